@@ -1,1 +1,24 @@
-//! placeholder
+//! Bytes, sockets, time, TLS and names for `stoop`. Knows no HTTP: it never sees a method, a
+//! status or a field name.
+//!
+//! The contract everything here meets is [`Transport`]: a byte stream that owns its receive
+//! buffer, lends it as one contiguous slice, and sends what one turn produced in one call. TCP,
+//! Unix sockets, TLS, the in-memory pair and the simulated transport implement it.
+//!
+//! This is the only crate of the workspace with `unsafe`; each use states its invariant.
+
+#[cfg(windows)]
+compile_error!(
+    "stoop runs on Linux and macOS. On Windows, build it inside WSL: its per-core listeners and \
+     Unix sockets have no counterpart there yet."
+);
+
+mod buffer;
+mod output;
+mod socket;
+mod transport;
+
+pub use buffer::{CHUNK, Inbox, SHARE_MIN};
+pub use output::{OUTPUT_BYTES_MAX, Output};
+pub use socket::{Socket, Tcp, Unix};
+pub use transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};

@@ -1,0 +1,237 @@
+//! Receive buffers: pooled per thread, and held by a connection only while something is partial.
+
+use std::cell::RefCell;
+
+use bytes::{Bytes, BytesMut};
+
+/// Bytes in a pooled receive buffer.
+pub const CHUNK: usize = 16 * 1024;
+
+/// From this many bytes on, [`Inbox::take`] shares its buffer instead of copying: below it, a copy
+/// costs less than pinning 16 KiB for as long as somebody keeps the piece.
+pub const SHARE_MIN: usize = 4 * 1024;
+
+/// Buffers a thread keeps for later; more than this many go back to the allocator.
+const KEPT_MAX: usize = 64;
+
+thread_local! {
+    static POOL: RefCell<Vec<BytesMut>> = const { RefCell::new(Vec::new()) };
+}
+
+fn lend() -> BytesMut {
+    POOL.with_borrow_mut(Vec::pop).unwrap_or_else(|| BytesMut::with_capacity(CHUNK))
+}
+
+/// Takes a buffer back. One that grew is dropped, and so is one whose bytes are still shared: the
+/// pool never waits for a user to let go.
+fn give_back(mut buffer: BytesMut) {
+    buffer.clear();
+    if buffer.capacity() < CHUNK && !buffer.try_reclaim(CHUNK) {
+        return;
+    }
+    if buffer.capacity() > 2 * CHUNK {
+        return;
+    }
+    // The thread's pool is gone while the thread ends; then the buffer is simply dropped.
+    let _ = POOL.try_with(|pool| {
+        let mut pool = pool.borrow_mut();
+        if pool.len() < KEPT_MAX {
+            pool.push(buffer);
+        }
+    });
+}
+
+/// The received and not yet consumed bytes of one stream, contiguous.
+///
+/// Holds a buffer of the thread's pool only while it has bytes.
+#[derive(Default)]
+pub struct Inbox {
+    buffer: BytesMut,
+    start: usize,
+}
+
+impl Inbox {
+    /// Everything received and not consumed.
+    #[inline]
+    pub fn received(&self) -> &[u8] {
+        &self.buffer[self.start..]
+    }
+
+    /// The same, for a reader that works in place.
+    #[inline]
+    pub fn received_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.start..]
+    }
+
+    /// How many bytes wait.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.buffer.len() - self.start
+    }
+
+    /// Whether none wait.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets the first `n` bytes; with none left the buffer goes back to the pool.
+    ///
+    /// # Panics
+    /// If fewer than `n` bytes wait.
+    #[inline]
+    pub fn consume(&mut self, n: usize) {
+        assert!(n <= self.len(), "consumed more than was received");
+        self.start += n;
+        self.settle();
+    }
+
+    /// Consumes the first `n` bytes and returns them, shared from [`SHARE_MIN`] bytes on when they
+    /// are at least a quarter of their buffer.
+    ///
+    /// # Panics
+    /// If fewer than `n` bytes wait.
+    pub fn take(&mut self, n: usize) -> Bytes {
+        if n < SHARE_MIN || n * 4 < self.buffer.capacity() {
+            let piece = Bytes::copy_from_slice(&self.received()[..n]);
+            self.consume(n);
+            return piece;
+        }
+        let _ = self.buffer.split_to(self.start);
+        self.start = 0;
+        let piece = self.buffer.split_to(n).freeze();
+        self.settle();
+        piece
+    }
+
+    /// Room to receive into, so that at most `room` bytes wait afterwards; `None` if that many do.
+    ///
+    /// Follow it with [`Inbox::filled`], or with [`Inbox::settle`] if nothing came.
+    pub fn spare(&mut self, room: usize) -> Option<&mut [std::mem::MaybeUninit<u8>]> {
+        let waiting = self.len();
+        let allowed = room.checked_sub(waiting).filter(|&n| n > 0)?;
+        if self.buffer.capacity() == 0 {
+            self.buffer = lend();
+            self.start = 0;
+        }
+        if self.buffer.capacity() - self.buffer.len() < allowed.min(CHUNK / 4) {
+            self.make_room(allowed);
+        }
+        let spare = self.buffer.spare_capacity_mut();
+        let usable = spare.len().min(allowed);
+        Some(&mut spare[..usable])
+    }
+
+    /// Moves the waiting bytes to the front, into a buffer twice as large if they fill this one.
+    fn make_room(&mut self, allowed: usize) {
+        let waiting = self.len();
+        if self.start > 0 && waiting <= self.buffer.capacity() / 2 {
+            self.buffer.copy_within(self.start.., 0);
+            self.buffer.truncate(waiting);
+            self.start = 0;
+            return;
+        }
+        let capacity = (waiting + allowed.min(waiting.max(CHUNK))).max(CHUNK);
+        let mut larger = if capacity <= CHUNK { lend() } else { BytesMut::with_capacity(capacity) };
+        larger.extend_from_slice(&self.buffer[self.start..]);
+        give_back(std::mem::replace(&mut self.buffer, larger));
+        self.start = 0;
+    }
+
+    /// Adds `n` bytes that were written at the front of the last [`Inbox::spare`].
+    ///
+    /// # Safety
+    /// The first `n` bytes of the slice that [`Inbox::spare`] returned last must be initialised,
+    /// and nothing else may have been called on this inbox since.
+    #[inline]
+    pub unsafe fn filled(&mut self, n: usize) {
+        debug_assert!(self.buffer.len() + n <= self.buffer.capacity());
+        // SAFETY: `spare` returned the bytes right behind `len`, within the capacity, and the
+        // caller initialised the first `n` of them.
+        unsafe { self.buffer.set_len(self.buffer.len() + n) };
+    }
+
+    /// Appends bytes that came some other way than through [`Inbox::spare`].
+    pub fn append(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let room = self.len() + bytes.len();
+            let Some(spare) = self.spare(room) else { return };
+            let n = spare.len().min(bytes.len());
+            for (to, from) in spare.iter_mut().zip(bytes) {
+                to.write(*from);
+            }
+            // SAFETY: the loop above initialised the first `n` bytes of the spare slice.
+            unsafe { self.filled(n) };
+            bytes = &bytes[n..];
+        }
+    }
+
+    /// Returns the buffer to the pool if no bytes wait.
+    #[inline]
+    pub fn settle(&mut self) {
+        if self.start == self.buffer.len() {
+            self.start = 0;
+            if self.buffer.capacity() > 0 {
+                give_back(std::mem::take(&mut self.buffer));
+            }
+        }
+    }
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        self.start = self.buffer.len();
+        self.settle();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_inbox_holds_no_buffer() {
+        let mut inbox = Inbox::default();
+        inbox.append(b"GET / HTTP/1.1");
+        assert!(inbox.buffer.capacity() >= CHUNK);
+        inbox.consume(4);
+        assert_eq!(inbox.received(), b"/ HTTP/1.1");
+        inbox.consume(10);
+        assert_eq!(inbox.buffer.capacity(), 0);
+    }
+
+    #[test]
+    fn bytes_stay_contiguous_while_they_grow_past_a_chunk() {
+        let mut inbox = Inbox::default();
+        let all: Vec<u8> = (0..100_000u32).map(|n| n as u8).collect();
+        for piece in all.chunks(1000) {
+            inbox.append(piece);
+        }
+        assert_eq!(inbox.received(), &all[..]);
+        inbox.consume(99_999);
+        inbox.append(b"!");
+        assert_eq!(inbox.received(), &[all[99_999], b'!']);
+    }
+
+    #[test]
+    fn no_more_than_the_room_is_offered() {
+        let mut inbox = Inbox::default();
+        assert_eq!(inbox.spare(10).unwrap().len(), 10);
+        inbox.append(b"0123456789");
+        assert!(inbox.spare(10).is_none());
+        assert_eq!(inbox.spare(11).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn large_pieces_are_shared_and_small_ones_copied() {
+        let mut inbox = Inbox::default();
+        inbox.append(&[7; 10_000]);
+        let address = inbox.received().as_ptr();
+        assert_eq!(inbox.take(5_000).as_ptr(), address);
+        let address = inbox.received().as_ptr();
+        let small = inbox.take(100);
+        assert_ne!(small.as_ptr(), address);
+        assert_eq!(small.len(), 100);
+        assert_eq!(inbox.len(), 4_900);
+    }
+}

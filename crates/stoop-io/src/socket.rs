@@ -1,0 +1,189 @@
+//! TCP and Unix stream sockets on tokio's readiness.
+//!
+//! Reading goes through `AsyncRead::poll_read`, not `try_read`: only the former forgets readiness
+//! after a short read, which saves the failing second `recv` of every exchange.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+
+use bytes::Bytes;
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::buffer::Inbox;
+use crate::output::Output;
+use crate::transport::{Filled, Liveness, Look, Peer, Transport};
+
+/// A TCP connection. `TCP_NODELAY` is set: what a turn produced leaves in one call anyway.
+pub type Tcp = Socket<TcpStream>;
+
+/// A connection over a Unix stream socket.
+pub type Unix = Socket<UnixStream>;
+
+/// A connected stream socket with its receive buffer.
+pub struct Socket<S> {
+    stream: S,
+    inbox: Inbox,
+    peer: Peer,
+}
+
+/// What TCP and Unix sockets of tokio have in common.
+pub trait Readiness: AsyncRead + AsyncWrite + AsFd + Unpin + Sized + 'static {
+    /// Whether the event loop has noticed something to read.
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+    /// Moves the socket to the runtime this is called on.
+    fn rehome(self) -> io::Result<Self>;
+}
+
+impl Readiness for TcpStream {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_read_ready(cx)
+    }
+    fn rehome(self) -> io::Result<Self> {
+        Self::from_std(self.into_std()?)
+    }
+}
+
+impl Readiness for UnixStream {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_read_ready(cx)
+    }
+    fn rehome(self) -> io::Result<Self> {
+        Self::from_std(self.into_std()?)
+    }
+}
+
+impl Tcp {
+    /// Wraps a connected stream, already registered with the runtime that will poll it.
+    pub fn new(stream: TcpStream, peer: SocketAddr) -> Self {
+        Self { stream, inbox: Inbox::default(), peer: Peer::Inet(peer) }
+    }
+
+    /// Connects to `address`, with `TCP_NODELAY` set.
+    pub async fn connect(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self::new(stream, address))
+    }
+
+    /// The local address: one system call.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.stream.local_addr()
+    }
+}
+
+impl Unix {
+    /// Wraps a connected stream, already registered with the runtime that will poll it.
+    pub fn new(stream: UnixStream) -> Self {
+        Self { stream, inbox: Inbox::default(), peer: Peer::Unix }
+    }
+
+    /// Connects to the socket at `path`.
+    pub async fn connect(path: &std::path::Path) -> io::Result<Self> {
+        Ok(Self::new(UnixStream::connect(path).await?))
+    }
+}
+
+impl<S: Readiness> Socket<S> {
+    /// Moves the socket to the runtime this is called on; what was received stays.
+    pub fn rehome(self) -> io::Result<Self> {
+        Ok(Self { stream: self.stream.rehome()?, inbox: self.inbox, peer: self.peer })
+    }
+
+    /// The received bytes, for a layer that works on them in place.
+    pub(crate) fn inbox(&mut self) -> &mut Inbox {
+        &mut self.inbox
+    }
+
+    /// Makes closing send RST rather than FIN, discarding what was not sent.
+    pub fn reset_on_close(&self) -> io::Result<()> {
+        SockRef::from(&self.stream).set_linger(Some(std::time::Duration::ZERO))
+    }
+}
+
+impl<S: Readiness> AsFd for Socket<S> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+impl<S: Readiness> Transport for Socket<S> {
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
+        let Some(spare) = self.inbox.spare(room) else { return Poll::Ready(Ok(Filled::Full)) };
+        let mut into = ReadBuf::uninit(spare);
+        let polled = Pin::new(&mut self.stream).poll_read(cx, &mut into);
+        let n = into.filled().len();
+        if n == 0 {
+            self.inbox.settle();
+            return polled.map_ok(|()| Filled::End);
+        }
+        // SAFETY: `into` was made over the last spare slice, and its filled bytes are initialised.
+        unsafe { self.inbox.filled(n) };
+        Poll::Ready(Ok(Filled::Bytes(n)))
+    }
+
+    fn received(&self) -> &[u8] {
+        self.inbox.received()
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.inbox.consume(n);
+    }
+
+    fn take(&mut self, n: usize) -> Bytes {
+        self.inbox.take(n)
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        while !out.is_empty() {
+            let stream = Pin::new(&mut self.stream);
+            let n = if out.is_gathered() {
+                ready!(out.with_slices(|slices| stream.poll_write_vectored(cx, slices)))?
+            } else {
+                ready!(stream.poll_write(cx, out.front()))?
+            };
+            if n == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            out.advance(n);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn unsent(&self) -> usize {
+        0
+    }
+
+    fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn liveness(&mut self, look: Look) -> Liveness {
+        if !self.inbox.is_empty() {
+            return Liveness::Readable;
+        }
+        if look == Look::Cached {
+            let mut cx = Context::from_waker(Waker::noop());
+            return match self.stream.poll_readable(&mut cx) {
+                Poll::Pending => Liveness::Quiet,
+                Poll::Ready(Ok(())) => Liveness::Readable,
+                Poll::Ready(Err(_)) => Liveness::Dead,
+            };
+        }
+        let mut byte = [std::mem::MaybeUninit::uninit(); 1];
+        match SockRef::from(&self.stream).peek(&mut byte) {
+            Ok(0) => Liveness::Dead,
+            Ok(_) => Liveness::Readable,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Liveness::Quiet,
+            Err(_) => Liveness::Dead,
+        }
+    }
+
+    fn peer(&self) -> Peer {
+        self.peer
+    }
+}
