@@ -1,1 +1,83 @@
-fn main() {}
+//! `cargo xtask`: the project's own chores. `cargo xtask --help` teaches them.
+//!
+//! Nothing but std, so that it starts within seconds on a fresh checkout, and nothing that only
+//! it can do: each step prints the command it runs, and that command works on its own.
+
+#![forbid(unsafe_code)]
+
+mod bench;
+mod command;
+mod goldens;
+mod nevers;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+The project's own chores.
+
+Usage: cargo xtask <COMMAND> [ARGS]
+
+Commands:
+  test      Everything a change must pass, in one command; start here
+  nevers    The rules of ARCHITECTURE.md that a program can check
+  goldens   Rewrite the golden files of the tests, and show what changed
+  bench     Measure, side by side with other programs
+
+Before a commit:    cargo xtask test
+While working:      cargo xtask test --only clippy,tests
+After a change of   cargo xtask goldens --bless
+a state table:
+
+`cargo xtask <COMMAND> --help` says more about each. CONTRIBUTING.md says how to write a test.
+";
+
+const NEVERS_HELP: &str = "\
+Checks the rules of ARCHITECTURE.md that a program can check: which crate depends on which, which
+modules never import each other, where `unsafe` and tower may appear, what stoop-proto and the
+libraries do without, and what a public signature may show.
+
+Usage: cargo xtask nevers
+
+Prints each rule, and each place that breaks it as `file:line: what to do instead`. Comments,
+strings and tests are not looked at, but for `unsafe`. Exits with 1 if a rule is broken.
+The rules are the table in xtask/src/nevers/mod.rs.
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (command, args) = match args.split_first() {
+        Some((command, args)) => (command.as_str(), args),
+        None => ("--help", args.as_slice()),
+    };
+    let asks_help = args.first().is_some_and(|arg| arg == "--help" || arg == "-h");
+    let done = match command {
+        "--help" | "-h" | "help" => Ok(help(HELP)),
+        "test" if asks_help => Ok(help(&test::help())),
+        "nevers" if asks_help => Ok(help(NEVERS_HELP)),
+        "goldens" if asks_help => Ok(help(goldens::HELP)),
+        "bench" if asks_help => Ok(help(bench::HELP)),
+        "test" => test::run(args),
+        "nevers" => match args {
+            [] => nevers::run().map(succeed),
+            [arg, ..] => Err(format!("nevers takes no arguments, and got `{arg}`")),
+        },
+        "goldens" => goldens::run(args).map(succeed),
+        "bench" => bench::run(args).map(succeed),
+        _ => Err(format!("no command `{command}`; `cargo xtask --help` lists them")),
+    };
+    done.unwrap_or_else(|message| {
+        eprintln!("xtask: {message}");
+        ExitCode::FAILURE
+    })
+}
+
+fn help(text: &str) -> ExitCode {
+    print!("{text}");
+    ExitCode::SUCCESS
+}
+
+fn succeed((): ()) -> ExitCode {
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,149 @@
+//! Commands that this program runs: from the root of the workspace, output streamed, and written
+//! so that a failing one can be pasted into a shell.
+
+use crate::workspace;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{self, ExitStatus, Stdio};
+
+/// A command under construction. It displays as one would type it.
+#[derive(Clone)]
+pub(crate) struct Command {
+    env: Vec<(&'static str, OsString)>,
+    program: OsString,
+    args: Vec<OsString>,
+}
+
+impl Command {
+    pub(crate) fn new(program: impl AsRef<OsStr>) -> Self {
+        Self { env: Vec::new(), program: program.as_ref().to_owned(), args: Vec::new() }
+    }
+
+    pub(crate) fn cargo(subcommand: &str) -> Self {
+        Self::new("cargo").arg(subcommand)
+    }
+
+    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name, value.as_ref().to_owned()));
+        self
+    }
+
+    /// The standard library's command, from the root of the workspace and without input: nothing
+    /// here may wait for somebody to type.
+    pub(crate) fn build(&self) -> process::Command {
+        let mut command = process::Command::new(&self.program);
+        command.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.current_dir(workspace::root()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it with its output streamed. An error says how it ended.
+    pub(crate) fn run(&self) -> Result<(), String> {
+        self.announce();
+        let status = self.build().status().map_err(|error| self.cannot_start(&error))?;
+        ended(status)
+    }
+
+    /// Runs it with its output streamed, and shows each line of its standard output to `look`.
+    pub(crate) fn run_and_look(&self, mut look: impl FnMut(&str)) -> Result<(), String> {
+        self.announce();
+        let mut child = self
+            .build()
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| self.cannot_start(&error))?;
+        let mut out = io::stdout().lock();
+        if let Some(stdout) = child.stdout.take() {
+            // By bytes: a test may print anything, and this must not end before it does.
+            for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+                let _ = out.write_all(&line).and_then(|()| out.write_all(b"\n"));
+                look(&String::from_utf8_lossy(&line));
+            }
+        }
+        let _ = out.flush();
+        ended(child.wait().map_err(|error| self.cannot_start(&error))?)
+    }
+
+    /// What it prints to its standard output; its standard error is streamed.
+    pub(crate) fn output(&self) -> Result<String, String> {
+        let output = self.build().stderr(Stdio::inherit()).output();
+        let output = output.map_err(|error| self.cannot_start(&error))?;
+        ended(output.status).map_err(|how| format!("`{self}` {how}"))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Whether it runs and succeeds, in silence.
+    pub(crate) fn succeeds(&self) -> bool {
+        let status = self.build().stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    }
+
+    fn announce(&self) {
+        println!("$ {self}");
+    }
+
+    fn cannot_start(&self, error: &io::Error) -> String {
+        format!("cannot start `{}`: {error}; is it installed?", self.program.display())
+    }
+}
+
+fn ended(status: ExitStatus) -> Result<(), String> {
+    if status.success() { Ok(()) } else { Err(format!("ended with {status}")) }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.env {
+            write!(f, "{name}={} ", quoted(value))?;
+        }
+        write!(f, "{}", quoted(&self.program))?;
+        self.args.iter().try_for_each(|arg| write!(f, " {}", quoted(arg)))
+    }
+}
+
+fn quoted(text: &OsStr) -> String {
+    let text = text.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+.,/:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_pasted() {
+        let command =
+            Command::cargo("doc").env("RUSTDOCFLAGS", "-D warnings").args(["--x", "it's"]);
+        assert_eq!(command.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --x 'it'\\''s'");
+    }
+
+    #[test]
+    fn output_is_looked_at_line_by_line() {
+        let mut lines = Vec::new();
+        let command = Command::new("printf").arg("a\\nb");
+        command.run_and_look(|line| lines.push(line.to_owned())).unwrap();
+        assert_eq!(lines, ["a", "b"]);
+    }
+
+    #[test]
+    fn a_failure_is_told() {
+        assert!(Command::new("false").run().unwrap_err().contains("exit status"));
+        assert!(Command::new("no such program").run().unwrap_err().contains("installed"));
+    }
+}

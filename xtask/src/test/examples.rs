@@ -1,0 +1,128 @@
+//! The programs in `examples/`, run, so that what a newcomer tries first works.
+//!
+//! To add an example, add a line to `EXAMPLES`. One that is not on the list fails the step.
+
+use super::serve::{Running, get};
+use super::{Context, Outcome};
+use crate::command::Command;
+use crate::workspace;
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+struct Example {
+    package: &'static str,
+    name: &'static str,
+    args: &'static [&'static str],
+    expect: Expect,
+}
+
+#[allow(dead_code, reason = "which of them occur depends on the list below")]
+enum Expect {
+    /// It ends by itself, with success, and prints this among other things.
+    Prints(&'static str),
+    /// It prints `127.0.0.1:PORT`, serves until it is killed, and answers a GET of `path` with
+    /// this among other things.
+    Serves { path: &'static str, answer: &'static str },
+}
+
+const EXAMPLES: &[Example] = &[];
+
+/// Far more than any of them needs; a hanging one must not hang the test.
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub(crate) fn run(_: &Context) -> Outcome {
+    if let Err(why) = check_list() {
+        return Outcome::Failed { why, repeat: "cargo xtask test --only examples".to_owned() };
+    }
+    for example in EXAMPLES {
+        let Example { package, name, args, .. } = example;
+        let select = ["--package", package, "--example", name];
+        let build = Command::cargo("build").args(select);
+        if let Err(why) = build.run() {
+            return Outcome::Failed { why, repeat: build.to_string() };
+        }
+        if let Err(why) = try_one(example) {
+            let repeat = Command::cargo("run").args(select).arg("--").args(*args).to_string();
+            return Outcome::Failed { why: format!("{name}: {why}"), repeat };
+        }
+    }
+    Outcome::Passed(format!("{} examples", EXAMPLES.len()))
+}
+
+/// Runs the program itself and not `cargo run`, which would outlive being killed.
+fn try_one(Example { package, name, args, expect }: &Example) -> Result<(), String> {
+    let build = Command::cargo("build").args(["--quiet", "--message-format=json"]);
+    let messages = build.args(["--package", package, "--example", name]).output()?;
+    let program = executable(&messages).ok_or("cargo named no executable for it")?;
+    let mut running = Running::start(&Command::new(program).args(*args))?;
+    match expect {
+        Expect::Prints(text) => {
+            let printed = running.finish(LIMIT)?;
+            expect_in(text, &printed, "it printed")
+        }
+        Expect::Serves { path, answer } => {
+            let address = running.address(LIMIT)?;
+            expect_in(answer, &get(address, path, LIMIT)?, "it answered")
+        }
+    }
+}
+
+fn expect_in(text: &str, whole: &str, what: &str) -> Result<(), String> {
+    if whole.contains(text) {
+        return Ok(());
+    }
+    Err(format!("{what}, without `{text}` anywhere:\n{whole}"))
+}
+
+/// The last `"executable":"…"` of cargo's messages.
+fn executable(messages: &str) -> Option<&str> {
+    let (_, rest) = messages.rsplit_once("\"executable\":\"")?;
+    rest.split('"').next()
+}
+
+/// Every example of the workspace is on the list, and nothing else is.
+fn check_list() -> Result<(), String> {
+    let listed: BTreeSet<(String, String)> = EXAMPLES
+        .iter()
+        .map(|example| (example.package.to_owned(), example.name.to_owned()))
+        .collect();
+    let mut found = BTreeSet::new();
+    for package in workspace::packages()? {
+        let folder = workspace::root().join("crates").join(&package).join("examples");
+        let Ok(entries) = fs::read_dir(folder) else { continue };
+        for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+            let is_example = path.extension().is_some_and(|extension| extension == "rs")
+                || path.join("main.rs").is_file();
+            if let (true, Some(name)) = (is_example, path.file_stem()) {
+                found.insert((package.clone(), name.to_string_lossy().into_owned()));
+            }
+        }
+    }
+    match found.symmetric_difference(&listed).next() {
+        None => Ok(()),
+        Some((package, name)) => Err(format!(
+            "example `{name}` of {package} is not both in its examples/ and in EXAMPLES of \
+             xtask/src/test/examples.rs; give it a line there, or take the line out"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_names_the_program() {
+        let messages =
+            "{\"executable\":null}\n{\"executable\":\"/t/debug/examples/hello\",\"a\":1}\n";
+        assert_eq!(executable(messages), Some("/t/debug/examples/hello"));
+        assert_eq!(executable("{\"executable\":null}"), None);
+    }
+
+    #[test]
+    fn a_missing_answer_is_shown_whole() {
+        assert!(expect_in("b", "abc", "it printed").is_ok());
+        assert!(expect_in("x", "abc", "it printed").unwrap_err().ends_with("abc"));
+    }
+}

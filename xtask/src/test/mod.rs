@@ -1,0 +1,213 @@
+//! `cargo xtask test`: everything a change must pass, in one command.
+//!
+//! It runs named steps one after the other, goes on after a failure, and closes with what was
+//! skipped and why, the command to repeat for each failure, and one line of counts. On a machine
+//! with a Rust toolchain and a C compiler it passes; what needs more is skipped by name. With
+//! `CI=true` it installs what it needs first, and a skip is a failure: otherwise a missing tool
+//! would turn a check off without anybody noticing.
+
+mod examples;
+mod serve;
+mod skips;
+mod steps;
+mod tools;
+
+use skips::Skips;
+use std::env;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use steps::STEPS;
+
+/// A named part of the test.
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    /// For `--list`.
+    pub(crate) what: &'static str,
+    pub(crate) run: fn(&Context) -> Outcome,
+}
+
+/// What the steps may want to know.
+pub(crate) struct Context {
+    /// Whether `CI` is set: install tools, run slow tests too, and fail for a skip.
+    pub(crate) ci: bool,
+    pub(crate) skips: Skips,
+}
+
+/// How a step ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// With a word on how much it was, or nothing.
+    Passed(String),
+    /// With what to do about it.
+    Skipped(String),
+    Failed {
+        why: String,
+        /// A command that shows the failure again.
+        repeat: String,
+    },
+}
+
+/// The text of `cargo xtask test --help`.
+pub(crate) fn help() -> String {
+    format!(
+        "Everything a change must pass, in one command.\n\n\
+         Usage: cargo xtask test [--only NAME,…] [--list]\n\n\
+         \x20 --only NAME,…   Run these steps alone\n\
+         \x20 --list          List the steps, and run none\n\n\
+         Steps, in this order:\n{}\n\
+         It goes on after a failure, and ends with what was skipped and why, the commands that\n\
+         repeat the failures, and a line `N passed, N failed, N skipped`. It exits with 1 if a step\n\
+         failed.\n\n\
+         Environment:\n\
+         \x20 CI=true           install the tools that are missing (as root, or with sudo), run slow\n\
+         \x20                   tests too, and let a skip be a failure\n\
+         \x20 STOOP_TEST_DATA   the folder with the public test vectors; tests that need them are\n\
+         \x20                   skipped without\n",
+        list()
+    )
+}
+
+fn list() -> String {
+    STEPS.iter().map(|step| format!("  {:9} {}\n", step.name, step.what)).collect()
+}
+
+/// Runs the steps that `args` choose. An error means that none ran.
+pub(crate) fn run(args: &[String]) -> Result<ExitCode, String> {
+    let mut only: Option<Vec<&str>> = None;
+    let mut args = args.iter().map(String::as_str);
+    while let Some(arg) = args.next() {
+        match arg.split_once('=').unwrap_or((arg, "")) {
+            ("--list", _) => {
+                print!("{}", list());
+                return Ok(ExitCode::SUCCESS);
+            }
+            ("--only", "") => {
+                let names = args.next().ok_or("--only wants names of steps; see --list")?;
+                only.get_or_insert_default().extend(names.split(','));
+            }
+            ("--only", names) => only.get_or_insert_default().extend(names.split(',')),
+            _ => return Err(format!("no option `{arg}`; see `cargo xtask test --help`")),
+        }
+    }
+    if let Some(name) = only.iter().flatten().find(|name| !STEPS.iter().any(|s| s.name == **name)) {
+        return Err(format!("no step `{name}`; there are:\n{}", list()));
+    }
+    let ci = env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
+    let context = Context { ci, skips: Skips::new()? };
+    let chosen = STEPS.iter().filter(|step| match &only {
+        Some(names) => names.contains(&step.name),
+        None => ci || step.name != tools::INSTALL,
+    });
+    let records = run_steps(chosen, &context);
+    context.skips.remove();
+    Ok(conclude(&records))
+}
+
+struct Record {
+    name: &'static str,
+    outcome: Outcome,
+    took: Duration,
+    /// Parts of the step that were skipped, each with its reason.
+    skipped_inside: Vec<String>,
+}
+
+fn run_steps<'a>(steps: impl Iterator<Item = &'a Step>, context: &Context) -> Vec<Record> {
+    let mut records = Vec::new();
+    for step in steps {
+        println!("\n── {} ── {}", step.name, step.what);
+        let started = Instant::now();
+        let outcome = (step.run)(context);
+        let took = started.elapsed();
+        let skipped_inside = context.skips.take();
+        let outcome = strict(context.ci, step.name, outcome, &skipped_inside);
+        println!("── {}: {} after {:.1} s", step.name, outcome.verb(), took.as_secs_f64());
+        records.push(Record { name: step.name, outcome, took, skipped_inside });
+    }
+    records
+}
+
+/// With `CI=true` a skip is a failure, also one inside a step that passed.
+fn strict(ci: bool, name: &str, outcome: Outcome, skipped_inside: &[String]) -> Outcome {
+    let repeat = format!("CI=true cargo xtask test --only {name}");
+    match outcome {
+        Outcome::Skipped(why) if ci => Outcome::Failed { why: format!("skipped: {why}"), repeat },
+        Outcome::Passed(_) if ci && !skipped_inside.is_empty() => {
+            let why = format!("skipped inside: {}", skipped_inside.join("; "));
+            Outcome::Failed { why, repeat }
+        }
+        other => other,
+    }
+}
+
+impl Outcome {
+    fn verb(&self) -> &'static str {
+        match self {
+            Self::Passed(_) => "passed",
+            Self::Skipped(_) => "skipped",
+            Self::Failed { .. } => "FAILED",
+        }
+    }
+}
+
+/// Prints the end of the report, whose last line is the counts.
+fn conclude(records: &[Record]) -> ExitCode {
+    println!("\n── summary ──");
+    for Record { name, outcome, took, .. } in records {
+        let note = match outcome {
+            Outcome::Passed(note) => note,
+            Outcome::Skipped(why) | Outcome::Failed { why, .. } => why,
+        };
+        let line = format!("{name:9} {:7} {:7.1} s  {note}", outcome.verb(), took.as_secs_f64());
+        println!("{}", line.trim_end());
+    }
+    let mut skipped = Vec::new();
+    let mut repeat = Vec::new();
+    for Record { name, outcome, skipped_inside, .. } in records {
+        match outcome {
+            Outcome::Skipped(why) => skipped.push(format!("{name}: {why}")),
+            Outcome::Failed { repeat: command, .. } => repeat.push(command),
+            Outcome::Passed(_) => {}
+        }
+        skipped.extend(skipped_inside.iter().map(|why| format!("{name}: {why}")));
+    }
+    for why in &skipped {
+        println!("skipped: {why}");
+    }
+    for command in &repeat {
+        println!("repeat:  {command}");
+    }
+    let count = |verb| records.iter().filter(|record| record.outcome.verb() == verb).count();
+    let failed = count("FAILED");
+    println!("{} passed, {failed} failed, {} skipped", count("passed"), count("skipped"));
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skip_fails_in_ci_alone() {
+        let skipped = || Outcome::Skipped("needs x".into());
+        assert_eq!(strict(false, "a", skipped(), &[]).verb(), "skipped");
+        assert_eq!(strict(true, "a", skipped(), &[]).verb(), "FAILED");
+        let inside = ["a test: needs y".to_owned()];
+        assert_eq!(strict(false, "a", Outcome::Passed(String::new()), &inside).verb(), "passed");
+        assert_eq!(strict(true, "a", Outcome::Passed(String::new()), &inside).verb(), "FAILED");
+    }
+
+    #[test]
+    fn steps_have_names_of_their_own() {
+        let mut names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), STEPS.len());
+    }
+
+    #[test]
+    fn unknown_names_are_refused_before_anything_runs() {
+        let error = run(&["--only".into(), "fmt,nonsense".into()]).unwrap_err();
+        assert!(error.contains("nonsense") && error.contains("clippy"), "{error}");
+        assert!(run(&["--olny".into()]).is_err());
+    }
+}

@@ -1,0 +1,161 @@
+//! A program under test: its output, its address if it serves, and its end, each within a limit.
+
+use crate::command::Command;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// It is killed when this is dropped.
+pub(crate) struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    printed: String,
+}
+
+impl Running {
+    pub(crate) fn start(command: &Command) -> Result<Self, String> {
+        println!("$ {command}");
+        let mut child = command
+            .build()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("cannot start `{command}`: {error}"))?;
+        let (sender, lines) = mpsc::channel();
+        child.stdout.take().into_iter().for_each(|stdout| forward(stdout, sender.clone()));
+        child.stderr.take().into_iter().for_each(|stderr| forward(stderr, sender.clone()));
+        Ok(Self { child, lines, printed: String::new() })
+    }
+
+    /// The address on loopback that it prints, on a line of its own or in a URL.
+    pub(crate) fn address(&mut self, limit: Duration) -> Result<SocketAddr, String> {
+        let deadline = Instant::now() + limit;
+        while let Some(line) = self.next_line(deadline) {
+            if let Some(address) = address_in(&line) {
+                return Ok(address);
+            }
+        }
+        Err(format!("it printed no address of the form 127.0.0.1:PORT, but:\n{}", self.printed))
+    }
+
+    /// Waits for its end, which must be a success, and returns all that it printed.
+    pub(crate) fn finish(&mut self, limit: Duration) -> Result<String, String> {
+        let deadline = Instant::now() + limit;
+        while self.next_line(deadline).is_some() {}
+        loop {
+            let ended = self.child.try_wait().map_err(|error| error.to_string())?;
+            match ended {
+                Some(status) if status.success() => return Ok(self.printed.clone()),
+                Some(status) => {
+                    return Err(format!("it ended with {status} and printed:\n{}", self.printed));
+                }
+                None if Instant::now() >= deadline => {
+                    let seconds = limit.as_secs();
+                    return Err(format!("it ran for {seconds} s and printed:\n{}", self.printed));
+                }
+                None => thread::sleep(Duration::from_millis(10)),
+            }
+        }
+    }
+
+    /// The next line it prints; none when it closed its output or the deadline has passed.
+    fn next_line(&mut self, deadline: Instant) -> Option<String> {
+        let line = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+        let line = line.ok()?;
+        println!("  {line}");
+        self.printed += &line;
+        self.printed += "\n";
+        Some(line)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn forward(output: impl Read + Send + 'static, lines: Sender<String>) {
+    thread::spawn(move || {
+        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+            if lines.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+fn address_in(line: &str) -> Option<SocketAddr> {
+    let host = "127.0.0.1:";
+    let (_, rest) = line.split_once(host)?;
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    format!("{host}{}", &rest[..end]).parse().ok()
+}
+
+/// A whole answer, head and body, as text. By hand: what is tested must not test itself.
+pub(crate) fn get(address: SocketAddr, path: &str, limit: Duration) -> Result<String, String> {
+    let ask = || {
+        let mut stream = TcpStream::connect_timeout(&address, limit)?;
+        stream.set_read_timeout(Some(limit))?;
+        stream.set_write_timeout(Some(limit))?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = ask().map_err(|error: std::io::Error| format!("GET {path}: {error}"))?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    fn shell(script: &str) -> Running {
+        Running::start(&Command::new("sh").args(["-c", script])).unwrap()
+    }
+
+    #[test]
+    fn a_program_that_ends_is_heard_to_the_end() {
+        let printed = shell("echo one; echo two >&2; echo three").finish(LIMIT).unwrap();
+        assert!(["one", "two", "three"].iter().all(|line| printed.contains(line)), "{printed}");
+        assert!(shell("echo why; exit 3").finish(LIMIT).unwrap_err().contains("why"));
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_given_up() {
+        let started = Instant::now();
+        let error = shell("echo waiting; exec sleep 60").finish(Duration::from_millis(100));
+        assert!(error.unwrap_err().contains("waiting"));
+        assert!(started.elapsed() < LIMIT);
+    }
+
+    #[test]
+    fn a_server_tells_its_address() {
+        let mut server = shell("echo listening on http://127.0.0.1:8080/; exec sleep 60");
+        assert_eq!(server.address(LIMIT).unwrap().port(), 8080);
+        assert!(shell("echo nothing").address(LIMIT).unwrap_err().contains("nothing"));
+    }
+
+    #[test]
+    fn an_answer_is_read_to_its_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 64];
+            let len = stream.read(&mut request).unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello").unwrap();
+            String::from_utf8_lossy(&request[..len]).into_owned()
+        });
+        assert!(get(address, "/x", LIMIT).unwrap().ends_with("hello"));
+        assert!(server.join().unwrap().starts_with("GET /x HTTP/1.1\r\n"));
+    }
+}

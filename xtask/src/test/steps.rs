@@ -1,0 +1,235 @@
+//! The steps, in their order: what is quick to run and often wrong comes first.
+
+use super::skips::Tally;
+use super::{Context, Outcome, Step, examples, tools};
+use crate::command::Command;
+use crate::{nevers, workspace};
+use std::path::PathBuf;
+use std::{env, fs, path};
+
+pub(crate) const STEPS: &[Step] = &[
+    Step {
+        name: tools::INSTALL,
+        what: "the tools that are missing (CI=true only)",
+        run: tools::install,
+    },
+    Step { name: "fmt", what: "formatting", run: fmt },
+    Step { name: "clippy", what: "lints, warnings denied", run: clippy },
+    Step { name: "nevers", what: "the rules of ARCHITECTURE.md", run: nevers },
+    Step { name: "tests", what: "unit and integration tests", run: tests },
+    Step { name: "doctests", what: "the examples in the documentation", run: doctests },
+    Step { name: "docs", what: "the documentation, warnings denied", run: docs },
+    Step { name: "features", what: "each crate alone, and each feature alone", run: features },
+    Step { name: "msrv", what: "the oldest compiler we promise", run: msrv },
+    Step { name: "examples", what: "the programs in examples/, run", run: examples::run },
+    Step { name: "fuzz", what: "each fuzz target for a few seconds", run: fuzz },
+    Step { name: "deny", what: "licences, sources and banned crates", run: deny },
+];
+
+/// Workspaces of their own, so that their dependencies stay out of ours; formatted all the same.
+const WORKSPACES: &[&str] = &["Cargo.toml", "bench/Cargo.toml", "fuzz/Cargo.toml"];
+
+/// How long each fuzz target runs: enough to see that it works and to find a shallow crash.
+const FUZZ_SECONDS: u32 = 5;
+
+/// Runs `commands` until one fails, and passes with `note`.
+pub(crate) fn all(commands: &[Command], note: &str) -> Outcome {
+    for command in commands {
+        if let Err(why) = command.run() {
+            return Outcome::Failed { why, repeat: command.to_string() };
+        }
+    }
+    Outcome::Passed(note.to_owned())
+}
+
+fn fmt(_: &Context) -> Outcome {
+    if let Some(why) = tools::missing(&[&tools::RUSTFMT]) {
+        return Outcome::Skipped(why);
+    }
+    let root = workspace::root();
+    let present = WORKSPACES.iter().filter(|manifest| root.join(manifest).is_file());
+    let check = |manifest: &&str| {
+        Command::cargo("fmt").args(["--all", "--check", "--manifest-path", manifest])
+    };
+    all(&present.map(check).collect::<Vec<_>>(), "")
+}
+
+fn clippy(_: &Context) -> Outcome {
+    if let Some(why) = tools::missing(&[&tools::CLIPPY]) {
+        return Outcome::Skipped(why);
+    }
+    let clippy = Command::cargo("clippy").args(["--workspace", "--all-targets"]);
+    all(&[clippy.args(["--", "-D", "warnings"])], "")
+}
+
+fn nevers(_: &Context) -> Outcome {
+    match nevers::run() {
+        Ok(()) => Outcome::Passed(String::new()),
+        Err(why) => Outcome::Failed { why, repeat: "cargo xtask nevers".to_owned() },
+    }
+}
+
+fn tests(context: &Context) -> Outcome {
+    let mut tests = Command::cargo("test").args(["--workspace", "--no-fail-fast"]);
+    tests = tests.args(["--lib", "--bins", "--tests", "--examples"]);
+    if let Some(folder) = test_data() {
+        tests = tests.env("STOOP_TEST_DATA", folder);
+    }
+    libtest(tests, context)
+}
+
+fn doctests(context: &Context) -> Outcome {
+    libtest(Command::cargo("test").args(["--workspace", "--no-fail-fast", "--doc"]), context)
+}
+
+/// Runs tests, counts them, and notes those that were ignored; with `CI=true` none are.
+fn libtest(mut command: Command, context: &Context) -> Outcome {
+    if context.ci {
+        command = command.args(["--", "--include-ignored"]);
+    }
+    let mut tally = Tally::default();
+    let ran = context.skips.told_to(command.clone()).run_and_look(|line| tally.look(line));
+    for test in tally.ignored {
+        context.skips.note(test);
+    }
+    match ran {
+        Ok(()) => Outcome::Passed(format!("{} tests", tally.passed)),
+        Err(why) => Outcome::Failed { why, repeat: command.to_string() },
+    }
+}
+
+/// `STOOP_TEST_DATA` as a path that means the same in the folder of each package, where cargo
+/// runs its tests.
+fn test_data() -> Option<PathBuf> {
+    let folder = env::var_os("STOOP_TEST_DATA")?;
+    Some(path::absolute(&folder).unwrap_or_else(|_| folder.into()))
+}
+
+fn docs(_: &Context) -> Outcome {
+    let docs = Command::cargo("doc").env("RUSTDOCFLAGS", "-D warnings");
+    all(&[docs.args(["--workspace", "--no-deps", "--all-features"])], "")
+}
+
+/// Each crate by itself, because in the workspace the features of all of them are united, and so
+/// a crate may compile there that does not compile for those who depend on it alone.
+fn features(_: &Context) -> Outcome {
+    if let Some(why) = tools::missing(&[&tools::CLIPPY]) {
+        return Outcome::Skipped(why);
+    }
+    match feature_commands() {
+        Ok(commands) => all(&commands, &format!("{} combinations", commands.len())),
+        Err(why) => Outcome::Failed { why, repeat: "cargo xtask test --only features".to_owned() },
+    }
+}
+
+fn feature_commands() -> Result<Vec<Command>, String> {
+    let mut commands = Vec::new();
+    for package in workspace::packages()? {
+        let features = workspace::features(&package)?;
+        let mut combinations: Vec<Vec<&str>> = vec![vec![]];
+        if !features.is_empty() {
+            combinations.push(vec!["--no-default-features"]);
+            let alone = features.iter().map(|one| vec!["--no-default-features", "--features", one]);
+            combinations.extend(alone);
+            combinations.push(vec!["--all-features"]);
+        }
+        for combination in combinations {
+            let clippy = Command::cargo("clippy").args(["--package", &package]);
+            commands.push(clippy.args(combination).args(["--", "-D", "warnings"]));
+        }
+    }
+    Ok(commands)
+}
+
+/// `rust-version` is a promise; here it is kept. The toolchain is one that rustup knows by number.
+fn msrv(context: &Context) -> Outcome {
+    let failed =
+        |why: String| Outcome::Failed { why, repeat: "cargo xtask test --only msrv".to_owned() };
+    let promised = match fs::read_to_string(workspace::root().join("Cargo.toml")) {
+        Ok(manifest) => rust_version(&manifest).to_owned(),
+        Err(error) => return failed(format!("cannot read Cargo.toml: {error}")),
+    };
+    let in_use = match Command::new("rustc").arg("--version").output() {
+        Ok(version) => version,
+        Err(why) => return failed(why),
+    };
+    if in_use.starts_with(&format!("rustc {promised}.")) {
+        return Outcome::Passed(format!("{promised} is the compiler of the other steps"));
+    }
+    let install = Command::new("rustup").args(["toolchain", "install", &promised]);
+    let install = install.arg("--profile=minimal");
+    let is_there = Command::new("rustup").args(["run", &promised, "rustc", "--version"]).succeeds();
+    let check = Command::new("rustup").args(["run", &promised, "cargo", "check", "--workspace"]);
+    // A folder of its own: two compilers in one would each throw out what the other built.
+    let check = check.args(["--all-targets", "--target-dir", "target/msrv"]);
+    match (is_there, context.ci) {
+        (true, _) => all(&[check], &promised),
+        (false, true) => all(&[install, check], &promised),
+        (false, false) => Outcome::Skipped(format!("needs Rust {promised} ({install})")),
+    }
+}
+
+fn rust_version(manifest: &str) -> &str {
+    let line = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \""));
+    line.map_or("", |rest| rest.trim_end_matches('"'))
+}
+
+fn fuzz(_: &Context) -> Outcome {
+    if !workspace::root().join("fuzz/Cargo.toml").is_file() {
+        return Outcome::Passed("no targets yet".to_owned());
+    }
+    if let Some(why) = tools::missing(&[&tools::CARGO_FUZZ, &tools::NIGHTLY_TOOLCHAIN]) {
+        return Outcome::Skipped(why);
+    }
+    let fuzz = || Command::new("rustup").args(["run", tools::NIGHTLY, "cargo", "fuzz"]);
+    let list = fuzz().arg("list");
+    let targets = match list.output() {
+        Ok(targets) => targets,
+        Err(why) => return Outcome::Failed { why, repeat: list.to_string() },
+    };
+    let mut commands = vec![fuzz().arg("build")];
+    for target in targets.lines() {
+        // What it finds goes to the first folder, outside the repository; the seeds are read.
+        let found = workspace::root().join("target/fuzz-smoke").join(target);
+        if let Err(error) = fs::create_dir_all(&found) {
+            let why = format!("cannot create {}: {error}", found.display());
+            return Outcome::Failed { why, repeat: list.to_string() };
+        }
+        let seeds = format!("fuzz/corpus/{target}");
+        let mut run = fuzz().args(["run", target]).arg(&found);
+        if workspace::root().join(&seeds).is_dir() {
+            run = run.arg(seeds);
+        }
+        commands.push(run.arg("--").arg(format!("-max_total_time={FUZZ_SECONDS}")));
+    }
+    all(&commands, &format!("{} targets, {FUZZ_SECONDS} s each", commands.len() - 1))
+}
+
+/// Advisories need a database from the network and change without a commit of ours, so they are
+/// for a person or a schedule to ask: `cargo deny check advisories`.
+fn deny(_: &Context) -> Outcome {
+    if let Some(why) = tools::missing(&[&tools::CARGO_DENY]) {
+        return Outcome::Skipped(why);
+    }
+    all(&[Command::cargo("deny").args(["check", "bans", "licenses", "sources"])], "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_promised_compiler_is_read() {
+        let manifest = "[workspace.package]\nedition = \"2024\"\nrust-version = \"1.95\"\n";
+        assert_eq!(rust_version(manifest), "1.95");
+    }
+
+    #[test]
+    fn every_feature_is_tried_alone() {
+        let commands: Vec<String> =
+            feature_commands().unwrap().iter().map(ToString::to_string).collect();
+        for expected in ["stoop-io --no-default-features --features tls --", "stoop-proto --"] {
+            assert!(commands.iter().any(|command| command.contains(expected)), "{commands:#?}");
+        }
+    }
+}

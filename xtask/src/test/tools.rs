@@ -1,0 +1,141 @@
+//! Programs that some steps need beside cargo, and how they are installed.
+
+use super::{Context, Outcome};
+use crate::command::Command;
+
+/// The name of the step that installs; it runs with `CI=true`, or when asked for by name.
+pub(crate) const INSTALL: &str = "install";
+
+/// The toolchain that libFuzzer needs.
+pub(crate) const NIGHTLY: &str = "nightly";
+
+/// A program, how to see that it is there, and how to get it.
+pub(crate) struct Tool {
+    name: &'static str,
+    probe: &'static [&'static str],
+    install: &'static [&'static str],
+}
+
+pub(crate) const RUSTFMT: Tool = Tool {
+    name: "rustfmt",
+    probe: &["cargo", "fmt", "--version"],
+    install: &["rustup", "component", "add", "rustfmt"],
+};
+pub(crate) const CLIPPY: Tool = Tool {
+    name: "clippy",
+    probe: &["cargo", "clippy", "--version"],
+    install: &["rustup", "component", "add", "clippy"],
+};
+pub(crate) const NIGHTLY_TOOLCHAIN: Tool = Tool {
+    name: "a nightly toolchain",
+    probe: &["rustup", "run", NIGHTLY, "rustc", "--version"],
+    install: &["rustup", "toolchain", "install", NIGHTLY, "--profile=minimal"],
+};
+pub(crate) const CARGO_FUZZ: Tool = Tool {
+    name: "cargo-fuzz",
+    probe: &["cargo", "fuzz", "--version"],
+    install: &["cargo", "install", "--locked", "cargo-fuzz"],
+};
+pub(crate) const CARGO_DENY: Tool = Tool {
+    name: "cargo-deny",
+    probe: &["cargo", "deny", "--version"],
+    install: &["cargo", "install", "--locked", "cargo-deny"],
+};
+
+const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_DENY];
+
+/// Programs that the tests talk to, and the Debian packages that hold them. A test that does not
+/// find its program says that it skipped.
+const PEERS: &[(&str, &str)] = &[
+    ("nginx", "nginx"),
+    ("curl", "curl"),
+    ("h2load", "nghttp2-client"),
+    ("ab", "apache2-utils"),
+    ("wrk", "wrk"),
+];
+
+impl Tool {
+    fn is_there(&self) -> bool {
+        command(self.probe).succeeds()
+    }
+}
+
+fn command(words: &[&str]) -> Command {
+    Command::new(words[0]).args(&words[1..])
+}
+
+/// What a step that needs these would be skipped for.
+pub(crate) fn missing(tools: &[&Tool]) -> Option<String> {
+    let absent: Vec<_> = tools.iter().filter(|tool| !tool.is_there()).collect();
+    if absent.is_empty() {
+        return None;
+    }
+    let names: Vec<_> = absent.iter().map(|tool| tool.name).collect();
+    let installs: Vec<_> = absent.iter().map(|tool| command(tool.install).to_string()).collect();
+    Some(format!("needs {} ({})", names.join(" and "), installs.join(" && ")))
+}
+
+/// Installs what is missing. It tries everything, so that one report names all that failed.
+pub(crate) fn install(_: &Context) -> Outcome {
+    let mut commands: Vec<Command> =
+        TOOLS.iter().filter(|tool| !tool.is_there()).map(|tool| command(tool.install)).collect();
+    let absent = PEERS.iter().filter(|(program, _)| !is_on_path(program));
+    let packages: Vec<&str> = absent.map(|(_, package)| *package).collect();
+    if !packages.is_empty() {
+        commands.push(as_root("apt-get update").arg("--quiet"));
+        let install = as_root("apt-get install").args(["--yes", "--quiet"]);
+        commands.push(install.arg("--no-install-recommends").args(packages));
+    }
+    let mut failed = Vec::new();
+    for command in &commands {
+        if let Err(how) = command.run() {
+            failed.push((command.to_string(), how));
+        }
+    }
+    match failed.first() {
+        None => Outcome::Passed(format!("{} commands", commands.len())),
+        Some((repeat, how)) => {
+            let why = format!("{} of {} commands failed: {how}", failed.len(), commands.len());
+            Outcome::Failed { why, repeat: repeat.clone() }
+        }
+    }
+}
+
+/// Found as a shell finds it. Servers live in /usr/sbin, which is not on everybody's path.
+fn is_on_path(program: &str) -> bool {
+    let look = format!("PATH=\"$PATH:/usr/sbin\"; command -v {program}");
+    Command::new("sh").args(["-c", &look]).succeeds()
+}
+
+fn as_root(words: &str) -> Command {
+    let is_root = Command::new("id").arg("-u").output().is_ok_and(|id| id.trim() == "0");
+    let words = words.split(' ');
+    // `env`, because sudo drops the variable that keeps packages from asking questions.
+    let apt = Command::new(if is_root { "env" } else { "sudo" });
+    let apt = if is_root { apt } else { apt.arg("env") };
+    apt.arg("DEBIAN_FRONTEND=noninteractive").args(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_tool_is_named_with_its_cure() {
+        let absent = Tool {
+            name: "teapot",
+            probe: &["no-such-program-at-all"],
+            install: &["cargo", "install", "teapot"],
+        };
+        let present = Tool { name: "sh", probe: &["sh", "-c", "true"], install: &["true"] };
+        assert_eq!(missing(&[&present]), None);
+        let why = missing(&[&present, &absent]).unwrap();
+        assert_eq!(why, "needs teapot (cargo install teapot)");
+    }
+
+    #[test]
+    fn programs_are_found_as_a_shell_finds_them() {
+        assert!(is_on_path("sh"));
+        assert!(!is_on_path("no-such-program-at-all"));
+    }
+}

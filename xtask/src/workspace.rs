@@ -1,0 +1,61 @@
+//! Where the workspace is, and what of it there is to find without asking cargo.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The root of the workspace this program was built from.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// The packages under `crates/`, by the names of their folders, sorted.
+pub(crate) fn packages() -> Result<Vec<String>, String> {
+    let folder = root().join("crates");
+    let entries = fs::read_dir(&folder)
+        .map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    let mut packages: Vec<String> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.path().join("Cargo.toml").is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    packages.sort();
+    Ok(packages)
+}
+
+/// The features that a package declares, `default` left out.
+pub(crate) fn features(package: &str) -> Result<Vec<String>, String> {
+    let path = root().join("crates").join(package).join("Cargo.toml");
+    let manifest = fs::read_to_string(&path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    Ok(features_in(&manifest))
+}
+
+fn features_in(manifest: &str) -> Vec<String> {
+    manifest
+        .lines()
+        .skip_while(|line| line.trim() != "[features]")
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| Some(line.split_once('=')?.0.trim()))
+        .filter(|name| !name.starts_with(['#', '"']) && *name != "default")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_read_without_a_parser() {
+        let manifest = "[package]\nname = \"a\"\n\n[features]\ndefault = [\"b\"]\n# c = []\n\
+                        b = [\n    \"dep:x\",\n]\nd = []\n\n[dependencies]\ne = \"1\"\n";
+        assert_eq!(features_in(manifest), ["b", "d"]);
+    }
+
+    #[test]
+    fn this_workspace_is_found() {
+        assert!(packages().unwrap().contains(&"stoop-proto".to_owned()));
+    }
+}
