@@ -1,0 +1,241 @@
+//! A field section: field lines as bytes and spans, in the order they came.
+
+use std::fmt;
+
+use crate::error::Misuse;
+use crate::grammar;
+
+/// Capacity kept when a section is cleared for the next message.
+const BYTES_KEPT_MAX: usize = 8 * 1024;
+const LINES_KEPT_MAX: usize = 128;
+
+/// The field lines of a head or of a trailer section (RFC 9110 §5).
+///
+/// One allocation holds the bytes, one the index; both are kept for the next message. Names keep
+/// the case they came in and compare without it; values are bytes, without leading and trailing
+/// whitespace.
+#[derive(Clone, Default)]
+pub struct Fields {
+    pub(crate) bytes: Vec<u8>,
+    lines: Vec<Line>,
+}
+
+/// Where a field line's name and value stand in the section's bytes.
+#[derive(Clone, Copy)]
+struct Line {
+    name: Span,
+    value: Span,
+}
+
+/// A part of a section's bytes. 32 bits suffice: `Limits` and `Fields::push` keep sections smaller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+impl Span {
+    pub(crate) fn new(start: usize, len: usize) -> Self {
+        Self { start: start as u32, len: len as u32 }
+    }
+
+    #[inline]
+    pub(crate) fn of<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let start = self.start as usize;
+        bytes.get(start..start + self.len as usize).unwrap_or_default()
+    }
+}
+
+/// One field line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Field<'a> {
+    name: &'a [u8],
+    value: &'a [u8],
+}
+
+impl<'a> Field<'a> {
+    /// The name, in the case it was sent in.
+    pub fn name(&self) -> &'a str {
+        std::str::from_utf8(self.name).unwrap_or_default()
+    }
+
+    /// The value: any bytes but control characters (tab excepted).
+    pub fn value(&self) -> &'a [u8] {
+        self.value
+    }
+
+    /// Whether this is the field of that name, in whatever case.
+    pub fn is(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name.as_bytes())
+    }
+}
+
+impl Fields {
+    /// A section without fields.
+    pub const fn new() -> Self {
+        Self { bytes: Vec::new(), lines: Vec::new() }
+    }
+
+    /// How many field lines there are.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The field lines in order.
+    pub fn iter(&self) -> impl Iterator<Item = Field<'_>> {
+        self.lines.iter().map(|line| Field {
+            name: line.name.of(&self.bytes),
+            value: line.value.of(&self.bytes),
+        })
+    }
+
+    /// The value of the first line of that name.
+    pub fn first(&self, name: &str) -> Option<&[u8]> {
+        let line = self.lines.iter().find(|line| self.has_name(line, name))?;
+        Some(line.value.of(&self.bytes))
+    }
+
+    /// The values of all lines of that name, in order.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+        let named = self.lines.iter().filter(move |line| self.has_name(line, name));
+        named.map(|line| line.value.of(&self.bytes))
+    }
+
+    fn has_name(&self, line: &Line, name: &str) -> bool {
+        line.name.len as usize == name.len()
+            && line.name.of(&self.bytes).eq_ignore_ascii_case(name.as_bytes())
+    }
+
+    /// Whether a field of that name is there.
+    pub fn contains(&self, name: &str) -> bool {
+        self.first(name).is_some()
+    }
+
+    /// Whether a comma-separated field of that name lists `token`, in whatever case.
+    pub fn lists(&self, name: &str, token: &str) -> bool {
+        self.all(name)
+            .flat_map(grammar::list)
+            .any(|item| item.eq_ignore_ascii_case(token.as_bytes()))
+    }
+
+    /// Appends a field line. Whitespace around the value is dropped.
+    ///
+    /// # Errors
+    /// [`Misuse::FieldName`] if the name is not a token, [`Misuse::FieldValue`] if the value has a
+    /// control character in it: what is passed here can never end a line.
+    pub fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Misuse> {
+        let value = value.trim_ascii();
+        if !grammar::is_token(name.as_bytes()) {
+            return Err(Misuse::FieldName);
+        }
+        if !grammar::is_field_value(value) {
+            return Err(Misuse::FieldValue);
+        }
+        let start = self.bytes.len();
+        if start + name.len() + value.len() > u32::MAX as usize {
+            return Err(Misuse::TooLarge);
+        }
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.bytes.extend_from_slice(value);
+        self.index(Span::new(start, name.len()), Span::new(start + name.len(), value.len()));
+        Ok(())
+    }
+
+    /// Replaces all lines of that name by one.
+    ///
+    /// # Errors
+    /// As [`Fields::push`].
+    pub fn set(&mut self, name: &str, value: &[u8]) -> Result<(), Misuse> {
+        self.remove(name);
+        self.push(name, value)
+    }
+
+    /// Removes all lines of that name; their bytes stay until [`Fields::clear`].
+    pub fn remove(&mut self, name: &str) {
+        let bytes = &self.bytes;
+        self.lines.retain(|line| !line.name.of(bytes).eq_ignore_ascii_case(name.as_bytes()));
+    }
+
+    /// Removes everything and keeps the memory, up to some 10 KiB, for the next message.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(BYTES_KEPT_MAX);
+        self.lines.clear();
+        self.lines.shrink_to(LINES_KEPT_MAX);
+    }
+
+    /// Adds a line whose bytes are in `bytes` already and were checked.
+    #[inline]
+    pub(crate) fn index(&mut self, name: Span, value: Span) {
+        self.lines.push(Line { name, value });
+    }
+
+    #[inline]
+    pub(crate) fn reserve(&mut self, lines: usize) {
+        self.lines.reserve(lines);
+    }
+}
+
+impl fmt::Debug for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map()
+            .entries(self.iter().map(|field| (field.name(), field.value().escape_ascii())))
+            .finish()
+    }
+}
+
+impl PartialEq for Fields {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Fields {}
+
+impl fmt::Debug for Field<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name(), self.value.escape_ascii())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_pushed_can_end_a_line() {
+        let mut fields = Fields::new();
+        for value in [&b"a\r\nb: c"[..], b"a\nb", b"a\rb", b"a\0b", b"\x7f"] {
+            assert_eq!(fields.push("x", value), Err(Misuse::FieldValue), "{value:?}");
+        }
+        for name in ["", "a b", "a:", "a\r\n", "ä", "a\0"] {
+            assert_eq!(fields.push(name, b"v"), Err(Misuse::FieldName), "{name:?}");
+        }
+        assert!(fields.is_empty());
+    }
+
+    #[test]
+    fn names_compare_without_case_and_values_lose_outer_whitespace() {
+        let mut fields = Fields::new();
+        fields.push("Accept", b" text/html \t").unwrap();
+        fields.push("ACCEPT", b"*/*").unwrap();
+        assert_eq!(fields.all("accept").collect::<Vec<_>>(), [&b"text/html"[..], b"*/*"]);
+        fields.set("accept", b"none").unwrap();
+        assert_eq!(fields.len(), 1);
+        assert_eq!(fields.first("Accept"), Some(&b"none"[..]));
+    }
+
+    #[test]
+    fn a_list_is_searched_item_by_item_over_all_lines() {
+        let mut fields = Fields::new();
+        fields.push("connection", b"keep-alive ,, Upgrade").unwrap();
+        fields.push("connection", b"te").unwrap();
+        assert!(fields.lists("Connection", "upgrade") && fields.lists("connection", "TE"));
+        assert!(!fields.lists("connection", "keep"));
+    }
+}

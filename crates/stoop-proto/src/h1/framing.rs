@@ -1,0 +1,228 @@
+//! How long a message's body is: RFC 9112 §6.3, decided once from the head, for each role by one
+//! function. After it there are no fields any more, only a [`Framing`].
+
+use http::{Method, StatusCode, Version};
+
+use crate::error::Violation;
+use crate::grammar;
+
+/// How the body of a message is delimited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// This many bytes follow; none, if zero.
+    Length(u64),
+    /// Chunks follow, up to one of size zero and a trailer section.
+    Chunked,
+    /// Everything until the connection ends.
+    UntilClose,
+    /// No message at all: the bytes are the tunnel's.
+    Tunnel,
+}
+
+/// What the field lines of one head say about framing and persistence, gathered while they are
+/// indexed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Facts {
+    pub(super) host: Option<()>,
+    length: Length,
+    codings: Codings,
+    pub(super) close: bool,
+    pub(super) keep_alive: bool,
+    pub(super) upgrade_listed: bool,
+    pub(super) upgrade: bool,
+    pub(super) expects_continue: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Length {
+    #[default]
+    None,
+    One(u64),
+    Repeated(u64),
+}
+
+/// The transfer codings of a message, first to last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Codings {
+    present: bool,
+    /// Chunked was seen, as the last so far.
+    chunked: bool,
+    /// Something followed chunked, or chunked came again.
+    after_chunked: Option<Violation>,
+    unknown: bool,
+}
+
+impl Facts {
+    /// Takes note of one field line. Dispatches on the length first: most names end there.
+    #[inline]
+    pub(super) fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Violation> {
+        match name.len() {
+            4 if name.eq_ignore_ascii_case(b"host") => self.note_host(value),
+            6 if name.eq_ignore_ascii_case(b"expect") => self.note_expect(value),
+            7 if name.eq_ignore_ascii_case(b"upgrade") => {
+                self.upgrade = true;
+                Ok(())
+            }
+            10 if name.eq_ignore_ascii_case(b"connection") => {
+                self.note_connection(value);
+                Ok(())
+            }
+            14 if name.eq_ignore_ascii_case(b"content-length") => self.note_length(value),
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.note_codings(value),
+            _ => Ok(()),
+        }
+    }
+
+    fn note_host(&mut self, value: &[u8]) -> Result<(), Violation> {
+        if self.host.replace(()).is_some() {
+            return Err(Violation::HostRepeated);
+        }
+        if grammar::is_host(value) { Ok(()) } else { Err(Violation::HostInvalid) }
+    }
+
+    /// RFC 9110 §10.1.1: an expectation other than 100-continue may be refused.
+    fn note_expect(&mut self, value: &[u8]) -> Result<(), Violation> {
+        self.expects_continue = true;
+        match value.eq_ignore_ascii_case(b"100-continue") {
+            true => Ok(()),
+            false => Err(Violation::Expectation),
+        }
+    }
+
+    fn note_connection(&mut self, value: &[u8]) {
+        for option in grammar::list(value) {
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+            self.upgrade_listed |= option.eq_ignore_ascii_case(b"upgrade");
+        }
+    }
+
+    /// Content-Length = 1*DIGIT (RFC 9110 §8.6): no sign, no space, no list of differing numbers.
+    fn note_length(&mut self, value: &[u8]) -> Result<(), Violation> {
+        for item in value.split(|&byte| byte == b',') {
+            let digits = item.trim_ascii();
+            if digits.is_empty() {
+                return Err(Violation::LengthInvalid);
+            }
+            let number = digits.iter().try_fold(0u64, |number, &digit| {
+                let digit = digit.is_ascii_digit().then_some(u64::from(digit - b'0'))?;
+                number.checked_mul(10)?.checked_add(digit)
+            });
+            let number = number.ok_or(Violation::LengthInvalid)?;
+            self.length = match self.length {
+                Length::None => Length::One(number),
+                Length::One(same) | Length::Repeated(same) if same == number => {
+                    Length::Repeated(number)
+                }
+                Length::One(_) | Length::Repeated(_) => return Err(Violation::LengthRepeated),
+            };
+        }
+        Ok(())
+    }
+
+    /// Transfer-Encoding = #transfer-coding (RFC 9112 §6.1); the lines of a head are one list.
+    fn note_codings(&mut self, value: &[u8]) -> Result<(), Violation> {
+        self.codings.present = true;
+        let mut any = false;
+        for coding in grammar::list(value) {
+            any = true;
+            let end = coding.iter().position(|&byte| byte == b';').unwrap_or(coding.len());
+            let (name, parameters) = (coding[..end].trim_ascii(), &coding[end..]);
+            if !grammar::is_token(name) {
+                return Err(Violation::CodingInvalid);
+            }
+            let chunked = name.eq_ignore_ascii_case(b"chunked");
+            if self.codings.chunked {
+                let violation = match chunked {
+                    true => Violation::ChunkedRepeated,
+                    false => Violation::ChunkedNotLast,
+                };
+                self.codings.after_chunked.get_or_insert(violation);
+            }
+            if chunked && !parameters.is_empty() {
+                return Err(Violation::ChunkedRepeated);
+            }
+            self.codings.chunked |= chunked;
+            self.codings.unknown |= !chunked;
+        }
+        if any { Ok(()) } else { Err(Violation::CodingInvalid) }
+    }
+
+    /// Whether the peer means to go on after this message: RFC 9112 §9.3.
+    pub(super) fn persistent(&self, version: Version) -> bool {
+        !self.close && (version == Version::HTTP_11 || self.keep_alive)
+    }
+}
+
+/// The body of a request (RFC 9112 §6.3), read as strictly as the RFC allows: whatever two
+/// recipients could read differently is refused.
+pub(super) fn of_request(facts: &Facts, version: Version) -> Result<Framing, Violation> {
+    // 3. Both fields: an attempt at smuggling until proven otherwise.
+    // 4. Chunked must be the final coding, and it is the only one we decode.
+    if facts.codings.present {
+        if version == Version::HTTP_10 {
+            return Err(Violation::CodingInOldVersion);
+        }
+        if !matches!(facts.length, Length::None) {
+            return Err(Violation::LengthAndCoding);
+        }
+        if let Some(violation) = facts.codings.after_chunked {
+            return Err(violation);
+        }
+        if facts.codings.unknown {
+            return Err(Violation::CodingUnknown);
+        }
+        return Ok(Framing::Chunked);
+    }
+    match facts.length {
+        // 5. A list of equal numbers may be refused, and no honest client sends one.
+        Length::Repeated(_) => Err(Violation::LengthRepeated),
+        // 6. One number.
+        Length::One(length) => Ok(Framing::Length(length)),
+        // 7. A request without either has no body.
+        Length::None => Ok(Framing::Length(0)),
+    }
+}
+
+/// The body of a response to `method` (RFC 9112 §6.3), accepting what servers really send where it
+/// has one meaning.
+pub(super) fn of_response(
+    facts: &Facts,
+    method: &Method,
+    status: StatusCode,
+) -> Result<Framing, Violation> {
+    // 1. Some responses have no body, whatever their fields claim.
+    if *method == Method::HEAD || status.is_informational() || matches!(status.as_u16(), 204 | 304)
+    {
+        return Ok(Framing::Length(0));
+    }
+    // 2. A 2xx to CONNECT opens a tunnel.
+    if *method == Method::CONNECT && status.is_success() {
+        return Ok(Framing::Tunnel);
+    }
+    // 3. Transfer-Encoding wins over Content-Length; the connection is not used again then.
+    if facts.codings.present {
+        if let Some(violation) = facts.codings.after_chunked {
+            return Err(violation);
+        }
+        if facts.codings.unknown {
+            return Err(Violation::CodingUnknown);
+        }
+        return Ok(Framing::Chunked);
+    }
+    match facts.length {
+        // 5., 6. One number, however often it is repeated.
+        Length::One(length) | Length::Repeated(length) => Ok(Framing::Length(length)),
+        // 8. Nothing says: the end of the connection does.
+        Length::None => Ok(Framing::UntilClose),
+    }
+}
+
+impl Facts {
+    /// Whether a response leaves doubt about its framing, so that its connection must not be used
+    /// again (RFC 9112 §6.1, §6.3).
+    pub(super) fn is_doubtful(&self, version: Version) -> bool {
+        self.codings.present
+            && (version == Version::HTTP_10 || !matches!(self.length, Length::None))
+    }
+}

@@ -1,0 +1,66 @@
+//! HTTP/1.0 and HTTP/1.1 (RFC 9112), a machine for each role.
+//!
+//! `receive` reads from the front of a slice up to one event; the `send` side writes to a
+//! [`Sink`](crate::Sink). See `README.md` beside this file for how bytes flow.
+
+use std::ops::Range;
+
+use crate::error::Violation;
+
+mod body;
+mod client;
+mod framing;
+mod head;
+mod server;
+mod state;
+
+pub use client::Client;
+pub use framing::Framing;
+pub use server::{Answer, Server};
+pub use state::{Half, Input};
+
+/// What `receive` read from the front of its input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// So many bytes are done with. Spans of the event lie within them.
+    pub consumed: usize,
+    /// What they were.
+    pub event: Event,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Nothing new can be said before more bytes come.
+    NeedMore,
+    /// A head was read into the caller's head; `end` if no body follows.
+    Head {
+        /// Whether the message is complete with its head.
+        end: bool,
+    },
+    /// An interim (1xx) response was read into the caller's head; the final one follows. Clients
+    /// only.
+    Interim,
+    /// Content, as a span of the input.
+    Data(Range<usize>),
+    /// The message is complete.
+    End {
+        /// Whether a trailer section came; `take_trailers` has it.
+        trailers: bool,
+    },
+    /// The bytes are another protocol's from here on; none were consumed.
+    Tunnel,
+    /// Nothing is read now: as many requests as allowed wait for their answers, or the last message
+    /// was read.
+    Paused,
+    /// The peer ended the connection where it may.
+    Closed,
+    /// The peer broke the protocol; nothing more will be read.
+    Violation(Violation),
+}
+
+impl Received {
+    const fn nothing(event: Event) -> Self {
+        Self { consumed: 0, event }
+    }
+}

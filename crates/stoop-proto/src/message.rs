@@ -1,0 +1,294 @@
+//! Heads of messages: RFC 9110 §6, the same for every version of HTTP.
+
+use std::fmt;
+
+use http::{Method, StatusCode, Version};
+
+use crate::error::Misuse;
+use crate::fields::{Fields, Span};
+use crate::grammar;
+
+/// How a request-target is written (RFC 9112 §3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TargetForm {
+    /// `/where?q=now`: what requests to an origin look like.
+    #[default]
+    Origin,
+    /// `http://example.com/where`: what requests to a proxy look like; every server accepts it.
+    Absolute,
+    /// `example.com:443`: CONNECT only.
+    Authority,
+    /// `*`: OPTIONS only.
+    Asterisk,
+}
+
+/// Method, target, version and fields of a request.
+///
+/// Made to be used again: [`RequestHead::clear`] keeps its memory.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RequestHead {
+    pub(crate) method: Method,
+    pub(crate) target: Span,
+    pub(crate) form: TargetForm,
+    pub(crate) version: Version,
+    pub(crate) fields: Fields,
+}
+
+impl Default for RequestHead {
+    fn default() -> Self {
+        Self {
+            method: Method::GET,
+            target: Span::default(),
+            form: TargetForm::Origin,
+            version: Version::HTTP_11,
+            fields: Fields::new(),
+        }
+    }
+}
+
+impl RequestHead {
+    /// A request for `target`, in any of the four forms.
+    ///
+    /// # Errors
+    /// [`Misuse::Target`] if a character of the target may not stand in a URI, or it has none of
+    /// the four forms.
+    pub fn new(method: Method, target: &str) -> Result<Self, Misuse> {
+        let mut head = Self { method, ..Self::default() };
+        head.set_target(target)?;
+        Ok(head)
+    }
+
+    /// Replaces the target.
+    ///
+    /// # Errors
+    /// As [`RequestHead::new`].
+    pub fn set_target(&mut self, target: &str) -> Result<(), Misuse> {
+        let form = grammar::target_form(&self.method, target.as_bytes());
+        self.form = form.map_err(|_| Misuse::Target)?;
+        let start = self.fields.bytes.len();
+        if start + target.len() > u32::MAX as usize {
+            return Err(Misuse::TooLarge);
+        }
+        self.fields.bytes.extend_from_slice(target.as_bytes());
+        self.target = Span::new(start, target.len());
+        Ok(())
+    }
+
+    /// Forgets everything but the memory.
+    pub fn clear(&mut self) {
+        self.fields.clear();
+        self.method = Method::GET;
+        self.target = Span::default();
+        self.form = TargetForm::Origin;
+        self.version = Version::HTTP_11;
+    }
+
+    /// The method.
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// Replaces the method.
+    pub fn set_method(&mut self, method: Method) {
+        self.method = method;
+    }
+
+    /// The request-target as it was sent: visible ASCII.
+    pub fn target(&self) -> &str {
+        std::str::from_utf8(self.target.of(&self.fields.bytes)).unwrap_or_default()
+    }
+
+    /// How the target is written.
+    pub fn form(&self) -> TargetForm {
+        self.form
+    }
+
+    /// The path, without query; `/` where an absolute target has none, and empty for CONNECT.
+    pub fn path(&self) -> &str {
+        let rest = match self.form {
+            TargetForm::Origin | TargetForm::Asterisk => self.target(),
+            TargetForm::Authority => return "",
+            TargetForm::Absolute => match self.after_scheme().find(['/', '?']) {
+                Some(at) => &self.after_scheme()[at..],
+                None => "/",
+            },
+        };
+        let path = &rest[..rest.find('?').unwrap_or(rest.len())];
+        if path.is_empty() { "/" } else { path }
+    }
+
+    /// What follows the first `?`, if there is one.
+    pub fn query(&self) -> Option<&str> {
+        self.target().split_once('?').map(|(_, query)| query)
+    }
+
+    /// Host and port the request is for: from the target if it names them, else from Host
+    /// (RFC 9112 §3.3).
+    pub fn authority(&self) -> &str {
+        match self.form {
+            TargetForm::Authority => self.target(),
+            TargetForm::Absolute => {
+                let rest = self.after_scheme();
+                &rest[..rest.find(['/', '?']).unwrap_or(rest.len())]
+            }
+            TargetForm::Origin | TargetForm::Asterisk => self
+                .fields
+                .first("host")
+                .and_then(|host| std::str::from_utf8(host).ok())
+                .unwrap_or_default(),
+        }
+    }
+
+    fn after_scheme(&self) -> &str {
+        self.target().split_once("://").map_or("", |(_, rest)| rest)
+    }
+
+    /// The version the peer speaks.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The fields.
+    pub fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    /// The fields, to change.
+    pub fn fields_mut(&mut self) -> &mut Fields {
+        &mut self.fields
+    }
+}
+
+impl fmt::Debug for RequestHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {:?} {:?}", self.method, self.target(), self.version, self.fields)
+    }
+}
+
+/// Status, reason, version and fields of a response.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ResponseHead {
+    pub(crate) status: StatusCode,
+    pub(crate) reason: Span,
+    pub(crate) version: Version,
+    pub(crate) fields: Fields,
+}
+
+impl Default for ResponseHead {
+    fn default() -> Self {
+        Self {
+            status: StatusCode::OK,
+            reason: Span::default(),
+            version: Version::HTTP_11,
+            fields: Fields::new(),
+        }
+    }
+}
+
+impl ResponseHead {
+    /// A response of that status, without fields.
+    pub fn new(status: StatusCode) -> Self {
+        Self { status, ..Self::default() }
+    }
+
+    /// Forgets everything but the memory.
+    pub fn clear(&mut self) {
+        self.fields.clear();
+        self.status = StatusCode::OK;
+        self.reason = Span::default();
+        self.version = Version::HTTP_11;
+    }
+
+    /// The status code.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The reason phrase as it was sent, often empty; HTTP/1 only, and without meaning.
+    pub fn reason(&self) -> &[u8] {
+        self.reason.of(&self.fields.bytes)
+    }
+
+    /// The version the peer speaks.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The fields.
+    pub fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    /// The fields, to change.
+    pub fn fields_mut(&mut self) -> &mut Fields {
+        &mut self.fields
+    }
+}
+
+impl fmt::Debug for ResponseHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {} {:?}", self.version, self.status, self.fields)
+    }
+}
+
+/// What a server wants said in the head of a response; the machine adds the framing.
+#[derive(Clone, Copy, Debug)]
+pub struct ResponseParts<'a> {
+    /// The status.
+    pub status: StatusCode,
+    /// A Content-Type, if the fields do not have one.
+    pub content_type: Option<&'a str>,
+    /// The rest of the fields. Those that frame the message (Content-Length, Transfer-Encoding,
+    /// Connection, Keep-Alive) are not taken from here but decided by the machine; a Content-Length
+    /// is kept where there is no body to contradict it, as in an answer to HEAD.
+    pub fields: Option<&'a Fields>,
+    /// Date, as an IMF-fixdate, if the fields do not have one.
+    pub date: Option<&'a [u8; 29]>,
+    /// Whether the connection ends with this response.
+    pub close: bool,
+}
+
+impl ResponseParts<'_> {
+    /// A response of that status and nothing else.
+    pub fn new(status: StatusCode) -> Self {
+        Self { status, content_type: None, fields: None, date: None, close: false }
+    }
+}
+
+/// What is known of a body before it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodySize {
+    /// Exactly this many bytes.
+    Exact(u64),
+    /// It ends when it ends.
+    Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_gives_path_query_and_authority_in_each_form() {
+        let mut head = RequestHead::new(Method::GET, "/a/b?c=d?e").unwrap();
+        head.fields_mut().push("host", b"example.com:80").unwrap();
+        assert_eq!((head.path(), head.query()), ("/a/b", Some("c=d?e")));
+        assert_eq!(head.authority(), "example.com:80");
+
+        let head = RequestHead::new(Method::GET, "http://h:81?q").unwrap();
+        assert_eq!((head.path(), head.query()), ("/", Some("q")));
+        assert_eq!((head.authority(), head.form()), ("h:81", TargetForm::Absolute));
+
+        let head = RequestHead::new(Method::CONNECT, "h:443").unwrap();
+        assert_eq!((head.path(), head.authority()), ("", "h:443"));
+        let head = RequestHead::new(Method::OPTIONS, "*").unwrap();
+        assert_eq!((head.path(), head.form()), ("*", TargetForm::Asterisk));
+    }
+
+    #[test]
+    fn a_target_cannot_split_a_request() {
+        for target in ["/a b", "/a\r\nX: y", "/\t", "/#f", "/ä", "", "a", "*"] {
+            assert_eq!(RequestHead::new(Method::GET, target), Err(Misuse::Target), "{target:?}");
+        }
+    }
+}
