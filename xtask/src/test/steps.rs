@@ -107,7 +107,8 @@ fn test_data() -> Option<PathBuf> {
 
 fn docs(_: &Context) -> Outcome {
     let docs = Command::cargo("doc").env("RUSTDOCFLAGS", "-D warnings");
-    all(&[docs.args(["--workspace", "--no-deps", "--all-features"])], "")
+    // Libraries alone: the command is named like the library, and its pages would replace them.
+    all(&[docs.args(["--workspace", "--lib", "--no-deps", "--all-features"])], "")
 }
 
 /// Each crate by itself, because in the workspace the features of all of them are united, and so
