@@ -16,9 +16,16 @@ compile_error!(
 mod buffer;
 mod output;
 mod socket;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+mod tls;
 mod transport;
 
 pub use buffer::{CHUNK, Inbox, SHARE_MIN};
 pub use output::{OUTPUT_BYTES_MAX, Output};
 pub use socket::{Socket, Tcp, Unix};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+pub use tls::{
+    Alert, ClientTls, ClientTlsBuilder, ServerTls, ServerTlsBuilder, Tls, TlsConfigError, TlsError,
+    TlsErrorKind, TlsVersion,
+};
 pub use transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};

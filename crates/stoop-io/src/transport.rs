@@ -8,6 +8,8 @@ use bytes::Bytes;
 
 use crate::output::Output;
 use crate::socket::{Tcp, Unix};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use crate::tls::Tls;
 
 /// What [`Transport::poll_fill`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +62,9 @@ pub trait Transport: 'static {
     ///
     /// Appends, never replaces what was not consumed. `room` bounds how many bytes may wait
     /// unconsumed. While this is pending and nothing is partial, no buffer is held.
+    ///
+    /// A transport that can tell a stream that was cut short from one that ended (TLS without
+    /// close_notify, RFC 9112 §9.8) fails with [`io::ErrorKind::UnexpectedEof`] for the former.
     fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>>;
 
     /// Everything received and not consumed, contiguous.
@@ -109,8 +114,28 @@ pub enum AnyTransport {
     Tcp(Tcp),
     /// A Unix stream socket.
     Unix(Unix),
+    /// TLS over another of them.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    Tls(Box<Tls>),
     /// Anything else: the in-memory pair, the simulation, a user's own.
     Custom(Box<dyn Transport + Send>),
+}
+
+impl AnyTransport {
+    /// Moves the socket to the runtime this is called on; what was received stays. What is no
+    /// socket stays as it is.
+    ///
+    /// # Errors
+    /// If the runtime cannot watch the socket.
+    pub fn rehome(self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Tcp(tcp) => Self::Tcp(tcp.rehome()?),
+            Self::Unix(unix) => Self::Unix(unix.rehome()?),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            Self::Tls(tls) => Self::Tls(Box::new(tls.rehome()?)),
+            Self::Custom(custom) => Self::Custom(custom),
+        })
+    }
 }
 
 macro_rules! each {
@@ -118,6 +143,8 @@ macro_rules! each {
         match $self {
             AnyTransport::Tcp($t) => $do,
             AnyTransport::Unix($t) => $do,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            AnyTransport::Tls($t) => $do,
             AnyTransport::Custom($t) => $do,
         }
     };
@@ -165,5 +192,12 @@ impl From<Tcp> for AnyTransport {
 impl From<Unix> for AnyTransport {
     fn from(unix: Unix) -> Self {
         Self::Unix(unix)
+    }
+}
+
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+impl From<Tls> for AnyTransport {
+    fn from(tls: Tls) -> Self {
+        Self::Tls(Box::new(tls))
     }
 }

@@ -1,0 +1,208 @@
+//! The client's side: what to trust, what to show, what to offer.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustls::ClientConfig;
+use rustls::client::{Resumption, UnbufferedClientConnection};
+use rustls_pki_types::ServerName;
+
+use super::error::{TlsConfigError, TlsError, TlsErrorKind};
+use super::machine::Machine;
+use super::pem::Pem;
+use super::stream::{CERTIFICATE_BYTES_MAX, Tls};
+use super::trust::{Anybody, Trust};
+use super::{ALPN_DEFAULT, provider};
+use crate::transport::AnyTransport;
+
+/// Sessions a client remembers for resumption, unless told otherwise; about 2 KiB each.
+const SESSIONS_MAX: usize = 256;
+
+/// How a client does TLS. Cheap to clone; clones share one session cache.
+///
+/// ```
+/// # fn main() -> Result<(), stoop_io::TlsConfigError> {
+/// let tls = stoop_io::ClientTls::builder().alpn(["h2", "http/1.1"]).build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ClientTls {
+    config: Arc<ClientConfig>,
+    id: u64,
+}
+
+impl ClientTls {
+    /// Starts a configuration: the platform's CAs, no client certificate, ALPN `http/1.1`, 256
+    /// remembered sessions.
+    pub fn builder() -> ClientTlsBuilder {
+        ClientTlsBuilder::default()
+    }
+
+    /// A number that differs between configurations built separately and is the same for clones:
+    /// part of a pool's key, so that no connection is used under another configuration than its own.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Begins a session over `inner`, a connected transport, with the server `name`: a DNS name, or
+    /// an IP address (with or without brackets). The handshake runs as the result is polled.
+    ///
+    /// # Errors
+    /// [`TlsErrorKind::InvalidName`] if `name` is neither.
+    pub fn connect(&self, inner: impl Into<AnyTransport>, name: &str) -> Result<Tls, TlsError> {
+        let alpn = self.config.alpn_protocols.clone();
+        self.begin(inner.into(), name, alpn)
+    }
+
+    /// Like [`ClientTls::connect`], but offers these protocols by ALPN, whatever was configured.
+    pub fn connect_with_alpn(
+        &self,
+        inner: impl Into<AnyTransport>,
+        name: &str,
+        alpn: &[&[u8]],
+    ) -> Result<Tls, TlsError> {
+        self.begin(inner.into(), name, alpn.iter().map(|protocol| protocol.to_vec()).collect())
+    }
+
+    fn begin(&self, inner: AnyTransport, name: &str, alpn: Vec<Vec<u8>>) -> Result<Tls, TlsError> {
+        let server = server_name(name).ok_or_else(|| {
+            TlsError::new(TlsErrorKind::InvalidName, format!("not a server's name: {name:?}"))
+        })?;
+        match UnbufferedClientConnection::new_with_alpn(self.config.clone(), server, alpn) {
+            Ok(client) => Ok(Tls::new(inner, Machine::Client(client), name, CERTIFICATE_BYTES_MAX)),
+            Err(error) => Err(TlsError::explain(&error, name, &[])),
+        }
+    }
+}
+
+impl std::fmt::Debug for ClientTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientTls").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// A URL's host as a name that a certificate can carry: without brackets or the root's dot.
+fn server_name(name: &str) -> Option<ServerName<'static>> {
+    let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
+    if let Ok(ip) = bare.parse::<IpAddr>() {
+        return Some(ServerName::IpAddress(ip.into()));
+    }
+    let bare = name.strip_suffix('.').unwrap_or(name);
+    ServerName::try_from(bare.to_owned()).ok()
+}
+
+/// Makes a [`ClientTls`].
+#[derive(Clone, Debug)]
+pub struct ClientTlsBuilder {
+    cas: Vec<Pem>,
+    platform: bool,
+    anybody: bool,
+    certificate: Option<(Pem, Pem)>,
+    alpn: Vec<Vec<u8>>,
+    sessions_max: usize,
+}
+
+impl Default for ClientTlsBuilder {
+    fn default() -> Self {
+        Self {
+            cas: Vec::new(),
+            platform: true,
+            anybody: false,
+            certificate: None,
+            alpn: vec![ALPN_DEFAULT.to_vec()],
+            sessions_max: SESSIONS_MAX,
+        }
+    }
+}
+
+impl ClientTlsBuilder {
+    /// Trusts the CA certificates of this PEM file too.
+    pub fn ca_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.cas.push(Pem::File(path.into()));
+        self
+    }
+
+    /// Trusts the CA certificates of this PEM text too.
+    pub fn ca_pem(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.cas.push(Pem::Bytes(pem.into()));
+        self
+    }
+
+    /// Whether the platform's CAs are trusted besides the named ones. Default: true.
+    pub fn platform_cas(mut self, trusted: bool) -> Self {
+        self.platform = trusted;
+        self
+    }
+
+    /// Shows this certificate chain (the client's own first) to servers that ask for one. Both files
+    /// are PEM; the key has no passphrase.
+    pub fn certificate_files(mut self, chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+        self.certificate = Some((Pem::File(chain.into()), Pem::File(key.into())));
+        self
+    }
+
+    /// Shows this certificate chain (the client's own first) to servers that ask for one. Both are
+    /// PEM; the key has no passphrase.
+    pub fn certificate_pem(mut self, chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        self.certificate = Some((Pem::Bytes(chain.into()), Pem::Bytes(key.into())));
+        self
+    }
+
+    /// Offers these protocols by ALPN, the preferred one first; none: offers nothing. Default:
+    /// `http/1.1`.
+    pub fn alpn<P: Into<Vec<u8>>>(mut self, protocols: impl IntoIterator<Item = P>) -> Self {
+        self.alpn = protocols.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Remembers at most this many sessions (about 2 KiB each; up to 8 of one server), so that a
+    /// later connection to the same server is cheaper. 0: none. Default: 256.
+    pub fn sessions_max(mut self, sessions: usize) -> Self {
+        self.sessions_max = sessions;
+        self
+    }
+
+    /// Dangerous: accepts whatever certificate a server shows. The connection is then private
+    /// against nobody who can get between; for tests and for looking at broken servers only.
+    pub fn dangerous_accept_any_certificate(mut self) -> Self {
+        self.anybody = true;
+        self
+    }
+
+    /// Reads the files and builds.
+    ///
+    /// A machine without any CA certificates is not an error here: a server that needs one of them
+    /// is refused with [`TlsErrorKind::CertificateUntrusted`] and the reason.
+    ///
+    /// # Errors
+    /// If a file cannot be read or used, saying which and why; and if nothing is left to trust.
+    pub fn build(self) -> Result<ClientTls, TlsConfigError> {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| TlsConfigError::new(None, error.to_string()))?
+            .dangerous();
+        let builder = if self.anybody {
+            builder.with_custom_certificate_verifier(Arc::new(Anybody))
+        } else {
+            let trust = Trust::new(&self.cas, !self.platform)?;
+            builder.with_custom_certificate_verifier(Arc::new(trust))
+        };
+        let mut config = match &self.certificate {
+            None => builder.with_no_client_auth(),
+            Some((chain, key)) => builder
+                .with_client_auth_cert(chain.certificates()?, key.key()?)
+                .map_err(|error| TlsConfigError::unusable(key.path(), &error))?,
+        };
+        config.alpn_protocols = self.alpn;
+        config.resumption = match self.sessions_max {
+            0 => Resumption::disabled(),
+            sessions => Resumption::in_memory_sessions(sessions),
+        };
+        let id = IDS.fetch_add(1, Ordering::Relaxed);
+        Ok(ClientTls { config: Arc::new(config), id })
+    }
+}

@@ -1,0 +1,321 @@
+//! What went wrong with TLS, in our own words: rustls' types stay inside this folder.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustls::{CertificateError, Error as Rustls, InvalidMessage};
+
+use super::trust::NoRoots;
+
+/// Why a TLS session failed. A closed list: match it without a default arm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TlsErrorKind {
+    /// The two sides have no version, cipher or signature in common, or one broke the protocol.
+    Handshake,
+    /// What the peer sends is not TLS at all.
+    NotTls,
+    /// The peer's certificate is past its end or before its beginning.
+    CertificateExpired,
+    /// The peer's certificate is for other names than the one asked for.
+    CertificateName,
+    /// Nobody we trust issued the peer's certificate.
+    CertificateUntrusted,
+    /// The peer's certificate is malformed, revoked, wrongly signed, or meant for something else.
+    CertificateInvalid,
+    /// The peer should have shown a certificate and did not.
+    CertificateMissing,
+    /// The peer ended the session with this alert.
+    Alert(Alert),
+    /// The peer closed the connection during the handshake.
+    Closed,
+    /// The name to connect to cannot be a server's name.
+    InvalidName,
+    /// The connection underneath failed.
+    Io(io::ErrorKind),
+}
+
+/// A failed TLS session: what kind of failure, and a text for people.
+///
+/// In an [`io::Error`] of a [`Tls`](super::Tls) it is the inner error:
+/// `error.get_ref().and_then(|e| e.downcast_ref::<TlsError>())`.
+#[derive(Clone, Debug)]
+pub struct TlsError {
+    kind: TlsErrorKind,
+    text: Box<str>,
+}
+
+impl TlsError {
+    pub(super) fn new(kind: TlsErrorKind, text: impl Into<Box<str>>) -> Self {
+        Self { kind, text: text.into() }
+    }
+
+    /// Which failure it was.
+    pub fn kind(&self) -> TlsErrorKind {
+        self.kind
+    }
+
+    /// The peer went away while the handshake went on.
+    pub(super) fn closed(peer: &str) -> Self {
+        let text = format!("{peer} closed the connection during the TLS handshake");
+        Self::new(TlsErrorKind::Closed, text)
+    }
+
+    /// A message of the peer's is larger than any that makes sense.
+    pub(super) fn too_large(peer: &str) -> Self {
+        let text = format!("a TLS message of {peer} is too large");
+        Self::new(TlsErrorKind::Handshake, text)
+    }
+
+    /// The connection underneath failed during the handshake.
+    pub(super) fn io(error: &io::Error) -> Self {
+        let text = format!("the connection failed during the TLS handshake: {error}");
+        Self::new(TlsErrorKind::Io(error.kind()), text)
+    }
+
+    /// Puts rustls' error into our words. `peer` names the other side; `input` is what came from it
+    /// and was not understood.
+    pub(super) fn explain(error: &Rustls, peer: &str, input: &[u8]) -> Self {
+        use TlsErrorKind as Kind;
+        let (kind, text) = match error {
+            Rustls::InvalidCertificate(error) => return Self::certificate(error, peer),
+            Rustls::NoCertificatesPresented => {
+                (Kind::CertificateMissing, format!("{peer} showed no certificate"))
+            }
+            Rustls::AlertReceived(alert) => {
+                let alert = Alert(u8::from(*alert));
+                (Kind::Alert(alert), format!("{peer} refused: {alert}"))
+            }
+            Rustls::InvalidMessage(
+                InvalidMessage::InvalidContentType
+                | InvalidMessage::UnknownProtocolVersion
+                | InvalidMessage::MessageTooLarge,
+            ) => (Kind::NotTls, not_tls(peer, input)),
+            Rustls::NoApplicationProtocol => {
+                (Kind::Handshake, format!("{peer} speaks none of the protocols offered by ALPN"))
+            }
+            Rustls::PeerIncompatible(why) => (
+                Kind::Handshake,
+                format!("{peer} and we have no way of speaking TLS in common: {why:?}"),
+            ),
+            Rustls::PeerMisbehaved(why) => {
+                (Kind::Handshake, format!("{peer} broke the TLS protocol: {why:?}"))
+            }
+            Rustls::DecryptError => {
+                (Kind::Handshake, format!("a record from {peer} could not be decrypted"))
+            }
+            other => (Kind::Handshake, format!("TLS with {peer} failed: {other}")),
+        };
+        Self::new(kind, text)
+    }
+
+    fn certificate(error: &CertificateError, peer: &str) -> Self {
+        use CertificateError as Cert;
+        use TlsErrorKind as Kind;
+        let (kind, text) = match error {
+            Cert::Expired => (Kind::CertificateExpired, format!("{peer}'s certificate expired")),
+            Cert::ExpiredContext { time, not_after } => (
+                Kind::CertificateExpired,
+                format!(
+                    "{peer}'s certificate expired {} ago",
+                    roughly(time.as_secs().saturating_sub(not_after.as_secs()))
+                ),
+            ),
+            Cert::NotValidYet => (
+                Kind::CertificateExpired,
+                format!("{peer}'s certificate is not valid yet; is this machine's clock right?"),
+            ),
+            Cert::NotValidYetContext { time, not_before } => (
+                Kind::CertificateExpired,
+                format!(
+                    "{peer}'s certificate is valid only in {}; is this machine's clock right?",
+                    roughly(not_before.as_secs().saturating_sub(time.as_secs()))
+                ),
+            ),
+            Cert::NotValidForName => {
+                (Kind::CertificateName, format!("the certificate shown is not for {peer}"))
+            }
+            Cert::NotValidForNameContext { presented, .. } => (
+                Kind::CertificateName,
+                match presented.as_slice() {
+                    [] => format!("the certificate shown is for no name at all, not for {peer}"),
+                    names => {
+                        format!("the certificate shown is for {}, not for {peer}", list(names))
+                    }
+                },
+            ),
+            Cert::UnknownIssuer => (
+                Kind::CertificateUntrusted,
+                format!(
+                    "nobody trusted issued {peer}'s certificate; if you trust its issuer, add the \
+                     issuer's certificate (--cacert FILE)"
+                ),
+            ),
+            Cert::Other(other) if other.0.downcast_ref::<NoRoots>().is_some() => (
+                Kind::CertificateUntrusted,
+                format!(
+                    "{peer}'s certificate cannot be checked: {}; install the system's CA \
+                     certificates, or name some (--cacert FILE)",
+                    other.0
+                ),
+            ),
+            other => (
+                Kind::CertificateInvalid,
+                format!("{peer}'s certificate is not acceptable: {other}"),
+            ),
+        };
+        Self::new(kind, text)
+    }
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for TlsError {}
+
+impl From<TlsError> for io::Error {
+    fn from(error: TlsError) -> Self {
+        let kind = match error.kind {
+            TlsErrorKind::Io(kind) => kind,
+            TlsErrorKind::Closed => io::ErrorKind::UnexpectedEof,
+            TlsErrorKind::InvalidName => io::ErrorKind::InvalidInput,
+            TlsErrorKind::Handshake
+            | TlsErrorKind::NotTls
+            | TlsErrorKind::CertificateExpired
+            | TlsErrorKind::CertificateName
+            | TlsErrorKind::CertificateUntrusted
+            | TlsErrorKind::CertificateInvalid
+            | TlsErrorKind::CertificateMissing
+            | TlsErrorKind::Alert(_) => io::ErrorKind::InvalidData,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// What somebody speaks who does not speak TLS, as far as its first bytes tell.
+fn not_tls(peer: &str, input: &[u8]) -> String {
+    let methods: [&[u8]; 5] = [b"GET ", b"POST ", b"HEAD ", b"PUT ", b"OPTIONS "];
+    if input.starts_with(b"HTTP/") || methods.iter().any(|method| input.starts_with(method)) {
+        format!("{peer} speaks plain HTTP here, not TLS")
+    } else {
+        format!("{peer} does not speak TLS here")
+    }
+}
+
+/// The first few of `names`.
+fn list(names: &[String]) -> String {
+    const SHOWN: usize = 4;
+    // rustls prints its own type around a name: DnsName("example.com").
+    let bare = |name: &String| match name.split_once('"') {
+        Some((_, rest)) => rest.trim_end_matches(['"', ')']).to_owned(),
+        None => name.clone(),
+    };
+    let mut text = names.iter().take(SHOWN).map(bare).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}
+
+/// A span of time in its largest unit.
+fn roughly(seconds: u64) -> String {
+    let span = Duration::from_secs(seconds).as_secs();
+    let (n, unit) = match span {
+        0..120 => (span, "seconds"),
+        120..7_200 => (span / 60, "minutes"),
+        7_200..172_800 => (span / 3_600, "hours"),
+        _ => (span / 86_400, "days"),
+    };
+    format!("{n} {unit}")
+}
+
+/// An alert's number, RFC 8446 §6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Alert(pub u8);
+
+impl Alert {
+    /// Its name in RFC 8446 §6 or RFC 5246 §7.2; "unknown alert" for others.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            0 => "close_notify",
+            10 => "unexpected_message",
+            20 => "bad_record_mac",
+            22 => "record_overflow",
+            40 => "handshake_failure",
+            42 => "bad_certificate",
+            43 => "unsupported_certificate",
+            44 => "certificate_revoked",
+            45 => "certificate_expired",
+            46 => "certificate_unknown",
+            47 => "illegal_parameter",
+            48 => "unknown_ca",
+            49 => "access_denied",
+            50 => "decode_error",
+            51 => "decrypt_error",
+            70 => "protocol_version",
+            71 => "insufficient_security",
+            80 => "internal_error",
+            86 => "inappropriate_fallback",
+            90 => "user_canceled",
+            109 => "missing_extension",
+            110 => "unsupported_extension",
+            112 => "unrecognized_name",
+            113 => "bad_certificate_status_response",
+            115 => "unknown_psk_identity",
+            116 => "certificate_required",
+            120 => "no_application_protocol",
+            _ => "unknown alert",
+        }
+    }
+}
+
+impl fmt::Display for Alert {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TLS alert {} ({})", self.0, self.name())
+    }
+}
+
+/// Why a [`ClientTls`](super::ClientTls) or [`ServerTls`](super::ServerTls) could not be built:
+/// which file, and what is wrong with it.
+#[derive(Clone, Debug)]
+pub struct TlsConfigError {
+    path: Option<PathBuf>,
+    problem: Box<str>,
+}
+
+impl TlsConfigError {
+    pub(super) fn new(path: Option<&Path>, problem: impl Into<Box<str>>) -> Self {
+        Self { path: path.map(Path::to_owned), problem: problem.into() }
+    }
+
+    /// A certificate and a key that cannot be used together, or at all.
+    pub(super) fn unusable(key: Option<&Path>, error: &Rustls) -> Self {
+        Self::new(
+            key,
+            match error {
+                Rustls::InconsistentKeys(_) => "the key does not belong to the certificate".into(),
+                other => format!("the certificate or its key cannot be used: {other}"),
+            },
+        )
+    }
+
+    /// The file that is to blame, if it was a file.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+}
+
+impl fmt::Display for TlsConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "{}: {}", path.display(), self.problem),
+            None => f.write_str(&self.problem),
+        }
+    }
+}
+
+impl std::error::Error for TlsConfigError {}

@@ -1,0 +1,201 @@
+//! rustls' unbuffered connection as turns: ciphertext in place in, plaintext appended, records
+//! sealed out of an [`Output`] into another. Does no input or output.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
+use rustls::{CommonState, ServerConfig};
+
+use super::record::{PLAIN_MAX, Record};
+use crate::buffer::Inbox;
+use crate::output::Output;
+
+/// From this size on a sealed record is handed over with its buffer; a smaller one is copied behind
+/// what already waits.
+const SHARE_MIN: usize = 4 * 1024;
+
+/// One end of a TLS session.
+pub(super) enum Machine {
+    Client(UnbufferedClientConnection),
+    Server(UnbufferedServerConnection),
+}
+
+/// What a turn is for, besides taking in what came.
+pub(super) enum Want<'a> {
+    /// Only taking in what came.
+    Receive,
+    /// Sealing one record of this.
+    Seal(&'a mut Output),
+    /// Saying that we will send no more.
+    CloseNotify,
+}
+
+/// How a turn ended.
+pub(super) enum Turn {
+    /// Something was sealed or taken in that may be followed by more: take another turn.
+    Again,
+    /// Plaintext was appended.
+    Plain,
+    /// The handshake needs more ciphertext.
+    Blocked,
+    /// The session is open, no complete record is left, and what was wanted is done.
+    Open,
+    /// The peer's close_notify came: it will send no more.
+    Ended,
+    /// The session is dead; an alert for the peer may have been queued.
+    Failed(rustls::Error),
+}
+
+impl Machine {
+    pub(super) fn server(config: Arc<ServerConfig>) -> Result<Self, rustls::Error> {
+        UnbufferedServerConnection::new(config).map(Self::Server)
+    }
+
+    /// Takes one turn over `input`, and says how many bytes of its front are done with.
+    pub(super) fn turn(
+        &mut self,
+        input: &mut [u8],
+        plain: &mut Inbox,
+        sealed: &mut Output,
+        want: Want<'_>,
+    ) -> (usize, Turn) {
+        match self {
+            Self::Client(client) => settle(client.process_tls_records(input), plain, sealed, want),
+            Self::Server(server) => settle(server.process_tls_records(input), plain, sealed, want),
+        }
+    }
+
+    /// What both roles tell about the session.
+    pub(super) fn state(&self) -> &CommonState {
+        match self {
+            Self::Client(client) => client,
+            Self::Server(server) => server,
+        }
+    }
+}
+
+fn settle<D>(
+    status: UnbufferedStatus<'_, '_, D>,
+    plain: &mut Inbox,
+    sealed: &mut Output,
+    want: Want<'_>,
+) -> (usize, Turn) {
+    let mut done = status.discard;
+    let state = match status.state {
+        Ok(state) => state,
+        Err(error) => return (done, Turn::Failed(error)),
+    };
+    let turn = match state {
+        ConnectionState::ReadTraffic(mut traffic) => {
+            let mut turn = Turn::Plain;
+            while let Some(record) = traffic.next_record() {
+                match record {
+                    Ok(record) => {
+                        done += record.discard;
+                        plain.append(record.payload);
+                    }
+                    Err(error) => turn = Turn::Failed(error),
+                }
+            }
+            turn
+        }
+        ConnectionState::EncodeTlsData(mut data) => {
+            seal(sealed, |space| match data.encode(space) {
+                Ok(n) => Ok(n),
+                Err(EncodeError::InsufficientSize(needs)) => Err(Some(needs.required_size)),
+                Err(EncodeError::AlreadyEncoded) => Ok(0),
+            });
+            Turn::Again
+        }
+        // What was encoded waits in `sealed` and leaves in order: as good as transmitted.
+        ConnectionState::TransmitTlsData(transmit) => {
+            transmit.done();
+            Turn::Again
+        }
+        ConnectionState::BlockedHandshake => Turn::Blocked,
+        ConnectionState::PeerClosed => Turn::Ended,
+        ConnectionState::Closed => match want {
+            Want::Receive | Want::CloseNotify => Turn::Open,
+            Want::Seal(_) => Turn::Failed(rustls::Error::EncryptError),
+        },
+        ConnectionState::WriteTraffic(mut traffic) => {
+            let sent = match want {
+                Want::Receive => true,
+                Want::Seal(out) => with_piece(out, |piece| {
+                    seal(sealed, |space| traffic.encrypt(piece, space).map_err(needed))
+                }),
+                Want::CloseNotify => {
+                    seal(sealed, |space| traffic.queue_close_notify(space).map_err(needed))
+                }
+            };
+            if sent { Turn::Open } else { Turn::Failed(rustls::Error::EncryptError) }
+        }
+        // Early data is never enabled, and other states are not known to this version.
+        _ => Turn::Failed(rustls::Error::General("unexpected TLS state".into())),
+    };
+    (done, turn)
+}
+
+/// How much room `error` asks for; `None` if no room would help.
+fn needed(error: EncryptError) -> Option<usize> {
+    match error {
+        EncryptError::InsufficientSize(needs) => Some(needs.required_size),
+        EncryptError::EncryptExhausted => None,
+    }
+}
+
+/// Appends to `sealed` what `write` puts into a pooled buffer. Says whether it did.
+fn seal(
+    sealed: &mut Output,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, Option<usize>>,
+) -> bool {
+    let mut record = Record::lend();
+    let written = match write(record.space()) {
+        Err(Some(needed)) => {
+            record.grow(needed);
+            write(record.space())
+        }
+        other => other,
+    };
+    let Ok(n) = written else { return false };
+    record.set_len(n);
+    if n < SHARE_MIN {
+        sealed.put(record.as_ref());
+    } else {
+        sealed.share(Bytes::from_owner(record));
+    }
+    true
+}
+
+/// Lends the front of `out` as one record's plaintext, and consumes it if `seal` says so.
+///
+/// A piece that is all there is, or large, is lent as it is; small ones are first brought together,
+/// so that a head and its body share a record.
+fn with_piece(out: &mut Output, seal: impl FnOnce(&[u8]) -> bool) -> bool {
+    let front = out.front();
+    let (n, sent) = if front.len() >= SHARE_MIN || front.len() == out.len() {
+        let n = front.len().min(PLAIN_MAX);
+        (n, seal(&front[..n]))
+    } else {
+        let mut together = Record::lend();
+        let n = out.with_slices(|slices| {
+            let space = &mut together.space()[..PLAIN_MAX];
+            let mut n = 0;
+            for slice in slices {
+                let step = slice.len().min(PLAIN_MAX - n);
+                space[n..n + step].copy_from_slice(&slice[..step]);
+                n += step;
+            }
+            n
+        });
+        together.set_len(n);
+        (n, seal(together.as_ref()))
+    };
+    if sent {
+        out.advance(n);
+    }
+    sent
+}

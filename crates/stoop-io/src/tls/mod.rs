@@ -1,0 +1,41 @@
+//! TLS 1.2 and 1.3, both roles, as one more [`Transport`](crate::Transport).
+//!
+//! [`ClientTls`] and [`ServerTls`] are built once (that is where files are read) and shared; each
+//! turns a connected transport into a [`Tls`]. Underneath is rustls with its unbuffered interface:
+//! ciphertext stays in the socket's own inbox and is decrypted there, plaintext waits in a pooled
+//! buffer only until it is consumed, and what is sent is sealed into pooled records. An idle
+//! connection owns no buffer at all.
+//!
+//! What is left out: early data (0-RTT; it can be replayed), renegotiation, certificate
+//! revocation lists, and choosing a certificate by the name the client asked for.
+
+mod client;
+mod error;
+mod machine;
+mod pem;
+mod record;
+mod server;
+mod stream;
+mod trust;
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::crypto::CryptoProvider;
+
+pub use client::{ClientTls, ClientTlsBuilder};
+pub use error::{Alert, TlsConfigError, TlsError, TlsErrorKind};
+pub use server::{ServerTls, ServerTlsBuilder};
+pub use stream::{Tls, TlsVersion};
+
+/// What is offered and accepted by ALPN unless the caller says otherwise.
+const ALPN_DEFAULT: &[u8] = b"http/1.1";
+
+/// The cryptography: aws-lc-rs, or ring where that was left out of the build.
+fn provider() -> Arc<CryptoProvider> {
+    static PROVIDER: OnceLock<Arc<CryptoProvider>> = OnceLock::new();
+    #[cfg(feature = "tls")]
+    use rustls::crypto::aws_lc_rs::default_provider;
+    #[cfg(not(feature = "tls"))]
+    use rustls::crypto::ring::default_provider;
+    PROVIDER.get_or_init(|| Arc::new(default_provider())).clone()
+}

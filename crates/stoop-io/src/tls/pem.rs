@@ -1,0 +1,70 @@
+//! Certificates and keys out of PEM, with errors that say where they came from.
+
+use std::path::{Path, PathBuf};
+
+use rustls_pki_types::pem::{Error as PemError, PemObject};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::error::TlsConfigError;
+
+/// Where PEM text comes from. Read when the configuration is built, never later.
+#[derive(Clone, Debug)]
+pub(super) enum Pem {
+    File(PathBuf),
+    Bytes(Vec<u8>),
+}
+
+impl Pem {
+    /// The file, for errors.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Bytes(_) => None,
+        }
+    }
+
+    fn problem(&self, problem: impl Into<Box<str>>) -> TlsConfigError {
+        TlsConfigError::new(self.path(), problem)
+    }
+
+    fn read(&self) -> Result<Vec<u8>, TlsConfigError> {
+        match self {
+            Self::File(path) => std::fs::read(path)
+                .map_err(|error| self.problem(format!("cannot read it: {error}"))),
+            Self::Bytes(bytes) => Ok(bytes.clone()),
+        }
+    }
+
+    /// Every certificate, in order; at least one.
+    pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsConfigError> {
+        let certificates = CertificateDer::pem_slice_iter(&self.read()?)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| self.broken(error))?;
+        if certificates.is_empty() {
+            return Err(self.problem("no certificate in it (-----BEGIN CERTIFICATE-----)"));
+        }
+        Ok(certificates)
+    }
+
+    /// The first private key.
+    pub(super) fn key(&self) -> Result<PrivateKeyDer<'static>, TlsConfigError> {
+        PrivateKeyDer::from_pem_slice(&self.read()?).map_err(|error| match error {
+            PemError::NoItemsFound => self.problem(
+                "no private key in it that can be used without a passphrase \
+                 (-----BEGIN PRIVATE KEY-----)",
+            ),
+            error => self.broken(error),
+        })
+    }
+
+    fn broken(&self, error: PemError) -> TlsConfigError {
+        self.problem(match error {
+            PemError::MissingSectionEnd { .. } => {
+                "broken PEM: a section that begins does not end".into()
+            }
+            PemError::IllegalSectionStart { .. } => "broken PEM: a malformed BEGIN line".into(),
+            PemError::Base64Decode(why) => format!("broken PEM: not base64: {why}"),
+            other => format!("broken PEM: {other}"),
+        })
+    }
+}

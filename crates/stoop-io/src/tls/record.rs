@@ -1,0 +1,68 @@
+//! Buffers for sealed records, pooled per thread and always initialised: a record is written into
+//! one, handed to the transport, and the buffer comes back by itself once the bytes were sent.
+
+use std::cell::RefCell;
+
+/// Plaintext in one record, RFC 8446 §5.1.
+pub(super) const PLAIN_MAX: usize = 16 * 1024;
+
+/// A full record, whatever the version and cipher, and a key update or two before it.
+const RECORD_BYTES: usize = PLAIN_MAX + 1024;
+
+/// Buffers a thread keeps; more than this many go back to the allocator.
+const KEPT_MAX: usize = 16;
+
+thread_local! {
+    static POOL: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A buffer of which the first `len` bytes are a record.
+pub(super) struct Record {
+    buffer: Vec<u8>,
+    len: usize,
+}
+
+impl Record {
+    /// A buffer for one full record.
+    pub(super) fn lend() -> Self {
+        let buffer = POOL.with_borrow_mut(Vec::pop).unwrap_or_else(|| vec![0; RECORD_BYTES]);
+        Self { buffer, len: 0 }
+    }
+
+    /// The whole buffer, to write into.
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        &mut self.buffer
+    }
+
+    /// Makes the space at least `bytes` long. Such a buffer is not pooled afterwards.
+    pub(super) fn grow(&mut self, bytes: usize) {
+        self.buffer.resize(bytes.max(RECORD_BYTES), 0);
+    }
+
+    /// The first `len` bytes are the record now.
+    pub(super) fn set_len(&mut self, len: usize) {
+        self.len = len;
+    }
+}
+
+impl AsRef<[u8]> for Record {
+    fn as_ref(&self) -> &[u8] {
+        &self.buffer[..self.len]
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        if self.buffer.len() != RECORD_BYTES {
+            return;
+        }
+        let buffer = std::mem::take(&mut self.buffer);
+        // The thread's pool is gone while the thread ends; then the buffer is simply dropped.
+        let _ = POOL.try_with(|pool| {
+            let mut pool = pool.borrow_mut();
+            if pool.len() < KEPT_MAX {
+                pool.push(buffer);
+            }
+        });
+    }
+}

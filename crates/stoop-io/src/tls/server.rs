@@ -1,0 +1,156 @@
+//! The server's side: what to show, whom to ask for a certificate, what to accept.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::server::{NoClientAuth, WebPkiClientVerifier};
+
+use super::error::{TlsConfigError, TlsError};
+use super::machine::Machine;
+use super::pem::Pem;
+use super::stream::{CERTIFICATE_BYTES_MAX, HELLO_BYTES_MAX, Tls};
+use super::trust::roots;
+use super::{ALPN_DEFAULT, provider};
+use crate::transport::AnyTransport;
+
+/// How a server does TLS. Cheap to clone.
+///
+/// Sessions can be resumed: by tickets, which cost the server no memory and whose key changes every
+/// six hours.
+#[derive(Clone)]
+pub struct ServerTls {
+    config: Arc<ServerConfig>,
+    /// Ciphertext of a client that may wait during the handshake.
+    hello_bytes_max: usize,
+}
+
+impl ServerTls {
+    /// Starts a configuration: ALPN `http/1.1`, clients are not asked for certificates.
+    pub fn builder() -> ServerTlsBuilder {
+        ServerTlsBuilder::default()
+    }
+
+    /// Begins a session over `inner`, a connected transport. The handshake runs as the result is
+    /// polled.
+    ///
+    /// # Errors
+    /// Only if the configuration is unusable, which building it has ruled out.
+    pub fn accept(&self, inner: impl Into<AnyTransport>) -> Result<Tls, TlsError> {
+        const PEER: &str = "the client";
+        match Machine::server(self.config.clone()) {
+            Ok(server) => Ok(Tls::new(inner.into(), server, PEER, self.hello_bytes_max)),
+            Err(error) => Err(TlsError::explain(&error, PEER, &[])),
+        }
+    }
+}
+
+impl std::fmt::Debug for ServerTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerTls").finish_non_exhaustive()
+    }
+}
+
+/// Makes a [`ServerTls`].
+#[derive(Clone, Debug)]
+pub struct ServerTlsBuilder {
+    certificate: Option<(Pem, Pem)>,
+    client_cas: Vec<Pem>,
+    anonymous: bool,
+    alpn: Vec<Vec<u8>>,
+}
+
+impl Default for ServerTlsBuilder {
+    fn default() -> Self {
+        Self {
+            certificate: None,
+            client_cas: Vec::new(),
+            anonymous: false,
+            alpn: vec![ALPN_DEFAULT.to_vec()],
+        }
+    }
+}
+
+impl ServerTlsBuilder {
+    /// Shows this certificate chain (the server's own first). Both files are PEM; the key has no
+    /// passphrase. This or [`ServerTlsBuilder::certificate_pem`] is required.
+    pub fn certificate_files(mut self, chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+        self.certificate = Some((Pem::File(chain.into()), Pem::File(key.into())));
+        self
+    }
+
+    /// Shows this certificate chain (the server's own first). Both are PEM; the key has no
+    /// passphrase.
+    pub fn certificate_pem(mut self, chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        self.certificate = Some((Pem::Bytes(chain.into()), Pem::Bytes(key.into())));
+        self
+    }
+
+    /// Asks every client for a certificate issued by a CA of this PEM file, and refuses those
+    /// without. May be repeated.
+    pub fn client_ca_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.client_cas.push(Pem::File(path.into()));
+        self
+    }
+
+    /// Asks every client for a certificate issued by a CA of this PEM text, and refuses those
+    /// without. May be repeated.
+    pub fn client_ca_pem(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.client_cas.push(Pem::Bytes(pem.into()));
+        self
+    }
+
+    /// Lets clients in that show no certificate although one was asked for; one that is shown must
+    /// still be good. Default: false. Needs a client CA.
+    pub fn allow_anonymous_clients(mut self, allowed: bool) -> Self {
+        self.anonymous = allowed;
+        self
+    }
+
+    /// Accepts these protocols by ALPN, the preferred one first; none: ignores what clients offer.
+    /// A client that offers protocols of which none is here is refused (RFC 7301 §3.2). Default:
+    /// `http/1.1`.
+    pub fn alpn<P: Into<Vec<u8>>>(mut self, protocols: impl IntoIterator<Item = P>) -> Self {
+        self.alpn = protocols.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Reads the files and builds.
+    ///
+    /// # Errors
+    /// If there is no certificate, or a file cannot be read or used, saying which and why.
+    pub fn build(self) -> Result<ServerTls, TlsConfigError> {
+        let internal = |error: String| TlsConfigError::new(None, error);
+        let Some((chain, key)) = &self.certificate else {
+            return Err(internal("a server needs a certificate and its key".into()));
+        };
+        let clients = if self.client_cas.is_empty() {
+            if self.anonymous {
+                return Err(internal(
+                    "anonymous clients are allowed, but no client CA named".into(),
+                ));
+            }
+            Arc::new(NoClientAuth)
+        } else {
+            let roots = Arc::new(roots(&self.client_cas)?);
+            let builder = WebPkiClientVerifier::builder_with_provider(roots, provider());
+            let builder = if self.anonymous { builder.allow_unauthenticated() } else { builder };
+            builder.build().map_err(|error| internal(error.to_string()))?
+        };
+        let mut config = ServerConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| internal(error.to_string()))?
+            .with_client_cert_verifier(clients)
+            .with_single_cert(chain.certificates()?, key.key()?)
+            .map_err(|error| TlsConfigError::unusable(key.path(), &error))?;
+        config.alpn_protocols = self.alpn;
+        #[cfg(feature = "tls")]
+        let ticketer = rustls::crypto::aws_lc_rs::Ticketer::new();
+        #[cfg(not(feature = "tls"))]
+        let ticketer = rustls::crypto::ring::Ticketer::new();
+        config.ticketer = ticketer.map_err(|error| internal(error.to_string()))?;
+        let hello_bytes_max =
+            if self.client_cas.is_empty() { HELLO_BYTES_MAX } else { CERTIFICATE_BYTES_MAX };
+        Ok(ServerTls { config: Arc::new(config), hello_bytes_max })
+    }
+}

@@ -1,0 +1,178 @@
+//! Whom a client believes: the platform's roots, CAs it was given, both, or (dangerously) anybody.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore};
+use rustls::{SignatureScheme, crypto};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+use super::error::TlsConfigError;
+use super::pem::Pem;
+use super::provider;
+
+/// Reads every certificate of `sources` as a root.
+pub(super) fn roots(sources: &[Pem]) -> Result<RootCertStore, TlsConfigError> {
+    let mut store = RootCertStore::empty();
+    for source in sources {
+        for certificate in source.certificates()? {
+            store.add(certificate).map_err(|error| {
+                TlsConfigError::new(source.path(), format!("not usable as a CA: {error}"))
+            })?;
+        }
+    }
+    Ok(store)
+}
+
+/// This machine could not tell whom it trusts.
+#[derive(Debug)]
+pub(super) struct NoRoots(String);
+
+impl fmt::Display for NoRoots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this machine's trusted certificates could not be loaded ({})", self.0)
+    }
+}
+
+impl std::error::Error for NoRoots {}
+
+type Verifier = Arc<dyn ServerCertVerifier>;
+
+/// The platform's verifier, or why there is none. Loaded once in a process: it reads files.
+fn platform() -> Result<Verifier, Error> {
+    static PLATFORM: OnceLock<Result<Verifier, Arc<NoRoots>>> = OnceLock::new();
+    PLATFORM
+        .get_or_init(|| match rustls_platform_verifier::Verifier::new(provider()) {
+            Ok(verifier) => Ok(Arc::new(verifier)),
+            Err(error) => Err(Arc::new(NoRoots(error.to_string()))),
+        })
+        .clone()
+        .map_err(|none| Error::InvalidCertificate(CertificateError::Other(OtherError(none))))
+}
+
+/// Believes the CAs it was given, and the platform if it was told to.
+#[derive(Debug)]
+pub(super) struct Trust {
+    /// CAs that were named.
+    named: Option<Arc<WebPkiServerVerifier>>,
+    /// A machine without roots is an error only once a certificate needs them: plain HTTP and named
+    /// CAs work without.
+    platform: Option<Result<Verifier, Error>>,
+}
+
+impl Trust {
+    /// `cas` are believed; so is the platform unless `exclusive`.
+    pub(super) fn new(cas: &[Pem], exclusive: bool) -> Result<Self, TlsConfigError> {
+        let store = roots(cas)?;
+        let named = if store.is_empty() {
+            None
+        } else {
+            let verifier =
+                WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider()).build();
+            Some(verifier.map_err(|error| TlsConfigError::new(None, error.to_string()))?)
+        };
+        if exclusive && named.is_none() {
+            return Err(TlsConfigError::new(
+                None,
+                "the platform's CAs are switched off, and no others are named",
+            ));
+        }
+        Ok(Self { named, platform: (!exclusive).then(platform) })
+    }
+}
+
+impl ServerCertVerifier for Trust {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let ask = |verifier: &dyn ServerCertVerifier| {
+            verifier.verify_server_cert(end_entity, intermediates, name, ocsp, now)
+        };
+        // Named CAs first: they are few, and do not know a stranger at a glance.
+        if let Some(named) = &self.named {
+            match (ask(named.as_ref()), &self.platform) {
+                (Err(Error::InvalidCertificate(CertificateError::UnknownIssuer)), Some(_)) => {}
+                (answer, _) => return answer,
+            }
+        }
+        match &self.platform {
+            Some(Ok(platform)) => ask(platform.as_ref()),
+            // With CAs named, a stranger is a stranger, roots or no roots.
+            Some(Err(_)) if self.named.is_some() => Err(CertificateError::UnknownIssuer.into()),
+            Some(Err(none)) => Err(none.clone()),
+            None => Err(CertificateError::UnknownIssuer.into()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &provider().signature_verification_algorithms;
+        crypto::verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &provider().signature_verification_algorithms;
+        crypto::verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        provider().signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Believes anybody. Signatures are not looked at either: somebody whose certificate may be anything
+/// proves nothing by signing with it, and some of the certificates one wants to get past this way
+/// cannot even be parsed.
+#[derive(Debug)]
+pub(super) struct Anybody;
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        provider().signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,293 @@
+//! TLS handshakes: who is believed, what is agreed on, and what is said when it fails.
+#![cfg(any(feature = "tls", feature = "tls-ring"))]
+
+mod tls_support;
+
+use stoop_io::{Alert, ClientTls, TlsError, TlsErrorKind, TlsVersion, Transport};
+use tls_support::*;
+
+/// The client's error and the server's, of a handshake that fails.
+async fn refusal(
+    client: &ClientTls,
+    server: &stoop_io::ServerTls,
+    name: &str,
+) -> (TlsError, Option<TlsError>) {
+    let (ours, theirs) = handshakes(client, server, name).await;
+    (ours.err().expect("the client refuses"), theirs.err())
+}
+
+#[tokio::test]
+async fn a_named_ca_is_trusted() {
+    let ca = Ca::new("test");
+    let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
+    let (client, server) = open_pair(&client, &server).await;
+    assert_eq!(client.version(), Some(TlsVersion::V1_3));
+    assert_eq!(client.alpn(), Some(&b"http/1.1"[..]));
+    assert_eq!(server.alpn(), Some(&b"http/1.1"[..]));
+    assert!(client.peer_certificate().is_some());
+    assert!(server.peer_certificate().is_none());
+}
+
+#[tokio::test]
+async fn an_address_is_a_name_too() {
+    let ca = Ca::new("test");
+    let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
+    let (client, server) = handshakes(&client, &server, "127.0.0.1").await;
+    assert!(client.is_ok() && server.is_ok());
+}
+
+#[tokio::test]
+async fn the_first_of_the_servers_protocols_that_the_client_offers_is_chosen() {
+    let ca = Ca::new("test");
+    let server = ca.server().alpn(["h2", "http/1.1"]).build().unwrap();
+    let client = ca.client().alpn(["http/1.1", "h2"]).build().unwrap();
+    let (client, server) = open_pair(&client, &server).await;
+    assert_eq!(client.alpn(), Some(&b"h2"[..]));
+    assert_eq!(server.alpn(), Some(&b"h2"[..]));
+}
+
+#[tokio::test]
+async fn without_an_offer_no_protocol_is_chosen() {
+    let ca = Ca::new("test");
+    let server = ca.server().build().unwrap();
+    let client = ca.client().alpn::<&[u8]>([]).build().unwrap();
+    let (client, server) = open_pair(&client, &server).await;
+    assert_eq!((client.alpn(), server.alpn()), (None, None));
+}
+
+#[tokio::test]
+async fn a_single_connection_can_offer_other_protocols() {
+    let ca = Ca::new("test");
+    let server = ca.server().alpn(["h2", "http/1.1"]).build().unwrap();
+    let client = ca.client().alpn(["h2"]).build().unwrap();
+    let (ours, theirs) = tcp_pair().await;
+    let mut client = client.connect_with_alpn(ours, "localhost", &[b"http/1.1"]).unwrap();
+    let mut server = server.accept(theirs).unwrap();
+    let (c, s) = tokio::join!(handshake(&mut client), handshake(&mut server));
+    c.unwrap();
+    s.unwrap();
+    assert_eq!(client.alpn(), Some(&b"http/1.1"[..]));
+}
+
+#[tokio::test]
+async fn no_protocol_in_common_is_refused() {
+    let ca = Ca::new("test");
+    let server = ca.server().alpn(["h2"]).build().unwrap();
+    let (ours, theirs) = refusal(&ca.client().build().unwrap(), &server, "localhost").await;
+    assert_eq!(ours.kind(), TlsErrorKind::Alert(Alert(120)), "{ours}");
+    assert_eq!(theirs.unwrap().kind(), TlsErrorKind::Handshake);
+}
+
+#[tokio::test]
+async fn a_wrong_name_is_refused_and_both_names_are_told() {
+    let ca = Ca::new("test");
+    let server = ca.issue(&["a.example", "*.b.example"]).server().build().unwrap();
+    let (ours, theirs) = refusal(&ca.client().build().unwrap(), &server, "localhost").await;
+    assert_eq!(ours.kind(), TlsErrorKind::CertificateName);
+    assert_eq!(
+        ours.to_string(),
+        "the certificate shown is for a.example, *.b.example, not for localhost"
+    );
+    // The server learns of it by an alert, not by a closed connection.
+    assert!(matches!(theirs.unwrap().kind(), TlsErrorKind::Alert(_)));
+}
+
+#[tokio::test]
+async fn an_unknown_issuer_is_refused() {
+    let ca = Ca::new("test");
+    let client = Ca::new("another").client().build().unwrap();
+    let (ours, theirs) = refusal(&client, &ca.server().build().unwrap(), "localhost").await;
+    assert_eq!(ours.kind(), TlsErrorKind::CertificateUntrusted);
+    assert!(ours.to_string().contains("--cacert"), "{ours}");
+    assert_eq!(theirs.unwrap().kind(), TlsErrorKind::Alert(Alert(48)));
+}
+
+#[tokio::test]
+async fn the_platform_does_not_trust_our_ca_unless_it_is_named_too() {
+    let ca = Ca::new("test");
+    let server = ca.server().build().unwrap();
+    let client = ClientTls::builder().build().unwrap();
+    let (ours, _) = refusal(&client, &server, "localhost").await;
+    assert_eq!(ours.kind(), TlsErrorKind::CertificateUntrusted, "{ours}");
+    let client = ClientTls::builder().ca_pem(ca.pem.as_str()).build().unwrap();
+    assert!(handshakes(&client, &server, "localhost").await.0.is_ok());
+}
+
+#[tokio::test]
+async fn an_expired_certificate_is_refused() {
+    let ca = Ca::new("test");
+    let expired = ca.issue_with(&["localhost"], |params| {
+        params.not_before = rcgen::date_time_ymd(2000, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2001, 1, 1);
+    });
+    let server = expired.server().build().unwrap();
+    let (ours, theirs) = refusal(&ca.client().build().unwrap(), &server, "localhost").await;
+    assert_eq!(ours.kind(), TlsErrorKind::CertificateExpired);
+    assert!(ours.to_string().contains("days ago"), "{ours}");
+    assert_eq!(theirs.unwrap().kind(), TlsErrorKind::Alert(Alert(45)));
+}
+
+#[tokio::test]
+async fn a_certificate_of_the_future_is_refused() {
+    let ca = Ca::new("test");
+    let future = ca.issue_with(&["localhost"], |params| {
+        params.not_before = rcgen::date_time_ymd(2090, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2091, 1, 1);
+    });
+    let server = future.server().build().unwrap();
+    let (ours, _) = refusal(&ca.client().build().unwrap(), &server, "localhost").await;
+    assert_eq!(ours.kind(), TlsErrorKind::CertificateExpired);
+    assert!(ours.to_string().contains("clock"), "{ours}");
+}
+
+#[tokio::test]
+async fn the_dangerous_switch_accepts_anything() {
+    let expired = Ca::new("test").issue_with(&["other.example"], |params| {
+        params.not_after = rcgen::date_time_ymd(2001, 1, 1);
+    });
+    let server = expired.server().build().unwrap();
+    let client = ClientTls::builder().dangerous_accept_any_certificate().build().unwrap();
+    let (client, server) = handshakes(&client, &server, "localhost").await;
+    assert!(client.is_ok() && server.is_ok());
+}
+
+#[tokio::test]
+async fn client_certificates_are_asked_for_and_checked() {
+    let (ca, users) = (Ca::new("servers"), Ca::new("users"));
+    let required = ca.server().client_ca_pem(users.pem.as_str()).build().unwrap();
+    let with = |user: Identity| ca.client().certificate_pem(user.chain, user.key).build().unwrap();
+
+    let good = with(users.issue(&["user.example"]));
+    let (client, server) = handshakes(&good, &required, "localhost").await;
+    assert!(client.is_ok() && server.unwrap().peer_certificate().is_some());
+
+    let stranger = with(Ca::new("strangers").issue(&["user.example"]));
+    let (_, server) = handshakes(&stranger, &required, "localhost").await;
+    assert_eq!(server.err().unwrap().kind(), TlsErrorKind::CertificateUntrusted);
+
+    let nobody = ca.client().build().unwrap();
+    let (client, server) = handshakes(&nobody, &required, "localhost").await;
+    assert_eq!(server.err().unwrap().kind(), TlsErrorKind::CertificateMissing);
+    // In TLS 1.3 a client has finished before it is judged: it learns at its first read.
+    let error = fill(&mut client.unwrap(), 100).await.unwrap_err();
+    let refused = cause(&error).unwrap();
+    assert_eq!(refused.kind(), TlsErrorKind::Alert(Alert(116)), "{refused}");
+
+    let optional = ca.server().client_ca_pem(users.pem.as_str()).allow_anonymous_clients(true);
+    let (client, server) = handshakes(&nobody, &optional.build().unwrap(), "localhost").await;
+    assert!(client.is_ok() && server.unwrap().peer_certificate().is_none());
+}
+
+#[tokio::test]
+async fn a_second_session_is_resumed_unless_nothing_is_remembered() {
+    let ca = Ca::new("test");
+    let server = ca.server().build().unwrap();
+    for (remembered, expected) in [(8, true), (0, false)] {
+        let client = ca.client().sessions_max(remembered).build().unwrap();
+        for resumed in [false, expected] {
+            let (mut ours, mut theirs) = open_pair(&client, &server).await;
+            assert_eq!((ours.is_resumed(), theirs.is_resumed()), (resumed, resumed));
+            // The ticket comes with the answer.
+            send(&mut theirs, b"hi").await.unwrap();
+            receive(&mut ours, 2).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_of_one_configuration_is_not_resumed_by_another() {
+    let ca = Ca::new("test");
+    let server = ca.server().build().unwrap();
+    let (one, other) = (ca.client().build().unwrap(), ca.client().build().unwrap());
+    assert_ne!(one.id(), other.id());
+    assert_eq!(one.id(), one.clone().id());
+    let (mut ours, mut theirs) = open_pair(&one, &server).await;
+    send(&mut theirs, b"hi").await.unwrap();
+    receive(&mut ours, 2).await.unwrap();
+    assert!(!open_pair(&other, &server).await.0.is_resumed());
+    assert!(open_pair(&one.clone(), &server).await.0.is_resumed());
+}
+
+#[tokio::test]
+async fn a_hello_may_come_byte_by_byte() {
+    let ca = Ca::new("test");
+    let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
+    let (ours, theirs) = tcp_pair().await;
+    let mut client = client.connect(ours, "localhost").unwrap();
+    let mut server = server.accept(Drip::new(theirs, 1)).unwrap();
+    let (c, s) = tokio::join!(handshake(&mut client), handshake(&mut server));
+    c.unwrap();
+    s.unwrap();
+}
+
+#[tokio::test]
+async fn garbage_instead_of_a_hello_is_answered_by_an_alert() {
+    let ca = Ca::new("test");
+    let server = ca.server().build().unwrap();
+    for (garbage, said) in [
+        (&b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"[..], "plain HTTP"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "does not speak TLS"),
+    ] {
+        let (mut ours, theirs) = tcp_pair().await;
+        let mut server = server.accept(theirs).unwrap();
+        send(&mut ours, garbage).await.unwrap();
+        let error = handshake(&mut server).await.unwrap_err();
+        assert_eq!(error.kind(), TlsErrorKind::NotTls, "{error}");
+        assert!(error.to_string().contains(said), "{error}");
+        assert_eq!(handshake(&mut server).await.unwrap_err().kind(), TlsErrorKind::NotTls);
+        drop(server);
+        let (answer, end) = receive_all(&mut ours).await;
+        end.unwrap();
+        assert_eq!(answer[..5], [21, 3, 3, 0, 2], "an alert record: {answer:?}");
+        assert_eq!(answer[5], 2, "a fatal one");
+    }
+}
+
+#[tokio::test]
+async fn a_plain_http_server_is_recognised() {
+    let (ours, mut theirs) = tcp_pair().await;
+    let mut client = Ca::new("test").client().build().unwrap().connect(ours, "localhost").unwrap();
+    send(&mut theirs, b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+    let error = handshake(&mut client).await.unwrap_err();
+    assert_eq!(error.kind(), TlsErrorKind::NotTls);
+    assert_eq!(error.to_string(), "localhost speaks plain HTTP here, not TLS");
+}
+
+#[tokio::test]
+async fn a_hello_without_end_is_refused_at_a_bound() {
+    let ca = Ca::new("test");
+    let (mut ours, theirs) = tcp_pair().await;
+    let mut server = ca.server().build().unwrap().accept(theirs).unwrap();
+    let flood = async {
+        // A handshake message said to be 16 MiB less one byte, in records of 16 KiB.
+        let mut record = vec![22, 3, 1, 0x40, 0, 1, 0xff, 0xff, 0xff];
+        record.resize(5 + 0x4000, 0);
+        while send(&mut ours, &record).await.is_ok() {}
+    };
+    let (error, ()) = tokio::join!(
+        async {
+            let error = handshake(&mut server).await.unwrap_err();
+            drop(server);
+            error
+        },
+        flood
+    );
+    assert_eq!(error.kind(), TlsErrorKind::Handshake, "{error}");
+}
+
+#[tokio::test]
+async fn a_peer_that_leaves_during_the_handshake_is_told_apart() {
+    let ca = Ca::new("test");
+    let (ours, theirs) = tcp_pair().await;
+    drop(theirs);
+    let mut client = ca.client().build().unwrap().connect(ours, "localhost").unwrap();
+    let error = handshake(&mut client).await.unwrap_err();
+    assert!(matches!(error.kind(), TlsErrorKind::Closed | TlsErrorKind::Io(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_name_is_refused_before_anything_is_sent() {
+    let (ours, _theirs) = tcp_pair().await;
+    let error = Ca::new("test").client().build().unwrap().connect(ours, "no such name");
+    assert_eq!(error.err().unwrap().kind(), TlsErrorKind::InvalidName);
+}
