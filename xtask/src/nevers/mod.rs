@@ -85,6 +85,12 @@ impl Tree {
                 .output()?;
             dependencies.extend(dependencies::parse_tree(&tree, dev));
         }
+        // A rule that has nothing to look at would hold for ever.
+        if dependencies.is_empty() {
+            return Err("`cargo tree` showed no dependency at all; has its output changed? \
+                        See parse_tree in xtask/src/nevers/dependencies.rs"
+                .to_owned());
+        }
         let mut tree = Self { sources, dependencies, private_crates: HashSet::new() };
         tree.private_crates = tree.private_crates();
         for at in 0..tree.dependencies.len() {

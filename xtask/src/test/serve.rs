@@ -102,7 +102,10 @@ pub(crate) fn get(address: SocketAddr, path: &str, limit: Duration) -> Result<St
         let mut stream = TcpStream::connect_timeout(&address, limit)?;
         stream.set_read_timeout(Some(limit))?;
         stream.set_write_timeout(Some(limit))?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+        // In one write: a server that answers the first piece and closes would reset the rest.
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes())?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
         Ok(answer)
