@@ -16,6 +16,7 @@ compile_error!(
 mod buffer;
 mod output;
 mod socket;
+mod timer;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 mod tls;
 mod transport;
@@ -23,6 +24,7 @@ mod transport;
 pub use buffer::{CHUNK, Inbox, SHARE_MIN};
 pub use output::{OUTPUT_BYTES_MAX, Output};
 pub use socket::{Socket, Tcp, Unix};
+pub use timer::{Timer, Wheel, now, wall_seconds};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use tls::{
     Alert, ClientTls, ClientTlsBuilder, ServerTls, ServerTlsBuilder, Tls, TlsConfigError, TlsError,

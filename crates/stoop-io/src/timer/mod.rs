@@ -1,0 +1,175 @@
+//! Deadlines of connections: two mechanisms behind one interface.
+//!
+//! A connection has one [`Timer`] and asks it, at the end of each turn, for its nearest deadline.
+//! Deadlines nearly always move later, so that is what must cost nothing: the timer stays armed for
+//! the old one and, when that comes early, is armed again for what is left.
+//!
+//! - [`Timer::coarse`], for connections that never leave their thread: an entry in the thread's
+//!   [`Wheel`], where moving the deadline is a store.
+//! - [`Timer::precise`], for those that may migrate: a timer of the runtime, kept across exchanges.
+//!
+//! Not here: which deadlines there are. Machines say so themselves, and get the time as an argument.
+
+mod clock;
+mod driver;
+mod wheel;
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use tokio::runtime::{Handle, Id};
+use tokio::task::coop::unconstrained;
+use tokio::time::Sleep;
+
+pub use clock::{now, wall_seconds};
+pub use driver::Wheel;
+use wheel::Touched;
+
+/// The one deadline that a connection waits for.
+///
+/// Holds nothing until it is first polled with a deadline.
+pub struct Timer {
+    coarse: bool,
+    state: State,
+}
+
+enum State {
+    Idle,
+    Filed(driver::Key),
+    Asleep(Asleep),
+}
+
+impl Timer {
+    /// A timer in the current thread's [`Wheel`]: late by at most 1 ms more than the runtime's own.
+    ///
+    /// Falls back to what [`Timer::precise`] does where the current runtime turns no wheel on the
+    /// thread it is polled on. It may be moved to another thread and polled there. If it is dropped
+    /// on another thread than it was last polled on, its entry stays in the old thread's wheel until
+    /// the deadline it had, wakes whoever polled it once for nothing, and is gone.
+    pub const fn coarse() -> Self {
+        Self { coarse: true, state: State::Idle }
+    }
+
+    /// A timer of the runtime it is polled on, which may change. One allocation, made when it is
+    /// first polled and kept. As precise as tokio's timers: 1 ms.
+    pub const fn precise() -> Self {
+        Self { coarse: false, state: State::Idle }
+    }
+
+    /// Ready once `deadline` has passed; with none, never. May be polled again after that.
+    ///
+    /// The task is woken for the deadline given last, and may be woken for an earlier one.
+    ///
+    /// # Panics
+    /// With a deadline, outside a tokio runtime with its timer enabled.
+    #[inline]
+    pub fn poll(&mut self, cx: &mut Context<'_>, deadline: Option<Instant>) -> Poll<()> {
+        if let State::Filed(key) = self.state
+            && matches!(driver::touch(key, deadline, cx.waker()), Touched::Kept)
+        {
+            return Poll::Pending;
+        }
+        deadline.map_or(Poll::Pending, |deadline| self.poll_armed(cx, deadline))
+    }
+
+    /// Waits until `deadline` has passed; with none, for ever.
+    ///
+    /// # Panics
+    /// As [`Timer::poll`].
+    pub async fn wait(&mut self, deadline: Option<Instant>) {
+        std::future::poll_fn(|cx| self.poll(cx, deadline)).await;
+    }
+
+    /// Everything but the common case of an entry that is filed early enough.
+    fn poll_armed(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
+        if !self.coarse {
+            return self.poll_sleep(cx, deadline);
+        }
+        let now = now();
+        if now >= deadline {
+            return Poll::Ready(());
+        }
+        self.disarm();
+        match driver::file(now, deadline, cx.waker()) {
+            Some(key) => {
+                self.state = State::Filed(key);
+                Poll::Pending
+            }
+            None => self.poll_sleep(cx, deadline),
+        }
+    }
+
+    fn poll_sleep(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
+        let deadline = tokio::time::Instant::from_std(deadline);
+        if let State::Asleep(asleep) = &mut self.state {
+            if asleep.wakes_early_enough(cx.waker(), deadline) {
+                return Poll::Pending;
+            }
+            if asleep.runtime == Handle::current().id() {
+                return asleep.poll(cx, deadline);
+            }
+        }
+        let mut asleep = Asleep::new(cx.waker(), deadline);
+        let polled = asleep.poll(cx, deadline);
+        self.state = State::Asleep(asleep);
+        polled
+    }
+
+    /// Takes the entry out of the wheel; a timer of the runtime is kept for the next time.
+    fn disarm(&mut self) {
+        if let State::Filed(key) = self.state {
+            driver::remove(key);
+            self.state = State::Idle;
+        }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.disarm();
+    }
+}
+
+/// A timer of a runtime.
+struct Asleep {
+    sleep: Pin<Box<Sleep>>,
+    /// Whose timer it is.
+    runtime: Id,
+    /// Whom it wakes.
+    waker: Waker,
+}
+
+impl Asleep {
+    fn new(waker: &Waker, deadline: tokio::time::Instant) -> Self {
+        let sleep = Box::pin(tokio::time::sleep_until(deadline));
+        Self { sleep, runtime: Handle::current().id(), waker: waker.clone() }
+    }
+
+    /// Whether it is armed for `deadline` or an earlier one, and will wake this task.
+    ///
+    /// That it is the same task says that it is the same runtime, for one that migrates is spawned
+    /// anew; a runtime that ended has ended its timers.
+    fn wakes_early_enough(&self, waker: &Waker, deadline: tokio::time::Instant) -> bool {
+        self.sleep.deadline() <= deadline && self.waker.will_wake(waker) && !self.sleep.is_elapsed()
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, deadline: tokio::time::Instant) -> Poll<()> {
+        if deadline < self.sleep.deadline() {
+            self.sleep.as_mut().reset(deadline);
+        }
+        self.waker.clone_from(cx.waker());
+        // Outside the task's budget: with that spent, a poll would not say whether it armed anything.
+        while pin!(unconstrained(self.sleep.as_mut())).poll(cx).is_ready() {
+            if tokio::time::Instant::now() >= deadline {
+                return Poll::Ready(());
+            }
+            self.sleep.as_mut().reset(deadline);
+        }
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests;

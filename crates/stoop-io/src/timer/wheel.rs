@@ -1,0 +1,402 @@
+//! A timing wheel as a data structure: it knows ticks and wakers, but no clock and no thread.
+//!
+//! Ticks are milliseconds since the wheel was made. Level 0 has a slot for each of 64 ticks, level 1
+//! a slot for each 64 of those, and so on. An entry lies on the level of the highest base-64 digit
+//! in which its tick differs from `elapsed`, in the slot of that digit: a slot therefore starts at
+//! or before the deadlines in it, and every occupied slot of a level lies ahead of `elapsed` and
+//! before every occupied slot of the levels above. Finding the next slot is one look at a bitmap
+//! per level; filing and removing touch two neighbours.
+//!
+//! When a slot's time comes its entries fire, or are filed again, nearer, if they are not due: because
+//! the slot was a coarse one, or because the deadline has moved meanwhile. So moving a deadline
+//! later is a store, and an entry is looked at about once per time it was filed for.
+
+use std::task::Waker;
+
+const BITS: u32 = 6;
+const SLOTS: usize = 1 << BITS;
+
+/// 64⁷ ms are 139 years: no process runs past the end of the top level.
+const LEVELS: usize = 7;
+
+/// The last tick there is; later deadlines count as this one.
+const LAST: u64 = (1 << (BITS * LEVELS as u32)) - 1;
+
+/// The deadline of an entry that waits for nothing.
+pub(super) const NEVER: u64 = u64::MAX;
+
+const NIL: u32 = u32::MAX;
+
+/// Entries the slab keeps room for when the last one goes.
+const KEPT: usize = 1024;
+
+pub(super) struct Wheel {
+    /// No occupied slot starts at or before this tick.
+    elapsed: u64,
+    /// No occupied slot starts before this tick: the one to sleep until.
+    armed: u64,
+    occupied: [u64; LEVELS],
+    heads: [[u32; SLOTS]; LEVELS],
+    entries: Vec<Entry>,
+    free: u32,
+    filed: usize,
+    /// Of the entry filed last. One counter for all, so that the slab may shrink.
+    generation: u32,
+}
+
+struct Entry {
+    deadline: u64,
+    /// Absent exactly while the entry is free.
+    waker: Option<Waker>,
+    generation: u32,
+    prev: u32,
+    next: u32,
+    slot: u16,
+}
+
+/// Names an entry for as long as it is filed.
+#[derive(Clone, Copy)]
+pub(super) struct Key {
+    index: u32,
+    generation: u32,
+}
+
+/// What became of a deadline that was set.
+pub(super) enum Touched {
+    /// The entry is filed and will fire in time.
+    Kept,
+    /// The same, but its waker is another one: see [`Wheel::replace_waker`].
+    OtherWaker,
+    /// The deadline lies before the entry's slot: file it anew.
+    Earlier,
+    /// The entry has fired.
+    Fired,
+}
+
+impl Wheel {
+    pub(super) fn new() -> Self {
+        Self {
+            elapsed: 0,
+            armed: NEVER,
+            occupied: [0; LEVELS],
+            heads: [[NIL; SLOTS]; LEVELS],
+            entries: Vec::new(),
+            free: NIL,
+            filed: 0,
+            generation: 0,
+        }
+    }
+
+    /// Files an entry that fires at the first turn at or after `deadline`, which must lie after
+    /// `now`. Says whether that is nearer than what the wheel was armed for.
+    pub(super) fn file(&mut self, now: u64, deadline: u64, waker: Waker) -> (Key, bool) {
+        if now < self.armed {
+            // Nothing is due yet, so the wheel may catch up: the nearer its own time, the finer the
+            // slot that the entry goes to.
+            self.elapsed = self.elapsed.max(now);
+        }
+        self.generation = self.generation.wrapping_add(1);
+        let (generation, index) = (self.generation, self.free);
+        let entry =
+            Entry { deadline, waker: Some(waker), generation, prev: NIL, next: NIL, slot: 0 };
+        let index = if index == NIL {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
+        } else {
+            self.free = self.entries[index as usize].next;
+            self.entries[index as usize] = entry;
+            index
+        };
+        self.filed += 1;
+        (Key { index, generation }, self.link(index))
+    }
+
+    /// Sets the deadline of an entry and checks that `waker` is its waker.
+    #[inline]
+    pub(super) fn touch(&mut self, key: Key, deadline: u64, waker: &Waker) -> Touched {
+        let Some(entry) = self.entry(key) else { return Touched::Fired };
+        entry.deadline = deadline;
+        let same = entry.waker.as_ref().is_some_and(|mine| mine.will_wake(waker));
+        let slot = entry.slot;
+        match same {
+            _ if deadline < self.start(slot) => Touched::Earlier,
+            true => Touched::Kept,
+            false => Touched::OtherWaker,
+        }
+    }
+
+    /// Gives an entry another waker and returns its old one.
+    ///
+    /// Dropping a waker may run anyone's code, so that is the caller's, once it has let go of the
+    /// wheel. The same goes for [`Wheel::remove`] and [`Wheel::turn`].
+    pub(super) fn replace_waker(&mut self, key: Key, waker: Waker) -> Option<Waker> {
+        self.entry(key)?.waker.replace(waker)
+    }
+
+    /// Removes an entry, unless it has fired.
+    pub(super) fn remove(&mut self, key: Key) -> Option<Waker> {
+        self.entry(key)?;
+        self.unlink(key.index);
+        self.release(key.index)
+    }
+
+    /// Moves time on to `now` and appends the wakers of all that is due. Returns when to turn next.
+    pub(super) fn turn(&mut self, now: u64, due: &mut Vec<Waker>) -> Option<u64> {
+        self.armed = NEVER;
+        while let Some(slot) = self.first() {
+            let start = self.start(slot);
+            if start > now {
+                self.armed = start;
+                break;
+            }
+            self.elapsed = start;
+            let (level, place) = split(slot);
+            self.occupied[level] &= !(1 << place);
+            let mut index = std::mem::replace(&mut self.heads[level][place], NIL);
+            while index != NIL {
+                let Entry { deadline, next, .. } = self.entries[index as usize];
+                // An entry without a deadline fires too, and its owner looks once for nothing:
+                // it may have been left behind, and then nobody else would ever remove it.
+                if deadline <= now || deadline == NEVER {
+                    due.extend(self.release(index));
+                } else {
+                    self.link(index);
+                }
+                index = next;
+            }
+        }
+        self.elapsed = self.elapsed.max(now);
+        Some(self.armed).filter(|&tick| tick != NEVER)
+    }
+
+    /// Every waker that is still filed.
+    pub(super) fn into_wakers(self) -> impl Iterator<Item = Waker> {
+        self.entries.into_iter().filter_map(|entry| entry.waker)
+    }
+
+    /// How many entries are filed.
+    pub(super) fn len(&self) -> usize {
+        self.filed
+    }
+
+    #[inline]
+    fn entry(&mut self, key: Key) -> Option<&mut Entry> {
+        self.entries
+            .get_mut(key.index as usize)
+            .filter(|entry| entry.generation == key.generation && entry.waker.is_some())
+    }
+
+    /// The occupied slot that starts first.
+    fn first(&self) -> Option<u16> {
+        let level = self.occupied.iter().position(|&bits| bits != 0)?;
+        Some(((level as u16) << BITS) | self.occupied[level].trailing_zeros() as u16)
+    }
+
+    /// The tick a slot starts at. Its higher digits are those of `elapsed`.
+    #[inline]
+    fn start(&self, slot: u16) -> u64 {
+        let (level, place) = split(slot);
+        let shift = BITS * level as u32;
+        let above = shift + BITS;
+        ((self.elapsed >> above) << above) | ((place as u64) << shift)
+    }
+
+    /// Puts an entry into the slot of its deadline; true if the wheel must be turned earlier now.
+    fn link(&mut self, index: u32) -> bool {
+        // A deadline in the past belongs to the next tick: the current one has been handled.
+        let tick = self.entries[index as usize].deadline.clamp(self.elapsed + 1, LAST);
+        let level = ((tick ^ self.elapsed).ilog2() / BITS) as usize;
+        let place = (tick >> (BITS * level as u32)) as usize % SLOTS;
+        let next = std::mem::replace(&mut self.heads[level][place], index);
+        self.occupied[level] |= 1 << place;
+        let slot = ((level << BITS) | place) as u16;
+        let entry = &mut self.entries[index as usize];
+        (entry.prev, entry.next, entry.slot) = (NIL, next, slot);
+        if next != NIL {
+            self.entries[next as usize].prev = index;
+        }
+        let start = self.start(slot);
+        let nearer = start < self.armed;
+        self.armed = self.armed.min(start);
+        nearer
+    }
+
+    fn unlink(&mut self, index: u32) {
+        let Entry { prev, next, slot, .. } = self.entries[index as usize];
+        if next != NIL {
+            self.entries[next as usize].prev = prev;
+        }
+        if prev != NIL {
+            self.entries[prev as usize].next = next;
+            return;
+        }
+        let (level, place) = split(slot);
+        self.heads[level][place] = next;
+        if next == NIL {
+            self.occupied[level] &= !(1 << place);
+        }
+    }
+
+    /// Frees an entry that is in no slot any more.
+    fn release(&mut self, index: u32) -> Option<Waker> {
+        let entry = &mut self.entries[index as usize];
+        let waker = entry.waker.take();
+        entry.next = self.free;
+        self.free = index;
+        self.filed -= 1;
+        if self.filed == 0 && self.entries.capacity() > KEPT {
+            self.entries = Vec::new();
+            self.free = NIL;
+        }
+        waker
+    }
+}
+
+#[inline]
+fn split(slot: u16) -> (usize, usize) {
+    (usize::from(slot) / SLOTS, usize::from(slot) % SLOTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn fired(wheel: &mut Wheel, now: u64) -> (usize, Option<u64>) {
+        let mut due = Vec::new();
+        let next = wheel.turn(now, &mut due);
+        (due.len(), next)
+    }
+
+    #[test]
+    fn an_entry_fires_at_its_tick_and_not_before() {
+        for deadline in [1, 2, 63, 64, 65, 4_095, 4_096, 60_000, 86_400_000, 10_u64.pow(11)] {
+            for begin in [0, 1, 63, 64, 100, 4_095, 1_000_000] {
+                let mut wheel = Wheel::new();
+                wheel.file(begin, begin + deadline, Waker::noop().clone());
+                let (mut now, mut turns) = (begin, 0);
+                loop {
+                    let (count, next) = fired(&mut wheel, now);
+                    if count > 0 {
+                        break;
+                    }
+                    now = next.expect("something is filed");
+                    turns += 1;
+                    assert!(now <= begin + deadline && turns <= LEVELS);
+                }
+                assert_eq!(now, begin + deadline);
+            }
+        }
+    }
+
+    #[test]
+    fn a_later_deadline_needs_no_filing_and_an_earlier_one_does() {
+        let mut wheel = Wheel::new();
+        let waker = &Waker::from(Arc::new(Count::default()));
+        let (key, nearer) = wheel.file(0, 1_000, waker.clone());
+        assert!(nearer);
+        assert!(matches!(wheel.touch(key, 5_000, waker), Touched::Kept));
+        let (count, next) = fired(&mut wheel, 1_000);
+        assert_eq!(count, 0);
+        assert!(next.is_some_and(|tick| tick > 1_000 && tick <= 5_000));
+        assert!(matches!(wheel.touch(key, 1_001, waker), Touched::Earlier));
+        assert!(wheel.remove(key).is_some());
+        assert_eq!(fired(&mut wheel, 10_000), (0, None));
+        assert!(matches!(wheel.touch(key, 20_000, waker), Touched::Fired));
+    }
+
+    #[test]
+    fn a_key_outlives_neither_its_entry_nor_the_slab() {
+        let mut wheel = Wheel::new();
+        let keys: Vec<Key> =
+            (0..5_000).map(|n| wheel.file(0, 10 + n, Waker::noop().clone()).0).collect();
+        assert_eq!(fired(&mut wheel, 10_000), (5_000, None));
+        assert_eq!((wheel.len(), wheel.entries.capacity()), (0, 0));
+        let (new, _) = wheel.file(10_000, 10_010, Waker::noop().clone());
+        for key in keys {
+            assert!(matches!(wheel.touch(key, 20_000, Waker::noop()), Touched::Fired));
+            assert!(wheel.remove(key).is_none());
+        }
+        assert!(wheel.remove(new).is_some());
+    }
+
+    #[test]
+    fn an_entry_left_without_a_deadline_goes_at_its_old_one() {
+        let mut wheel = Wheel::new();
+        let waker = Waker::from(Arc::new(Count::default()));
+        let (key, _) = wheel.file(0, 50, waker.clone());
+        assert!(matches!(wheel.touch(key, NEVER, &waker), Touched::Kept));
+        assert_eq!(fired(&mut wheel, 50), (1, None));
+        assert_eq!(wheel.len(), 0);
+    }
+
+    /// Against a sorted map, with every kind of step in random order.
+    #[test]
+    fn it_does_what_a_sorted_map_does() {
+        for seed in 1..=50_u64 {
+            let mut state = seed;
+            let mut random = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
+                (state >> 33) % below
+            };
+            let (mut wheel, mut now) = (Wheel::new(), random(10_000));
+            let mut model: BTreeMap<u64, (Key, u64, Arc<Count>)> = BTreeMap::new();
+            for id in 0..2_000 {
+                let scale = [10, 100, 5_000, 300_000, 20_000_000][random(5) as usize];
+                let far = 1 + random(scale);
+                let pick = model.keys().nth(random(model.len() as u64 + 1) as usize).copied();
+                match (random(4), pick) {
+                    (0, Some(pick)) => {
+                        let (key, ..) = model.remove(&pick).unwrap();
+                        assert!(wheel.remove(key).is_some());
+                    }
+                    (1, Some(pick)) => {
+                        let (key, deadline, count) = model.get_mut(&pick).unwrap();
+                        let waker = Waker::from(Arc::clone(count));
+                        *deadline = now + far;
+                        match wheel.touch(*key, *deadline, &waker) {
+                            Touched::Kept => {}
+                            Touched::Earlier => {
+                                wheel.remove(*key);
+                                *key = wheel.file(now, *deadline, waker).0;
+                            }
+                            _ => panic!("fired, or lost its waker"),
+                        }
+                    }
+                    (2, _) => {
+                        now += far;
+                        let mut due = Vec::new();
+                        let next = wheel.turn(now, &mut due);
+                        due.into_iter().for_each(Waker::wake);
+                        model.retain(|_, (_, deadline, count)| {
+                            let fired = count.0.load(Ordering::Relaxed);
+                            assert_eq!(fired, usize::from(*deadline <= now), "seed {seed}");
+                            fired == 0
+                        });
+                        let nearest = model.values().map(|(_, deadline, _)| *deadline).min();
+                        assert_eq!(next.is_some(), nearest.is_some());
+                        assert!(next <= nearest && next.is_none_or(|tick| tick > now));
+                    }
+                    _ => {
+                        let count = Arc::new(Count::default());
+                        let (key, _) = wheel.file(now, now + far, Arc::clone(&count).into());
+                        model.insert(id, (key, now + far, count));
+                    }
+                }
+                assert_eq!(wheel.len(), model.len());
+            }
+        }
+    }
+}
