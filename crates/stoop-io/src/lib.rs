@@ -14,16 +14,20 @@ compile_error!(
 );
 
 mod buffer;
+mod memory;
 mod output;
 mod socket;
+mod stream;
 mod timer;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 mod tls;
 mod transport;
 
 pub use buffer::{CHUNK, Inbox, SHARE_MIN};
+pub use memory::{MEMORY_BYTES, Memory};
 pub use output::{OUTPUT_BYTES_MAX, Output};
 pub use socket::{Socket, Tcp, Unix};
+pub use stream::{Stream, from_io, from_io_with_peer};
 pub use timer::{Timer, Wheel, now, wall_seconds};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use tls::{

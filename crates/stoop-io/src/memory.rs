@@ -1,0 +1,242 @@
+//! A pair of transports with nothing but memory between them.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::{Buf, Bytes, BytesMut};
+
+use crate::buffer::SHARE_MIN;
+use crate::output::Output;
+use crate::transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};
+
+/// Bytes that a pair usually holds in each direction.
+pub const MEMORY_BYTES: usize = 64 * 1024;
+
+/// One end of an in-memory connection.
+///
+/// It behaves as a socket does. Bytes that fill the peer's capacity stop the writer until it reads.
+/// A shutdown ends one direction: the peer reads what was sent, then the end. So does dropping an
+/// end, and the peer's writes then fail with `BrokenPipe`; but dropping an end with bytes that it
+/// has not consumed resets the connection, as a kernel does: what was under way to the peer is lost
+/// and its reads and writes fail with `ConnectionReset`.
+pub struct Memory {
+    wire: Arc<Mutex<Wire>>,
+    /// The direction we write; the other one is read.
+    side: usize,
+    held: BytesMut,
+}
+
+type Wire = [Direction; 2];
+
+/// The bytes under way from one end to the other.
+struct Direction {
+    bytes: BytesMut,
+    capacity: usize,
+    state: State,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    /// The writer said so, or is gone.
+    Ended,
+    /// The reader is gone.
+    Unread,
+    Reset,
+}
+
+impl Memory {
+    /// Two connected ends which hold up to `capacity` bytes each way, at least one;
+    /// [`MEMORY_BYTES`] is what to take without a reason.
+    pub fn pair(capacity: usize) -> (Self, Self) {
+        let direction = || Direction {
+            bytes: BytesMut::new(),
+            capacity: capacity.max(1),
+            state: State::Open,
+            reader: None,
+            writer: None,
+        };
+        let wire = Arc::new(Mutex::new([direction(), direction()]));
+        let end = |side| Self { wire: Arc::clone(&wire), side, held: BytesMut::new() };
+        (end(0), end(1))
+    }
+
+    /// Breaks the connection: both directions lose what is under way, and the peer's reads and
+    /// writes fail with `ConnectionReset`.
+    pub fn reset(self) {
+        self.close(State::Reset);
+    }
+
+    fn close(&self, how: State) {
+        let mut wire = lock(&self.wire);
+        let mut wakers = Vec::with_capacity(4);
+        for (side, direction) in wire.iter_mut().enumerate() {
+            direction.state = match (direction.state, how) {
+                (State::Reset, _) | (_, State::Reset) => State::Reset,
+                _ if side == self.side => State::Ended,
+                _ => State::Unread,
+            };
+            if direction.state != State::Ended {
+                direction.bytes = BytesMut::new();
+            }
+            wakers.extend(direction.reader.take());
+            wakers.extend(direction.writer.take());
+        }
+        drop(wire);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    fn incoming(&self) -> usize {
+        1 - self.side
+    }
+}
+
+/// Neither end panics in the middle of a change, so a poisoned wire is as good as any.
+fn lock(wire: &Mutex<Wire>) -> MutexGuard<'_, Wire> {
+    wire.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wait(slot: &mut Option<Waker>, cx: &Context<'_>) {
+    match slot {
+        Some(waker) => waker.clone_from(cx.waker()),
+        None => *slot = Some(cx.waker().clone()),
+    }
+}
+
+impl Transport for Memory {
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
+        let room = room.saturating_sub(self.held.len());
+        let mut wire = lock(&self.wire);
+        let direction = &mut wire[self.incoming()];
+        let n = room.min(direction.bytes.len());
+        match direction.state {
+            State::Reset => return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+            _ if room == 0 => return Poll::Ready(Ok(Filled::Full)),
+            State::Ended if n == 0 => return Poll::Ready(Ok(Filled::End)),
+            _ if n == 0 => {
+                wait(&mut direction.reader, cx);
+                return Poll::Pending;
+            }
+            _ => {}
+        }
+        if self.held.is_empty() && n == direction.bytes.len() {
+            self.held = std::mem::take(&mut direction.bytes);
+        } else {
+            self.held.extend_from_slice(&direction.bytes[..n]);
+            direction.bytes.advance(n);
+        }
+        let writer = direction.writer.take();
+        drop(wire);
+        if let Some(writer) = writer {
+            writer.wake();
+        }
+        Poll::Ready(Ok(Filled::Bytes(n)))
+    }
+
+    fn received(&self) -> &[u8] {
+        &self.held
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.held.advance(n);
+        if self.held.is_empty() {
+            self.held = BytesMut::new();
+        }
+    }
+
+    fn take(&mut self, n: usize) -> Bytes {
+        if n == self.held.len() {
+            return std::mem::take(&mut self.held).freeze();
+        }
+        if n >= SHARE_MIN {
+            return self.held.split_to(n).freeze();
+        }
+        let piece = Bytes::copy_from_slice(&self.held[..n]);
+        self.consume(n);
+        piece
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        if out.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut wire = lock(&self.wire);
+        let direction = &mut wire[self.side];
+        match direction.state {
+            State::Reset => return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+            State::Ended | State::Unread => {
+                return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+            }
+            State::Open => {}
+        }
+        let mut free = direction.capacity - direction.bytes.len();
+        let reader = if free > 0 { direction.reader.take() } else { None };
+        direction.bytes.reserve(free.min(out.len()));
+        while free > 0 && !out.is_empty() {
+            let n = free.min(out.front().len());
+            direction.bytes.extend_from_slice(&out.front()[..n]);
+            out.advance(n);
+            free -= n;
+        }
+        if !out.is_empty() {
+            wait(&mut direction.writer, cx);
+        }
+        drop(wire);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+        if out.is_empty() { Poll::Ready(Ok(())) } else { Poll::Pending }
+    }
+
+    fn unsent(&self) -> usize {
+        0
+    }
+
+    fn poll_shutdown(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut wire = lock(&self.wire);
+        let direction = &mut wire[self.side];
+        if direction.state == State::Open {
+            direction.state = State::Ended;
+        }
+        let reader = direction.reader.take();
+        drop(wire);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn liveness(&mut self, _: Look) -> Liveness {
+        let wire = lock(&self.wire);
+        let (incoming, outgoing) = (&wire[self.incoming()], &wire[self.side]);
+        if incoming.state == State::Reset {
+            Liveness::Dead
+        } else if !self.held.is_empty() || !incoming.bytes.is_empty() {
+            Liveness::Readable
+        } else if incoming.state == State::Ended || outgoing.state == State::Unread {
+            Liveness::Dead
+        } else {
+            Liveness::Quiet
+        }
+    }
+
+    fn peer(&self) -> Peer {
+        Peer::Memory
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let unread = !self.held.is_empty() || !lock(&self.wire)[self.incoming()].bytes.is_empty();
+        self.close(if unread { State::Reset } else { State::Ended });
+    }
+}
+
+impl From<Memory> for AnyTransport {
+    fn from(memory: Memory) -> Self {
+        Self::Custom(Box::new(memory))
+    }
+}

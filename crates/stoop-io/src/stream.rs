@@ -1,0 +1,254 @@
+//! Between our transports and tokio's I/O traits, in both directions.
+//!
+//! [`Stream`] makes a transport readable and writable by anyone: an upgraded connection, a tunnel,
+//! a scripted peer in a test. [`from_io`] makes a transport of anything readable and writable.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+
+use bytes::Bytes;
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::buffer::{CHUNK, Inbox};
+use crate::output::{OUTPUT_BYTES_MAX, Output};
+use crate::transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};
+
+/// Bytes accepted by one write: what is copied must not outgrow the pooled buffers.
+const WRITE_MAX: usize = 32 * 1024;
+
+/// A transport as tokio's `AsyncRead + AsyncBufRead + AsyncWrite`.
+///
+/// Bytes that the transport had received before come first. A write is accepted as far as the
+/// transport takes it, and nothing is kept back here: over TCP a flush does nothing; over TLS what
+/// was accepted may wait as ciphertext, which the next write, flush, shutdown or read sends.
+pub struct Stream {
+    transport: AnyTransport,
+    /// Empty between calls.
+    out: Output,
+}
+
+impl Stream {
+    /// Wraps `transport`.
+    pub fn new(transport: impl Into<AnyTransport>) -> Self {
+        Self { transport: transport.into(), out: Output::default() }
+    }
+
+    /// Who is at the other end.
+    pub fn peer(&self) -> Peer {
+        self.transport.peer()
+    }
+
+    /// What was received and not read yet.
+    pub fn received(&self) -> &[u8] {
+        self.transport.received()
+    }
+
+    /// The transport, with everything that was received and not read.
+    pub fn into_transport(self) -> AnyTransport {
+        self.transport
+    }
+
+    /// Waits until there is something to read; false at the end.
+    fn poll_some(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        if !self.transport.received().is_empty() {
+            return Poll::Ready(Ok(true));
+        }
+        // Whoever waits for an answer may not have flushed the question. If that fails, a write
+        // says so; what the peer sent before it went can still be read.
+        if self.transport.unsent() > 0 {
+            let _ = self.transport.poll_flush(cx, &mut self.out);
+        }
+        let filled = ready!(self.transport.poll_fill(cx, CHUNK))?;
+        Poll::Ready(Ok(filled != Filled::End))
+    }
+
+    /// Offers what `put` puts out and reports how much of it was taken.
+    fn poll_offer(
+        &mut self,
+        cx: &mut Context<'_>,
+        put: impl FnOnce(&mut Output),
+    ) -> Poll<io::Result<usize>> {
+        if self.transport.unsent() >= OUTPUT_BYTES_MAX {
+            ready!(self.transport.poll_flush(cx, &mut self.out))?;
+        }
+        put(&mut self.out);
+        let offered = self.out.len();
+        let flushed = self.transport.poll_flush(cx, &mut self.out);
+        let taken = offered - self.out.len();
+        // What was not taken the caller offers again.
+        self.out.clear();
+        match flushed {
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending if taken == 0 && offered > 0 => Poll::Pending,
+            _ => Poll::Ready(Ok(taken)),
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if into.remaining() > 0 && ready!(this.poll_some(cx))? {
+            let received = this.transport.received();
+            let n = received.len().min(into.remaining());
+            into.put_slice(&received[..n]);
+            this.transport.consume(n);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncBufRead for Stream {
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let this = self.get_mut();
+        ready!(this.poll_some(cx))?;
+        Poll::Ready(Ok(this.transport.received()))
+    }
+
+    fn consume(mut self: Pin<&mut Self>, n: usize) {
+        self.transport.consume(n);
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_offer(cx, |out| out.put(&bytes[..bytes.len().min(WRITE_MAX)]))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_offer(cx, |out| {
+            for slice in slices {
+                let room = WRITE_MAX - out.len();
+                out.put(&slice[..slice.len().min(room)]);
+                if slice.len() >= room {
+                    return;
+                }
+            }
+        })
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        this.transport.poll_flush(cx, &mut this.out)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.as_mut().poll_flush(cx))?;
+        self.transport.poll_shutdown(cx)
+    }
+}
+
+/// A transport over anything that tokio can read and write; its peer is [`Peer::Memory`].
+pub fn from_io<I>(io: I) -> AnyTransport
+where
+    I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    from_io_with_peer(io, Peer::Memory)
+}
+
+/// The same, for a stream whose peer is known.
+pub fn from_io_with_peer<I>(io: I, peer: Peer) -> AnyTransport
+where
+    I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    AnyTransport::Custom(Box::new(Io { io, inbox: Inbox::default(), ended: false, peer }))
+}
+
+struct Io<I> {
+    io: I,
+    inbox: Inbox,
+    ended: bool,
+    peer: Peer,
+}
+
+impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for Io<I> {
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
+        if self.ended {
+            return Poll::Ready(Ok(Filled::End));
+        }
+        let Some(spare) = self.inbox.spare(room) else { return Poll::Ready(Ok(Filled::Full)) };
+        let start = spare.as_ptr().cast::<u8>();
+        let mut into = ReadBuf::uninit(spare);
+        let polled = Pin::new(&mut self.io).poll_read(cx, &mut into);
+        let n = into.filled().len();
+        if n == 0 {
+            self.inbox.settle();
+            self.ended = matches!(polled, Poll::Ready(Ok(())));
+            return polled.map_ok(|()| Filled::End);
+        }
+        assert_eq!(start, into.filled().as_ptr(), "the reader exchanged the buffer");
+        // SAFETY: the filled bytes of `into` are initialised, and as the assertion checks, they are
+        // the first of the spare slice: safe code can only have put another buffer in its place.
+        unsafe { self.inbox.filled(n) };
+        Poll::Ready(Ok(Filled::Bytes(n)))
+    }
+
+    fn received(&self) -> &[u8] {
+        self.inbox.received()
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.inbox.consume(n);
+    }
+
+    fn take(&mut self, n: usize) -> Bytes {
+        self.inbox.take(n)
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        while !out.is_empty() {
+            let io = Pin::new(&mut self.io);
+            let n = if out.is_gathered() && io.is_write_vectored() {
+                ready!(out.with_slices(|slices| io.poll_write_vectored(cx, slices)))?
+            } else {
+                ready!(io.poll_write(cx, out.front()))?
+            };
+            if n == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            out.advance(n);
+        }
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn unsent(&self) -> usize {
+        0
+    }
+
+    fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+
+    /// There is only one way to look, which is to read.
+    fn liveness(&mut self, _: Look) -> Liveness {
+        if !self.inbox.is_empty() {
+            return Liveness::Readable;
+        }
+        match self.poll_fill(&mut Context::from_waker(Waker::noop()), CHUNK) {
+            Poll::Pending => Liveness::Quiet,
+            Poll::Ready(Ok(Filled::Bytes(_) | Filled::Full)) => Liveness::Readable,
+            Poll::Ready(Ok(Filled::End) | Err(_)) => Liveness::Dead,
+        }
+    }
+
+    fn peer(&self) -> Peer {
+        self.peer
+    }
+}

@@ -1,0 +1,191 @@
+//! Transports as tokio streams, and tokio streams as transports.
+
+use std::future::poll_fn;
+use std::io::{self, ErrorKind, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use stoop_io::{
+    AnyTransport, Filled, Liveness, Look, MEMORY_BYTES, Memory, Output, Peer, Stream, Transport,
+    from_io, from_io_with_peer,
+};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
+
+async fn read(stream: &mut (impl AsyncRead + Unpin), most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; most];
+    let mut into = ReadBuf::new(&mut bytes);
+    poll_fn(|cx| Pin::new(&mut *stream).poll_read(cx, &mut into)).await?;
+    let n = into.filled().len();
+    bytes.truncate(n);
+    Ok(bytes)
+}
+
+async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<usize> {
+    poll_fn(|cx| Pin::new(&mut *stream).poll_write(cx, bytes)).await
+}
+
+async fn write_all(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
+    let mut sent = 0;
+    while sent < bytes.len() {
+        sent += write(stream, &bytes[sent..]).await?;
+    }
+    Ok(())
+}
+
+async fn read_all(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    loop {
+        let piece = read(stream, 10_000).await?;
+        if piece.is_empty() {
+            return Ok(all);
+        }
+        all.extend(piece);
+    }
+}
+
+async fn shutdown(stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+    poll_fn(|cx| Pin::new(&mut *stream).poll_shutdown(cx)).await
+}
+
+fn pair() -> (Stream, Stream) {
+    let (a, b) = Memory::pair(MEMORY_BYTES);
+    (Stream::new(a), Stream::new(b))
+}
+
+#[tokio::test]
+async fn what_was_received_before_comes_first() {
+    let (a, mut b) = Memory::pair(MEMORY_BYTES);
+    let mut a = Stream::new(a);
+    write_all(&mut a, b"HTTP/1.1 101\r\n\r\nfirst frame").await.unwrap();
+    poll_fn(|cx| b.poll_fill(cx, 1000)).await.unwrap();
+    b.consume(16);
+    let mut b = Stream::new(b);
+    assert_eq!(b.received(), b"first frame");
+    assert_eq!(read(&mut b, 5).await.unwrap(), b"first");
+    write_all(&mut a, b", second").await.unwrap();
+    assert_eq!(read(&mut b, 100).await.unwrap(), b" frame");
+    assert_eq!(read(&mut b, 3).await.unwrap(), b", s");
+    assert_eq!(b.into_transport().received(), b"econd");
+}
+
+#[tokio::test]
+async fn a_write_is_accepted_as_far_as_the_transport_takes_it() {
+    let (a, b) = Memory::pair(10);
+    let (mut a, mut b) = (Stream::new(a), Stream::new(b));
+    assert_eq!(write(&mut a, &[1; 25]).await.unwrap(), 10);
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut a).poll_write(&mut cx, b"x").is_pending());
+    assert_eq!(read(&mut b, 100).await.unwrap().len(), 10);
+    assert_eq!(write(&mut a, b"").await.unwrap(), 0);
+    assert_eq!(write(&mut a, b"x").await.unwrap(), 1);
+    assert_eq!(read(&mut b, 100).await.unwrap(), b"x", "and nothing is sent twice");
+}
+
+#[tokio::test]
+async fn slices_are_written_in_order() {
+    let (mut a, mut b) = pair();
+    assert!(a.is_write_vectored());
+    let large = [7; 50_000];
+    let slices =
+        [IoSlice::new(b"one "), IoSlice::new(b""), IoSlice::new(b"two"), IoSlice::new(&large)];
+    let n = poll_fn(|cx| Pin::new(&mut a).poll_write_vectored(cx, &slices)).await.unwrap();
+    assert!(n > 7);
+    shutdown(&mut a).await.unwrap();
+    let got = read_all(&mut b).await.unwrap();
+    assert_eq!(got, [b"one two", &large[..n - 7]].concat());
+}
+
+#[tokio::test]
+async fn a_megabyte_passes_both_ways_at_once() {
+    let (a, b) = pair();
+    let all: Vec<u8> = (0..1_000_000_u32).map(|n| (n % 251) as u8).collect();
+    let mut ends = Vec::new();
+    for end in [a, b] {
+        let all = all.clone();
+        // One task an end: a half each would need a lock, and this order cannot block for ever
+        // because the other end's task reads what it did not write.
+        ends.push(tokio::spawn(async move {
+            let (mut end, mut sent, mut got) = (end, 0, Vec::new());
+            poll_fn(|cx| {
+                while sent < all.len() {
+                    match Pin::new(&mut end).poll_write(cx, &all[sent..]) {
+                        Poll::Ready(n) => sent += n.unwrap(),
+                        Poll::Pending => break,
+                    }
+                }
+                while got.len() < all.len() {
+                    match Pin::new(&mut end).poll_fill_buf(cx) {
+                        Poll::Ready(bytes) => got.extend_from_slice(bytes.unwrap()),
+                        Poll::Pending => return Poll::Pending,
+                    }
+                    let n = end.received().len();
+                    Pin::new(&mut end).consume(n);
+                }
+                if sent < all.len() { Poll::Pending } else { Poll::Ready(()) }
+            })
+            .await;
+            assert!(got == all);
+            end
+        }));
+    }
+    for end in ends {
+        end.await.unwrap();
+    }
+}
+
+fn unix_pair() -> (AnyTransport, UnixStream) {
+    let (a, b) = UnixStream::pair().unwrap();
+    (from_io(a), b)
+}
+
+#[tokio::test]
+async fn anything_readable_and_writable_is_a_transport() {
+    let (mut a, mut b) = unix_pair();
+    assert_eq!(a.peer(), Peer::Memory);
+    let mut out = Output::default();
+    out.put(b"head ");
+    out.share(vec![7; 5_000].into());
+    poll_fn(|cx| a.poll_flush(cx, &mut out)).await.unwrap();
+    assert_eq!(read(&mut b, 5_005).await.unwrap(), [b"head ", &[7; 5_000][..]].concat());
+    write_all(&mut b, b"answer").await.unwrap();
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 3)).await.unwrap(), Filled::Bytes(3));
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 3)).await.unwrap(), Filled::Full);
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 100)).await.unwrap(), Filled::Bytes(3));
+    assert_eq!(a.take(6), "answer");
+    poll_fn(|cx| a.poll_shutdown(cx)).await.unwrap();
+    assert_eq!(read(&mut b, 10).await.unwrap(), b"");
+    drop(b);
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 100)).await.unwrap(), Filled::End);
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 100)).await.unwrap(), Filled::End);
+}
+
+#[tokio::test]
+async fn the_liveness_of_foreign_io_is_found_by_reading() {
+    let (mut a, mut b) = unix_pair();
+    assert_eq!(a.liveness(Look::Kernel), Liveness::Quiet);
+    write_all(&mut b, b"!").await.unwrap();
+    // Until the event loop has noticed what was written.
+    while a.liveness(Look::Kernel) == Liveness::Quiet {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(a.received(), b"!");
+    assert_eq!(a.liveness(Look::Cached), Liveness::Readable);
+    a.consume(1);
+    drop(b);
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 10)).await.unwrap(), Filled::End);
+    assert_eq!(a.liveness(Look::Kernel), Liveness::Dead);
+}
+
+#[tokio::test]
+async fn a_stream_round_trips_through_both_adapters() {
+    let (a, b) = pair();
+    let mut a = Stream::new(from_io_with_peer(a, Peer::Unix));
+    assert_eq!(a.peer(), Peer::Unix);
+    let mut b = Stream::new(from_io(b));
+    write_all(&mut a, b"through four layers").await.unwrap();
+    shutdown(&mut a).await.unwrap();
+    assert_eq!(read_all(&mut b).await.unwrap(), b"through four layers");
+    drop(b);
+    assert_eq!(write(&mut a, b"x").await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+}
