@@ -129,13 +129,8 @@ impl Fields {
     /// [`Misuse::FieldName`] if the name is not a token, [`Misuse::FieldValue`] if the value has a
     /// control character in it: what is passed here can never end a line.
     pub fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Misuse> {
-        let value = value.trim_ascii();
-        if !grammar::is_token(name.as_bytes()) {
-            return Err(Misuse::FieldName);
-        }
-        if !grammar::is_field_value(value) {
-            return Err(Misuse::FieldValue);
-        }
+        let value = grammar::trim(value);
+        check(name, value)?;
         let start = self.bytes.len();
         if start + name.len() + value.len() > u32::MAX as usize {
             return Err(Misuse::TooLarge);
@@ -149,8 +144,9 @@ impl Fields {
     /// Replaces all lines of that name by one.
     ///
     /// # Errors
-    /// As [`Fields::push`].
+    /// As [`Fields::push`]; nothing is removed then.
     pub fn set(&mut self, name: &str, value: &[u8]) -> Result<(), Misuse> {
+        check(name, value)?;
         self.remove(name);
         self.push(name, value)
     }
@@ -179,6 +175,17 @@ impl Fields {
     pub(crate) fn reserve(&mut self, lines: usize) {
         self.lines.reserve(lines);
     }
+}
+
+/// Whether a field line of that name and value is one line and no other.
+fn check(name: &str, value: &[u8]) -> Result<(), Misuse> {
+    if !grammar::is_token(name.as_bytes()) {
+        return Err(Misuse::FieldName);
+    }
+    if !grammar::is_field_value(value) {
+        return Err(Misuse::FieldValue);
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Fields {
@@ -210,7 +217,7 @@ mod tests {
     #[test]
     fn nothing_pushed_can_end_a_line() {
         let mut fields = Fields::new();
-        for value in [&b"a\r\nb: c"[..], b"a\nb", b"a\rb", b"a\0b", b"\x7f"] {
+        for value in [&b"a\r\nb: c"[..], b"a\nb", b"a\rb", b"a\0b", b"\x7f", b"a\r\n", b"\n"] {
             assert_eq!(fields.push("x", value), Err(Misuse::FieldValue), "{value:?}");
         }
         for name in ["", "a b", "a:", "a\r\n", "ä", "a\0"] {

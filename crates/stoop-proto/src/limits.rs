@@ -10,25 +10,27 @@ pub const FIELDS_CEILING: usize = 512;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Request line: 16 KiB (RFC 9112 §3 asks for 8,000 at least). Beyond it: 414.
+    /// Request line, without its CRLF: 16 KiB (RFC 9112 §3 asks for 8,000 at least). Beyond it:
+    /// 414.
     pub request_line_bytes_max: usize,
-    /// Start line and field lines together: 64 KiB for requests, 256 KiB for responses. Beyond it:
-    /// 431, or an error at the client.
+    /// Start line and field lines together, to the empty line: 64 KiB for requests, 256 KiB for
+    /// responses and the interim responses before them. Beyond it: 431, or an error at the client.
     pub head_bytes_max: usize,
     /// Field lines in a head or trailer section: 128 for requests, 500 for responses; at most
     /// [`FIELDS_CEILING`]. Beyond it: 431, or an error at the client.
     pub fields_max: usize,
-    /// A chunk-size line with its extensions: 4 KiB. Beyond it: 400.
+    /// A chunk-size line with its extensions, without its CRLF: 4 KiB. Beyond it: 400.
     pub chunk_line_bytes_max: usize,
-    /// All chunk extensions of one body: 16 KiB. Beyond it: 400.
+    /// Chunk extensions of one body beyond the content they came with, a byte for a byte: 16 KiB.
+    /// Past it: 400.
     pub chunk_extensions_bytes_max: u64,
-    /// A trailer section: 16 KiB. Beyond it: 431.
+    /// A trailer section, to the empty line: 16 KiB. Beyond it: 431.
     pub trailers_bytes_max: usize,
     /// Content of one message, after transfer coding: unlimited, because bodies are streamed.
     /// Beyond it: 413, or an error at the client.
     pub body_bytes_max: Option<u64>,
-    /// Requests read and not yet answered on one HTTP/1 connection: 16. At it, reading stops until
-    /// one has been answered.
+    /// Requests read and not yet answered on one HTTP/1 connection: 16, and 1 at least. At it,
+    /// reading stops until one has been answered.
     pub pipelined_max: usize,
     /// Interim (1xx) responses before a final one: 16. Beyond it: an error at the client.
     pub interim_max: usize,

@@ -5,8 +5,11 @@ use std::fmt;
 use http::{Method, StatusCode, Version};
 
 use crate::error::Misuse;
-use crate::fields::{Fields, Span};
+use crate::fields::Fields;
 use crate::grammar;
+
+/// Capacity kept for the target or reason when a head is cleared for the next message.
+const LINE_KEPT_MAX: usize = 1024;
 
 /// How a request-target is written (RFC 9112 §3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub enum TargetForm {
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestHead {
     pub(crate) method: Method,
-    pub(crate) target: Span,
+    pub(crate) target: String,
     pub(crate) form: TargetForm,
     pub(crate) version: Version,
     pub(crate) fields: Fields,
@@ -38,7 +41,7 @@ impl Default for RequestHead {
     fn default() -> Self {
         Self {
             method: Method::GET,
-            target: Span::default(),
+            target: String::new(),
             form: TargetForm::Origin,
             version: Version::HTTP_11,
             fields: Fields::new(),
@@ -65,12 +68,7 @@ impl RequestHead {
     pub fn set_target(&mut self, target: &str) -> Result<(), Misuse> {
         let form = grammar::target_form(&self.method, target.as_bytes());
         self.form = form.map_err(|_| Misuse::Target)?;
-        let start = self.fields.bytes.len();
-        if start + target.len() > u32::MAX as usize {
-            return Err(Misuse::TooLarge);
-        }
-        self.fields.bytes.extend_from_slice(target.as_bytes());
-        self.target = Span::new(start, target.len());
+        target.clone_into(&mut self.target);
         Ok(())
     }
 
@@ -78,7 +76,8 @@ impl RequestHead {
     pub fn clear(&mut self) {
         self.fields.clear();
         self.method = Method::GET;
-        self.target = Span::default();
+        self.target.clear();
+        self.target.shrink_to(LINE_KEPT_MAX);
         self.form = TargetForm::Origin;
         self.version = Version::HTTP_11;
     }
@@ -88,14 +87,14 @@ impl RequestHead {
         &self.method
     }
 
-    /// Replaces the method.
+    /// Replaces the method. Whether the target's form fits it is checked when the head is sent.
     pub fn set_method(&mut self, method: Method) {
         self.method = method;
     }
 
     /// The request-target as it was sent: visible ASCII.
     pub fn target(&self) -> &str {
-        std::str::from_utf8(self.target.of(&self.fields.bytes)).unwrap_or_default()
+        &self.target
     }
 
     /// How the target is written.
@@ -169,7 +168,7 @@ impl fmt::Debug for RequestHead {
 #[derive(Clone, PartialEq, Eq)]
 pub struct ResponseHead {
     pub(crate) status: StatusCode,
-    pub(crate) reason: Span,
+    pub(crate) reason: Vec<u8>,
     pub(crate) version: Version,
     pub(crate) fields: Fields,
 }
@@ -178,7 +177,7 @@ impl Default for ResponseHead {
     fn default() -> Self {
         Self {
             status: StatusCode::OK,
-            reason: Span::default(),
+            reason: Vec::new(),
             version: Version::HTTP_11,
             fields: Fields::new(),
         }
@@ -195,7 +194,8 @@ impl ResponseHead {
     pub fn clear(&mut self) {
         self.fields.clear();
         self.status = StatusCode::OK;
-        self.reason = Span::default();
+        self.reason.clear();
+        self.reason.shrink_to(LINE_KEPT_MAX);
         self.version = Version::HTTP_11;
     }
 
@@ -206,7 +206,7 @@ impl ResponseHead {
 
     /// The reason phrase as it was sent, often empty; HTTP/1 only, and without meaning.
     pub fn reason(&self) -> &[u8] {
-        self.reason.of(&self.fields.bytes)
+        &self.reason
     }
 
     /// The version the peer speaks.

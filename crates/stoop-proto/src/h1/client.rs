@@ -5,13 +5,16 @@ use http::{Method, StatusCode};
 use crate::Sink;
 use crate::error::{Misuse, Violation};
 use crate::fields::Fields;
-use crate::h1::body::{Piece, Reader, Writer, announce, is_ours, put_field};
+use crate::grammar;
 use crate::h1::framing::{self, Framing};
-use crate::h1::head::Scan;
+use crate::h1::head;
+use crate::h1::reader::{Piece, Reader};
+use crate::h1::scan::{Scan, Section};
 use crate::h1::state::{Half, Input};
+use crate::h1::writer::{Writer, announce, is_ours, put_field};
 use crate::h1::{Event, Received};
 use crate::limits::Limits;
-use crate::message::{BodySize, RequestHead, ResponseHead};
+use crate::message::{BodySize, RequestHead, ResponseHead, TargetForm};
 
 /// The client's end of one connection: one exchange at a time.
 ///
@@ -26,7 +29,9 @@ pub struct Client {
     scan: Scan,
     trailers: Option<Box<Fields>>,
     asked: Asked,
-    interim: u16,
+    /// Interim responses to this request, and the bytes they took.
+    interim: usize,
+    interim_bytes: usize,
     /// The response was not read to its end.
     in_flight: bool,
     /// Another exchange may follow.
@@ -60,6 +65,7 @@ impl Client {
             trailers: None,
             asked: Asked { head_only: false, connect: false, upgrade: false },
             interim: 0,
+            interim_bytes: 0,
             in_flight: false,
             keep: true,
             awaiting_continue: false,
@@ -67,65 +73,80 @@ impl Client {
     }
 
     /// Sends the head of a request. Content-Length, Transfer-Encoding and Connection are decided
-    /// here; of the caller's Connection only `close` is heeded, and Upgrade and TE are listed.
+    /// here; of the caller's Connection only `close` is heeded, and Upgrade and TE are listed. An
+    /// Expect is left out if there is no content to wait with.
     ///
     /// # Errors
-    /// [`Misuse::Host`] unless there is exactly one Host; [`Misuse::Target`] without a target;
-    /// [`Misuse::Order`] while an exchange is under way. Nothing was written then.
+    /// [`Misuse::Host`] unless there is exactly one Host, and well-formed; [`Misuse::Target`]
+    /// without a target, or if its form does not fit the method; [`Misuse::Order`] while an exchange
+    /// is under way. Nothing was written then.
     pub fn send(
         &mut self,
         head: &RequestHead,
         size: BodySize,
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {
-        if head.fields.all("host").count() != 1 {
+        let mut hosts = head.fields.all("host");
+        if !hosts.next().is_some_and(grammar::is_host) || hosts.next().is_some() {
             return Err(Misuse::Host);
         }
-        if head.target.len == 0 {
+        let fits = match head.form {
+            TargetForm::Authority => head.method == Method::CONNECT,
+            TargetForm::Asterisk => head.method == Method::OPTIONS,
+            TargetForm::Origin | TargetForm::Absolute => head.method != Method::CONNECT,
+        };
+        if head.target.is_empty() || !fits {
             return Err(Misuse::Target);
         }
         if !self.is_reusable() {
             return Err(Misuse::Order);
         }
+        let has_content = size != BodySize::Exact(0);
         self.keep = !head.fields.lists("connection", "close");
         self.asked = Asked {
             head_only: head.method == Method::HEAD,
             connect: head.method == Method::CONNECT,
             upgrade: head.fields.contains("upgrade"),
         };
-        self.interim = 0;
+        (self.interim, self.interim_bytes) = (0, 0);
         self.in_flight = true;
-        self.awaiting_continue =
-            size != BodySize::Exact(0) && head.fields.lists("expect", "100-continue");
+        self.trailers = None;
+        self.awaiting_continue = has_content && head.fields.lists("expect", "100-continue");
         out.put(head.method.as_str().as_bytes());
         out.put(b" ");
-        out.put(head.target().as_bytes());
+        out.put(head.target.as_bytes());
         out.put(b" HTTP/1.1\r\n");
         for field in head.fields.iter() {
-            if !is_ours(field.name()) {
+            if !is_ours(field.name()) && (has_content || !field.is("expect")) {
                 put_field(field.name(), field.value(), out);
             }
         }
         self.put_connection(head, out);
-        self.writer = match size {
-            BodySize::Exact(0) if !anticipates_content(&head.method) => Writer::Length(0),
-            size => announce(size, true, out),
+        self.writer = match has_content || anticipates_content(&head.method) {
+            true => announce(size, true, out),
+            false => Writer::Length(0),
         };
         out.put(b"\r\n");
         self.sending = self.sending.next(Input::Head).unwrap_or(Half::Closed);
         Ok(())
     }
 
+    /// RFC 9110 §7.6.1: fields that are meant for this connection are listed.
     fn put_connection(&self, head: &RequestHead, out: &mut impl Sink) {
-        let te = head.fields.contains("te");
-        out.put(match (self.keep, self.asked.upgrade, te) {
-            (false, _, false) => b"connection: close\r\n",
-            (false, _, true) => b"connection: close, te\r\n",
-            (true, true, false) => b"connection: upgrade\r\n",
-            (true, true, true) => b"connection: upgrade, te\r\n",
-            (true, false, true) => b"connection: te\r\n",
-            (true, false, false) => b"",
-        });
+        let options = [
+            (!self.keep, "close"),
+            (self.asked.upgrade, "upgrade"),
+            (head.fields.contains("te"), "te"),
+        ];
+        let mut separator: &[u8] = b"connection: ";
+        for (_, option) in options.iter().filter(|(is_due, _)| *is_due) {
+            out.put(separator);
+            out.put(option.as_bytes());
+            separator = b", ";
+        }
+        if separator == b", " {
+            out.put(b"\r\n");
+        }
     }
 
     /// Sends content of the request under way.
@@ -172,41 +193,60 @@ impl Client {
     }
 
     fn receive_head(&mut self, input: &[u8], head: &mut ResponseHead, limits: &Limits) -> Received {
-        let parsed = match self.scan.response(input, head, limits) {
-            Ok(Some(parsed)) => parsed,
-            Ok(None) => return Received::nothing(Event::NeedMore),
+        let section = Section::response(limits, self.interim_bytes);
+        let skipped = match self.scan.skip_empty_lines(input, &section) {
+            Ok(skipped) => skipped,
             Err(violation) => return self.violated(violation),
         };
-        let consumed = parsed.len;
-        if head.status == StatusCode::SWITCHING_PROTOCOLS {
-            if !self.asked.upgrade || self.sending != Half::Idle {
-                return self.violated(Violation::SwitchUnasked);
-            }
-            self.switch();
-            return Received { consumed, event: Event::Head { end: false } };
-        }
-        if head.status.is_informational() {
-            self.interim += 1;
-            if usize::from(self.interim) > limits.interim_max {
-                return self.violated(Violation::TooManyInterim);
-            }
-            self.awaiting_continue &= head.status != StatusCode::CONTINUE;
-            return Received { consumed, event: Event::Interim };
-        }
-        self.awaiting_continue = false;
-        match self.frame(&parsed.facts, head, limits) {
-            Ok(end) => Received { consumed, event: Event::Head { end } },
+        let parsed = match head::response(&mut self.scan, &input[skipped..], head, &section) {
+            Ok(Some(parsed)) => parsed,
+            Ok(None) => return Received { consumed: skipped, event: Event::NeedMore },
+            Err(violation) => return self.violated(violation),
+        };
+        let event = match head.status {
+            StatusCode::SWITCHING_PROTOCOLS => self.switched(),
+            status if status.is_informational() => self.informed(status, parsed.len, limits),
+            _ => self.begin(&parsed.facts, head, limits),
+        };
+        match event {
+            Ok(event) => Received { consumed: skipped + parsed.len, event },
             Err(violation) => self.violated(violation),
         }
     }
 
+    /// RFC 9110 §7.8: only what was asked for, and only after the whole request.
+    fn switched(&mut self) -> Result<Event, Violation> {
+        if !self.asked.upgrade || self.sending != Half::Idle {
+            return Err(Violation::SwitchUnasked);
+        }
+        self.switch();
+        Ok(Event::Head { end: false })
+    }
+
+    /// RFC 9110 §15.2: any number of them is allowed, which is no reason to read for ever.
+    fn informed(
+        &mut self,
+        status: StatusCode,
+        len: usize,
+        limits: &Limits,
+    ) -> Result<Event, Violation> {
+        self.interim += 1;
+        self.interim_bytes += len;
+        if self.interim > limits.interim_max {
+            return Err(Violation::TooManyInterim);
+        }
+        self.awaiting_continue &= status != StatusCode::CONTINUE;
+        Ok(Event::Interim)
+    }
+
     /// Settles how the body is read and whether the connection lives on: RFC 9112 §6.3, §9.3.
-    fn frame(
+    fn begin(
         &mut self,
         facts: &framing::Facts,
         head: &ResponseHead,
         limits: &Limits,
-    ) -> Result<bool, Violation> {
+    ) -> Result<Event, Violation> {
+        self.awaiting_continue = false;
         let method = match (self.asked.head_only, self.asked.connect) {
             (true, _) => Method::HEAD,
             (_, true) => Method::CONNECT,
@@ -215,7 +255,7 @@ impl Client {
         let framing = framing::of_response(facts, &method, head.status)?;
         if framing == Framing::Tunnel {
             self.switch();
-            return Ok(false);
+            return Ok(Event::Head { end: false });
         }
         if let (Framing::Length(length), Some(max)) = (framing, limits.body_bytes_max)
             && length > max
@@ -223,7 +263,7 @@ impl Client {
             return Err(Violation::BodyTooLarge);
         }
         self.keep &= facts.persistent(head.version)
-            && !facts.is_doubtful(head.version)
+            && !facts.is_doubtful(head.version, head.status)
             && framing != Framing::UntilClose;
         self.reader = Reader::new(framing, true);
         self.receive_step(if self.keep { Input::Head } else { Input::LastHead });
@@ -231,7 +271,7 @@ impl Client {
         if end {
             self.end();
         }
-        Ok(end)
+        Ok(Event::Head { end })
     }
 
     fn receive_body(&mut self, input: &[u8], limits: &Limits) -> Received {
@@ -305,6 +345,16 @@ impl Client {
     /// Whether a response is due or under way.
     pub fn is_receiving(&self) -> bool {
         self.in_flight
+    }
+
+    /// Whether the connection is a tunnel now.
+    pub fn is_switched(&self) -> bool {
+        self.receiving == Half::Switched
+    }
+
+    /// Whether a response's content is being read.
+    pub fn in_body(&self) -> bool {
+        matches!(self.receiving, Half::Body | Half::LastBody)
     }
 
     /// Whether the request was sent to its end.

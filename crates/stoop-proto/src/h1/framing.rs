@@ -8,7 +8,7 @@ use crate::grammar;
 
 /// How the body of a message is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
+pub(super) enum Framing {
     /// This many bytes follow; none, if zero.
     Length(u64),
     /// Chunks follow, up to one of size zero and a trailer section.
@@ -23,7 +23,7 @@ pub enum Framing {
 /// indexed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Facts {
-    pub(super) host: Option<()>,
+    pub(super) host: bool,
     length: Length,
     codings: Codings,
     pub(super) close: bool,
@@ -74,19 +74,21 @@ impl Facts {
     }
 
     fn note_host(&mut self, value: &[u8]) -> Result<(), Violation> {
-        if self.host.replace(()).is_some() {
+        if std::mem::replace(&mut self.host, true) {
             return Err(Violation::HostRepeated);
         }
         if grammar::is_host(value) { Ok(()) } else { Err(Violation::HostInvalid) }
     }
 
-    /// RFC 9110 §10.1.1: an expectation other than 100-continue may be refused.
+    /// Expect = #expectation (RFC 9110 §10.1.1): one other than 100-continue may be refused.
     fn note_expect(&mut self, value: &[u8]) -> Result<(), Violation> {
-        self.expects_continue = true;
-        match value.eq_ignore_ascii_case(b"100-continue") {
-            true => Ok(()),
-            false => Err(Violation::Expectation),
+        for expectation in grammar::list(value) {
+            if !expectation.eq_ignore_ascii_case(b"100-continue") {
+                return Err(Violation::Expectation);
+            }
+            self.expects_continue = true;
         }
+        Ok(())
     }
 
     fn note_connection(&mut self, value: &[u8]) {
@@ -100,7 +102,7 @@ impl Facts {
     /// Content-Length = 1*DIGIT (RFC 9110 §8.6): no sign, no space, no list of differing numbers.
     fn note_length(&mut self, value: &[u8]) -> Result<(), Violation> {
         for item in value.split(|&byte| byte == b',') {
-            let digits = item.trim_ascii();
+            let digits = grammar::trim(item);
             if digits.is_empty() {
                 return Err(Violation::LengthInvalid);
             }
@@ -121,13 +123,14 @@ impl Facts {
     }
 
     /// Transfer-Encoding = #transfer-coding (RFC 9112 §6.1); the lines of a head are one list.
+    ///
+    /// Empty items, which other lists may have, are refused here: who compares the whole value with
+    /// "chunked" would see another framing than who splits it.
     fn note_codings(&mut self, value: &[u8]) -> Result<(), Violation> {
         self.codings.present = true;
-        let mut any = false;
-        for coding in grammar::list(value) {
-            any = true;
+        for coding in value.split(|&byte| byte == b',') {
             let end = coding.iter().position(|&byte| byte == b';').unwrap_or(coding.len());
-            let (name, parameters) = (coding[..end].trim_ascii(), &coding[end..]);
+            let (name, parameters) = (grammar::trim(&coding[..end]), &coding[end..]);
             if !grammar::is_token(name) {
                 return Err(Violation::CodingInvalid);
             }
@@ -145,7 +148,7 @@ impl Facts {
             self.codings.chunked |= chunked;
             self.codings.unknown |= !chunked;
         }
-        if any { Ok(()) } else { Err(Violation::CodingInvalid) }
+        Ok(())
     }
 
     /// Whether the peer means to go on after this message: RFC 9112 §9.3.
@@ -220,9 +223,13 @@ pub(super) fn of_response(
 
 impl Facts {
     /// Whether a response leaves doubt about its framing, so that its connection must not be used
-    /// again (RFC 9112 §6.1, §6.3).
-    pub(super) fn is_doubtful(&self, version: Version) -> bool {
-        self.codings.present
-            && (version == Version::HTTP_10 || !matches!(self.length, Length::None))
+    /// again (RFC 9112 §6.1, §6.3): what it says about a body is not what we went by.
+    pub(super) fn is_doubtful(&self, version: Version, status: StatusCode) -> bool {
+        let has_length = !matches!(self.length, Length::None);
+        let two_ways = self.codings.present && (has_length || version == Version::HTTP_10);
+        // RFC 9110 §8.6, RFC 9112 §6.1: a 204 may not announce a body; one that does may send it.
+        let body_where_none_is = status == StatusCode::NO_CONTENT
+            && (self.codings.present || !matches!(self.length, Length::None | Length::One(0)));
+        two_ways || body_where_none_is
     }
 }

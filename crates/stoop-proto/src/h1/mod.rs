@@ -7,15 +7,18 @@ use std::ops::Range;
 
 use crate::error::Violation;
 
-mod body;
+mod chunked;
 mod client;
+mod fault;
 mod framing;
 mod head;
+mod reader;
+mod scan;
 mod server;
 mod state;
+mod writer;
 
 pub use client::Client;
-pub use framing::Framing;
 pub use server::{Answer, Server};
 pub use state::{Half, Input};
 
@@ -50,8 +53,8 @@ pub enum Event {
     },
     /// The bytes are another protocol's from here on; none were consumed.
     Tunnel,
-    /// Nothing is read now: as many requests as allowed wait for their answers, or the last message
-    /// was read.
+    /// Nothing is read now: as many requests as allowed wait for their answers, one of them may
+    /// switch protocols, or the last message was read.
     Paused,
     /// The peer ended the connection where it may.
     Closed,

@@ -5,17 +5,23 @@
 //! makes its response the last, a tunnel switches both.
 //!
 //! ```text
-//!            Interim
-//!             ┌──┐              ┌───────────── End ─────────────┐
-//!             │  ▼     Head     │                               │
-//!   Idle ─────┴──┴────────────▶ Body ──┐                        ▼
-//!    │ ▲                        │  ▲   │ Data                  Idle
-//!    │ │                        │  └───┘
-//!    │ └─ (next message)        │ LastHead arrives late: Last
-//!    │        LastHead          ▼
-//!    ├───────────────────────▶ LastBody ── End ──▶ Closed
-//!    │        Switch
-//!    └───────────────────────▶ Switched            Close: from anywhere to Closed
+//!    Interim                          Data
+//!     ┌──┐                             ┌──┐
+//!     │  ▼          Head               │  ▼
+//!    ┌──────┐ ──────────────────────▶ ┌──────┐
+//!    │ Idle │                         │ Body │
+//!    └──────┘ ◀────────────────────── └──────┘
+//!     │ │ │           End                 │ Last
+//!     │ │ │                               ▼
+//!     │ │ │       LastHead            ┌──────────┐   End    ┌────────┐
+//!     │ │ └─────────────────────────▶ │ LastBody │ ───────▶ │ Closed │
+//!     │ │                             └──────────┘          └────────┘
+//!     │ │                              │  ▲ Data, Last          ▲  ▲
+//!     │ │                              └──┘                     │  │
+//!     │ └──────────────────────────── Last ─────────────────────┘  │
+//!     │       Switch                 ┌──────────┐                  │
+//!     └────────────────────────────▶ │ Switched │             Close, from anywhere
+//!                                    └──────────┘
 //! ```
 
 /// Where one direction of a connection is.
@@ -75,7 +81,7 @@ impl Half {
             (Body, End) => Idle,
             (LastBody, End) => Closed,
             (Idle, Last) => Closed,
-            (Idle | Body | LastBody, Switch) => Switched,
+            (Idle, Switch) => Switched,
             (_, Close) => Closed,
             _ => return None,
         })

@@ -1,0 +1,195 @@
+//! The chunked transfer coding, as it is read (RFC 9112 §7.1).
+
+use crate::error::Violation;
+use crate::fields::Fields;
+use crate::h1::head;
+use crate::h1::reader::Piece;
+use crate::h1::scan::{Scan, Section};
+use crate::limits::Limits;
+
+/// Reads chunks: byte by byte up to the content, so that nothing is read twice however the input is
+/// cut.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunked {
+    at: At,
+    /// The size being read, then what is left of the chunk.
+    size: u64,
+    digits: u8,
+    /// Old servers pad chunk sizes with spaces; only a client puts up with it.
+    padding_allowed: bool,
+    /// Bytes of the chunk-size line so far.
+    line: usize,
+    /// Bytes of chunk extensions, less those of content.
+    extensions: u64,
+    /// Bytes of content.
+    total: u64,
+    scan: Scan,
+}
+
+/// Where in `chunk = chunk-size [ chunk-ext ] CRLF chunk-data CRLF` we are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    Size,
+    /// Whitespace before an extension's semicolon: BWS, which only an extension may have.
+    Space,
+    Extension,
+    SizeLf,
+    Data,
+    DataCr,
+    DataLf,
+    Trailers,
+}
+
+impl Chunked {
+    pub(super) const fn new(padding_allowed: bool) -> Self {
+        Self {
+            at: At::Size,
+            size: 0,
+            digits: 0,
+            padding_allowed,
+            line: 0,
+            extensions: 0,
+            total: 0,
+            scan: Scan::NEW,
+        }
+    }
+
+    pub(super) fn read(
+        &mut self,
+        input: &[u8],
+        trailers: &mut Fields,
+        limits: &Limits,
+    ) -> Result<(usize, Piece), Violation> {
+        let mut at = 0;
+        while at < input.len() {
+            match self.at {
+                At::Data => {
+                    let left = usize::try_from(self.size).unwrap_or(usize::MAX);
+                    let n = left.min(input.len() - at);
+                    self.size -= n as u64;
+                    if self.size == 0 {
+                        self.at = At::DataCr;
+                    }
+                    self.total = self.total.saturating_add(n as u64);
+                    self.extensions = self.extensions.saturating_sub(n as u64);
+                    return Ok((at + n, Piece::Data(at..at + n)));
+                }
+                At::Trailers => {
+                    let rest = &input[at..];
+                    // The usual case: no trailer section at all.
+                    if rest.starts_with(b"\r\n") {
+                        return Ok((at + 2, Piece::End { trailers: false }));
+                    }
+                    if rest == b"\r" {
+                        break;
+                    }
+                    let section = Section::trailers(limits);
+                    return match head::trailers(&mut self.scan, rest, trailers, &section)? {
+                        Some(parsed) => {
+                            FORBIDDEN_IN_TRAILERS.iter().for_each(|name| trailers.remove(name));
+                            Ok((at + parsed.len, Piece::End { trailers: true }))
+                        }
+                        None => Ok((at, Piece::NeedMore)),
+                    };
+                }
+                At::Size | At::Space | At::Extension if input[at] != b'\r' => {
+                    self.in_line(input[at], limits)?;
+                }
+                _ => self.between_lines(input[at], limits)?,
+            }
+            at += 1;
+        }
+        Ok((at, Piece::NeedMore))
+    }
+
+    /// A byte of `chunk-size [ chunk-ext ]`.
+    fn in_line(&mut self, byte: u8, limits: &Limits) -> Result<(), Violation> {
+        match (self.at, byte) {
+            (At::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                // Sixteen digits are 64 bits; more would only be leading zeros or an overflow.
+                if self.digits == 16 {
+                    return Err(Violation::ChunkSizeOverflow);
+                }
+                self.digits += 1;
+                let digit = (byte as char).to_digit(16).unwrap_or_default();
+                self.size = self.size << 4 | u64::from(digit);
+            }
+            (At::Size, _) if self.digits == 0 => return Err(Violation::ChunkSize),
+            (At::Size | At::Space, b';') => self.at = At::Extension,
+            (At::Size | At::Space, b' ' | b'\t') => self.at = At::Space,
+            (At::Extension, b'\t' | b' '..=b'~' | 0x80..) => {}
+            (At::Extension, _) => return Err(Violation::ChunkExtension),
+            _ => return Err(Violation::ChunkSize),
+        }
+        self.line += 1;
+        self.extensions += u64::from(self.at != At::Size);
+        match self.line > limits.chunk_line_bytes_max
+            || self.extensions > limits.chunk_extensions_bytes_max
+        {
+            true => Err(Violation::ChunkExtensionsTooLong),
+            false => Ok(()),
+        }
+    }
+
+    /// A byte of the line ends around `chunk-data`, and nothing else is one.
+    fn between_lines(&mut self, byte: u8, limits: &Limits) -> Result<(), Violation> {
+        self.at = match (self.at, byte) {
+            (At::Size, b'\r') if self.digits > 0 => At::SizeLf,
+            (At::Space, b'\r') if self.padding_allowed => At::SizeLf,
+            (At::Extension, b'\r') => At::SizeLf,
+            (At::SizeLf, b'\n') => {
+                (self.line, self.digits) = (0, 0);
+                let total = self.total.saturating_add(self.size);
+                if limits.body_bytes_max.is_some_and(|max| total > max) {
+                    return Err(Violation::BodyTooLarge);
+                }
+                if self.size == 0 { At::Trailers } else { At::Data }
+            }
+            (At::DataCr, b'\r') => At::DataLf,
+            (At::DataLf, b'\n') => At::Size,
+            (At::DataCr | At::DataLf, _) => return Err(Violation::ChunkEnd),
+            _ => return Err(Violation::ChunkSize),
+        };
+        Ok(())
+    }
+}
+
+/// Fields that frame, route, authenticate or control, or say how the content is to be read, must
+/// not come behind it: RFC 9110 §6.5.1. They are dropped where they do, and not sent.
+pub(super) const FORBIDDEN_IN_TRAILERS: [&str; 35] = [
+    "age",
+    "authorization",
+    "cache-control",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "content-type",
+    "cookie",
+    "date",
+    "expect",
+    "expires",
+    "host",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "keep-alive",
+    "location",
+    "max-forwards",
+    "pragma",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "range",
+    "retry-after",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "vary",
+    "warning",
+    "www-authenticate",
+];

@@ -1,0 +1,148 @@
+//! Names what is wrong with a head that could not be read.
+//!
+//! The answer depends on the bytes up to the first offence, and on nothing else: not on how they
+//! were cut, nor on what follows. Nobody is in a hurry here, since the connection ends with it.
+
+use std::mem::MaybeUninit;
+
+use httparse::{EMPTY_HEADER, Error, ParserConfig};
+
+use crate::error::Violation;
+use crate::grammar;
+use crate::h1::head::Unread;
+use crate::h1::scan::{Kind, Section};
+use crate::limits::FIELDS_CEILING;
+
+/// What old servers are allowed: RFC 9112 §4, §5.1, §5.2.
+pub(super) fn response_config() -> ParserConfig {
+    let mut config = ParserConfig::default();
+    config
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .allow_spaces_after_header_name_in_responses(true)
+        .allow_multiple_spaces_in_response_status_delimiters(true);
+    config
+}
+
+/// The first thing that is wrong with `input`, which could not be read for the reason given.
+#[cold]
+pub(super) fn first(input: &[u8], unread: Unread, section: &Section) -> Violation {
+    let (mut wrong, mut violation) = match unread {
+        Unread::Rule(len, violation) => (&input[..len], violation),
+        Unread::Partial | Unread::Syntax => (input, section.too_large()),
+    };
+    if let Some(len) = section.line_over(wrong) {
+        (wrong, violation) = (&wrong[..len], Violation::RequestLineTooLong);
+    }
+    if let (true, Some(at)) = (section.is_strict(), bare_lf(wrong)) {
+        (wrong, violation) = (&wrong[..=at], Violation::BareLf);
+    }
+    first_syntax_error(wrong, section).unwrap_or(violation)
+}
+
+/// Finds the shortest part of `input` that no more bytes can make right. A parser that refuses some
+/// bytes refuses them whatever follows, so bisection finds it.
+fn first_syntax_error(input: &[u8], section: &Section) -> Option<Violation> {
+    let mut violation = syntax_error(input, section)?;
+    let (mut fits, mut fails) = (0, input.len());
+    while fits + 1 < fails {
+        let middle = fits.midpoint(fails);
+        match syntax_error(&input[..middle], section) {
+            Some(earlier) => (fails, violation) = (middle, earlier),
+            None => fits = middle,
+        }
+    }
+    Some(violation)
+}
+
+fn syntax_error(input: &[u8], section: &Section) -> Option<Violation> {
+    let error = match section.kind {
+        Kind::Request | Kind::Response => {
+            let mut lines = [const { MaybeUninit::uninit() }; FIELDS_CEILING];
+            let lines = &mut lines[..section.fields_max.min(FIELDS_CEILING)];
+            match section.kind {
+                Kind::Request => {
+                    httparse::Request::new(&mut []).parse_with_uninit_headers(input, lines).err()?
+                }
+                _ => response_config()
+                    .parse_response_with_uninit_headers(
+                        &mut httparse::Response::new(&mut []),
+                        input,
+                        lines,
+                    )
+                    .err()?,
+            }
+        }
+        Kind::Trailers => {
+            let mut lines = [EMPTY_HEADER; FIELDS_CEILING];
+            let lines = &mut lines[..section.fields_max.min(FIELDS_CEILING)];
+            httparse::parse_headers(input, lines).err()?
+        }
+    };
+    match error {
+        Error::Version => match as_version_1_1(input, section) {
+            Ok(as_1_1) => syntax_error(&as_1_1, section),
+            Err(Unread::Rule(_, violation)) => Some(violation),
+            Err(Unread::Syntax) => Some(section.malformed_line()),
+            Err(Unread::Partial) => None,
+        },
+        error => Some(name(error, input, section)),
+    }
+}
+
+/// What `error` means, when the last byte of `input` is the one that caused it.
+fn name(error: Error, input: &[u8], section: &Section) -> Violation {
+    let (offender, before) = match input.split_last() {
+        Some((&offender, before)) => (offender, before),
+        None => return section.malformed_line(),
+    };
+    let line = match memchr::memrchr(b'\n', before) {
+        Some(end) => &before[end + 1..],
+        None if section.kind == Kind::Trailers => before,
+        None => return section.malformed_line(),
+    };
+    match error {
+        Error::TooManyHeaders => Violation::TooManyFields,
+        Error::HeaderValue => Violation::FieldValue,
+        Error::HeaderName if grammar::is_whitespace(offender) && line.is_empty() => {
+            Violation::ObsFold
+        }
+        Error::HeaderName if grammar::is_whitespace(offender) => Violation::SpaceBeforeColon,
+        _ => Violation::FieldName,
+    }
+}
+
+/// Where the first LF without CR before it is.
+pub(super) fn bare_lf(input: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'\n', input).find(|&at| at == 0 || input[at - 1] != b'\r')
+}
+
+/// A copy of `input`, whose version httparse does not know, that claims HTTP/1.1, if its version is
+/// a later 1.x: that is how it is read (RFC 9110 §2.5).
+#[cold]
+pub(super) fn as_version_1_1(input: &[u8], section: &Section) -> Result<Vec<u8>, Unread> {
+    let at = match section.kind {
+        Kind::Request => {
+            let mut spaces = memchr::memchr_iter(b' ', input);
+            spaces.next();
+            spaces.next().ok_or(Unread::Syntax)? + 1
+        }
+        Kind::Response | Kind::Trailers => 0,
+    };
+    let text = &input[at..input.len().min(at + "HTTP/1.1".len())];
+    let fits = text.iter().zip(b"HTTP/#.#").all(|(&byte, &pattern)| match pattern {
+        b'#' => byte.is_ascii_digit(),
+        _ => byte == pattern,
+    });
+    match text {
+        _ if !fits => Err(Unread::Syntax),
+        [.., b'1', b'.', b'2'..=b'9'] => {
+            let mut copy = input.to_vec();
+            copy[at + "HTTP/1.".len()] = b'1';
+            Ok(copy)
+        }
+        // No version 0.x ever said so in its first line.
+        [_, _, _, _, _, b'1'..=b'9', _, _] => Err(Unread::Rule(input.len(), Violation::Version)),
+        [_, _, _, _, _, b'0', ..] => Err(Unread::Syntax),
+        _ => Err(Unread::Partial),
+    }
+}

@@ -1,0 +1,83 @@
+//! Reading bodies: one reader for each framing, chosen once by the head.
+
+use std::ops::Range;
+
+use crate::error::Violation;
+use crate::fields::Fields;
+use crate::h1::chunked::Chunked;
+use crate::h1::framing::Framing;
+use crate::limits::Limits;
+
+/// What a body reader found at the front of its input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Content, as a span of the input.
+    Data(Range<usize>),
+    /// The body is complete; `trailers` if a trailer section was read.
+    End { trailers: bool },
+    /// Nothing more can be said before more bytes come.
+    NeedMore,
+}
+
+/// Reads a body. `Copy`, so that one can look ahead with a clone.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reader {
+    Length(u64),
+    Chunked(Chunked),
+    UntilClose { total: u64 },
+}
+
+impl Reader {
+    pub(super) fn new(framing: Framing, padding_allowed: bool) -> Self {
+        match framing {
+            Framing::Length(length) => Self::Length(length),
+            Framing::Chunked => Self::Chunked(Chunked::new(padding_allowed)),
+            Framing::UntilClose | Framing::Tunnel => Self::UntilClose { total: 0 },
+        }
+    }
+
+    /// Reads from the front of `input`: how many bytes are done with, and what they were.
+    pub(super) fn read(
+        &mut self,
+        input: &[u8],
+        trailers: &mut Fields,
+        limits: &Limits,
+    ) -> Result<(usize, Piece), Violation> {
+        match self {
+            Self::Length(0) => Ok((0, Piece::End { trailers: false })),
+            Self::Length(left) => {
+                let n = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
+                *left -= n as u64;
+                Ok((n, if n == 0 { Piece::NeedMore } else { Piece::Data(0..n) }))
+            }
+            Self::Chunked(chunked) => chunked.read(input, trailers, limits),
+            Self::UntilClose { .. } if input.is_empty() => Ok((0, Piece::NeedMore)),
+            Self::UntilClose { total } => {
+                // Up to the limit first: what is read must not depend on how it was cut.
+                let room = limits.body_bytes_max.map_or(u64::MAX, |max| max.saturating_sub(*total));
+                let n = usize::try_from(room).unwrap_or(usize::MAX).min(input.len());
+                if n == 0 {
+                    return Err(Violation::BodyTooLarge);
+                }
+                *total = total.saturating_add(n as u64);
+                Ok((n, Piece::Data(0..n)))
+            }
+        }
+    }
+
+    /// Whether the body is complete now that the peer will send no more.
+    pub(super) fn at_end(&self) -> Result<(), Violation> {
+        match self {
+            Self::Length(0) | Self::UntilClose { .. } => Ok(()),
+            Self::Length(_) | Self::Chunked(_) => Err(Violation::BodyCutShort),
+        }
+    }
+
+    /// How many bytes are still to come, where that is known.
+    pub(super) fn remaining(&self) -> Option<u64> {
+        match self {
+            Self::Length(left) => Some(*left),
+            Self::Chunked(_) | Self::UntilClose { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Reading requests.
+
+use http::{Method, Version};
+
+use super::{Answer, Server};
+use crate::error::Violation;
+use crate::fields::Fields;
+use crate::h1::framing::{self, Framing};
+use crate::h1::head;
+use crate::h1::reader::{Piece, Reader};
+use crate::h1::scan::Section;
+use crate::h1::state::{Half, Input};
+use crate::h1::{Event, Received};
+use crate::limits::Limits;
+use crate::message::RequestHead;
+
+impl Server {
+    /// Reads from the front of `input` up to one event; a request's head goes into `head`.
+    #[inline]
+    pub fn receive(&mut self, input: &[u8], head: &mut RequestHead, limits: &Limits) -> Received {
+        match self.receiving {
+            Half::Idle => self.receive_head(input, head, limits),
+            Half::Body | Half::LastBody => self.receive_content(input, limits),
+            Half::Switched => Received::nothing(Event::Tunnel),
+            Half::Closed => Received::nothing(Event::Paused),
+        }
+    }
+
+    fn receive_head(&mut self, input: &[u8], head: &mut RequestHead, limits: &Limits) -> Received {
+        // What follows an offer to switch is HTTP only once the offer was declined.
+        let undecided = self.in_flight > 0 && self.answer.may_switch();
+        self.paused = undecided || self.in_flight() >= limits.pipelined_max.max(1);
+        if self.paused {
+            return Received::nothing(Event::Paused);
+        }
+        let section = Section::request(limits);
+        let skipped = match self.scan.skip_empty_lines(input, &section) {
+            Ok(skipped) => skipped,
+            Err(violation) => return self.refused(violation),
+        };
+        let parsed = match head::request(&mut self.scan, &input[skipped..], head, &section) {
+            Ok(Some(parsed)) => parsed,
+            Ok(None) => return Received { consumed: skipped, event: Event::NeedMore },
+            Err(violation) => return self.refused(violation),
+        };
+        match framing::of_request(&parsed.facts, head.version) {
+            Ok(Framing::Length(length))
+                if limits.body_bytes_max.is_some_and(|max| length > max) =>
+            {
+                self.refused(Violation::BodyTooLarge)
+            }
+            Ok(framing) => {
+                let end = self.begin(&parsed.facts, head, framing);
+                Received { consumed: skipped + parsed.len, event: Event::Head { end } }
+            }
+            Err(violation) => self.refused(violation),
+        }
+    }
+
+    /// Settles what follows from a head: how the body is read, whether another request may come,
+    /// how the response is sent. Returns whether the message is complete.
+    fn begin(&mut self, facts: &framing::Facts, head: &RequestHead, framing: Framing) -> bool {
+        let end = framing == Framing::Length(0);
+        let old = head.version == Version::HTTP_10;
+        self.answer = Answer {
+            head_only: head.method == Method::HEAD,
+            connect: head.method == Method::CONNECT,
+            old,
+            last: !facts.persistent(head.version),
+            // RFC 9110 §7.8: not in HTTP/1.0, and not unless Connection lists it.
+            upgrade: facts.upgrade && facts.upgrade_listed && !old,
+        };
+        self.in_flight += 1;
+        // RFC 9110 §10.1.1: not for HTTP/1.0.
+        self.continue_owed = facts.expects_continue && !old && !end;
+        self.trailers = None;
+        self.reader = Reader::new(framing, false);
+        // A tunnel may follow even the last request; if it does not, the response is the last.
+        let last = self.answer.last && !self.answer.may_switch();
+        self.receive_step(if last { Input::LastHead } else { Input::Head });
+        if end {
+            self.receive_step(Input::End);
+        }
+        end
+    }
+
+    /// Reads on in a request's content: what [`receive`](Self::receive) does while
+    /// [`in_body`](Self::in_body), for callers that have no head at hand.
+    pub fn receive_content(&mut self, input: &[u8], limits: &Limits) -> Received {
+        if !self.in_body() {
+            return Received::nothing(Event::Paused);
+        }
+        self.continue_owed &= input.is_empty();
+        let mut trailers = Fields::new();
+        match self.reader.read(input, &mut trailers, limits) {
+            Ok((consumed, Piece::NeedMore)) => Received { consumed, event: Event::NeedMore },
+            Ok((consumed, Piece::Data(span))) => Received { consumed, event: Event::Data(span) },
+            Ok((consumed, Piece::End { trailers: some })) => {
+                self.receive_step(Input::End);
+                self.trailers = some.then(|| Box::new(trailers));
+                Received { consumed, event: Event::End { trailers: some } }
+            }
+            Err(violation) => self.violated(violation),
+        }
+    }
+
+    /// The peer will send no more than `input`, of which `receive` said [`Event::NeedMore`]. If it
+    /// did not look at it yet, the answer is [`Event::Paused`]: call both again once a response is
+    /// finished.
+    pub fn receive_end(&mut self, input: &[u8]) -> Event {
+        let event = match self.receiving {
+            Half::Idle if input.is_empty() => Event::Closed,
+            Half::Idle if self.paused => return Event::Paused,
+            Half::Idle => {
+                self.head_refused = true;
+                Event::Violation(Violation::HeadCutShort)
+            }
+            Half::Body | Half::LastBody => match self.reader.at_end() {
+                Ok(()) => Event::End { trailers: false },
+                Err(violation) => Event::Violation(violation),
+            },
+            Half::Switched | Half::Closed => Event::Closed,
+        };
+        self.receive_step(Input::Close);
+        event
+    }
+
+    /// Looks ahead in the body whose head was just read: whether the bytes that are here already
+    /// break its framing. Nothing is consumed.
+    ///
+    /// A server asks before it runs a handler, so that a malformed request is answered 400 rather
+    /// than by a handler that never looked at the body.
+    ///
+    /// # Errors
+    /// The violation `receive` will come to.
+    pub fn foresee(&self, mut input: &[u8], limits: &Limits) -> Result<(), Violation> {
+        let mut reader = self.reader;
+        let mut trailers = Fields::new();
+        loop {
+            match reader.read(input, &mut trailers, limits)? {
+                (n, Piece::Data(_)) => input = &input[n..],
+                (_, Piece::NeedMore | Piece::End { .. }) => return Ok(()),
+            }
+        }
+    }
+
+    /// The head of a request is wrong: there is no such request.
+    fn refused(&mut self, violation: Violation) -> Received {
+        self.head_refused = true;
+        self.violated(violation)
+    }
+
+    fn violated(&mut self, violation: Violation) -> Received {
+        self.receive_step(Input::Close);
+        Received::nothing(Event::Violation(violation))
+    }
+}

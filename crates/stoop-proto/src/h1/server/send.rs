@@ -1,0 +1,309 @@
+//! Sending responses.
+
+use http::StatusCode;
+
+use super::{Answer, Server};
+use crate::Sink;
+use crate::error::{Misuse, Violation};
+use crate::fields::Fields;
+use crate::grammar;
+use crate::h1::state::{Half, Input};
+use crate::h1::writer::{Writer, announce, is_ours, put_field, put_length};
+use crate::message::{BodySize, ResponseParts};
+
+impl Server {
+    /// Says 100 Continue, if the client waits for it and no response was begun (RFC 9110 §10.1.1).
+    pub fn send_continue(&mut self, out: &mut impl Sink) {
+        if self.continue_owed && self.sending == Half::Idle && self.in_flight == 1 {
+            self.continue_owed = false;
+            out.put(b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+    }
+
+    /// Sends an interim response, such as 103, ahead of the final one. An HTTP/1.0 client gets none.
+    ///
+    /// # Errors
+    /// [`Misuse::Status`] if the status is not 1xx or is 101; [`Misuse::Order`] if no response is
+    /// due or it was begun.
+    pub fn inform(
+        &mut self,
+        answer: Answer,
+        status: StatusCode,
+        fields: &Fields,
+        out: &mut impl Sink,
+    ) -> Result<(), Misuse> {
+        if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(Misuse::Status);
+        }
+        if self.in_flight == 0 {
+            return Err(Misuse::Order);
+        }
+        self.sending = self.sending.next(Input::Interim).ok_or(Misuse::Order)?;
+        if answer.old {
+            return Ok(());
+        }
+        self.continue_owed &= status != StatusCode::CONTINUE;
+        put_status_line(status, out);
+        let theirs = fields.iter().filter(|field| !is_ours(field.name()));
+        theirs.for_each(|field| put_field(field.name(), field.value(), out));
+        out.put(b"\r\n");
+        Ok(())
+    }
+
+    /// Begins the response to the oldest request in flight.
+    ///
+    /// # Errors
+    /// [`Misuse::Order`] if no response is due; [`Misuse::Status`] for 1xx; [`Misuse::Tunnel`] for a
+    /// 2xx to CONNECT: that is [`switch`](Self::switch); [`Misuse::FieldValue`] if the parts have a
+    /// control character in them. Nothing was written then.
+    pub fn respond(
+        &mut self,
+        answer: Answer,
+        parts: &ResponseParts<'_>,
+        size: BodySize,
+        out: &mut impl Sink,
+    ) -> Result<(), Misuse> {
+        if parts.status.is_informational() {
+            return Err(Misuse::Status);
+        }
+        if answer.connect && parts.status.is_success() {
+            return Err(Misuse::Tunnel);
+        }
+        if self.in_flight == 0 {
+            return Err(Misuse::Order);
+        }
+        check(parts)?;
+        let last = self.is_last(answer, parts, size);
+        let begun = self.sending.next(if last { Input::LastHead } else { Input::Head });
+        self.sending = begun.ok_or(Misuse::Order)?;
+        if last {
+            self.stop_receiving();
+        }
+        put_status_line(parts.status, out);
+        let upgrade = put_fields(parts, out);
+        self.writer = announce_response(answer, parts, size, out);
+        // RFC 9110 §7.8: who sends Upgrade, as 426 must, lists it.
+        out.put(match (last, answer.old, upgrade) {
+            (false, false, false) => b"\r\n",
+            (false, false, true) => b"connection: upgrade\r\n\r\n",
+            (false, true, false) => b"connection: keep-alive\r\n\r\n",
+            (false, true, true) => b"connection: keep-alive, upgrade\r\n\r\n",
+            (true, _, false) => b"connection: close\r\n\r\n",
+            (true, _, true) => b"connection: close, upgrade\r\n\r\n",
+        });
+        Ok(())
+    }
+
+    /// Whether the connection ends with this response: RFC 9112 §9.3, §9.6.
+    fn is_last(&self, answer: Answer, parts: &ResponseParts<'_>, size: BodySize) -> bool {
+        let until_close =
+            size == BodySize::Unknown && answer.old && has_content(answer, parts.status);
+        let only_one = self.in_flight == 1;
+        // The client may take a final response for a reason not to send the content it announced:
+        // then nobody can tell where the next request begins (RFC 9110 §10.1.1).
+        let content_in_doubt = self.continue_owed && only_one;
+        // A violation in the head that came next is still to be answered.
+        let none_follows = !self.is_receiving() && only_one && !self.head_refused;
+        answer.last || parts.close || until_close || content_in_doubt || none_follows
+    }
+
+    /// Sends content of the response under way.
+    ///
+    /// # Errors
+    /// [`Misuse::Order`] if none is; [`Misuse::BodyTooLong`] if it is more than was announced, and
+    /// then the connection can only be closed.
+    pub fn data(&mut self, data: bytes::Bytes, out: &mut impl Sink) -> Result<(), Misuse> {
+        self.sending = self.sending.next(Input::Data).ok_or(Misuse::Order)?;
+        self.writer.data(data, out).inspect_err(|_| self.abort())
+    }
+
+    /// Ends the response under way. Trailers are sent where the framing has a place for them, and
+    /// those that RFC 9110 §6.5.1 forbids are left out.
+    ///
+    /// # Errors
+    /// [`Misuse::Order`] if none is; [`Misuse::BodyTooShort`] if less was sent than announced, and
+    /// then the connection can only be closed.
+    pub fn finish(&mut self, trailers: Option<&Fields>, out: &mut impl Sink) -> Result<(), Misuse> {
+        let ended = self.sending.next(Input::End).ok_or(Misuse::Order)?;
+        self.writer.finish(trailers, out).inspect_err(|_| self.abort())?;
+        self.sending = ended;
+        self.in_flight = self.in_flight.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Switches to another protocol: 101 with its Upgrade field, or a 2xx to CONNECT. From here on
+    /// the bytes are the tunnel's.
+    ///
+    /// # Errors
+    /// [`Misuse::Tunnel`] if the request did not offer it or the status does not fit;
+    /// [`Misuse::Order`] if the request's body was not read to its end or earlier requests are
+    /// unanswered; [`Misuse::FieldValue`] as with [`respond`](Self::respond).
+    pub fn switch(
+        &mut self,
+        answer: Answer,
+        parts: &ResponseParts<'_>,
+        out: &mut impl Sink,
+    ) -> Result<(), Misuse> {
+        let fits = match parts.status {
+            StatusCode::SWITCHING_PROTOCOLS => {
+                answer.upgrade && parts.fields.is_some_and(|fields| fields.contains("upgrade"))
+            }
+            status => answer.connect && status.is_success(),
+        };
+        if !fits {
+            return Err(Misuse::Tunnel);
+        }
+        if self.in_flight != 1 || self.sending != Half::Idle || self.receiving != Half::Idle {
+            return Err(Misuse::Order);
+        }
+        check(parts)?;
+        self.receive_step(Input::Switch);
+        self.sending = Half::Switched;
+        self.in_flight = 0;
+        put_status_line(parts.status, out);
+        put_fields(parts, out);
+        out.put(match parts.status {
+            StatusCode::SWITCHING_PROTOCOLS => b"connection: upgrade\r\n\r\n",
+            _ => b"\r\n",
+        });
+        Ok(())
+    }
+
+    /// Answers a violation and ends the connection: `true`. While requests that came before it are
+    /// unanswered nothing happens, since whoever reads on would take the answer for theirs: `false`,
+    /// and it is to be called again when they are. Nothing is said where the response to the very
+    /// message was begun.
+    pub fn refuse(
+        &mut self,
+        violation: Violation,
+        date: Option<&[u8; 29]>,
+        out: &mut impl Sink,
+    ) -> bool {
+        // A violation within a body has its own request in flight, one in a head has none.
+        let own = u32::from(!self.head_refused);
+        if self.in_flight > own && self.sending != Half::Closed {
+            return false;
+        }
+        let Some(status) = violation.answer() else {
+            self.abort();
+            return true;
+        };
+        let silent = self.in_flight > 0 && self.answer.head_only;
+        let text = if silent { String::new() } else { format!("{status}: {violation}\n") };
+        self.refuse_with(status, text.into(), date, out);
+        true
+    }
+
+    /// Ends the connection with a final response of our own, such as a 408. Nothing is said where a
+    /// response was begun: whoever reads on would take it for content.
+    pub fn refuse_with(
+        &mut self,
+        status: StatusCode,
+        text: bytes::Bytes,
+        date: Option<&[u8; 29]>,
+        out: &mut impl Sink,
+    ) {
+        if self.sending == Half::Idle {
+            let parts = ResponseParts {
+                content_type: Some("text/plain; charset=utf-8"),
+                date: date.filter(|date| grammar::is_date(date)),
+                ..ResponseParts::new(status)
+            };
+            put_status_line(status, out);
+            put_fields(&parts, out);
+            put_length(text.len() as u64, out);
+            out.put(b"connection: close\r\n\r\n");
+            out.share(text);
+        }
+        self.abort();
+    }
+
+    /// Whether the response under way has content at all: one to HEAD, a 204 or a 304 has none.
+    pub fn sends_content(&self) -> bool {
+        !matches!(self.writer, Writer::Nothing)
+    }
+}
+
+/// Whether nothing in the parts can end a line; fields were checked when they were made.
+fn check(parts: &ResponseParts<'_>) -> Result<(), Misuse> {
+    let typed = parts.content_type.is_none_or(|value| grammar::is_field_value(value.as_bytes()));
+    match typed && parts.date.is_none_or(grammar::is_date) {
+        true => Ok(()),
+        false => Err(Misuse::FieldValue),
+    }
+}
+
+/// Whether a response may have content at all: RFC 9110 §6.4.1, §15.3.6.
+fn has_content(answer: Answer, status: StatusCode) -> bool {
+    !answer.head_only && !matches!(status.as_u16(), 204 | 205 | 304)
+}
+
+/// RFC 9110 §8.6 and RFC 9112 §6.1: which framing fields a response has.
+fn announce_response(
+    answer: Answer,
+    parts: &ResponseParts<'_>,
+    size: BodySize,
+    out: &mut impl Sink,
+) -> Writer {
+    if has_content(answer, parts.status) {
+        return announce(size, !answer.old, out);
+    }
+    match parts.status {
+        StatusCode::NO_CONTENT => {}
+        StatusCode::RESET_CONTENT => put_length(0, out),
+        status => {
+            // The length the content would have: the caller's word, else what it passed.
+            let declared = parts.fields.and_then(|fields| fields.first("content-length"));
+            let declared =
+                declared.and_then(|length| std::str::from_utf8(length).ok()?.parse().ok());
+            match (declared, size) {
+                (Some(length), _) => put_length(length, out),
+                (None, BodySize::Exact(length)) if status != StatusCode::NOT_MODIFIED => {
+                    put_length(length, out);
+                }
+                _ => {}
+            }
+        }
+    }
+    Writer::Nothing
+}
+
+/// Writes what is the caller's of the fields; whether there is an Upgrade among them.
+#[inline]
+fn put_fields(parts: &ResponseParts<'_>, out: &mut impl Sink) -> bool {
+    let (mut typed, mut dated, mut upgrade) = (false, false, false);
+    for field in parts.fields.into_iter().flat_map(Fields::iter) {
+        if is_ours(field.name()) {
+            continue;
+        }
+        typed |= field.is("content-type");
+        dated |= field.is("date");
+        upgrade |= field.is("upgrade");
+        put_field(field.name(), field.value(), out);
+    }
+    if let (Some(content_type), false) = (parts.content_type, typed) {
+        put_field("content-type", content_type.as_bytes(), out);
+    }
+    if let (Some(date), false) = (parts.date, dated) {
+        put_field("date", date, out);
+    }
+    upgrade
+}
+
+/// `HTTP-version SP status-code SP [ reason-phrase ] CRLF`. We always say 1.1: the version is that
+/// of the server, not of the request (RFC 9110 §2.5).
+#[inline]
+fn put_status_line(status: StatusCode, out: &mut impl Sink) {
+    match status.as_u16() {
+        200 => out.put(b"HTTP/1.1 200 OK\r\n"),
+        304 => out.put(b"HTTP/1.1 304 Not Modified\r\n"),
+        404 => out.put(b"HTTP/1.1 404 Not Found\r\n"),
+        _ => {
+            out.put(b"HTTP/1.1 ");
+            out.put(status.as_str().as_bytes());
+            out.put(b" ");
+            out.put(status.canonical_reason().unwrap_or_default().as_bytes());
+            out.put(b"\r\n");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Writing bodies and fields: one writer for each framing, announced by the head.
+
+use bytes::Bytes;
+
+use crate::Sink;
+use crate::error::Misuse;
+use crate::fields::Fields;
+use crate::h1::chunked::FORBIDDEN_IN_TRAILERS;
+use crate::message::BodySize;
+
+/// Writes a body in the framing its head announced.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Writer {
+    /// This much is left to write.
+    Length(u64),
+    /// Chunks.
+    Chunked,
+    /// Whatever comes; the end of the connection ends it.
+    UntilClose,
+    /// The head was all: an answer to HEAD, a 304. What is written is counted as sent.
+    Nothing,
+}
+
+impl Writer {
+    pub(super) fn data(&mut self, data: Bytes, out: &mut impl Sink) -> Result<(), Misuse> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        match self {
+            Self::Length(left) => {
+                *left = left.checked_sub(data.len() as u64).ok_or(Misuse::BodyTooLong)?;
+                out.share(data);
+            }
+            Self::Chunked => {
+                let mut line = [0; 18];
+                out.put(chunk_size(data.len() as u64, &mut line));
+                out.share(data);
+                out.put(b"\r\n");
+            }
+            Self::UntilClose => out.share(data),
+            Self::Nothing => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(
+        self,
+        trailers: Option<&Fields>,
+        out: &mut impl Sink,
+    ) -> Result<(), Misuse> {
+        match self {
+            Self::Length(0) | Self::UntilClose | Self::Nothing => Ok(()),
+            Self::Length(_) => Err(Misuse::BodyTooShort),
+            Self::Chunked => {
+                out.put(b"0\r\n");
+                for field in trailers.into_iter().flat_map(Fields::iter) {
+                    if !FORBIDDEN_IN_TRAILERS.iter().any(|name| field.is(name)) {
+                        put_field(field.name(), field.value(), out);
+                    }
+                }
+                out.put(b"\r\n");
+                Ok(())
+            }
+        }
+    }
+}
+
+/// `chunk-size CRLF` in hexadecimal.
+fn chunk_size(mut size: u64, line: &mut [u8; 18]) -> &[u8] {
+    line[16..].copy_from_slice(b"\r\n");
+    let mut at = 16;
+    loop {
+        at -= 1;
+        line[at] = b"0123456789abcdef"[(size & 15) as usize];
+        size >>= 4;
+        if size == 0 {
+            return &line[at..];
+        }
+    }
+}
+
+/// Fields the machine decides on, whatever the caller passes.
+pub(super) fn is_ours(name: &str) -> bool {
+    ["content-length", "transfer-encoding", "connection", "keep-alive"]
+        .iter()
+        .any(|ours| name.eq_ignore_ascii_case(ours))
+}
+
+/// `field-name ": " field-value CRLF`. Both were checked when they were made.
+#[inline]
+pub(super) fn put_field(name: &str, value: &[u8], out: &mut impl Sink) {
+    out.put(name.as_bytes());
+    out.put(b": ");
+    out.put(value);
+    out.put(b"\r\n");
+}
+
+/// Announces a body of that size, and says how it is then written.
+pub(super) fn announce(size: BodySize, chunks_are_understood: bool, out: &mut impl Sink) -> Writer {
+    match size {
+        BodySize::Exact(length) => {
+            put_length(length, out);
+            Writer::Length(length)
+        }
+        BodySize::Unknown if chunks_are_understood => {
+            out.put(b"transfer-encoding: chunked\r\n");
+            Writer::Chunked
+        }
+        BodySize::Unknown => Writer::UntilClose,
+    }
+}
+
+#[inline]
+pub(super) fn put_length(length: u64, out: &mut impl Sink) {
+    out.put(b"content-length: ");
+    out.put(itoa::Buffer::new().format(length).as_bytes());
+    out.put(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunk_sizes_are_hexadecimal() {
+        for (size, line) in [(1, "1\r\n"), (10, "a\r\n"), (4096, "1000\r\n")] {
+            assert_eq!(chunk_size(size, &mut [0; 18]), line.as_bytes());
+        }
+        assert_eq!(chunk_size(u64::MAX, &mut [0; 18]), b"ffffffffffffffff\r\n");
+    }
+}
