@@ -1,0 +1,116 @@
+//! The command line. Each work has its own few options and all share [`Common`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(version, about = "Runs stoop and its peers side by side and prints ratios")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) work: Work,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Work {
+    /// Keep-alive GET over 64 connections: CPU time per request of the server
+    Server(ServerOptions),
+    /// The same, sixteen requests deep, each with five fields as a browser sends them
+    Pipelined(ServerOptions),
+    /// User memory that an idle connection costs the server
+    Memory(MemoryOptions),
+    /// Small URLs of one fast server: CPU time per request of the client
+    Fetch(FetchOptions),
+    /// The testbed's synthetic internet: answers, deadlines, CPU time and memory of the client
+    Internet(InternetOptions),
+}
+
+impl Work {
+    pub(crate) fn common(&self) -> &Common {
+        match self {
+            Self::Server(options) | Self::Pipelined(options) => &options.common,
+            Self::Memory(options) => &options.common,
+            Self::Fetch(options) => &options.common,
+            Self::Internet(options) => &options.common,
+        }
+    }
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct Common {
+    /// How often each contender has its turn
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+    /// Contenders beside stoop, by the names of their files in contenders/
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(crate) against: Option<Vec<String>>,
+    /// Write everything measured to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Take the programs that were built last time
+    #[arg(long)]
+    pub(crate) no_build: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ServerOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Connections that are kept busy
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=15000))]
+    pub(crate) connections: u32,
+    /// How long each turn is measured, in seconds
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub(crate) seconds: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct MemoryOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Idle connections, each of which has done one request
+    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(100..=15000))]
+    pub(crate) connections: u32,
+    /// Over TLS
+    #[arg(long)]
+    pub(crate) tls: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct FetchOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// URLs on the list
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=5_000_000))]
+    pub(crate) urls: u32,
+    /// Requests in flight at once
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) concurrency: u32,
+    /// The contender that answers
+    #[arg(long, default_value = "floor", value_name = "NAME")]
+    pub(crate) server: String,
+    /// Let the client use every core, and not only the one beside the server's
+    #[arg(long)]
+    pub(crate) unpinned: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct InternetOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// URLs on the list
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) urls: u32,
+    /// Requests in flight at once
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) concurrency: u32,
+    /// Deadline of one URL, in seconds
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub(crate) timeout: u32,
+    /// From which the whole synthetic internet follows
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Testbed on one core and client on the other, where otherwise both use all
+    #[arg(long)]
+    pub(crate) pinned: bool,
+}

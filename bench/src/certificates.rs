@@ -1,0 +1,41 @@
+//! A certificate authority for one run, and a certificate for 127.0.0.1 signed by it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+pub(crate) struct Certificates {
+    pub(crate) authority: PathBuf,
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+impl Certificates {
+    pub(crate) fn make(directory: &Path) -> Result<Self> {
+        let certificates = Self {
+            authority: directory.join("authority.pem"),
+            certificate: directory.join("certificate.pem"),
+            key: directory.join("key.pem"),
+        };
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority_key = KeyPair::generate().context("a key")?;
+        let authority = CertifiedIssuer::self_signed(params, authority_key).context("a CA")?;
+
+        let key = KeyPair::generate().context("a key")?;
+        let names = vec![String::from("127.0.0.1"), String::from("localhost")];
+        let certificate = CertificateParams::new(names)
+            .and_then(|params| params.signed_by(&key, &authority))
+            .context("a certificate")?;
+
+        for (path, text) in [
+            (&certificates.authority, authority.pem()),
+            (&certificates.certificate, certificate.pem()),
+            (&certificates.key, key.serialize_pem()),
+        ] {
+            std::fs::write(path, text).with_context(|| path.display().to_string())?;
+        }
+        Ok(certificates)
+    }
+}

@@ -1,0 +1,155 @@
+//! A contender: one TOML file in `contenders/` that says how it is had and how it is started.
+//!
+//! Commands and files may contain these words, which are replaced when the program is started:
+//!
+//! | word | meaning |
+//! |---|---|
+//! | `{program}` | the program that was built or found |
+//! | `{listen}` | `IP:PORT` to listen on |
+//! | `{cert}` `{key}` | PEM files for TLS |
+//! | `{dir}` | an empty directory of this start |
+//! | `{concurrency}` `{timeout_s}` | of a client |
+//! | `{ca}` `{dns}` | the certificate to trust, the name server to ask |
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Contender {
+    pub(crate) name: String,
+    /// What it is, and what a reader of the figures should know about it.
+    pub(crate) about: String,
+    pub(crate) server: Option<Server>,
+    pub(crate) client: Option<Client>,
+}
+
+/// Answers every request with 200 and `Hello, world!`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Server {
+    pub(crate) start: Vec<String>,
+    /// Where pipelined requests need other arguments.
+    pub(crate) start_pipelined: Option<Vec<String>>,
+    /// Without it, the contender has no TLS.
+    pub(crate) start_tls: Option<Vec<String>>,
+    pub(crate) program: Source,
+    /// Written to `{dir}` before the start.
+    #[serde(default)]
+    pub(crate) files: BTreeMap<String, String>,
+    /// How long it is driven before the measurement: a just-in-time compiler wants more.
+    #[serde(default = "one_second")]
+    pub(crate) warm_up_s: u32,
+}
+
+/// Fetches the URLs on its standard input, under the contract of `stoop fetch`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Client {
+    pub(crate) start: Vec<String>,
+    #[serde(default)]
+    pub(crate) with_ca: Vec<String>,
+    #[serde(default)]
+    pub(crate) with_dns: Vec<String>,
+    pub(crate) program: Source,
+}
+
+/// Where the program comes from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Source {
+    Built(Built),
+    Installed(Installed),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Built {
+    /// Where the command runs, from `bench/`.
+    #[serde(default)]
+    pub(crate) directory: PathBuf,
+    pub(crate) command: Vec<String>,
+    /// What it makes, from `bench/`.
+    pub(crate) program: PathBuf,
+    /// The package whose version in the lock file of `directory` is the contender's.
+    pub(crate) package: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Installed {
+    /// Looked for in PATH, and where a system keeps its servers.
+    pub(crate) program: String,
+    /// What to do when it is not there.
+    pub(crate) hint: String,
+    /// Prints the version.
+    pub(crate) version: Vec<String>,
+}
+
+fn one_second() -> u32 {
+    1
+}
+
+impl Contender {
+    pub(crate) fn load(directory: &Path, name: &str) -> Result<Self> {
+        let path = directory.join(name).with_extension("toml");
+        let text = std::fs::read_to_string(&path).with_context(|| {
+            format!("no contender {name}; there are: {}", names(directory).join(", "))
+        })?;
+        let contender: Self =
+            toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;
+        if contender.name != name {
+            bail!("{} must name itself {name}", path.display());
+        }
+        Ok(contender)
+    }
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let stems = entries.filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned()));
+    let mut names: Vec<_> = stems.collect();
+    names.sort();
+    names
+}
+
+/// Values for the words in braces.
+#[derive(Clone, Default)]
+pub(crate) struct Words(Vec<(&'static str, String)>);
+
+impl Words {
+    pub(crate) fn with(mut self, word: &'static str, value: impl ToString) -> Self {
+        self.0.push((word, value.to_string()));
+        self
+    }
+
+    pub(crate) fn fill(&self, template: &str) -> String {
+        self.0.iter().fold(template.to_owned(), |text, (word, value)| text.replace(word, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_contender_can_be_read_and_has_a_role() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("contenders");
+        for name in names(&directory) {
+            let contender = Contender::load(&directory, &name).unwrap();
+            assert!(contender.server.is_some() || contender.client.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_known_words_are_replaced() {
+        let words = Words::default().with("{listen}", "127.0.0.1:80");
+        assert_eq!(
+            words.fill("http { listen {listen}; {dir} }"),
+            "http { listen 127.0.0.1:80; {dir} }"
+        );
+    }
+}

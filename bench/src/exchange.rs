@@ -1,0 +1,82 @@
+//! One request and its answer, by hand: to see that a contender is up and that it answers what all
+//! the others answer, and to fill connections that then stay idle.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+pub(crate) const BODY: &str = "Hello, world!";
+/// What everybody sends, by name; a contender that sends more is named in the report.
+const EXPECTED: [&str; 3] = ["content-type", "content-length", "date"];
+const ANSWER_BYTES_MAX: usize = 4096;
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(crate) fn connect(address: SocketAddr) -> Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, PATIENCE)
+        .with_context(|| format!("cannot connect to {address}"))?;
+    stream.set_nodelay(true).context("TCP_NODELAY")?;
+    stream.set_read_timeout(Some(PATIENCE)).context("a read timeout")?;
+    stream.set_write_timeout(Some(PATIENCE)).context("a write timeout")?;
+    Ok(stream)
+}
+
+/// The head of the answer to a small GET; an error unless it is 200 with the agreed body.
+pub(crate) fn exchange(stream: &mut (impl Read + Write)) -> Result<String> {
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        .and_then(|()| stream.flush())
+        .context("cannot send a request")?;
+    let mut answer = Vec::new();
+    let mut piece = [0; 1024];
+    while !answer.ends_with(BODY.as_bytes()) {
+        let count = stream.read(&mut piece).context("no answer")?;
+        if count == 0 || answer.len() > ANSWER_BYTES_MAX {
+            bail!("not the agreed answer: {:?}", String::from_utf8_lossy(&answer));
+        }
+        answer.extend_from_slice(&piece[..count]);
+    }
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    match answer.split_once("\r\n\r\n") {
+        Some((head, BODY)) if head.starts_with("HTTP/1.1 200 ") => Ok(head.to_owned()),
+        _ => bail!("not the agreed answer: {answer:?}"),
+    }
+}
+
+/// The fields of `head` beyond the agreed ones; an error if one of those is missing or differs.
+pub(crate) fn extra_fields(head: &str) -> Result<Vec<String>> {
+    let fields: Vec<(String, &str)> = head
+        .split("\r\n")
+        .skip(1)
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim()))
+        .collect();
+    for (name, value) in [("content-type", "text/plain"), ("content-length", "13")] {
+        if !fields.iter().any(|(n, v)| n == name && *v == value) {
+            bail!("the answer has no `{name}: {value}`, as all others have: {head:?}");
+        }
+    }
+    if !fields.iter().any(|(name, _)| name == "date") {
+        bail!("the answer has no date, as all others have: {head:?}");
+    }
+    let extra = fields.into_iter().filter(|(name, _)| !EXPECTED.contains(&name.as_str()));
+    Ok(extra.map(|(name, value)| format!("{name}: {value}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\
+                        Date: Sat, 21 Nov 2026 00:00:00 GMT";
+
+    #[test]
+    fn the_agreed_fields_are_asked_for_in_any_case_and_others_are_named() {
+        assert_eq!(extra_fields(HEAD).unwrap(), Vec::<String>::new());
+        let more = format!("{HEAD}\r\nServer: nginx");
+        assert_eq!(extra_fields(&more).unwrap(), ["server: nginx"]);
+        assert!(extra_fields(&HEAD.replace("13", "12")).is_err());
+        assert!(extra_fields("HTTP/1.1 200 OK\r\nDate: now").is_err());
+    }
+}

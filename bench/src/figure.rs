@@ -1,0 +1,156 @@
+//! A figure that the project has set itself, and whether this run meets it.
+
+use serde::Serialize;
+
+use crate::report::Series;
+use crate::statistics::Summary;
+
+pub(crate) struct Figure {
+    what: String,
+    measure: Measure,
+    limit: Limit,
+}
+
+enum Measure {
+    /// The median of a metric's quotients, round by round.
+    Ratio { metric: &'static str, over: &'static str, under: &'static str },
+    /// The worst round of a contender: such a limit is for every run, not for most.
+    Worst { metric: &'static str, of: &'static str },
+    /// The median of a contender's rounds.
+    Median { metric: &'static str, of: &'static str },
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Limit {
+    AtMost(f64),
+    Below(f64),
+    AtLeast(f64),
+    Exactly(f64),
+}
+
+#[derive(Serialize)]
+pub(crate) struct Judged {
+    pub(crate) what: String,
+    pub(crate) limit: String,
+    pub(crate) measured: Option<f64>,
+    pub(crate) verdict: &'static str,
+}
+
+impl Figure {
+    pub(crate) fn ratio(
+        metric: &'static str,
+        over: &'static str,
+        under: &'static str,
+        limit: Limit,
+    ) -> Self {
+        let what = format!("{over} / {under}");
+        Self { what, measure: Measure::Ratio { metric, over, under }, limit }
+    }
+
+    pub(crate) fn worst(what: &str, metric: &'static str, of: &'static str, limit: Limit) -> Self {
+        Self { what: format!("{of}: {what}"), measure: Measure::Worst { metric, of }, limit }
+    }
+
+    pub(crate) fn median(what: &str, metric: &'static str, of: &'static str, limit: Limit) -> Self {
+        Self { what: format!("{of}: {what}"), measure: Measure::Median { metric, of }, limit }
+    }
+
+    /// The same figure, with words of its own instead of those made from the names.
+    pub(crate) fn called(self, what: &str) -> Self {
+        Self { what: what.to_owned(), ..self }
+    }
+
+    pub(crate) fn judge(self, contenders: &[Series]) -> Judged {
+        let measured = self.measured(contenders);
+        let verdict = match measured {
+            None => "not measured",
+            Some(value) if self.limit.admits(value) => "holds",
+            Some(_) => "MISSED",
+        };
+        Judged { what: self.what, limit: self.limit.to_string(), measured, verdict }
+    }
+
+    fn measured(&self, contenders: &[Series]) -> Option<f64> {
+        let values = |name: &str, metric| {
+            contenders.iter().find(|series| series.name == name).map(|s| s.values(metric))
+        };
+        match self.measure {
+            Measure::Ratio { metric, over, under } => {
+                let ratios = Summary::of_ratios(&values(over, metric)?, &values(under, metric)?);
+                ratios.map(|summary| summary.median)
+            }
+            Measure::Median { metric, of } => {
+                Summary::of(&values(of, metric)?).map(|summary| summary.median)
+            }
+            Measure::Worst { metric, of } => {
+                let values = values(of, metric)?;
+                let misses = values.iter().copied().find(|value| !self.limit.admits(*value));
+                misses.or_else(|| {
+                    let summary = Summary::of(&values)?;
+                    Some(if self.limit.is_lower_bound() { summary.min } else { summary.max })
+                })
+            }
+        }
+    }
+}
+
+impl Limit {
+    fn admits(self, value: f64) -> bool {
+        match self {
+            Self::AtMost(limit) => value <= limit,
+            Self::Below(limit) => value < limit,
+            Self::AtLeast(limit) => value >= limit,
+            Self::Exactly(limit) => value == limit,
+        }
+    }
+
+    fn is_lower_bound(self) -> bool {
+        matches!(self, Self::AtLeast(_))
+    }
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::AtMost(limit) => write!(f, "≤ {limit}"),
+            Self::Below(limit) => write!(f, "< {limit}"),
+            Self::AtLeast(limit) => write!(f, "≥ {limit}"),
+            Self::Exactly(limit) => write!(f, "= {limit}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Sample;
+
+    fn series(name: &str, values: &[f64]) -> Series {
+        let mut series = Series::new(name, "", None);
+        series.samples = values.iter().map(|value| Sample::from([("cpu", *value)])).collect();
+        series
+    }
+
+    fn verdict(figure: Figure, contenders: &[Series]) -> (&'static str, Option<f64>) {
+        let judged = figure.judge(contenders);
+        (judged.verdict, judged.measured)
+    }
+
+    #[test]
+    fn a_ratio_holds_by_its_median() {
+        let both = [series("a", &[1.0, 1.0, 9.0]), series("b", &[2.0, 2.0, 2.0])];
+        let figure = |limit| Figure::ratio("cpu", "a", "b", limit);
+        assert_eq!(verdict(figure(Limit::AtMost(0.5)), &both), ("holds", Some(0.5)));
+        assert_eq!(verdict(figure(Limit::Below(0.5)), &both), ("MISSED", Some(0.5)));
+        assert_eq!(verdict(figure(Limit::AtMost(0.5)), &both[..1]), ("not measured", None));
+    }
+
+    #[test]
+    fn the_worst_round_decides_where_every_run_counts() {
+        let one = [series("a", &[10.0, 10.0, 9.0])];
+        let figure = |limit| Figure::worst("lines", "cpu", "a", limit);
+        assert_eq!(verdict(figure(Limit::Exactly(10.0)), &one), ("MISSED", Some(9.0)));
+        assert_eq!(verdict(figure(Limit::AtLeast(9.0)), &one), ("holds", Some(9.0)));
+        assert_eq!(verdict(figure(Limit::AtMost(10.0)), &one), ("holds", Some(10.0)));
+    }
+}

@@ -1,0 +1,188 @@
+//! The lines a client prints, `url,code,start_time,duration,body_length`, and what they say.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+
+/// What became of a URL, coarse enough to be the same word for every client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Class {
+    /// By the first digit: 2 for 200 to 299.
+    Status(u8),
+    Failed,
+}
+
+impl Class {
+    /// Of a status, of a class as in `2xx`, or of a word for a failure.
+    pub(crate) fn of(code: &str) -> Self {
+        match code.as_bytes() {
+            [first @ b'1'..=b'5', b'0'..=b'9' | b'x', b'0'..=b'9' | b'x'] => {
+                Self::Status(first - b'0')
+            }
+            _ => Self::Failed,
+        }
+    }
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) url: String,
+    pub(crate) code: String,
+    /// Since the epoch.
+    pub(crate) started: Duration,
+    pub(crate) duration: Duration,
+    pub(crate) length: u64,
+}
+
+impl Line {
+    pub(crate) fn class(&self) -> Class {
+        Class::of(&self.code)
+    }
+
+    fn end(&self) -> Duration {
+        self.started + self.duration
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let fields = fields(text);
+        let [url, code, started, duration, length] = fields.as_slice() else { return None };
+        let started: Timestamp = started.parse().ok()?;
+        Some(Self {
+            url: url.clone(),
+            code: code.clone(),
+            started: Duration::try_from(started.as_duration()).ok()?,
+            duration: Duration::from_millis(duration.parse().ok()?),
+            length: length.parse().ok()?,
+        })
+    }
+}
+
+/// The fields of one line of CSV, unquoted by RFC 4180.
+pub(crate) fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    let mut characters = line.chars().peekable();
+    while let Some(character) = characters.next() {
+        let field = fields.len() - 1;
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                fields[field].push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            other => fields[field].push(other),
+        }
+    }
+    fields
+}
+
+/// Everything one client printed.
+pub(crate) struct Lines {
+    pub(crate) lines: Vec<Line>,
+    /// Lines that are none of the contract's.
+    pub(crate) malformed: usize,
+}
+
+impl Lines {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        Ok(Self::parse(&text))
+    }
+
+    fn parse(text: &str) -> Self {
+        let parsed: Vec<_> = text.lines().map(Line::parse).collect();
+        let malformed = parsed.iter().filter(|line| line.is_none()).count();
+        Self { lines: parsed.into_iter().flatten().collect(), malformed }
+    }
+
+    pub(crate) fn count(&self, class: Class) -> usize {
+        self.lines.iter().filter(|line| line.class() == class).count()
+    }
+
+    /// How many URLs of `plan` have no line, more than one, or one of another class.
+    pub(crate) fn differ_from(&self, plan: &[(String, Class)]) -> usize {
+        let mut left: HashMap<(&str, Class), usize> = HashMap::new();
+        for line in &self.lines {
+            *left.entry((line.url.as_str(), line.class())).or_default() += 1;
+        }
+        let missing = plan
+            .iter()
+            .filter(|(url, class)| match left.get_mut(&(url.as_str(), *class)) {
+                Some(count) if *count > 0 => {
+                    *count -= 1;
+                    false
+                }
+                _ => true,
+            })
+            .count();
+        missing.max(left.values().sum())
+    }
+
+    /// How many were in flight on average from the first start to the last.
+    pub(crate) fn mean_in_flight(&self) -> Option<f64> {
+        let first = self.lines.iter().map(|line| line.started).min()?;
+        let last = self.last_start()?;
+        let busy: Duration =
+            self.lines.iter().map(|line| line.end().min(last) - line.started).sum();
+        let window = (last - first).as_secs_f64();
+        (window > 0.0).then(|| busy.as_secs_f64() / window)
+    }
+
+    /// From the last start to the last end.
+    pub(crate) fn tail(&self) -> Option<Duration> {
+        Some(self.lines.iter().map(Line::end).max()? - self.last_start()?)
+    }
+
+    fn last_start(&self) -> Option<Duration> {
+        self.lines.iter().map(|line| line.started).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(rows: &[(&str, u64, u64)]) -> Lines {
+        let text = rows.iter().map(|(code, second, ms)| {
+            format!("http://a/,{code},2026-11-21T00:00:{second:02}Z,{ms},7\n")
+        });
+        Lines::parse(&text.collect::<String>())
+    }
+
+    #[test]
+    fn a_quoted_url_is_one_field() {
+        let line = "\"http://a/1,2\"\"3\",200,2026-11-21T00:00:00.250Z,12,13";
+        let line = Line::parse(line).unwrap();
+        assert_eq!(line.url, "http://a/1,2\"3");
+        assert_eq!((line.code.as_str(), line.duration.as_millis(), line.length), ("200", 12, 13));
+        assert_eq!(Lines::parse("http://a/,200,now,1,2\n").malformed, 1);
+    }
+
+    #[test]
+    fn a_class_is_a_status_or_a_failure() {
+        assert_eq!(Class::of("204"), Class::Status(2));
+        assert_eq!(Class::of("5xx"), Class::Status(5));
+        assert_eq!(Class::of("dns_nxdomain"), Class::Failed);
+        assert_eq!(Class::of("2000"), Class::Failed);
+    }
+
+    #[test]
+    fn in_flight_counts_only_until_the_last_start() {
+        let lines = lines(&[("200", 0, 4_000), ("200", 0, 2_000), ("200", 2, 60_000)]);
+        assert_eq!(lines.mean_in_flight(), Some(2.0));
+        assert_eq!(lines.tail(), Some(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_missing_a_doubled_and_a_wrong_line_each_count() {
+        let plan = |code| vec![(String::from("http://a/"), Class::of(code))];
+        assert_eq!(lines(&[("200", 0, 1)]).differ_from(&plan("2xx")), 0);
+        assert_eq!(lines(&[]).differ_from(&plan("2xx")), 1);
+        assert_eq!(lines(&[("200", 0, 1), ("200", 0, 1)]).differ_from(&plan("2xx")), 1);
+        assert_eq!(lines(&[("timeout", 0, 1)]).differ_from(&plan("2xx")), 1);
+    }
+}

@@ -1,0 +1,193 @@
+//! A process that cannot outlive this program.
+//!
+//! Four things see to it: dropping a [`Process`] stops it and its descendants by their ids, also
+//! when a panic unwinds; [`stop_on_signals`] does the same on Ctrl-C; the kernel sends SIGTERM to
+//! each when this program dies in any other way; and as their adopter ("subreaper") this program
+//! keeps the ids of descendants whose parent died from being used again before it stops them.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::cores::CoreSet;
+use crate::usage;
+
+/// How long a process may take to end by itself once asked.
+const GRACE: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(5);
+
+/// Ids of the processes that were started and not yet reaped.
+static RUNNING: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+
+fn running() -> MutexGuard<'static, Vec<i32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) struct Process {
+    pid: i32,
+    what: String,
+    reaped: bool,
+}
+
+/// What a process that has ended leaves behind.
+pub(crate) struct Ended {
+    pub(crate) success: bool,
+    /// Of the process and those of its children it waited for.
+    pub(crate) cpu: Duration,
+}
+
+impl Process {
+    /// Starts `command` on `cores`.
+    pub(crate) fn start(mut command: Command, cores: CoreSet, what: &str) -> Result<Self> {
+        // SAFETY: getpid has no preconditions.
+        let parent = unsafe { libc::getpid() };
+        // SAFETY: the closure runs between fork and exec and makes only system calls: no
+        // allocation and no lock.
+        unsafe {
+            command.pre_exec(move || {
+                cores.enter()?;
+                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                // The parent may have died before the kernel was told to watch it.
+                if libc::getppid() == parent { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+            });
+        }
+        // The list is locked around the start, so that a signal finds every process in it.
+        let mut running = running();
+        let child = command
+            .spawn()
+            .with_context(|| format!("{what}: {:?} cannot be started", command.get_program()))?;
+        let pid = i32::try_from(child.id()).context("a process id beyond i32")?;
+        running.push(pid);
+        Ok(Self { pid, what: what.to_owned(), reaped: false })
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// An error if the process has ended already.
+    pub(crate) fn check_alive(&mut self) -> Result<()> {
+        match self.reap()? {
+            None => Ok(()),
+            Some(_) => bail!("{} ended early; start it by hand to see why", self.what),
+        }
+    }
+
+    /// Waits for the end, calling `look` with the id every `period`, and stops what takes longer
+    /// than `limit`.
+    pub(crate) fn wait(
+        mut self,
+        limit: Duration,
+        period: Duration,
+        mut look: impl FnMut(i32),
+    ) -> Result<Ended> {
+        let started = Instant::now();
+        loop {
+            if let Some(ended) = self.reap()? {
+                return Ok(ended);
+            }
+            if started.elapsed() > limit {
+                bail!("{} did not end within {limit:?} and was stopped", self.what);
+            }
+            look(self.pid);
+            std::thread::sleep(period);
+        }
+    }
+
+    fn reap(&mut self) -> Result<Option<Ended>> {
+        let mut status = 0;
+        // SAFETY: a rusage is plain numbers.
+        let mut resources: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: both out-pointers are live; the id is of a child that was not reaped before.
+        let pid = unsafe { libc::wait4(self.pid, &mut status, libc::WNOHANG, &mut resources) };
+        if pid == 0 {
+            return Ok(None);
+        }
+        if pid < 0 {
+            return Err(io::Error::last_os_error())
+                .with_context(|| format!("wait4: {}", self.what));
+        }
+        self.reaped = true;
+        running().retain(|&other| other != self.pid);
+        let success = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0;
+        Ok(Some(Ended {
+            success,
+            cpu: duration(resources.ru_utime) + duration(resources.ru_stime),
+        }))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
+        let tree = usage::tree(self.pid);
+        signal(self.pid, libc::SIGTERM);
+        let asked = Instant::now();
+        while asked.elapsed() < GRACE && matches!(self.reap(), Ok(None)) {
+            std::thread::sleep(POLL);
+        }
+        if !self.reaped {
+            signal(self.pid, libc::SIGKILL);
+            // SAFETY: a null status pointer is allowed; the id is of a child that was not reaped.
+            unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), 0) };
+        }
+        kill_adopted(&tree);
+        running().retain(|&other| other != self.pid);
+    }
+}
+
+/// Makes this program the adopter of orphans, and has SIGINT, SIGTERM and SIGHUP stop whatever
+/// runs, call `clean_up` and end the program.
+pub(crate) fn stop_on_signals(clean_up: impl Fn() + Send + 'static) -> Result<()> {
+    // SAFETY: this option takes one number and changes only who adopts orphans.
+    if unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) } != 0 {
+        return Err(io::Error::last_os_error()).context("PR_SET_CHILD_SUBREAPER");
+    }
+    let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+    let mut signals = signal_hook::iterator::Signals::new(signals).context("signal handlers")?;
+    std::thread::spawn(move || {
+        let Some(number) = signals.forever().next() else { return };
+        // The list stays locked from here on, so nothing more is started.
+        let running = running();
+        let trees: Vec<i32> = running.iter().flat_map(|&pid| usage::tree(pid)).collect();
+        running.iter().for_each(|&pid| signal(pid, libc::SIGTERM));
+        let asked = Instant::now();
+        while asked.elapsed() < GRACE && trees.iter().any(|&pid| usage::is_alive(pid)) {
+            std::thread::sleep(POLL);
+        }
+        running.iter().for_each(|&pid| signal(pid, libc::SIGKILL));
+        kill_adopted(&trees);
+        clean_up();
+        std::process::exit(128 + number);
+    });
+    Ok(())
+}
+
+/// Stops those of `tree` that lost their parent and are ours now. Others have ended, and their ids
+/// may be somebody else's.
+fn kill_adopted(tree: &[i32]) {
+    // SAFETY: getpid has no preconditions.
+    let this = unsafe { libc::getpid() };
+    for &pid in tree.iter().filter(|&&pid| usage::parent(pid) == Some(this)) {
+        signal(pid, libc::SIGKILL);
+        // SAFETY: a null status pointer is allowed; the id is of a child that was not reaped.
+        unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+    }
+}
+
+fn signal(pid: i32, number: i32) {
+    // SAFETY: kill takes two numbers; every id here is of a child that is not reaped.
+    unsafe { libc::kill(pid, number) };
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    Duration::from_secs(time.tv_sec.max(0) as u64) + Duration::from_micros(time.tv_usec as u64)
+}

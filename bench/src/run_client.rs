@@ -1,0 +1,90 @@
+//! A contender's client: given a list, timed to its end, and looked at while it runs.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::contender::{self, Words};
+use crate::cores::Placement;
+use crate::process::Process;
+use crate::program::Program;
+use crate::usage;
+use crate::work::Bench;
+
+/// How often the memory's high-water mark is read: what a client adds in its last moment is missed.
+const LOOK: Duration = Duration::from_millis(20);
+/// Counting sockets costs more than reading a number, so it is done less often.
+const LOOKS_PER_COUNT: u32 = 5;
+
+/// A client that can be started.
+pub(crate) struct Startable {
+    pub(crate) client: contender::Client,
+    pub(crate) program: Program,
+}
+
+/// One run of a list.
+pub(crate) struct Task<'a> {
+    pub(crate) list: &'a Path,
+    pub(crate) lines: &'a Path,
+    pub(crate) concurrency: u32,
+    pub(crate) timeout_s: u32,
+    pub(crate) authority: Option<&'a Path>,
+    pub(crate) dns: Option<SocketAddr>,
+    pub(crate) placement: Placement,
+    /// What takes longer is stopped.
+    pub(crate) limit: Duration,
+    pub(crate) count_connections: bool,
+}
+
+pub(crate) struct Run {
+    pub(crate) wall: Duration,
+    pub(crate) cpu: Duration,
+    pub(crate) peak_bytes: u64,
+    pub(crate) peak_connections: usize,
+}
+
+impl Startable {
+    pub(crate) fn run(&self, bench: &Bench, name: &str, task: &Task<'_>) -> Result<Run> {
+        let command = self.command(task)?;
+        let started = Instant::now();
+        let process = Process::start(command, bench.cores.set(task.placement), name)?;
+        let (mut peak_bytes, mut peak_connections, mut looks) = (0, 0, 0);
+        let ended = process.wait(task.limit, LOOK, |pid| {
+            // A process that is just ending has nothing to read: the last look counts.
+            peak_bytes = usage::peak_resident_bytes(pid).unwrap_or(0).max(peak_bytes);
+            if task.count_connections && looks % LOOKS_PER_COUNT == 0 {
+                peak_connections = usage::tcp_connections(pid).max(peak_connections);
+            }
+            looks += 1;
+        })?;
+        ensure!(ended.success, "{name} failed; what it says is above");
+        Ok(Run { wall: started.elapsed(), cpu: ended.cpu, peak_bytes, peak_connections })
+    }
+
+    fn command(&self, task: &Task<'_>) -> Result<Command> {
+        let mut words = Words::default()
+            .with("{program}", self.program.path.display())
+            .with("{concurrency}", task.concurrency)
+            .with("{timeout_s}", task.timeout_s);
+        let mut line = self.client.start.clone();
+        if let Some(authority) = task.authority {
+            words = words.with("{ca}", authority.display());
+            line.extend(self.client.with_ca.iter().cloned());
+        }
+        if let Some(dns) = task.dns {
+            words = words.with("{dns}", dns);
+            line.extend(self.client.with_dns.iter().cloned());
+        }
+        let mut filled = line.iter().map(|word| words.fill(word));
+        let program = filled.next().context("`start` is empty; correct the file in contenders/")?;
+        let list = File::open(task.list).with_context(|| task.list.display().to_string())?;
+        let lines = File::create(task.lines).with_context(|| task.lines.display().to_string())?;
+        let mut command = Command::new(program);
+        command.args(filled).stdin(list).stdout(lines).stderr(Stdio::inherit());
+        Ok(command)
+    }
+}

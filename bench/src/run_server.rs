@@ -1,0 +1,135 @@
+//! A contender's server: started on the server's core, and known to answer as all others do.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use crate::contender::{self, Words};
+use crate::cores::Placement;
+use crate::exchange;
+use crate::process::Process;
+use crate::program::Program;
+use crate::report::Series;
+use crate::work::Bench;
+
+/// How long a server may take until it answers.
+const READY: Duration = Duration::from_secs(15);
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Mode {
+    Plain,
+    Pipelined,
+    Tls,
+}
+
+/// A server that can be started.
+pub(crate) struct Startable {
+    pub(crate) server: contender::Server,
+    pub(crate) program: Program,
+}
+
+pub(crate) struct RunningServer {
+    // Stopped before its directory goes: fields are dropped in this order.
+    process: Process,
+    pub(crate) address: SocketAddr,
+    _directory: TempDir,
+}
+
+impl RunningServer {
+    pub(crate) fn pid(&self) -> i32 {
+        self.process.pid()
+    }
+}
+
+impl Startable {
+    /// The command line for `mode`, or why this contender cannot do it.
+    fn start_line(&self, mode: Mode) -> Result<&[String], String> {
+        let line = match mode {
+            Mode::Plain => Some(&self.server.start),
+            Mode::Pipelined => self.server.start_pipelined.as_ref().or(Some(&self.server.start)),
+            Mode::Tls => self.server.start_tls.as_ref(),
+        };
+        line.map(Vec::as_slice).ok_or_else(|| "it has no TLS; leave it out of this work".into())
+    }
+
+    pub(crate) fn supports(&self, mode: Mode) -> Result<(), String> {
+        self.start_line(mode).map(drop)
+    }
+
+    /// Starts it and waits until it answers. What it answers beyond the agreed fields is noted.
+    pub(crate) fn start(
+        &self,
+        bench: &Bench,
+        mode: Mode,
+        series: &mut Series,
+    ) -> Result<RunningServer> {
+        let line = self.start_line(mode).map_err(anyhow::Error::msg)?;
+        let directory = TempDir::new_in(bench.directory()).context("a directory for the server")?;
+        let address = free_address()?;
+        let words = Words::default()
+            .with("{program}", self.program.path.display())
+            .with("{listen}", address)
+            .with("{cert}", bench.certificates.certificate.display())
+            .with("{key}", bench.certificates.key.display())
+            .with("{dir}", directory.path().display());
+        for (name, text) in &self.server.files {
+            let path = directory.path().join(name);
+            std::fs::write(&path, words.fill(text)).with_context(|| path.display().to_string())?;
+        }
+        let errors = directory.path().join("stderr");
+        let command = command(line, &words, &errors)?;
+        let process = Process::start(command, bench.cores.set(Placement::Server), &series.name)?;
+        let mut running = RunningServer { process, address, _directory: directory };
+        wait_until_ready(&mut running, mode, series)
+            .with_context(|| format!("{} said: {:?}", series.name, tail(&errors)))?;
+        Ok(running)
+    }
+}
+
+fn command(line: &[String], words: &Words, errors: &Path) -> Result<Command> {
+    let mut filled = line.iter().map(|word| words.fill(word));
+    let program = filled.next().context("`start` is empty; correct the file in contenders/")?;
+    let errors = std::fs::File::create(errors).context("a file for standard error")?;
+    let mut command = Command::new(program);
+    command.args(filled).stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+    Ok(command)
+}
+
+fn wait_until_ready(running: &mut RunningServer, mode: Mode, series: &mut Series) -> Result<()> {
+    let started = Instant::now();
+    let mut stream = loop {
+        running.process.check_alive()?;
+        match exchange::connect(running.address) {
+            Ok(stream) => break stream,
+            Err(error) if started.elapsed() > READY => return Err(error.context("not ready")),
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    // Over TLS the work itself makes the first exchange.
+    if mode != Mode::Tls {
+        let head = exchange::exchange(&mut stream)?;
+        let extra = exchange::extra_fields(&head)?;
+        if !extra.is_empty() {
+            series.note(format!("also sends {}", extra.join(", ")));
+        }
+    }
+    Ok(())
+}
+
+/// An address nobody listens on at this moment. Another process may take it before the contender
+/// does; then the contender fails to start, and says so.
+pub(crate) fn free_address() -> Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port")?;
+    let address = listener.local_addr().context("no free port")?;
+    Ok(address)
+}
+
+fn tail(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let lines: Vec<_> = text.lines().rev().take(3).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
+}

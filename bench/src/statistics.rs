@@ -1,0 +1,51 @@
+//! Median, minimum and maximum: what is said of a figure, and all that five rounds can bear.
+
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Summary {
+    pub(crate) median: f64,
+    pub(crate) min: f64,
+    pub(crate) max: f64,
+}
+
+impl Summary {
+    /// Nothing, of nothing.
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        let middle = sorted.len() / 2;
+        let median = match sorted.len() % 2 {
+            1 => sorted[middle],
+            _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+        };
+        Some(Self { median, min, max })
+    }
+
+    /// Of the quotients round by round. What slows the machine down for a while slows both sides
+    /// of such a pair, so this moves less than the quotient of two medians.
+    pub(crate) fn of_ratios(over: &[f64], under: &[f64]) -> Option<Self> {
+        let pairs = over.iter().zip(under).filter(|(_, under)| **under > 0.0);
+        Self::of(&pairs.map(|(over, under)| over / under).collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle_or_between_the_two() {
+        assert_eq!(Summary::of(&[]), None);
+        let odd = Summary::of(&[3.0, 1.0, 9.0]).unwrap();
+        assert_eq!((odd.min, odd.median, odd.max), (1.0, 3.0, 9.0));
+        assert_eq!(Summary::of(&[4.0, 1.0]).unwrap().median, 2.5);
+    }
+
+    #[test]
+    fn ratios_are_taken_within_a_round() {
+        let ratio = Summary::of_ratios(&[2.0, 20.0, 3.0], &[1.0, 10.0, 0.0]).unwrap();
+        assert_eq!((ratio.min, ratio.median, ratio.max), (2.0, 2.0, 2.0));
+    }
+}

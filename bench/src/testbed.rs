@@ -1,0 +1,222 @@
+//! The synthetic internet of `stoop testbed`, in a process of its own.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+
+use crate::cores::Placement;
+use crate::lines::{Class, fields};
+use crate::process::Process;
+use crate::program::Program;
+use crate::work::Bench;
+
+/// How long it may take to make its certificates and to listen everywhere.
+const READY: Duration = Duration::from_secs(120);
+
+pub(crate) struct Testbed {
+    process: Process,
+    directory: TempDir,
+    pub(crate) dns: SocketAddr,
+}
+
+impl Testbed {
+    /// `stoop testbed --seed S --urls N --list FILE --ca FILE --dns ADDR --log FILE`.
+    pub(crate) fn start(
+        bench: &Bench,
+        stoop: &Program,
+        seed: u64,
+        urls: u32,
+        placement: Placement,
+    ) -> Result<Self> {
+        let directory =
+            TempDir::new_in(bench.directory()).context("a directory for the testbed")?;
+        let dns = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|s| s.local_addr());
+        let dns = dns.context("no free UDP port")?;
+        let file = |name| directory.path().join(name);
+        let mut command = Command::new(&stoop.path);
+        command
+            .args(["testbed", "--seed", &seed.to_string(), "--urls", &urls.to_string()])
+            .args(["--dns", &dns.to_string()])
+            .arg("--list")
+            .arg(file("list"))
+            .arg("--ca")
+            .arg(file("ca.pem"))
+            .arg("--log")
+            .arg(file("log"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        let process = Process::start(command, bench.cores.set(placement), "stoop testbed")?;
+        let mut testbed = Self { process, directory, dns };
+        testbed.wait_until_ready(urls)?;
+        Ok(testbed)
+    }
+
+    /// Assumes that list and certificate are written once everything listens.
+    fn wait_until_ready(&mut self, urls: u32) -> Result<()> {
+        let started = Instant::now();
+        loop {
+            self.process.check_alive()?;
+            let list = std::fs::read_to_string(self.list()).unwrap_or_default();
+            if list.ends_with('\n')
+                && plan(&list).len() >= urls as usize
+                && self.authority().is_file()
+            {
+                return Ok(());
+            }
+            ensure!(
+                started.elapsed() < READY,
+                "the testbed did not write {} and {} within {READY:?}",
+                self.list().display(),
+                self.authority().display()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    pub(crate) fn list(&self) -> PathBuf {
+        self.directory.path().join("list")
+    }
+
+    pub(crate) fn authority(&self) -> PathBuf {
+        self.directory.path().join("ca.pem")
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Stops it, and reads what it saw once the log is complete.
+    pub(crate) fn stop(self) -> Result<Log> {
+        let Self { process, directory, .. } = self;
+        drop(process);
+        let path = directory.path().join("log");
+        let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        Log::parse(&text)
+    }
+}
+
+/// What the list says of each URL, in its order.
+///
+/// Assumes a URL on each line that is neither blank nor a comment (`#`). After it, separated by
+/// white space or a comma, may stand what is planned: a status, a class as in `2xx`, or a word for
+/// a failure. A list of bare URLs has no plan, and then no answers are judged by it.
+pub(crate) fn plan(list: &str) -> Vec<(String, Option<Class>)> {
+    let lines =
+        list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
+            let url = words.next().unwrap_or_default().to_owned();
+            (url, words.next().map(Class::of))
+        })
+        .collect()
+}
+
+/// The testbed's own view of a run.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Log {
+    /// From the first to the last sign of each URL, by its place on the list.
+    pub(crate) spans: HashMap<u64, Duration>,
+    /// The most connections that were open at once.
+    pub(crate) open_peak: Option<u64>,
+}
+
+impl Log {
+    /// Assumes CSV whose first line names the columns, of which these are read: `kind` (`dns`,
+    /// `connection`, `exchange`, `stop`; others are passed over), `url` (place on the list, or
+    /// empty), `begin_ms`, `end_ms`, and `connection`, which on the `stop` line is the most that
+    /// were open at once.
+    ///
+    /// A query for a name counts only until the first connection for its URL: a later one is some
+    /// other URL's. Without a connection nothing ends but the queries themselves.
+    fn parse(text: &str) -> Result<Self> {
+        let mut lines = text.lines();
+        let head = fields(lines.next().context("the testbed's log is empty")?);
+        let column = |name: &str| {
+            let place = head.iter().position(|column| column == name);
+            place.with_context(|| {
+                format!("the testbed's log has no column {name}; adapt Log::parse")
+            })
+        };
+        let (kind, url, connection) = (column("kind")?, column("url")?, column("connection")?);
+        let (begin, end) = (column("begin_ms")?, column("end_ms")?);
+        let mut spans: HashMap<u64, Span> = HashMap::new();
+        let mut open_peak = None;
+        for line in lines {
+            let row = fields(line);
+            let number = |column: usize| row.get(column).and_then(|text| text.parse::<f64>().ok());
+            let connected = match row.get(kind).map(String::as_str) {
+                Some("dns") => false,
+                Some("connection" | "exchange") => true,
+                Some("stop") => {
+                    open_peak = number(connection).map(|peak| peak as u64);
+                    continue;
+                }
+                _ => continue,
+            };
+            let (Some(url), Some(begin), Some(end)) = (number(url), number(begin), number(end))
+            else {
+                continue;
+            };
+            let new = Span { first_ms: begin, last_ms: end, connected };
+            spans.entry(url as u64).and_modify(|span| span.add(new)).or_insert(new);
+        }
+        let length =
+            |span: Span| Duration::from_secs_f64((span.last_ms - span.first_ms).max(0.0) / 1e3);
+        let spans = spans.into_iter().map(|(url, span)| (url, length(span))).collect();
+        Ok(Self { spans, open_peak })
+    }
+
+    pub(crate) fn longer_than(&self, limit: Duration) -> usize {
+        self.spans.values().filter(|length| **length > limit).count()
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Span {
+    first_ms: f64,
+    last_ms: f64,
+    connected: bool,
+}
+
+impl Span {
+    fn add(&mut self, other: Self) {
+        self.first_ms = self.first_ms.min(other.first_ms);
+        match (self.connected, other.connected) {
+            (true, false) => {}
+            (false, true) => (self.last_ms, self.connected) = (other.last_ms, true),
+            _ => self.last_ms = self.last_ms.max(other.last_ms),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_optional() {
+        let list = "# seed 1\nhttps://a/\t2xx\nhttp://b/,dns_nxdomain\n\nhttp://c/\n";
+        let classes: Vec<_> = plan(list).into_iter().map(|(_, class)| class).collect();
+        assert_eq!(classes, [Some(Class::Status(2)), Some(Class::Failed), None]);
+    }
+
+    #[test]
+    fn a_url_lasts_from_its_name_to_its_last_exchange() {
+        let log = "kind,url,host,connection,begin_ms,end_ms\n\
+                   start,,,,0.000,0.000\n\
+                   exchange,7,\"h,7\",1,12.000,40.000\n\
+                   dns,7,h7,,10.000,11.000\n\
+                   exchange,7,h7,2,41.000,90.500\n\
+                   dns,7,h7,,500.000,501.000\n\
+                   stop,,,2,900.000,900.000\n";
+        let log = Log::parse(log).unwrap();
+        assert_eq!(log.spans[&7].as_micros(), 80_500);
+        assert_eq!((log.longer_than(Duration::from_millis(80)), log.open_peak), (1, Some(2)));
+    }
+}

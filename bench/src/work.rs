@@ -1,0 +1,144 @@
+//! The works, and what they share: the machine, a directory, and contenders ready to start.
+
+pub(crate) mod fetch;
+pub(crate) mod internet;
+pub(crate) mod memory;
+pub(crate) mod server;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use crate::arguments::Common;
+use crate::certificates::Certificates;
+use crate::contender::Contender;
+use crate::cores::{Cores, Placement};
+use crate::program::{self, Program};
+use crate::report::{Series, Skipped};
+use crate::{process, run_client, run_server};
+
+/// The contender that every work is about.
+pub(crate) const STOOP: &str = "stoop";
+
+pub(crate) struct Bench {
+    /// The folder of this workspace, in which commands and paths of contenders are understood.
+    root: PathBuf,
+    directory: TempDir,
+    build: bool,
+    pub(crate) cores: Cores,
+    pub(crate) certificates: Certificates,
+}
+
+/// Contenders that can take part, and those that cannot.
+pub(crate) struct Field<C> {
+    pub(crate) ready: Vec<(Series, C)>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+impl Bench {
+    pub(crate) fn prepare(common: &Common) -> Result<Self> {
+        rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
+        raise_descriptor_limit();
+        let directory = TempDir::with_prefix("stoop-bench-").context("a temporary directory")?;
+        let path = directory.path().to_owned();
+        process::stop_on_signals(move || drop(std::fs::remove_dir_all(&path)))?;
+        Ok(Self {
+            root: PathBuf::from(env!("CARGO_MANIFEST_DIR")),
+            certificates: Certificates::make(directory.path())?,
+            directory,
+            build: !common.no_build,
+            cores: Cores::detect()?,
+        })
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Leaves the server's core to the server. Called after everything is built.
+    pub(crate) fn step_aside(&self) -> Result<()> {
+        self.cores.set(Placement::Load).enter().context("sched_setaffinity")
+    }
+
+    pub(crate) fn servers(
+        &self,
+        names: &[String],
+        mode: run_server::Mode,
+    ) -> Result<Field<run_server::Startable>> {
+        self.field(names, |contender| {
+            let server =
+                contender.server.clone().ok_or("it is no server; leave it out of this work")?;
+            let program = program::obtain(&server.program, &self.root, self.build)?;
+            let version = program.version.clone();
+            let startable = run_server::Startable { server, program };
+            startable.supports(mode)?;
+            Ok((version, startable))
+        })
+    }
+
+    pub(crate) fn clients(&self, names: &[String]) -> Result<Field<run_client::Startable>> {
+        self.field(names, |contender| {
+            let client =
+                contender.client.clone().ok_or("it is no client; leave it out of this work")?;
+            let program = program::obtain(&client.program, &self.root, self.build)?;
+            let version = program.version.clone();
+            Ok((version, run_client::Startable { client, program }))
+        })
+    }
+
+    /// The command `stoop`, of which the testbed is a part.
+    pub(crate) fn stoop_command(&self) -> Result<Program> {
+        let contender = Contender::load(&self.root.join("contenders"), STOOP)?;
+        let client = contender.client.context("contenders/stoop.toml has no client; add it")?;
+        program::obtain(&client.program, &self.root, self.build)
+            .map_err(|why| anyhow::anyhow!("the testbed is part of the command stoop: {why}"))
+    }
+
+    fn field<C>(
+        &self,
+        names: &[String],
+        obtain: impl Fn(&Contender) -> Result<(Option<String>, C), String>,
+    ) -> Result<Field<C>> {
+        let mut field = Field { ready: Vec::new(), skipped: Vec::new() };
+        for name in names {
+            let contender = Contender::load(&self.root.join("contenders"), name)?;
+            match obtain(&contender) {
+                Ok((version, startable)) => {
+                    field.ready.push((Series::new(name, &contender.about, version), startable));
+                }
+                Err(why) => {
+                    eprintln!("skipped {name}: {why}");
+                    field.skipped.push(Skipped { name: name.clone(), why });
+                }
+            }
+        }
+        Ok(field)
+    }
+}
+
+/// Stoop first, then whom the user named or else `usual`, each once.
+pub(crate) fn names(common: &Common, usual: &[&str]) -> Vec<String> {
+    let others =
+        common.against.clone().unwrap_or_else(|| usual.iter().map(|&n| n.into()).collect());
+    let mut names = vec![STOOP.to_owned()];
+    for name in others {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Thousands of connections need as many descriptors, here and in whatever is started.
+fn raise_descriptor_limit() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is live in both calls. A refusal leaves the limit as it was, and the work
+    // that needs more descriptors says so.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `fetch`: how much CPU time a client spends on a small request.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::arguments::FetchOptions;
+use crate::cores::Placement;
+use crate::exchange;
+use crate::figure::{Figure, Limit};
+use crate::lines::Lines;
+use crate::report::{Metric, Report, Sample, Series, Subject, metric};
+use crate::rounds;
+use crate::run_client::{Startable, Task};
+use crate::run_server::{self, Mode};
+use crate::work::{self, Bench, Field};
+
+const CPU: &str = "cpu_us_per_request";
+
+const METRICS: &[Metric] = &[
+    metric(CPU, "CPU µs/request", 2),
+    metric("requests_per_s", "requests/s", 0),
+    metric("errors", "errors", 0),
+    metric("peak_mib", "peak memory, MiB", 1),
+    metric("wall_s", "wall s", 2),
+];
+
+pub(crate) fn run(bench: &Bench, options: &FetchOptions) -> Result<Report> {
+    let names = work::names(&options.common, &["reqwest", "reqwest-current"]);
+    let Field { ready, mut skipped } = bench.clients(&names)?;
+    let mut servers = bench.servers(std::slice::from_ref(&options.server), Mode::Plain)?;
+    let (mut server_series, server) = servers.ready.pop().with_context(|| {
+        let why = servers.skipped.first().map_or("no reason given", |skipped| &skipped.why);
+        format!("{} cannot serve: {why}", options.server)
+    })?;
+    bench.step_aside()?;
+    let series =
+        rounds::interleave(options.common.rounds, ready, &mut skipped, |series, startable| {
+            turn(bench, options, series, startable, &server, &mut server_series)
+        });
+    Ok(Report::new(subject(options), series, skipped))
+}
+
+fn turn(
+    bench: &Bench,
+    options: &FetchOptions,
+    series: &Series,
+    client: &Startable,
+    server: &run_server::Startable,
+    server_series: &mut Series,
+) -> Result<Sample> {
+    let server = server.start(bench, Mode::Plain, server_series)?;
+    let list = bench.directory().join("urls");
+    let lines = bench.directory().join("lines");
+    let mut text = String::new();
+    for number in 0..options.urls {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "http://{}/{number}", server.address);
+    }
+    std::fs::write(&list, text).context("the list of URLs")?;
+
+    let run = client.run(bench, &series.name, &task(options, &list, &lines))?;
+    let answered = Lines::read(&lines)?;
+    let good = answered.lines.iter().filter(|line| is_good(&line.code, line.length)).count();
+    let urls = f64::from(options.urls);
+    Ok(Sample::from([
+        (CPU, run.cpu.as_secs_f64() * 1e6 / urls),
+        ("requests_per_s", urls / run.wall.as_secs_f64()),
+        // A URL without a good line, and a line too many, are one error each.
+        ("errors", urls - good as f64 + (answered.lines.len() as f64 - urls).max(0.0)),
+        ("peak_mib", run.peak_bytes as f64 / 1024.0 / 1024.0),
+        ("wall_s", run.wall.as_secs_f64()),
+    ]))
+}
+
+fn task<'a>(options: &FetchOptions, list: &'a Path, lines: &'a Path) -> Task<'a> {
+    Task {
+        list,
+        lines,
+        concurrency: options.concurrency,
+        timeout_s: 5,
+        authority: None,
+        dns: None,
+        placement: if options.unpinned { Placement::Anywhere } else { Placement::Load },
+        // A hundredth of the speed of the slowest client known.
+        limit: Duration::from_secs(30 + u64::from(options.urls) / 100),
+        count_connections: false,
+    }
+}
+
+fn is_good(code: &str, length: u64) -> bool {
+    code == "200" && length == exchange::BODY.len() as u64
+}
+
+fn subject(options: &FetchOptions) -> Subject {
+    let place = if options.unpinned { "on all cores" } else { "on one core" };
+    let what = format!(
+        "{} URLs of {} on another core, concurrency {}, client {place}, {} rounds",
+        options.urls, options.server, options.concurrency, options.common.rounds
+    );
+    let figures = vec![
+        Figure::ratio(CPU, "stoop", "reqwest", Limit::AtMost(0.6)),
+        Figure::ratio(CPU, "stoop", "reqwest-current", Limit::AtMost(0.7)),
+        Figure::worst("errors", "errors", "stoop", Limit::Exactly(0.0)),
+    ];
+    let baselines = &["reqwest", "reqwest-current", "stoop"];
+    Subject { work: "fetch", what, metrics: METRICS, compared: CPU, baselines, figures }
+}
