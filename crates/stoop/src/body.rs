@@ -1,0 +1,357 @@
+//! Content of requests and responses, streamed.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use http_body::{Frame, SizeHint};
+use stoop_proto::Fields;
+
+use crate::conn::exchange::Exchange;
+use crate::conn::slot::SlotReader;
+use crate::error::{Error, ErrorKind, Phase};
+
+/// Any error, as user code has them.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+type Boxed = Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send>>;
+
+/// The content of a message: nothing, a buffer, or a stream.
+///
+/// Of a received message it is read piece by piece as it is wanted: a peer that sends faster than
+/// its content is read is held up. Dropping it unread is fine: see `drain_bytes_max` of the limits.
+///
+/// It implements [`http_body::Body`]; the methods here do without that trait.
+///
+/// ```
+/// # async fn example(mut body: stoop::Body) -> Result<(), stoop::Error> {
+/// while let Some(piece) = body.chunk().await? {
+///     println!("{} bytes", piece.len());
+/// }
+/// # Ok(()) }
+/// ```
+pub struct Body(pub(crate) Kind);
+
+pub(crate) enum Kind {
+    Empty,
+    Full(Bytes),
+    Request(SlotReader),
+    Response(Box<Exchange>),
+    Stream(Boxed),
+}
+
+impl Body {
+    /// No content.
+    pub const fn empty() -> Self {
+        Self(Kind::Empty)
+    }
+
+    /// Content that is made piece by piece. It is asked for more only while the peer takes it.
+    pub fn stream<B>(body: B) -> Self
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Self(Kind::Stream(Box::pin(Adapted(Box::pin(body)))))
+    }
+
+    /// Content that is sent into a channel by somebody else, at most `pieces` ahead of the peer.
+    ///
+    /// # Panics
+    /// If `pieces` is zero.
+    pub fn channel(pieces: usize) -> (BodySender, Self) {
+        let (sender, receiver) = tokio::sync::mpsc::channel(pieces);
+        (BodySender(sender), Self(Kind::Stream(Box::pin(Channel(receiver)))))
+    }
+
+    /// The next piece of content; `None` at its end.
+    ///
+    /// # Errors
+    /// Those of the connection, the framing and the deadlines. The content is incomplete then.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        std::future::poll_fn(|cx| self.poll_chunk(cx)).await.transpose()
+    }
+
+    /// All content, if it is at most `max` bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BodyTooLarge`] beyond `max`, and those of [`Body::chunk`].
+    pub async fn bytes(mut self, max: usize) -> Result<Bytes, Error> {
+        let too_large = || {
+            let error = Error::new(ErrorKind::BodyTooLarge, Phase::Receive);
+            error.with_detail(format_args!("more than {max} bytes"))
+        };
+        let Some(first) = self.chunk().await? else { return Ok(Bytes::new()) };
+        if first.len() > max {
+            return Err(too_large());
+        }
+        let Some(second) = self.chunk().await? else { return Ok(first) };
+        let mut all = BytesMut::from(first);
+        let mut next = Some(second);
+        while let Some(piece) = next {
+            if all.len() + piece.len() > max {
+                return Err(too_large());
+            }
+            all.extend_from_slice(&piece);
+            next = self.chunk().await?;
+        }
+        Ok(all.freeze())
+    }
+
+    /// Shows all content to `look`, piece by piece, without making buffers of it. Returns how many
+    /// bytes there were.
+    ///
+    /// # Errors
+    /// As [`Body::chunk`].
+    pub async fn for_each(&mut self, mut look: impl FnMut(&[u8])) -> Result<u64, Error> {
+        let mut total = 0;
+        let mut count = |piece: &[u8]| {
+            total += piece.len() as u64;
+            look(piece);
+        };
+        if let Kind::Response(exchange) = &mut self.0 {
+            std::future::poll_fn(|cx| exchange.poll_all(cx, &mut count)).await?;
+            return Ok(total);
+        }
+        while let Some(piece) = std::future::poll_fn(|cx| self.poll_chunk(cx)).await.transpose()? {
+            count(&piece);
+        }
+        Ok(total)
+    }
+
+    /// Reads and throws away all content. Returns how many bytes there were.
+    ///
+    /// # Errors
+    /// As [`Body::chunk`].
+    pub async fn discard(&mut self) -> Result<u64, Error> {
+        self.for_each(|_| {}).await
+    }
+
+    /// The trailer section, once the content has been read to its end and if one came.
+    pub fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        match &mut self.0 {
+            Kind::Request(slot) => slot.take_trailers(),
+            Kind::Response(exchange) => exchange.take_trailers(),
+            Kind::Empty | Kind::Full(_) | Kind::Stream(_) => None,
+        }
+    }
+
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        match &mut self.0 {
+            Kind::Empty => Poll::Ready(None),
+            Kind::Full(bytes) => {
+                let bytes = std::mem::take(bytes);
+                self.0 = Kind::Empty;
+                Poll::Ready((!bytes.is_empty()).then_some(Ok(bytes)))
+            }
+            Kind::Request(slot) => slot.poll(cx),
+            Kind::Response(exchange) => exchange.poll_chunk(cx),
+            Kind::Stream(stream) => loop {
+                return Poll::Ready(match ready!(stream.as_mut().poll_frame(cx)) {
+                    None => None,
+                    Some(Ok(frame)) => match frame.into_data() {
+                        Ok(data) => Some(Ok(data)),
+                        Err(_) => continue,
+                    },
+                    Some(Err(error)) => Some(Err(request_body(&error))),
+                });
+            },
+        }
+    }
+
+    /// How many bytes there are, if that is known.
+    pub fn len(&self) -> Option<u64> {
+        match &self.0 {
+            Kind::Empty => Some(0),
+            Kind::Full(bytes) => Some(bytes.len() as u64),
+            Kind::Request(_) => None,
+            Kind::Response(exchange) => exchange.content_remaining(),
+            Kind::Stream(stream) => stream.size_hint().exact(),
+        }
+    }
+
+    /// Whether there is surely no content left.
+    pub fn is_empty(&self) -> bool {
+        match &self.0 {
+            Kind::Request(slot) => slot.is_end(),
+            Kind::Stream(stream) => stream.is_end_stream(),
+            _ => self.len() == Some(0),
+        }
+    }
+}
+
+pub(crate) fn request_body(error: &dyn fmt::Display) -> Error {
+    Error::new(ErrorKind::RequestBody, Phase::Send).with_detail(error)
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.len() {
+            Some(length) => write!(f, "Body({length} bytes)"),
+            None => f.write_str("Body(stream)"),
+        }
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        Self(if bytes.is_empty() { Kind::Empty } else { Kind::Full(bytes) })
+    }
+}
+
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Self {
+        Bytes::from(bytes).into()
+    }
+}
+
+impl From<String> for Body {
+    fn from(text: String) -> Self {
+        Bytes::from(text).into()
+    }
+}
+
+impl From<&'static str> for Body {
+    fn from(text: &'static str) -> Self {
+        Bytes::from_static(text.as_bytes()).into()
+    }
+}
+
+impl From<&'static [u8]> for Body {
+    fn from(bytes: &'static [u8]) -> Self {
+        Bytes::from_static(bytes).into()
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        if let Kind::Stream(stream) = &mut self.0 {
+            let frame = ready!(stream.as_mut().poll_frame(cx));
+            return Poll::Ready(frame.map(|frame| frame.map_err(|error| request_body(&error))));
+        }
+        if let Some(chunk) = ready!(self.poll_chunk(cx)) {
+            return Poll::Ready(Some(chunk.map(Frame::data)));
+        }
+        let trailers = self.take_trailers();
+        Poll::Ready(trailers.map(|fields| Ok(Frame::trailers(into_map(&fields)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        // Content that was received may have trailers behind it.
+        !matches!(self.0, Kind::Request(_) | Kind::Response(_)) && self.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.len().map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+/// Fields as the map of the `http` crate.
+pub(crate) fn into_map(fields: &Fields) -> HeaderMap {
+    let mut map = HeaderMap::with_capacity(fields.len());
+    for field in fields.iter() {
+        let name = HeaderName::from_bytes(field.name().as_bytes());
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(field.value())) {
+            map.append(name, value);
+        }
+    }
+    map
+}
+
+/// And back.
+pub(crate) fn from_map(map: &HeaderMap, fields: &mut Fields) {
+    for (name, value) in map {
+        // What `http` accepts, `Fields` does: the rules are the same.
+        let _ = fields.push(name.as_str(), value.as_bytes());
+    }
+}
+
+/// The sending end of [`Body::channel`]. Dropping it ends the content.
+#[derive(Clone)]
+pub struct BodySender(tokio::sync::mpsc::Sender<Result<Frame<Bytes>, BoxError>>);
+
+/// The content is not wanted any more: its message was dropped, or its connection is gone.
+#[derive(Debug)]
+pub struct Unwanted;
+
+impl fmt::Display for Unwanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the content is not wanted any more")
+    }
+}
+
+impl std::error::Error for Unwanted {}
+
+impl BodySender {
+    /// Sends a piece, once there is room for it.
+    ///
+    /// # Errors
+    /// [`Unwanted`] if nobody will read it.
+    pub async fn send(&self, piece: impl Into<Bytes>) -> Result<(), Unwanted> {
+        self.0.send(Ok(Frame::data(piece.into()))).await.map_err(|_| Unwanted)
+    }
+
+    /// Ends the content with a trailer section.
+    ///
+    /// # Errors
+    /// [`Unwanted`] if nobody will read it.
+    pub async fn trailers(self, fields: &Fields) -> Result<(), Unwanted> {
+        self.0.send(Ok(Frame::trailers(into_map(fields)))).await.map_err(|_| Unwanted)
+    }
+
+    /// Breaks the content off, so that the peer sees it is incomplete.
+    pub async fn fail(self, error: impl Into<BoxError>) {
+        let _ = self.0.send(Err(error.into())).await;
+    }
+}
+
+struct Channel(tokio::sync::mpsc::Receiver<Result<Frame<Bytes>, BoxError>>);
+
+impl http_body::Body for Channel {
+    type Data = Bytes;
+    type Error = BoxError;
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.0.poll_recv(cx)
+    }
+}
+
+/// A user's body with its error boxed.
+struct Adapted<B>(Pin<Box<B>>);
+
+impl<B> http_body::Body for Adapted<B>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.0.as_mut().poll_frame(cx).map_err(Into::into)
+    }
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}

@@ -1,0 +1,178 @@
+//! Making a connection: the name, the address, TLS, each with its own time.
+
+use std::future::{Future, poll_fn};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::dns_stub::{DnsError, DnsErrorKind, Resolver, is_public};
+use stoop_io::{AnyTransport, ClientTls, Tcp, TlsError, TlsErrorKind, Unix, now};
+use url::{Host, Url};
+
+use crate::error::{Error, ErrorKind, Phase};
+use crate::limits::ClientTime;
+
+/// How a client reaches servers.
+pub(crate) struct Connector {
+    pub(crate) resolver: Resolver,
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(crate) tls: ClientTls,
+    pub(crate) route: Route,
+}
+
+/// Where the bytes of all requests go.
+pub(crate) enum Route {
+    /// To whatever the URL names.
+    Network,
+    /// To one Unix socket, whatever the URL names.
+    Unix(PathBuf),
+    /// To whatever makes the connections, in this process.
+    Made(Box<dyn Fn() -> AnyTransport + Send + Sync>),
+}
+
+/// What of a request matters to making its connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) time: &'a ClientTime,
+    /// The exchange's deadline.
+    pub(crate) total: Option<Instant>,
+    /// Only public addresses will do: a public server sent us there.
+    pub(crate) public_only: bool,
+}
+
+impl Connector {
+    pub(crate) async fn connect(&self, url: &Url, terms: Terms<'_>) -> Result<AnyTransport, Error> {
+        match &self.route {
+            Route::Network => {}
+            Route::Unix(path) => {
+                let connecting = Unix::connect(path);
+                let limit = terms.time.connect;
+                let connected = within(limit, terms.total, Phase::Connect, connecting).await?;
+                let unix = connected.map_err(|error| Error::io(error, Phase::Connect))?;
+                return Ok(unix.into());
+            }
+            Route::Made(connect) => return Ok(connect()),
+        }
+        let port = url.port_or_known_default().unwrap_or(80);
+        let addresses = self.addresses(url, terms).await?;
+        let tcp = dial(&addresses, port, terms).await?;
+        if url.scheme() == "https" { self.secure(tcp, url, terms).await } else { Ok(tcp.into()) }
+    }
+
+    async fn addresses(&self, url: &Url, terms: Terms<'_>) -> Result<Vec<IpAddr>, Error> {
+        let addresses = match url.host() {
+            Some(Host::Ipv4(address)) => vec![address.into()],
+            Some(Host::Ipv6(address)) => vec![address.into()],
+            Some(Host::Domain(name)) => {
+                let looking_up = self.resolver.lookup(name);
+                let found = within(terms.time.dns, terms.total, Phase::Dns, looking_up).await?;
+                found.map_err(|error| dns_error(&error))?.to_vec()
+            }
+            None => return Err(Error::new(ErrorKind::InvalidUrl, Phase::Request)),
+        };
+        // Checked on the very addresses that are connected to, so that a name cannot change its mind.
+        if terms.public_only
+            && let Some(private) = addresses.iter().find(|address| !is_public(**address))
+        {
+            return Err(private_address(url, *private));
+        }
+        Ok(addresses)
+    }
+
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    async fn secure(&self, tcp: Tcp, url: &Url, terms: Terms<'_>) -> Result<AnyTransport, Error> {
+        let name = url.host_str().unwrap_or_default();
+        let name = name.trim_start_matches('[').trim_end_matches(']');
+        let mut tls = self.tls.connect(tcp, name).map_err(|error| tls_error(&error))?;
+        let handshake = poll_fn(|cx| tls.poll_handshake(cx));
+        let done = within(terms.time.tls, terms.total, Phase::Tls, handshake).await?;
+        done.map_err(|error| tls_error(&error))?;
+        Ok(AnyTransport::Tls(Box::new(tls)))
+    }
+
+    #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+    async fn secure(&self, _: Tcp, _: &Url, _: Terms<'_>) -> Result<AnyTransport, Error> {
+        let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
+        Err(error.with_detail("https needs the feature `tls`"))
+    }
+}
+
+/// A redirect from a public server to an address that only this network can see.
+pub(crate) fn private_address(url: &Url, address: IpAddr) -> Error {
+    Error::new(ErrorKind::RedirectDenied, Phase::Redirect).with_detail(format_args!(
+        "{} is at the private address {address}, to which a public server may not send us",
+        url.host_str().unwrap_or_default()
+    ))
+}
+
+/// Tries the addresses in turn; each gets an equal share of the time that is left, so that a silent
+/// one does not use up the others'.
+async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, Error> {
+    let by = terms.time.connect.map(|limit| now() + limit);
+    let mut last = None;
+    for (tried, address) in addresses.iter().enumerate() {
+        let left = by.map(|by| by.saturating_duration_since(now()));
+        let share = left.map(|left| left / (addresses.len() - tried) as u32);
+        let address = SocketAddr::new(*address, port);
+        let connecting = Tcp::connect(address);
+        let error = match within(share, terms.total, Phase::Connect, connecting).await {
+            Ok(Ok(tcp)) => return Ok(tcp),
+            Ok(Err(error)) => Error::io(error, Phase::Connect),
+            Err(error) if error.kind() == ErrorKind::TotalTimeout => return Err(error),
+            Err(error) => error,
+        };
+        last = Some(error.with_detail(address));
+    }
+    let none =
+        || Error::new(ErrorKind::DnsOther, Phase::Dns).with_detail("the name has no address");
+    Err(last.unwrap_or_else(none))
+}
+
+/// Waits for `what`, but not past its own limit nor past the exchange's deadline.
+async fn within<T>(
+    limit: Option<Duration>,
+    total: Option<Instant>,
+    phase: Phase,
+    what: impl Future<Output = T>,
+) -> Result<T, Error> {
+    let own = limit.map(|limit| now() + limit);
+    let Some(by) = own.into_iter().chain(total).min() else { return Ok(what.await) };
+    tokio::time::timeout_at(by.into(), what).await.map_err(|_| {
+        let kind = match phase {
+            _ if total == Some(by) => ErrorKind::TotalTimeout,
+            Phase::Dns => ErrorKind::DnsTimeout,
+            Phase::Tls => ErrorKind::TlsTimeout,
+            _ => ErrorKind::ConnectTimeout,
+        };
+        Error::new(kind, phase)
+    })
+}
+
+fn dns_error(error: &DnsError) -> Error {
+    let kind = match error.kind() {
+        DnsErrorKind::NxDomain => ErrorKind::DnsNxdomain,
+        DnsErrorKind::ServFail => ErrorKind::DnsServfail,
+        DnsErrorKind::Timeout => ErrorKind::DnsTimeout,
+        DnsErrorKind::InvalidName => ErrorKind::InvalidUrl,
+        DnsErrorKind::NoRecords | DnsErrorKind::Other => ErrorKind::DnsOther,
+    };
+    Error::new(kind, Phase::Dns).with_detail(error)
+}
+
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+fn tls_error(error: &TlsError) -> Error {
+    let kind = match error.kind() {
+        TlsErrorKind::CertificateExpired => ErrorKind::TlsCertExpired,
+        TlsErrorKind::CertificateName => ErrorKind::TlsCertName,
+        TlsErrorKind::CertificateUntrusted => ErrorKind::TlsCertUntrusted,
+        TlsErrorKind::InvalidName => ErrorKind::InvalidUrl,
+        TlsErrorKind::Io(std::io::ErrorKind::ConnectionReset) => ErrorKind::Reset,
+        TlsErrorKind::Closed | TlsErrorKind::Io(_) => ErrorKind::ClosedEarly,
+        TlsErrorKind::Handshake
+        | TlsErrorKind::NotTls
+        | TlsErrorKind::CertificateInvalid
+        | TlsErrorKind::CertificateMissing
+        | TlsErrorKind::Alert(_) => ErrorKind::TlsHandshake,
+    };
+    Error::new(kind, Phase::Tls).with_detail(error)
+}

@@ -1,0 +1,269 @@
+//! The client: requests to any origin, over connections that are kept and shared.
+
+mod connect;
+mod pool;
+mod redirect;
+mod send;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::dns_stub::Resolver;
+use http::Method;
+use stoop_io::{AnyTransport, ClientTls};
+
+use crate::error::{Error, ErrorKind, Phase};
+use crate::limits::ClientLimits;
+use crate::request::Request;
+use crate::response::Response;
+
+use connect::{Connector, Route};
+pub use redirect::Redirects;
+
+/// Sends requests. Cheap to clone; all clones share their connections. Works on any tokio runtime,
+/// and on several.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), stoop::Error> {
+/// let client = stoop::Client::new();
+/// let response = client.get("https://example.com/").await?;
+/// println!("{} {}", response.status(), response.into_body().bytes(1 << 20).await?.len());
+/// # Ok(()) }
+/// ```
+///
+/// For bulk work, make one client for each core and send all requests of an origin to the same one.
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+pub(crate) struct Shared {
+    connector: Connector,
+    pool: Arc<pool::Pool>,
+    limits: Arc<ClientLimits>,
+    redirects: Redirects,
+    user_agent: Option<Box<str>>,
+    allow_private: bool,
+}
+
+impl Client {
+    /// A client with the default limits, the platform's root certificates and the system's name
+    /// servers.
+    pub fn new() -> Self {
+        Self::builder().build().expect("the defaults are valid")
+    }
+
+    /// A client to be described.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// Sends a request and waits for the head of its final response; content follows as it is read.
+    ///
+    /// The deadline (see [`ClientTime::total`](crate::ClientTime)) counts from here to the last byte
+    /// of content. Dropping the future, or the response, gives the exchange up.
+    ///
+    /// # Errors
+    /// See [`ErrorKind`]. A status such as 404 is not an error.
+    pub async fn send(&self, request: Request) -> Result<Response, Error> {
+        let total = self.0.limits.time.total.map(|limit| stoop_io::now() + limit);
+        self.send_by(request, total).await
+    }
+
+    /// The same with a deadline of its own, or without one.
+    ///
+    /// # Errors
+    /// As [`Client::send`].
+    pub async fn send_by(
+        &self,
+        request: Request,
+        deadline: Option<Instant>,
+    ) -> Result<Response, Error> {
+        send::send(&self.0, request, deadline, &mut |_| {}).await
+    }
+
+    /// The same, and shows interim responses (1xx), such as 103 Early Hints, as they come.
+    ///
+    /// # Errors
+    /// As [`Client::send`].
+    pub async fn send_with_interim(
+        &self,
+        request: Request,
+        mut interim: impl FnMut(&stoop_proto::ResponseHead) + Send,
+    ) -> Result<Response, Error> {
+        let total = self.0.limits.time.total.map(|limit| stoop_io::now() + limit);
+        send::send(&self.0, request, total, &mut interim).await
+    }
+
+    /// Sends a GET request for `url`.
+    ///
+    /// # Errors
+    /// As [`Client::send`], and [`ErrorKind::InvalidUrl`].
+    pub async fn get(&self, url: &str) -> Result<Response, Error> {
+        self.send(Request::get(url)?).await
+    }
+
+    /// Opens a tunnel or another protocol: sends a request that offers an Upgrade, or a CONNECT to
+    /// `authority` through the proxy at `url`, and returns the switched connection.
+    ///
+    /// # Errors
+    /// As [`Client::send`]; if the server does not switch, its response is the `Ok(Err(response))`.
+    pub async fn switch(
+        &self,
+        request: Request,
+    ) -> Result<Result<crate::Upgraded, Response>, Error> {
+        let total = self.0.limits.time.total.map(|limit| stoop_io::now() + limit);
+        send::switch(&self.0, request, total).await
+    }
+
+    /// How many connections are open, and how many of them idle.
+    pub fn connections(&self) -> (usize, usize) {
+        self.0.pool.counts()
+    }
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (open, idle) = self.connections();
+        write!(f, "Client({open} connections, {idle} idle)")
+    }
+}
+
+/// Describes a [`Client`].
+pub struct ClientBuilder {
+    limits: ClientLimits,
+    resolver: Option<Resolver>,
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    tls: Option<ClientTls>,
+    route: Route,
+    redirects: Redirects,
+    user_agent: Option<Box<str>>,
+    allow_private: bool,
+}
+
+impl Default for ClientBuilder {
+    fn default() -> Self {
+        Self {
+            limits: ClientLimits::default(),
+            resolver: None,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: None,
+            route: Route::Network,
+            redirects: Redirects::default(),
+            user_agent: None,
+            allow_private: false,
+        }
+    }
+}
+
+impl ClientBuilder {
+    /// Replaces the limits.
+    pub fn limits(mut self, limits: ClientLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How long an exchange may take in all: 60 s.
+    pub fn timeout(mut self, total: Duration) -> Self {
+        self.limits.time.total = Some(total);
+        self
+    }
+
+    /// How long making a connection may take: 5 s.
+    pub fn connect_timeout(mut self, connect: Duration) -> Self {
+        self.limits.time.connect = Some(connect);
+        self
+    }
+
+    /// Who resolves names: by default the system's name servers and hosts file.
+    pub fn resolver(mut self, resolver: Resolver) -> Self {
+        self.resolver = Some(resolver);
+        self
+    }
+
+    /// The name servers to ask, instead of the system's.
+    pub fn name_servers(self, servers: &[SocketAddr]) -> Self {
+        self.resolver(Resolver::with_servers(servers))
+    }
+
+    /// Whom to trust and who we are: by default the platform's root certificates and nobody.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub fn tls(mut self, tls: ClientTls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Which redirects to follow: by default up to 10.
+    pub fn redirects(mut self, redirects: Redirects) -> Self {
+        self.redirects = redirects;
+        self
+    }
+
+    /// A User-Agent for requests that have none: by default none is sent.
+    pub fn user_agent(mut self, user_agent: impl Into<Box<str>>) -> Self {
+        self.user_agent = Some(user_agent.into());
+        self
+    }
+
+    /// Whether a public server may redirect to a private address: no by default, because such a
+    /// redirect reaches what only this network can.
+    pub fn allow_private(mut self, allowed: bool) -> Self {
+        self.allow_private = allowed;
+        self
+    }
+
+    /// Sends everything over one Unix socket; URLs still give Host and path.
+    pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
+        self.route = Route::Unix(path.into());
+        self
+    }
+
+    /// Gets its connections from `connect`, whatever the URL names.
+    pub(crate) fn connections_from(
+        mut self,
+        connect: impl Fn() -> AnyTransport + Send + Sync + 'static,
+    ) -> Self {
+        self.route = Route::Made(Box::new(connect));
+        self
+    }
+
+    /// Makes the client.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidUrl`] for a User-Agent that is no field value; [`ErrorKind::TlsHandshake`]
+    /// where the platform's root certificates cannot be loaded.
+    pub fn build(self) -> Result<Client, Error> {
+        if let Some(user_agent) = &self.user_agent {
+            Request::new(Method::GET, "/")?.with_field("user-agent", user_agent.as_bytes())?;
+        }
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        let tls = match self.tls {
+            Some(tls) => tls,
+            None => ClientTls::builder().build().map_err(|error| {
+                Error::new(ErrorKind::TlsHandshake, Phase::Request).with_detail(error)
+            })?,
+        };
+        let connector = Connector {
+            resolver: self.resolver.unwrap_or_else(Resolver::system),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls,
+            route: self.route,
+        };
+        let pool = pool::Pool::new(self.limits.pool.clone());
+        Ok(Client(Arc::new(Shared {
+            connector,
+            pool,
+            limits: Arc::new(self.limits),
+            redirects: self.redirects,
+            user_agent: self.user_agent,
+            allow_private: self.allow_private,
+        })))
+    }
+}

@@ -1,0 +1,165 @@
+//! Redirects: where a response points to, and what of the request goes there (RFC 9110 §15.4).
+
+use http::{Method, StatusCode};
+use stoop_proto::Fields;
+use url::Url;
+
+use crate::error::{Error, ErrorKind, Phase};
+use crate::request;
+
+/// Which redirects a client follows.
+///
+/// On a change of origin (scheme, host or port) Authorization, Cookie and Proxy-Authorization stay
+/// behind. A 303, and a 301 or 302 to a POST, becomes a GET without content; 307 and 308 repeat the
+/// request, if its content can be sent again.
+#[derive(Clone, Debug)]
+pub struct Redirects {
+    pub(crate) max: u16,
+    pub(crate) downgrade: bool,
+}
+
+impl Redirects {
+    /// Up to `max` of them; the next one is [`ErrorKind::RedirectLimit`].
+    pub const fn follow(max: u16) -> Self {
+        Self { max, downgrade: true }
+    }
+
+    /// None: a redirect is a response as any other.
+    pub const fn none() -> Self {
+        Self { max: 0, downgrade: true }
+    }
+
+    /// Whether one may lead from https to http: yes by default; [`ErrorKind::RedirectDenied`] if
+    /// not.
+    pub const fn allow_https_to_http(mut self, allowed: bool) -> Self {
+        self.downgrade = allowed;
+        self
+    }
+}
+
+impl Default for Redirects {
+    /// Up to 10, as browsers' fetch, Go and reqwest do or nearly do.
+    fn default() -> Self {
+        Self::follow(10)
+    }
+}
+
+/// Whether the status asks to go elsewhere.
+pub(crate) fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+/// The method that the request goes on with; content goes along only if it does not change.
+pub(crate) fn method(status: StatusCode, method: &Method) -> Method {
+    match (status.as_u16(), method) {
+        (303, &Method::HEAD) => Method::HEAD,
+        (303, _) => Method::GET,
+        (301 | 302, &Method::POST) => Method::GET,
+        _ => method.clone(),
+    }
+}
+
+/// Where a Location leads from `url`: relative or absolute, http or https, with a host.
+pub(crate) fn target(url: &Url, location: &[u8], policy: &Redirects) -> Result<Url, Error> {
+    let denied = |why: std::fmt::Arguments<'_>| {
+        Error::new(ErrorKind::RedirectDenied, Phase::Redirect).with_detail(why)
+    };
+    let location = String::from_utf8_lossy(location);
+    let mut next =
+        url.join(&location).map_err(|error| denied(format_args!("{location:?}: {error}")))?;
+    next.set_fragment(None);
+    // The same rule as for a URL that is asked for.
+    request::parse(next.as_str())
+        .map_err(|_| denied(format_args!("{location:?} is not an http or https URL")))?;
+    if url.scheme() == "https" && next.scheme() == "http" && !policy.downgrade {
+        return Err(denied(format_args!("{next} would leave https")));
+    }
+    Ok(next)
+}
+
+/// Whether two URLs are of one origin: RFC 6454 §5.
+pub(crate) fn same_origin(a: &Url, b: &Url) -> bool {
+    a.scheme() == b.scheme()
+        && a.host() == b.host()
+        && a.port_or_known_default() == b.port_or_known_default()
+}
+
+/// Drops what only the first origin may see.
+pub(crate) fn strip_credentials(fields: &mut Fields) {
+    for name in ["authorization", "cookie", "cookie2", "proxy-authorization", "www-authenticate"] {
+        fields.remove(name);
+    }
+}
+
+/// Drops what described the content that does not go along.
+pub(crate) fn strip_content(fields: &mut Fields) {
+    for name in [
+        "content-encoding",
+        "content-language",
+        "content-length",
+        "content-location",
+        "content-type",
+        "digest",
+        "expect",
+        "last-modified",
+        "transfer-encoding",
+    ] {
+        fields.remove(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    #[test]
+    fn methods_change_as_the_rfc_and_browsers_have_it() {
+        for (status, from, to) in [
+            (301, Method::POST, Method::GET),
+            (302, Method::POST, Method::GET),
+            (301, Method::PUT, Method::PUT),
+            (303, Method::PUT, Method::GET),
+            (303, Method::HEAD, Method::HEAD),
+            (307, Method::POST, Method::POST),
+            (308, Method::DELETE, Method::DELETE),
+            (302, Method::HEAD, Method::HEAD),
+        ] {
+            assert_eq!(method(StatusCode::from_u16(status).unwrap(), &from), to, "{status} {from}");
+        }
+    }
+
+    #[test]
+    fn locations_are_resolved_against_where_they_came_from() {
+        let from = url("https://a.example/b/c?d");
+        let policy = Redirects::default();
+        for (location, to) in [
+            ("/x", "https://a.example/x"),
+            ("x", "https://a.example/b/x"),
+            ("?y", "https://a.example/b/c?y"),
+            ("//b.example", "https://b.example/"),
+            ("http://b.example/#frag", "http://b.example/"),
+            ("../../..", "https://a.example/"),
+        ] {
+            assert_eq!(target(&from, location.as_bytes(), &policy).unwrap().as_str(), to);
+        }
+        for bad in ["ftp://a/", "file:///etc/passwd", "javascript:1", "http://", "http://[::1"] {
+            let kind = target(&from, bad.as_bytes(), &policy).unwrap_err().kind();
+            assert_eq!(kind, ErrorKind::RedirectDenied, "{bad}");
+        }
+        let strict = Redirects::default().allow_https_to_http(false);
+        assert!(target(&from, b"http://a.example/", &strict).is_err());
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let a = url("https://a.example/");
+        assert!(same_origin(&a, &url("https://a.example:443/x")));
+        for other in ["http://a.example/", "https://b.example/", "https://a.example:8443/"] {
+            assert!(!same_origin(&a, &url(other)), "{other}");
+        }
+    }
+}

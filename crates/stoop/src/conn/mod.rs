@@ -1,0 +1,23 @@
+//! What drives protocol machines over transports, shared by the client and the server.
+
+pub(crate) mod date;
+pub(crate) mod exchange;
+pub(crate) mod recycle;
+pub(crate) mod slot;
+
+use bytes::Bytes;
+use stoop_io::Output;
+
+/// Lets a machine write to a transport's output: neither crate knows the other.
+pub(crate) struct Sink<'a>(pub(crate) &'a mut Output);
+
+impl stoop_proto::Sink for Sink<'_> {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        self.0.put(bytes);
+    }
+    #[inline]
+    fn share(&mut self, bytes: Bytes) {
+        self.0.share(bytes);
+    }
+}

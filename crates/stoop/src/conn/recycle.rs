@@ -1,0 +1,107 @@
+//! Heads in boxes that are used again: an exchange allocates none while its thread has one.
+
+use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
+
+use stoop_io::Peer;
+use stoop_proto::{RequestHead, ResponseHead};
+use url::Url;
+
+/// Boxes of each kind that a thread keeps.
+const KEPT_MAX: usize = 64;
+
+/// What is kept of a request besides its content.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestParts {
+    pub(crate) head: RequestHead,
+    pub(crate) peer: Option<Peer>,
+    /// Where a client sends it.
+    pub(crate) url: Option<Url>,
+}
+
+/// Something whose memory can serve again.
+pub(crate) trait Recycled: Sized + 'static {
+    fn fresh() -> Self;
+    fn clear(&mut self);
+    fn shelf<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R>;
+}
+
+thread_local! {
+    static REQUESTS: RefCell<Vec<Box<RequestParts>>> = const { RefCell::new(Vec::new()) };
+    static RESPONSES: RefCell<Vec<Box<ResponseHead>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Recycled for RequestParts {
+    fn fresh() -> Self {
+        Self { head: RequestHead::default(), peer: None, url: None }
+    }
+    fn clear(&mut self) {
+        self.head.clear();
+        self.peer = None;
+        self.url = None;
+    }
+    fn shelf<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R> {
+        REQUESTS.try_with(|shelf| with(&mut shelf.borrow_mut())).ok()
+    }
+}
+
+impl Recycled for ResponseHead {
+    fn fresh() -> Self {
+        Self::default()
+    }
+    fn clear(&mut self) {
+        self.clear();
+    }
+    fn shelf<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R> {
+        RESPONSES.try_with(|shelf| with(&mut shelf.borrow_mut())).ok()
+    }
+}
+
+/// A box that goes back to its thread's shelf, not to the allocator.
+pub(crate) struct Recycle<T: Recycled>(Option<Box<T>>);
+
+impl<T: Recycled> Recycle<T> {
+    #[inline]
+    pub(crate) fn new() -> Self {
+        let shelved = T::shelf(Vec::pop).flatten();
+        Self(Some(shelved.unwrap_or_else(|| Box::new(T::fresh()))))
+    }
+
+    pub(crate) fn from(value: T) -> Self {
+        Self(Some(Box::new(value)))
+    }
+}
+
+impl<T: Recycled> Deref for Recycle<T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        self.0.as_deref().expect("a box is only taken when it is dropped")
+    }
+}
+
+impl<T: Recycled> DerefMut for Recycle<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.0.as_deref_mut().expect("a box is only taken when it is dropped")
+    }
+}
+
+impl<T: Recycled> Drop for Recycle<T> {
+    #[inline]
+    fn drop(&mut self) {
+        let Some(mut value) = self.0.take() else { return };
+        value.clear();
+        T::shelf(|shelf| {
+            if shelf.len() < KEPT_MAX {
+                shelf.push(value);
+            }
+        });
+    }
+}
+
+impl<T: Recycled + Clone> Clone for Recycle<T> {
+    fn clone(&self) -> Self {
+        Self::from(T::clone(self))
+    }
+}

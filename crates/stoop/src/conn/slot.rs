@@ -1,0 +1,165 @@
+//! Where the content of a request waits between its connection, which reads it, and its handler,
+//! which may be anywhere. One piece at a time: reading stops until the piece is taken.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use stoop_proto::Fields;
+
+use crate::error::Error;
+
+#[derive(Default)]
+struct State {
+    piece: Option<Bytes>,
+    end: Option<Result<(), Error>>,
+    trailers: Option<Box<Fields>>,
+    /// The reader came and found nothing.
+    wanted: bool,
+    /// The reader will not come again.
+    dropped: bool,
+    reader: Option<Waker>,
+    connection: Option<Waker>,
+    /// The connection is polling the reader right now, and will look by itself.
+    attended: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct Slot(Mutex<State>);
+
+impl Slot {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The connection's side.
+pub(crate) struct SlotWriter(Arc<Slot>);
+
+/// The handler's side.
+pub(crate) struct SlotReader(Arc<Slot>);
+
+pub(crate) fn slot() -> (SlotWriter, SlotReader) {
+    let slot = Arc::new(Slot::default());
+    (SlotWriter(slot.clone()), SlotReader(slot))
+}
+
+impl SlotWriter {
+    /// Brackets the time in which the connection polls whoever may hold the reader.
+    pub(crate) fn attend(&self, attended: bool) {
+        self.0.state().attended = attended;
+    }
+
+    /// Whether the reader waits for a piece. If not, the connection is woken once it does.
+    pub(crate) fn is_wanted(&self, cx: &Context<'_>) -> bool {
+        let mut state = self.0.state();
+        let wanted = state.wanted && state.piece.is_none();
+        if !wanted && !state.connection.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            state.connection = Some(cx.waker().clone());
+        }
+        wanted
+    }
+
+    /// Whether nobody will read any more.
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.0.state().dropped
+    }
+
+    /// Hands a piece over. True if the reader is polled by the same task, which then goes on itself.
+    pub(crate) fn put(&self, piece: Bytes, cx: &Context<'_>) -> bool {
+        let mut state = self.0.state();
+        state.piece = Some(piece);
+        state.wanted = false;
+        wake(state, cx)
+    }
+
+    /// Ends the content. As [`SlotWriter::put`].
+    pub(crate) fn end(
+        &self,
+        end: Result<(), Error>,
+        trailers: Option<Box<Fields>>,
+        cx: &Context<'_>,
+    ) -> bool {
+        let mut state = self.0.state();
+        state.end.get_or_insert(end);
+        state.trailers = trailers;
+        state.wanted = false;
+        wake(state, cx)
+    }
+}
+
+fn wake(mut state: MutexGuard<'_, State>, cx: &Context<'_>) -> bool {
+    let Some(waker) = state.reader.take() else { return true };
+    drop(state);
+    if waker.will_wake(cx.waker()) {
+        return true;
+    }
+    waker.wake();
+    false
+}
+
+impl Drop for SlotWriter {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        if state.end.is_none() {
+            use crate::error::{ErrorKind, Phase};
+            let gone = Error::new(ErrorKind::ClosedEarly, Phase::Receive);
+            state.end = Some(Err(gone.with_detail("the connection is gone")));
+        }
+        if let Some(waker) = state.reader.take() {
+            drop(state);
+            waker.wake();
+        }
+    }
+}
+
+impl SlotReader {
+    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        let mut state = self.0.state();
+        if let Some(piece) = state.piece.take() {
+            return Poll::Ready(Some(Ok(piece)));
+        }
+        match state.end.as_mut() {
+            Some(Ok(())) => return Poll::Ready(None),
+            Some(end @ Err(_)) => {
+                let error = std::mem::replace(end, Ok(()));
+                return Poll::Ready(error.err().map(Err));
+            }
+            None => {}
+        }
+        if !state.reader.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            state.reader = Some(cx.waker().clone());
+        }
+        let connection = match (std::mem::replace(&mut state.wanted, true), state.attended) {
+            (false, false) => state.connection.take(),
+            _ => None,
+        };
+        drop(state);
+        if let Some(connection) = connection {
+            connection.wake();
+        }
+        Poll::Pending
+    }
+
+    pub(crate) fn is_end(&self) -> bool {
+        let state = self.0.state();
+        state.piece.is_none() && matches!(state.end, Some(Ok(())))
+    }
+
+    pub(crate) fn take_trailers(&self) -> Option<Box<Fields>> {
+        self.0.state().trailers.take()
+    }
+}
+
+impl Drop for SlotReader {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.dropped = true;
+        state.piece = None;
+        let connection = if state.attended { None } else { state.connection.take() };
+        drop(state);
+        if let Some(connection) = connection {
+            connection.wake();
+        }
+    }
+}

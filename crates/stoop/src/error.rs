@@ -1,0 +1,458 @@
+//! What can go wrong, told so that a program can act on it and a person understands it.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+
+use stoop_proto::{Misuse, Violation};
+
+/// Why an exchange failed: the limit or cause that fired.
+///
+/// A closed list, the same in the library, in CSV and in JSON. [`Phase`] says where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// The URL or request cannot be made sense of.
+    InvalidUrl,
+    /// The name does not exist.
+    DnsNxdomain,
+    /// The name servers could not answer.
+    DnsServfail,
+    /// The name servers did not answer in time.
+    DnsTimeout,
+    /// Another failure to resolve the name, such as a name without addresses.
+    DnsOther,
+    /// Nobody listens there.
+    ConnectRefused,
+    /// No connection within the time for it.
+    ConnectTimeout,
+    /// No way to the address.
+    ConnectUnreachable,
+    /// The connection was reset while it was made.
+    ConnectReset,
+    /// This machine has no local port left for the address.
+    NoLocalPorts,
+    /// This process has no file descriptor left.
+    TooManyFiles,
+    /// The TLS handshake failed.
+    TlsHandshake,
+    /// The server's certificate has expired or is not valid yet.
+    TlsCertExpired,
+    /// The server's certificate is for another name.
+    TlsCertName,
+    /// Nobody we trust vouches for the server's certificate.
+    TlsCertUntrusted,
+    /// The TLS handshake was not finished within the time for it.
+    TlsTimeout,
+    /// The peer's HTTP/1 is malformed or goes past a limit.
+    H1Parse,
+    /// The peer closed the connection before the message was complete.
+    ClosedEarly,
+    /// The peer reset the connection.
+    Reset,
+    /// No response within the time for it.
+    FirstByteTimeout,
+    /// Nothing more arrived, or could be sent, within the time for it.
+    ReadTimeout,
+    /// The whole exchange took longer than its deadline.
+    TotalTimeout,
+    /// The content is larger than the limit.
+    BodyTooLarge,
+    /// The request's body failed.
+    RequestBody,
+    /// More redirects than the limit.
+    RedirectLimit,
+    /// A redirect that may not be followed: its scheme, or a private address behind it.
+    RedirectDenied,
+    /// The exchange was given up by its owner.
+    Cancelled,
+    /// Something of ours went wrong; please report it.
+    Internal,
+}
+
+impl ErrorKind {
+    /// Each of them.
+    pub const ALL: &'static [Self] = &[
+        Self::InvalidUrl,
+        Self::DnsNxdomain,
+        Self::DnsServfail,
+        Self::DnsTimeout,
+        Self::DnsOther,
+        Self::ConnectRefused,
+        Self::ConnectTimeout,
+        Self::ConnectUnreachable,
+        Self::ConnectReset,
+        Self::NoLocalPorts,
+        Self::TooManyFiles,
+        Self::TlsHandshake,
+        Self::TlsCertExpired,
+        Self::TlsCertName,
+        Self::TlsCertUntrusted,
+        Self::TlsTimeout,
+        Self::H1Parse,
+        Self::ClosedEarly,
+        Self::Reset,
+        Self::FirstByteTimeout,
+        Self::ReadTimeout,
+        Self::TotalTimeout,
+        Self::BodyTooLarge,
+        Self::RequestBody,
+        Self::RedirectLimit,
+        Self::RedirectDenied,
+        Self::Cancelled,
+        Self::Internal,
+    ];
+
+    /// The word machines read: `dns_nxdomain`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidUrl => "invalid_url",
+            Self::DnsNxdomain => "dns_nxdomain",
+            Self::DnsServfail => "dns_servfail",
+            Self::DnsTimeout => "dns_timeout",
+            Self::DnsOther => "dns_other",
+            Self::ConnectRefused => "connect_refused",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::ConnectUnreachable => "connect_unreachable",
+            Self::ConnectReset => "connect_reset",
+            Self::NoLocalPorts => "no_local_ports",
+            Self::TooManyFiles => "too_many_files",
+            Self::TlsHandshake => "tls_handshake",
+            Self::TlsCertExpired => "tls_cert_expired",
+            Self::TlsCertName => "tls_cert_name",
+            Self::TlsCertUntrusted => "tls_cert_untrusted",
+            Self::TlsTimeout => "tls_timeout",
+            Self::H1Parse => "h1_parse",
+            Self::ClosedEarly => "closed_early",
+            Self::Reset => "reset",
+            Self::FirstByteTimeout => "first_byte_timeout",
+            Self::ReadTimeout => "read_timeout",
+            Self::TotalTimeout => "total_timeout",
+            Self::BodyTooLarge => "body_too_large",
+            Self::RequestBody => "request_body",
+            Self::RedirectLimit => "redirect_limit",
+            Self::RedirectDenied => "redirect_denied",
+            Self::Cancelled => "cancelled",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// What it means, for people: short and in lower case.
+    pub const fn explain(self) -> &'static str {
+        match self {
+            Self::InvalidUrl => "the URL is not one that can be fetched",
+            Self::DnsNxdomain => "the name does not exist",
+            Self::DnsServfail => "the name servers could not answer",
+            Self::DnsTimeout => "the name servers did not answer in time",
+            Self::DnsOther => "the name could not be resolved",
+            Self::ConnectRefused => "the connection was refused",
+            Self::ConnectTimeout => "the connection was not made in time",
+            Self::ConnectUnreachable => "the address cannot be reached",
+            Self::ConnectReset => "the connection was reset while it was made",
+            Self::NoLocalPorts => "no local port is left for this address",
+            Self::TooManyFiles => "no file descriptor is left",
+            Self::TlsHandshake => "the TLS handshake failed",
+            Self::TlsCertExpired => "the server's certificate is not valid at this time",
+            Self::TlsCertName => "the server's certificate is for another name",
+            Self::TlsCertUntrusted => "the server's certificate is not trusted",
+            Self::TlsTimeout => "the TLS handshake was not finished in time",
+            Self::H1Parse => "the peer's HTTP is malformed",
+            Self::ClosedEarly => "the connection was closed before the message was complete",
+            Self::Reset => "the connection was reset",
+            Self::FirstByteTimeout => "no response came in time",
+            Self::ReadTimeout => "nothing moved for too long",
+            Self::TotalTimeout => "the deadline has passed",
+            Self::BodyTooLarge => "the content is larger than the limit",
+            Self::RequestBody => "the request's body failed",
+            Self::RedirectLimit => "there are too many redirects",
+            Self::RedirectDenied => "the redirect may not be followed",
+            Self::Cancelled => "the exchange was cancelled",
+            Self::Internal => "an internal error, please report it",
+        }
+    }
+
+    /// Whose fault it is.
+    pub const fn culprit(self) -> Culprit {
+        match self {
+            Self::InvalidUrl | Self::RequestBody | Self::Cancelled => Culprit::Caller,
+            Self::TlsHandshake
+            | Self::TlsCertExpired
+            | Self::TlsCertName
+            | Self::TlsCertUntrusted
+            | Self::H1Parse
+            | Self::ClosedEarly
+            | Self::BodyTooLarge
+            | Self::RedirectLimit
+            | Self::RedirectDenied => Culprit::Peer,
+            Self::DnsNxdomain
+            | Self::DnsServfail
+            | Self::DnsTimeout
+            | Self::DnsOther
+            | Self::ConnectRefused
+            | Self::ConnectTimeout
+            | Self::ConnectUnreachable
+            | Self::ConnectReset
+            | Self::TlsTimeout
+            | Self::Reset
+            | Self::FirstByteTimeout
+            | Self::ReadTimeout
+            | Self::TotalTimeout => Culprit::Network,
+            Self::NoLocalPorts | Self::TooManyFiles => Culprit::Machine,
+            Self::Internal => Culprit::Stoop,
+        }
+    }
+}
+
+/// Where in an exchange an error happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Phase {
+    /// Making sense of the request.
+    Request,
+    /// Waiting for a connection to become free.
+    Queue,
+    /// Resolving the name.
+    Dns,
+    /// Making the connection.
+    Connect,
+    /// The TLS handshake.
+    Tls,
+    /// Sending the request.
+    Send,
+    /// Waiting for the response's head.
+    Wait,
+    /// Receiving the content.
+    Receive,
+    /// Following a redirect.
+    Redirect,
+}
+
+impl Phase {
+    /// The word machines read: `dns`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Queue => "queue",
+            Self::Dns => "dns",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Send => "send",
+            Self::Wait => "wait",
+            Self::Receive => "receive",
+            Self::Redirect => "redirect",
+        }
+    }
+}
+
+/// Whose fault an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Culprit {
+    /// Whoever called us.
+    Caller,
+    /// The other end of the connection.
+    Peer,
+    /// The way there, or a peer that does not answer: one cannot tell which.
+    Network,
+    /// This machine's limits.
+    Machine,
+    /// This library.
+    Stoop,
+}
+
+/// An exchange that failed.
+///
+/// `Display` gives one line: what happened, where, and the details. [`Error::kind`] and
+/// [`Error::phase`] are for programs.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    phase: Phase,
+    detail: Option<Box<str>>,
+    source: Option<io::Error>,
+    unprocessed: bool,
+}
+
+impl Error {
+    /// An error of that kind, without details.
+    pub fn new(kind: ErrorKind, phase: Phase) -> Self {
+        Self(Box::new(Inner { kind, phase, detail: None, source: None, unprocessed: false }))
+    }
+
+    /// Adds what is known beyond the kind. What a peer sent is escaped.
+    pub fn with_detail(mut self, detail: impl fmt::Display) -> Self {
+        let escaped: String = detail
+            .to_string()
+            .chars()
+            .flat_map(|c| {
+                let shown = (!c.is_control()).then_some(c);
+                shown
+                    .into_iter()
+                    .chain(c.is_control().then(|| c.escape_default()).into_iter().flatten())
+            })
+            .collect();
+        self.0.detail = Some(escaped.into());
+        self
+    }
+
+    /// Marks a request that the peer surely did not process, so that sending it again is safe
+    /// whatever its method.
+    pub(crate) fn unprocessed(mut self) -> Self {
+        self.0.unprocessed = true;
+        self
+    }
+
+    /// Why.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Where.
+    pub fn phase(&self) -> Phase {
+        self.0.phase
+    }
+
+    /// Whose fault it is.
+    pub fn culprit(&self) -> Culprit {
+        self.0.kind.culprit()
+    }
+
+    /// Whether the peer surely did not process the request, so that it may be sent again whatever
+    /// its method.
+    pub fn is_unprocessed(&self) -> bool {
+        self.0.unprocessed || self.0.phase < Phase::Send
+    }
+
+    /// What an I/O error means in this phase.
+    pub(crate) fn io(error: io::Error, phase: Phase) -> Self {
+        let kind = match (os_error(&error), error.kind()) {
+            (Some(Os::TooManyFiles), _) => ErrorKind::TooManyFiles,
+            (Some(Os::NoLocalPorts), _) => ErrorKind::NoLocalPorts,
+            (_, io::ErrorKind::ConnectionRefused) => ErrorKind::ConnectRefused,
+            (_, io::ErrorKind::NotFound) if phase == Phase::Connect => ErrorKind::ConnectRefused,
+            (_, io::ErrorKind::TimedOut) if phase == Phase::Connect => ErrorKind::ConnectTimeout,
+            (_, io::ErrorKind::TimedOut) => ErrorKind::ReadTimeout,
+            (_, io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
+                ErrorKind::ConnectUnreachable
+            }
+            (_, io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted)
+                if phase == Phase::Connect =>
+            {
+                ErrorKind::ConnectReset
+            }
+            (_, io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted) => {
+                ErrorKind::Reset
+            }
+            (_, io::ErrorKind::BrokenPipe) => ErrorKind::Reset,
+            (_, io::ErrorKind::UnexpectedEof) => ErrorKind::ClosedEarly,
+            _ if phase == Phase::Connect => ErrorKind::ConnectUnreachable,
+            _ => ErrorKind::Reset,
+        };
+        let mut error_of_ours = Self::new(kind, phase);
+        error_of_ours.0.source = Some(error);
+        error_of_ours
+    }
+
+    /// What a violation of the peer means in this phase.
+    pub(crate) fn violation(violation: Violation, phase: Phase) -> Self {
+        let kind = match violation {
+            Violation::HeadCutShort | Violation::BodyCutShort => ErrorKind::ClosedEarly,
+            Violation::BodyTooLarge => ErrorKind::BodyTooLarge,
+            _ => ErrorKind::H1Parse,
+        };
+        Self::new(kind, phase).with_detail(violation)
+    }
+
+    /// A call that the protocol does not allow.
+    pub(crate) fn misuse(misuse: Misuse, phase: Phase) -> Self {
+        let kind = match misuse {
+            Misuse::BodyTooLong | Misuse::BodyTooShort => ErrorKind::RequestBody,
+            Misuse::Order => ErrorKind::Internal,
+            _ => ErrorKind::InvalidUrl,
+        };
+        Self::new(kind, phase).with_detail(misuse)
+    }
+}
+
+enum Os {
+    TooManyFiles,
+    NoLocalPorts,
+}
+
+/// The two that `io::ErrorKind` does not tell apart. Numbers of Linux and macOS.
+fn os_error(error: &io::Error) -> Option<Os> {
+    match error.raw_os_error()? {
+        23 | 24 => Some(Os::TooManyFiles),
+        99 | 49 if error.kind() == io::ErrorKind::AddrNotAvailable => Some(Os::NoLocalPorts),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.kind.explain())?;
+        if let Some(detail) = &self.0.detail {
+            write!(f, ": {detail}")?;
+        }
+        if let Some(source) = &self.0.source {
+            write!(f, ": {source}")?;
+        }
+        write!(f, " [{}, {}]", self.0.kind.as_str(), self.0.phase.as_str())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({self})")
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_ref().map(|error| error as _)
+    }
+}
+
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
+
+impl From<Misuse> for Error {
+    fn from(misuse: Misuse) -> Self {
+        Self::misuse(misuse, Phase::Request)
+    }
+}
+
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::TotalTimeout | ErrorKind::ReadTimeout => io::ErrorKind::TimedOut,
+            ErrorKind::ClosedEarly => io::ErrorKind::UnexpectedEof,
+            ErrorKind::Reset => io::ErrorKind::ConnectionReset,
+            _ => io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_word_of_its_own() {
+        let mut words: Vec<_> = ErrorKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), ErrorKind::ALL.len());
+    }
+
+    #[test]
+    fn what_a_peer_sent_is_shown_escaped() {
+        let error = Error::new(ErrorKind::H1Parse, Phase::Wait).with_detail("a\r\nb\x1b[31m");
+        assert_eq!(
+            error.to_string(),
+            "the peer's HTTP is malformed: a\\r\\nb\\u{1b}[31m [h1_parse, wait]"
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! Every bound of the client and the server, each with its default and what happens beyond it.
+
+use std::time::Duration;
+
+/// Bounds of a server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerLimits {
+    /// What a client may send.
+    pub wire: stoop_proto::Limits,
+    /// How long what may take.
+    pub time: ServerTime,
+    /// Connections of one server at a time: 80 % of the file descriptors this process may have. At
+    /// it, accepting pauses and new connections wait in the kernel's queue.
+    pub connections_max: usize,
+    /// Requests on one connection: 10,000. The last one's response says `Connection: close`.
+    pub requests_per_connection_max: u64,
+    /// Content of a request that its handler left unread, read and thrown away so that the
+    /// connection can go on: 256 KiB. Beyond it the connection is closed.
+    pub drain_bytes_max: u64,
+    /// Output waiting for a slow reader, beyond which its handler's body is not asked for more:
+    /// 64 KiB.
+    pub output_bytes_max: usize,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            wire: stoop_proto::Limits::server(),
+            time: ServerTime::default(),
+            connections_max: stoop_io::descriptors_max() / 5 * 4,
+            requests_per_connection_max: 10_000,
+            drain_bytes_max: 256 * 1024,
+            output_bytes_max: stoop_io::OUTPUT_BYTES_MAX,
+        }
+    }
+}
+
+/// How long a client may take for each part of an exchange. There is a limit for every wait that a
+/// client causes; none for a handler.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerTime {
+    /// From the first byte of a request to the end of its head, and for a TLS handshake: 10 s.
+    /// Beyond it: 408, then closed.
+    pub head: Duration,
+    /// Between requests: 60 s. Beyond it: closed.
+    pub idle: Duration,
+    /// Without a byte of a request's content that a handler waits for: 30 s. Beyond it: 408 if no
+    /// response was begun, then closed.
+    pub body_idle: Duration,
+    /// Grace before [`ServerTime::body_bytes_per_second_min`] counts: 5 s.
+    pub body_grace: Duration,
+    /// Content must arrive at this rate on average, after the grace and while a handler waits for
+    /// it: 240 bytes per second. Beyond it: as `body_idle`.
+    pub body_bytes_per_second_min: u64,
+    /// Without any output accepted by the client: 30 s. Beyond it: reset.
+    pub send: Duration,
+    /// For reading and throwing away content that a handler left unread: 1 s. Beyond it: closed.
+    pub drain: Duration,
+    /// For the client to close after we did, so that it can read our last response: 2 s.
+    pub linger: Duration,
+}
+
+impl Default for ServerTime {
+    fn default() -> Self {
+        Self {
+            head: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+            body_idle: Duration::from_secs(30),
+            body_grace: Duration::from_secs(5),
+            body_bytes_per_second_min: 240,
+            send: Duration::from_secs(30),
+            drain: Duration::from_secs(1),
+            linger: Duration::from_secs(2),
+        }
+    }
+}
+
+/// Bounds of a client.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientLimits {
+    /// What a server may send.
+    pub wire: stoop_proto::Limits,
+    /// How long what may take.
+    pub time: ClientTime,
+    /// How many connections there may be.
+    pub pool: PoolLimits,
+    /// Output waiting for a slow server, beyond which the request's body is not asked for more:
+    /// 64 KiB.
+    pub output_bytes_max: usize,
+    /// Content of a response that its owner dropped, read without waiting so that the connection
+    /// can be used again: 64 KiB. Beyond it the connection is closed.
+    pub drain_bytes_max: u64,
+    /// Times an idempotent request is sent again because the reused connection it went out on had
+    /// been closed: 2. Each time on a fresh connection.
+    pub retries_max: u32,
+}
+
+impl Default for ClientLimits {
+    fn default() -> Self {
+        Self {
+            wire: stoop_proto::Limits::client(),
+            time: ClientTime::default(),
+            pool: PoolLimits::default(),
+            output_bytes_max: stoop_io::OUTPUT_BYTES_MAX,
+            drain_bytes_max: 64 * 1024,
+            retries_max: 2,
+        }
+    }
+}
+
+/// How long each part of an exchange may take. `None` is no limit of its own; the total holds
+/// anyway.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientTime {
+    /// Resolving a name: 5 s.
+    pub dns: Option<Duration>,
+    /// Making a connection, over all addresses tried: 5 s.
+    pub connect: Option<Duration>,
+    /// The TLS handshake: 10 s.
+    pub tls: Option<Duration>,
+    /// From the request's last byte to the response's head: 15 s.
+    pub first_byte: Option<Duration>,
+    /// Without a byte of the response's content while its owner waits for it: 30 s.
+    pub read_idle: Option<Duration>,
+    /// Waiting for 100 Continue before the content is sent all the same: 1 s.
+    pub expect_continue: Duration,
+    /// Everything, from the call to the last byte of content, waiting for a connection and
+    /// redirects included: 60 s.
+    pub total: Option<Duration>,
+}
+
+impl Default for ClientTime {
+    fn default() -> Self {
+        Self {
+            dns: Some(Duration::from_secs(5)),
+            connect: Some(Duration::from_secs(5)),
+            tls: Some(Duration::from_secs(10)),
+            first_byte: Some(Duration::from_secs(15)),
+            read_idle: Some(Duration::from_secs(30)),
+            expect_continue: Duration::from_secs(1),
+            total: Some(Duration::from_secs(60)),
+        }
+    }
+}
+
+/// How many connections a client keeps.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PoolLimits {
+    /// Connections to one origin at a time: 256. Beyond it requests wait their turn.
+    pub per_origin_max: usize,
+    /// Connections in all: 80 % of the file descriptors this process may have. Beyond it idle ones
+    /// are closed, then requests wait their turn.
+    pub total_max: usize,
+    /// Idle connections to one origin: 16. Beyond it the oldest is closed.
+    pub idle_per_origin_max: usize,
+    /// Idle connections in all: 512. Beyond it the oldest is closed.
+    pub idle_max: usize,
+    /// How long a connection may idle: 50 s, below what servers allow.
+    pub idle: Duration,
+}
+
+impl Default for PoolLimits {
+    fn default() -> Self {
+        Self {
+            per_origin_max: 256,
+            total_max: stoop_io::descriptors_max() / 5 * 4,
+            idle_per_origin_max: 16,
+            idle_max: 512,
+            idle: Duration::from_secs(50),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! A client pointed at a handler: the machines of both ends over memory, without a socket.
+
+use std::sync::Arc;
+
+use stoop_io::{AnyTransport, MEMORY_BYTES, Memory, Timer};
+
+use crate::client::ClientBuilder;
+use crate::handler::{Handler, IntoHandler};
+use crate::limits::ServerLimits;
+use crate::server::{Connection, Control, Core};
+
+impl ClientBuilder {
+    /// Answers everything by a handler in this process, with the real machines at both ends and no
+    /// socket in between. Each connection is a task of the runtime that sends.
+    pub fn handler<K, T>(self, handler: T) -> Self
+    where
+        T: IntoHandler<K>,
+        T::Handler: Send + Sync,
+        <T::Handler as Handler>::Future: Send,
+        <T::Handler as Handler>::Body: Send,
+    {
+        let limits = Arc::new(ServerLimits::default());
+        let core = Core::new(handler.into_handler(), limits, Arc::new(Control::default()));
+        self.connections_from(move || {
+            let (ours, theirs) = Memory::pair(MEMORY_BYTES);
+            let theirs = AnyTransport::Custom(Box::new(theirs));
+            ::tokio::spawn(Connection::new(theirs, core.clone(), Timer::precise(), None));
+            AnyTransport::Custom(Box::new(ours))
+        })
+    }
+}

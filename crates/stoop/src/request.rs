@@ -1,0 +1,203 @@
+//! Requests: received by a server, sent by a client, one type.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use http::{Method, Version};
+use stoop_io::Peer;
+use stoop_proto::{Fields, Misuse, RequestHead};
+use url::Url;
+
+use crate::body::{Body, from_map, into_map};
+use crate::conn::recycle::{Recycle, RequestParts};
+use crate::error::{Error, ErrorKind, Phase};
+
+/// A request: a head, content, and where it came from. 48 bytes, cheap to move.
+///
+/// ```
+/// use stoop::Request;
+///
+/// let request = Request::post("https://example.com/things", "new")?
+///     .with_field("content-type", "text/plain")?;
+/// assert_eq!(request.method(), "POST");
+/// # Ok::<(), stoop::Error>(())
+/// ```
+pub struct Request {
+    pub(crate) parts: Recycle<RequestParts>,
+    pub(crate) body: Body,
+}
+
+impl Request {
+    /// A request of any method for `target`: a whole URL where a client sends it, a path where a
+    /// handler is tested.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidUrl`] if the target is neither a path nor an http or https URL.
+    pub fn new(method: Method, target: &str) -> Result<Self, Error> {
+        let mut parts = Recycle::<RequestParts>::new();
+        parts.head.set_method(method);
+        let of_peer = target.starts_with(['/', '*']) || *parts.head.method() == Method::CONNECT;
+        let set = if of_peer {
+            parts.head.set_target(target)
+        } else {
+            let mut url = parse(target)?;
+            // A fragment is the client's own business: it is never sent.
+            url.set_fragment(None);
+            let set = parts.head.set_target(url.as_str());
+            parts.url = Some(url);
+            set
+        };
+        set.map_err(|misuse| Error::misuse(misuse, Phase::Request))?;
+        Ok(Self { parts, body: Body::empty() })
+    }
+
+    /// A GET request.
+    ///
+    /// # Errors
+    /// As [`Request::new`].
+    pub fn get(target: &str) -> Result<Self, Error> {
+        Self::new(Method::GET, target)
+    }
+
+    /// A POST request with content.
+    ///
+    /// # Errors
+    /// As [`Request::new`].
+    pub fn post(target: &str, body: impl Into<Body>) -> Result<Self, Error> {
+        Ok(Self::new(Method::POST, target)?.with_body(body))
+    }
+
+    /// Adds a field.
+    ///
+    /// # Errors
+    /// [`Misuse::FieldName`], [`Misuse::FieldValue`]: what could split the message is refused.
+    pub fn with_field(mut self, name: &str, value: impl AsRef<[u8]>) -> Result<Self, Misuse> {
+        self.parts.head.fields_mut().push(name, value.as_ref())?;
+        Ok(self)
+    }
+
+    /// Replaces the content.
+    pub fn with_body(mut self, body: impl Into<Body>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// The method.
+    pub fn method(&self) -> &Method {
+        self.parts.head.method()
+    }
+
+    /// The request-target as it was sent.
+    pub fn target(&self) -> &str {
+        self.parts.head.target()
+    }
+
+    /// The path, without query.
+    pub fn path(&self) -> &str {
+        self.parts.head.path()
+    }
+
+    /// What follows the first `?`, if there is one.
+    pub fn query(&self) -> Option<&str> {
+        self.parts.head.query()
+    }
+
+    /// Host and port the request is for.
+    pub fn authority(&self) -> &str {
+        self.parts.head.authority()
+    }
+
+    /// The version the client speaks.
+    pub fn version(&self) -> Version {
+        self.parts.head.version()
+    }
+
+    /// The value of the first field of that name.
+    pub fn field(&self, name: &str) -> Option<&[u8]> {
+        self.parts.head.fields().first(name)
+    }
+
+    /// All fields.
+    pub fn fields(&self) -> &Fields {
+        self.parts.head.fields()
+    }
+
+    /// All fields, to change.
+    pub fn fields_mut(&mut self) -> &mut Fields {
+        self.parts.head.fields_mut()
+    }
+
+    /// The head.
+    pub fn head(&self) -> &RequestHead {
+        &self.parts.head
+    }
+
+    /// The client's address, if it came over TCP.
+    pub fn peer_addr(&self) -> Option<SocketAddr> {
+        match self.parts.peer {
+            Some(Peer::Inet(address)) => Some(address),
+            Some(Peer::Unix | Peer::Memory) | None => None,
+        }
+    }
+
+    /// The content.
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// The content, to read.
+    pub fn body_mut(&mut self) -> &mut Body {
+        &mut self.body
+    }
+
+    /// The content alone.
+    pub fn into_body(self) -> Body {
+        self.body
+    }
+
+    /// The same as the `http` crate has it.
+    ///
+    /// # Errors
+    /// If the target is no URI by that crate's rules, which are narrower than ours.
+    pub fn into_http(self) -> Result<http::Request<Body>, http::Error> {
+        let mut request = http::Request::builder()
+            .method(self.method().clone())
+            .uri(self.target())
+            .version(self.version())
+            .body(Body::empty())?;
+        *request.headers_mut() = into_map(self.fields());
+        *request.body_mut() = self.body;
+        Ok(request)
+    }
+}
+
+/// A URL that a client can fetch: http or https, with a host.
+pub(crate) fn parse(text: &str) -> Result<Url, Error> {
+    let invalid =
+        |why: &dyn fmt::Display| Error::new(ErrorKind::InvalidUrl, Phase::Request).with_detail(why);
+    let url = Url::parse(text).map_err(|error| invalid(&error))?;
+    match url.scheme() {
+        "http" | "https" if url.has_host() => Ok(url),
+        "http" | "https" => Err(invalid(&"it has no host")),
+        scheme => Err(invalid(&format_args!("{scheme} is neither http nor https"))),
+    }
+}
+
+impl TryFrom<http::Request<Body>> for Request {
+    type Error = Error;
+    fn try_from(request: http::Request<Body>) -> Result<Self, Error> {
+        let (parts, body) = request.into_parts();
+        let mut ours = Self::new(parts.method, &parts.uri.to_string())?;
+        from_map(&parts.headers, ours.fields_mut());
+        ours.body = body;
+        Ok(ours)
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {:?}", self.parts.head, self.body)
+    }
+}
+
+const _: () = assert!(size_of::<Request>() <= 64);

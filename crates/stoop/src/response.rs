@@ -1,0 +1,363 @@
+//! Responses: sent by a server, received by a client, one type.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::{StatusCode, Version};
+use stoop_proto::{BodySize, Fields, Misuse, ResponseHead};
+use url::Url;
+
+use crate::body::{Body, BoxError, Kind, from_map, into_map};
+use crate::conn::recycle::Recycle;
+use crate::upgrade::{OnUpgrade, UpgradeSender, upgrade};
+
+static NO_FIELDS: Fields = Fields::new();
+
+/// A response: status, fields, content.
+///
+/// The short ways to make one ([`text`](Response::text), [`bytes`](Response::bytes),
+/// [`status`](Response::from_status)) allocate nothing.
+///
+/// ```
+/// use stoop::Response;
+///
+/// let response = Response::text("Hello, world!").with_field("cache-control", "no-store")?;
+/// assert_eq!(response.status(), 200);
+/// # Ok::<(), stoop::Misuse>(())
+/// ```
+pub struct Response<B = Body> {
+    status: StatusCode,
+    content_type: Option<&'static str>,
+    head: Option<Recycle<ResponseHead>>,
+    pub(crate) payload: Payload<B>,
+    pub(crate) upgrade: Option<UpgradeSender>,
+    pub(crate) close: bool,
+    pub(crate) redirects: u16,
+    pub(crate) url: Option<Box<Url>>,
+}
+
+/// Content, told apart so that buffers need no stream.
+pub(crate) enum Payload<B> {
+    Full(Bytes),
+    Stream(B),
+}
+
+impl Response {
+    /// An answer without content.
+    pub fn from_status(status: StatusCode) -> Self {
+        Self::with_payload(status, None, Payload::Full(Bytes::new()))
+    }
+
+    /// 200 with text, as `text/plain`: give a charset by [`Response::with_field`] if it is not ASCII.
+    pub fn text(text: impl Into<Bytes>) -> Self {
+        Self::with_payload(StatusCode::OK, Some("text/plain"), Payload::Full(text.into()))
+    }
+
+    /// 200 with JSON text, as `application/json`.
+    pub fn json(text: impl Into<Bytes>) -> Self {
+        Self::with_payload(StatusCode::OK, Some("application/json"), Payload::Full(text.into()))
+    }
+
+    /// 200 with bytes, as `application/octet-stream`.
+    pub fn bytes(bytes: impl Into<Bytes>) -> Self {
+        let content_type = Some("application/octet-stream");
+        Self::with_payload(StatusCode::OK, content_type, Payload::Full(bytes.into()))
+    }
+
+    /// 200 with any content, without a Content-Type.
+    pub fn new(body: impl Into<Body>) -> Self {
+        let payload = match body.into().0 {
+            Kind::Empty => Payload::Full(Bytes::new()),
+            Kind::Full(bytes) => Payload::Full(bytes),
+            kind => Payload::Stream(Body(kind)),
+        };
+        Self::with_payload(StatusCode::OK, None, payload)
+    }
+
+    /// 101: the connection becomes `protocol`'s, if the request offered it by Upgrade and
+    /// `Connection: upgrade` (RFC 9110 §7.8); else 501 is sent instead. The future gives the
+    /// connection once the answer is on its way: take it in a task of its own.
+    pub fn upgrade(protocol: &str) -> Result<(Self, OnUpgrade), Misuse> {
+        let response = Self::from_status(StatusCode::SWITCHING_PROTOCOLS);
+        let mut response = response.with_field("upgrade", protocol)?;
+        let (sender, receiver) = upgrade();
+        response.upgrade = Some(sender);
+        Ok((response, receiver))
+    }
+
+    /// 200 to a CONNECT: the connection becomes a tunnel. Else as [`Response::upgrade`]. Without
+    /// this, a 2xx to CONNECT is answered 501: a tunnel never opens by accident.
+    pub fn tunnel() -> (Self, OnUpgrade) {
+        let mut response = Self::from_status(StatusCode::OK);
+        let (sender, receiver) = upgrade();
+        response.upgrade = Some(sender);
+        (response, receiver)
+    }
+
+    /// The content.
+    pub fn into_body(self) -> Body {
+        match self.payload {
+            Payload::Full(bytes) => bytes.into(),
+            Payload::Stream(body) => body,
+        }
+    }
+
+    /// The content, to read.
+    pub fn body_mut(&mut self) -> &mut Body {
+        if let Payload::Full(bytes) = &mut self.payload {
+            self.payload = Payload::Stream(std::mem::take(bytes).into());
+        }
+        match &mut self.payload {
+            Payload::Stream(body) => body,
+            Payload::Full(_) => unreachable!("made a stream above"),
+        }
+    }
+
+    pub(crate) fn received(head: Recycle<ResponseHead>, body: Body) -> Self {
+        let mut response = Self::with_payload(head.status(), None, Payload::Stream(body));
+        response.head = Some(head);
+        response
+    }
+}
+
+impl<B> Response<B> {
+    fn with_payload(
+        status: StatusCode,
+        content_type: Option<&'static str>,
+        payload: Payload<B>,
+    ) -> Self {
+        Self {
+            status,
+            content_type,
+            head: None,
+            payload,
+            upgrade: None,
+            close: false,
+            redirects: 0,
+            url: None,
+        }
+    }
+
+    /// A response of ours, where the handler's cannot be sent.
+    pub(crate) fn failure(status: StatusCode) -> Self {
+        Self::with_payload(status, None, Payload::Full(Bytes::new()))
+    }
+
+    /// 200 with content of any type, which need not be `Send` where the server's cores run it.
+    pub fn stream(body: B) -> Self {
+        Self::with_payload(StatusCode::OK, None, Payload::Stream(body))
+    }
+
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// Replaces the status.
+    pub fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Adds a field.
+    ///
+    /// # Errors
+    /// [`Misuse::FieldName`], [`Misuse::FieldValue`]: what could split the message is refused.
+    pub fn with_field(mut self, name: &str, value: impl AsRef<[u8]>) -> Result<Self, Misuse> {
+        self.fields_mut().push(name, value.as_ref())?;
+        Ok(self)
+    }
+
+    /// Closes the connection after this response.
+    pub fn with_close(mut self) -> Self {
+        self.close = true;
+        self
+    }
+
+    /// The version the server speaks; HTTP/1.1 for one that was made here.
+    pub fn version(&self) -> Version {
+        self.head.as_ref().map_or(Version::HTTP_11, |head| head.version())
+    }
+
+    /// Where it came from after all redirects; `None` for one that was made here.
+    pub fn url(&self) -> Option<&str> {
+        self.url.as_ref().map(|url| url.as_str())
+    }
+
+    /// How many redirects were followed to get it.
+    pub fn redirects(&self) -> u16 {
+        self.redirects
+    }
+
+    /// The fields; without the Content-Type of the short ways to make a response.
+    pub fn fields(&self) -> &Fields {
+        self.head.as_ref().map_or(&NO_FIELDS, |head| head.fields())
+    }
+
+    /// The fields, to change.
+    pub fn fields_mut(&mut self) -> &mut Fields {
+        self.head.get_or_insert_with(Recycle::new).fields_mut()
+    }
+
+    /// The value of the first field of that name.
+    pub fn field(&self, name: &str) -> Option<&[u8]> {
+        let found = self.fields().first(name);
+        let typed = name.eq_ignore_ascii_case("content-type");
+        found.or_else(|| self.content_type.filter(|_| typed).map(str::as_bytes))
+    }
+
+    pub(crate) fn content_type(&self) -> Option<&'static str> {
+        self.content_type
+    }
+}
+
+impl<B: http_body::Body> Response<B> {
+    pub(crate) fn size(&self) -> BodySize {
+        match &self.payload {
+            Payload::Full(bytes) => BodySize::Exact(bytes.len() as u64),
+            Payload::Stream(body) => {
+                body.size_hint().exact().map_or(BodySize::Unknown, BodySize::Exact)
+            }
+        }
+    }
+}
+
+impl<B> Response<B>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    /// The same with content whose type is not named.
+    pub fn boxed(self) -> Response {
+        let payload = match self.payload {
+            Payload::Full(bytes) => Payload::Full(bytes),
+            Payload::Stream(body) => Payload::Stream(Body::stream(body)),
+        };
+        Response {
+            status: self.status,
+            content_type: self.content_type,
+            head: self.head,
+            payload,
+            upgrade: self.upgrade,
+            close: self.close,
+            redirects: self.redirects,
+            url: self.url,
+        }
+    }
+}
+
+impl<B> fmt::Debug for Response<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.status, self.fields())
+    }
+}
+
+/// What a handler may return.
+pub trait IntoResponse {
+    /// The type of streamed content; [`Body`] where there is none.
+    type Body;
+    /// Makes it a response.
+    fn into_response(self) -> Response<Self::Body>;
+}
+
+impl<B> IntoResponse for Response<B> {
+    type Body = B;
+    fn into_response(self) -> Self {
+        self
+    }
+}
+
+impl<B> IntoResponse for http::Response<B> {
+    type Body = B;
+    fn into_response(self) -> Response<B> {
+        let (parts, body) = self.into_parts();
+        let mut response = Response::stream(body).with_status(parts.status);
+        if !parts.headers.is_empty() {
+            from_map(&parts.headers, response.fields_mut());
+        }
+        response
+    }
+}
+
+impl IntoResponse for StatusCode {
+    type Body = Body;
+    fn into_response(self) -> Response {
+        Response::from_status(self)
+    }
+}
+
+impl IntoResponse for &'static str {
+    type Body = Body;
+    fn into_response(self) -> Response {
+        Response::text(self)
+    }
+}
+
+impl IntoResponse for String {
+    type Body = Body;
+    fn into_response(self) -> Response {
+        Response::text(self)
+    }
+}
+
+impl IntoResponse for Bytes {
+    type Body = Body;
+    fn into_response(self) -> Response {
+        Response::bytes(self)
+    }
+}
+
+/// 204.
+impl IntoResponse for () {
+    type Body = Body;
+    fn into_response(self) -> Response {
+        Response::from_status(StatusCode::NO_CONTENT)
+    }
+}
+
+impl<T, E> IntoResponse for Result<T, E>
+where
+    T: IntoResponse,
+    E: IntoResponse<Body = T::Body>,
+{
+    type Body = T::Body;
+    fn into_response(self) -> Response<T::Body> {
+        match self {
+            Ok(value) => value.into_response(),
+            Err(error) => error.into_response(),
+        }
+    }
+}
+
+/// 413 for content that was too large, 400 for content that was cut short or malformed, 408 for
+/// content that did not come, 502 for what an upstream did; the text stays here.
+impl IntoResponse for crate::Error {
+    type Body = Body;
+    fn into_response(self) -> Response {
+        use crate::{ErrorKind, Phase};
+        Response::from_status(match (self.kind(), self.phase()) {
+            (ErrorKind::BodyTooLarge, _) => StatusCode::PAYLOAD_TOO_LARGE,
+            (ErrorKind::ReadTimeout, Phase::Receive) => StatusCode::REQUEST_TIMEOUT,
+            (ErrorKind::H1Parse | ErrorKind::ClosedEarly, Phase::Receive) => {
+                StatusCode::BAD_REQUEST
+            }
+            (ErrorKind::Internal, _) => StatusCode::INTERNAL_SERVER_ERROR,
+            _ => StatusCode::BAD_GATEWAY,
+        })
+    }
+}
+
+impl From<Response> for http::Response<Body> {
+    fn from(response: Response) -> Self {
+        let mut theirs = Self::new(Body::empty());
+        *theirs.status_mut() = response.status();
+        *theirs.version_mut() = response.version();
+        *theirs.headers_mut() = into_map(response.fields());
+        if let Some(content_type) = response.content_type() {
+            let value = http::HeaderValue::from_static(content_type);
+            theirs.headers_mut().entry(http::header::CONTENT_TYPE).or_insert(value);
+        }
+        *theirs.body_mut() = response.into_body();
+        theirs
+    }
+}

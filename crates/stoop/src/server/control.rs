@@ -1,0 +1,126 @@
+//! What the connections of a server have in common: how many there are, and whether to stop.
+
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// Whether a server goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Course {
+    /// As ever.
+    Running = 0,
+    /// What runs is finished; nothing new is begun.
+    Draining = 1,
+    /// Everything ends now.
+    Closing = 2,
+}
+
+/// Shared by all connections of a server, on all cores.
+#[derive(Default)]
+pub(crate) struct Control {
+    course: AtomicU8,
+    connections: AtomicUsize,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// A place for each connection, so that a change of course reaches those that sleep.
+    places: Vec<Option<Waker>>,
+    free: Vec<usize>,
+    /// Who waits for a change of course.
+    turning: Vec<Waker>,
+    /// Who waits until there are fewer connections than so many.
+    fewer: Vec<(usize, Waker)>,
+}
+
+impl Control {
+    pub(crate) fn course(&self) -> Course {
+        match self.course.load(Ordering::Acquire) {
+            0 => Course::Running,
+            1 => Course::Draining,
+            _ => Course::Closing,
+        }
+    }
+
+    /// Changes the course, never backwards, and wakes everybody.
+    pub(crate) fn steer(&self, course: Course) {
+        self.course.fetch_max(course as u8, Ordering::AcqRel);
+        let wakers: Vec<Waker> = {
+            let mut waiting = self.waiting();
+            let turning = std::mem::take(&mut waiting.turning);
+            waiting.places.iter().flatten().cloned().chain(turning).collect()
+        };
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::Acquire)
+    }
+
+    /// Ready once there are fewer than `below` connections.
+    pub(crate) fn poll_fewer(&self, below: usize, cx: &mut Context<'_>) -> Poll<()> {
+        if self.connections() < below {
+            return Poll::Ready(());
+        }
+        let mut waiting = self.waiting();
+        let listed = |(of, waker): &(usize, Waker)| *of == below && waker.will_wake(cx.waker());
+        if !waiting.fewer.iter().any(listed) {
+            waiting.fewer.push((below, cx.waker().clone()));
+        }
+        drop(waiting);
+        // One may have ended before we were listed.
+        if self.connections() < below { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// Ready once the course is at least `course`.
+    pub(crate) fn poll_course(&self, course: Course, cx: &mut Context<'_>) -> Poll<()> {
+        if self.course() >= course {
+            return Poll::Ready(());
+        }
+        let mut waiting = self.waiting();
+        if !waiting.turning.iter().any(|waker| waker.will_wake(cx.waker())) {
+            waiting.turning.push(cx.waker().clone());
+        }
+        drop(waiting);
+        if self.course() >= course { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn enter(&self) {
+        self.connections.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn leave(&self, place: Option<usize>) {
+        let left = self.connections.fetch_sub(1, Ordering::AcqRel) - 1;
+        let mut waiting = self.waiting();
+        if let Some(place) = place {
+            waiting.places[place] = None;
+            waiting.free.push(place);
+        }
+        if waiting.fewer.is_empty() {
+            return;
+        }
+        let reached: Vec<_> = waiting.fewer.extract_if(.., |(below, _)| left < *below).collect();
+        drop(waiting);
+        reached.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+
+    /// Lists a connection's task, to be woken when the course changes.
+    pub(crate) fn list(&self, waker: &Waker) -> usize {
+        let mut waiting = self.waiting();
+        match waiting.free.pop() {
+            Some(place) => {
+                waiting.places[place] = Some(waker.clone());
+                place
+            }
+            None => {
+                waiting.places.push(Some(waker.clone()));
+                waiting.places.len() - 1
+            }
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! The server: listeners, cores, connections.
+
+mod accept;
+mod answer;
+mod connection;
+mod control;
+mod shelf;
+mod waits;
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use stoop_io::{Balance, ListenOptions, Listener, ServerTls, Timer};
+
+use crate::endpoint::{Address, Endpoint};
+use crate::error::{Error, Phase};
+use crate::handler::{Handler, IntoHandler};
+use crate::limits::ServerLimits;
+
+use accept::Acceptor;
+pub(crate) use connection::{Connection, Core};
+pub(crate) use control::{Control, Course};
+
+/// A server to be described, then run.
+///
+/// There are three ways to run it, chosen by name and never detected: [`run`](Server::run) on
+/// threads of its own, [`run_local`](Server::run_local) on the caller's thread, and
+/// [`run_here`](Server::run_here) on the caller's runtime, whatever that is.
+///
+/// ```no_run
+/// use stoop::{Request, Response, Server};
+///
+/// # async fn example() -> Result<(), stoop::Error> {
+/// let server = Server::listen("127.0.0.1:8080")?
+///     .run(|request: Request| Response::text(format!("you asked for {}", request.path())))?;
+/// println!("listening on {}", server.endpoint());
+/// server.ended().await;
+/// # Ok(()) }
+/// ```
+pub struct Server {
+    endpoint: Endpoint,
+    workers: usize,
+    limits: ServerLimits,
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    tls: Option<ServerTls>,
+}
+
+impl Server {
+    /// A server that will listen on `endpoint`, see [`Endpoint`] for the notation. Port 0 is one
+    /// that is free.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidUrl`](crate::ErrorKind::InvalidUrl) if it is no endpoint.
+    pub fn listen<E>(endpoint: E) -> Result<Self, Error>
+    where
+        E: TryInto<Endpoint>,
+        Error: From<E::Error>,
+    {
+        Ok(Self {
+            endpoint: endpoint.try_into()?,
+            workers: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            limits: ServerLimits::default(),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: None,
+        })
+    }
+
+    /// How many threads [`run`](Server::run) starts: one for each core the process may use.
+    ///
+    /// # Panics
+    /// If zero.
+    pub fn workers(mut self, workers: usize) -> Self {
+        assert!(workers > 0, "a server needs at least one worker");
+        self.workers = workers;
+        self
+    }
+
+    /// Replaces the limits.
+    pub fn limits(mut self, limits: ServerLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Speaks TLS, whatever the endpoint's scheme.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub fn tls(mut self, tls: ServerTls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Runs on threads of its own, each with its listener and a copy of the handler. Connections
+    /// are spread evenly over them, and each stays on its thread.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on, or a thread cannot be started.
+    pub fn run<K, T>(self, handler: T) -> Result<ServerHandle, Error>
+    where
+        T: IntoHandler<K> + Clone + Send + Sync + 'static,
+    {
+        self.run_with(move || handler.clone().into_handler())
+    }
+
+    /// The same with handlers that are made on their threads, so that they may hold what cannot be
+    /// sent, such as an `Rc`.
+    ///
+    /// # Errors
+    /// As [`Server::run`].
+    pub fn run_with<H, M>(self, make: M) -> Result<ServerHandle, Error>
+    where
+        H: Handler,
+        M: Fn() -> H + Send + Sync + 'static,
+    {
+        let listeners = self.bind(self.workers)?;
+        let (handle, shared) = self.start(&listeners);
+        let make = Arc::new(make);
+        let balance = Balance::new(listeners.len());
+        for (index, listener) in listeners.into_iter().enumerate() {
+            let (make, shared, post) = (make.clone(), shared.clone(), balance.post(index));
+            let work = move || {
+                let core = Core::new(make(), shared.limits.clone(), shared.control.clone());
+                let acceptor = Acceptor::new(listener, core, shared.clone(), Some(post));
+                async move {
+                    let spawn = |connection| drop(::tokio::task::spawn_local(connection));
+                    acceptor.run(Timer::coarse, spawn).await;
+                    poll_fn(|cx| shared.control.poll_fewer(1, cx)).await;
+                }
+            };
+            let thread = start_worker(index, work).map_err(|e| Error::io(e, Phase::Connect))?;
+            handle.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        }
+        Ok(handle)
+    }
+
+    /// Runs on the thread this is called on, under a `LocalRuntime` or in a `LocalSet` of tokio's.
+    /// The handler need not be `Send`.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on.
+    ///
+    /// # Panics
+    /// Where tasks that are not `Send` cannot be spawned.
+    pub fn run_local<K, T: IntoHandler<K>>(self, handler: T) -> Result<ServerHandle, Error> {
+        let (handle, shared, listener) = self.start_one()?;
+        let core = Core::new(handler.into_handler(), shared.limits.clone(), shared.control.clone());
+        let acceptor = Acceptor::new(listener, core, shared, None);
+        let spawn = |connection| drop(::tokio::task::spawn_local(connection));
+        drop(::tokio::task::spawn_local(acceptor.run(Timer::precise, spawn)));
+        Ok(handle)
+    }
+
+    /// Runs on the runtime this is called on, beside whatever else runs there. Each connection is a
+    /// task, which may move between threads.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn run_here<K, T>(self, handler: T) -> Result<ServerHandle, Error>
+    where
+        T: IntoHandler<K>,
+        T::Handler: Send + Sync,
+        <T::Handler as Handler>::Future: Send,
+        <T::Handler as Handler>::Body: Send,
+    {
+        let (handle, shared, listener) = self.start_one()?;
+        let core = Core::new(handler.into_handler(), shared.limits.clone(), shared.control.clone());
+        let acceptor = Acceptor::new(listener, core, shared, None);
+        let spawn = |connection| drop(::tokio::spawn(connection));
+        drop(::tokio::spawn(acceptor.run(Timer::precise, spawn)));
+        Ok(handle)
+    }
+
+    fn bind(&self, count: usize) -> Result<Vec<Listener>, Error> {
+        let address = match self.endpoint.address() {
+            Address::Inet(address) => stoop_io::Address::Inet(*address),
+            Address::Unix(path) => stoop_io::Address::Unix(path.clone()),
+        };
+        let bound = Listener::per_core(&address, count, &ListenOptions::default());
+        bound.map_err(|error| Error::io(error, Phase::Connect).with_detail(&self.endpoint))
+    }
+
+    fn start_one(self) -> Result<(ServerHandle, Shared, Listener), Error> {
+        let listeners = self.bind(1)?;
+        let (handle, shared) = self.start(&listeners);
+        let listener = listeners.into_iter().next().expect("one was asked for");
+        Ok((handle, shared, listener))
+    }
+
+    fn start(self, listeners: &[Listener]) -> (ServerHandle, Shared) {
+        let control = Arc::new(Control::default());
+        let mut endpoint = self.endpoint;
+        if let Some(stoop_io::Address::Inet(address)) = listeners.first().map(Listener::address) {
+            endpoint = endpoint.at(*address);
+        }
+        let shared = Shared {
+            control: control.clone(),
+            limits: Arc::new(self.limits),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: self.tls,
+        };
+        (ServerHandle { endpoint, control, threads: Mutex::default() }, shared)
+    }
+}
+
+/// A thread with a runtime of its own, for what never leaves it.
+fn start_worker<F: Future<Output = ()> + 'static>(
+    index: usize,
+    work: impl FnOnce() -> F + Send + 'static,
+) -> std::io::Result<JoinHandle<()>> {
+    let mut builder = ::tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all();
+    // The runtime is made on its thread, but what may fail is tried here, where it can be told.
+    drop(runtime.build_local(Default::default())?);
+    std::thread::Builder::new().name(format!("stoop-{index}")).spawn(move || {
+        let mut builder = ::tokio::runtime::Builder::new_current_thread();
+        let Ok(runtime) = builder.enable_all().build_local(Default::default()) else { return };
+        runtime.block_on(async {
+            ::tokio::task::spawn_local(stoop_io::Wheel::run());
+            work().await;
+        });
+    })
+}
+
+/// What all cores of a server share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    control: Arc<Control>,
+    limits: Arc<ServerLimits>,
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    tls: Option<ServerTls>,
+}
+
+/// A running server. Dropping it leaves the server running.
+pub struct ServerHandle {
+    endpoint: Endpoint,
+    control: Arc<Control>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl ServerHandle {
+    /// Where it listens, with the port that was chosen.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// How many connections are open.
+    pub fn connections(&self) -> usize {
+        self.control.connections()
+    }
+
+    /// Stops gracefully: accepts nothing more, closes idle connections, finishes what runs and says
+    /// `Connection: close` with it. What is not finished after `grace` is cut off; returns how many
+    /// connections that were. Upgraded connections are their owners' and not waited for.
+    ///
+    /// May be called again, with another grace.
+    pub async fn drain(&self, grace: Duration) -> usize {
+        self.control.steer(Course::Draining);
+        if ::tokio::time::timeout(grace, self.idle()).await.is_ok() {
+            return 0;
+        }
+        let cut = self.connections();
+        self.close().await;
+        cut
+    }
+
+    /// Stops at once: every connection is cut off.
+    pub async fn close(&self) {
+        self.control.steer(Course::Closing);
+        self.idle().await;
+    }
+
+    /// Waits until the server has stopped.
+    pub async fn ended(&self) {
+        poll_fn(|cx| self.control.poll_course(Course::Draining, cx)).await;
+        self.idle().await;
+    }
+
+    fn idle(&self) -> impl Future<Output = ()> {
+        poll_fn(|cx| self.control.poll_fewer(1, cx))
+    }
+
+    /// Waits for the server's threads, once it was told to stop; blocks the caller.
+    pub fn join(self) {
+        let threads = self.threads.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads {
+            // A worker does not panic: handlers' panics are caught.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for ServerHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ServerHandle({}, {} connections)", self.endpoint, self.connections())
+    }
+}

@@ -1,0 +1,43 @@
+//! Places for handlers' futures, used again: a connection that waits for no handler holds none.
+
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+
+/// Places that a core keeps.
+const KEPT_MAX: usize = 256;
+
+/// A pinned place for a future; empty while it lies on the shelf.
+pub(crate) type Place<F> = Pin<Box<Option<F>>>;
+
+/// The places of one core that are free. Behind a lock, which nobody contends for, because a
+/// thread-local cannot be generic and an `Rc` would bind connections to their thread.
+pub(crate) struct Shelf<F>(Mutex<Vec<Place<F>>>);
+
+impl<F> Default for Shelf<F> {
+    fn default() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+}
+
+impl<F> Shelf<F> {
+    /// Puts a future in a place.
+    pub(crate) fn place(&self, future: F) -> Place<F> {
+        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        match free {
+            Some(mut place) => {
+                place.set(Some(future));
+                place
+            }
+            None => Box::pin(Some(future)),
+        }
+    }
+
+    /// Takes a place back; the future in it is dropped where it is.
+    pub(crate) fn put_back(&self, mut place: Place<F>) {
+        place.set(None);
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.len() < KEPT_MAX {
+            free.push(place);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What a connection waits for, and for how long: every wait that a client causes ends.
+
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use stoop_io::{Timer, Transport, now};
+
+use crate::conn::{Sink, date};
+use crate::handler::Handler;
+use crate::limits::ServerTime;
+use crate::server::connection::{Driver, Read, Responding, Stage};
+
+/// Since when what is waited for. A wait begins when it is first found that there is nothing to do.
+pub(super) struct Waits {
+    timer: Timer,
+    idle: Option<Instant>,
+    head: Option<Instant>,
+    /// And how much was unsent then: less means progress.
+    send: Option<(Instant, usize)>,
+    content: Option<Instant>,
+    /// Bytes of the content being read, and how long its reader waited for them before now.
+    content_bytes: u64,
+    content_waited: Duration,
+}
+
+/// What did not happen in time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Late {
+    Idle,
+    Head,
+    Send,
+    Content,
+    Stage,
+}
+
+impl Waits {
+    pub(super) fn new(timer: Timer) -> Self {
+        Self {
+            timer,
+            idle: None,
+            head: None,
+            send: None,
+            content: None,
+            content_bytes: 0,
+            content_waited: Duration::ZERO,
+        }
+    }
+
+    /// Something new begins.
+    #[inline]
+    pub(super) fn restart(&mut self) {
+        (self.idle, self.head, self.content) = (None, None, None);
+        (self.content_bytes, self.content_waited) = (0, Duration::ZERO);
+    }
+
+    pub(super) fn content_came(&mut self, bytes: usize) {
+        self.content_bytes += bytes as u64;
+        self.content_is_unwanted();
+    }
+
+    /// Nobody waits for content: the clock of its rate stands still.
+    pub(super) fn content_is_unwanted(&mut self) {
+        if let Some(since) = self.content.take() {
+            self.content_waited += now().saturating_duration_since(since);
+        }
+    }
+
+    /// When content is late: after too long without a byte, or when it came too slowly on average.
+    fn content_due(&self, since: Instant, time: &ServerTime) -> Instant {
+        let idle = since + time.body_idle;
+        if time.body_bytes_per_second_min == 0 {
+            return idle;
+        }
+        let paid = self.content_bytes.saturating_mul(1_000) / time.body_bytes_per_second_min;
+        let allowed = time.body_grace + Duration::from_millis(paid);
+        idle.min(since + allowed.saturating_sub(self.content_waited))
+    }
+}
+
+impl<H: Handler> Driver<H> {
+    /// Ready when a deadline has passed and was acted on: true to go on, false to close at once.
+    pub(super) fn poll_late(&mut self, cx: &mut Context<'_>, read: Read) -> Poll<bool> {
+        let now = now();
+        let Some((due, late)) = self.nearest(now, read) else { return Poll::Pending };
+        if now < due && self.waits.timer.poll(cx, Some(due)).is_pending() {
+            return Poll::Pending;
+        }
+        Poll::Ready(self.act(late, cx))
+    }
+
+    fn nearest(&mut self, now: Instant, read: Read) -> Option<(Instant, Late)> {
+        let time = &self.core.limits.time;
+        let waits = &mut self.waits;
+        let unsent = self.out.len() + self.io.unsent();
+        waits.send = match waits.send {
+            _ if unsent == 0 => None,
+            Some((since, before)) if before == unsent => Some((since, before)),
+            _ => Some((now, unsent)),
+        };
+        let send = waits.send.map(|(since, _)| (since + time.send, Late::Send));
+        let other = match (&self.stage, read) {
+            (Stage::Handshake, _) => {
+                Some((*waits.head.get_or_insert(now) + time.head, Late::Stage))
+            }
+            (Stage::Discarding { by, .. } | Stage::Lingering { by, .. }, _) => {
+                Some((*by, Late::Stage))
+            }
+            (Stage::Open, Read::WantsHead) if !self.io.received().is_empty() => {
+                Some((*waits.head.get_or_insert(now) + time.head, Late::Head))
+            }
+            (Stage::Open, Read::WantsHead) if self.exchanges.is_empty() => {
+                Some((*waits.idle.get_or_insert(now) + time.idle, Late::Idle))
+            }
+            (Stage::Open, Read::WantsContent) => {
+                let since = *waits.content.get_or_insert(now);
+                Some((waits.content_due(since, time), Late::Content))
+            }
+            _ => None,
+        };
+        send.into_iter().chain(other).min_by_key(|(due, _)| *due)
+    }
+
+    fn act(&mut self, late: Late, cx: &mut Context<'_>) -> bool {
+        match late {
+            Late::Stage => return false,
+            Late::Idle => self.stage = Stage::Closing { linger: true },
+            Late::Send => {
+                self.out.clear();
+                self.stage = Stage::Breaking;
+                // What the kernel does not take will not be sent by waiting for it either.
+                return self.io.unsent() == 0;
+            }
+            Late::Head if self.exchanges.is_empty() => self.refuse_late(),
+            // Earlier requests are still being answered; the one that does not come is given up.
+            Late::Head => self.machine.stop_receiving(),
+            Late::Content => {
+                let begun = self
+                    .exchanges
+                    .back()
+                    .is_some_and(|exchange| matches!(exchange.response, Responding::Sending(_)));
+                self.exchanges.clear();
+                if begun {
+                    self.machine.abort();
+                    self.stage = Stage::Breaking;
+                } else {
+                    self.refuse_late();
+                }
+            }
+        }
+        let _ = cx;
+        true
+    }
+
+    /// 408, and no more.
+    fn refuse_late(&mut self) {
+        let text = "408 Request Timeout: the request did not come in time (RFC 9110 §15.5.9)\n";
+        let (date, out) = (date::now(), &mut Sink(&mut self.out));
+        self.machine.refuse_with(StatusCode::REQUEST_TIMEOUT, text.into(), Some(&date), out);
+        self.stage = Stage::Closing { linger: true };
+    }
+}

@@ -1,0 +1,43 @@
+//! Connections that stop speaking HTTP: after a 101 or a 2xx to CONNECT.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use stoop_io::AnyTransport;
+use tokio::sync::oneshot;
+
+use crate::error::{Error, ErrorKind, Phase};
+
+/// A connection that is no longer HTTP's. What the peer sent behind the head is read first.
+///
+/// With [`stoop::tokio`](crate::tokio) it is read and written as any stream of tokio's.
+pub struct Upgraded(pub(crate) AnyTransport);
+
+impl fmt::Debug for Upgraded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Upgraded")
+    }
+}
+
+pub(crate) type UpgradeSender = oneshot::Sender<Upgraded>;
+
+pub(crate) fn upgrade() -> (UpgradeSender, OnUpgrade) {
+    let (sender, receiver) = oneshot::channel();
+    (sender, OnUpgrade(receiver))
+}
+
+/// Gives the connection once it was switched; fails if it never is.
+#[derive(Debug)]
+pub struct OnUpgrade(oneshot::Receiver<Upgraded>);
+
+impl Future for OnUpgrade {
+    type Output = Result<Upgraded, Error>;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx).map_err(|_| {
+            let error = Error::new(ErrorKind::Cancelled, Phase::Wait);
+            error.with_detail("the connection was not switched")
+        })
+    }
+}
