@@ -17,7 +17,6 @@ struct Example {
     expect: Expect,
 }
 
-#[allow(dead_code, reason = "which of them occur depends on the list below")]
 enum Expect {
     /// It ends by itself, with success, and prints this among other things.
     Prints(&'static str),
@@ -26,7 +25,32 @@ enum Expect {
     Serves { path: &'static str, answer: &'static str },
 }
 
-const EXAMPLES: &[Example] = &[];
+const EXAMPLES: &[Example] = &[
+    Example {
+        package: "stoop",
+        name: "hello",
+        args: &["--listen", "127.0.0.1:0", "--workers", "1"],
+        expect: Expect::Serves { path: "/", answer: "Hello, world!" },
+    },
+    Example {
+        package: "stoop",
+        name: "together",
+        args: &[],
+        expect: Expect::Prints("Hello from /here"),
+    },
+    Example {
+        package: "stoop",
+        name: "upload",
+        args: &[],
+        expect: Expect::Prints("67108864 bytes"),
+    },
+    Example {
+        package: "stoop",
+        name: "without_socket",
+        args: &[],
+        expect: Expect::Prints("greet greets"),
+    },
+];
 
 /// Far more than any of them needs; a hanging one must not hang the test.
 const LIMIT: Duration = Duration::from_secs(60);

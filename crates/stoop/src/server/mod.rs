@@ -212,18 +212,22 @@ fn start_worker<F: Future<Output = ()> + 'static>(
     index: usize,
     work: impl FnOnce() -> F + Send + 'static,
 ) -> std::io::Result<JoinHandle<()>> {
-    let mut builder = ::tokio::runtime::Builder::new_current_thread();
-    let runtime = builder.enable_all();
-    // The runtime is made on its thread, but what may fail is tried here, where it can be told.
-    drop(runtime.build_local(Default::default())?);
-    std::thread::Builder::new().name(format!("stoop-{index}")).spawn(move || {
+    let (started, start) = std::sync::mpsc::sync_channel(1);
+    let thread = std::thread::Builder::new().name(format!("stoop-{index}")).spawn(move || {
         let mut builder = ::tokio::runtime::Builder::new_current_thread();
-        let Ok(runtime) = builder.enable_all().build_local(Default::default()) else { return };
+        let runtime = match builder.enable_all().build_local(Default::default()) {
+            Ok(runtime) => runtime,
+            Err(error) => return drop(started.send(Err(error))),
+        };
+        let _ = started.send(Ok(()));
         runtime.block_on(async {
             ::tokio::task::spawn_local(stoop_io::Wheel::run());
             work().await;
         });
-    })
+    })?;
+    let gone = |_| Err(std::io::Error::other("the thread ended at once"));
+    start.recv().unwrap_or_else(gone)?;
+    Ok(thread)
 }
 
 /// What all cores of a server share.
