@@ -14,6 +14,7 @@ compile_error!(
 );
 
 mod buffer;
+mod listener;
 mod memory;
 mod output;
 mod socket;
@@ -24,6 +25,7 @@ mod tls;
 mod transport;
 
 pub use buffer::{CHUNK, Inbox, SHARE_MIN};
+pub use listener::{Accepted, Address, ListenOptions, Listener, descriptors_freed};
 pub use memory::{MEMORY_BYTES, Memory};
 pub use output::{OUTPUT_BYTES_MAX, Output};
 pub use socket::{Socket, Tcp, Unix};

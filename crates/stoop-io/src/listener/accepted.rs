@@ -1,0 +1,91 @@
+//! A connection between `accept` and the runtime that will serve it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use socket2::{Domain, SockAddr, Socket};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::socket::{Tcp, Unix};
+use crate::transport::{AnyTransport, Peer};
+
+/// An accepted socket that no runtime knows yet: it may go to any thread. Dropping it closes it.
+pub struct Accepted {
+    socket: Socket,
+    peer: Peer,
+}
+
+impl Accepted {
+    /// Takes over a connected stream socket that was accepted elsewhere, such as by the process
+    /// that handed over its listeners. Makes it non-blocking.
+    ///
+    /// # Errors
+    /// If it is not connected, or neither a TCP nor a Unix socket.
+    pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
+        let socket = Socket::from(fd);
+        socket.set_nonblocking(true)?;
+        let peer = socket.peer_addr()?;
+        Self::new(socket, &peer)
+    }
+
+    fn new(socket: Socket, peer: &SockAddr) -> io::Result<Self> {
+        let peer = match peer.as_socket() {
+            Some(address) => Peer::Inet(canonical(address)),
+            None if peer.domain() == Domain::UNIX => Peer::Unix,
+            // What some systems report of a connection that is gone already.
+            None => return Err(io::ErrorKind::ConnectionAborted.into()),
+        };
+        Ok(Self { socket, peer })
+    }
+
+    /// Who is at the other end. An IPv4 peer of an IPv6 socket appears as IPv4.
+    pub fn peer(&self) -> Peer {
+        self.peer
+    }
+
+    /// Registers the socket with the runtime this is called on: one system call.
+    ///
+    /// # Errors
+    /// Those of `epoll_ctl` or `kevent`.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with I/O enabled.
+    pub fn register(self) -> io::Result<AnyTransport> {
+        match self.peer {
+            Peer::Inet(peer) => Ok(Tcp::new(TcpStream::from_std(self.socket.into())?, peer).into()),
+            _ => Ok(Unix::new(UnixStream::from_std(self.socket.into())?).into()),
+        }
+    }
+}
+
+impl AsFd for Accepted {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl From<Accepted> for OwnedFd {
+    fn from(accepted: Accepted) -> Self {
+        accepted.socket.into()
+    }
+}
+
+/// Accepts a connection, non-blocking from the start.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) fn accept(listener: &Socket) -> io::Result<Accepted> {
+    let (socket, peer) = listener.accept4(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC)?;
+    Accepted::new(socket, &peer)
+}
+
+/// Accepts a connection where there is no `accept4`.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn accept(listener: &Socket) -> io::Result<Accepted> {
+    let (socket, peer) = listener.accept()?;
+    socket.set_nonblocking(true)?;
+    Accepted::new(socket, &peer)
+}
+
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}

@@ -1,0 +1,46 @@
+//! Where to listen.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Where a [`Listener`](super::Listener) listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A TCP port. Port 0 lets the system choose one. `[::]` means IPv4 as well, unless the system
+    /// is set up otherwise.
+    Inet(SocketAddr),
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl Address {
+    /// The TCP address, if it is one.
+    pub fn inet(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Inet(address) => Some(*address),
+            Self::Unix(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inet(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl From<SocketAddr> for Address {
+    fn from(address: SocketAddr) -> Self {
+        Self::Inet(address)
+    }
+}
+
+impl From<PathBuf> for Address {
+    fn from(path: PathBuf) -> Self {
+        Self::Unix(path)
+    }
+}

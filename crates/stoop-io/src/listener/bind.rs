@@ -1,0 +1,248 @@
+//! Making listening sockets.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use super::{Address, Listener};
+
+/// How to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListenOptions {
+    /// Connections that may wait to be accepted. 4096, which is what Linux allows by default; the
+    /// system may cut it.
+    pub backlog: u32,
+    /// Whether other processes of this user may listen on the same port at the same time. False:
+    /// then a port that is taken is an error, also for [`Listener::per_core`].
+    pub reuse_port: bool,
+    /// Whether connections send small pieces at once. True.
+    pub nodelay: bool,
+}
+
+impl Default for ListenOptions {
+    fn default() -> Self {
+        Self { backlog: 4096, reuse_port: false, nodelay: true }
+    }
+}
+
+/// Whether the kernel spreads connections over the sockets that share a port.
+const SPREADS: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
+impl Listener {
+    /// Listens on `address`.
+    ///
+    /// A Unix socket file that nobody answers on is replaced, and the file is removed when the last
+    /// listener on it is dropped. Between two processes that start on one path at the same moment
+    /// the later one wins.
+    ///
+    /// # Errors
+    /// `AddrInUse` if somebody listens there, or if the path is something else than a socket; and
+    /// whatever the system objects to.
+    pub fn bind(address: &Address, options: &ListenOptions) -> io::Result<Self> {
+        match address {
+            Address::Inet(address) => {
+                let socket = bind_inet(*address, options.reuse_port, options.nodelay)?;
+                Self::listen(socket, None, options)
+            }
+            Address::Unix(path) => {
+                let (socket, file) = bind_unix(path)?;
+                Self::listen(socket, Some(Arc::new(file)), options)
+            }
+        }
+    }
+
+    /// Listens on `address` with `count` listeners, one for each core.
+    ///
+    /// On Linux each has a socket and a queue of its own, and the kernel spreads connections over
+    /// them by a hash of both addresses: evenly only in the long run, which is what
+    /// [`Balance`](crate::Balance) is for. Elsewhere, and for a Unix socket, they share one socket.
+    /// Port 0 is chosen once.
+    ///
+    /// # Errors
+    /// As [`Listener::bind`].
+    ///
+    /// # Panics
+    /// If `count` is 0.
+    pub fn per_core(
+        address: &Address,
+        count: usize,
+        options: &ListenOptions,
+    ) -> io::Result<Vec<Self>> {
+        assert!(count > 0, "a port without listeners");
+        let Address::Inet(inet) = *address else {
+            return Self::bind(address, options)?.copies(count);
+        };
+        if !SPREADS || count == 1 {
+            return Self::bind(address, options)?.copies(count);
+        }
+        // The first one is bound alone: a port that another process listens on is then an error,
+        // and not a share of its connections. The others join it before any of them listens.
+        let first = bind_inet(inet, options.reuse_port, options.nodelay)?;
+        first.set_reuse_port(true)?;
+        let inet = inet_of(&first)?;
+        let mut sockets = vec![first];
+        for _ in 1..count {
+            sockets.push(bind_inet(inet, true, options.nodelay)?);
+        }
+        let starved = Arc::default();
+        sockets
+            .into_iter()
+            .map(|socket| {
+                socket.listen(backlog(options))?;
+                Ok(Self::assemble(socket, inet.into(), None, Arc::clone(&starved)))
+            })
+            .collect()
+    }
+
+    /// Takes over a listening socket. Makes it non-blocking and sets its `TCP_NODELAY`; the rest of
+    /// `options` was decided by whoever made it.
+    ///
+    /// # Errors
+    /// Those of the system calls.
+    pub fn from_std(listener: TcpListener, options: &ListenOptions) -> io::Result<Self> {
+        Self::from_fd(listener.into(), options)
+    }
+
+    /// Takes over a listening TCP or Unix socket that was inherited or received. The file of a Unix
+    /// socket is never removed: it is whoever bound it who owns it.
+    ///
+    /// # Errors
+    /// `InvalidInput` for anything else than a stream socket with an address.
+    pub fn from_fd(fd: OwnedFd, options: &ListenOptions) -> io::Result<Self> {
+        let socket = Socket::from(fd);
+        if socket.r#type()? != Type::STREAM {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let address = address_of(&socket)?;
+        socket.set_nonblocking(true)?;
+        if address.inet().is_some() {
+            socket.set_tcp_nodelay(options.nodelay)?;
+        }
+        Ok(Self::assemble(socket, address, None, Arc::default()))
+    }
+
+    fn listen(
+        socket: Socket,
+        file: Option<Arc<SocketFile>>,
+        options: &ListenOptions,
+    ) -> io::Result<Self> {
+        socket.listen(backlog(options))?;
+        let address = address_of(&socket)?;
+        Ok(Self::assemble(socket, address, file, Arc::default()))
+    }
+
+    fn copies(self, count: usize) -> io::Result<Vec<Self>> {
+        let mut all = Vec::with_capacity(count);
+        for _ in 1..count {
+            all.push(self.try_clone()?);
+        }
+        all.push(self);
+        Ok(all)
+    }
+}
+
+fn backlog(options: &ListenOptions) -> i32 {
+    i32::try_from(options.backlog).unwrap_or(i32::MAX)
+}
+
+fn bind_inet(address: SocketAddr, reuse_port: bool, nodelay: bool) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    // So that a server can start again while connections of the one before linger in TIME_WAIT.
+    socket.set_reuse_address(true)?;
+    if reuse_port {
+        socket.set_reuse_port(true)?;
+    }
+    // Accepted sockets inherit it, which saves a system call on each.
+    socket.set_tcp_nodelay(nodelay)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+fn bind_unix(path: &Path) -> io::Result<(Socket, SocketFile)> {
+    remove_stale(path)?;
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&SockAddr::unix(path)?)?;
+    Ok((socket, SocketFile::new(path)?))
+}
+
+/// Removes a socket file that nobody listens on any more.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+        Ok(found) if !found.file_type().is_socket() => {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        Ok(_) => {}
+    }
+    let probe = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    // A queue that is full would block us, and then somebody is there as well.
+    probe.set_nonblocking(true)?;
+    match probe.connect(&SockAddr::unix(path)?) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Ok(()) => Err(io::ErrorKind::AddrInUse.into()),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            Err(io::ErrorKind::AddrInUse.into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn inet_of(socket: &Socket) -> io::Result<SocketAddr> {
+    socket.local_addr()?.as_socket().ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
+
+fn address_of(socket: &Socket) -> io::Result<Address> {
+    let address = socket.local_addr()?;
+    match (address.as_socket(), address.as_pathname()) {
+        (Some(inet), _) => Ok(Address::Inet(inet)),
+        (_, Some(path)) => Ok(Address::Unix(path.to_owned())),
+        // A Unix socket without a path, such as one in Linux's abstract namespace.
+        _ if address.is_unix() => Ok(Address::Unix(PathBuf::new())),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// The file of a Unix socket that we bound, removed with the last listener on it.
+pub(super) struct SocketFile {
+    path: PathBuf,
+    /// Device and inode, to recognise it by: another process may have put its own there since.
+    identity: (u64, u64),
+    kept: AtomicBool,
+}
+
+impl SocketFile {
+    fn new(path: &Path) -> io::Result<Self> {
+        let path = std::path::absolute(path)?;
+        let identity = Self::identity(&path)?;
+        Ok(Self { path, identity, kept: AtomicBool::new(false) })
+    }
+
+    fn identity(path: &Path) -> io::Result<(u64, u64)> {
+        fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
+    }
+
+    /// Leaves the file to another process that listens on it.
+    pub(super) fn keep(&self) {
+        self.kept.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let ours = Self::identity(&self.path).is_ok_and(|found| found == self.identity);
+        if ours && !self.kept.load(Ordering::Relaxed) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Listening sockets that survive everything `accept` can say.
+//!
+//! [`Listener::poll_accept`] yields sockets that no runtime knows yet, so that a server may still
+//! choose the core that gets one: a new connection costs one `accept4`, and one `epoll_ctl` on the
+//! core where [`Accepted::register`] is called. `TCP_NODELAY` is set on the listening socket and
+//! inherited.
+//!
+//! Out of descriptors, a listener waits: see [`Listener::starved`].
+
+mod accepted;
+mod address;
+mod bind;
+mod pause;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::task::{Context, Poll, ready};
+
+use socket2::Socket;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+pub use accepted::Accepted;
+pub use address::Address;
+pub use bind::ListenOptions;
+use bind::SocketFile;
+use pause::Pause;
+pub use pause::descriptors_freed;
+
+/// Sockets accepted in one turn before other tasks have theirs.
+const ACCEPTS_MAX: u32 = 64;
+
+/// A listening TCP or Unix socket.
+///
+/// Made anywhere; belongs to the runtime where it is polled first.
+pub struct Listener {
+    socket: Registration,
+    address: Address,
+    /// Accepted in a row, without a pause.
+    burst: u32,
+    pause: Pause,
+    /// Removed when the last listener on it is gone. Declared, and so dropped, after the socket.
+    file: Option<Arc<SocketFile>>,
+}
+
+enum Registration {
+    None(Socket),
+    Registered(AsyncFd<Socket>),
+    /// Between the two.
+    Moving,
+}
+
+impl Listener {
+    /// Waits for the next connection.
+    ///
+    /// Whatever concerns a single connection, or passes, never comes out here: aborted connections
+    /// are skipped, and without free descriptors or memory this pends, trying again after 5 ms,
+    /// then twice as long each time up to 1 s, and as soon as [`descriptors_freed`] is called.
+    /// After 64 connections in a row other tasks are let in between.
+    ///
+    /// # Errors
+    /// Only those that make the listener useless, such as a socket that does not listen.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with I/O and time enabled.
+    pub fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
+        ready!(self.pause.poll(cx));
+        loop {
+            if self.burst == ACCEPTS_MAX {
+                self.burst = 0;
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            let Poll::Ready(ready) = self.socket.registered()?.poll_read_ready(cx) else {
+                self.burst = 0;
+                return Poll::Pending;
+            };
+            // Nothing there is said as an error too, and forgets readiness; then wait for it.
+            let Ok(result) = ready?.try_io(|socket| accepted::accept(socket.get_ref())) else {
+                continue;
+            };
+            self.burst += 1;
+            let error = match result {
+                Ok(accepted) => {
+                    self.pause.over();
+                    return Poll::Ready(Ok(accepted));
+                }
+                Err(error) => error,
+            };
+            match Cause::of(&error) {
+                Cause::Connection => {}
+                Cause::Starved => {
+                    self.pause.begin();
+                    ready!(self.pause.poll(cx));
+                }
+                Cause::Listener => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    /// Waits for the next connection: [`Listener::poll_accept`] as a future. Dropping it loses
+    /// nothing.
+    ///
+    /// # Errors
+    /// As [`Listener::poll_accept`].
+    pub async fn accept(&mut self) -> io::Result<Accepted> {
+        std::future::poll_fn(|cx| self.poll_accept(cx)).await
+    }
+
+    /// Where it listens, with the port that the system chose.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// How many times accepting found no free descriptor or no memory. Listeners made by one call
+    /// of [`Listener::per_core`] count together.
+    pub fn starved(&self) -> u64 {
+        self.pause.count()
+    }
+
+    /// Another listener on the same socket, for another thread or runtime: which of them gets a
+    /// connection is chance.
+    ///
+    /// # Errors
+    /// Those of `dup`.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        let socket = self.socket.get().try_clone()?;
+        let (address, file) = (self.address.clone(), self.file.clone());
+        Ok(Self::assemble(socket, address, file, self.pause.counter()))
+    }
+
+    /// The listening socket, to hand it to another process. The file of a Unix socket stays.
+    ///
+    /// Close no listener instead: connections that wait in its queue would be reset.
+    pub fn into_fd(mut self) -> OwnedFd {
+        if let Some(file) = self.file.take() {
+            file.keep();
+        }
+        match self.socket {
+            Registration::None(socket) => socket.into(),
+            Registration::Registered(socket) => socket.into_inner().into(),
+            Registration::Moving => unreachable!("only within a call"),
+        }
+    }
+
+    fn assemble(
+        socket: Socket,
+        address: Address,
+        file: Option<Arc<SocketFile>>,
+        starved: Arc<AtomicU64>,
+    ) -> Self {
+        let (socket, pause) = (Registration::None(socket), Pause::new(starved));
+        Self { socket, address, burst: 0, pause, file }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.get().as_fd()
+    }
+}
+
+impl Registration {
+    fn get(&self) -> &Socket {
+        match self {
+            Self::None(socket) => socket,
+            Self::Registered(socket) => socket.get_ref(),
+            Self::Moving => unreachable!("only within a call"),
+        }
+    }
+
+    /// The socket with the current runtime, for ever after.
+    fn registered(&mut self) -> io::Result<&AsyncFd<Socket>> {
+        if let Self::None(_) = self {
+            let Self::None(socket) = std::mem::replace(self, Self::Moving) else { unreachable!() };
+            // SAFETY: a `Socket` owns its descriptor, which stays the same and open for as long as
+            // the `AsyncFd` holds it; nothing here hands out a mutable reference to it.
+            match unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) } {
+                Ok(socket) => *self = Self::Registered(socket),
+                Err(error) => {
+                    let (socket, error) = error.into_parts();
+                    *self = Self::None(socket);
+                    return Err(error);
+                }
+            }
+        }
+        match self {
+            Self::Registered(socket) => Ok(socket),
+            _ => unreachable!("registered above"),
+        }
+    }
+}
+
+/// What an error of `accept` is about.
+#[derive(Debug, PartialEq)]
+enum Cause {
+    /// The connection that would have been accepted: take the next one.
+    Connection,
+    /// Descriptors or memory, of the process or the system: wait.
+    Starved,
+    /// The listening socket itself.
+    Listener,
+}
+
+impl Cause {
+    fn of(error: &io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM) => Self::Starved,
+            Some(libc::EBADF | libc::EINVAL | libc::ENOTSOCK | libc::EOPNOTSUPP | libc::EFAULT) => {
+                Self::Listener
+            }
+            // ECONNABORTED, EINTR, EPROTO, EPERM of a firewall, and on Linux every network error
+            // that the new connection met before it was accepted.
+            _ => Self::Connection,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_useless_listener_is_an_error() {
+        let cause = |number| Cause::of(&io::Error::from_raw_os_error(number));
+        for number in [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM] {
+            assert_eq!(cause(number), Cause::Starved);
+        }
+        for number in [libc::ECONNABORTED, libc::EINTR, libc::EPROTO, libc::EPERM, libc::ENETDOWN] {
+            assert_eq!(cause(number), Cause::Connection);
+        }
+        for number in [libc::EBADF, libc::EINVAL] {
+            assert_eq!(cause(number), Cause::Listener);
+        }
+    }
+}

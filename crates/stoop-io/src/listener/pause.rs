@@ -1,0 +1,184 @@
+//! What a listener does while there are no descriptors.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use crate::timer::{Timer, now};
+
+const FIRST: Duration = Duration::from_millis(5);
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// The listeners of the process that wait for descriptors: by number, with their wakers.
+static WAITING: Mutex<Vec<(u64, Waker)>> = Mutex::new(Vec::new());
+
+/// How many they are, so that nobody locks to find out that there are none.
+static WAITERS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many times they were told to try again.
+static FREED: AtomicU64 = AtomicU64::new(0);
+
+/// Numbers the listeners.
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// Tells the listeners of this process that a descriptor was closed, so that one that is out of
+/// them accepts again at once and not only at its next try.
+///
+/// Costs one load while none is waiting. A [`Seat`](crate::Seat) calls it when it is dropped.
+pub fn descriptors_freed() {
+    if WAITERS.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    FREED.fetch_add(1, Ordering::Relaxed);
+    let wakers = {
+        let mut waiting = waiting();
+        WAITERS.store(0, Ordering::Relaxed);
+        std::mem::take(&mut *waiting)
+    };
+    wakers.into_iter().for_each(|(_, waker)| waker.wake());
+}
+
+fn waiting() -> MutexGuard<'static, Vec<(u64, Waker)>> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The pause between two tries: 5 ms, then twice as long each time up to 1 s.
+pub(super) struct Pause {
+    number: u64,
+    timer: Timer,
+    until: Option<Instant>,
+    /// The length of the last one; none if the last try succeeded.
+    length: Duration,
+    /// [`FREED`] when it began.
+    freed: u64,
+    count: Arc<AtomicU64>,
+}
+
+impl Pause {
+    pub(super) fn new(count: Arc<AtomicU64>) -> Self {
+        Self {
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            timer: Timer::coarse(),
+            until: None,
+            length: Duration::ZERO,
+            freed: 0,
+            count,
+        }
+    }
+
+    /// Ready when there is no pause, or it is over.
+    #[inline]
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.until {
+            None => Poll::Ready(()),
+            Some(until) => self.poll_until(cx, until),
+        }
+    }
+
+    fn poll_until(&mut self, cx: &mut Context<'_>, until: Instant) -> Poll<()> {
+        if self.freed != FREED.load(Ordering::Relaxed) {
+            // Whoever closed a descriptor may say so a moment before: then try again soon.
+            self.length = Duration::ZERO;
+        } else if self.timer.poll(cx, Some(until)).is_pending() {
+            self.enlist(cx.waker());
+            return Poll::Pending;
+        }
+        self.until = None;
+        self.delist();
+        Poll::Ready(())
+    }
+
+    /// A try failed.
+    pub(super) fn begin(&mut self) {
+        self.length = (self.length * 2).clamp(FIRST, LONGEST);
+        self.until = Some(now() + self.length);
+        self.freed = FREED.load(Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A try succeeded.
+    #[inline]
+    pub(super) fn over(&mut self) {
+        self.length = Duration::ZERO;
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.count)
+    }
+
+    fn enlist(&self, waker: &Waker) {
+        let waker = waker.clone();
+        let mut waiting = waiting();
+        let old = match waiting.iter_mut().find(|(number, _)| *number == self.number) {
+            Some((_, old)) => Some(std::mem::replace(old, waker)),
+            None => {
+                waiting.push((self.number, waker));
+                None
+            }
+        };
+        WAITERS.store(waiting.len(), Ordering::Relaxed);
+        drop(waiting);
+        drop(old);
+    }
+
+    fn delist(&self) {
+        let mut waiting = waiting();
+        let place = waiting.iter().position(|(number, _)| *number == self.number);
+        let old = place.map(|place| waiting.swap_remove(place));
+        WAITERS.store(waiting.len(), Ordering::Relaxed);
+        drop(waiting);
+        drop(old);
+    }
+}
+
+impl Drop for Pause {
+    fn drop(&mut self) {
+        if self.until.is_some() {
+            self.delist();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_grow_from_5_ms_to_1_s_and_start_over_after_a_success() {
+        let mut pause = Pause::new(Arc::default());
+        let mut lengths = Vec::new();
+        for _ in 0..10 {
+            let begin = now();
+            pause.begin();
+            std::future::poll_fn(|cx| pause.poll(cx)).await;
+            lengths.push((now() - begin).as_millis());
+        }
+        assert_eq!(lengths, [5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
+        assert_eq!(pause.count(), 10);
+        pause.over();
+        pause.begin();
+        assert_eq!(pause.length, FIRST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_descriptor_that_comes_free_ends_the_pause() {
+        let mut pause = Pause::new(Arc::default());
+        (0..9).for_each(|_| pause.begin());
+        let begin = now();
+        let wait = std::future::poll_fn(|cx| pause.poll(cx));
+        let free = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            descriptors_freed();
+            std::future::pending().await
+        };
+        tokio::select! { biased; () = wait => (), () = free => () }
+        assert_eq!((now() - begin).as_millis(), 100);
+        pause.begin();
+        assert_eq!(pause.length, FIRST, "and the next one is short");
+    }
+}
