@@ -13,6 +13,7 @@ compile_error!(
      Unix sockets have no counterpart there yet."
 );
 
+mod balance;
 mod buffer;
 mod listener;
 mod memory;
@@ -23,7 +24,9 @@ mod timer;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 mod tls;
 mod transport;
+mod worker;
 
+pub use balance::{Balance, Placed, Post, Seat};
 pub use buffer::{CHUNK, Inbox, SHARE_MIN};
 pub use listener::{Accepted, Address, ListenOptions, Listener, descriptors_freed};
 pub use memory::{MEMORY_BYTES, Memory};
@@ -37,3 +40,4 @@ pub use tls::{
     TlsErrorKind, TlsVersion,
 };
 pub use transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};
+pub use worker::{Panicked, Stopper, Worker, WorkerOptions, Workers};

@@ -1,0 +1,263 @@
+//! A thread for each core, with an event loop of its own.
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::sync::{oneshot, watch};
+
+use crate::timer::Wheel;
+
+/// Which workers to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerOptions {
+    /// How many; at least one. As many as the process may use cores at once.
+    pub count: usize,
+    /// What their threads are called, before a dash and their number. `stoop`.
+    pub name: String,
+    /// Whether each keeps to one core, in the order of the cores the process may use. False: the
+    /// scheduler knows what else runs there. Linux only; elsewhere it changes nothing.
+    pub pin: bool,
+}
+
+impl Default for WorkerOptions {
+    fn default() -> Self {
+        let count = thread::available_parallelism().map_or(1, usize::from);
+        Self { count, name: "stoop".to_owned(), pin: false }
+    }
+}
+
+/// Threads that each run a local runtime of tokio, with I/O, time, and the thread's [`Wheel`].
+///
+/// They end when their main futures do, which are asked to by [`Workers::stop`]. Dropping this asks
+/// too, and waits for nothing.
+pub struct Workers {
+    stop: watch::Sender<bool>,
+    ends: Vec<End>,
+    /// The first panic of those that ended.
+    panicked: Option<Panicked>,
+}
+
+struct End {
+    worker: usize,
+    result: oneshot::Receiver<Result<(), String>>,
+}
+
+impl Workers {
+    /// Starts the workers and waits until each has its runtime: less than a millisecond.
+    ///
+    /// On each thread `main` is called within the runtime, so that its future need not be `Send`
+    /// and may use `spawn_local`. When that future ends, everything it spawned is dropped.
+    ///
+    /// # Errors
+    /// If a thread or a runtime cannot be had. Then none is left.
+    pub fn start<M, F>(options: &WorkerOptions, main: M) -> io::Result<Self>
+    where
+        M: Fn(Worker) -> F + Send + Sync + 'static,
+        F: Future<Output = ()> + 'static,
+    {
+        let (main, count) = (Arc::new(main), options.count.max(1));
+        let (stop, stopping) = watch::channel(false);
+        let (started, starts) = mpsc::channel();
+        let mut workers = Self { stop, ends: Vec::with_capacity(count), panicked: None };
+        for index in 0..count {
+            let worker = Worker { index, count, stopping: stopping.clone() };
+            let (main, started, pin) = (Arc::clone(&main), started.clone(), options.pin);
+            let (end, result) = oneshot::channel();
+            let thread = thread::Builder::new().name(format!("{}-{index}", options.name));
+            thread.spawn(move || {
+                let ran = catch_unwind(AssertUnwindSafe(|| run(worker, pin, started, &*main)));
+                // Nobody may be waiting for it.
+                let _ = end.send(ran.map_err(|panic| message(&*panic)));
+            })?;
+            workers.ends.push(End { worker: index, result });
+        }
+        drop(started);
+        starts.into_iter().collect::<io::Result<()>>()?;
+        Ok(workers)
+    }
+
+    /// Asks the workers to end: see [`Worker::stopped`]. May be called at any time, any number of
+    /// times.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Asks the same from somewhere else, such as a signal handler's task.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.stop.clone())
+    }
+
+    /// Waits until all workers have ended. May be dropped and called again.
+    ///
+    /// # Errors
+    /// If a worker ended by a panic: the first, in the workers' order.
+    pub async fn join(&mut self) -> Result<(), Panicked> {
+        while let Some(end) = self.ends.first_mut() {
+            let ended = (&mut end.result).await;
+            self.note(ended);
+        }
+        self.panicked.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until all workers have ended, blocking the thread.
+    ///
+    /// # Errors
+    /// As [`Workers::join`].
+    ///
+    /// # Panics
+    /// Within an asynchronous task.
+    pub fn wait(mut self) -> Result<(), Panicked> {
+        while let Some(end) = self.ends.first_mut() {
+            // Received in place: a receiver cannot be moved out while the list owns it.
+            let (_, gone) = oneshot::channel();
+            let ended = std::mem::replace(&mut end.result, gone).blocking_recv();
+            self.note(ended);
+        }
+        self.panicked.take().map_or(Ok(()), Err)
+    }
+
+    /// The first worker of the list has ended.
+    fn note(&mut self, ended: Result<Result<(), String>, oneshot::error::RecvError>) {
+        let End { worker, .. } = self.ends.remove(0);
+        let ended = ended.unwrap_or_else(|_| Err("the thread vanished".to_owned()));
+        if let Err(message) = ended {
+            self.panicked.get_or_insert(Panicked { worker, message });
+        }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Asks workers to end, from anywhere.
+#[derive(Clone)]
+pub struct Stopper(watch::Sender<bool>);
+
+impl Stopper {
+    /// As [`Workers::stop`].
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+/// What a worker's main future is told. Its clones may be sent to the tasks it spawns.
+#[derive(Clone)]
+pub struct Worker {
+    index: usize,
+    count: usize,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Worker {
+    /// Its number, from 0.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// How many workers were started.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether it has been asked to end.
+    pub fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+
+    /// Waits until it is asked to end.
+    pub async fn stopped(&mut self) {
+        // An error says that whoever could have asked is gone, which comes to the same.
+        let _ = self.stopping.wait_for(|&stopping| stopping).await;
+    }
+}
+
+/// A worker ended by a panic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panicked {
+    /// Which one.
+    pub worker: usize,
+    /// What it said.
+    pub message: String,
+}
+
+impl fmt::Display for Panicked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "worker {} panicked: {}", self.worker, self.message)
+    }
+}
+
+impl std::error::Error for Panicked {}
+
+fn run<F>(
+    worker: Worker,
+    pin: bool,
+    started: mpsc::Sender<io::Result<()>>,
+    main: &dyn Fn(Worker) -> F,
+) where
+    F: Future<Output = ()> + 'static,
+{
+    if pin {
+        pin_to_core(worker.index);
+    }
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let _ = started.send(Err(error));
+            return;
+        }
+    };
+    let _ = started.send(Ok(()));
+    // Whoever starts us waits until nobody could say any more.
+    drop(started);
+    runtime.block_on(async {
+        tokio::task::spawn_local(Wheel::run());
+        // So that it turns before the first timer asks for it.
+        tokio::task::yield_now().await;
+        main(worker).await;
+    });
+    // Tasks are dropped; a blocking call that somebody left behind is not waited for.
+    runtime.shutdown_background();
+}
+
+fn runtime() -> io::Result<LocalRuntime> {
+    Builder::new_current_thread().enable_all().build_local(LocalOptions::default())
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("something that is no text").to_owned()
+}
+
+/// Keeps the current thread on one of the cores it may use. That is advice: failing is no error.
+#[cfg(target_os = "linux")]
+fn pin_to_core(index: usize) {
+    let size = size_of::<libc::cpu_set_t>();
+    // SAFETY: a `cpu_set_t` is an array of integers, for which all zeros is the empty set.
+    let (mut allowed, mut one) =
+        unsafe { std::mem::zeroed::<(libc::cpu_set_t, libc::cpu_set_t)>() };
+    // SAFETY: the pointer is to a set of the size given, which the call fills.
+    if unsafe { libc::sched_getaffinity(0, size, &raw mut allowed) } != 0 {
+        return;
+    }
+    let limit = libc::CPU_SETSIZE as usize;
+    // SAFETY: the set has room for `CPU_SETSIZE` cores, and `core` is below that.
+    let cores = || (0..limit).filter(|&core| unsafe { libc::CPU_ISSET(core, &allowed) });
+    let Some(core) = cores().nth(index % cores().count().max(1)) else { return };
+    // SAFETY: as above.
+    unsafe { libc::CPU_SET(core, &mut one) };
+    // SAFETY: the pointer is to a set of the size given, which the call reads.
+    unsafe { libc::sched_setaffinity(0, size, &raw const one) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pin_to_core(_: usize) {}

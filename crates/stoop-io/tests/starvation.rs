@@ -1,0 +1,121 @@
+//! Accepting without free descriptors: in a process of its own, limited to 64 of them.
+
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use stoop_io::{Accepted, ListenOptions, Listener, Seat, Wheel};
+use stoop_io::{Balance, Placed};
+use tokio::runtime::{Builder, LocalOptions};
+
+const CLIENTS: usize = 150;
+
+#[test]
+fn accepting_survives_without_descriptors_and_recovers_at_once() {
+    let mut child = Command::new("sh")
+        .args(["-c", "ulimit -n 64 && exec \"$0\" --exact starved --ignored --nocapture"])
+        .arg(std::env::current_exe().unwrap())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    let address: SocketAddr = loop {
+        line.clear();
+        assert_ne!(lines.read_line(&mut line).unwrap(), 0, "the child says nothing");
+        if let Some(address) = line.trim().strip_prefix("listening on ") {
+            break address.parse().unwrap();
+        }
+    };
+    // The queue of the listening socket takes all of them at once.
+    let clients: Vec<_> = (0..CLIENTS).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut rest = String::new();
+    lines.read_to_string(&mut rest).unwrap();
+    println!("{rest}");
+    assert!(child.wait().unwrap().success(), "{rest}");
+    drop(clients);
+}
+
+type Served = Rc<RefCell<Vec<(Accepted, Option<Seat>)>>>;
+
+#[test]
+#[ignore = "run by the test above, in a process with few descriptors"]
+fn starved() {
+    let runtime =
+        Builder::new_current_thread().enable_all().build_local(LocalOptions::default()).unwrap();
+    runtime.block_on(async {
+        tokio::task::spawn_local(Wheel::run());
+        let any = SocketAddr::from(([127, 0, 0, 1], 0)).into();
+        let mut listener = Listener::bind(&any, &ListenOptions::default()).unwrap();
+        println!("listening on {}", listener.address());
+        let (served, post) = (Served::default(), Balance::new(1).post(0));
+        let into = Rc::clone(&served);
+        let starved = Rc::new(RefCell::new(0));
+        let counted = Rc::clone(&starved);
+        tokio::task::spawn_local(async move {
+            loop {
+                let accept = std::future::poll_fn(|cx| {
+                    let polled = listener.poll_accept(cx);
+                    *counted.borrow_mut() = listener.starved();
+                    polled
+                });
+                let Placed { connection, seat } = post.place(accept.await.unwrap()).unwrap();
+                into.borrow_mut().push((connection, Some(seat)));
+            }
+        });
+
+        // This is about real time and the kernel's view of it: no paused clock has a say.
+        let wait = |millis| tokio::time::sleep(Duration::from_millis(millis));
+        while *starved.borrow() == 0 {
+            wait(1).await;
+        }
+        let full = served.borrow().len();
+        assert!(full > 32 && full < 64, "{full} accepted");
+
+        // 1. Starved for two seconds: a few tries, hardly any work, nothing accepted or lost.
+        let (began, cpu) = (Instant::now(), cpu_time());
+        wait(2_000).await;
+        let share = (cpu_time() - cpu).as_secs_f64() / began.elapsed().as_secs_f64();
+        println!("{} tries, {:.3} % of a core", starved.borrow(), share * 100.0);
+        assert!(share < 0.05);
+        assert!(*starved.borrow() < 20);
+        assert_eq!(served.borrow().len(), full);
+
+        // 2. Descriptors that come free with their seats are used at once, although by now the
+        //    pauses are a second long.
+        let began = Instant::now();
+        served.borrow_mut().truncate(full - 20);
+        while served.borrow().len() < full {
+            wait(1).await;
+        }
+        println!("20 more after {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_millis(100));
+
+        // 3. Those that nobody tells of, at the next try.
+        while *starved.borrow() < 15 {
+            wait(10).await;
+        }
+        let began = Instant::now();
+        for (_, seat) in served.borrow_mut().iter_mut() {
+            std::mem::forget(seat.take());
+        }
+        served.borrow_mut().truncate(full - 20);
+        while served.borrow().len() < full {
+            wait(1).await;
+        }
+        println!("20 more, untold, after {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_millis(1_300));
+    });
+}
+
+/// What this thread has used of its core.
+fn cpu_time() -> Duration {
+    if let Ok(stat) = std::fs::read_to_string("/proc/thread-self/schedstat") {
+        let nanos = stat.split(' ').next().and_then(|nanos| nanos.parse().ok());
+        return Duration::from_nanos(nanos.unwrap());
+    }
+    Duration::ZERO
+}

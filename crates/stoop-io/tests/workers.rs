@@ -1,0 +1,156 @@
+//! Threads with a local runtime each.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use stoop_io::{Timer, Wheel, Worker, WorkerOptions, Workers, now};
+
+fn options(count: usize) -> WorkerOptions {
+    WorkerOptions { count, ..WorkerOptions::default() }
+}
+
+#[test]
+fn the_defaults_are_the_documented_ones() {
+    let WorkerOptions { count, name, pin } = WorkerOptions::default();
+    assert!(count >= 1);
+    assert_eq!((name.as_str(), pin), ("stoop", false));
+}
+
+#[test]
+fn each_worker_runs_a_local_future_on_a_thread_of_its_own() {
+    let sum = Arc::new(AtomicUsize::new(0));
+    let shared = Arc::clone(&sum);
+    let workers = Workers::start(&options(3), move |worker| {
+        let (name, expected) = (std::thread::current(), format!("stoop-{}", worker.index()));
+        assert_eq!(name.name(), Some(expected.as_str()));
+        assert_eq!(worker.count(), 3);
+        // Not `Send`, and neither is the task it is given to.
+        let local = Rc::new(worker.index() + 1);
+        let sum = Arc::clone(&shared);
+        async move {
+            let task = tokio::task::spawn_local(async move { *local });
+            sum.fetch_add(task.await.unwrap(), Ordering::Relaxed);
+        }
+    });
+    workers.unwrap().wait().unwrap();
+    assert_eq!(sum.load(Ordering::Relaxed), 6);
+}
+
+#[test]
+fn the_wheel_turns_before_the_main_future_starts() {
+    let workers = Workers::start(&options(1), |_| async {
+        let mut timer = Timer::coarse();
+        let mut cx = Context::from_waker(Waker::noop());
+        let deadline = Some(now() + Duration::from_millis(2));
+        assert!(timer.poll(&mut cx, deadline).is_pending());
+        assert_eq!(Wheel::filed(), 1);
+        timer.wait(deadline).await;
+    });
+    workers.unwrap().wait().unwrap();
+}
+
+async fn until_stopped(mut worker: Worker) {
+    assert!(!worker.is_stopping());
+    worker.stopped().await;
+    assert!(worker.is_stopping());
+    worker.stopped().await;
+}
+
+#[test]
+fn workers_end_when_asked_to_in_any_of_three_ways() {
+    let workers = Workers::start(&options(2), until_stopped).unwrap();
+    workers.stop();
+    workers.stop();
+    workers.wait().unwrap();
+
+    let workers = Workers::start(&options(2), until_stopped).unwrap();
+    let stopper = workers.stopper();
+    std::thread::spawn(move || stopper.stop());
+    workers.wait().unwrap();
+
+    let (alive, other) = (Arc::new(()), Arc::new(()));
+    let inside = (Arc::clone(&alive), other);
+    let workers = Workers::start(&options(2), move |worker| {
+        let inside = inside.clone();
+        async move {
+            until_stopped(worker).await;
+            drop(inside);
+        }
+    });
+    drop(workers);
+    while Arc::strong_count(&alive) > 1 {
+        std::thread::yield_now();
+    }
+}
+
+#[tokio::test]
+async fn joining_blocks_nobody_and_may_be_taken_up_again() {
+    let mut workers = Workers::start(&options(2), until_stopped).unwrap();
+    tokio::select! {
+        biased;
+        _ = workers.join() => panic!("nobody asked them to end"),
+        () = tokio::task::yield_now() => {}
+    }
+    workers.stop();
+    workers.join().await.unwrap();
+    workers.join().await.unwrap();
+}
+
+#[test]
+fn a_panic_is_reported_and_the_others_go_on() {
+    let served = Arc::new(AtomicUsize::new(0));
+    let shared = Arc::clone(&served);
+    let workers = Workers::start(&options(3), move |worker| {
+        let served = Arc::clone(&shared);
+        async move {
+            if worker.index() == 1 {
+                panic!("out of luck");
+            }
+            until_stopped(worker).await;
+            served.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let workers = workers.unwrap();
+    workers.stop();
+    let panicked = workers.wait().unwrap_err();
+    assert_eq!(panicked.to_string(), "worker 1 panicked: out of luck");
+    assert_eq!(served.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn what_a_worker_left_behind_is_dropped_with_it() {
+    let alive = Arc::new(());
+    let inside = Arc::clone(&alive);
+    let workers = Workers::start(&options(1), move |_| {
+        let inside = Arc::clone(&inside);
+        async move {
+            tokio::task::spawn_local(async move {
+                std::future::pending::<()>().await;
+                drop(inside);
+            });
+            // A blocking call that never returns must not keep the worker either.
+            let (_forever, never) = std::sync::mpsc::channel::<()>();
+            let keep = _forever.clone();
+            tokio::task::spawn_blocking(move || (never.recv(), keep));
+            tokio::task::yield_now().await;
+        }
+    });
+    let workers = workers.unwrap();
+    workers.wait().unwrap();
+    assert!(Arc::strong_count(&alive) <= 2, "only the factory's own is left");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn pinned_workers_keep_to_one_core_each() {
+    let options = WorkerOptions { pin: true, ..options(2) };
+    let workers = Workers::start(&options, |_| async {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let cores = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        assert!(cores.unwrap().trim().parse::<usize>().is_ok(), "{cores:?} is not one core");
+    });
+    workers.unwrap().wait().unwrap();
+}
