@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::load::Generator;
+
 #[derive(Parser)]
 #[command(version, about = "Runs stoop and its peers side by side and prints ratios")]
 pub(crate) struct Arguments {
@@ -62,6 +64,9 @@ pub(crate) struct ServerOptions {
     /// How long each turn is measured, in seconds
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=60))]
     pub(crate) seconds: u32,
+    /// What keeps the connections busy
+    #[arg(long, value_enum, default_value_t = Generator::Wrk)]
+    pub(crate) load: Generator,
 }
 
 #[derive(Args)]

@@ -24,14 +24,15 @@ pub(crate) fn obtain(source: &Source, bench: &Path, build: bool) -> Result<Progr
 
 fn from_source(built: &Built, bench: &Path, build: bool) -> Result<Program, String> {
     let directory = bench.join(&built.directory);
+    // Without the `..`, which nobody wants to read in a hint.
+    let directory = directory.canonicalize().unwrap_or(directory);
     let path = bench.join(&built.program);
     if build {
         compile(built, &directory)?;
     }
     if !path.is_file() {
         return Err(format!(
-            "{} is not there; in {}, run: {}",
-            path.display(),
+            "it is not built; in {}, run: {}",
             directory.display(),
             built.command.join(" ")
         ));

@@ -11,7 +11,11 @@ const METRICS_PER_TABLE: usize = 4;
 pub(crate) fn render(report: &Report) -> String {
     let mut text = format!("\n{}: {}\n{}\n", report.work, report.what, report.machine);
     text.push_str("median (min – max) over the rounds; ratios are medians of each round's own\n");
-    for (number, metrics) in report.metrics.chunks(METRICS_PER_TABLE).enumerate() {
+    // A metric that nobody has does not apply to this run.
+    let measured =
+        |metric: &&Metric| report.contenders.iter().any(|c| c.summary(metric.key).is_some());
+    let metrics: Vec<&Metric> = report.metrics.iter().filter(measured).collect();
+    for (number, metrics) in metrics.chunks(METRICS_PER_TABLE).enumerate() {
         let with_ratios = number == 0;
         text.push('\n');
         text.push_str(&aligned(&rows(report, metrics, with_ratios)));
@@ -25,7 +29,7 @@ pub(crate) fn render(report: &Report) -> String {
     text
 }
 
-fn rows(report: &Report, metrics: &[Metric], with_ratios: bool) -> Vec<Vec<String>> {
+fn rows(report: &Report, metrics: &[&Metric], with_ratios: bool) -> Vec<Vec<String>> {
     let mut baselines: Vec<&str> =
         report.ratios.values().flat_map(|all| all.keys().copied()).collect();
     baselines.sort_unstable();

@@ -7,7 +7,7 @@ pub(crate) mod server;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::arguments::Common;
@@ -93,6 +93,16 @@ impl Bench {
         let client = contender.client.context("contenders/stoop.toml has no client; add it")?;
         program::obtain(&client.program, &self.root, self.build)
             .map_err(|why| anyhow::anyhow!("the testbed is part of the command stoop: {why}"))
+    }
+
+    /// Our own load generator, which is built with the floor.
+    pub(crate) fn own_load(&self) -> Result<PathBuf> {
+        let floor = Contender::load(&self.root.join("contenders"), "floor")?;
+        let server = floor.server.context("contenders/floor.toml has no server; add it")?;
+        let program = program::obtain(&server.program, &self.root, self.build);
+        let path = program.map_err(anyhow::Error::msg)?.path.with_file_name("stoop-bench-load");
+        ensure!(path.is_file(), "{} is not there; run without --no-build", path.display());
+        Ok(path)
     }
 
     fn field<C>(

@@ -16,9 +16,8 @@
 //! With `--pipelined` the heads in one `recv` are counted by their empty lines and answered by one
 //! `send`; without it, one `recv` is taken for one request.
 
-mod epoll;
-mod heads;
 mod response;
+mod server;
 
 use std::net::SocketAddr;
 
@@ -27,7 +26,7 @@ fn main() {
         eprintln!("floor: {problem}\nusage: stoop-bench-floor --listen ADDR [--pipelined]");
         std::process::exit(2);
     });
-    if let Err(error) = epoll::serve(arguments.listen, arguments.pipelined) {
+    if let Err(error) = server::serve(arguments.listen, arguments.pipelined) {
         eprintln!("floor: {error}; is {} free, and is this Linux?", arguments.listen);
         std::process::exit(1);
     }

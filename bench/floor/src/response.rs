@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use stoop_bench_floor::sys;
+
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 13\r\ndate: ";
 const DATE_BYTES: usize = 29;
 const TAIL: &[u8] = b"\r\n\r\nHello, world!";
@@ -11,7 +13,7 @@ const COPIES: usize = 256;
 
 pub(crate) struct Response {
     copies: Vec<u8>,
-    date_s: libc::time_t,
+    date_s: i64,
 }
 
 impl Response {
@@ -22,17 +24,14 @@ impl Response {
         response
     }
 
-    /// Rewrites the date when the second has changed. The coarse clock is a read of shared memory
-    /// and not a system call.
+    /// Rewrites the date when the second has changed.
     pub(crate) fn refresh_date(&mut self) {
-        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `now` is a live timespec for the clock to fill.
-        unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &mut now) };
-        if now.tv_sec == self.date_s {
+        let now_s = sys::coarse_seconds();
+        if now_s == self.date_s {
             return;
         }
-        self.date_s = now.tv_sec;
-        let since_epoch = Duration::from_secs(now.tv_sec.max(0) as u64);
+        self.date_s = now_s;
+        let since_epoch = Duration::from_secs(now_s.max(0) as u64);
         let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + since_epoch);
         let length = self.copies.len() / COPIES;
         for copy in self.copies.chunks_exact_mut(length) {

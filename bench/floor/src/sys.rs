@@ -1,0 +1,118 @@
+//! The system calls, each as thin as the kernel's own, and all the `unsafe` there is.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// More events than the loads here ever have ready, so that one wake-up takes them all.
+const EVENTS: usize = 1024;
+
+/// An epoll instance that reports readable sockets once for each edge.
+pub struct Epoll {
+    epoll: OwnedFd,
+    events: Box<[libc::epoll_event; EVENTS]>,
+    ready: usize,
+}
+
+impl Epoll {
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: epoll_create1 takes no pointer; the new descriptor is owned by nobody else.
+        let epoll =
+            unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
+        let events = Box::new([libc::epoll_event { events: 0, u64: 0 }; EVENTS]);
+        Ok(Self { epoll, events, ready: 0 })
+    }
+
+    /// Watches a descriptor until it is closed.
+    pub fn watch(&self, fd: RawFd) -> io::Result<()> {
+        let interest = (libc::EPOLLIN | libc::EPOLLET) as u32;
+        let mut event = libc::epoll_event { events: interest, u64: fd as u64 };
+        let epoll = self.epoll.as_raw_fd();
+        // SAFETY: `event` lives through the call; a descriptor that is not open is refused.
+        check(unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, fd, &mut event) }).map(drop)
+    }
+
+    /// Sleeps until something is readable or `timeout_ms` has passed (never, if negative).
+    pub fn wait(&mut self, timeout_ms: i32) -> io::Result<()> {
+        let (epoll, events) = (self.epoll.as_raw_fd(), self.events.as_mut_ptr());
+        // SAFETY: `events` is a live array of EVENTS entries for the kernel to fill.
+        let ready = unsafe { libc::epoll_wait(epoll, events, EVENTS as i32, timeout_ms) };
+        self.ready = match check(ready) {
+            Ok(count) => count as usize,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+            Err(error) => return Err(error),
+        };
+        Ok(())
+    }
+
+    pub fn ready(&self) -> usize {
+        self.ready
+    }
+
+    /// The descriptor of event `index`, below [`Epoll::ready`].
+    pub fn fd(&self, index: usize) -> RawFd {
+        self.events[index].u64 as RawFd
+    }
+}
+
+/// How many bytes came; nothing if none are there now. 0 is the end of the stream.
+#[inline]
+pub fn recv(fd: RawFd, into: &mut [u8]) -> io::Result<Option<usize>> {
+    // SAFETY: `into` is a live buffer of the stated length.
+    let count = unsafe { libc::recv(fd, into.as_mut_ptr().cast(), into.len(), 0) };
+    if count >= 0 {
+        return Ok(Some(count as usize));
+    }
+    match io::Error::last_os_error() {
+        error if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        error => Err(error),
+    }
+}
+
+/// Whether the kernel took all of `bytes`. A full socket buffer means a peer that does not read;
+/// waiting for it would take the state these programs exist to do without.
+#[inline]
+pub fn send_all(fd: RawFd, bytes: &[u8]) -> bool {
+    // SAFETY: `bytes` is a live slice. MSG_NOSIGNAL: a peer that is gone ends one connection and
+    // not the process.
+    let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+    sent == bytes.len() as isize
+}
+
+/// The next connection that waits at a listener, if one does.
+pub fn accept(listener: RawFd) -> io::Result<Option<OwnedFd>> {
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    loop {
+        // SAFETY: null pointers ask the kernel not to report the peer's address.
+        let fd =
+            unsafe { libc::accept4(listener, std::ptr::null_mut(), std::ptr::null_mut(), flags) };
+        return match check(fd) {
+            // SAFETY: fresh from accept4, so this is its only owner.
+            Ok(fd) => Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) })),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+            Err(error) => Err(error),
+        };
+    }
+}
+
+/// Set on a listener, it is inherited by every connection.
+pub fn set_nodelay(fd: RawFd) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    let length = size_of_val(&on) as libc::socklen_t;
+    let value = std::ptr::from_ref(&on).cast();
+    // SAFETY: `value` points at a live int of the stated length.
+    check(unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, value, length) })
+        .map(drop)
+}
+
+/// Seconds since the epoch, from the coarse clock: a read of shared memory and no system call.
+pub fn coarse_seconds() -> libc::time_t {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a live timespec for the clock to fill.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &mut now) };
+    now.tv_sec
+}
+
+fn check(result: i32) -> io::Result<i32> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
