@@ -11,10 +11,11 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use stoop_io::{Balance, ListenOptions, Listener, ServerTls, Timer};
+use stoop_io::{
+    Balance, ListenOptions, Listener, ServerTls, Timer, Worker, WorkerOptions, Workers,
+};
 
 use crate::endpoint::{Address, Endpoint};
 use crate::error::{Error, Phase};
@@ -115,23 +116,26 @@ impl Server {
         M: Fn() -> H + Send + Sync + 'static,
     {
         let listeners = self.bind(self.workers)?;
-        let (handle, shared) = self.start(&listeners);
-        let make = Arc::new(make);
+        let (mut handle, shared) = self.start(&listeners);
         let balance = Balance::new(listeners.len());
-        for (index, listener) in listeners.into_iter().enumerate() {
-            let (make, shared, post) = (make.clone(), shared.clone(), balance.post(index));
-            let work = move || {
-                let core = Core::new(make(), shared.limits.clone(), shared.control.clone());
-                let acceptor = Acceptor::new(listener, core, shared.clone(), Some(post));
-                async move {
-                    let spawn = |connection| drop(::tokio::task::spawn_local(connection));
-                    acceptor.run(Timer::coarse, spawn).await;
-                    poll_fn(|cx| shared.control.poll_fewer(1, cx)).await;
-                }
-            };
-            let thread = start_worker(index, work).map_err(|e| Error::io(e, Phase::Connect))?;
-            handle.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
-        }
+        let options = WorkerOptions { count: listeners.len(), ..WorkerOptions::default() };
+        let listeners = Mutex::new(listeners.into_iter().map(Some).collect::<Vec<_>>());
+        let work = move |worker: Worker| {
+            let mut listeners = listeners.lock().unwrap_or_else(PoisonError::into_inner);
+            let listener = listeners[worker.index()].take().expect("each worker starts once");
+            drop(listeners);
+            let core = Core::new(make(), shared.limits.clone(), shared.control.clone());
+            let post = balance.post(worker.index());
+            let acceptor = Acceptor::new(listener, core, shared.clone(), Some(post));
+            let control = shared.control.clone();
+            async move {
+                let spawn = |connection| drop(::tokio::task::spawn_local(connection));
+                acceptor.run(Timer::coarse, spawn).await;
+                poll_fn(|cx| control.poll_fewer(1, cx)).await;
+            }
+        };
+        let workers = Workers::start(&options, work);
+        handle.workers = Some(workers.map_err(|error| Error::io(error, Phase::Connect))?);
         Ok(handle)
     }
 
@@ -203,31 +207,8 @@ impl Server {
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: self.tls,
         };
-        (ServerHandle { endpoint, control, threads: Mutex::default() }, shared)
+        (ServerHandle { endpoint, control, workers: None }, shared)
     }
-}
-
-/// A thread with a runtime of its own, for what never leaves it.
-fn start_worker<F: Future<Output = ()> + 'static>(
-    index: usize,
-    work: impl FnOnce() -> F + Send + 'static,
-) -> std::io::Result<JoinHandle<()>> {
-    let (started, start) = std::sync::mpsc::sync_channel(1);
-    let thread = std::thread::Builder::new().name(format!("stoop-{index}")).spawn(move || {
-        let mut builder = ::tokio::runtime::Builder::new_current_thread();
-        let runtime = match builder.enable_all().build_local(Default::default()) {
-            Ok(runtime) => runtime,
-            Err(error) => return drop(started.send(Err(error))),
-        };
-        let _ = started.send(Ok(()));
-        runtime.block_on(async {
-            ::tokio::task::spawn_local(stoop_io::Wheel::run());
-            work().await;
-        });
-    })?;
-    let gone = |_| Err(std::io::Error::other("the thread ended at once"));
-    start.recv().unwrap_or_else(gone)?;
-    Ok(thread)
 }
 
 /// What all cores of a server share.
@@ -243,7 +224,8 @@ pub(crate) struct Shared {
 pub struct ServerHandle {
     endpoint: Endpoint,
     control: Arc<Control>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// The threads, where they are the server's own.
+    workers: Option<Workers>,
 }
 
 impl ServerHandle {
@@ -288,12 +270,14 @@ impl ServerHandle {
         poll_fn(|cx| self.control.poll_fewer(1, cx))
     }
 
-    /// Waits for the server's threads, once it was told to stop; blocks the caller.
+    /// Waits for the server's threads to end, once it was told to stop; blocks the caller.
+    ///
+    /// # Panics
+    /// Within an asynchronous task.
     pub fn join(self) {
-        let threads = self.threads.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads {
-            // A worker does not panic: handlers' panics are caught.
-            let _ = thread.join();
+        if let Some(workers) = self.workers {
+            // Workers do not panic: handlers' panics are caught.
+            let _ = workers.wait();
         }
     }
 }
