@@ -190,9 +190,11 @@ fn check(name: &str, value: &[u8]) -> Result<(), Misuse> {
 
 impl fmt::Debug for Fields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map()
-            .entries(self.iter().map(|field| (field.name(), field.value().escape_ascii())))
-            .finish()
+        let mut map = f.debug_map();
+        for field in self.iter() {
+            map.entry(&field.name(), &format_args!("{}", field.value.escape_ascii()));
+        }
+        map.finish()
     }
 }
 

@@ -1,1 +1,15 @@
-//! placeholder
+//! The kit of the tests that span crates, and of those that follow the RFCs.
+//!
+//! - [`feed`]: one literal message, every way it can arrive
+//! - [`pair`]: a client and a server over a wire that cuts as it likes
+//! - [`golden`]: a text to compare with a file that is checked in
+//! - [`random`]: numbers that are the same in every run
+//!
+//! The tests are in `tests/it`, whose `main.rs` lists them.
+
+#![forbid(unsafe_code)]
+
+pub mod feed;
+pub mod golden;
+pub mod pair;
+pub mod random;

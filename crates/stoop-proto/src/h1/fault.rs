@@ -140,9 +140,9 @@ pub(super) fn as_version_1_1(input: &[u8], section: &Section) -> Result<Vec<u8>,
             copy[at + "HTTP/1.".len()] = b'1';
             Ok(copy)
         }
-        // No version 0.x ever said so in its first line.
-        [_, _, _, _, _, b'1'..=b'9', _, _] => Err(Unread::Rule(input.len(), Violation::Version)),
-        [_, _, _, _, _, b'0', ..] => Err(Unread::Syntax),
+        // It is not the version that is wrong; and no version 0.x ever said so in its first line.
+        [_, _, _, _, _, b'1', _, _] | [_, _, _, _, _, b'0', ..] => Err(Unread::Syntax),
+        [_, _, _, _, _, _, _, _] => Err(Unread::Rule(input.len(), Violation::Version)),
         _ => Err(Unread::Partial),
     }
 }

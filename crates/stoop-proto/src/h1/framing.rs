@@ -107,8 +107,8 @@ impl Facts {
                 return Err(Violation::LengthInvalid);
             }
             let number = digits.iter().try_fold(0u64, |number, &digit| {
-                let digit = digit.is_ascii_digit().then_some(u64::from(digit - b'0'))?;
-                number.checked_mul(10)?.checked_add(digit)
+                let digit = char::from(digit).to_digit(10)?;
+                number.checked_mul(10)?.checked_add(u64::from(digit))
             });
             let number = number.ok_or(Violation::LengthInvalid)?;
             self.length = match self.length {

@@ -1,7 +1,8 @@
 //! When to parse an incomplete head, so that work stays linear however it is cut.
 //!
-//! A head is parsed when its first bytes come, and again only when it is complete, has doubled, or
-//! cannot become right any more. In between only the new bytes are searched for line ends.
+//! A head is parsed when its first bytes come, and again only when its start line or all of it is
+//! complete, when it has doubled, or cannot become right any more. In between only the new bytes are
+//! searched for line ends.
 
 use crate::error::Violation;
 use crate::h1::fault;
@@ -167,18 +168,21 @@ impl Scan {
         let input = section.within(input);
         let searched = self.searched as usize;
         self.searched = input.len() as u32;
+        let mut is_due = false;
         for found in memchr::memchr_iter(b'\n', input.get(searched..).unwrap_or_default()) {
             let end = searched + found;
-            self.line_ended = true;
             let after_cr = end > 0 && input[end - 1] == b'\r';
             let text_end = if after_cr { end - 1 } else { end };
             let is_empty = text_end == 0 || input[text_end - 1] == b'\n';
-            if is_empty || !after_cr && section.is_strict() {
-                // The end, or something to complain of: the parser tells which.
-                return true;
+            // The end, something to complain of, or the start line: the parser tells which.
+            is_due |= is_empty || !after_cr && section.is_strict() || !self.line_ended;
+            self.line_ended = true;
+            if is_due {
+                break;
             }
         }
-        input.len() >= 2 * self.tried as usize
+        is_due
+            || input.len() >= 2 * self.tried as usize
             || input.len() == section.bytes_max
             || !self.line_ended && input.len() > section.line_max
     }

@@ -1,0 +1,52 @@
+//! One message, every way it can arrive: whole, in two pieces cut anywhere, byte by byte, and with
+//! the next message glued on. What a machine makes of it must always be the same.
+
+use std::fmt::Debug;
+
+mod requests;
+mod responses;
+
+pub use requests::{
+    Request, Served, accepted, accepted_within, refused, refused_within, serve, serve_once,
+};
+pub use responses::{Asked, Ended, Read, read_once};
+
+/// Up to this length a message is cut at every place; a longer one at some.
+const CUT_EVERYWHERE_MAX: usize = 700;
+
+/// The ways to cut so many bytes, as lengths of pieces.
+pub fn every_way(len: usize) -> impl Iterator<Item = Vec<usize>> {
+    let step = (len / CUT_EVERYWHERE_MAX * 16).max(1);
+    let near_ends = (1..len.min(40)).chain(len.saturating_sub(40).max(1)..len);
+    let in_two = (1..len).step_by(step).chain(near_ends.filter(move |_| step > 1));
+    let even = [1, 2, 3, 7, 64].into_iter().filter(move |size| *size < len);
+    let whole = (len > 0).then(|| vec![len]);
+    whole.into_iter().chain(in_two.map(move |cut| vec![cut, len - cut])).chain(even.map(
+        move |size| {
+            let mut pieces = vec![size; len / size];
+            pieces.extend(Some(len % size).filter(|&rest| rest > 0));
+            pieces
+        },
+    ))
+}
+
+/// Calls `feed` with `wire` cut in every way, and asserts that the result is always the same.
+///
+/// # Panics
+/// If it is not.
+#[track_caller]
+pub fn always<T: PartialEq + Debug>(wire: &[u8], feed: impl Fn(&[&[u8]]) -> T) -> T {
+    let whole = feed(&[wire]);
+    for pieces in every_way(wire.len()) {
+        let mut rest = wire;
+        let cut = pieces.iter().map(|&len| {
+            let (piece, after) = rest.split_at(len);
+            rest = after;
+            piece
+        });
+        let cut: Vec<&[u8]> = cut.collect();
+        let shown = &pieces[..pieces.len().min(3)];
+        assert_eq!(feed(&cut), whole, "cut into {shown:?}…: {}", wire.escape_ascii());
+    }
+    whole
+}
