@@ -54,3 +54,8 @@ pub use stoop_proto::{Field, Fields, Limits as WireLimits, Misuse, RequestHead, 
 pub use upgrade::{OnUpgrade, Upgraded};
 
 pub use http::{Method, StatusCode, Version};
+
+/// The README's examples are compiled with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
