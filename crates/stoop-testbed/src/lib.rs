@@ -1,1 +1,81 @@
-//! placeholder
+//! Servers that misbehave on purpose, and a synthetic internet, on loopback: for testing HTTP
+//! clients.
+//!
+//! A client is easily right about servers that are. This crate is the other ones. It serves nobody
+//! beyond this machine, needs no privileges and no network, and everything it does follows from what
+//! it was asked for: a [`Behaviour`], or the seed of a [`Plan`].
+//!
+//! # One server that does one thing
+//!
+//! [`Origin`] has a port of its own and one of some seventy behaviours: drips, cuts, resets, black
+//! holes, malformed heads, endless ones, redirects to nowhere, broken handshakes and certificates.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> std::io::Result<()> {
+//! use stoop_testbed::{Behaviour, Ended, Origin};
+//! use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//!
+//! let origin = Origin::start(Behaviour::TruncatedLength { sent: 3, announced: 10 }).await?;
+//!
+//! // Your client instead of this one, pointed at `origin.url()`.
+//! let mut client = tokio::net::TcpStream::connect(origin.address()).await?;
+//! client.write_all(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n").await?;
+//! let mut answer = Vec::new();
+//! client.read_to_end(&mut answer).await?;
+//!
+//! assert_eq!(answer.len(), origin.log()[0].sent as usize);
+//! assert_eq!(origin.log()[0].ended, Ended::PlannedFault);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # A name server that lies
+//!
+//! [`DnsServer`] answers over UDP and TCP what its [`Records`] say: addresses, failures, nothing at
+//! all, late, or too much for UDP.
+//!
+//! # A whole internet
+//!
+//! [`Internet`] is as many hosts as there are URLs, up to 16 million, each with a name and an
+//! address of its own: about 80 % answer 2xx, 10 % 4xx, 10 % fail in every way there is, 30 %
+//! redirect. [`Plan`] says for each URL what a correct client must report ([`Expect`]), and the
+//! [`Log`] says how long the client really took, as the servers saw it ([`Spans`]).
+//!
+//! # Where it runs
+//!
+//! On Linux, as any user. On macOS the hosts of an internet share 127.0.0.1 and are told apart by
+//! name ([`Addresses`]); everything else is the same. Everything listens on 127.0.0.0/8 only: one
+//! listener for all hosts means one that is bound to the loopback device, and what comes to another
+//! address nevertheless is dropped.
+//!
+//! # What it does not do
+//!
+//! HTTP/2, bodies that are compressed (or bombs that look so), IPv6, and packets that are lost or
+//! reordered: loopback does not.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod body;
+mod certificates;
+mod dns;
+mod internet;
+mod line;
+mod log;
+mod origin;
+mod request;
+mod run;
+mod secure;
+mod stats;
+mod wire;
+
+pub use body::is_body;
+pub use dns::{DnsServer, Lookup, Records};
+pub use internet::{
+    Addresses, Answer, Class, Expect, Family, HOSTS_MAX, Internet, Options, Plan, PlannedUrl, Ports,
+};
+pub use log::{COLUMNS, Ended, Entry, Kind, Log, MEMORY_ENTRIES_MAX, Malformed, Span, Spans};
+pub use origin::{BadChunk, BadLength, Behaviour, MalformedHead, Origin, UnknownBehaviour};
+pub use run::{RunArgs, run};
+pub use stats::Stats;

@@ -1,0 +1,12 @@
+//! A name server on loopback that can answer rightly, wrongly, slowly and not at all.
+
+mod message;
+mod records;
+mod server;
+mod thread;
+
+pub use records::{Lookup, Records};
+pub use server::DnsServer;
+
+pub(crate) use records::Zone;
+pub(crate) use thread::DnsThread;

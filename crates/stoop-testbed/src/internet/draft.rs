@@ -1,0 +1,153 @@
+//! Everything about a URL that is left to chance.
+
+use std::time::Duration;
+
+use super::class::{Class, WEIGHTS};
+use super::draw::Draw;
+use super::route::Route;
+use crate::origin::MalformedHead;
+
+/// How the body of a planned answer is framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framed {
+    Length,
+    Chunked,
+    ChunkedTrailers,
+    UntilClose,
+}
+
+/// What one URL was dealt. Depends on the seed and its number only, not on any other URL.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draft {
+    /// It would rather be a further page of the host that many URLs before it, if both can.
+    pub(crate) page_of: Option<u64>,
+    pub(crate) class: Class,
+    pub(crate) route: Route,
+    pub(crate) status: u16,
+    pub(crate) framed: Framed,
+    /// The server says `connection: close`.
+    pub(crate) closes: bool,
+    /// Time until the first byte, all redirects together.
+    pub(crate) delay: Duration,
+    /// Length of the body in bytes, before scaling.
+    pub(crate) body: u64,
+    pub(crate) malformed: MalformedHead,
+}
+
+/// In 10,000: URLs that would be a further page of an earlier host.
+const PAGES: u32 = 500;
+
+/// How far back that host may be: as in a list sorted by site.
+const PAGE_DISTANCE_MAX: u32 = 20;
+
+/// Time to the first byte: log-normal, so that most are quick and few very slow. Its mean is 0.47 s.
+/// Capped well below usual deadlines, so that who is to answer in time does.
+const DELAY_MEDIAN: f64 = 0.3;
+const DELAY_SIGMA: f64 = 1.0;
+const DELAY_MAX: f64 = 2.5;
+
+/// Length of a 200's body: log-normal with a mean of 257 kB (the crawl's), capped.
+const BODY_MEDIAN: f64 = 104_000.0;
+const BODY_SIGMA: f64 = 1.374;
+const BODY_MAX: f64 = 4.0 * 1024.0 * 1024.0;
+
+/// Length of an error's body.
+const ERROR_MEDIAN: f64 = 3_000.0;
+const ERROR_SIGMA: f64 = 1.0;
+const ERROR_MAX: f64 = 65_536.0;
+
+const SUCCESSES: &[(u32, u16)] = &[(995, 200), (4, 204), (1, 203)];
+
+const CLIENT_ERRORS: &[(u32, u16)] =
+    &[(45, 404), (36, 403), (8, 429), (4, 400), (3, 401), (3, 410), (1, 451)];
+
+const SERVER_ERRORS: &[(u32, u16)] = &[(6, 500), (5, 502), (7, 503), (2, 504)];
+
+const FRAMES: &[(u32, Framed)] = &[
+    (60, Framed::Length),
+    (31, Framed::Chunked),
+    (3, Framed::ChunkedTrailers),
+    (6, Framed::UntilClose),
+];
+
+/// In 100: servers that close after each answer.
+const CLOSES: u32 = 12;
+
+/// Only what no client can take for HTTP.
+const MALFORMED: &[(u32, MalformedHead)] = &[
+    (3, MalformedHead::NotHttp),
+    (2, MalformedHead::Binary),
+    (2, MalformedHead::NoHead),
+    (1, MalformedHead::BadStatus),
+    (1, MalformedHead::NoColon),
+    (1, MalformedHead::BadVersion),
+];
+
+impl Draft {
+    /// Draws for this URL. The order of the draws is part of every plan: new ones go to the end.
+    pub(crate) fn new(seed: u64, url: u64) -> Self {
+        let mut draw = Draw::new(seed, url);
+        let page = draw.below(10_000) < PAGES;
+        let distance = u64::from(draw.below(PAGE_DISTANCE_MAX)) + 1;
+        let class = Class::at(draw.below(WEIGHTS));
+        let route = Route::draw(class, &mut draw);
+        let status = match class {
+            Class::Success => draw.choose(SUCCESSES),
+            Class::ClientError => draw.choose(CLIENT_ERRORS),
+            Class::ServerError => draw.choose(SERVER_ERRORS),
+            Class::Unfollowed => Some(300),
+            _ => None,
+        };
+        let status = status.unwrap_or(200);
+        let framed = draw.choose(FRAMES).unwrap_or(Framed::Length);
+        let closes = draw.below(100) < CLOSES;
+        let delay = draw.log_normal(DELAY_MEDIAN, DELAY_SIGMA).min(DELAY_MAX);
+        let body = match status {
+            204 => 0.0,
+            200..=299 => draw.log_normal(BODY_MEDIAN, BODY_SIGMA).min(BODY_MAX),
+            _ => draw.log_normal(ERROR_MEDIAN, ERROR_SIGMA).min(ERROR_MAX),
+        };
+        let malformed = draw.choose(MALFORMED).unwrap_or(MalformedHead::NotHttp);
+        Self {
+            page_of: page.then_some(distance),
+            class,
+            route,
+            status,
+            // Only a connection that has served nothing else can end a body.
+            framed: match framed {
+                Framed::UntilClose if status != 200 || route.hops() > 0 => Framed::Chunked,
+                framed => framed,
+            },
+            closes,
+            delay: Duration::from_secs_f64(delay),
+            body: body as u64,
+            malformed,
+        }
+    }
+
+    /// Whether a well-behaved server serves it, which can serve other URLs as well.
+    pub(crate) fn is_shareable(&self) -> bool {
+        matches!(self.class, Class::Success | Class::ClientError | Class::ServerError)
+            && self.framed != Framed::UntilClose
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(values: impl Iterator<Item = f64>) -> f64 {
+        let (sum, count) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
+        sum / count
+    }
+
+    #[test]
+    fn latency_and_size_are_those_of_the_real_world() {
+        let drafts: Vec<Draft> = (0..200_000).map(|url| Draft::new(3, url)).collect();
+        let delay = mean(drafts.iter().map(|d| d.delay.as_secs_f64()));
+        assert!((0.46..0.48).contains(&delay), "{delay}");
+        let bodies = drafts.iter().filter(|d| d.class == Class::Success && d.status == 200);
+        let body = mean(bodies.map(|d| d.body as f64));
+        assert!((252_000.0..262_000.0).contains(&body), "{body}");
+    }
+}

@@ -1,0 +1,83 @@
+//! Random numbers that depend on the seed and the URL only.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// The draws of one URL. The same on every machine and in every version of this crate's
+/// dependencies: nothing is used of them but ChaCha8's stream of words.
+pub(crate) struct Draw(ChaCha8Rng);
+
+impl Draw {
+    pub(crate) fn new(seed: u64, url: u64) -> Self {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        let mut rng = ChaCha8Rng::from_seed(key);
+        rng.set_stream(url);
+        Self(rng)
+    }
+
+    /// One of 0..`n`, close enough to evenly for a plan.
+    pub(crate) fn below(&mut self, n: u32) -> u32 {
+        let wide = u64::from(self.0.next_u32()) * u64::from(n);
+        u32::try_from(wide >> 32).unwrap_or(0)
+    }
+
+    /// One of the choices, each as likely as its weight.
+    pub(crate) fn choose<T: Copy>(&mut self, choices: &[(u32, T)]) -> Option<T> {
+        let mut at = self.below(choices.iter().map(|(weight, _)| weight).sum());
+        choices.iter().find_map(|(weight, choice)| {
+            let hit = at < *weight;
+            at = at.saturating_sub(*weight);
+            hit.then_some(*choice)
+        })
+    }
+
+    /// Strictly between 0 and 1.
+    fn unit(&mut self) -> f64 {
+        (f64::from(self.0.next_u32()) + 0.5) / (f64::from(u32::MAX) + 1.0)
+    }
+
+    /// Log-normally distributed, by Box and Muller's method.
+    pub(crate) fn log_normal(&mut self, median: f64, sigma: f64) -> f64 {
+        let radius = (-2.0 * self.unit().ln()).sqrt();
+        let angle = std::f64::consts::TAU * self.unit();
+        median * (sigma * radius * angle.cos()).exp()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draw_depends_on_seed_and_url() {
+        let words = |seed, url| Draw::new(seed, url).0.next_u64();
+        assert_eq!(words(1, 2), words(1, 2));
+        assert_ne!(words(1, 2), words(2, 2));
+        assert_ne!(words(1, 2), words(1, 3));
+    }
+
+    #[test]
+    fn choices_come_by_weight() {
+        let choices = [(1, 'a'), (0, 'b'), (3, 'c')];
+        let draws = (0..10_000).filter_map(|url| Draw::new(0, url).choose(&choices));
+        let count = draws.fold([0; 3], |mut count, it| {
+            count[it as usize - 'a' as usize] += 1;
+            count
+        });
+        assert_eq!(count.iter().sum::<i32>(), 10_000);
+        assert_eq!(count[1], 0);
+        assert!((2_300..2_700).contains(&count[0]), "{count:?}");
+    }
+
+    #[test]
+    fn a_log_normal_has_its_median_and_mean() {
+        let mut draws: Vec<f64> =
+            (0..100_000).map(|url| Draw::new(7, url).log_normal(100.0, 1.0)).collect();
+        draws.sort_by(f64::total_cmp);
+        let mean = draws.iter().sum::<f64>() / draws.len() as f64;
+        assert!((98.0..102.0).contains(&draws[draws.len() / 2]));
+        // exp(1/2) times the median.
+        assert!((161.0..169.0).contains(&mean), "{mean}");
+    }
+}

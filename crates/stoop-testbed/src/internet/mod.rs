@@ -1,0 +1,276 @@
+//! The synthetic internet: as many hosts as there are URLs, some of them good, on loopback.
+//!
+//! See [`Internet`] for the running one, and [`Plan`] for what it does.
+
+mod address;
+mod class;
+mod draft;
+mod draw;
+mod good;
+mod plan;
+mod route;
+mod serve;
+mod site;
+mod sni;
+
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::thread;
+
+use tokio::sync::{Semaphore, oneshot};
+
+pub use address::HOSTS_MAX;
+pub use class::{Class, Family};
+pub use plan::{Answer, Expect, Plan, PlannedUrl};
+pub use route::Ports;
+
+use crate::certificates::Certificates;
+use crate::dns::DnsThread;
+use crate::log::{Kind, Log};
+use crate::origin::{BlackHole, Reach, Refused, listen};
+use crate::stats::{Counters, Stats};
+use serve::{Net, accept};
+
+/// How hosts get their addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Addresses {
+    /// One of 127.0.0.0/8 each where the system allows it (Linux does), else all the same.
+    #[default]
+    BestPossible,
+    /// 127.0.0.1 for all: hosts are told apart by name only. What macOS gets anyway.
+    Shared,
+}
+
+/// How an internet runs. What it consists of is the [`Plan`]'s business.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where its name server listens, UDP and TCP; in 127.0.0.0/8. Default: a free port of
+    /// 127.0.0.1.
+    pub dns: SocketAddr,
+    /// The port of plain HTTP. Default: 0, a free one.
+    pub http_port: u16,
+    /// The port of HTTPS. Default: 0, a free one.
+    pub https_port: u16,
+    /// How many connections are served at once; more wait to be accepted. Default: 12,000.
+    pub connections_max: usize,
+    /// Where the log goes. Default: nowhere.
+    pub log: Log,
+    /// How hosts get their addresses.
+    pub addresses: Addresses,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            dns: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            http_port: 0,
+            https_port: 0,
+            connections_max: 12_000,
+            log: Log::none(),
+            addresses: Addresses::default(),
+        }
+    }
+}
+
+/// A synthetic internet that runs: all hosts of a [`Plan`], and the name server that knows them.
+///
+/// It has threads of its own, one for the hosts and one for names, so that a busy client in the same process does not blur what its log
+/// says, and two listening ports for all hosts together. A host costs nothing until somebody comes:
+/// what it does is then computed from its number. Nothing outside this machine can connect. Dropping
+/// it stops it.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// use stoop_testbed::{Internet, Options};
+///
+/// let plan = Internet::plan(1, 10_000).latency(0.1);
+/// let internet = Internet::start(plan, Options::default()).await?;
+/// for url in internet.list().take(3) {
+///     println!("{url}, resolved by {}", internet.dns_addr());
+/// }
+/// internet.stop().await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Internet {
+    plan: Plan,
+    dns: SocketAddr,
+    ca_pem: String,
+    shared: bool,
+    counters: Counters,
+    /// Dropped, it tells the thread to stop.
+    stop: Option<oneshot::Sender<()>>,
+    /// How it ended, once it has.
+    stopped: Option<oneshot::Receiver<io::Result<()>>>,
+}
+
+/// What the thread says once everything listens.
+struct Started {
+    plan: Plan,
+    dns: SocketAddr,
+    ca_pem: String,
+    shared: bool,
+}
+
+impl Internet {
+    /// The plan for a seed and a number of URLs: the same as [`Plan::new`].
+    pub fn plan(seed: u64, urls: u64) -> Plan {
+        Plan::new(seed, urls)
+    }
+
+    /// Starts everything the plan needs. The plan's ports are replaced by those that were chosen:
+    /// see [`Internet::planned`].
+    ///
+    /// # Errors
+    /// If a port cannot be had, or no thread started.
+    pub async fn start(plan: Plan, options: Options) -> io::Result<Self> {
+        let counters = Counters::default();
+        let (stop, stopping) = oneshot::channel();
+        let (tell_started, started) = oneshot::channel();
+        let (tell_stopped, stopped) = oneshot::channel();
+        let counted = counters.clone();
+        thread::Builder::new().name("stoop-testbed".into()).spawn(move || {
+            let log = options.log.clone();
+            let ran = run(plan, &options, &counted, tell_started, stopping);
+            let stats = counted.read();
+            let mut last = log.mark(Kind::Stop);
+            (last.connection, last.sent) = (Some(stats.open_peak), stats.sent_bytes);
+            log.add(last);
+            let _ = tell_stopped.send(ran.and_then(|()| log.flush()));
+        })?;
+        let started = match started.await {
+            Ok(started) => started?,
+            Err(_) => return Err(io::Error::other("the testbed's thread failed")),
+        };
+        Ok(Self {
+            plan: started.plan,
+            dns: started.dns,
+            ca_pem: started.ca_pem,
+            shared: started.shared,
+            counters,
+            stop: Some(stop),
+            stopped: Some(stopped),
+        })
+    }
+
+    /// The plan, with the ports it runs on.
+    pub fn planned(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// All URLs in the plan's order, each made when it is asked for.
+    pub fn list(&self) -> impl Iterator<Item = String> + '_ {
+        self.plan.iter().map(|url| url.text)
+    }
+
+    /// The authority that clients must trust, as PEM. It is new for each run.
+    pub fn ca_pem(&self) -> &str {
+        &self.ca_pem
+    }
+
+    /// Where the name server listens, UDP and TCP.
+    pub fn dns_addr(&self) -> SocketAddr {
+        self.dns
+    }
+
+    /// Whether all hosts share 127.0.0.1: see [`Addresses`].
+    pub fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// What happened so far.
+    pub fn stats(&self) -> Stats {
+        self.counters.read()
+    }
+
+    /// Closes all ports and connections, writes the log's last line and flushes it.
+    ///
+    /// # Errors
+    /// If the log could not be written.
+    pub async fn stop(mut self) -> io::Result<Stats> {
+        self.stop = None;
+        if let Some(stopped) = self.stopped.take() {
+            stopped.await.unwrap_or(Ok(()))?;
+        }
+        Ok(self.stats())
+    }
+}
+
+impl fmt::Debug for Internet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Internet")
+            .field("plan", &self.plan)
+            .field("dns", &self.dns)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs on the thread until it is told to stop. When it returns, every socket is closed.
+fn run(
+    plan: Plan,
+    options: &Options,
+    counters: &Counters,
+    tell_started: oneshot::Sender<io::Result<Started>>,
+    stopping: oneshot::Receiver<()>,
+) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match open(plan, options, counters).await {
+            Ok((started, keep)) => {
+                // Nobody waits for it any more if `start` was dropped; then it stops at once.
+                if tell_started.send(Ok(started)).is_ok() {
+                    let _ = stopping.await;
+                }
+                drop(keep);
+            }
+            Err(error) => {
+                let _ = tell_started.send(Err(error));
+            }
+        }
+    });
+    Ok(())
+}
+
+/// What must live as long as the internet: ports that nobody answers at, and the name server.
+struct Keep {
+    _refused: Refused,
+    _black_hole: BlackHole,
+    _dns: DnsThread,
+}
+
+async fn open(plan: Plan, options: &Options, counters: &Counters) -> io::Result<(Started, Keep)> {
+    let (reach, http) = match options.addresses {
+        Addresses::Shared => (Reach::LOCALHOST, listen(Reach::LOCALHOST, options.http_port)?),
+        Addresses::BestPossible => match listen(Reach::LoopbackDevice, options.http_port) {
+            Ok(listener) => (Reach::LoopbackDevice, listener),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(error),
+            Err(_) => (Reach::LOCALHOST, listen(Reach::LOCALHOST, options.http_port)?),
+        },
+    };
+    let https = listen(reach, options.https_port)?;
+    let (refused, black_hole) = (Refused::bind(reach, 0)?, BlackHole::bind(reach, 0)?);
+    let plan = plan.with_ports(Ports {
+        http: http.local_addr()?.port(),
+        https: https.local_addr()?.port(),
+        refused: refused.address.port(),
+        black_hole: black_hole.address.port(),
+    });
+    let shared = reach == Reach::LOCALHOST;
+    let net = Arc::new(Net {
+        certificates: Certificates::new(&[format!("*.{}", plan.domain())])?,
+        plan: plan.clone(),
+        shared,
+        log: options.log.clone(),
+        counters: counters.clone(),
+        permits: Arc::new(Semaphore::new(options.connections_max.max(1))),
+    });
+    let ca_pem = net.certificates.ca_pem().to_owned();
+    let dns = DnsThread::start(net.clone(), options.dns, net.log.clone(), counters.clone()).await?;
+    let started = Started { plan, dns: dns.address(), ca_pem, shared };
+    tokio::spawn(accept(net.clone(), http, false));
+    tokio::spawn(accept(net, https, true));
+    Ok((started, Keep { _refused: refused, _black_hole: black_hole, _dns: dns }))
+}

@@ -1,0 +1,241 @@
+//! The way from a URL to its answer: which redirects, in which form.
+
+use super::address::{self, Prefix};
+use super::class::{Class, Family};
+use super::draw::Draw;
+
+/// The ports a plan's URLs have. A URL at its scheme's default port (80, 443) does not show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ports {
+    /// Where plain HTTP is spoken.
+    pub http: u16,
+    /// Where TLS is spoken.
+    pub https: u16,
+    /// Where connections are refused.
+    pub refused: u16,
+    /// Where connections never succeed.
+    pub black_hole: u16,
+}
+
+impl Default for Ports {
+    /// 8080, 8443, 8081 and 8082. A running internet has free ports instead, unless told otherwise.
+    fn default() -> Self {
+        Self { http: 8080, https: 8443, refused: 8081, black_hole: 8082 }
+    }
+}
+
+/// One place of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) tls: bool,
+    pub(crate) www: bool,
+    /// Below the page itself, at `home`.
+    pub(crate) home: bool,
+}
+
+const HTTP: Step = Step { tls: false, www: false, home: false };
+const HTTPS: Step = Step { tls: true, www: false, home: false };
+const WWW: Step = Step { tls: true, www: true, home: false };
+const HOME: Step = Step { tls: true, www: false, home: true };
+const WWW_HOME: Step = Step { tls: true, www: true, home: true };
+
+/// All the steps of a route, and how often it is drawn among redirecting URLs.
+const REDIRECTING: &[(u32, &[Step])] = &[
+    (55, &[HTTP, HTTPS]),
+    (18, &[HTTPS, WWW]),
+    (2, &[WWW, HTTPS]),
+    (8, &[HTTPS, HOME]),
+    (3, &[HTTPS, HTTP]),
+    (10, &[HTTP, HTTPS, WWW]),
+    (2, &[HTTPS, WWW, WWW_HOME]),
+    (2, &[HTTP, HTTPS, WWW, WWW_HOME]),
+];
+
+/// In 10,000 answered URLs: those that redirect first. Together with the redirects that fail this
+/// makes 30 % of all.
+const REDIRECTED: u32 = 3_213;
+
+/// In 10,000 URLs whose TLS fails: those that come there from plain HTTP.
+const REDIRECTED_TO_TLS: u32 = 2_500;
+
+/// In 10,000 others: those that are plain HTTP.
+const PLAIN: u32 = 800;
+
+const STATUSES: &[(u32, u16)] = &[(60, 301), (25, 302), (7, 307), (8, 308)];
+
+/// The places a client comes through, and by which status it is sent on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    pub(crate) steps: &'static [Step],
+    statuses: [u16; 3],
+    /// Which of the equivalent forms a `location` has.
+    form: u32,
+}
+
+impl Route {
+    pub(crate) fn draw(class: Class, draw: &mut Draw) -> Self {
+        let way = draw.below(10_000);
+        let redirecting = draw.choose(REDIRECTING).unwrap_or(&[HTTPS]);
+        let plain = draw.below(10_000) < PLAIN;
+        let steps = if class.family() == Family::Answered && way < REDIRECTED {
+            redirecting
+        } else if fails_in_tls(class) {
+            if way < REDIRECTED_TO_TLS { &[HTTP, HTTPS][..] } else { &[HTTPS] }
+        } else if plain {
+            &[HTTP]
+        } else {
+            &[HTTPS]
+        };
+        let mut status = || draw.choose(STATUSES).unwrap_or(301);
+        let statuses = [status(), status(), status()];
+        Self { steps, statuses, form: draw.below(6) }
+    }
+
+    /// How many redirects there are between well-behaved places.
+    pub(crate) fn hops(&self) -> usize {
+        self.steps.len() - 1
+    }
+
+    /// The status of the redirect away from this step.
+    pub(crate) fn status(&self, step: usize) -> u16 {
+        self.statuses.get(step).copied().unwrap_or(301)
+    }
+
+    /// What the field `location` says at this step: absolute, without a scheme, or relative.
+    pub(crate) fn location(&self, step: usize, place: &Place<'_>) -> Option<String> {
+        let (here, there) = (self.steps.get(step)?, self.steps.get(step + 1)?);
+        let url = place.url(*there);
+        Some(match (here.tls == there.tls, here.www == there.www, self.form) {
+            (true, true, 0..=2) => place.path(*there),
+            (true, true, 3..=4) => place.relative(*there),
+            (true, false, 0) => url[url.find("//").unwrap_or(0)..].to_owned(),
+            _ => url,
+        })
+    }
+}
+
+/// Whether the trouble is in the handshake, so that plain HTTP to the same host works.
+pub(crate) fn fails_in_tls(class: Class) -> bool {
+    matches!(
+        class,
+        Class::UntrustedCertificate
+            | Class::WrongName
+            | Class::ExpiredCertificate
+            | Class::TlsHang
+            | Class::TlsClose
+    )
+}
+
+/// Where a URL lives: what its text is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) host: u64,
+    /// The URL's own number, if it is a further page of its host.
+    pub(crate) page: Option<u64>,
+    pub(crate) domain: &'a str,
+    pub(crate) ports: Ports,
+}
+
+impl Place<'_> {
+    pub(crate) fn path(&self, step: Step) -> String {
+        match (self.page, step.home) {
+            (None, false) => "/".to_owned(),
+            (None, true) => "/home".to_owned(),
+            (Some(page), false) => format!("/p/{page}"),
+            (Some(page), true) => format!("/p/{page}/home"),
+        }
+    }
+
+    /// The path as seen from the page itself.
+    fn relative(&self, step: Step) -> String {
+        let path = self.path(step);
+        path[path.find("/p/").map_or(1, |_| 3)..].to_owned()
+    }
+
+    pub(crate) fn name(&self, step: Step) -> String {
+        let prefix = if step.www { Prefix::Www } else { Prefix::Apex };
+        address::name(prefix, self.host, self.domain)
+    }
+
+    pub(crate) fn url(&self, step: Step) -> String {
+        let (scheme, port) =
+            if step.tls { ("https", self.ports.https) } else { ("http", self.ports.http) };
+        format!("{}{}", authority(scheme, &self.name(step), port), self.path(step))
+    }
+}
+
+/// `scheme://name:port`, without the port where the scheme implies it.
+pub(crate) fn authority(scheme: &str, name: &str, port: u16) -> String {
+    match (scheme, port) {
+        ("http", 80) | ("https", 443) => format!("{scheme}://{name}"),
+        _ => format!("{scheme}://{name}:{port}"),
+    }
+}
+
+/// The page a path belongs to (`None` is the host's own), and whether it is its `home`.
+pub(crate) fn parse_path(target: &str) -> Option<(Option<u64>, bool)> {
+    let path = target.split('?').next().unwrap_or_default();
+    match path.strip_prefix("/p/") {
+        None => match path {
+            "/" => Some((None, false)),
+            "/home" => Some((None, true)),
+            _ => None,
+        },
+        Some(rest) => {
+            let (page, home) = rest.strip_suffix("/home").map_or((rest, false), |p| (p, true));
+            Some((Some(page.parse().ok()?), home))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: Place<'_> = Place {
+        host: 7,
+        page: None,
+        domain: "s1.stoop.test",
+        ports: Ports { http: 80, https: 8443, refused: 1, black_hole: 2 },
+    };
+
+    #[test]
+    fn a_location_has_one_of_three_forms() {
+        let route = |steps, form| Route { steps, statuses: [301; 3], form };
+        let www = route(&[HTTPS, WWW], 1).location(0, &PLACE);
+        assert_eq!(www.as_deref(), Some("https://www-h7.s1.stoop.test:8443/"));
+        let www = route(&[HTTPS, WWW], 0).location(0, &PLACE);
+        assert_eq!(www.as_deref(), Some("//www-h7.s1.stoop.test:8443/"));
+        let down = route(&[HTTPS, HTTP], 0).location(0, &PLACE);
+        assert_eq!(down.as_deref(), Some("http://h7.s1.stoop.test/"));
+        let page = Place { page: Some(9), ..PLACE };
+        assert_eq!(route(&[HTTPS, HOME], 0).location(0, &page).as_deref(), Some("/p/9/home"));
+        assert_eq!(route(&[HTTPS, HOME], 3).location(0, &page).as_deref(), Some("9/home"));
+        assert_eq!(route(&[HTTPS, HOME], 3).location(0, &PLACE).as_deref(), Some("home"));
+        assert_eq!(route(&[HTTPS, HOME], 3).location(1, &PLACE), None);
+    }
+
+    #[test]
+    fn paths_can_be_read_back() {
+        for page in [None, Some(0), Some(12)] {
+            for step in [HTTPS, HOME] {
+                let path = Place { page, ..PLACE }.path(step);
+                assert_eq!(parse_path(&path), Some((page, step.home)), "{path}");
+            }
+        }
+        assert_eq!(parse_path("/?q"), Some((None, false)));
+        for other in ["", "/p/", "/p/x", "/p/1/2", "/index.html"] {
+            assert_eq!(parse_path(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn steps_of_a_route_differ() {
+        for (_, steps) in REDIRECTING {
+            for (i, step) in steps.iter().enumerate() {
+                assert!(!steps[..i].contains(step));
+            }
+        }
+        assert_eq!(REDIRECTING.iter().map(|(weight, _)| weight).sum::<u32>(), 100);
+    }
+}

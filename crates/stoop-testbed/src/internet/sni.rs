@@ -1,0 +1,109 @@
+//! The name in a ClientHello, for where all hosts share one address.
+
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep};
+
+/// A ClientHello is looked for so long, and is no longer than that.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+const BYTES_MAX: usize = 16 * 1024;
+
+/// While it is incomplete, it is looked at again after this long.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+/// The server name that the client asks for, read without consuming a byte; `None` if it names none,
+/// goes away, or speaks no TLS.
+pub(super) async fn peek(stream: &TcpStream) -> Option<String> {
+    let mut bytes = vec![0; BYTES_MAX];
+    let until = Instant::now() + WAIT_MAX;
+    let mut seen = 0;
+    while Instant::now() < until {
+        let length = stream.peek(&mut bytes).await.ok()?;
+        if length == 0 {
+            return None;
+        }
+        let whole =
+            bytes[..length].get(3..5).map(|l| 5 + usize::from(l[0]) * 256 + usize::from(l[1]));
+        if length > seen && whole.is_some_and(|whole| length >= whole) {
+            return server_name(&bytes[..length]);
+        }
+        seen = length;
+        sleep(LOOK_AGAIN).await;
+    }
+    None
+}
+
+/// RFC 8446 §4.1.2 and RFC 6066 §3.
+fn server_name(record: &[u8]) -> Option<String> {
+    let mut record = Reader(record);
+    let [22, _, _] = record.take(3)? else { return None };
+    let mut handshake = Reader(record.vector(2)?);
+    let [1, ..] = handshake.take(4)? else { return None };
+    let _version_and_random = handshake.take(2 + 32)?;
+    let _session = handshake.vector(1)?;
+    let _ciphers = handshake.vector(2)?;
+    let _compressions = handshake.vector(1)?;
+    let mut extensions = Reader(handshake.vector(2)?);
+    loop {
+        let kind = extensions.take(2)?;
+        let mut body = Reader(extensions.vector(2)?);
+        if kind == [0, 0] {
+            let mut names = Reader(body.vector(2)?);
+            let [0] = names.take(1)? else { return None };
+            let name = std::str::from_utf8(names.vector(2)?).ok()?;
+            return Some(name.to_ascii_lowercase());
+        }
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(n)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// A vector with its length in front, in so many bytes.
+    fn vector(&mut self, bytes: usize) -> Option<&'a [u8]> {
+        let length = self.take(bytes)?.iter().fold(0, |n, byte| n * 256 + usize::from(*byte));
+        self.take(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ClientHello with one cipher and these extensions.
+    fn hello(extensions: &[u8]) -> Vec<u8> {
+        let length = |bytes: &[u8]| (bytes.len() as u16).to_be_bytes();
+        let body = [
+            &[3, 3][..],
+            &[7; 32],
+            &[0],
+            &[0, 2, 0x13, 0x01],
+            &[1, 0],
+            &length(extensions),
+            extensions,
+        ]
+        .concat();
+        let handshake = [&[1, 0][..], &length(&body), &body].concat();
+        [&[22, 3, 1][..], &length(&handshake), &handshake].concat()
+    }
+
+    #[test]
+    fn the_name_is_found_behind_other_extensions() {
+        let other = [0, 10, 0, 4, 0, 2, 0, 29];
+        let name = [&[0, 0, 0, 11, 0, 9, 0, 0, 6][..], b"H1.org"].concat();
+        let both = hello(&[&other[..], &name].concat());
+        assert_eq!(server_name(&both).as_deref(), Some("h1.org"));
+        assert_eq!(server_name(&hello(&other)), None);
+        for cut in 0..both.len() {
+            assert_eq!(server_name(&both[..cut]), None);
+        }
+        assert_eq!(server_name(b"GET / HTTP/1.1\r\n\r\n"), None);
+    }
+}

@@ -1,0 +1,241 @@
+//! Scripted origins: servers that each do one thing, right or wrong, on a port of their own.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> std::io::Result<()> {
+//! use stoop_testbed::{Behaviour, Origin};
+//!
+//! let origin = Origin::start(Behaviour::TruncatedLength { sent: 10, announced: 100 }).await?;
+//! println!("point your client at {}", origin.url());
+//! // A behaviour can be named instead, as on a command line.
+//! let slow = Origin::start("drip".parse().unwrap()).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod behaviour;
+mod cuts;
+mod floods;
+mod handshakes;
+mod names;
+mod play;
+mod redirects;
+mod reuse;
+mod sockets;
+mod stalls;
+
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, JoinSet};
+
+pub use behaviour::{BadChunk, BadLength, Behaviour, MalformedHead};
+pub use names::UnknownBehaviour;
+
+pub(crate) use behaviour::Showing;
+pub(crate) use play::{Place, play};
+pub(crate) use sockets::{BlackHole, Reach, Refused, listen};
+
+use crate::certificates::Certificates;
+use crate::line::Line;
+use crate::log::{Entry, Log};
+use crate::secure;
+use crate::stats::{Counters, Stats};
+use crate::wire::{Gone, Wire};
+
+/// More connections than this wait until one closes.
+const CONNECTIONS_MAX: usize = 1_024;
+
+/// After a failure to accept (no file descriptors left, usually), this long nothing is tried.
+pub(crate) const ACCEPT_AGAIN: Duration = Duration::from_millis(20);
+
+/// A server on 127.0.0.1, on a port of its own, that does one thing with every connection.
+///
+/// It runs on the runtime it was started on, serves up to 1,024 connections at once, and ends when
+/// it is dropped, with all of them.
+pub struct Origin {
+    address: SocketAddr,
+    scheme: &'static str,
+    ca_pem: Option<String>,
+    log: Log,
+    counters: Counters,
+    /// Absent where connections never succeed.
+    accepting: Option<JoinHandle<()>>,
+    /// A port that is refused: this origin's own, or the one it redirects to.
+    _refused: Option<Refused>,
+    _black_hole: Option<BlackHole>,
+}
+
+impl Origin {
+    /// Starts an origin. It speaks TLS if the behaviour is about TLS ([`Behaviour::is_tls`]), and
+    /// plain HTTP otherwise.
+    ///
+    /// # Errors
+    /// If no socket can be had.
+    pub async fn start(behaviour: Behaviour) -> io::Result<Self> {
+        let tls = behaviour.is_tls();
+        Self::begin(behaviour, tls).await
+    }
+
+    /// Starts an origin that speaks TLS, whatever the behaviour. Its certificate is for `127.0.0.1`
+    /// and `localhost`, from an authority of its own: see [`Origin::ca_pem`].
+    ///
+    /// # Errors
+    /// If no socket can be had, or no certificate be made.
+    pub async fn start_tls(behaviour: Behaviour) -> io::Result<Self> {
+        Self::begin(behaviour, true).await
+    }
+
+    async fn begin(behaviour: Behaviour, tls: bool) -> io::Result<Self> {
+        let (log, counters) = (Log::memory(), Counters::default());
+        let mut origin = Self {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            scheme: if tls { "https" } else { "http" },
+            ca_pem: None,
+            log: log.clone(),
+            counters: counters.clone(),
+            accepting: None,
+            _refused: None,
+            _black_hole: None,
+        };
+        match behaviour {
+            Behaviour::BlackHole => {
+                let bind = || BlackHole::bind(Reach::LOCALHOST, 0);
+                let black_hole = tokio::task::spawn_blocking(bind).await??;
+                origin.address = black_hole.address;
+                origin._black_hole = Some(black_hole);
+                return Ok(origin);
+            }
+            Behaviour::Refused => {
+                let refused = Refused::bind(Reach::LOCALHOST, 0)?;
+                origin.address = refused.address;
+                origin._refused = Some(refused);
+                return Ok(origin);
+            }
+            _ => {}
+        }
+        let mut place = Place::default();
+        if behaviour == Behaviour::RedirectToDead {
+            let refused = Refused::bind(Reach::LOCALHOST, 0)?;
+            place.dead = format!("{}://{}/", origin.scheme, refused.address);
+            origin._refused = Some(refused);
+        }
+        let mut certificates = None;
+        if tls {
+            let made = Certificates::new(&["127.0.0.1".into(), "localhost".into()])?;
+            origin.ca_pem = Some(made.ca_pem().to_owned());
+            certificates = Some(made);
+        }
+        let listener = listen(Reach::LOCALHOST, 0)?;
+        origin.address = listener.local_addr()?;
+        let serving = Arc::new(Serving { behaviour, place, certificates, log, counters });
+        origin.accepting = Some(tokio::spawn(accept(listener, serving)));
+        Ok(origin)
+    }
+
+    /// Where it is: `http://127.0.0.1:PORT/`, or `https` if it speaks TLS.
+    pub fn url(&self) -> String {
+        format!("{}://{}/", self.scheme, self.address)
+    }
+
+    /// Where it listens, or where it does not: a port that is refused belongs to it as well.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The authority that clients must trust to accept its good certificate, as PEM; `None` without
+    /// TLS.
+    pub fn ca_pem(&self) -> Option<&str> {
+        self.ca_pem.as_deref()
+    }
+
+    /// What happened, as the origin saw it: see [`Entry`]. What still goes on is not in it.
+    pub fn log(&self) -> Vec<Entry> {
+        self.log.entries()
+    }
+
+    /// How many connections and requests there were.
+    pub fn stats(&self) -> Stats {
+        self.counters.read()
+    }
+
+    /// Closes every connection and the port, and returns once they are closed.
+    pub async fn stop(mut self) {
+        if let Some(accepting) = self.accepting.take() {
+            accepting.abort();
+            let _ = accepting.await;
+        }
+    }
+}
+
+impl Drop for Origin {
+    fn drop(&mut self) {
+        if let Some(accepting) = &self.accepting {
+            accepting.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Origin").field("url", &self.url()).finish_non_exhaustive()
+    }
+}
+
+/// What all connections of an origin share.
+struct Serving {
+    behaviour: Behaviour,
+    place: Place,
+    certificates: Option<Certificates>,
+    log: Log,
+    counters: Counters,
+}
+
+/// Accepts until it is aborted; its connections end with it.
+async fn accept(listener: TcpListener, serving: Arc<Serving>) {
+    let mut connections = JoinSet::new();
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        while connections.try_join_next().is_some() {}
+        let Ok((stream, peer)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_AGAIN).await;
+            continue;
+        };
+        let Ok(permit) = permits.clone().acquire_owned().await else { return };
+        let serving = serving.clone();
+        connections.spawn(async move {
+            serve(&serving, stream, peer).await;
+            drop(permit);
+        });
+    }
+}
+
+async fn serve(serving: &Serving, stream: TcpStream, peer: SocketAddr) {
+    let open = serving.counters.accept();
+    let mut line = Line::new(serving.log.clone(), serving.counters.clone(), open);
+    if serving.behaviour.resets() {
+        reset_on_close(&stream);
+    }
+    match &serving.certificates {
+        Some(certificates) if !serving.behaviour.breaks_handshake() => {
+            let tls = certificates.show(serving.behaviour.certificate());
+            match secure::accept(tls, stream, peer).await {
+                Ok(stream) => {
+                    play(&serving.behaviour, &serving.place, &mut Wire::new(stream, line)).await;
+                }
+                Err(Gone(ended)) => line.end(ended),
+            }
+        }
+        _ => play(&serving.behaviour, &serving.place, &mut Wire::new(stream, line)).await,
+    }
+}
+
+/// Makes closing send RST. Where the kernel refuses, the connection is broken already.
+pub(crate) fn reset_on_close(stream: &TcpStream) {
+    let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
+}

@@ -1,0 +1,121 @@
+//! The testbed as a program: what a command line needs, without the command line.
+
+use std::fs::File;
+use std::future::Future;
+use std::io::{self, BufWriter, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use crate::internet::{Internet, Options, Plan};
+use crate::log::Log;
+use crate::stats::Stats;
+
+/// What to run, and where to write about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunArgs {
+    /// The seed of the plan. Default: 1.
+    pub seed: u64,
+    /// How many URLs. Default: 2,000.
+    pub urls: u64,
+    /// The URLs go here, one a line. The file appears when it is complete and everything listens.
+    pub list: Option<PathBuf>,
+    /// The authority's certificate goes here, as PEM, before the list does.
+    pub ca: Option<PathBuf>,
+    /// The log goes here: see [`Log::text`].
+    pub log: Option<PathBuf>,
+    /// Where the name server listens. Default: a free port of 127.0.0.1.
+    pub dns: SocketAddr,
+    /// The port of plain HTTP. Default: 0, a free one.
+    pub http_port: u16,
+    /// The port of HTTPS. Default: 0, a free one.
+    pub https_port: u16,
+    /// See [`Plan::latency`]. Default: 1.
+    pub latency: f64,
+    /// See [`Plan::body`]. Default: 1.
+    pub body: f64,
+}
+
+impl Default for RunArgs {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            urls: 2_000,
+            list: None,
+            ca: None,
+            log: None,
+            dns: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            http_port: 0,
+            https_port: 0,
+            latency: 1.0,
+            body: 1.0,
+        }
+    }
+}
+
+/// Runs a synthetic internet until `shutdown` is ready, and says what happened.
+///
+/// `started` is called once everything listens and is written. Then the log is complete when this
+/// returns: its last line is there and it is flushed.
+///
+/// # Errors
+/// If a port cannot be had or a file not be written; the error names the file.
+pub async fn run(
+    args: RunArgs,
+    started: impl FnOnce(&Internet),
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<Stats> {
+    let log = match &args.log {
+        Some(path) => {
+            let file = File::create(path).and_then(|file| Log::text(BufWriter::new(file)));
+            file.map_err(|error| about(path, error))?
+        }
+        None => Log::none(),
+    };
+    let options = Options {
+        dns: args.dns,
+        http_port: args.http_port,
+        https_port: args.https_port,
+        log,
+        ..Options::default()
+    };
+    let plan = Plan::new(args.seed, args.urls).latency(args.latency).body(args.body);
+    let internet = Internet::start(plan, options).await?;
+    if let Some(path) = &args.ca {
+        std::fs::write(path, internet.ca_pem()).map_err(|error| about(path, error))?;
+    }
+    if let Some(path) = args.list {
+        let plan = internet.planned().clone();
+        // Ten million lines take a while: the runtime has other things to do.
+        let written = tokio::task::spawn_blocking(move || {
+            write_list(&plan, &path).map_err(|error| about(&path, error))
+        });
+        written.await.map_err(io::Error::other)??;
+    }
+    started(&internet);
+    shutdown.await;
+    internet.stop().await
+}
+
+fn about(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// Writes beside the file and renames, so that whoever waits for it finds it whole; but what exists
+/// and is no ordinary file (a pipe, a terminal) is written to as it is.
+fn write_list(plan: &Plan, path: &Path) -> io::Result<()> {
+    if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
+        return write_lines(plan, File::options().write(true).open(path)?);
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    write_lines(plan, File::create(&beside)?)?;
+    std::fs::rename(&beside, path)
+}
+
+fn write_lines(plan: &Plan, file: File) -> io::Result<()> {
+    let mut file = BufWriter::with_capacity(64 * 1024, file);
+    for url in plan.iter() {
+        writeln!(file, "{}", url.text)?;
+    }
+    file.flush()
+}
