@@ -1,0 +1,82 @@
+//! The testbed as a command line runs it.
+
+use std::path::PathBuf;
+
+use stoop_testbed::{Entry, Kind, RunArgs, run};
+use tokio::sync::oneshot;
+
+use crate::resolve::resolve;
+
+/// A directory of this test's own, removed at its end.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("stoop-testbed-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn it_writes_what_was_asked_for_and_ends_cleanly() {
+    let directory = Directory::new("run");
+    let at = |name: &str| directory.0.join(name);
+    let args = RunArgs {
+        urls: 50,
+        list: Some(at("list")),
+        ca: Some(at("ca.pem")),
+        log: Some(at("log.csv")),
+        ..RunArgs::default()
+    };
+    let (tell, told) = oneshot::channel();
+    let (stop, stopping) = oneshot::channel::<()>();
+    let running = tokio::spawn(run(
+        args,
+        move |internet| {
+            let first = internet.planned().url(0).unwrap();
+            tell.send((internet.dns_addr(), internet.planned().clone(), first)).unwrap();
+        },
+        async move {
+            let _ = stopping.await;
+        },
+    ));
+    let (dns, plan, first) = told.await.unwrap();
+    let list = std::fs::read_to_string(at("list")).unwrap();
+    assert!(list.lines().map(str::to_owned).eq(plan.iter().map(|url| url.text)));
+    assert!(!at("list.part").exists());
+    assert!(std::fs::read_to_string(at("ca.pem")).unwrap().starts_with("-----BEGIN CERTIFICATE"));
+    resolve(dns, &first.host).await.unwrap();
+    stop.send(()).unwrap();
+    let stats = running.await.unwrap().unwrap();
+    assert_eq!(stats.dns_queries, 1);
+
+    let log = std::fs::read_to_string(at("log.csv")).unwrap();
+    assert!(log.ends_with('\n'));
+    let entries: Vec<Entry> = log.lines().skip(1).map(|line| line.parse().unwrap()).collect();
+    let kinds: Vec<Kind> = entries.iter().map(|entry| entry.kind).collect();
+    assert_eq!(kinds, [Kind::Start, Kind::Dns, Kind::Stop]);
+    assert_eq!((entries[1].host.as_str(), entries[1].url), (first.host.as_str(), Some(0)));
+}
+
+#[tokio::test]
+async fn errors_name_the_file() {
+    for args in [
+        RunArgs { log: Some("/no/such/directory/log".into()), ..RunArgs::default() },
+        RunArgs { ca: Some("/no/such/directory/ca".into()), ..RunArgs::default() },
+        RunArgs { list: Some("/no/such/directory/list".into()), ..RunArgs::default() },
+    ] {
+        let error = run(args, |_| panic!("it started"), async {}).await.unwrap_err();
+        assert!(error.to_string().starts_with("/no/such/directory/"), "{error}");
+    }
+    let public = RunArgs { dns: ([192, 0, 2, 1], 53).into(), ..RunArgs::default() };
+    let error = run(public, |_| panic!("it started"), async {}).await.unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+}
