@@ -18,6 +18,8 @@ mod buffer;
 mod listener;
 mod memory;
 mod output;
+#[cfg(any(test, feature = "test-util"))]
+pub mod sim;
 mod socket;
 mod stream;
 mod timer;
