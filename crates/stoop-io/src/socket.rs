@@ -95,6 +95,7 @@ impl<S: Readiness> Socket<S> {
     }
 
     /// The received bytes, for a layer that works on them in place.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) fn inbox(&mut self) -> &mut Inbox {
         &mut self.inbox
     }

@@ -163,12 +163,7 @@ impl Tls {
 
     /// Moves the connection to the runtime this is called on; what was received stays.
     pub fn rehome(mut self) -> io::Result<Self> {
-        self.inner = match self.inner {
-            AnyTransport::Tcp(tcp) => AnyTransport::Tcp(tcp.rehome()?),
-            AnyTransport::Unix(unix) => AnyTransport::Unix(unix.rehome()?),
-            AnyTransport::Tls(tls) => AnyTransport::Tls(Box::new(tls.rehome()?)),
-            AnyTransport::Custom(custom) => AnyTransport::Custom(custom),
-        };
+        self.inner = self.inner.rehome()?;
         Ok(self)
     }
 

@@ -1,0 +1,163 @@
+//! How names are looked up: what can be set, and what it is otherwise.
+
+use std::io;
+#[cfg(feature = "dns")]
+use std::net::SocketAddr;
+use std::net::{Ipv6Addr, UdpSocket};
+use std::path::PathBuf;
+#[cfg(feature = "dns")]
+use std::time::Duration;
+
+use super::Resolver;
+#[cfg(feature = "dns")]
+use super::hickory::Servers;
+use super::hosts::Hosts;
+
+/// Which addresses are looked up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Families {
+    /// IPv4 and IPv6.
+    #[default]
+    Both,
+    /// IPv4 alone.
+    V4,
+    /// IPv6 alone.
+    V6,
+}
+
+/// What the side that asks needs to know.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    #[cfg(feature = "dns")]
+    pub(super) servers: Servers,
+    #[cfg(feature = "dns")]
+    pub(super) query_timeout: Duration,
+    #[cfg(feature = "dns")]
+    pub(super) attempts: u32,
+    pub(super) queries_max: usize,
+    pub(super) families: Families,
+    pub(super) v6_first: bool,
+}
+
+/// Makes a [`Resolver`].
+#[derive(Clone, Debug)]
+pub struct ResolverBuilder {
+    #[cfg(feature = "dns")]
+    servers: Option<Vec<SocketAddr>>,
+    #[cfg(feature = "dns")]
+    query_timeout: Duration,
+    #[cfg(feature = "dns")]
+    attempts: u32,
+    hosts: Hosts,
+    queries_max: usize,
+    cache_entries_max: usize,
+    families: Families,
+}
+
+impl Default for ResolverBuilder {
+    fn default() -> Self {
+        Self {
+            #[cfg(feature = "dns")]
+            servers: None,
+            #[cfg(feature = "dns")]
+            query_timeout: Duration::from_secs(2),
+            #[cfg(feature = "dns")]
+            attempts: 3,
+            hosts: Hosts::System,
+            // Without hickory each is a thread.
+            queries_max: if cfg!(feature = "dns") { 256 } else { 64 },
+            cache_entries_max: 10_000,
+            families: Families::Both,
+        }
+    }
+}
+
+impl ResolverBuilder {
+    /// Asks these servers, by UDP, and by TCP where an answer is too long for that. Default: those
+    /// of the system (resolv.conf), and 127.0.0.1 if it names none.
+    ///
+    /// With servers named here, names are always complete: the system's search list is not used.
+    #[cfg(feature = "dns")]
+    pub fn servers(mut self, servers: &[SocketAddr]) -> Self {
+        self.servers = Some(servers.to_vec());
+        self
+    }
+
+    /// How long one attempt at a question may take. Default: 2 seconds.
+    #[cfg(feature = "dns")]
+    pub fn query_timeout(mut self, limit: Duration) -> Self {
+        self.query_timeout = limit;
+        self
+    }
+
+    /// How often a question that nobody answers is asked, of one server after the other; of each at
+    /// least once. Default: 3.
+    #[cfg(feature = "dns")]
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts.max(1);
+        self
+    }
+
+    /// Questions under way at once; a lookup asks two, one for each family. Each has a socket (or a
+    /// thread, without the feature `dns`), so this bounds those. More lookups wait for their turn,
+    /// and leave the queue when their callers do. At least 2. Default: 256 (64 without `dns`).
+    pub fn queries_max(mut self, queries: usize) -> Self {
+        self.queries_max = queries.max(2);
+        self
+    }
+
+    /// Names remembered at once, those without addresses included. 0: none. Default: 10,000.
+    pub fn cache_entries_max(mut self, entries: usize) -> Self {
+        self.cache_entries_max = entries;
+        self
+    }
+
+    /// Whether `/etc/hosts` is honoured. It is read when the resolver is built. Default: true.
+    pub fn hosts(mut self, honoured: bool) -> Self {
+        self.hosts = if honoured { Hosts::System } else { Hosts::Off };
+        self
+    }
+
+    /// Honours this hosts file in the place of the system's. It is read when the resolver is built.
+    pub fn hosts_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.hosts = Hosts::File(path.into());
+        self
+    }
+
+    /// Which addresses are looked up. Default: both families, asked for at once.
+    pub fn families(mut self, families: Families) -> Self {
+        self.families = families;
+        self
+    }
+
+    /// Reads the files and builds. Nothing is asked yet.
+    ///
+    /// # Errors
+    /// If a hosts file was named and cannot be read.
+    pub fn build(self) -> io::Result<Resolver> {
+        let hosts = self.hosts.read()?;
+        let settings = Settings {
+            #[cfg(feature = "dns")]
+            servers: match &self.servers {
+                Some(servers) => Servers::named(servers),
+                None => Servers::system(),
+            },
+            #[cfg(feature = "dns")]
+            query_timeout: self.query_timeout,
+            #[cfg(feature = "dns")]
+            attempts: self.attempts,
+            queries_max: self.queries_max,
+            families: self.families,
+            v6_first: reaches_v6(),
+        };
+        Ok(Resolver::new(settings, hosts, self.cache_entries_max))
+    }
+}
+
+/// Whether this machine has a way to the IPv6 internet: whether the kernel would know where to send
+/// a packet. Nothing is sent.
+fn reaches_v6() -> bool {
+    // 2000::1 stands for any public address.
+    let somewhere = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 1), 53);
+    UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).and_then(|udp| udp.connect(somewhere)).is_ok()
+}

@@ -1,0 +1,85 @@
+//! Asking the system's resolver, on threads that may block.
+
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use super::answer::Addresses;
+use super::builder::{Families, Settings};
+use super::error::{DnsError, DnsErrorKind};
+use super::flight::Flight;
+use super::race::{First, race};
+use super::table::Outcome;
+use super::{FAILURE_LIVES, NEGATIVE_MAX};
+
+/// How long an answer is believed: the system does not tell what its server said.
+const ANSWER_LIVES: Duration = Duration::from_secs(10);
+
+/// Starts lookups.
+pub(super) struct Backend {
+    settings: Settings,
+    /// Lookups that may be under way; each has a thread.
+    threads: Arc<Semaphore>,
+}
+
+impl Backend {
+    pub(super) fn new(settings: Settings) -> Self {
+        let threads = Arc::new(Semaphore::new(settings.queries_max));
+        Self { settings, threads }
+    }
+
+    pub(super) fn start(&self, flight: Flight) {
+        let (threads, settings) = (self.threads.clone(), self.settings.clone());
+        tokio::spawn(async move {
+            let turn = race(threads.acquire_owned(), flight.deserted()).await;
+            let First::One(permit) = turn else { return };
+            tokio::task::spawn_blocking(move || {
+                let (outcome, lives) = find(&flight, &settings);
+                flight.land(outcome, lives);
+                drop(permit);
+            });
+        });
+    }
+}
+
+fn find(flight: &Flight, settings: &Settings) -> (Outcome, Duration) {
+    let name = &*flight.name;
+    let asked = if flight.absolute { format!("{name}.") } else { name.to_owned() };
+    let found = match (asked.as_str(), 0).to_socket_addrs() {
+        Ok(found) => found,
+        Err(error) => return explain(name, &error),
+    };
+    let (mut v4, mut v6) = (Vec::new(), Vec::new());
+    for address in found.map(|found| found.ip()) {
+        match address {
+            IpAddr::V4(_) if settings.families != Families::V6 => v4.push(address),
+            IpAddr::V6(_) if settings.families != Families::V4 => v6.push(address),
+            IpAddr::V4(_) | IpAddr::V6(_) => {}
+        }
+    }
+    if v4.is_empty() && v6.is_empty() {
+        let text = format!("{name} exists but has no address");
+        return (Err(DnsError::new(DnsErrorKind::NoRecords, text)), NEGATIVE_MAX);
+    }
+    let (first, second) = if settings.v6_first { (v6, v4) } else { (v4, v6) };
+    (Ok(Addresses::interleave(&first, &second)), ANSWER_LIVES)
+}
+
+/// The standard library keeps getaddrinfo's code to itself; its text is all there is.
+fn explain(name: &str, error: &io::Error) -> (Outcome, Duration) {
+    let text = error.to_string();
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let (kind, lives) = if says(&["No address associated"]) {
+        (DnsErrorKind::NoRecords, NEGATIVE_MAX)
+    } else if says(&["not known", "nodename nor servname"]) {
+        (DnsErrorKind::NxDomain, NEGATIVE_MAX)
+    } else if says(&["Temporary failure"]) {
+        (DnsErrorKind::ServFail, FAILURE_LIVES)
+    } else {
+        (DnsErrorKind::Other, FAILURE_LIVES)
+    };
+    (Err(DnsError::new(kind, format!("{name}: {text}"))), lives)
+}

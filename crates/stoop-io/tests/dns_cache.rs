@@ -1,0 +1,187 @@
+//! What a resolver remembers, for how long, and how many ask for it.
+#![cfg(feature = "dns")]
+
+mod dns_support;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use dns_support::{A, AAAA, Reply, Server, ips};
+use stoop_io::{DnsErrorKind, Resolver, ResolverBuilder};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn asking(server: &Server) -> ResolverBuilder {
+    Resolver::builder().hosts(false).servers(&[server.address])
+}
+
+/// A server whose answers live for `ttl` seconds.
+fn living(ttl: u32) -> Server {
+    Server::start(move |_| Reply::Addresses(ips(&["10.0.0.1", "fd00::1"]), ttl))
+}
+
+/// Lets `seconds` go by on the tests' clock.
+async fn pass(seconds: u64) {
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(seconds)).await;
+    tokio::time::resume();
+}
+
+#[tokio::test]
+async fn an_answer_lives_as_long_as_it_says() {
+    let server = living(60);
+    let resolver = asking(&server).build().unwrap();
+    for _ in 0..3 {
+        resolver.lookup("a.example").await.unwrap();
+    }
+    assert_eq!(server.asked("a.example", A), 1);
+    pass(58).await;
+    resolver.lookup("A.Example.").await.unwrap();
+    assert_eq!(server.asked("a.example", A), 1);
+    pass(3).await;
+    assert!(resolver.known("a.example").is_none());
+    resolver.lookup("a.example").await.unwrap();
+    assert_eq!(server.asked("a.example", A), 2);
+}
+
+#[tokio::test]
+async fn an_answer_that_lives_for_ever_lives_for_an_hour() {
+    let server = living(u32::MAX >> 1);
+    let resolver = asking(&server).build().unwrap();
+    resolver.lookup("a.example").await.unwrap();
+    pass(3_590).await;
+    assert!(resolver.known("a.example").is_some());
+    pass(20).await;
+    assert!(resolver.known("a.example").is_none());
+}
+
+#[tokio::test]
+async fn an_answer_that_lives_not_at_all_lives_for_a_second() {
+    let server = living(0);
+    let resolver = asking(&server).build().unwrap();
+    resolver.lookup("a.example").await.unwrap();
+    resolver.lookup("a.example").await.unwrap();
+    assert_eq!(server.asked("a.example", A), 1);
+    pass(1).await;
+    resolver.lookup("a.example").await.unwrap();
+    assert_eq!(server.asked("a.example", A), 2);
+}
+
+#[tokio::test]
+async fn a_denial_lives_for_ten_seconds_and_a_failure_for_one() {
+    for (reply, kind, seconds) in [
+        (Reply::NxDomain, DnsErrorKind::NxDomain, 10),
+        (Reply::NoData, DnsErrorKind::NoRecords, 10),
+        (Reply::Code(2), DnsErrorKind::ServFail, 1),
+    ] {
+        let server = Server::start(move |_| reply.clone());
+        let resolver = asking(&server).build().unwrap();
+        assert_eq!(resolver.lookup("a.example").await.unwrap_err().kind(), kind);
+        assert_eq!(resolver.known("a.example").unwrap().unwrap_err().kind(), kind);
+        if seconds > 1 {
+            pass(seconds - 1).await;
+            assert!(resolver.known("a.example").is_some(), "{kind:?} lives");
+        }
+        pass(1).await;
+        assert!(resolver.known("a.example").is_none(), "{kind:?} is forgotten");
+    }
+}
+
+#[tokio::test]
+async fn many_who_ask_at_once_make_one_question() {
+    let server =
+        Server::start(|_| Reply::After(50 * MS, Reply::Addresses(ips(&["10.0.0.1"]), 60).into()));
+    let resolver = asking(&server).build().unwrap();
+    let mut asking = tokio::task::JoinSet::new();
+    for _ in 0..100 {
+        let resolver = resolver.clone();
+        asking.spawn(async move { resolver.lookup("a.example").await.unwrap() });
+    }
+    while let Some(found) = asking.join_next().await {
+        assert_eq!(found.unwrap()[..], ips(&["10.0.0.1"]));
+    }
+    assert_eq!((server.asked("a.example", A), server.asked("a.example", AAAA)), (1, 1));
+}
+
+#[tokio::test]
+async fn the_one_who_asked_first_may_leave() {
+    let server =
+        Server::start(|_| Reply::After(100 * MS, Reply::Addresses(ips(&["10.0.0.1"]), 60).into()));
+    let resolver = asking(&server).build().unwrap();
+    let (first, second) = (resolver.clone(), resolver.clone());
+    let first = tokio::spawn(async move { first.lookup("a.example").await });
+    tokio::task::yield_now().await;
+    let second = tokio::spawn(async move { second.lookup("a.example").await });
+    tokio::time::sleep(30 * MS).await;
+    first.abort();
+    assert_eq!(second.await.unwrap().unwrap()[..], ips(&["10.0.0.1"]));
+    assert_eq!(server.asked("a.example", A), 1);
+}
+
+#[tokio::test]
+async fn when_everybody_left_the_next_one_starts_anew() {
+    let server = Server::start(|_| Reply::Silence);
+    let resolver = asking(&server).query_timeout(Duration::from_secs(60)).build().unwrap();
+    for n in 1..=3 {
+        let looked = tokio::time::timeout(50 * MS, resolver.lookup("a.example")).await;
+        assert!(looked.is_err());
+        tokio::time::sleep(20 * MS).await;
+        assert_eq!(server.asked("a.example", A), n);
+    }
+}
+
+#[test]
+fn a_runtime_that_goes_away_takes_nobody_elses_lookup_with_it() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let server =
+        Server::start(|_| Reply::After(100 * MS, Reply::Addresses(ips(&["10.0.0.1"]), 60).into()));
+    let resolver = asking(&server).build().unwrap();
+    let (one, other) = (runtime(), runtime());
+    let asked = resolver.clone();
+    one.spawn(async move { asked.lookup("a.example").await });
+    one.block_on(async { tokio::time::sleep(20 * MS).await });
+    // The first runtime is not driven now, then gone; the second shares its question.
+    let waiting = resolver.clone();
+    let found = other.spawn(async move { waiting.lookup("a.example").await });
+    other.block_on(async { tokio::time::sleep(20 * MS).await });
+    drop(one);
+    assert_eq!(other.block_on(found).unwrap().unwrap()[..], ips(&["10.0.0.1"]));
+    assert_eq!(server.asked("a.example", A), 1);
+    drop(other);
+    let third = runtime();
+    assert!(third.block_on(resolver.lookup("b.example")).is_ok());
+}
+
+#[tokio::test]
+async fn only_so_many_questions_are_under_way() {
+    let server =
+        Server::start(|_| Reply::After(5 * MS, Reply::Addresses(ips(&["10.0.0.1"]), 60).into()));
+    let resolver = asking(&server).queries_max(10).build().unwrap();
+    let mut asking = tokio::task::JoinSet::new();
+    for n in 0..100 {
+        let resolver = resolver.clone();
+        asking.spawn(async move { resolver.lookup(&format!("{n}.example")).await });
+    }
+    while let Some(found) = asking.join_next().await {
+        found.unwrap().unwrap();
+    }
+    assert_eq!(server.questions().len(), 200);
+    assert_eq!(server.open_max(), 10);
+}
+
+#[tokio::test]
+async fn only_so_many_names_are_remembered() {
+    let server = living(60);
+    let resolver = asking(&server).cache_entries_max(20).build().unwrap();
+    for n in 0..50 {
+        resolver.lookup(&format!("n{n}.example")).await.unwrap();
+    }
+    let known = (0..50).filter(|n| resolver.known(&format!("n{n}.example")).is_some()).count();
+    assert!((10..=20).contains(&known), "{known} are known");
+    resolver.clear();
+    assert!(resolver.known("n49.example").is_none());
+    let nothing = asking(&server).cache_entries_max(0).build().unwrap();
+    let found: Vec<IpAddr> = nothing.lookup("x.example").await.unwrap().to_vec();
+    assert_eq!(found.len(), 2);
+    assert!(nothing.known("x.example").is_none());
+}
