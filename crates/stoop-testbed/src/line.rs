@@ -60,6 +60,13 @@ impl Line {
         }
     }
 
+    /// The connection ends now, ready for a request that never began.
+    pub(crate) fn unused(&mut self) {
+        if let Some(entry) = &mut self.entry {
+            entry.kind = Kind::Unused;
+        }
+    }
+
     /// A request's head is complete.
     pub(crate) fn head(&mut self, target: &str) {
         self.begin();

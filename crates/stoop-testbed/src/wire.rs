@@ -100,7 +100,10 @@ impl<S: Stream> Wire<S> {
         if self.inbox.is_empty() {
             // An idle connection holds no buffers.
             (self.inbox, self.out) = (Vec::new(), Vec::new());
-            self.receive(Instant::now() + IDLE_MAX).await?;
+            if let Err(gone) = self.receive(Instant::now() + IDLE_MAX).await {
+                self.line.unused();
+                return Err(gone);
+            }
         }
         self.line.begin();
         let until = Instant::now() + REQUEST_MAX;

@@ -143,11 +143,11 @@ mod tests {
 
     #[test]
     fn latency_and_size_are_those_of_the_real_world() {
-        let drafts: Vec<Draft> = (0..200_000).map(|url| Draft::new(3, url)).collect();
+        let drafts: Vec<Draft> = (0..60_000).map(|url| Draft::new(3, url)).collect();
         let delay = mean(drafts.iter().map(|d| d.delay.as_secs_f64()));
-        assert!((0.46..0.48).contains(&delay), "{delay}");
+        assert!((0.46..0.485).contains(&delay), "{delay}");
         let bodies = drafts.iter().filter(|d| d.class == Class::Success && d.status == 200);
         let body = mean(bodies.map(|d| d.body as f64));
-        assert!((252_000.0..262_000.0).contains(&body), "{body}");
+        assert!((250_000.0..264_000.0).contains(&body), "{body}");
     }
 }

@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn every_well_behaved_url_leads_to_its_planned_answer() {
-        let plan = Plan::new(5, 20_000);
+        let plan = Plan::new(5, 6_000);
         for url in plan.iter() {
             let Answer::Status { code, body } = url.expect.answer else { continue };
             let host = address::parse(&url.host, plan.domain()).map(|(_, host)| host);

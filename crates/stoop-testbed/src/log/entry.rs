@@ -15,8 +15,11 @@ pub enum Kind {
     Start,
     /// A name was asked for; `target` holds the record type. There is one line for each query.
     Dns,
-    /// A connection that closed without a whole request having been read on it.
+    /// A connection that ended without a whole request having been read on it.
     Connection,
+    /// A connection on which nothing was asked although the server was ready: opened in reserve, or
+    /// too late. It says nothing about how long a URL took.
+    Unused,
     /// A request was read, and answered or not.
     Exchange,
     /// The log ended; `sent_bytes` holds the sum, `connection` the most that were open at once.
@@ -64,6 +67,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Start, "start"),
     (Kind::Dns, "dns"),
     (Kind::Connection, "connection"),
+    (Kind::Unused, "unused"),
     (Kind::Exchange, "exchange"),
     (Kind::Stop, "stop"),
 ];

@@ -43,7 +43,7 @@ impl Spans {
         let connected = match entry.kind {
             Kind::Dns => false,
             Kind::Connection | Kind::Exchange => true,
-            Kind::Start | Kind::Stop => return,
+            Kind::Start | Kind::Stop | Kind::Unused => return,
         };
         let new = Span { first: entry.begin, last: entry.end, connected };
         let span = self.spans.entry(url).or_insert(new);
@@ -98,6 +98,13 @@ mod tests {
         let end = "exchange,7,h7.test,2,41.000,41.000,44.000,90.000,900,200,complete,/";
         let late = "dns,7,h7.test,,500.000,500.000,,501.000,0,,answered,A";
         assert_eq!(spans(&[end, late]), [(7, 41, 90)]);
+    }
+
+    #[test]
+    fn a_connection_in_reserve_does_not_count() {
+        let end = "exchange,7,h7.test,2,41.000,41.000,44.000,90.000,900,200,complete,/";
+        let spare = "unused,7,h7.test,3,41.000,41.000,,30041.000,0,,client_closed,";
+        assert_eq!(spans(&[end, spare]), [(7, 41, 90)]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) enum End {
 }
 
 /// How long tests wait for bytes that do not come.
-const PATIENCE: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_millis(700);
 
 /// A connection, plain or not.
 pub(crate) struct Connection {
