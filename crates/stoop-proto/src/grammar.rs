@@ -102,26 +102,15 @@ pub(crate) fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// uri-host \[ ":" port \] (RFC 9110 §7.2), or nothing, as Host is where the target has no authority:
 /// no user, no path, a port that is one, and not without a host.
 pub(crate) fn is_host(value: &[u8]) -> bool {
-    let (name, port) = match value.first() {
-        Some(b'[') => match value.iter().position(|&byte| byte == b']') {
-            Some(end) => (&value[1..end], &value[end + 1..]),
+    let name_len = match value {
+        [] => return true,
+        [b'[', ..] => match ip_literal_len(value) {
+            Some(len) => len,
             None => return false,
         },
-        _ => {
-            let end = value.iter().position(|&byte| byte == b':').unwrap_or(value.len());
-            (&value[..end], &value[end..])
-        }
+        _ => value.iter().take_while(|&&c| CLASSES[c as usize] & REG_NAME != 0).count(),
     };
-    if name.is_empty() {
-        return value.is_empty();
-    }
-    let name_fits = if value.first() == Some(&b'[') {
-        // IPv6address, without a zone: what is left to check is done by whoever connects.
-        name.iter().all(|&c| c.is_ascii_hexdigit() || matches!(c, b':' | b'.'))
-            && name.iter().filter(|&&c| c == b':').count() >= 2
-    } else {
-        all(name, REG_NAME) && percent_encoding_is_whole(name)
-    };
+    let (name, port) = value.split_at(name_len);
     let port_fits = match port {
         [] | [b':'] => true,
         [b':', digits @ ..] => {
@@ -131,12 +120,21 @@ pub(crate) fn is_host(value: &[u8]) -> bool {
         }
         _ => false,
     };
-    name_fits && port_fits
+    !name.is_empty() && port_fits && percent_encoding_is_whole(name)
+}
+
+/// "[" IPv6address "]", without a zone: what is left to check is done by whoever connects.
+fn ip_literal_len(value: &[u8]) -> Option<usize> {
+    let end = memchr::memchr(b']', value)?;
+    let address = &value[1..end];
+    let fits = address.iter().all(|&c| c.is_ascii_hexdigit() || matches!(c, b':' | b'.'));
+    let colons = address.iter().filter(|&&c| c == b':').count();
+    (fits && colons >= 2).then_some(end + 1)
 }
 
 /// pct-encoded = "%" HEXDIG HEXDIG
 fn percent_encoding_is_whole(name: &[u8]) -> bool {
-    name.iter().enumerate().filter(|(_, byte)| **byte == b'%').all(|(at, _)| {
+    memchr::memchr_iter(b'%', name).all(|at| {
         name.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
     })
 }
