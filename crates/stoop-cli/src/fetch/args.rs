@@ -1,0 +1,214 @@
+//! `stoop fetch`: what was typed. Every value is checked where it is read, and means nothing yet;
+//! what it means is the [plan](super::plan).
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use crate::units;
+
+/// The most URLs that can be in flight at once.
+pub(super) const CONCURRENCY_MAX: u64 = 100_000;
+
+const EXAMPLES: &str = "\
+Examples:
+  stoop fetch https://example.com/ example.org
+  stoop fetch -i urls.txt -c 500 -t 2 > answers.csv
+  zcat urls.gz | stoop fetch --format jsonl --summary json > answers.jsonl 2> summary.json
+  CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
+
+Input: one URL a line. Blank lines and lines that start with # are passed over; 'host',
+'host:port' and 'host/path' mean https://. Any other line gets exactly one line of output,
+also if it is no URL, and also if a signal or --duration ends the run before its turn.
+
+Columns (csv), in order of completion:
+  url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if need be
+  code         the status after redirects, or the kind of error (dns_nxdomain, total_timeout, ...)
+  start_time   when it took one of the --concurrency slots: RFC 3339, UTC, milliseconds
+  duration     from then to the last byte of the body, redirects included, in whole milliseconds
+  body_length  bytes of the body after transfer-coding; 0 for an error
+
+Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
+in ms; okReqsSec, 2xx answers per second; okReqsPct, their share, 0 to 1; avgBodyLen, their mean
+body in bytes; answers by class; Exception, those without an answer, by kind below.
+
+Variables (a flag beats a variable; an empty variable is none):
+  CONCURRENCY, REQUEST_TIMEOUT, USER_AGENT, LIMIT, DURATION   as the flags
+  FORMAT     plain (csv, also on a terminal), csv, jsonl or pretty
+  NO_COLOR   no colours, whatever its value
+
+Exit codes:
+  0    every URL was answered, whatever the answers; or --duration was over; or the reader of
+       our output had enough and closed it
+  2    the command line or a variable makes no sense; nothing was fetched
+  3    input could not be read to its end, or output not be written
+  130  SIGINT, 143 SIGTERM: what was unfinished is written as 'cancelled'; a second one ends at once";
+
+/// Fetch a list of URLs concurrently: one line of output for each, always, within its deadline
+#[derive(Args, Debug, Default)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct FetchArgs {
+    /// URLs to fetch, instead of reading them from standard input
+    #[arg(value_name = "URL", conflicts_with = "input")]
+    pub(super) urls: Vec<String>,
+
+    /// Read URLs from FILE, one a line ('-' is standard input)
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) input: Option<PathBuf>,
+
+    /// URLs in flight at once [default: 100]
+    #[arg(short, long, value_name = "N", value_parser = concurrency)]
+    pub(super) concurrency: Option<usize>,
+
+    /// Deadline of a URL, from its start to the last byte, redirects included [default: 5]
+    #[arg(short, long, value_name = "SECONDS", value_parser = units::duration)]
+    pub(super) timeout: Option<Duration>,
+
+    /// Longest wait for a connection, within the deadline [default: the deadline]
+    #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
+    pub(super) connect_timeout: Option<Duration>,
+
+    /// Fetch the first N URLs only
+    #[arg(short = 'n', long, value_name = "N", value_parser = limit)]
+    pub(super) limit: Option<u64>,
+
+    /// End the run after this time, and answer what is unfinished as 'cancelled'
+    #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
+    pub(super) duration: Option<Duration>,
+
+    /// Redirects to follow before giving up; 0 reports the redirect itself [default: 10]
+    #[arg(long, value_name = "N", value_parser = redirects)]
+    pub(super) max_redirects: Option<u32>,
+
+    /// Longest body to read, as 8MiB, or 'none' [default: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = body)]
+    pub(super) max_body: Option<Size>,
+
+    /// User-Agent to send [default: stoop/VERSION]
+    #[arg(short = 'A', long, value_name = "TEXT", value_parser = user_agent)]
+    pub(super) user_agent: Option<String>,
+
+    /// Trust the certificates in this PEM file, besides the system's
+    #[arg(long, value_name = "FILE")]
+    pub(super) cacert: Option<PathBuf>,
+
+    /// Accept any certificate: anybody on the way can then read and change the answers
+    #[arg(long)]
+    pub(super) insecure: bool,
+
+    /// Ask this name server (ADDR or ADDR:PORT) instead of the system's; may be repeated
+    #[arg(long, value_name = "ADDR", value_parser = name_server, action = ArgAction::Append)]
+    pub(super) dns: Vec<SocketAddr>,
+
+    /// Follow redirects from public to private addresses, too
+    #[arg(long)]
+    pub(super) allow_private: bool,
+
+    /// What a line looks like [default: pretty on a terminal, else csv]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(super) format: Option<Format>,
+
+    /// The summary on stderr at the end [default: table]
+    #[arg(long, value_name = "STYLE")]
+    pub(super) summary: Option<SummaryStyle>,
+
+    /// Threads that fetch [default: the machine's cores]
+    #[arg(long, value_name = "N", value_parser = cores)]
+    pub(super) cores: Option<usize>,
+}
+
+/// The form of an output line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// url,code,start_time,duration,body_length
+    Csv,
+    /// one JSON object a line, with more fields
+    Jsonl,
+    /// [code] url: Nms
+    Pretty,
+}
+
+/// The form of the summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SummaryStyle {
+    /// for people
+    Table,
+    /// one object on one line
+    Json,
+    /// no summary
+    None,
+}
+
+/// A size limit. (A type of its own, because clap reads `Option<Option<u64>>` its own way.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) Option<u64>);
+
+pub(crate) fn concurrency(text: &str) -> Result<usize, String> {
+    units::count(text, 1..=CONCURRENCY_MAX).map(|n| n as usize)
+}
+
+pub(super) fn limit(text: &str) -> Result<u64, String> {
+    units::count(text, 1..=u64::MAX)
+}
+
+fn redirects(text: &str) -> Result<u32, String> {
+    units::count(text, 0..=100).map(|n| n as u32)
+}
+
+fn cores(text: &str) -> Result<usize, String> {
+    units::count(text, 1..=1024).map(|n| n as usize)
+}
+
+fn body(text: &str) -> Result<Size, String> {
+    units::size(text).map(Size)
+}
+
+pub(super) fn user_agent(text: &str) -> Result<String, String> {
+    if !text.is_empty() && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic()) {
+        Ok(text.trim().to_owned())
+    } else {
+        Err("must be printable ASCII, and not empty".to_owned())
+    }
+}
+
+pub(super) fn format(text: &str) -> Result<Format, String> {
+    match text {
+        "plain" | "csv" => Ok(Format::Csv),
+        "jsonl" => Ok(Format::Jsonl),
+        "pretty" => Ok(Format::Pretty),
+        _ => Err("must be plain, csv, jsonl or pretty".to_owned()),
+    }
+}
+
+fn name_server(text: &str) -> Result<SocketAddr, String> {
+    let address = text.parse::<SocketAddr>();
+    address.or_else(|_| text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53))).map_err(|_| {
+        "must be an IP address, with a port or without (9.9.9.9, 127.0.0.1:5353, [::1]:53)".into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_server_is_an_address_with_or_without_port() {
+        assert_eq!(name_server("9.9.9.9"), Ok("9.9.9.9:53".parse().expect("literal")));
+        assert_eq!(name_server("127.0.0.1:5353"), Ok("127.0.0.1:5353".parse().expect("literal")));
+        assert_eq!(name_server("::1"), Ok("[::1]:53".parse().expect("literal")));
+        assert_eq!(name_server("[::1]:5300"), Ok("[::1]:5300".parse().expect("literal")));
+        assert!(name_server("dns.example").is_err_and(|e| e.contains("must be an IP address")));
+    }
+
+    #[test]
+    fn a_user_agent_cannot_split_the_request() {
+        assert!(user_agent("x\r\nEvil: 1").is_err());
+        assert!(user_agent("").is_err());
+        assert_eq!(
+            user_agent("me/1 (+https://me.example)").as_deref(),
+            Ok("me/1 (+https://me.example)")
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! From a URL to its outcome: the one place that knows the client.
+
+use std::future::Future;
+use std::time::Instant;
+
+use stoop::{Client, ClientLimits, Error, Redirects, Request, Version};
+
+use super::args::Format;
+use super::plan::{Authority, Plan};
+use super::record::{Details, Outcome};
+use crate::failure::Failure;
+use crate::summary::Code;
+
+/// Idle connections over all cores: enough for the next page of a host that was just visited. With
+/// those in flight that is all a run ever has open; as many again may still be open in the eyes of
+/// servers that did not notice our close yet.
+const IDLE_MAX: usize = 32;
+
+/// What the clients of all cores have in common.
+pub(super) struct Exchanges {
+    #[cfg(feature = "tls")]
+    tls: stoop::ClientTls,
+}
+
+impl Exchanges {
+    /// Reads what the plan names.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for certificates that cannot be used.
+    pub(super) fn new(plan: &Plan) -> Result<Self, Failure> {
+        #[cfg(feature = "tls")]
+        {
+            let mut tls = stoop::ClientTls::builder();
+            match &plan.authority {
+                Some(Authority::File(path)) => tls = tls.ca_file(path),
+                Some(Authority::Pem(pem)) => tls = tls.ca_pem(pem.as_str()),
+                None => {}
+            }
+            if plan.insecure {
+                tls = tls.dangerous_accept_any_certificate();
+            }
+            let tls = tls.build().map_err(|error| Failure::Usage(error.to_string()))?;
+            Ok(Self { tls })
+        }
+        #[cfg(not(feature = "tls"))]
+        if plan.authority.is_some() || plan.insecure {
+            Err(Failure::Usage("this stoop was built without TLS".to_owned()))
+        } else {
+            Ok(Self {})
+        }
+    }
+
+    /// The client of one core.
+    ///
+    /// # Errors
+    /// The client's own.
+    pub(super) fn for_core(&self, plan: &Plan) -> Result<Exchange, Error> {
+        let redirects = match u16::try_from(plan.max_redirects) {
+            Ok(0) => Redirects::none(),
+            Ok(max) => Redirects::follow(max),
+            Err(_) => Redirects::follow(u16::MAX),
+        };
+        let client = Client::builder()
+            .limits(limits(plan))
+            .redirects(redirects)
+            .user_agent(plan.user_agent.as_str())
+            .allow_private(plan.allow_private);
+        #[cfg(feature = "tls")]
+        let client = client.tls(self.tls.clone());
+        let client = if plan.dns.is_empty() { client } else { client.name_servers(&plan.dns) };
+        Ok(Exchange { client: client.build()?, detailed: plan.format == Format::Jsonl })
+    }
+}
+
+/// The deadline of a URL is its only limit of time, unless there is one for connecting: a run that
+/// grants a minute means it. And nobody waits for a connection, because the slots are the limit.
+fn limits(plan: &Plan) -> ClientLimits {
+    let mut limits = ClientLimits::default();
+    limits.wire.body_bytes_max = plan.max_body;
+    limits.time.connect = plan.connect_timeout;
+    limits.time.dns = None;
+    limits.time.tls = None;
+    limits.time.first_byte = None;
+    limits.time.read_idle = None;
+    limits.time.total = Some(plan.timeout);
+    let idle = (IDLE_MAX / plan.cores).max(1);
+    limits.pool.idle_max = idle;
+    limits.pool.idle_per_origin_max = idle;
+    limits.pool.per_origin_max = plan.concurrency;
+    limits.pool.total_max = plan.concurrency + idle;
+    limits
+}
+
+/// One core's client.
+pub(super) struct Exchange {
+    client: Client,
+    detailed: bool,
+}
+
+impl Exchange {
+    /// Fetches `url`, which has to be answered by `deadline`. The URL is read at once, and need not
+    /// outlive the call.
+    pub(super) fn fetch(
+        &self,
+        url: &str,
+        deadline: Instant,
+    ) -> impl Future<Output = Outcome> + use<'_> {
+        let request = Request::get(url);
+        async move {
+            match self.send(request, deadline).await {
+                Ok(outcome) => outcome,
+                Err(error) => self.failed(&error),
+            }
+        }
+    }
+
+    async fn send(
+        &self,
+        request: Result<Request, Error>,
+        deadline: Instant,
+    ) -> Result<Outcome, Error> {
+        let mut response = self.client.send_by(request?, Some(deadline)).await?;
+        let details = self.detailed.then(|| Details {
+            final_url: response.url().map(str::to_owned),
+            redirects: Some(response.redirects()),
+            http_version: version(response.version()),
+            content_type: response
+                .field("content-type")
+                .map(|value| String::from_utf8_lossy(value).into_owned()),
+            ..Details::default()
+        });
+        let body_bytes = response.body_mut().discard().await?;
+        Ok(Outcome {
+            code: Code::Status(response.status().as_u16()),
+            body_bytes,
+            details: details.map(Box::new),
+        })
+    }
+
+    fn failed(&self, error: &Error) -> Outcome {
+        let details = self.detailed.then(|| Details {
+            error_phase: Some(error.phase().as_str()),
+            error: Some(error.to_string()),
+            ..Details::default()
+        });
+        Outcome { details: details.map(Box::new), ..Outcome::error(error.kind().as_str()) }
+    }
+}
+
+/// The version as ALPN and the record write it.
+fn version(version: Version) -> Option<&'static str> {
+    match version {
+        Version::HTTP_10 => Some("1.0"),
+        Version::HTTP_11 => Some("1.1"),
+        Version::HTTP_2 => Some("2"),
+        Version::HTTP_3 => Some("3"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stoop::ErrorKind;
+
+    use crate::hints::hint;
+
+    #[test]
+    fn every_kind_of_error_has_a_hint() {
+        for kind in ErrorKind::ALL {
+            // Nothing here sends a body.
+            let known = *kind == ErrorKind::RequestBody || hint(kind.as_str()).is_some();
+            assert!(known, "{}", kind.as_str());
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `stoop fetch`: a list of URLs, fetched concurrently, one line for each, always.
+//!
+//! ```text
+//!            lanes (bounded)         one per core              one buffer (bounded)
+//! reader ──┬─► Batch, Batch ──► dispatcher ──► slots ──┬─► lines ──► writer ──► standard output
+//!          └─► Batch, Batch ──► dispatcher ──► slots ──┘
+//!                                    └── Permits ──┘ the concurrency limit, over all cores
+//! ```
+//!
+//! [`args`] is what was typed, [`plan`] what it means, [`run`] does it. [`input`] makes lines of
+//! bytes, [`target`] URLs of lines, [`exchange`] an outcome of a URL, [`record`] a line of an
+//! outcome. A line that was read is always in exactly one of these places, and each of them gives
+//! what it holds an answer when the run ends early.
+
+mod args;
+mod core;
+mod exchange;
+mod files;
+mod input;
+mod lane;
+mod output;
+mod permits;
+mod plan;
+mod progress;
+mod record;
+mod run;
+mod slots;
+mod target;
+
+use std::io::{IsTerminal, Write, stderr, stdout};
+
+use self::args::SummaryStyle;
+pub(crate) use self::args::{FetchArgs, concurrency};
+pub(crate) use self::plan::{Authority, Plan, Source, Surroundings};
+pub(crate) use self::run::Ended;
+use crate::failure::Failure;
+use crate::summary::Summary;
+use crate::table;
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// What its exit code says.
+pub(crate) fn fetch(args: FetchArgs) -> Result<(), Failure> {
+    let here = Surroundings {
+        variable: |name| std::env::var_os(name),
+        stdout_is_terminal: stdout().is_terminal(),
+        stderr_is_terminal: stderr().is_terminal(),
+    };
+    let plan = Plan::new(args, &here)?;
+    let style = plan.summary;
+    let ended = run(plan)?;
+    if !matches!(ended.result, Err(Failure::ReaderGone)) {
+        print(style, &ended);
+    }
+    ended.result
+}
+
+/// Does what a plan says, and leaves the summary to the caller.
+///
+/// # Errors
+/// The run could not begin; nothing was fetched.
+pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
+    files::make_room(&plan)?;
+    run::run(plan)
+}
+
+fn print(style: SummaryStyle, ended: &Ended) {
+    let mut text = match style {
+        SummaryStyle::Table => people(&ended.summary),
+        SummaryStyle::Json => {
+            serde_json::to_string(&ended.summary.figures()).expect("plain data") + "\n"
+        }
+        SummaryStyle::None => String::new(),
+    };
+    if ended.overdue > 0 {
+        text = format!(
+            "stoop: {} URLs had to be cut off beyond their deadline. That is a defect: please \
+             report it\n{text}",
+            ended.overdue
+        );
+    }
+    // There is nobody to tell that standard error is closed.
+    let _ = stderr().write_all(text.as_bytes());
+}
+
+/// The summary for people: the table, and what went wrong.
+pub(crate) fn people(summary: &Summary) -> String {
+    let figures = summary.figures();
+    format!("{}\n{}", table::one(&figures), table::Errors(&figures.errors))
+}

@@ -1,0 +1,124 @@
+//! The line on the terminal that says how far a run is: rate, in flight, errors, and when it will
+//! be over if the input's size is known.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::plan::Source;
+use super::run::Run;
+
+/// The rate shown is that of the last few seconds: an average over all would hide a stall.
+const WINDOW: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(super) struct Progress {
+    bar: ProgressBar,
+    rate: std::cell::RefCell<Rate>,
+}
+
+impl Progress {
+    pub(super) fn new(run: &Run) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+        let style = ProgressStyle::with_template("{spinner} {msg}").expect("a good template");
+        bar.set_style(style);
+        let progress = Self { bar, rate: Rate::new(Instant::now()).into() };
+        progress.show(run);
+        progress
+    }
+
+    /// The display, for whoever writes on the same terminal.
+    pub(super) fn bar(&self) -> ProgressBar {
+        self.bar.clone()
+    }
+
+    pub(super) fn clear(self) {
+        self.bar.finish_and_clear();
+    }
+
+    pub(super) fn show(&self, run: &Run) {
+        let sum = |count: fn(&super::run::Gauge) -> u64| run.gauges.iter().map(count).sum::<u64>();
+        let done = sum(|gauge| gauge.done.load(Relaxed));
+        let errors = sum(|gauge| gauge.errors.load(Relaxed));
+        let in_flight = sum(|gauge| gauge.in_flight.load(Relaxed).max(0).unsigned_abs() as u64);
+        let rate = self.rate.borrow_mut().at(Instant::now(), done);
+        let total = expected(run).filter(|&total| total >= done);
+        let of = total.map_or_else(String::new, |total| format!(" of {}", HumanCount(total)));
+        let mut message = format!(
+            "{}{of} done, {rate:.0}/s, {in_flight} in flight, {} errors",
+            HumanCount(done),
+            HumanCount(errors)
+        );
+        if let Some(total) = total
+            && rate >= 1.0
+        {
+            let left = Duration::from_secs_f64((total - done) as f64 / rate);
+            message += &format!(", {} left", HumanDuration(left));
+        }
+        self.bar.set_message(message);
+        self.bar.tick();
+    }
+}
+
+/// How many URLs there will be in all, as far as anyone can tell: from the part of the source that
+/// was read, if its length is known.
+fn expected(run: &Run) -> Option<u64> {
+    let urls = run.input.urls.load(Relaxed);
+    let (read, total) = (run.input.bytes.load(Relaxed), run.input.total_bytes.load(Relaxed));
+    let by_length = match run.plan.source {
+        _ if read == 0 || total == 0 => None,
+        Source::Stdin => None,
+        Source::File(_) | Source::Text(_) => {
+            u64::try_from(u128::from(urls) * u128::from(total.max(read)) / u128::from(read)).ok()
+        }
+    };
+    match (by_length, run.plan.limit) {
+        (Some(urls), Some(limit)) => Some(urls.min(limit)),
+        (urls, limit) => urls.or(limit),
+    }
+}
+
+/// URLs per second over the last [`WINDOW`].
+#[derive(Debug)]
+struct Rate {
+    marks: std::collections::VecDeque<(Instant, u64)>,
+}
+
+impl Rate {
+    fn new(now: Instant) -> Self {
+        Self { marks: [(now, 0)].into() }
+    }
+
+    fn at(&mut self, now: Instant, done: u64) -> f64 {
+        self.marks.push_back((now, done));
+        while self.marks.len() > 2 && now.duration_since(self.marks[1].0) >= WINDOW {
+            self.marks.pop_front();
+        }
+        let (then, before) = self.marks[0];
+        let seconds = now.duration_since(then).as_secs_f64();
+        if seconds > 0.0 { done.saturating_sub(before) as f64 / seconds } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_that_of_the_last_seconds() {
+        let begin = Instant::now();
+        let mut rate = Rate::new(begin);
+        let at = |s: u64| begin + Duration::from_secs(s);
+        assert_eq!(rate.at(at(1), 100), 100.0);
+        for s in 2..=10 {
+            rate.at(at(s), s * 100);
+        }
+        // A stall shows: in the 5 s before 13 only 200 were done.
+        for s in 11..13 {
+            rate.at(at(s), 1000);
+        }
+        assert_eq!(rate.at(at(13), 1000), 40.0);
+        assert!(rate.marks.len() <= 7);
+    }
+}

@@ -1,0 +1,139 @@
+//! What a line asks for: the URL it means, and the core that fetches it.
+
+use std::borrow::Cow;
+
+/// The URL that `line` means: a bare `host`, `host:port` or `host/path` means https.
+///
+/// Whether it is a good URL is for the client to say; only lines no URL can look like (control
+/// characters, which an URL parser would silently take out) are turned down here.
+pub(super) fn target(line: &str) -> Option<Cow<'_, str>> {
+    if line.is_empty() || line.bytes().any(|b| b.is_ascii_control()) {
+        return None;
+    }
+    if has_scheme(line) {
+        return Some(Cow::Borrowed(line));
+    }
+    // A path has no host, though a parser that is used to missing slashes would find one in it.
+    let rest = line.strip_prefix("//").unwrap_or(line);
+    (!rest.starts_with('/')).then(|| Cow::Owned(format!("https://{rest}")))
+}
+
+/// RFC 3986 §3.1, but for `host:port`, which looks the same: what follows its colon is a number
+/// up to the end of the authority.
+fn has_scheme(line: &str) -> bool {
+    let Some(colon) = line.find([':', '/', '?', '#']) else { return false };
+    let (scheme, rest) = line.split_at(colon);
+    let Some(rest) = rest.strip_prefix(':') else { return false };
+    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        || !scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+    {
+        return false;
+    }
+    let port = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    port.is_empty() || !port.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Which of `cores` fetches `line`. Lines of one origin go to one core, so that its connections
+/// are reused and its limits hold; the same origin spelt in an unusual way may go elsewhere, which
+/// costs a connection and is right all the same.
+pub(super) fn core_of(line: &[u8], cores: usize) -> usize {
+    if cores < 2 {
+        return 0;
+    }
+    // FNV-1a, as good as any on strings this short; its last bytes do not reach the high bits, so
+    // one more multiplication spreads them.
+    let hash = authority(line).iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    // The high bits choose, without a division.
+    ((u128::from(hash) * cores as u128) >> 64) as usize
+}
+
+/// Host and port of what `line` means, roughly: without scheme, user, and the port nobody writes.
+fn authority(line: &[u8]) -> &[u8] {
+    let rest = match line.windows(3).take(16).position(|w| w == b"://") {
+        Some(at) => &line[at + 3..],
+        None => line,
+    };
+    let end = rest.iter().position(|b| b"/?#".contains(b)).unwrap_or(rest.len());
+    let rest = &rest[..end];
+    let host = match rest.iter().rposition(|&b| b == b'@') {
+        Some(at) => &rest[at + 1..],
+        None => rest,
+    };
+    host.strip_suffix(b":443").or_else(|| host.strip_suffix(b":80")).unwrap_or(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_host_means_https() {
+        for (line, url) in [
+            ("example.com", "https://example.com"),
+            ("example.com:8443", "https://example.com:8443"),
+            ("example.com:8443/x?y", "https://example.com:8443/x?y"),
+            ("localhost:80#z", "https://localhost:80#z"),
+            ("example.com/a:b", "https://example.com/a:b"),
+            ("example.com?u=http://x/", "https://example.com?u=http://x/"),
+            ("//example.com/a", "https://example.com/a"),
+            ("user@example.com", "https://user@example.com"),
+            ("[::1]:80/", "https://[::1]:80/"),
+            ("127.0.0.1:80/", "https://127.0.0.1:80/"),
+            ("bücher.example", "https://bücher.example"),
+        ] {
+            assert_eq!(target(line).as_deref(), Some(url), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_scheme_stays_as_it_is() {
+        for line in ["http://a/", "HTTPS://A/", "ftp://a/", "mailto:a@b", "http:a", "x:", "http://"]
+        {
+            assert_eq!(target(line).as_deref(), Some(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn control_characters_are_in_no_url() {
+        for line in ["http://a/\tb", "a\0b", "http://a/\r\nX: y", "a\x7f", ""] {
+            assert_eq!(target(line), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_no_url() {
+        for line in ["/", "/etc/hosts", "///etc/hosts"] {
+            assert_eq!(target(line), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_one_origin_go_to_one_core() {
+        let core = |line: &str| core_of(line.as_bytes(), 7);
+        for line in [
+            "https://example.com/",
+            "https://example.com:443/x",
+            "http://Example.COM:80/x?y#z",
+            "EXAMPLE.com",
+            "https://me@example.com/",
+            "example.com/http://other.example/",
+        ] {
+            assert_eq!(core(line), core("example.com"), "{line}");
+        }
+    }
+
+    #[test]
+    fn hosts_spread_evenly_over_the_cores() {
+        for cores in [2, 3, 8] {
+            let mut counts = vec![0_usize; cores];
+            for n in 0..8_000 {
+                counts[core_of(format!("https://host-{n}.example/").as_bytes(), cores)] += 1;
+            }
+            let fair = 8_000 / cores;
+            assert!(counts.iter().all(|&n| n.abs_diff(fair) < fair / 8), "{cores}: {counts:?}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! One line of any program that keeps the contract `url,code,start_time,duration,body_length`,
+//! read from the right: the programs of the comparison quote nothing, so commas further left
+//! belong to the URL, or to an error's text.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
+use serde::Deserialize;
+
+use crate::summary::{Code, Summary};
+
+/// Adds `line` to `summary`; a line of `fetch --format jsonl` is understood as well.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn add(line: &[u8], summary: &mut Summary) -> Result<(), &'static str> {
+    let text = std::str::from_utf8(line);
+    match text {
+        Ok(json) if json.starts_with('{') => add_json(json, summary),
+        Ok(text) => add_csv(text, summary),
+        // The URL may be any bytes; what stands right of it is text.
+        Err(_) => add_csv(&String::from_utf8_lossy(line), summary),
+    }
+}
+
+/// Whether a line names the columns instead of filling them.
+pub(super) fn is_header(line: &[u8]) -> bool {
+    line.ends_with(b",code,start_time,duration,body_length")
+}
+
+fn add_csv(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
+    let mut fields = line.rsplitn(5, ',').map(unquoted);
+    let mut next = || fields.next().ok_or("fewer than 5 columns");
+    let (length, duration, start, code) = (next()?, next()?, next()?, next()?);
+    next()?;
+    if code.is_empty() {
+        return Err("no code");
+    }
+    let start_ms = start_ms(start).ok_or("start_time is not a time")?;
+    let duration_ms = whole(duration).ok_or("duration is not a number")?;
+    let code = code_of(code);
+    let body_bytes = match (code, whole(length)) {
+        (_, Some(bytes)) => bytes,
+        // Some programs leave the length out where there is no body.
+        (Code::Error(_), None) => 0,
+        (Code::Status(_), None) => return Err("body_length is not a number"),
+    };
+    summary.add(code, start_ms, duration_ms, body_bytes);
+    Ok(())
+}
+
+/// Three digits are a status; anything else is an error's name.
+fn code_of(code: &str) -> Code<'_> {
+    let is_status = code.len() == 3 && code.bytes().all(|b| b.is_ascii_digit());
+    match code.parse() {
+        Ok(status) if is_status => Code::Status(status),
+        _ => Code::Error(code),
+    }
+}
+
+/// Blanks and quotes around a field, which a program may add to every one.
+fn unquoted(field: &str) -> &str {
+    let field = field.trim();
+    let inner = field.strip_prefix('"').and_then(|field| field.strip_suffix('"'));
+    inner.unwrap_or(field)
+}
+
+/// A number of ms or bytes; a program that counts in fractions is rounded down.
+fn whole(text: &str) -> Option<u64> {
+    let (number, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    (digits(number) && digits(fraction)).then(|| number.parse().ok()).flatten()
+}
+
+/// Milliseconds of Unix time. A time without a zone is taken as UTC.
+fn start_ms(text: &str) -> Option<i64> {
+    if let Ok(stamp) = text.parse::<Timestamp>() {
+        return Some(stamp.as_millisecond());
+    }
+    let civil: DateTime = text.parse().ok()?;
+    Some(Offset::UTC.to_timestamp(civil).ok()?.as_millisecond())
+}
+
+fn add_json(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
+    #[derive(Deserialize)]
+    struct Json<'a> {
+        status: Option<u16>,
+        #[serde(borrow)]
+        error_kind: Option<Cow<'a, str>>,
+        #[serde(borrow)]
+        start_time: Cow<'a, str>,
+        duration_us: u64,
+        #[serde(default)]
+        body_bytes: u64,
+    }
+    let json: Json<'_> = serde_json::from_str(line).map_err(|_| "not a record in JSON")?;
+    let start_ms = start_ms(&json.start_time).ok_or("start_time is not a time")?;
+    let code = match (&json.error_kind, json.status) {
+        (Some(kind), _) => Code::Error(kind),
+        (None, Some(status)) => Code::Status(status),
+        (None, None) => return Err("neither status nor error_kind"),
+    };
+    summary.add(code, start_ms, json.duration_us / 1000, json.body_bytes);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<String, &'static str> {
+        let mut summary = Summary::default();
+        add(line.as_bytes(), &mut summary)?;
+        let figures = summary.figures();
+        let kind = summary.kinds().first().map_or(String::new(), |(kind, _)| format!(" {kind}"));
+        Ok(format!(
+            "{}/{}/{}/{} {} ms {} B{kind}",
+            figures.ok,
+            figures.redirects,
+            figures.client_errors + figures.server_errors,
+            figures.exceptions,
+            figures.max,
+            figures.avg_body_len
+        ))
+    }
+
+    /// What the programs of the comparison print, each in its own dialect of times.
+    #[test]
+    fn the_comparisons_lines_are_understood() {
+        for start in [
+            "2024-10-31T09:15:02.123456789+00:00",
+            "2024-10-31T09:15:02Z",
+            "2024-10-31T09:15:02.123Z",
+            "2024-10-31T09:15:02.1234567Z",
+            "2024-10-31T10:15:02+01:00",
+            "2024-10-31T09:15:02.123456",
+            "2024-10-31 09:15:02",
+        ] {
+            let line = format!("https://example.com,200,{start},512,25");
+            assert_eq!(read(&line).as_deref(), Ok("1/0/0/0 512 ms 25 B"), "{start}");
+        }
+    }
+
+    #[test]
+    fn commas_to_the_left_belong_to_the_url_or_the_error() {
+        let rest = "2024-10-31T09:15:02Z,7,3";
+        for (left, expected) in [
+            ("http://a/?q=1,2,3,200", "1/0/0/0 7 ms 3 B"),
+            ("\"http://a/?q=1,2\",404", "0/0/1/0 7 ms 0 B"),
+            ("\"http://a/\",\"301\"", "0/1/0/0 7 ms 0 B"),
+            ("http://a/,connection refused", "0/0/0/1 7 ms 0 B connection refused"),
+            ("http://a/,so, what", "0/0/0/1 7 ms 0 B what"),
+            ("http://a/,2000", "0/0/0/1 7 ms 0 B 2000"),
+            ("http://a/,+20", "0/0/0/1 7 ms 0 B +20"),
+            (",500", "0/0/1/0 7 ms 0 B"),
+        ] {
+            assert_eq!(read(&format!("{left},{rest}")).as_deref(), Ok(expected), "{left}");
+        }
+    }
+
+    #[test]
+    fn numbers_may_have_fractions_and_an_error_no_length() {
+        assert_eq!(read("a,200,2024-10-31T09:15:02Z,12.9,5.0").as_deref(), Ok("1/0/0/0 12 ms 5 B"));
+        assert_eq!(
+            read("a,ETIMEDOUT,2024-10-31T09:15:02Z,5001,").as_deref(),
+            Ok("0/0/0/1 5001 ms 0 B ETIMEDOUT")
+        );
+    }
+
+    #[test]
+    fn a_malformed_line_says_what_is_wrong() {
+        for (line, error) in [
+            ("", "fewer than 5 columns"),
+            ("a,200,2024-10-31T09:15:02Z,5", "fewer than 5 columns"),
+            ("a,200,yesterday,5,5", "start_time is not a time"),
+            ("a,200,2024-10-31T09:15:02Z,fast,5", "duration is not a number"),
+            ("a,200,2024-10-31T09:15:02Z,-5,5", "duration is not a number"),
+            ("a,200,2024-10-31T09:15:02Z,,5", "duration is not a number"),
+            ("a,200,2024-10-31T09:15:02Z,5,big", "body_length is not a number"),
+            ("a,,2024-10-31T09:15:02Z,5,5", "no code"),
+            ("{\"v\":1}", "not a record in JSON"),
+            (
+                "{\"start_time\":\"2024-10-31T09:15:02Z\",\"duration_us\":1}",
+                "neither status nor error_kind",
+            ),
+        ] {
+            assert_eq!(read(line), Err(error), "{line}");
+        }
+    }
+
+    #[test]
+    fn our_own_json_lines_are_understood() {
+        let line = r#"{"v":1,"url":"a","method":"GET","status":200,"ok":true,
+            "start_time":"2026-11-21T20:54:55.007Z","duration_us":49999,"body_bytes":9}"#;
+        assert_eq!(read(line).as_deref(), Ok("1/0/0/0 49 ms 9 B"));
+        let line = r#"{"error_kind":"reset","start_time":"2026-11-21T20:54:55.007Z",
+            "duration_us":1500,"error":"x\ny"}"#;
+        assert_eq!(read(line).as_deref(), Ok("0/0/0/1 1 ms 0 B reset"));
+    }
+}

@@ -1,0 +1,130 @@
+//! `stoop testbed`: a synthetic internet to try any client on, until it is told to stop.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use stoop_testbed::{Internet, RunArgs};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::failure::Failure;
+use crate::units;
+
+const EXAMPLES: &str = "\
+Examples:
+  stoop testbed --urls 10000 --list urls.txt --ca ca.pem --dns 127.0.0.1:5353 --log seen.txt &
+  stoop fetch -i urls.txt --cacert ca.pem --dns 127.0.0.1:5353 --concurrency 1000 > answers.csv
+  kill %1
+
+The same seed and number of URLs give the same internet on every machine, except its ports: about
+80 % of the URLs are answered 2xx, 10 % 4xx, 0.2 % 5xx, 10 % fail in every way there is (names,
+connections, TLS, stalls, cut bodies), and 30 % redirect. Everything listens on loopback only, and
+no other machine can connect.
+
+When everything listens and is written, one line on stdout says where:
+  dns=127.0.0.1:5353 http=8080 https=8443 urls=10000
+SIGINT and SIGTERM end it with 0; the log is then complete.";
+
+/// Run a synthetic internet of misbehaving servers on loopback, to test any HTTP client with
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct TestbedArgs {
+    /// Which internet: the same number gives the same one
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+
+    /// How many URLs
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = urls)]
+    urls: u64,
+
+    /// Write the URLs to FILE, one a line
+    #[arg(long, value_name = "FILE")]
+    list: Option<PathBuf>,
+
+    /// Write the certificate that clients must trust to FILE, as PEM
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+
+    /// Where its name server listens, in 127.0.0.0/8
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
+    dns: SocketAddr,
+
+    /// Write each exchange as the servers saw it to FILE
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+
+    /// Multiply how long servers wait before they answer
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    latency: f64,
+
+    /// Multiply how long bodies are
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    body: f64,
+
+    /// The port of plain HTTP; 0 is a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    http_port: u16,
+
+    /// The port of HTTPS; 0 is a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    https_port: u16,
+}
+
+fn urls(text: &str) -> Result<u64, String> {
+    units::count(text, 1..=stoop_testbed::HOSTS_MAX)
+}
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// What its exit code says.
+pub(crate) fn testbed(args: TestbedArgs) -> Result<(), Failure> {
+    // Each connection is a file, and clients under test open many.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
+    let run = RunArgs {
+        seed: args.seed,
+        urls: args.urls,
+        list: args.list,
+        ca: args.ca,
+        log: args.log,
+        dns: args.dns,
+        http_port: args.http_port,
+        https_port: args.https_port,
+        latency: args.latency,
+        body: args.body,
+    };
+    let cannot = |error: io::Error| Failure::Io(format!("cannot run the testbed: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let stats = runtime.map_err(cannot)?.block_on(async {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let asked_to_stop = async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        };
+        stoop_testbed::run(run, announce, asked_to_stop).await
+    });
+    let stats = stats.map_err(cannot)?;
+    eprintln!(
+        "stoop: {} connections ({} at once), {} requests, {} DNS queries, {} bytes sent",
+        stats.accepted, stats.open_peak, stats.requests, stats.dns_queries, stats.sent_bytes
+    );
+    Ok(())
+}
+
+fn announce(internet: &Internet) {
+    let plan = internet.planned();
+    let ports = plan.ports();
+    let line = format!(
+        "dns={} http={} https={} urls={}\n",
+        internet.dns_addr(),
+        ports.http,
+        ports.https,
+        plan.urls()
+    );
+    // Whoever closed standard output does not want to know.
+    let _ = io::stdout().write_all(line.as_bytes());
+}

@@ -1,0 +1,150 @@
+//! Reading what people type for times, sizes and counts, with errors that say what is allowed.
+
+use std::time::Duration;
+
+const DAY: f64 = 86_400.0;
+
+/// A time of at most 30 days: seconds, with fractions, or a number with `ms`, `s`, `m`, `h` or `d`.
+///
+/// # Errors
+/// Text that is not a positive time.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let allowed = || {
+        "a time is a number of seconds above 0 (2, 0.5), or has a unit (500ms, 2s, 10m, 1h), \
+         up to 30 days"
+            .to_owned()
+    };
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match &text[digits.len()..] {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => DAY,
+        _ => return Err(allowed()),
+    };
+    // `f64` reads exponents, signs and "inf" too; a time has none of them.
+    if !is_decimal(digits) {
+        return Err(allowed());
+    }
+    let seconds = digits.parse::<f64>().map_err(|_| allowed())? * scale;
+    if seconds > 30.0 * DAY {
+        return Err(allowed());
+    }
+    let time = Duration::try_from_secs_f64(seconds).map_err(|_| allowed())?;
+    // Below a millisecond nothing here can tell the difference from none at all.
+    if time < Duration::from_millis(1) { Err(allowed()) } else { Ok(time) }
+}
+
+fn is_decimal(text: &str) -> bool {
+    text.bytes().any(|b| b.is_ascii_digit())
+        && text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+}
+
+/// A size in bytes: `65536`, `64KiB`, `8MiB`, `1GB`; a bare `K`, `M` or `G` counts in 1024.
+/// `None` when it is `none`.
+///
+/// # Errors
+/// Text that is not a size, or one too large to count.
+pub(crate) fn size(text: &str) -> Result<Option<u64>, String> {
+    let allowed = || {
+        "a size is a whole number of bytes, or has a unit (64KiB, 8MiB, 1GB), or is 'none'"
+            .to_owned()
+    };
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("none") {
+        return Ok(None);
+    }
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale: u64 = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        _ => return Err(allowed()),
+    };
+    let number = whole(digits.trim_end()).ok_or_else(allowed)?;
+    number.checked_mul(scale).map(Some).ok_or_else(allowed)
+}
+
+/// A whole number within `allowed`.
+///
+/// # Errors
+/// Anything else.
+pub(crate) fn count(text: &str, allowed: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
+    let number = whole(text.trim()).filter(|number| allowed.contains(number));
+    number.ok_or_else(|| {
+        if *allowed.end() == u64::MAX {
+            format!("must be a whole number of {} or more", allowed.start())
+        } else {
+            format!("must be a whole number from {} to {}", allowed.start(), allowed.end())
+        }
+    })
+}
+
+/// Digits and nothing else: `u64` alone would take a leading `+`.
+fn whole(text: &str) -> Option<u64> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_seconds_or_has_a_unit() {
+        for (text, ms) in [
+            ("5", 5000),
+            ("0.5", 500),
+            (".25", 250),
+            ("2s", 2000),
+            ("500ms", 500),
+            ("1.5m", 90_000),
+            ("1h", 3_600_000),
+            (" 3 ", 3000),
+            ("30d", 2_592_000_000),
+        ] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in ["", "0", "0.0001", "-1", "1e3", "inf", "NaN", "5 x", "5sec", "s", ".", "31d"] {
+            assert!(duration(text).is_err_and(|e| e.contains("number of seconds")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_size_is_bytes_or_has_a_unit() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("1024", 1024),
+            ("64KiB", 65_536),
+            ("8MiB", 8_388_608),
+            ("8M", 8_388_608),
+            ("2k", 2048),
+            ("1GB", 1_000_000_000),
+            ("10 kB", 10_000),
+        ] {
+            assert_eq!(size(text), Ok(Some(bytes)), "{text}");
+        }
+        assert_eq!(size("none"), Ok(None));
+        for text in ["", "-1", "+1", "1.5MiB", "8XB", "99999999999GiB", "MiB"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_count_says_its_range() {
+        assert_eq!(count("100", 1..=1000), Ok(100));
+        let error = count("0", 1..=1000);
+        assert_eq!(error, Err("must be a whole number from 1 to 1000".to_owned()));
+        assert_eq!(
+            count("-3", 1..=u64::MAX),
+            Err("must be a whole number of 1 or more".to_owned())
+        );
+        assert!(count("+5", 1..=10).is_err());
+        assert!(count("", 0..=10).is_err());
+    }
+}

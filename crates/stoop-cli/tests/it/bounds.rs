@@ -1,0 +1,153 @@
+//! What never grows: the number in flight, the time a URL takes, memory.
+
+use std::time::{Duration, Instant};
+
+use crate::server::{Server, refusing};
+use crate::stoop::{Ran, feed, finish, run, stoop};
+
+/// The mean number in flight from the first start to the last, by the lines' own times.
+fn mean_in_flight(ran: &Ran) -> f64 {
+    let lines = ran.lines();
+    let first = lines.iter().map(crate::stoop::Line::start_ms).min().expect("lines");
+    let last = lines.iter().map(crate::stoop::Line::start_ms).max().expect("lines");
+    let within = |line: &crate::stoop::Line| {
+        let start = line.start_ms();
+        let end = start + i64::try_from(line.duration_ms).expect("short");
+        (end.min(last) - start) as f64
+    };
+    lines.iter().map(within).sum::<f64>() / (last - first) as f64
+}
+
+#[test]
+fn the_slots_are_all_used_and_never_more() {
+    let server = Server::start();
+    // One origin, so one core has all the work; and one without work beside it.
+    let input: String = (0..480).map(|n| server.url(&format!("/delay/100?{n}")) + "\n").collect();
+    let ran = run(stoop("fetch -c 32 --cores 2"), input);
+    assert_eq!(ran.lines().len(), 480);
+    assert!(server.most_in_flight() <= 32, "{}", server.most_in_flight());
+    let mean = mean_in_flight(&ran);
+    assert!(mean >= 0.95 * 32.0, "{mean}");
+}
+
+#[test]
+fn slots_move_to_the_core_that_has_work() {
+    let servers: Vec<_> = (0..8).map(|_| Server::start()).collect();
+    // Skewed: first all of one origin, then the others, then mixed.
+    let url = |n: usize| {
+        let server = match n {
+            0..160 => 0,
+            160..320 => 1 + n % 7,
+            _ => n % 8,
+        };
+        servers[server].url(&format!("/delay/100?{n}")) + "\n"
+    };
+    let input: String = (0..480).map(url).collect();
+    let ran = run(stoop("fetch -c 32 --cores 3"), input);
+    assert_eq!(ran.lines().len(), 480);
+    let mean = mean_in_flight(&ran);
+    assert!(mean >= 0.95 * 32.0, "{mean}");
+    // By the lines' own times too, never more; in ms, so those that end as others begin may touch.
+    let mut changes: Vec<(i64, i32)> = Vec::new();
+    for line in ran.lines() {
+        changes.push((line.start_ms(), 1));
+        changes.push((line.start_ms() + line.duration_ms as i64, -1));
+    }
+    changes.sort_unstable();
+    let mut now = 0;
+    let most = changes.iter().map(|(_, change)| {
+        now += change;
+        now
+    });
+    assert!(most.max() <= Some(32));
+}
+
+#[test]
+fn one_slot_takes_urls_in_order() {
+    let server = Server::start();
+    let input: String = (0..300).map(|n| server.url(&format!("/ok/1?{n:03}")) + "\n").collect();
+    let ran = run(stoop("fetch -c 1"), input.clone());
+    let seen: String =
+        ran.lines().iter().map(|l| String::from_utf8_lossy(&l.url).into_owned() + "\n").collect();
+    assert_eq!(seen, input);
+    assert_eq!(server.most_in_flight(), 1);
+}
+
+#[test]
+fn deadlines_are_kept_and_begin_with_the_slot() {
+    let server = Server::start();
+    let input: String = (0..12).map(|n| server.url(&format!("/hang?{n}")) + "\n").collect();
+    let begin = Instant::now();
+    let ran = run(stoop("fetch -c 4 -t 0.5"), input);
+    let took = begin.elapsed();
+    for line in ran.lines() {
+        assert_eq!(line.code, "total_timeout");
+        assert!((500..=560).contains(&line.duration_ms), "{line:?}");
+    }
+    // Three rounds of four: the last wait 1 s for a slot, and that is not their time.
+    assert!((1500..2200).contains(&took.as_millis()), "{took:?}");
+}
+
+/// As many as make a leak of a few bytes each visible.
+const MANY: usize = if cfg!(debug_assertions) { 200_000 } else { 1_000_000 };
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_input() {
+    use std::io::{BufRead, BufReader};
+
+    let dead = refusing();
+    for refused in [false, true] {
+        let mut child = stoop("fetch -c 64 --summary json").spawn().expect("it runs");
+        let input: String = (0..MANY)
+            .map(|n| match refused {
+                true => {
+                    format!("http://127.0.{}.{}:{}/{n}\n", n / 250 % 250, 1 + n % 250, dead.port())
+                }
+                false => format!("not a url, but quite a few characters {n}\n"),
+            })
+            .take(if refused { MANY / 10 } else { MANY })
+            .collect();
+        let expected = input.lines().count();
+        feed(&mut child, input);
+        let stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let mut peak = 0;
+        let mut lines = 0;
+        for line in stdout.split(b'\n') {
+            let line = line.expect("readable");
+            assert!(line.contains(&b','));
+            lines += 1;
+            if lines % 10_000 == 0 {
+                peak = peak.max(crate::stoop::peak_kib(child.id()));
+            }
+        }
+        let ran = finish(child);
+        assert_eq!(lines, expected);
+        assert_eq!(ran.summary()["totalUrls"], expected);
+        assert!(peak > 0 && peak < 48 << 10, "{peak} KiB");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_slow_reader_stops_the_run_and_not_the_memory() {
+    let server = Server::start();
+    let urls = 40_000;
+    let long = "x".repeat(200);
+    let input: String = (0..urls).map(|n| server.url(&format!("/ok/1?{n}{long}")) + "\n").collect();
+    let mut child = stoop("fetch -c 16").spawn().expect("it runs");
+    feed(&mut child, input);
+    let mut before = usize::MAX;
+    crate::stoop::wait_for("the run to stop", || {
+        std::thread::sleep(Duration::from_millis(300));
+        let now = server.requests();
+        now > 0 && std::mem::replace(&mut before, now) == now
+    });
+    let stopped = server.requests();
+    assert!(stopped < urls / 4, "{stopped} were fetched though nobody read");
+    let peak = crate::stoop::peak_kib(child.id());
+    assert!(peak < 48 << 10, "{peak} KiB");
+    let ran = finish(child);
+    assert_eq!(ran.lines().len(), urls, "and goes on when somebody reads");
+    assert_eq!(ran.code, Some(0));
+}

@@ -1,0 +1,140 @@
+//! How a run ends before its input does.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::server::Server;
+use crate::stoop::{Ran, feed, finish, kill, run, stoop, wait_for};
+
+/// A list that takes far longer than any test, half of it never answered.
+fn long_list(server: &Server) -> String {
+    let line = |n: usize| {
+        let path = if n.is_multiple_of(2) { "/hang" } else { "/delay/20" };
+        server.url(&format!("{path}?{n}")) + "\n"
+    };
+    (0..30_000).map(line).collect()
+}
+
+/// As many lines as URLs were counted, each URL once, the unfinished ones cancelled.
+#[track_caller]
+fn check_complete(ran: &Ran) {
+    let lines = ran.lines();
+    let summary = ran.summary();
+    assert_eq!(summary["totalUrls"], lines.len(), "{}", ran.stderr);
+    let mut urls: Vec<_> = lines.iter().map(|line| &line.url).collect();
+    urls.sort();
+    urls.dedup();
+    assert_eq!(urls.len(), lines.len(), "a URL was answered twice");
+    let count = |code: &str| lines.iter().filter(|line| line.code == code).count();
+    assert!(count("200") > 0, "{summary}");
+    // Those in flight, and those read ahead.
+    assert!(count("cancelled") >= 16, "{summary}");
+    assert_eq!(count("200") + count("cancelled"), lines.len(), "{summary}");
+}
+
+#[test]
+fn a_signal_ends_the_run_and_every_url_that_was_read_has_its_line() {
+    for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
+        let server = Server::start();
+        let mut child = stoop("fetch -c 32 -t 30 --summary json").spawn().expect("it runs");
+        feed(&mut child, long_list(&server));
+        wait_for("requests", || server.requests() > 60);
+        kill(&child, signal);
+        let begin = Instant::now();
+        let ran = finish(child);
+        assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+        assert_eq!(ran.code, Some(code));
+        check_complete(&ran);
+    }
+}
+
+/// Nobody closes the input: the reader sleeps in a read, and must not keep the process.
+#[test]
+fn a_signal_ends_a_run_that_waits_for_input() {
+    let server = Server::start();
+    let mut child = stoop("fetch --summary json").spawn().expect("it runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    std::io::Write::write_all(&mut stdin, (server.url("/ok/1") + "\n").as_bytes()).expect("open");
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("a line, though the input is still open");
+    assert!(line.contains(",200,"), "{line}");
+    kill(&child, "-TERM");
+    let ran = finish(child);
+    drop(stdin);
+    assert_eq!(ran.code, Some(143));
+    assert_eq!(ran.summary()["totalUrls"], 1);
+}
+
+#[test]
+fn a_second_signal_ends_at_once_even_if_nobody_reads() {
+    let server = Server::start();
+    let mut child = stoop("fetch -c 32 -t 30").spawn().expect("it runs");
+    feed(&mut child, "not a url\n".repeat(200_000) + &long_list(&server));
+    // Let the pipe and the buffer fill.
+    std::thread::sleep(Duration::from_millis(500));
+    kill(&child, "-TERM");
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(child.try_wait().expect("ours").is_none(), "lines wait to be written");
+    kill(&child, "-TERM");
+    let begin = Instant::now();
+    let mut stdout = child.stdout.take().expect("piped");
+    wait_for("the end", || child.try_wait().expect("ours").is_some());
+    assert!(begin.elapsed() < Duration::from_secs(1));
+    assert_eq!(child.wait().expect("ours").code(), Some(143));
+    let mut left = Vec::new();
+    stdout.read_to_end(&mut left).expect("the pipe's rest");
+    assert!(left.ends_with(b"\n"), "no line is torn, even so");
+}
+
+#[test]
+fn a_duration_ends_the_run_and_that_is_complete() {
+    let server = Server::start();
+    let mut command = stoop("fetch -c 32 -t 30 --summary json");
+    command.env("DURATION", "0.5");
+    let begin = Instant::now();
+    let ran = run(command, long_list(&server));
+    let took = begin.elapsed();
+    assert!((500..2000).contains(&took.as_millis()), "{took:?}");
+    assert_eq!(ran.code, Some(0));
+    check_complete(&ran);
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_run_quietly() {
+    let server = Server::start();
+    let mut child = stoop("fetch -c 32 -t 30").spawn().expect("it runs");
+    feed(&mut child, long_list(&server));
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("a line");
+    drop(stdout);
+    let begin = Instant::now();
+    let ran = finish(child);
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_3() {
+    let server = Server::start();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let mut command = stoop("fetch -t 30");
+    command.stdout(Stdio::from(full));
+    let ran = run(command, long_list(&server));
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("cannot write to standard output"), "{}", ran.stderr);
+}
+
+#[test]
+fn help_and_completions_go_into_a_closed_pipe_quietly() {
+    let binary = env!("CARGO_BIN_EXE_stoop");
+    for subcommand in ["completions bash", "fetch --help", "--help"] {
+        let line = format!("{binary} {subcommand} | true; exit ${{PIPESTATUS[0]}}");
+        let ran = Command::new("bash").args(["-c", &line]).output().expect("bash runs");
+        assert_eq!(ran.status.code(), Some(0), "{subcommand}: {ran:?}");
+        assert!(ran.stderr.is_empty(), "{subcommand}: {ran:?}");
+    }
+}

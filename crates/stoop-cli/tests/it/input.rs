@@ -1,0 +1,99 @@
+//! What counts as a URL, from where, and how many.
+
+use std::fs::File;
+use std::process::Stdio;
+
+use crate::server::Server;
+use crate::stoop::{run, stoop};
+
+#[test]
+fn blanks_comments_and_foreign_line_ends_give_no_line() {
+    let server = Server::start();
+    let url = server.url("/ok/1");
+    let input = format!("\u{feff}{url}?1\r\n\r\n# {url}?no\n  \t\n  {url}?2  \n{url}?3");
+    let ran = run(stoop("fetch"), input);
+    let codes = ran.codes();
+    assert_eq!(codes.len(), 3, "{codes:?}");
+    for (n, (seen, code)) in codes.iter().enumerate() {
+        assert_eq!((seen, code.as_str()), (&format!("{url}?{}", n + 1), "200"));
+    }
+}
+
+#[test]
+fn what_is_not_text_or_too_long_is_invalid_and_has_one_line() {
+    let mut input = b"\xff\xfe\xfd\n".to_vec();
+    input.extend(b"http://127.0.0.1/");
+    input.extend(vec![b'a'; 10_000_000]);
+    input.extend(b"\nhttp://127.0.0.1/\ttab\nb\0ad\n");
+    let ran = run(stoop("fetch"), input);
+    let lines = ran.lines();
+    assert_eq!(lines.len(), 4);
+    assert!(lines.iter().all(|line| line.code == "invalid_url"), "{:?}", ran.codes());
+    assert!(lines.iter().all(|line| line.url.len() <= 64 << 10));
+    assert!(lines.iter().any(|line| line.url == b"\xff\xfe\xfd"));
+}
+
+#[test]
+fn nothing_to_read_is_a_complete_run() {
+    let ran = run(stoop("fetch --summary json"), "");
+    assert_eq!((ran.code, ran.stdout.len()), (Some(0), 0));
+    assert_eq!(ran.summary()["totalUrls"], 0);
+}
+
+#[test]
+fn urls_come_from_arguments_and_files() {
+    let server = Server::start();
+    let url = server.url("/ok/1");
+    let ran = run(stoop(&format!("fetch {url}?1 {url}?2")), "http://never.read/");
+    assert_eq!(ran.codes().len(), 2);
+    let path = std::env::temp_dir().join(format!("stoop-it-{}.txt", std::process::id()));
+    std::fs::write(&path, format!("{url}?1\n{url}?2\n{url}?3\n")).expect("writable");
+    let ran = run(stoop(&format!("fetch -i {}", path.display())), "http://never.read/");
+    std::fs::remove_file(&path).expect("ours");
+    assert_eq!(ran.codes().len(), 3);
+    assert_eq!(ran.code, Some(0));
+}
+
+#[test]
+fn the_limit_stops_reading_and_a_flag_beats_its_variable() {
+    let server = Server::start();
+    let input: String = (0..1000).map(|n| server.url(&format!("/ok/1?{n}")) + "\n").collect();
+    let mut command = stoop("fetch --limit 7");
+    command.env("LIMIT", "3");
+    assert_eq!(run(command, input.clone()).lines().len(), 7);
+    let mut command = stoop("fetch");
+    command.env("LIMIT", "3");
+    assert_eq!(run(command, input).lines().len(), 3);
+    assert_eq!(server.requests(), 10);
+}
+
+#[test]
+fn a_wrong_variable_is_a_mistake_in_use() {
+    let mut command = stoop("fetch");
+    command.env("REQUEST_TIMEOUT", "soon");
+    let ran = run(command, "http://127.0.0.1/");
+    assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0));
+    assert!(ran.stderr.contains("REQUEST_TIMEOUT is \"soon\""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("number of seconds"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_concurrency_beyond_the_descriptors_is_told_at_once() {
+    let ran = run(stoop("fetch -c 100000"), "http://127.0.0.1/");
+    // Unless this machine allows so many.
+    if ran.code != Some(0) {
+        assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0));
+        assert!(ran.stderr.contains("open files"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn input_that_cannot_be_read_is_3() {
+    let ran = run(stoop("fetch -i /nowhere/at-all"), "");
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("cannot read /nowhere/at-all"), "{}", ran.stderr);
+    let mut command = stoop("fetch --summary none");
+    command.stdin(Stdio::from(File::open("/").expect("there is one")));
+    let ran = command.output().expect("it runs");
+    assert_eq!(ran.status.code(), Some(3), "{ran:?}");
+}

@@ -1,0 +1,130 @@
+//! The synthetic internet, fetched: every URL comes to what the plan says, in time.
+
+use std::collections::HashMap;
+use std::process::Stdio;
+use std::time::Duration;
+
+use stoop_testbed::{Internet, Log, Options, Plan, Spans};
+
+use crate::stoop::{Line, Ran, feed, finish_watched, kill, run, stoop, wait_for};
+
+/// A synthetic internet, and how to fetch it.
+struct Trial {
+    plan: Plan,
+    concurrency: u64,
+    timeout: Duration,
+}
+
+impl Trial {
+    /// Fetches all of it, and checks every line, every deadline and the number of connections.
+    /// Returns the most memory it took, in KiB.
+    fn run(self) -> u64 {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let log = Log::memory();
+        let options = Options { log: log.clone(), ..Options::default() };
+        let internet = runtime.block_on(Internet::start(self.plan.clone(), options));
+        let internet = internet.expect("loopback");
+        let name = format!("stoop-{}-{}.pem", std::process::id(), self.concurrency);
+        let ca = std::env::temp_dir().join(name);
+        std::fs::write(&ca, internet.ca_pem()).expect("writable");
+
+        let line = format!(
+            "fetch -c {} -t {} --dns {} --cacert {} --summary json",
+            self.concurrency,
+            self.timeout.as_secs_f64(),
+            internet.dns_addr(),
+            ca.display()
+        );
+        let mut child = stoop(&line).spawn().expect("it runs");
+        feed(&mut child, internet.list().map(|url| url + "\n").collect::<String>());
+        let (ran, peak_kib) = finish_watched(child);
+        std::fs::remove_file(&ca).expect("ours");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        println!("{}, {peak_kib} KiB", ran.stderr.trim_end());
+
+        self.check_lines(&internet, &ran);
+        let stats = runtime.block_on(internet.stop()).expect("stopped");
+        println!("{stats:?}");
+        assert!(stats.open_peak <= self.concurrency + 64, "{stats:?}");
+        assert_eq!(log.lost(), 0);
+        let mut spans = Spans::default();
+        spans.extend(&log.entries());
+        // Seen from the other end, and so a little later: both ends share this machine.
+        let late: Vec<_> = spans.longer_than(self.latest() + Duration::from_millis(200)).collect();
+        assert!(late.is_empty(), "{late:?}");
+        peak_kib
+    }
+
+    fn check_lines(&self, internet: &Internet, ran: &Ran) {
+        let all = ran.lines();
+        let lines: HashMap<&[u8], &Line> = all.iter().map(|line| (&line.url[..], line)).collect();
+        assert_eq!((all.len(), lines.len() as u64), (lines.len(), self.plan.urls()));
+        for planned in internet.planned().iter() {
+            let line = lines[planned.text.as_bytes()];
+            let met = planned.expect.answer.is_met_by(&line.code, line.length);
+            assert!(met, "{:?} {:?}: {line:?}", planned.class, planned.expect);
+            assert!(u128::from(line.duration_ms) <= self.latest().as_millis(), "{line:?}");
+        }
+    }
+
+    /// The deadline, and its tolerance.
+    fn latest(&self) -> Duration {
+        self.timeout + (self.timeout / 10).max(Duration::from_millis(50))
+    }
+}
+
+#[test]
+fn every_url_comes_to_what_was_planned_and_in_time() {
+    // Servers wait a tenth of the usual, at most 0.25 s, so the deadline is plenty for all that
+    // answer.
+    let plan = Plan::new(7, 600).latency(0.1).body(0.1);
+    Trial { plan, concurrency: 100, timeout: Duration::from_millis(1500) }.run();
+}
+
+/// The full size: half a minute, and a machine to itself.
+#[test]
+#[ignore = "takes half a minute of a quiet machine"]
+fn ten_thousand_urls_a_thousand_at_a_time_in_64_mib() {
+    let plan = Plan::new(1, 10_000);
+    let peak = Trial { plan, concurrency: 1_000, timeout: Duration::from_secs(5) }.run();
+    assert!(peak <= 64 << 10, "{peak} KiB");
+}
+
+#[test]
+fn the_testbed_runs_alone_and_says_where() {
+    let folder = std::env::temp_dir().join(format!("stoop-testbed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("writable");
+    let [list, ca, log] = ["list", "ca.pem", "log"].map(|name| folder.join(name));
+    let line = format!(
+        "testbed --seed 3 --urls 40 --latency 0 --body 0.1 --list {} --ca {} --log {}",
+        list.display(),
+        ca.display(),
+        log.display()
+    );
+    let mut command = stoop(&line);
+    command.stdin(Stdio::null());
+    let child = command.spawn().expect("it runs");
+    wait_for("the list", || list.exists());
+    let urls = std::fs::read_to_string(&list).expect("whole once it is there");
+    assert_eq!(urls.lines().count(), 40);
+    assert!(std::fs::read_to_string(&ca).expect("there").contains("BEGIN CERTIFICATE"));
+    kill(&child, "-TERM");
+    let ran = crate::stoop::finish(child);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(said.starts_with("dns=127.0.0.1:") && said.ends_with(" urls=40\n"), "{said}");
+    assert!(std::fs::read_to_string(&log).expect("there").lines().count() >= 3);
+    std::fs::remove_dir_all(&folder).expect("ours");
+}
+
+#[test]
+fn the_demo_shows_the_table_the_errors_and_what_to_do_next() {
+    let ran = run(stoop("demo --urls 100 -t 1"), "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(text.contains("│       100 │"), "{text}");
+    assert!(text.contains("  total_timeout  "), "{text}");
+    assert!(text.contains("  not done within --timeout\n"), "{text}");
+    assert!(text.contains("stoop fetch -i urls.txt"), "{text}");
+}

@@ -1,0 +1,19 @@
+//! The command as its users run it: the built binary, against small servers of raw bytes on
+//! loopback.
+//!
+//! - `internet`: the synthetic one, from the plan to the table
+//! - `lines`: exactly one line for each URL, and what stands in it
+//! - `input`: what counts as a URL, from where, and how many
+//! - `ending`: signals, `--duration`, a reader that leaves, a disk that is full
+//! - `bounds`: concurrency, deadlines, memory, a slow reader
+//! - `report`: the same figures from lines
+#![forbid(unsafe_code)]
+
+mod bounds;
+mod ending;
+mod input;
+mod internet;
+mod lines;
+mod report;
+mod server;
+mod stoop;

@@ -1,0 +1,64 @@
+//! The same figures from lines.
+
+use crate::server::{Server, refusing};
+use crate::stoop::{run, stoop};
+
+#[test]
+fn a_report_of_the_lines_is_the_summary_of_the_run() {
+    let server = Server::start();
+    let mut input: String = (0..50).map(|n| server.url(&format!("/ok/{n}?1,2")) + "\n").collect();
+    for path in ["/status/404", "/status/500", "/close", "/delay/30"] {
+        input += &(server.url(path) + "\n");
+    }
+    input += &format!("http://{}/\n\"quoted, url\n", refusing());
+    for format in ["csv", "jsonl"] {
+        let fetched = run(stoop(&format!("fetch --summary json -f {format}")), input.clone());
+        let reported = run(stoop("report --format json"), fetched.stdout.clone());
+        assert_eq!(reported.code, Some(0), "{}", reported.stderr);
+        let mut report: serde_json::Value =
+            serde_json::from_slice(&reported.stdout).expect("one object");
+        for label in ["language", "method", "concurrency"] {
+            report.as_object_mut().expect("an object").remove(label);
+        }
+        assert_eq!(report, fetched.summary(), "{format}");
+    }
+}
+
+#[test]
+fn malformed_lines_are_named_and_the_rest_is_summed_up() {
+    let lines = "http://a/,200,2026-11-21T20:54:55.000Z,10,5\nwhat\nhttp://b/,200,2026-11";
+    let ran = run(stoop("report"), lines);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("standard input, line 2: fewer than 5 columns"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("standard input, line 3: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 malformed lines were left out"), "{}", ran.stderr);
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(text.contains("│         1 │"), "{text}");
+}
+
+#[test]
+fn several_files_make_the_comparisons_table() {
+    let folder = std::env::temp_dir().join(format!("stoop-report-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("writable");
+    let line = |ms: u64| format!("http://a/,200,2026-11-21T20:54:55.000Z,{ms},5\n");
+    let names = ["slow-lib-50.csv", "quick-lib-150.csv"];
+    for (name, ms) in names.iter().zip([2000, 1000]) {
+        std::fs::write(folder.join(name), line(ms)).expect("writable");
+    }
+    let paths = names.map(|name| folder.join(name).display().to_string()).join(" ");
+    let table = run(stoop(&format!("report {paths}")), "");
+    let labelled = run(stoop(&format!("report {paths} --label A,b,1 --label C,d,2")), "");
+    let unequal = run(stoop(&format!("report {paths} --label A,b,1")), "");
+    let missing = run(stoop(&format!("report {paths} /nowhere")), "");
+    std::fs::remove_dir_all(&folder).expect("ours");
+
+    let text = String::from_utf8_lossy(&table.stdout).into_owned();
+    let rows: Vec<_> = text.lines().collect();
+    assert!(rows[1].starts_with("│ language │ method │ concurrency │ totalUrls │"), "{text}");
+    assert!(rows[3].starts_with("│ quick    │ lib    │         150 │         1 │ 1000"), "{text}");
+    assert!(rows[4].starts_with("│ slow     │ lib    │          50 │         1 │ 2000"), "{text}");
+    let text = String::from_utf8_lossy(&labelled.stdout).into_owned();
+    assert!(text.lines().nth(3).is_some_and(|row| row.starts_with("│ C ")), "{text}");
+    assert_eq!(unequal.code, Some(2));
+    assert_eq!(missing.code, Some(3));
+}

@@ -1,0 +1,124 @@
+//! A server of raw bytes: one thread a connection, the path says how to answer.
+//!
+//! `/ok/N` a body of N bytes, `/status/N`, `/delay/MS`, `/hang`, `/close` before any answer,
+//! `/short` of its content-length.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+/// Runs until the test's process ends.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    requests: AtomicUsize,
+    in_flight: AtomicUsize,
+    most_in_flight: AtomicUsize,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        Self::on(Ipv4Addr::LOCALHOST)
+    }
+
+    fn on(address: Ipv4Addr) -> Self {
+        let listener = TcpListener::bind((address, 0)).expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let counts = Arc::new(Counts::default());
+        let server = Self { address, counts: Arc::clone(&counts) };
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let counts = Arc::clone(&counts);
+                thread::spawn(move || serve(stream, &counts));
+            }
+        });
+        server
+    }
+
+    /// The URL of a path that starts with `/`.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub(crate) fn requests(&self) -> usize {
+        self.counts.requests.load(SeqCst)
+    }
+
+    pub(crate) fn most_in_flight(&self) -> usize {
+        self.counts.most_in_flight.load(SeqCst)
+    }
+}
+
+/// An address nothing listens on.
+pub(crate) fn refusing() -> SocketAddr {
+    // Bound and never listening, and so nobody else's, for as long as the tests run.
+    static TAKEN: std::sync::OnceLock<std::net::UdpSocket> = std::sync::OnceLock::new();
+    let taken = TAKEN.get_or_init(|| {
+        let probe = TcpListener::bind((Ipv4Addr::new(127, 0, 0, 77), 0)).expect("a free port");
+        std::net::UdpSocket::bind(probe.local_addr().expect("bound")).expect("the same for UDP")
+    });
+    taken.local_addr().expect("bound")
+}
+
+fn serve(mut stream: TcpStream, counts: &Counts) {
+    let mut received = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        while let Some(end) = received.windows(4).position(|w| w == b"\r\n\r\n") {
+            let head: Vec<u8> = received.drain(..end + 4).collect();
+            let head = String::from_utf8_lossy(&head).into_owned();
+            let path = head.split(' ').nth(1).expect("a request line");
+            counts.requests.fetch_add(1, SeqCst);
+            let now = counts.in_flight.fetch_add(1, SeqCst) + 1;
+            counts.most_in_flight.fetch_max(now, SeqCst);
+            let done = answer(&mut stream, path, counts);
+            if done.is_none() || head.to_ascii_lowercase().contains("connection: close") {
+                return;
+            }
+        }
+        match stream.read(&mut piece) {
+            Ok(n) if n > 0 => received.extend_from_slice(&piece[..n]),
+            _ => return,
+        }
+    }
+}
+
+/// `None` closes the connection.
+fn answer(stream: &mut TcpStream, path: &str, counts: &Counts) -> Option<()> {
+    let mut parts = path.split(['/', '?']).skip(1);
+    let kind = parts.next().unwrap_or_default();
+    let number: usize = parts.next().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let (status, length, sent) = match kind {
+        "status" => (number, 0, 0),
+        "delay" => {
+            thread::sleep(Duration::from_millis(number as u64));
+            (200, 2, 2)
+        }
+        "hang" => {
+            // Until the client gives up.
+            let _ = stream.read(&mut [0]);
+            counts.in_flight.fetch_sub(1, SeqCst);
+            return None;
+        }
+        "close" => {
+            counts.in_flight.fetch_sub(1, SeqCst);
+            return None;
+        }
+        "short" => (200, 100, 10),
+        _ => (200, number, number),
+    };
+    let mut bytes = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n\r\n").into_bytes();
+    bytes.extend(vec![b'x'; sent]);
+    // Answered from the client's point of view as soon as it is written.
+    counts.in_flight.fetch_sub(1, SeqCst);
+    stream.write_all(&bytes).ok()?;
+    (sent == length).then_some(())
+}

@@ -1,0 +1,153 @@
+//! Running the command, and reading what it said.
+
+use std::io::Write;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The command, with none of the variables of whoever runs the tests.
+pub(crate) fn stoop(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stoop"));
+    command.args(line.split_whitespace());
+    for name in ["CONCURRENCY", "REQUEST_TIMEOUT", "USER_AGENT", "LIMIT", "DURATION", "FORMAT"] {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs `command` to its end with `input`.
+pub(crate) fn run(mut command: Command, input: impl Into<Vec<u8>>) -> Ran {
+    let mut child = command.spawn().expect("the binary runs");
+    feed(&mut child, input);
+    finish(child)
+}
+
+/// Writes `input` from a thread of its own. A command that does not read all of it is fine.
+pub(crate) fn feed(child: &mut Child, input: impl Into<Vec<u8>>) {
+    let input = input.into();
+    let mut stdin = child.stdin.take().expect("piped");
+    thread::spawn(move || stdin.write_all(&input));
+}
+
+pub(crate) fn finish(child: Child) -> Ran {
+    Ran::from(child.wait_with_output().expect("it ran"))
+}
+
+/// The same, and the most memory it used, in KiB, as far as it could be seen.
+pub(crate) fn finish_watched(child: Child) -> (Ran, u64) {
+    let id = child.id();
+    let done = Arc::new(AtomicBool::new(false));
+    let watcher = thread::spawn({
+        let done = Arc::clone(&done);
+        move || {
+            let mut peak = 0;
+            while !done.load(Relaxed) {
+                peak = peak.max(peak_kib(id));
+                thread::sleep(Duration::from_millis(10));
+            }
+            peak
+        }
+    });
+    let ran = finish(child);
+    done.store(true, Relaxed);
+    (ran, watcher.join().expect("no panic"))
+}
+
+/// What a run left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: output.stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// A line of output, taken apart by a reader that is not ours.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Line {
+    pub(crate) url: Vec<u8>,
+    pub(crate) code: String,
+    pub(crate) start: String,
+    pub(crate) duration_ms: u64,
+    pub(crate) length: u64,
+}
+
+impl Line {
+    pub(crate) fn start_ms(&self) -> i64 {
+        self.start.parse::<jiff::Timestamp>().expect("RFC 3339").as_millisecond()
+    }
+}
+
+impl Ran {
+    /// The lines, each of them whole.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        lines(&self.stdout)
+    }
+
+    /// The codes by URL, sorted.
+    pub(crate) fn codes(&self) -> Vec<(String, String)> {
+        let pair = |line: Line| (String::from_utf8_lossy(&line.url).into_owned(), line.code);
+        let mut codes: Vec<_> = self.lines().into_iter().map(pair).collect();
+        codes.sort();
+        codes
+    }
+
+    /// The summary of `--summary json`.
+    pub(crate) fn summary(&self) -> serde_json::Value {
+        let line = self.stderr.lines().last().expect("a summary");
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {}", self.stderr))
+    }
+}
+
+pub(crate) fn lines(csv: &[u8]) -> Vec<Line> {
+    assert!(csv.is_empty() || csv.ends_with(b"\n"), "the last line is torn");
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(csv);
+    let rows = reader.byte_records().map(|row| {
+        let row = row.expect("five columns");
+        assert_eq!(row.len(), 5, "{row:?}");
+        let text = |n: usize| String::from_utf8(row[n].to_vec()).expect("text");
+        Line {
+            url: row[0].to_vec(),
+            code: text(1),
+            start: text(2),
+            duration_ms: text(3).parse().expect("ms"),
+            length: text(4).parse().expect("bytes"),
+        }
+    });
+    rows.collect()
+}
+
+/// Sends `signal`, by its name, to the command.
+pub(crate) fn kill(child: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(status.expect("kill runs").success());
+}
+
+/// Waits until `true`, and not for ever.
+#[track_caller]
+pub(crate) fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "in vain: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The most memory a process has used so far, in KiB; 0 where that cannot be seen.
+pub(crate) fn peak_kib(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.map_or(0, |kib| kib.trim().trim_end_matches(" kB").parse().expect("a number"))
+}
