@@ -83,6 +83,10 @@ impl Body {
             let error = Error::new(ErrorKind::BodyTooLarge, Phase::Receive);
             error.with_detail(format_args!("more than {max} bytes"))
         };
+        // What is announced as too large is not asked for.
+        if self.len().is_some_and(|length| length > max as u64) {
+            return Err(too_large());
+        }
         let Some(first) = self.chunk().await? else { return Ok(Bytes::new()) };
         if first.len() > max {
             return Err(too_large());
@@ -166,7 +170,7 @@ impl Body {
         match &self.0 {
             Kind::Empty => Some(0),
             Kind::Full(bytes) => Some(bytes.len() as u64),
-            Kind::Request(_) => None,
+            Kind::Request(slot) => slot.remaining(),
             Kind::Response(exchange) => exchange.content_remaining(),
             Kind::Stream(stream) => stream.size_hint().exact(),
         }

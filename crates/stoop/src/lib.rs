@@ -47,7 +47,7 @@ pub use handler::{Answer, Async, AsyncHandler, Handler, IntoHandler, Itself, Pla
 pub use limits::{ClientLimits, ClientTime, PoolLimits, ServerLimits, ServerTime};
 pub use request::Request;
 pub use response::{IntoResponse, Response};
-pub use server::{Server, ServerHandle};
+pub use server::{ListenError, Server, ServerHandle};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use stoop_io::{ClientTls, ServerTls, TlsConfigError};
 pub use stoop_proto::{Field, Fields, Limits as WireLimits, Misuse, RequestHead, ResponseHead};

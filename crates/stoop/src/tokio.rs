@@ -1,13 +1,77 @@
 //! Where tokio's own traits are met: upgraded connections as streams, and streams as connections.
 
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use ::tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use stoop_io::Stream;
+use stoop_io::{Stream, Timer, from_io};
 
+use crate::client::ClientBuilder;
+use crate::handler::{Handler, IntoHandler};
+use crate::limits::ServerLimits;
+use crate::server::{Connection, Control, Core};
 use crate::upgrade::Upgraded;
+
+/// A client whose connections are what `connect` makes, whatever URLs name: an end of a pipe, a
+/// stream through somebody else's tunnel. TLS is spoken over it for https.
+///
+/// ```
+/// # async fn example() -> Result<(), stoop::Error> {
+/// let connect = || {
+///     let (ours, theirs) = tokio::io::duplex(64 * 1024);
+///     tokio::spawn(async move { drop(theirs) }); // Somebody answers there.
+///     ours
+/// };
+/// let client = stoop::tokio::connections_from(stoop::Client::builder(), connect).build()?;
+/// # Ok(()) }
+/// ```
+pub fn connections_from<I>(
+    builder: ClientBuilder,
+    connect: impl Fn() -> I + Send + Sync + 'static,
+) -> ClientBuilder
+where
+    I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    builder.connections_from(move || from_io(connect()))
+}
+
+/// Serves HTTP on one stream, however it came about, until the connection is over. The future is
+/// `Send` exactly when the handler's future and body are.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+///
+/// let (mut client, server) = tokio::io::duplex(1024);
+/// let hello = |_: stoop::Request| "hello";
+/// tokio::spawn(stoop::tokio::serve(server, hello, stoop::ServerLimits::default()));
+/// client.write_all(b"GET / HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n").await?;
+/// let mut response = String::new();
+/// client.read_to_string(&mut response).await?;
+/// assert!(response.starts_with("HTTP/1.1 200 OK\r\n") && response.ends_with("\r\n\r\nhello"));
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
+pub fn serve<I, K, T>(io: I, handler: T, limits: ServerLimits) -> Serving<T::Handler>
+where
+    I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    T: IntoHandler<K>,
+{
+    let core = Core::new(handler.into_handler(), Arc::new(limits), Arc::new(Control::default()));
+    Serving(Connection::new(from_io(io), core, Timer::precise(), None))
+}
+
+/// A connection being served: see [`serve`].
+pub struct Serving<H: Handler>(Connection<H>);
+
+impl<H: Handler> Future for Serving<H> {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(cx)
+    }
+}
 
 /// An upgraded connection as tokio reads and writes it.
 ///

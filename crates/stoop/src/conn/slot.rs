@@ -12,6 +12,8 @@ use crate::error::Error;
 #[derive(Default)]
 struct State {
     piece: Option<Bytes>,
+    /// Bytes that the reader has not taken yet, where a length said how many there are.
+    remaining: Option<u64>,
     end: Option<Result<(), Error>>,
     trailers: Option<Box<Fields>>,
     /// The reader came and found nothing.
@@ -24,7 +26,6 @@ struct State {
     attended: bool,
 }
 
-#[derive(Default)]
 pub(crate) struct Slot(Mutex<State>);
 
 impl Slot {
@@ -39,8 +40,9 @@ pub(crate) struct SlotWriter(Arc<Slot>);
 /// The handler's side.
 pub(crate) struct SlotReader(Arc<Slot>);
 
-pub(crate) fn slot() -> (SlotWriter, SlotReader) {
-    let slot = Arc::new(Slot::default());
+/// A slot for content of `length` bytes, if that is known.
+pub(crate) fn slot(length: Option<u64>) -> (SlotWriter, SlotReader) {
+    let slot = Arc::new(Slot(Mutex::new(State { remaining: length, ..State::default() })));
     (SlotWriter(slot.clone()), SlotReader(slot))
 }
 
@@ -117,6 +119,7 @@ impl SlotReader {
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         let mut state = self.0.state();
         if let Some(piece) = state.piece.take() {
+            state.remaining = state.remaining.map(|n| n.saturating_sub(piece.len() as u64));
             return Poll::Ready(Some(Ok(piece)));
         }
         match state.end.as_mut() {
@@ -139,6 +142,11 @@ impl SlotReader {
             connection.wake();
         }
         Poll::Pending
+    }
+
+    /// How much there is to read still, if that is known.
+    pub(crate) fn remaining(&self) -> Option<u64> {
+        self.0.state().remaining
     }
 
     pub(crate) fn is_end(&self) -> bool {

@@ -9,11 +9,17 @@ use stoop_io::{Accepted, AnyTransport, Listener, Post, Seat, Timer};
 use crate::handler::Handler;
 use crate::server::Shared;
 use crate::server::connection::{Connection, Core};
-use crate::server::control::Course;
+use crate::server::control::{Control, Course};
+
+/// How often a listener is asked for what its queue still has, when the server is to stop: once
+/// more than its own pauses and the event loop's delay can hide something.
+const LAST_LOOKS: u32 = 3;
 
 /// Accepts for one core until the server stops.
 pub(crate) struct Acceptor<H: Handler> {
     listener: Listener,
+    /// Declared, and so dropped, behind the listener.
+    _accepting: Accepting,
     core: Arc<Core<H>>,
     shared: Shared,
     /// Its part in spreading connections, where there are several cores.
@@ -27,14 +33,23 @@ impl<H: Handler> Acceptor<H> {
         shared: Shared,
         post: Option<Post>,
     ) -> Self {
-        Self { listener, core, shared, post }
+        let _accepting = Accepting::new(shared.control.clone());
+        Self { listener, _accepting, core, shared, post }
     }
 
-    /// Accepts until the server is told to stop, then closes its listener. Each connection gets a
-    /// timer by `timer` and is given to `spawn`.
+    /// Accepts until the server is told to stop, and then what has been waiting to be accepted, whose
+    /// requests would be lost with the listener. Each connection gets a timer by `timer` and is given
+    /// to `spawn`.
     pub(crate) async fn run(mut self, timer: impl Fn() -> Timer, spawn: impl Fn(Connection<H>)) {
         while let Some((accepted, seat)) = poll_fn(|cx| self.poll_next(cx)).await {
             self.begin(accepted, seat, &timer, &spawn);
+        }
+        let mut looks = 0;
+        while looks < LAST_LOOKS && self.shared.control.course() == Course::Draining {
+            match self.accept_queued().await {
+                Some(accepted) => self.begin(accepted, None, &timer, &spawn),
+                None => looks += 1,
+            }
         }
         let handed = self.post.take().map(Post::close);
         for placed in handed.into_iter().flatten() {
@@ -72,6 +87,26 @@ impl<H: Handler> Acceptor<H> {
         }
     }
 
+    /// A connection that is in the listener's queue already; none if it seems empty.
+    async fn accept_queued(&mut self) -> Option<Accepted> {
+        let queued = poll_fn(|cx| {
+            let control = &self.shared.control;
+            if control.poll_fewer(self.shared.limits.connections_max, cx).is_pending() {
+                return Poll::Ready(None);
+            }
+            match self.listener.poll_accept(cx) {
+                Poll::Ready(accepted) => Poll::Ready(accepted.ok()),
+                Poll::Pending => Poll::Ready(None),
+            }
+        });
+        let queued = queued.await;
+        if queued.is_none() {
+            // The event loop may not have noticed yet.
+            ::tokio::task::yield_now().await;
+        }
+        queued
+    }
+
     fn begin(
         &self,
         accepted: Accepted,
@@ -96,5 +131,21 @@ impl<H: Handler> Acceptor<H> {
     #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
     fn secure(&self, io: AnyTransport) -> Option<AnyTransport> {
         Some(io)
+    }
+}
+
+/// Somebody accepts for a server.
+struct Accepting(Arc<Control>);
+
+impl Accepting {
+    fn new(control: Arc<Control>) -> Self {
+        control.begin_accepting();
+        Self(control)
+    }
+}
+
+impl Drop for Accepting {
+    fn drop(&mut self) {
+        self.0.end_accepting();
     }
 }

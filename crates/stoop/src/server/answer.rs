@@ -17,6 +17,10 @@ use crate::handler::Handler;
 use crate::response::{IntoResponse, Payload, Response};
 use crate::server::connection::{Driver, Responding, Stage};
 use crate::server::control::Course;
+use crate::server::shelf::Place;
+
+/// Pieces of content in one go, after which there is a look at what else is to do.
+const FRAMES_MAX: u32 = 64;
 
 impl<H: Handler> Driver<H> {
     /// Polls the handlers that may have something to say, and sends what the oldest has. True if
@@ -31,7 +35,7 @@ impl<H: Handler> Driver<H> {
                     let Responding::There(response) = exchange.response else { break };
                     moved = true;
                     let content = exchange.content.as_ref();
-                    if let Some(response) = self.begin(exchange.answer, content, response, cx) {
+                    if let Some(response) = self.begin(exchange.answer, content, response) {
                         exchange.response = response;
                         self.exchanges.push_front(exchange);
                     }
@@ -45,7 +49,7 @@ impl<H: Handler> Driver<H> {
                     Sent::Nothing => break,
                 },
             }
-            if !matches!(self.stage, Stage::Open | Stage::Discarding { .. }) {
+            if !self.is_serving() {
                 break;
             }
         }
@@ -60,22 +64,15 @@ impl<H: Handler> Driver<H> {
             if !std::mem::replace(&mut exchange.due, false) {
                 continue;
             }
-            let Some(future) = place.as_mut().as_pin_mut() else { continue };
-            attend(exchange.content.as_ref(), true);
-            let polled = catch_unwind(AssertUnwindSafe(|| future.poll(cx)));
-            attend(exchange.content.as_ref(), false);
-            let response = match polled {
-                Ok(Poll::Pending) => continue,
-                Ok(Poll::Ready(output)) => output.into_response(),
-                Err(_) => Response::failure(StatusCode::INTERNAL_SERVER_ERROR),
+            let Poll::Ready(response) = poll_handler::<H>(place, exchange.content.as_ref(), cx)
+            else {
+                continue;
             };
             moved = true;
             let done = std::mem::replace(&mut exchange.response, Responding::There(response));
             if let Responding::Running(place) = done {
                 self.core.shelf.put_back(place);
             }
-            // A body that reads the request is due too.
-            exchange.due = true;
         }
         moved
     }
@@ -86,7 +83,6 @@ impl<H: Handler> Driver<H> {
         answer: h1::Answer,
         content: Option<&SlotWriter>,
         mut response: Response<H::Body>,
-        cx: &mut Context<'_>,
     ) -> Option<Responding<H>> {
         if let Some(sender) = response.upgrade.take() {
             let parts = parts(&response);
@@ -96,12 +92,17 @@ impl<H: Handler> Driver<H> {
             }
             response = Response::failure(StatusCode::NOT_IMPLEMENTED);
         }
-        let close = self.closes_with(content, &response);
-        if content.is_some_and(|content| !content.is_dropped()) {
+        let read_on = is_read_on(content, &response);
+        let close = self.closes_with(read_on, &response);
+        if read_on {
             self.machine.send_continue(&mut Sink(&mut self.out));
         }
         let date = date::now();
-        let mut size = response.size();
+        let sized = catch_unwind(AssertUnwindSafe(|| response.size()));
+        let mut size = sized.unwrap_or_else(|_| {
+            response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
+            BodySize::Exact(0)
+        });
         loop {
             let parts = ResponseParts { date: Some(&date), close, ..parts(&response) };
             let out = &mut Sink(&mut self.out);
@@ -127,40 +128,34 @@ impl<H: Handler> Driver<H> {
                 self.finish(answer, None, None);
                 None
             }
-            Payload::Stream(body) => {
-                let _ = cx;
-                Some(Responding::Sending(Box::pin(body)))
-            }
+            Payload::Stream(body) => Some(Responding::Sending(Box::pin(body))),
         }
     }
 
     /// Whether the connection ends with this response: because somebody wants it to, or because
     /// what is left of the request would take too long to read.
-    fn closes_with(&self, content: Option<&SlotWriter>, response: &Response<H::Body>) -> bool {
+    fn closes_with(&self, read_on: bool, response: &Response<H::Body>) -> bool {
         let limits = &self.core.limits;
-        let unread = self.machine.in_body() && content.is_none_or(SlotWriter::is_dropped);
+        let unread = self.machine.in_body() && !read_on;
         let never_sent = unread && self.machine.continue_is_owed();
         let remaining = self.machine.body_remaining();
         let too_much = unread && remaining.is_some_and(|left| left > limits.drain_bytes_max);
-        response.close
-            || never_sent
-            || too_much
-            || self.requests >= limits.requests_per_connection_max
-            || self.core.control.course() != Course::Running
+        // What was read along with this request is answered before the end.
+        let over = self.requests >= limits.requests_per_connection_max
+            || self.core.control.course() != Course::Running;
+        let ends_here = over && self.exchanges.is_empty() && self.held.is_none();
+        response.close || never_sent || too_much || ends_here
     }
 
     /// Sends content of the oldest response while there is room for it.
     fn send(&mut self, cx: &mut Context<'_>) -> Sent {
         let mut sent = Sent::Nothing;
-        loop {
-            if self.out.len() + self.io.unsent() >= self.core.limits.output_bytes_max {
-                if self.io.poll_flush(cx, &mut self.out).is_pending() {
-                    return sent;
-                }
-                if !self.out.is_empty() {
-                    // The error shows again when everything is flushed.
-                    return sent;
-                }
+        for _ in 0..FRAMES_MAX {
+            // An error shows again when everything is flushed.
+            if self.unsent() >= self.core.limits.output_bytes_max
+                && self.flush(cx) != Poll::Ready(true)
+            {
+                return sent;
             }
             let Some(exchange) = self.exchanges.front_mut() else { return sent };
             let Responding::Sending(body) = &mut exchange.response else { return sent };
@@ -168,28 +163,9 @@ impl<H: Handler> Driver<H> {
             let polled = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll_frame(cx)));
             attend(exchange.content.as_ref(), false);
             let answer = exchange.answer;
-            match polled {
+            let frame = match polled {
                 Ok(Poll::Pending) => return sent,
-                Ok(Poll::Ready(Some(Ok(frame)))) => {
-                    sent = Sent::Some;
-                    match frame.into_data() {
-                        Ok(data) => {
-                            if self.machine.data(data, &mut Sink(&mut self.out)).is_err() {
-                                self.break_off();
-                                return Sent::All;
-                            }
-                        }
-                        Err(frame) => {
-                            let mut trailers = Fields::new();
-                            if let Ok(map) = frame.into_trailers() {
-                                from_map(&map, &mut trailers);
-                            }
-                            self.exchanges.pop_front();
-                            self.finish(answer, None, Some(&trailers));
-                            return Sent::All;
-                        }
-                    }
-                }
+                Ok(Poll::Ready(Some(Ok(frame)))) => frame,
                 Ok(Poll::Ready(None)) => {
                     self.exchanges.pop_front();
                     self.finish(answer, None, None);
@@ -200,8 +176,27 @@ impl<H: Handler> Driver<H> {
                     self.break_off();
                     return Sent::All;
                 }
+            };
+            sent = Sent::Some;
+            match frame.into_data() {
+                Ok(data) => {
+                    if self.machine.data(data, &mut Sink(&mut self.out)).is_err() {
+                        self.break_off();
+                        return Sent::All;
+                    }
+                }
+                Err(frame) => {
+                    let mut trailers = Fields::new();
+                    if let Ok(map) = frame.into_trailers() {
+                        from_map(&map, &mut trailers);
+                    }
+                    self.exchanges.pop_front();
+                    self.finish(answer, None, Some(&trailers));
+                    return Sent::All;
+                }
             }
         }
+        sent
     }
 
     /// Ends a response, and settles what becomes of the connection.
@@ -214,20 +209,15 @@ impl<H: Handler> Driver<H> {
         if self.machine.is_sent() {
             // A client that said it would send no more, and did not, needs no time to read: nothing
             // unread on our side will make the kernel reset the connection.
-            let linger =
-                !answer.is_last() || self.machine.in_body() || !self.io.received().is_empty();
+            let quiet =
+                answer.is_last() && !self.machine.in_body() && self.io.received().is_empty();
+            let linger = !quiet && !self.at_end;
             self.stage = Stage::Closing { linger };
         } else if self.machine.in_body() {
             let limits = &self.core.limits;
             let (left, by) = (limits.drain_bytes_max, now() + limits.time.drain);
             self.stage = Stage::Discarding { left, by };
         }
-    }
-
-    fn break_off(&mut self) {
-        self.exchanges.clear();
-        self.machine.abort();
-        self.stage = Stage::Breaking;
     }
 }
 
@@ -243,6 +233,27 @@ fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
         fields: Some(response.fields()),
         ..ResponseParts::new(response.status())
     }
+}
+
+/// Polls a handler once. A panic in it, or in what makes its result a response, is answered 500.
+pub(super) fn poll_handler<H: Handler>(
+    place: &mut Place<H::Future>,
+    content: Option<&SlotWriter>,
+    cx: &mut Context<'_>,
+) -> Poll<Response<H::Body>> {
+    let Some(future) = place.as_mut().as_pin_mut() else { return Poll::Pending };
+    attend(content, true);
+    // The panic's message has been shown by the program's panic hook.
+    let polled =
+        catch_unwind(AssertUnwindSafe(|| future.poll(cx).map(IntoResponse::into_response)));
+    attend(content, false);
+    polled.unwrap_or_else(|_| Poll::Ready(Response::failure(StatusCode::INTERNAL_SERVER_ERROR)))
+}
+
+/// Whether somebody may still read the request while its response is sent. Behind a response that
+/// is a buffer there is nobody: it is finished at once.
+fn is_read_on<B>(content: Option<&SlotWriter>, response: &Response<B>) -> bool {
+    matches!(response.payload, Payload::Stream(_)) && content.is_some_and(|c| !c.is_dropped())
 }
 
 fn attend(content: Option<&SlotWriter>, attended: bool) {

@@ -3,32 +3,30 @@
 //! A round answers what can be answered and reads up to one event. When neither moves, everything
 //! is sent in one call and the nearest is waited for: bytes, room to send, a handler, a deadline.
 //! Handlers are polled right here: no task and no channel per request.
+//!
+//! `receive` is the reading half of a round, `answer` the other; `ending` is how a connection ends,
+//! `waits` how long it may wait for what.
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use http::StatusCode;
-use stoop_io::{AnyTransport, Filled, Output, Timer, Transport, now};
+use stoop_io::{AnyTransport, Filled, Output, Timer, Transport};
 use stoop_proto::{Violation, h1};
 
-use crate::body::{Body, Kind};
 use crate::conn::recycle::{Recycle, RequestParts};
-use crate::conn::slot::{SlotWriter, slot};
-use crate::conn::{Sink, date};
-use crate::error::{Error, Phase};
-use crate::handler::{Answer, Handler};
+use crate::conn::slot::SlotWriter;
+use crate::handler::Handler;
 use crate::limits::ServerLimits;
-use crate::request::Request;
 use crate::response::Response;
 use crate::server::control::{Control, Course};
+use crate::server::ending::End;
 use crate::server::shelf::{Place, Shelf};
 use crate::server::waits::Waits;
-use crate::upgrade::{UpgradeSender, Upgraded};
+use crate::upgrade::UpgradeSender;
 
 /// Rounds in one go, after which other connections of the core get theirs.
 const ROUNDS_MAX: u32 = 64;
@@ -63,10 +61,12 @@ impl<H: Handler> Connection<H> {
             machine: h1::Server::new(),
             out: Output::default(),
             exchanges: VecDeque::new(),
+            held: None,
             waits: Waits::new(timer),
             requests: 0,
             stage: Stage::Handshake,
             violation: None,
+            at_end: false,
             seat: Seat::new(core.control.clone()),
             _balance: balance,
             core,
@@ -114,13 +114,17 @@ pub(super) struct Driver<H: Handler> {
     pub(super) machine: h1::Server,
     pub(super) out: Output,
     /// Requests not answered to the end, oldest first. One that its handler answers at once, with a
-    /// buffer, never comes here.
+    /// buffer, never comes here. More than one only if all are parallel.
     pub(super) exchanges: VecDeque<Exchange<H>>,
+    /// A request that was read and must wait until those before it are answered.
+    pub(super) held: Option<Held>,
     pub(super) waits: Waits,
     pub(super) requests: u64,
     pub(super) stage: Stage,
     /// What the client did wrong, to be answered once what came before it is.
-    violation: Option<Violation>,
+    pub(super) violation: Option<Violation>,
+    /// The client has said that it will send no more.
+    pub(super) at_end: bool,
     seat: Seat,
     /// Its place on its core, behind the transport because it is dropped after it.
     _balance: Option<stoop_io::Seat>,
@@ -144,13 +148,7 @@ pub(super) enum Stage {
     Switching(UpgradeSender),
 }
 
-enum End {
-    Closed,
-    Broken,
-    Switched,
-}
-
-enum Round {
+pub(super) enum Round {
     Again,
     Wait,
     End(End),
@@ -163,7 +161,7 @@ pub(super) struct Exchange<H: Handler> {
     /// Where the request's content goes, while there is some to come.
     pub(super) content: Option<SlotWriter>,
     /// Safe and without content: others may run beside it (RFC 9112 §9.3.2).
-    parallel: bool,
+    pub(super) parallel: bool,
     /// It was woken, or may have been.
     pub(super) due: bool,
 }
@@ -172,6 +170,13 @@ pub(super) enum Responding<H: Handler> {
     Running(Place<H::Future>),
     There(Response<H::Body>),
     Sending(Pin<Box<H::Body>>),
+}
+
+/// A request whose handler was not called yet.
+pub(super) struct Held {
+    pub(super) parts: Recycle<RequestParts>,
+    /// Nothing follows its head.
+    pub(super) end: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -203,8 +208,8 @@ impl<H: Handler> Driver<H> {
             }
         }
         cx.waker().wake_by_ref();
-        match self.io.poll_flush(cx, &mut self.out) {
-            Poll::Ready(Err(_)) => Poll::Ready(End::Closed),
+        match self.flush(cx) {
+            Poll::Ready(false) => Poll::Ready(End::Closed),
             _ => Poll::Pending,
         }
     }
@@ -213,26 +218,10 @@ impl<H: Handler> Driver<H> {
         match self.stage {
             Stage::Handshake => self.handshake(cx),
             Stage::Open | Stage::Discarding { .. } => self.serve(cx),
-            Stage::Closing { linger } => match self.flush(cx) {
-                Poll::Pending => self.wait(cx, Read::Held),
-                Poll::Ready(true) if linger => {
-                    let time = &self.core.limits.time;
-                    let left = self.core.limits.drain_bytes_max;
-                    self.stage = Stage::Lingering { left, by: now() + time.linger };
-                    Round::Again
-                }
-                Poll::Ready(_) => Round::End(End::Closed),
-            },
+            Stage::Closing { linger } => self.close(linger, cx),
             Stage::Lingering { left, .. } => self.linger(left, cx),
-            Stage::Breaking => match self.flush(cx) {
-                Poll::Pending => self.wait(cx, Read::Held),
-                Poll::Ready(_) => Round::End(End::Broken),
-            },
-            Stage::Switching(_) => match self.flush(cx) {
-                Poll::Pending => self.wait(cx, Read::Held),
-                Poll::Ready(true) => Round::End(End::Switched),
-                Poll::Ready(false) => Round::End(End::Closed),
-            },
+            Stage::Breaking => self.flush_and_end(End::Broken, cx),
+            Stage::Switching(_) => self.flush_and_end(End::Switched, cx),
         }
     }
 
@@ -250,7 +239,7 @@ impl<H: Handler> Driver<H> {
 
     fn serve(&mut self, cx: &mut Context<'_>) -> Round {
         let answered = self.answer(cx);
-        if !matches!(self.stage, Stage::Open | Stage::Discarding { .. }) {
+        if !self.is_serving() {
             return Round::Again;
         }
         let read = self.read(cx);
@@ -263,237 +252,58 @@ impl<H: Handler> Driver<H> {
         if read == Read::Held {
             return self.wait(cx, read);
         }
-        let room = self.core.limits.wire.head_bytes_max + 1;
-        match self.io.poll_fill(cx, room) {
+        if self.at_end {
+            return self.ended(cx);
+        }
+        match self.io.poll_fill(cx, self.room()) {
             Poll::Ready(Ok(Filled::Bytes(_))) => Round::Again,
-            Poll::Ready(Ok(Filled::End)) => self.ended(cx),
+            Poll::Ready(Ok(Filled::End)) => {
+                self.at_end = true;
+                self.ended(cx)
+            }
             Poll::Ready(Ok(Filled::Full) | Err(_)) => Round::End(End::Closed),
+            Poll::Pending if self.is_drained() => {
+                self.stage = Stage::Closing { linger: false };
+                Round::Again
+            }
             Poll::Pending => self.wait(cx, read),
         }
     }
 
+    pub(super) fn is_serving(&self) -> bool {
+        matches!(self.stage, Stage::Open | Stage::Discarding { .. })
+    }
+
+    /// How many bytes may wait unread: one more than a limit allows, so that it is seen exceeded.
+    fn room(&self) -> usize {
+        let wire = &self.core.limits.wire;
+        wire.head_bytes_max.max(wire.trailers_bytes_max).saturating_add(1)
+    }
+
+    /// How much is on its way to the client and not the kernel's yet.
+    #[inline]
+    pub(super) fn unsent(&self) -> usize {
+        self.out.len() + self.io.unsent()
+    }
+
     /// Sends what there is. Ready with whether all of it is gone, rather than the client.
-    fn flush(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        if self.out.is_empty() && self.io.unsent() == 0 {
+    pub(super) fn flush(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let before = self.unsent();
+        if before == 0 {
             return Poll::Ready(true);
         }
-        self.io.poll_flush(cx, &mut self.out).map(|sent| sent.is_ok())
-    }
-
-    /// Reads up to one event.
-    fn read(&mut self, cx: &mut Context<'_>) -> Read {
-        if let Some(violation) = self.violation {
-            if !self.exchanges.is_empty() {
-                return Read::Held;
-            }
-            let date = date::now();
-            self.machine.refuse(violation, Some(&date), &mut Sink(&mut self.out));
-            self.stage = Stage::Closing { linger: true };
-            return Read::Moved;
+        let flushed = self.io.poll_flush(cx, &mut self.out);
+        if self.unsent() < before {
+            self.waits.sent_some();
         }
-        if self.out.len() + self.io.unsent() >= self.core.limits.output_bytes_max {
-            return Read::Held;
-        }
-        if self.machine.in_body() {
-            return self.read_content(cx);
-        }
-        self.stage = Stage::Open;
-        if !self.exchanges.iter().all(|exchange| exchange.parallel) {
-            return Read::Held;
-        }
-        let drained = self.core.control.course() != Course::Running;
-        if drained && self.exchanges.is_empty() && self.io.received().is_empty() {
-            self.stage = Stage::Closing { linger: true };
-            return Read::Moved;
-        }
-        self.read_head(cx)
-    }
-
-    fn read_head(&mut self, cx: &mut Context<'_>) -> Read {
-        if self.io.received().is_empty() {
-            return Read::WantsHead;
-        }
-        let mut parts = Recycle::<RequestParts>::new();
-        let limits = &self.core.limits.wire;
-        let received = self.machine.receive(self.io.received(), &mut parts.head, limits);
-        self.io.consume(received.consumed);
-        match received.event {
-            h1::Event::Head { end } => self.start(parts, end, cx),
-            h1::Event::NeedMore => return Read::WantsHead,
-            h1::Event::Violation(violation) => self.violation = Some(violation),
-            _ => return Read::Held,
-        }
-        Read::Moved
-    }
-
-    /// Runs the handler of a request whose head was read.
-    fn start(&mut self, mut parts: Recycle<RequestParts>, end: bool, cx: &mut Context<'_>) {
-        self.requests += 1;
-        self.waits.restart();
-        let answer = self.machine.answer();
-        let (mut content, mut body) = (None, Body::empty());
-        if !end {
-            if let Err(violation) = self.machine.foresee(self.io.received(), &self.core.limits.wire)
-            {
-                self.violation = Some(violation);
-                return;
-            }
-            let (writer, reader) = slot();
-            (content, body) = (Some(writer), Body(Kind::Request(reader)));
-        }
-        let parallel = end && parts.head.method().is_safe();
-        parts.peer = Some(self.io.peer());
-        let request = Request { parts, body };
-        let core = &self.core;
-        let response = match catch_unwind(AssertUnwindSafe(|| core.handler.call(request))) {
-            Ok(Answer::Now(response)) if self.exchanges.is_empty() => {
-                match self.begin(answer, content.as_ref(), response, cx) {
-                    Some(response) => response,
-                    None => return,
-                }
-            }
-            Ok(Answer::Now(response)) => Responding::There(response),
-            Ok(Answer::Later(future)) => Responding::Running(core.shelf.place(future)),
-            // The panic's message has been shown by the program's panic hook.
-            Err(_) => Responding::There(Response::failure(StatusCode::INTERNAL_SERVER_ERROR)),
-        };
-        self.exchanges.push_back(Exchange { answer, response, content, parallel, due: true });
-    }
-
-    /// Reads content for whoever wants it, or nobody.
-    fn read_content(&mut self, cx: &mut Context<'_>) -> Read {
-        let content = self.exchanges.back_mut().and_then(|exchange| exchange.content.as_mut());
-        if let Some(content) = content {
-            if content.is_dropped() || !content.is_wanted(cx) {
-                self.waits.content_is_unwanted();
-                return Read::Held;
-            }
-            self.machine.send_continue(&mut Sink(&mut self.out));
-        } else if !matches!(self.stage, Stage::Discarding { .. }) {
-            return Read::Held;
-        }
-        let limits = &self.core.limits.wire;
-        let received = self.machine.receive_content(self.io.received(), limits);
-        match received.event {
-            h1::Event::Data(span) => {
-                self.io.consume(span.start);
-                self.deliver(span.len(), cx);
-                self.io.consume(received.consumed - span.end);
-            }
-            h1::Event::End { .. } => {
-                self.io.consume(received.consumed);
-                let trailers = self.machine.take_trailers();
-                if let Some(exchange) = self.exchanges.back_mut()
-                    && let Some(content) = exchange.content.take()
-                {
-                    exchange.due |= content.end(Ok(()), trailers, cx);
-                }
-                self.waits.restart();
-            }
-            h1::Event::Violation(violation) => self.content_violated(violation, cx),
-            _ => {
-                self.io.consume(received.consumed);
-                return Read::WantsContent;
-            }
-        }
-        Read::Moved
-    }
-
-    fn deliver(&mut self, len: usize, cx: &mut Context<'_>) {
-        self.waits.content_came(len);
-        if let Some(exchange) = self.exchanges.back_mut()
-            && let Some(content) = &exchange.content
-        {
-            exchange.due |= content.put(self.io.take(len), cx);
-            return;
-        }
-        self.io.consume(len);
-        if let Stage::Discarding { left, .. } = &mut self.stage {
-            match left.checked_sub(len as u64) {
-                Some(less) => *left = less,
-                None => self.stage = Stage::Closing { linger: true },
-            }
-        }
-    }
-
-    /// Content turned out malformed, or was cut short. If no response was begun, the violation is
-    /// the response, and the handler is stopped; else the response cannot be trusted to be read.
-    pub(super) fn content_violated(&mut self, violation: Violation, cx: &mut Context<'_>) {
-        match self.exchanges.pop_back() {
-            None => self.stage = Stage::Closing { linger: true },
-            Some(mut exchange) => {
-                if let Some(content) = exchange.content.take() {
-                    content.end(Err(Error::violation(violation, Phase::Receive)), None, cx);
-                }
-                match exchange.response {
-                    Responding::Running(place) => self.core.shelf.put_back(place),
-                    Responding::There(_) => {}
-                    Responding::Sending(_) => {
-                        self.machine.abort();
-                        self.stage = Stage::Breaking;
-                        return;
-                    }
-                }
-                self.violation = Some(violation);
-            }
-        }
-    }
-
-    /// The client will send no more. What it asked for is still answered.
-    fn ended(&mut self, cx: &mut Context<'_>) -> Round {
-        match self.machine.receive_end(self.io.received()) {
-            h1::Event::Violation(violation)
-                if self.exchanges.back().is_some_and(|e| e.content.is_some()) =>
-            {
-                self.content_violated(violation, cx);
-            }
-            h1::Event::Violation(violation) => self.violation = Some(violation),
-            _ if self.exchanges.is_empty() => self.stage = Stage::Closing { linger: false },
-            _ => {}
-        }
-        Round::Again
-    }
-
-    fn linger(&mut self, left: u64, cx: &mut Context<'_>) -> Round {
-        if let Poll::Ready(Err(_)) = self.io.poll_shutdown(cx) {
-            return Round::End(End::Closed);
-        }
-        let waiting = self.io.received().len();
-        self.io.consume(waiting);
-        match self.io.poll_fill(cx, usize::MAX) {
-            Poll::Ready(Ok(Filled::Bytes(n))) => match left.checked_sub(n as u64) {
-                Some(less) => {
-                    if let Stage::Lingering { left, .. } = &mut self.stage {
-                        *left = less;
-                    }
-                    Round::Again
-                }
-                None => Round::End(End::Closed),
-            },
-            Poll::Ready(_) => Round::End(End::Closed),
-            Poll::Pending => self.wait(cx, Read::Held),
-        }
+        flushed.map(|sent| sent.is_ok())
     }
 
     /// Waits for whoever wakes us, or the nearest deadline.
-    fn wait(&mut self, cx: &mut Context<'_>, read: Read) -> Round {
+    pub(super) fn wait(&mut self, cx: &mut Context<'_>, read: Read) -> Round {
         match self.poll_late(cx, read) {
             Poll::Pending => Round::Wait,
-            Poll::Ready(true) => Round::Again,
-            Poll::Ready(false) => Round::End(End::Closed),
-        }
-    }
-
-    fn end(self, end: End) {
-        match end {
-            End::Closed => {}
-            End::Broken => self.io.reset_on_close(),
-            End::Switched => {
-                if let Stage::Switching(sender) = self.stage {
-                    // If nobody waits for it any more, this closes it.
-                    let _ = sender.send(Upgraded(self.io));
-                }
-            }
+            Poll::Ready(round) => round,
         }
     }
 }

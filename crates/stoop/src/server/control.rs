@@ -20,6 +20,8 @@ pub(crate) enum Course {
 pub(crate) struct Control {
     course: AtomicU8,
     connections: AtomicUsize,
+    /// Who still accepts, and so may add to the connections.
+    acceptors: AtomicUsize,
     waiting: Mutex<Waiting>,
 }
 
@@ -63,12 +65,7 @@ impl Control {
         if self.connections() < below {
             return Poll::Ready(());
         }
-        let mut waiting = self.waiting();
-        let listed = |(of, waker): &(usize, Waker)| *of == below && waker.will_wake(cx.waker());
-        if !waiting.fewer.iter().any(listed) {
-            waiting.fewer.push((below, cx.waker().clone()));
-        }
-        drop(waiting);
+        self.list_for_fewer(below, cx);
         // One may have ended before we were listed.
         if self.connections() < below { Poll::Ready(()) } else { Poll::Pending }
     }
@@ -86,6 +83,34 @@ impl Control {
         if self.course() >= course { Poll::Ready(()) } else { Poll::Pending }
     }
 
+    /// Ready once there is neither a connection nor anybody who may accept one.
+    pub(crate) fn poll_over(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let over = || self.acceptors.load(Ordering::Acquire) == 0 && self.connections() == 0;
+        if over() {
+            return Poll::Ready(());
+        }
+        self.list_for_fewer(1, cx);
+        if over() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn list_for_fewer(&self, below: usize, cx: &Context<'_>) {
+        let mut waiting = self.waiting();
+        let listed = |(of, waker): &(usize, Waker)| *of == below && waker.will_wake(cx.waker());
+        if !waiting.fewer.iter().any(listed) {
+            waiting.fewer.push((below, cx.waker().clone()));
+        }
+    }
+
+    pub(crate) fn begin_accepting(&self) {
+        self.acceptors.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn end_accepting(&self) {
+        self.acceptors.fetch_sub(1, Ordering::AcqRel);
+        let woken = std::mem::take(&mut self.waiting().fewer);
+        woken.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -97,15 +122,14 @@ impl Control {
     pub(crate) fn leave(&self, place: Option<usize>) {
         let left = self.connections.fetch_sub(1, Ordering::AcqRel) - 1;
         let mut waiting = self.waiting();
-        if let Some(place) = place {
-            waiting.places[place] = None;
+        let listed = place.and_then(|place| {
             waiting.free.push(place);
-        }
-        if waiting.fewer.is_empty() {
-            return;
-        }
+            waiting.places[place].take()
+        });
         let reached: Vec<_> = waiting.fewer.extract_if(.., |(below, _)| left < *below).collect();
         drop(waiting);
+        // Not under the lock: dropping a waker may run anyone's code.
+        drop(listed);
         reached.into_iter().for_each(|(_, waker)| waker.wake());
     }
 

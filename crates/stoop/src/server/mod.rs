@@ -4,6 +4,9 @@ mod accept;
 mod answer;
 mod connection;
 mod control;
+mod ending;
+mod listening;
+mod receive;
 mod shelf;
 mod waits;
 
@@ -13,18 +16,19 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use stoop_io::{
-    Balance, ListenOptions, Listener, ServerTls, Timer, Worker, WorkerOptions, Workers,
-};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use stoop_io::ServerTls;
+use stoop_io::{Balance, Listener, Timer, Worker, WorkerOptions, Workers};
 
-use crate::endpoint::{Address, Endpoint};
-use crate::error::{Error, Phase};
+use crate::endpoint::Endpoint;
+use crate::error::Error;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
 
 use accept::Acceptor;
 pub(crate) use connection::{Connection, Core};
 pub(crate) use control::{Control, Course};
+pub use listening::ListenError;
 
 /// A server to be described, then run.
 ///
@@ -98,7 +102,7 @@ impl Server {
     ///
     /// # Errors
     /// If the address cannot be listened on, or a thread cannot be started.
-    pub fn run<K, T>(self, handler: T) -> Result<ServerHandle, Error>
+    pub fn run<K, T>(self, handler: T) -> Result<ServerHandle, ListenError>
     where
         T: IntoHandler<K> + Clone + Send + Sync + 'static,
     {
@@ -110,7 +114,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::run`].
-    pub fn run_with<H, M>(self, make: M) -> Result<ServerHandle, Error>
+    pub fn run_with<H, M>(self, make: M) -> Result<ServerHandle, ListenError>
     where
         H: Handler,
         M: Fn() -> H + Send + Sync + 'static,
@@ -131,11 +135,15 @@ impl Server {
             async move {
                 let spawn = |connection| drop(::tokio::task::spawn_local(connection));
                 acceptor.run(Timer::coarse, spawn).await;
-                poll_fn(|cx| control.poll_fewer(1, cx)).await;
+                poll_fn(|cx| control.poll_over(cx)).await;
             }
         };
-        let workers = Workers::start(&options, work);
-        handle.workers = Some(workers.map_err(|error| Error::io(error, Phase::Connect))?);
+        let workers = Workers::start(&options, work).map_err(|error| {
+            // Those that were started must not go on without anybody to stop them.
+            handle.control.steer(Course::Closing);
+            ListenError::thread(&handle.endpoint, error)
+        });
+        handle.workers = Some(workers?);
         Ok(handle)
     }
 
@@ -147,7 +155,7 @@ impl Server {
     ///
     /// # Panics
     /// Where tasks that are not `Send` cannot be spawned.
-    pub fn run_local<K, T: IntoHandler<K>>(self, handler: T) -> Result<ServerHandle, Error> {
+    pub fn run_local<K, T: IntoHandler<K>>(self, handler: T) -> Result<ServerHandle, ListenError> {
         let (handle, shared, listener) = self.start_one()?;
         let core = Core::new(handler.into_handler(), shared.limits.clone(), shared.control.clone());
         let acceptor = Acceptor::new(listener, core, shared, None);
@@ -164,7 +172,7 @@ impl Server {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub fn run_here<K, T>(self, handler: T) -> Result<ServerHandle, Error>
+    pub fn run_here<K, T>(self, handler: T) -> Result<ServerHandle, ListenError>
     where
         T: IntoHandler<K>,
         T::Handler: Send + Sync,
@@ -179,16 +187,18 @@ impl Server {
         Ok(handle)
     }
 
-    fn bind(&self, count: usize) -> Result<Vec<Listener>, Error> {
-        let address = match self.endpoint.address() {
-            Address::Inet(address) => stoop_io::Address::Inet(*address),
-            Address::Unix(path) => stoop_io::Address::Unix(path.clone()),
-        };
-        let bound = Listener::per_core(&address, count, &ListenOptions::default());
-        bound.map_err(|error| Error::io(error, Phase::Connect).with_detail(&self.endpoint))
+    fn bind(&self, count: usize) -> Result<Vec<Listener>, ListenError> {
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        let has_certificate = self.tls.is_some();
+        #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+        let has_certificate = false;
+        if self.endpoint.is_secure() && !has_certificate {
+            return Err(ListenError::certificate(&self.endpoint));
+        }
+        listening::listen(&self.endpoint, count)
     }
 
-    fn start_one(self) -> Result<(ServerHandle, Shared, Listener), Error> {
+    fn start_one(self) -> Result<(ServerHandle, Shared, Listener), ListenError> {
         let listeners = self.bind(1)?;
         let (handle, shared) = self.start(&listeners);
         let listener = listeners.into_iter().next().expect("one was asked for");
@@ -267,7 +277,7 @@ impl ServerHandle {
     }
 
     fn idle(&self) -> impl Future<Output = ()> {
-        poll_fn(|cx| self.control.poll_fewer(1, cx))
+        poll_fn(|cx| self.control.poll_over(cx))
     }
 
     /// Waits for the server's threads to end, once it was told to stop; blocks the caller.

@@ -7,17 +7,23 @@ use http::StatusCode;
 use stoop_io::{Timer, Transport, now};
 
 use crate::conn::{Sink, date};
+use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::ServerTime;
-use crate::server::connection::{Driver, Read, Responding, Stage};
+use crate::server::connection::{Driver, Read, Round, Stage};
+use crate::server::control::Course;
+use crate::server::ending::End;
+
+/// How long a server that is to stop waits for the first byte of a connection that it accepted and
+/// has not heard of: its request may be on the way.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// Since when what is waited for. A wait begins when it is first found that there is nothing to do.
 pub(super) struct Waits {
     timer: Timer,
     idle: Option<Instant>,
     head: Option<Instant>,
-    /// And how much was unsent then: less means progress.
-    send: Option<(Instant, usize)>,
+    send: Option<Instant>,
     content: Option<Instant>,
     /// Bytes of the content being read, and how long its reader waited for them before now.
     content_bytes: u64,
@@ -54,6 +60,12 @@ impl Waits {
         (self.content_bytes, self.content_waited) = (0, Duration::ZERO);
     }
 
+    /// The client took some of what is sent to it.
+    #[inline]
+    pub(super) fn sent_some(&mut self) {
+        self.send = None;
+    }
+
     pub(super) fn content_came(&mut self, bytes: usize) {
         self.content_bytes += bytes as u64;
         self.content_is_unwanted();
@@ -79,8 +91,8 @@ impl Waits {
 }
 
 impl<H: Handler> Driver<H> {
-    /// Ready when a deadline has passed and was acted on: true to go on, false to close at once.
-    pub(super) fn poll_late(&mut self, cx: &mut Context<'_>, read: Read) -> Poll<bool> {
+    /// Ready when a deadline has passed and was acted on.
+    pub(super) fn poll_late(&mut self, cx: &mut Context<'_>, read: Read) -> Poll<Round> {
         let now = now();
         let Some((due, late)) = self.nearest(now, read) else { return Poll::Pending };
         if now < due && self.waits.timer.poll(cx, Some(due)).is_pending() {
@@ -90,15 +102,10 @@ impl<H: Handler> Driver<H> {
     }
 
     fn nearest(&mut self, now: Instant, read: Read) -> Option<(Instant, Late)> {
+        let unsent = self.unsent() > 0;
         let time = &self.core.limits.time;
         let waits = &mut self.waits;
-        let unsent = self.out.len() + self.io.unsent();
-        waits.send = match waits.send {
-            _ if unsent == 0 => None,
-            Some((since, before)) if before == unsent => Some((since, before)),
-            _ => Some((now, unsent)),
-        };
-        let send = waits.send.map(|(since, _)| (since + time.send, Late::Send));
+        let send = unsent.then(|| (*waits.send.get_or_insert(now) + time.send, Late::Send));
         let other = match (&self.stage, read) {
             (Stage::Handshake, _) => {
                 Some((*waits.head.get_or_insert(now) + time.head, Late::Stage))
@@ -109,8 +116,12 @@ impl<H: Handler> Driver<H> {
             (Stage::Open, Read::WantsHead) if !self.io.received().is_empty() => {
                 Some((*waits.head.get_or_insert(now) + time.head, Late::Head))
             }
-            (Stage::Open, Read::WantsHead) if self.exchanges.is_empty() => {
-                Some((*waits.idle.get_or_insert(now) + time.idle, Late::Idle))
+            (Stage::Open, Read::WantsHead) if self.exchanges.is_empty() && !unsent => {
+                // An empty line ahead of a request line began a head that is none.
+                waits.head = None;
+                let fresh = self.requests == 0 && self.core.control.course() != Course::Running;
+                let allowed = if fresh { time.idle.min(FRESH) } else { time.idle };
+                Some((*waits.idle.get_or_insert(now) + allowed, Late::Idle))
             }
             (Stage::Open, Read::WantsContent) => {
                 let since = *waits.content.get_or_insert(now);
@@ -121,35 +132,25 @@ impl<H: Handler> Driver<H> {
         send.into_iter().chain(other).min_by_key(|(due, _)| *due)
     }
 
-    fn act(&mut self, late: Late, cx: &mut Context<'_>) -> bool {
+    fn act(&mut self, late: Late, cx: &mut Context<'_>) -> Round {
         match late {
-            Late::Stage => return false,
-            Late::Idle => self.stage = Stage::Closing { linger: true },
-            Late::Send => {
-                self.out.clear();
-                self.stage = Stage::Breaking;
-                // What the kernel does not take will not be sent by waiting for it either.
-                return self.io.unsent() == 0;
-            }
+            Late::Stage if self.is_serving() => self.stage = Stage::Closing { linger: true },
+            Late::Stage => return Round::End(End::Closed),
+            Late::Idle => self.stage = Stage::Closing { linger: false },
+            // What the client does not take now will not be taken by waiting for it either.
+            Late::Send => return Round::End(End::Broken),
             Late::Head if self.exchanges.is_empty() => self.refuse_late(),
             // Earlier requests are still being answered; the one that does not come is given up.
             Late::Head => self.machine.stop_receiving(),
             Late::Content => {
-                let begun = self
-                    .exchanges
-                    .back()
-                    .is_some_and(|exchange| matches!(exchange.response, Responding::Sending(_)));
-                self.exchanges.clear();
-                if begun {
-                    self.machine.abort();
-                    self.stage = Stage::Breaking;
-                } else {
-                    self.refuse_late();
+                let error = Error::new(ErrorKind::ReadTimeout, Phase::Receive);
+                match self.stop_reader(error, cx) {
+                    true => self.break_off(),
+                    false => self.refuse_late(),
                 }
             }
         }
-        let _ = cx;
-        true
+        Round::Again
     }
 
     /// 408, and no more.

@@ -1,0 +1,108 @@
+//! How a connection ends: so that the client can read what was said last, or notices that it was
+//! broken off.
+
+use std::task::{Context, Poll};
+
+use stoop_io::{AnyTransport, Filled, Liveness, Look, Transport, now};
+
+use crate::handler::Handler;
+use crate::server::connection::{Driver, Read, Round, Stage};
+use crate::server::control::Course;
+use crate::upgrade::Upgraded;
+
+/// What becomes of the transport.
+#[derive(Clone, Copy)]
+pub(super) enum End {
+    /// It is closed.
+    Closed,
+    /// It is closed so that the client cannot take what it got for whole.
+    Broken,
+    /// It is given to whoever speaks the other protocol.
+    Switched,
+}
+
+impl<H: Handler> Driver<H> {
+    /// Closes once everything is sent.
+    pub(super) fn close(&mut self, linger: bool, cx: &mut Context<'_>) -> Round {
+        match self.flush(cx) {
+            Poll::Pending => self.wait(cx, Read::Held),
+            Poll::Ready(false) => Round::End(End::Closed),
+            Poll::Ready(true) if linger => {
+                let limits = &self.core.limits;
+                let (left, by) = (limits.drain_bytes_max, now() + limits.time.linger);
+                self.stage = Stage::Lingering { left, by };
+                Round::Again
+            }
+            Poll::Ready(true) => {
+                // Closing a socket says that this is the end. What has an end of its own to say, as
+                // TLS, says it before; nobody waits for it to arrive.
+                if !matches!(self.io, AnyTransport::Tcp(_) | AnyTransport::Unix(_)) {
+                    let _ = self.io.poll_shutdown(cx);
+                }
+                Round::End(End::Closed)
+            }
+        }
+    }
+
+    /// Says that nothing more comes and reads on, because closing with unread bytes makes the
+    /// kernel reset the connection, which takes our last answer from the client.
+    pub(super) fn linger(&mut self, left: u64, cx: &mut Context<'_>) -> Round {
+        if let Poll::Ready(Err(_)) = self.io.poll_shutdown(cx) {
+            return Round::End(End::Closed);
+        }
+        let waiting = self.io.received().len();
+        self.io.consume(waiting);
+        match self.io.poll_fill(cx, usize::MAX) {
+            Poll::Ready(Ok(Filled::Bytes(n))) => match left.checked_sub(n as u64) {
+                Some(less) => {
+                    if let Stage::Lingering { left, .. } = &mut self.stage {
+                        *left = less;
+                    }
+                    Round::Again
+                }
+                None => Round::End(End::Closed),
+            },
+            Poll::Ready(_) => Round::End(End::Closed),
+            Poll::Pending => self.wait(cx, Read::Held),
+        }
+    }
+
+    pub(super) fn flush_and_end(&mut self, end: End, cx: &mut Context<'_>) -> Round {
+        match self.flush(cx) {
+            Poll::Pending => self.wait(cx, Read::Held),
+            Poll::Ready(true) => Round::End(end),
+            Poll::Ready(false) => Round::End(End::Closed),
+        }
+    }
+
+    /// A response under way cannot be completed.
+    pub(super) fn break_off(&mut self) {
+        self.exchanges.clear();
+        self.machine.abort();
+        self.stage = Stage::Breaking;
+    }
+
+    /// Whether this connection is idle and its server is to stop. One that was accepted and has not
+    /// been heard of is not idle yet: see `waits`.
+    pub(super) fn is_drained(&mut self) -> bool {
+        self.core.control.course() != Course::Running
+            && self.requests > 0
+            && matches!(self.stage, Stage::Open)
+            && self.exchanges.is_empty()
+            && self.io.received().is_empty()
+            && self.io.liveness(Look::Kernel) != Liveness::Readable
+    }
+
+    pub(super) fn end(self, end: End) {
+        match end {
+            End::Closed => {}
+            End::Broken => self.io.reset_on_close(),
+            End::Switched => {
+                if let Stage::Switching(sender) = self.stage {
+                    // If nobody waits for it any more, this closes it.
+                    let _ = sender.send(Upgraded(self.io));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The reading half of a connection: from bytes to handlers, and content to whoever wants it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll};
+
+use http::StatusCode;
+use stoop_io::Transport;
+use stoop_proto::{Violation, h1};
+
+use crate::body::{Body, Kind};
+use crate::conn::recycle::{Recycle, RequestParts};
+use crate::conn::slot::slot;
+use crate::conn::{Sink, date};
+use crate::error::{Error, Phase};
+use crate::handler::{Answer, Handler};
+use crate::request::Request;
+use crate::response::Response;
+use crate::server::answer::poll_handler;
+use crate::server::connection::{Driver, Exchange, Held, Read, Responding, Round, Stage};
+use crate::server::control::Course;
+
+impl<H: Handler> Driver<H> {
+    /// Reads up to one event.
+    pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Read {
+        if let Some(violation) = self.violation {
+            if !self.exchanges.is_empty() {
+                return Read::Held;
+            }
+            let date = date::now();
+            self.machine.refuse(violation, Some(&date), &mut Sink(&mut self.out));
+            self.stage = Stage::Closing { linger: true };
+            return Read::Moved;
+        }
+        if self.unsent() >= self.core.limits.output_bytes_max {
+            return Read::Held;
+        }
+        if self.held.is_some() {
+            if !self.exchanges.is_empty() {
+                return Read::Held;
+            }
+            if let Some(Held { parts, end }) = self.held.take() {
+                self.start(parts, end, cx);
+            }
+            return Read::Moved;
+        }
+        if self.machine.in_body() {
+            return self.read_content(cx);
+        }
+        self.stage = Stage::Open;
+        if let Some(last) = self.exchanges.back() {
+            let drained = self.core.control.course() != Course::Running;
+            if !last.parallel || drained || !self.machine.is_receiving() {
+                return Read::Held;
+            }
+        } else if !self.machine.is_receiving() {
+            self.stage = Stage::Closing { linger: true };
+            return Read::Moved;
+        }
+        self.read_head(cx)
+    }
+
+    fn read_head(&mut self, cx: &mut Context<'_>) -> Read {
+        if self.io.received().is_empty() {
+            return Read::WantsHead;
+        }
+        let mut parts = Recycle::<RequestParts>::new();
+        let limits = &self.core.limits.wire;
+        let received = self.machine.receive(self.io.received(), &mut parts.head, limits);
+        self.io.consume(received.consumed);
+        match received.event {
+            h1::Event::Head { end } => {
+                self.requests += 1;
+                self.waits.restart();
+                let parallel = end && parts.head.method().is_safe();
+                if parallel || self.exchanges.is_empty() {
+                    self.start(parts, end, cx);
+                } else {
+                    self.held = Some(Held { parts, end });
+                }
+            }
+            h1::Event::NeedMore => return Read::WantsHead,
+            h1::Event::Violation(violation) => self.violation = Some(violation),
+            _ => return Read::Held,
+        }
+        Read::Moved
+    }
+
+    /// Runs the handler of a request whose head was read.
+    fn start(&mut self, mut parts: Recycle<RequestParts>, end: bool, cx: &mut Context<'_>) {
+        let answer = self.machine.answer();
+        let (mut content, mut body) = (None, Body::empty());
+        if !end {
+            if let Err(violation) = self.machine.foresee(self.io.received(), &self.core.limits.wire)
+            {
+                self.violation = Some(violation);
+                return;
+            }
+            let (writer, reader) = slot(self.machine.body_remaining());
+            (content, body) = (Some(writer), Body(Kind::Request(reader)));
+        }
+        // The last request a connection may have: its response says so. A tunnel may still follow.
+        if self.requests >= self.core.limits.requests_per_connection_max && !answer.may_switch() {
+            self.machine.stop_receiving();
+        }
+        let parallel = end && parts.head.method().is_safe();
+        parts.peer = Some(self.io.peer());
+        let request = Request { parts, body };
+        let core = &self.core;
+        let response = match catch_unwind(AssertUnwindSafe(|| core.handler.call(request))) {
+            Ok(Answer::Now(response)) => Ok(response),
+            Ok(Answer::Later(future)) => {
+                let mut place = core.shelf.place(future);
+                match poll_handler::<H>(&mut place, content.as_ref(), cx) {
+                    Poll::Ready(response) => {
+                        core.shelf.put_back(place);
+                        Ok(response)
+                    }
+                    Poll::Pending => Err(place),
+                }
+            }
+            // The panic's message has been shown by the program's panic hook.
+            Err(_) => Ok(Response::failure(StatusCode::INTERNAL_SERVER_ERROR)),
+        };
+        let response = match response {
+            Ok(response) if self.exchanges.is_empty() => {
+                match self.begin(answer, content.as_ref(), response) {
+                    Some(response) => response,
+                    None => return,
+                }
+            }
+            Ok(response) => Responding::There(response),
+            Err(place) => Responding::Running(place),
+        };
+        self.exchanges.push_back(Exchange { answer, response, content, parallel, due: false });
+    }
+
+    /// Reads content for whoever wants it, or nobody.
+    fn read_content(&mut self, cx: &mut Context<'_>) -> Read {
+        let content = self.exchanges.back_mut().and_then(|exchange| exchange.content.as_mut());
+        if let Some(content) = content {
+            if content.is_dropped() || !content.is_wanted(cx) {
+                self.waits.content_is_unwanted();
+                return Read::Held;
+            }
+            self.machine.send_continue(&mut Sink(&mut self.out));
+        } else if !matches!(self.stage, Stage::Discarding { .. }) {
+            return Read::Held;
+        }
+        let limits = &self.core.limits.wire;
+        let received = self.machine.receive_content(self.io.received(), limits);
+        match received.event {
+            h1::Event::Data(span) => {
+                self.io.consume(span.start);
+                self.deliver(span.len(), cx);
+                self.io.consume(received.consumed - span.end);
+            }
+            h1::Event::End { .. } => {
+                self.io.consume(received.consumed);
+                let trailers = self.machine.take_trailers();
+                if let Some(exchange) = self.exchanges.back_mut()
+                    && let Some(content) = exchange.content.take()
+                {
+                    exchange.due |= content.end(Ok(()), trailers, cx);
+                }
+                self.waits.restart();
+            }
+            h1::Event::Violation(violation) => self.content_violated(violation, cx),
+            _ => {
+                self.io.consume(received.consumed);
+                return Read::WantsContent;
+            }
+        }
+        Read::Moved
+    }
+
+    fn deliver(&mut self, len: usize, cx: &mut Context<'_>) {
+        self.waits.content_came(len);
+        if let Some(exchange) = self.exchanges.back_mut()
+            && let Some(content) = &exchange.content
+        {
+            exchange.due |= content.put(self.io.take(len), cx);
+            return;
+        }
+        self.io.consume(len);
+        if let Stage::Discarding { left, .. } = &mut self.stage {
+            match left.checked_sub(len as u64) {
+                Some(less) => *left = less,
+                None => self.stage = Stage::Closing { linger: true },
+            }
+        }
+    }
+
+    /// Content turned out malformed, or was cut short. If no response was begun, the violation is
+    /// the response; else the client must see that the response is incomplete.
+    fn content_violated(&mut self, violation: Violation, cx: &mut Context<'_>) {
+        if self.exchanges.is_empty() {
+            // The response is out already: this was content that nobody wanted.
+            self.stage = Stage::Closing { linger: true };
+        } else if self.stop_reader(Error::violation(violation, Phase::Receive), cx) {
+            self.break_off();
+        } else {
+            self.violation = Some(violation);
+        }
+    }
+
+    /// The rest of the content will not come: whoever reads it is told, so that it can clean up, and
+    /// then stopped. Returns whether its response was begun.
+    pub(super) fn stop_reader(&mut self, error: Error, cx: &mut Context<'_>) -> bool {
+        let Some(mut exchange) = self.exchanges.pop_back() else { return false };
+        if let Some(content) = exchange.content.take() {
+            content.end(Err(error), None, cx);
+        }
+        match exchange.response {
+            Responding::Running(mut place) => {
+                // What it answers to that is not asked any more.
+                let _ = poll_handler::<H>(&mut place, None, cx);
+                self.core.shelf.put_back(place);
+                false
+            }
+            Responding::There(_) => false,
+            Responding::Sending(_) => true,
+        }
+    }
+
+    /// The client will send no more. What it asked for is still answered.
+    pub(super) fn ended(&mut self, cx: &mut Context<'_>) -> Round {
+        let in_body = self.machine.in_body();
+        match self.machine.receive_end(self.io.received()) {
+            h1::Event::Violation(violation) if in_body => self.content_violated(violation, cx),
+            h1::Event::Violation(violation) => self.violation = Some(violation),
+            _ if self.exchanges.is_empty() => self.stage = Stage::Closing { linger: false },
+            _ => {}
+        }
+        Round::Again
+    }
+}
