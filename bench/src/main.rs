@@ -12,6 +12,7 @@ mod exchange;
 mod figure;
 mod lines;
 mod load;
+mod plan;
 mod process;
 mod program;
 mod report;

@@ -1,7 +1,8 @@
 //! The synthetic internet of `stoop testbed`, in a process of its own.
 
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::fs::File;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::cores::Placement;
-use crate::lines::{Class, fields};
+use crate::lines::fields;
 use crate::process::Process;
 use crate::program::Program;
 use crate::work::Bench;
@@ -35,13 +36,11 @@ impl Testbed {
     ) -> Result<Self> {
         let directory =
             TempDir::new_in(bench.directory()).context("a directory for the testbed")?;
-        let dns = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|s| s.local_addr());
-        let dns = dns.context("no free UDP port")?;
         let file = |name| directory.path().join(name);
         let mut command = Command::new(&stoop.path);
         command
             .args(["testbed", "--seed", &seed.to_string(), "--urls", &urls.to_string()])
-            .args(["--dns", &dns.to_string()])
+            .args(["--dns", "127.0.0.1:0"])
             .arg("--list")
             .arg(file("list"))
             .arg("--ca")
@@ -49,32 +48,34 @@ impl Testbed {
             .arg("--log")
             .arg(file("log"))
             .stdin(Stdio::null())
-            .stdout(Stdio::null());
+            .stdout(File::create(file("said")).context("the testbed's output")?)
+            .stderr(File::create(file("complained")).context("the testbed's errors")?);
         let process = Process::start(command, bench.cores.set(placement), "stoop testbed")?;
+        let dns = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut testbed = Self { process, directory, dns };
-        testbed.wait_until_ready(urls)?;
+        testbed.dns = testbed.wait_until_ready().with_context(|| {
+            let complaint = std::fs::read_to_string(testbed.directory.path().join("complained"));
+            format!("the testbed said: {:?}", complaint.unwrap_or_default().trim())
+        })?;
         Ok(testbed)
     }
 
-    /// Assumes that list and certificate are written once everything listens.
-    fn wait_until_ready(&mut self, urls: u32) -> Result<()> {
+    /// Once everything listens and every file is written, the testbed prints one line, of which
+    /// the word `dns=IP:PORT` is where its name server listens.
+    fn wait_until_ready(&mut self) -> Result<SocketAddr> {
+        let said = self.directory.path().join("said");
         let started = Instant::now();
         loop {
-            self.process.check_alive()?;
-            let list = std::fs::read_to_string(self.list()).unwrap_or_default();
-            if list.ends_with('\n')
-                && plan(&list).len() >= urls as usize
-                && self.authority().is_file()
-            {
-                return Ok(());
+            let text = std::fs::read_to_string(&said).unwrap_or_default();
+            if let Some(line) = text.strip_suffix('\n') {
+                let dns = line.split(' ').find_map(|word| word.strip_prefix("dns="));
+                let dns = dns.and_then(|address| address.parse().ok());
+                return dns
+                    .with_context(|| format!("no dns=IP:PORT in {line:?}; adapt testbed.rs"));
             }
-            ensure!(
-                started.elapsed() < READY,
-                "the testbed did not write {} and {} within {READY:?}",
-                self.list().display(),
-                self.authority().display()
-            );
-            std::thread::sleep(Duration::from_millis(50));
+            self.process.check_alive()?;
+            ensure!(started.elapsed() < READY, "the testbed was not ready within {READY:?}");
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 
@@ -98,23 +99,6 @@ impl Testbed {
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         Log::parse(&text)
     }
-}
-
-/// What the list says of each URL, in its order.
-///
-/// Assumes a URL on each line that is neither blank nor a comment (`#`). After it, separated by
-/// white space or a comma, may stand what is planned: a status, a class as in `2xx`, or a word for
-/// a failure. A list of bare URLs has no plan, and then no answers are judged by it.
-pub(crate) fn plan(list: &str) -> Vec<(String, Option<Class>)> {
-    let lines =
-        list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines
-        .map(|line| {
-            let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
-            let url = words.next().unwrap_or_default().to_owned();
-            (url, words.next().map(Class::of))
-        })
-        .collect()
 }
 
 /// The testbed's own view of a run.
@@ -198,13 +182,6 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_plan_is_optional() {
-        let list = "# seed 1\nhttps://a/\t2xx\nhttp://b/,dns_nxdomain\n\nhttp://c/\n";
-        let classes: Vec<_> = plan(list).into_iter().map(|(_, class)| class).collect();
-        assert_eq!(classes, [Some(Class::Status(2)), Some(Class::Failed), None]);
-    }
 
     #[test]
     fn a_url_lasts_from_its_name_to_its_last_exchange() {

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::arguments::Common;
 use crate::certificates::Certificates;
-use crate::contender::Contender;
+use crate::contender::{Built, Contender, Source};
 use crate::cores::{Cores, Placement};
 use crate::program::{self, Program};
 use crate::report::{Series, Skipped};
@@ -103,6 +103,17 @@ impl Bench {
         let path = program.map_err(anyhow::Error::msg)?.path.with_file_name("stoop-bench-load");
         ensure!(path.is_file(), "{} is not there; run without --no-build", path.display());
         Ok(path)
+    }
+
+    /// Prints what the testbed plans.
+    pub(crate) fn plan_program(&self) -> Result<Program> {
+        let built = Built {
+            directory: PathBuf::from("plan"),
+            command: ["cargo", "build", "--release"].map(str::to_owned).to_vec(),
+            program: PathBuf::from("plan/target/release/stoop-bench-plan"),
+            package: None,
+        };
+        program::obtain(&Source::Built(built), &self.root, self.build).map_err(anyhow::Error::msg)
     }
 
     fn field<C>(

@@ -1,0 +1,30 @@
+//! What the testbed plans for each URL of its list, from the same seed: `stoop-bench-plan SEED URLS`.
+//!
+//! One line a URL, in the list's order: `codes,body_length,wait_ms`. The codes a correct client may
+//! report are separated by `|`; there is no length where a failure is planned, and no wait where
+//! only the client's deadline ends it. A program of its own, so that the runner can be built
+//! whatever state the testbed is in.
+
+use std::io::{self, BufWriter, Write};
+
+use stoop_testbed::{Answer, Plan};
+
+fn main() -> io::Result<()> {
+    let words: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    let &[seed, urls] = words.as_slice() else {
+        eprintln!("usage: stoop-bench-plan SEED URLS");
+        std::process::exit(2);
+    };
+    let mut output = BufWriter::new(io::stdout().lock());
+    for url in Plan::new(seed, urls).iter() {
+        match url.expect.answer {
+            Answer::Status { code, body } => write!(output, "{code},{body},")?,
+            Answer::Failure { kinds } => write!(output, "{},,", kinds.join("|"))?,
+        }
+        match url.expect.until_deadline {
+            true => writeln!(output)?,
+            false => writeln!(output, "{}", url.expect.wait.as_millis())?,
+        }
+    }
+    output.flush()
+}
