@@ -39,7 +39,15 @@ pub(crate) enum Kind {
     Full(Bytes),
     Request(SlotReader),
     Response(Box<Exchange>),
-    Stream(Boxed),
+    Stream { frames: Boxed, trailers: Option<Box<Fields>> },
+}
+
+impl Kind {
+    fn stream(
+        frames: impl http_body::Body<Data = Bytes, Error = BoxError> + Send + 'static,
+    ) -> Self {
+        Self::Stream { frames: Box::pin(frames), trailers: None }
+    }
 }
 
 impl Body {
@@ -54,7 +62,7 @@ impl Body {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Self(Kind::Stream(Box::pin(Adapted(Box::pin(body)))))
+        Self(Kind::stream(Adapted(Box::pin(body))))
     }
 
     /// Content that is sent into a channel by somebody else, at most `pieces` ahead of the peer.
@@ -63,7 +71,7 @@ impl Body {
     /// If `pieces` is zero.
     pub fn channel(pieces: usize) -> (BodySender, Self) {
         let (sender, receiver) = tokio::sync::mpsc::channel(pieces);
-        (BodySender(sender), Self(Kind::Stream(Box::pin(Channel(receiver)))))
+        (BodySender(sender), Self(Kind::stream(Channel(receiver))))
     }
 
     /// The next piece of content; `None` at its end.
@@ -84,6 +92,9 @@ impl Body {
             error.with_detail(format_args!("more than {max} bytes"))
         };
         // What is announced as too large is not asked for.
+        if self.len().is_some_and(|length| length > max as u64) {
+            return Err(too_large());
+        }
         if self.len().is_some_and(|length| length > max as u64) {
             return Err(too_large());
         }
@@ -138,7 +149,8 @@ impl Body {
         match &mut self.0 {
             Kind::Request(slot) => slot.take_trailers(),
             Kind::Response(exchange) => exchange.take_trailers(),
-            Kind::Empty | Kind::Full(_) | Kind::Stream(_) => None,
+            Kind::Stream { trailers, .. } => trailers.take(),
+            Kind::Empty | Kind::Full(_) => None,
         }
     }
 
@@ -152,14 +164,19 @@ impl Body {
             }
             Kind::Request(slot) => slot.poll(cx),
             Kind::Response(exchange) => exchange.poll_chunk(cx),
-            Kind::Stream(stream) => loop {
-                return Poll::Ready(match ready!(stream.as_mut().poll_frame(cx)) {
+            Kind::Stream { frames, trailers } => loop {
+                return Poll::Ready(match ready!(frames.as_mut().poll_frame(cx)) {
                     None => None,
                     Some(Ok(frame)) => match frame.into_data() {
                         Ok(data) => Some(Ok(data)),
-                        Err(_) => continue,
+                        Err(frame) => {
+                            if let Ok(map) = frame.into_trailers() {
+                                from_map(&map, trailers.get_or_insert_default());
+                            }
+                            continue;
+                        }
                     },
-                    Some(Err(error)) => Some(Err(request_body(&error))),
+                    Some(Err(error)) => Some(Err(request_body(error))),
                 });
             },
         }
@@ -172,7 +189,7 @@ impl Body {
             Kind::Full(bytes) => Some(bytes.len() as u64),
             Kind::Request(slot) => slot.remaining(),
             Kind::Response(exchange) => exchange.content_remaining(),
-            Kind::Stream(stream) => stream.size_hint().exact(),
+            Kind::Stream { frames, .. } => frames.size_hint().exact(),
         }
     }
 
@@ -180,14 +197,18 @@ impl Body {
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Kind::Request(slot) => slot.is_end(),
-            Kind::Stream(stream) => stream.is_end_stream(),
+            Kind::Stream { frames, .. } => frames.is_end_stream(),
             _ => self.len() == Some(0),
         }
     }
 }
 
-pub(crate) fn request_body(error: &dyn fmt::Display) -> Error {
-    Error::new(ErrorKind::RequestBody, Phase::Send).with_detail(error)
+/// What the error of a stream means: what it says, if it is one of ours.
+fn request_body(error: BoxError) -> Error {
+    match error.downcast::<Error>() {
+        Ok(ours) => *ours,
+        Err(other) => Error::new(ErrorKind::RequestBody, Phase::Send).with_detail(other),
+    }
 }
 
 impl Default for Body {
@@ -243,9 +264,9 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        if let Kind::Stream(stream) = &mut self.0 {
-            let frame = ready!(stream.as_mut().poll_frame(cx));
-            return Poll::Ready(frame.map(|frame| frame.map_err(|error| request_body(&error))));
+        if let Kind::Stream { frames, .. } = &mut self.0 {
+            let frame = ready!(frames.as_mut().poll_frame(cx));
+            return Poll::Ready(frame.map(|frame| frame.map_err(request_body)));
         }
         if let Some(chunk) = ready!(self.poll_chunk(cx)) {
             return Poll::Ready(Some(chunk.map(Frame::data)));
@@ -286,7 +307,7 @@ pub(crate) fn from_map(map: &HeaderMap, fields: &mut Fields) {
 
 /// The sending end of [`Body::channel`]. Dropping it ends the content.
 #[derive(Clone)]
-pub struct BodySender(tokio::sync::mpsc::Sender<Result<Frame<Bytes>, BoxError>>);
+pub struct BodySender(pub(crate) tokio::sync::mpsc::Sender<Result<Frame<Bytes>, BoxError>>);
 
 /// The content is not wanted any more: its message was dropped, or its connection is gone.
 #[derive(Debug)]

@@ -268,13 +268,12 @@ struct Inner {
     phase: Phase,
     detail: Option<Box<str>>,
     source: Option<io::Error>,
-    unprocessed: bool,
 }
 
 impl Error {
     /// An error of that kind, without details.
     pub fn new(kind: ErrorKind, phase: Phase) -> Self {
-        Self(Box::new(Inner { kind, phase, detail: None, source: None, unprocessed: false }))
+        Self(Box::new(Inner { kind, phase, detail: None, source: None }))
     }
 
     /// Adds what is known beyond the kind. What a peer sent is escaped.
@@ -290,13 +289,6 @@ impl Error {
             })
             .collect();
         self.0.detail = Some(escaped.into());
-        self
-    }
-
-    /// Marks a request that the peer surely did not process, so that sending it again is safe
-    /// whatever its method.
-    pub(crate) fn unprocessed(mut self) -> Self {
-        self.0.unprocessed = true;
         self
     }
 
@@ -316,9 +308,10 @@ impl Error {
     }
 
     /// Whether the peer surely did not process the request, so that it may be sent again whatever
-    /// its method.
+    /// its method: it failed before a byte of it was sent. After a redirect this says so of the
+    /// request that followed it.
     pub fn is_unprocessed(&self) -> bool {
-        self.0.unprocessed || self.0.phase < Phase::Send
+        self.0.phase < Phase::Send
     }
 
     /// What an I/O error means in this phase.

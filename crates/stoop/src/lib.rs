@@ -25,7 +25,6 @@
 mod body;
 mod client;
 mod conn;
-mod dns_stub;
 mod endpoint;
 mod error;
 mod handler;
@@ -40,7 +39,6 @@ pub mod tokio;
 
 pub use body::{Body, BodySender, BoxError, Unwanted};
 pub use client::{Client, ClientBuilder, Redirects};
-pub use dns_stub::Resolver;
 pub use endpoint::{Address, Endpoint};
 pub use error::{Culprit, Error, ErrorKind, Phase};
 pub use handler::{Answer, Async, AsyncHandler, Handler, IntoHandler, Itself, Plain, PlainHandler};
@@ -48,6 +46,7 @@ pub use limits::{ClientLimits, ClientTime, PoolLimits, ServerLimits, ServerTime}
 pub use request::Request;
 pub use response::{IntoResponse, Response};
 pub use server::{ListenError, Server, ServerHandle};
+pub use stoop_io::Resolver;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use stoop_io::{ClientTls, ServerTls, TlsConfigError};
 pub use stoop_proto::{Field, Fields, Limits as WireLimits, Misuse, RequestHead, ResponseHead};

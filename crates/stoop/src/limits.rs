@@ -122,8 +122,11 @@ pub struct ClientTime {
     pub connect: Option<Duration>,
     /// The TLS handshake: 10 s.
     pub tls: Option<Duration>,
-    /// From the request's last byte to the response's head: 15 s.
+    /// From the request's last byte to the response's head: 15 s. An interim response (1xx) begins
+    /// it anew.
     pub first_byte: Option<Duration>,
+    /// Without a byte of the request accepted by the server: 30 s.
+    pub send_idle: Option<Duration>,
     /// Without a byte of the response's content while its owner waits for it: 30 s.
     pub read_idle: Option<Duration>,
     /// Waiting for 100 Continue before the content is sent all the same: 1 s.
@@ -140,6 +143,7 @@ impl Default for ClientTime {
             connect: Some(Duration::from_secs(5)),
             tls: Some(Duration::from_secs(10)),
             first_byte: Some(Duration::from_secs(15)),
+            send_idle: Some(Duration::from_secs(30)),
             read_idle: Some(Duration::from_secs(30)),
             expect_continue: Duration::from_secs(1),
             total: Some(Duration::from_secs(60)),
@@ -151,10 +155,10 @@ impl Default for ClientTime {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PoolLimits {
-    /// Connections to one origin at a time: 256. Beyond it requests wait their turn.
+    /// Connections to one origin at a time: 256, and 1 at least. Beyond it requests wait their turn.
     pub per_origin_max: usize,
-    /// Connections in all: 80 % of the file descriptors this process may have. Beyond it idle ones
-    /// are closed, then requests wait their turn.
+    /// Connections in all: 80 % of the file descriptors this process may have, and 1 at least.
+    /// Beyond it idle ones are closed, then requests wait their turn: who waited longest is next.
     pub total_max: usize,
     /// Idle connections to one origin: 16. Beyond it the oldest is closed.
     pub idle_per_origin_max: usize,

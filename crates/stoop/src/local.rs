@@ -11,7 +11,7 @@ use crate::server::{Connection, Control, Core};
 
 impl ClientBuilder {
     /// Answers everything by a handler in this process, with the real machines at both ends and no
-    /// socket in between. Each connection is a task of the runtime that sends.
+    /// socket in between, nor TLS for https. Each connection is a task of the runtime that sends.
     pub fn handler<K, T>(self, handler: T) -> Self
     where
         T: IntoHandler<K>,
@@ -21,7 +21,7 @@ impl ClientBuilder {
     {
         let limits = Arc::new(ServerLimits::default());
         let core = Core::new(handler.into_handler(), limits, Arc::new(Control::default()));
-        self.connections_from(move || {
+        self.handler_from(move || {
             let (ours, theirs) = Memory::pair(MEMORY_BYTES);
             let theirs = AnyTransport::Custom(Box::new(theirs));
             ::tokio::spawn(Connection::new(theirs, core.clone(), Timer::precise(), None));

@@ -9,6 +9,7 @@ use stoop_proto::{Fields, Misuse, RequestHead};
 use url::Url;
 
 use crate::body::{Body, from_map, into_map};
+use crate::client::outgoing;
 use crate::conn::recycle::{Recycle, RequestParts};
 use crate::error::{Error, ErrorKind, Phase};
 
@@ -42,8 +43,10 @@ impl Request {
         } else {
             let mut url = parse(target)?;
             // A fragment is the client's own business: it is never sent.
-            url.set_fragment(None);
-            let set = parts.head.set_target(url.as_str());
+            if url.fragment().is_some() {
+                url.set_fragment(None);
+            }
+            let set = parts.head.set_target(outgoing::target(&url));
             parts.url = Some(url);
             set
         };
@@ -67,7 +70,19 @@ impl Request {
         Ok(Self::new(Method::POST, target)?.with_body(body))
     }
 
-    /// Adds a field.
+    /// A request to the proxy at the URL `proxy` for a tunnel to `authority`, `host:port`. Send it
+    /// with [`Client::switch`](crate::Client::switch).
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidUrl`] if either is malformed.
+    pub fn connect(proxy: &str, authority: &str) -> Result<Self, Error> {
+        let mut request = Self::new(Method::CONNECT, authority)?;
+        request.parts.url = Some(parse(proxy)?);
+        Ok(request)
+    }
+
+    /// Adds a field. A Host replaces the one that would be made from the URL, until a redirect leads
+    /// elsewhere.
     ///
     /// # Errors
     /// [`Misuse::FieldName`], [`Misuse::FieldValue`]: what could split the message is refused.
@@ -87,7 +102,7 @@ impl Request {
         self.parts.head.method()
     }
 
-    /// The request-target as it was sent.
+    /// The request-target as it was sent; of a request that was made for a URL, its path and query.
     pub fn target(&self) -> &str {
         self.parts.head.target()
     }
@@ -104,7 +119,10 @@ impl Request {
 
     /// Host and port the request is for.
     pub fn authority(&self) -> &str {
-        self.parts.head.authority()
+        match (self.parts.head.authority(), &self.parts.url) {
+            ("", Some(url)) => outgoing::authority(url),
+            (named, _) => named,
+        }
     }
 
     /// The version the client speaks.
@@ -160,9 +178,10 @@ impl Request {
     /// # Errors
     /// If the target is no URI by that crate's rules, which are narrower than ours.
     pub fn into_http(self) -> Result<http::Request<Body>, http::Error> {
+        let uri = self.parts.url.as_ref().map_or(self.target(), Url::as_str);
         let mut request = http::Request::builder()
             .method(self.method().clone())
-            .uri(self.target())
+            .uri(uri)
             .version(self.version())
             .body(Body::empty())?;
         *request.headers_mut() = into_map(self.fields());
@@ -173,13 +192,18 @@ impl Request {
 
 /// A URL that a client can fetch: http or https, with a host.
 pub(crate) fn parse(text: &str) -> Result<Url, Error> {
-    let invalid =
-        |why: &dyn fmt::Display| Error::new(ErrorKind::InvalidUrl, Phase::Request).with_detail(why);
-    let url = Url::parse(text).map_err(|error| invalid(&error))?;
+    let url = Url::parse(text)
+        .map_err(|error| Error::new(ErrorKind::InvalidUrl, Phase::Request).with_detail(error))?;
+    check(&url)?;
+    Ok(url)
+}
+
+pub(crate) fn check(url: &Url) -> Result<(), Error> {
+    let invalid = Error::new(ErrorKind::InvalidUrl, Phase::Request);
     match url.scheme() {
-        "http" | "https" if url.has_host() => Ok(url),
-        "http" | "https" => Err(invalid(&"it has no host")),
-        scheme => Err(invalid(&format_args!("{scheme} is neither http nor https"))),
+        "http" | "https" if url.has_host() => Ok(()),
+        "http" | "https" => Err(invalid.with_detail("it has no host")),
+        scheme => Err(invalid.with_detail(format_args!("{scheme} is neither http nor https"))),
     }
 }
 

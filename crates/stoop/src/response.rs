@@ -8,7 +8,7 @@ use stoop_proto::{BodySize, Fields, Misuse, ResponseHead};
 use url::Url;
 
 use crate::body::{Body, BoxError, Kind, from_map, into_map};
-use crate::conn::recycle::Recycle;
+use crate::conn::recycle::{Recycle, RequestParts};
 use crate::upgrade::{OnUpgrade, UpgradeSender, upgrade};
 
 static NO_FIELDS: Fields = Fields::new();
@@ -33,7 +33,8 @@ pub struct Response<B = Body> {
     pub(crate) upgrade: Option<UpgradeSender>,
     pub(crate) close: bool,
     pub(crate) redirects: u16,
-    pub(crate) url: Option<Box<Url>>,
+    /// The request it answers, as it was sent last.
+    pub(crate) sent: Option<Recycle<RequestParts>>,
 }
 
 /// Content, told apart so that buffers need no stream.
@@ -134,7 +135,7 @@ impl<B> Response<B> {
             upgrade: None,
             close: false,
             redirects: 0,
-            url: None,
+            sent: None,
         }
     }
 
@@ -181,7 +182,7 @@ impl<B> Response<B> {
 
     /// Where it came from after all redirects; `None` for one that was made here.
     pub fn url(&self) -> Option<&str> {
-        self.url.as_ref().map(|url| url.as_str())
+        self.sent.as_ref()?.url.as_ref().map(Url::as_str)
     }
 
     /// How many redirects were followed to get it.
@@ -241,7 +242,7 @@ where
             upgrade: self.upgrade,
             close: self.close,
             redirects: self.redirects,
-            url: self.url,
+            sent: self.sent,
         }
     }
 }

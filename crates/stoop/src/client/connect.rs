@@ -5,8 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::dns_stub::{DnsError, DnsErrorKind, Resolver, is_public};
-use stoop_io::{AnyTransport, ClientTls, Tcp, TlsError, TlsErrorKind, Unix, now};
+use stoop_io::{
+    Addresses, AnyTransport, DnsError, DnsErrorKind, Resolver, Tcp, Unix, is_public, now,
+};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use stoop_io::{ClientTls, TlsError, TlsErrorKind};
 use url::{Host, Url};
 
 use crate::error::{Error, ErrorKind, Phase};
@@ -26,9 +29,14 @@ pub(crate) enum Route {
     Network,
     /// To one Unix socket, whatever the URL names.
     Unix(PathBuf),
-    /// To whatever makes the connections, in this process.
-    Made(Box<dyn Fn() -> AnyTransport + Send + Sync>),
+    /// To whatever makes the connections.
+    Made(Connect),
+    /// To a handler in this process, which nobody listens in on: https without TLS.
+    Handler(Connect),
 }
+
+/// Makes a connection, at once.
+pub(crate) type Connect = Box<dyn Fn() -> AnyTransport + Send + Sync>;
 
 /// What of a request matters to making its connection.
 #[derive(Clone, Copy)]
@@ -42,31 +50,32 @@ pub(crate) struct Terms<'a> {
 
 impl Connector {
     pub(crate) async fn connect(&self, url: &Url, terms: Terms<'_>) -> Result<AnyTransport, Error> {
-        match &self.route {
-            Route::Network => {}
-            Route::Unix(path) => {
-                let connecting = Unix::connect(path);
-                let limit = terms.time.connect;
-                let connected = within(limit, terms.total, Phase::Connect, connecting).await?;
-                let unix = connected.map_err(|error| Error::io(error, Phase::Connect))?;
-                return Ok(unix.into());
+        let io: AnyTransport = match &self.route {
+            Route::Network => {
+                let port = url.port_or_known_default().unwrap_or(80);
+                let addresses = self.addresses(url, terms).await?;
+                dial(&addresses, port, terms).await?.into()
             }
-            Route::Made(connect) => return Ok(connect()),
-        }
-        let port = url.port_or_known_default().unwrap_or(80);
-        let addresses = self.addresses(url, terms).await?;
-        let tcp = dial(&addresses, port, terms).await?;
-        if url.scheme() == "https" { self.secure(tcp, url, terms).await } else { Ok(tcp.into()) }
+            Route::Unix(path) => {
+                let limit = terms.time.connect;
+                let connecting = Unix::connect(path);
+                let connected = within(limit, terms.total, Phase::Connect, connecting).await?;
+                connected.map_err(|error| Error::io(error, Phase::Connect))?.into()
+            }
+            Route::Made(connect) => connect(),
+            Route::Handler(connect) => return Ok(connect()),
+        };
+        if url.scheme() == "https" { self.secure(io, url, terms).await } else { Ok(io) }
     }
 
-    async fn addresses(&self, url: &Url, terms: Terms<'_>) -> Result<Vec<IpAddr>, Error> {
-        let addresses = match url.host() {
-            Some(Host::Ipv4(address)) => vec![address.into()],
-            Some(Host::Ipv6(address)) => vec![address.into()],
+    async fn addresses(&self, url: &Url, terms: Terms<'_>) -> Result<Addresses, Error> {
+        let addresses: Addresses = match url.host() {
+            Some(Host::Ipv4(address)) => IpAddr::V4(address).into(),
+            Some(Host::Ipv6(address)) => IpAddr::V6(address).into(),
             Some(Host::Domain(name)) => {
                 let looking_up = self.resolver.lookup(name);
                 let found = within(terms.time.dns, terms.total, Phase::Dns, looking_up).await?;
-                found.map_err(|error| dns_error(&error))?.to_vec()
+                found.map_err(|error| dns_error(&error))?
             }
             None => return Err(Error::new(ErrorKind::InvalidUrl, Phase::Request)),
         };
@@ -80,18 +89,24 @@ impl Connector {
     }
 
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    async fn secure(&self, tcp: Tcp, url: &Url, terms: Terms<'_>) -> Result<AnyTransport, Error> {
+    async fn secure(
+        &self,
+        io: AnyTransport,
+        url: &Url,
+        terms: Terms<'_>,
+    ) -> Result<AnyTransport, Error> {
         let name = url.host_str().unwrap_or_default();
-        let name = name.trim_start_matches('[').trim_end_matches(']');
-        let mut tls = self.tls.connect(tcp, name).map_err(|error| tls_error(&error))?;
-        let handshake = poll_fn(|cx| tls.poll_handshake(cx));
+        // The only version we speak, whatever the configuration was made for.
+        let session = self.tls.connect_with_alpn(io, name, &[b"http/1.1"]);
+        let mut session = session.map_err(|error| tls_error(&error))?;
+        let handshake = poll_fn(|cx| session.poll_handshake(cx));
         let done = within(terms.time.tls, terms.total, Phase::Tls, handshake).await?;
         done.map_err(|error| tls_error(&error))?;
-        Ok(AnyTransport::Tls(Box::new(tls)))
+        Ok(session.into())
     }
 
     #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
-    async fn secure(&self, _: Tcp, _: &Url, _: Terms<'_>) -> Result<AnyTransport, Error> {
+    async fn secure(&self, _: AnyTransport, _: &Url, _: Terms<'_>) -> Result<AnyTransport, Error> {
         let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
         Err(error.with_detail("https needs the feature `tls`"))
     }
@@ -108,20 +123,28 @@ pub(crate) fn private_address(url: &Url, address: IpAddr) -> Error {
 /// Tries the addresses in turn; each gets an equal share of the time that is left, so that a silent
 /// one does not use up the others'.
 async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, Error> {
-    let by = terms.time.connect.map(|limit| now() + limit);
+    let own = terms.time.connect.map(|limit| now() + limit);
+    let by = own.into_iter().chain(terms.total).min();
     let mut last = None;
     for (tried, address) in addresses.iter().enumerate() {
         let left = by.map(|by| by.saturating_duration_since(now()));
-        let share = left.map(|left| left / (addresses.len() - tried) as u32);
+        // The last one has all that is left: no limit of its own.
+        let share = match addresses.len() - tried {
+            1 => own.map(|by| by.saturating_duration_since(now())),
+            others => left.map(|left| left / others as u32),
+        };
         let address = SocketAddr::new(*address, port);
         let connecting = Tcp::connect(address);
         let error = match within(share, terms.total, Phase::Connect, connecting).await {
             Ok(Ok(tcp)) => return Ok(tcp),
             Ok(Err(error)) => Error::io(error, Phase::Connect),
-            Err(error) if error.kind() == ErrorKind::TotalTimeout => return Err(error),
             Err(error) => error,
         };
-        last = Some(error.with_detail(address));
+        let error = error.with_detail(address);
+        if error.kind() == ErrorKind::TotalTimeout {
+            return Err(error);
+        }
+        last = Some(error);
     }
     let none =
         || Error::new(ErrorKind::DnsOther, Phase::Dns).with_detail("the name has no address");
@@ -129,7 +152,7 @@ async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, 
 }
 
 /// Waits for `what`, but not past its own limit nor past the exchange's deadline.
-async fn within<T>(
+pub(crate) async fn within<T>(
     limit: Option<Duration>,
     total: Option<Instant>,
     phase: Phase,

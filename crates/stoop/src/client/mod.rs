@@ -1,19 +1,23 @@
 //! The client: requests to any origin, over connections that are kept and shared.
 
 mod connect;
+pub(crate) mod outgoing;
 mod pool;
+mod promote;
 mod redirect;
 mod send;
 
 use std::fmt;
+#[cfg(feature = "dns")]
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::dns_stub::Resolver;
 use http::Method;
-use stoop_io::{AnyTransport, ClientTls};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use stoop_io::ClientTls;
+use stoop_io::{AnyTransport, Resolver};
 
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::ClientLimits;
@@ -189,6 +193,7 @@ impl ClientBuilder {
     }
 
     /// The name servers to ask, instead of the system's.
+    #[cfg(feature = "dns")]
     pub fn name_servers(self, servers: &[SocketAddr]) -> Self {
         self.resolver(Resolver::with_servers(servers))
     }
@@ -219,7 +224,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sends everything over one Unix socket; URLs still give Host and path.
+    /// Sends everything over one Unix socket, https through TLS; URLs still give Host and path.
     pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
         self.route = Route::Unix(path.into());
         self
@@ -231,6 +236,15 @@ impl ClientBuilder {
         connect: impl Fn() -> AnyTransport + Send + Sync + 'static,
     ) -> Self {
         self.route = Route::Made(Box::new(connect));
+        self
+    }
+
+    /// The same, and https is not secured.
+    pub(crate) fn handler_from(
+        mut self,
+        connect: impl Fn() -> AnyTransport + Send + Sync + 'static,
+    ) -> Self {
+        self.route = Route::Handler(Box::new(connect));
         self
     }
 

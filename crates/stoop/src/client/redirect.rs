@@ -1,6 +1,9 @@
 //! Redirects: where a response points to, and what of the request goes there (RFC 9110 §15.4).
 
+use std::borrow::Cow;
+
 use http::{Method, StatusCode};
+use percent_encoding::{AsciiSet, percent_encode};
 use stoop_proto::Fields;
 use url::Url;
 
@@ -64,18 +67,29 @@ pub(crate) fn target(url: &Url, location: &[u8], policy: &Redirects) -> Result<U
     let denied = |why: std::fmt::Arguments<'_>| {
         Error::new(ErrorKind::RedirectDenied, Phase::Redirect).with_detail(why)
     };
-    let location = String::from_utf8_lossy(location);
+    let location = text(location);
     let mut next =
         url.join(&location).map_err(|error| denied(format_args!("{location:?}: {error}")))?;
     next.set_fragment(None);
     // The same rule as for a URL that is asked for.
-    request::parse(next.as_str())
+    request::check(&next)
         .map_err(|_| denied(format_args!("{location:?} is not an http or https URL")))?;
     if url.scheme() == "https" && next.scheme() == "http" && !policy.downgrade {
         return Err(denied(format_args!("{next} would leave https")));
     }
     Ok(next)
 }
+
+/// A Location as text. Some servers send bytes of another encoding: then each stands for itself.
+fn text(location: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(location) {
+        Ok(text) => text.into(),
+        Err(_) => percent_encode(location, BEYOND_ASCII).into(),
+    }
+}
+
+/// Nothing but what is not ASCII.
+const BEYOND_ASCII: &AsciiSet = &AsciiSet::EMPTY;
 
 /// Whether two URLs are of one origin: RFC 6454 §5.
 pub(crate) fn same_origin(a: &Url, b: &Url) -> bool {
@@ -143,9 +157,12 @@ mod tests {
             ("//b.example", "https://b.example/"),
             ("http://b.example/#frag", "http://b.example/"),
             ("../../..", "https://a.example/"),
+            (" /a b/ä\t", "https://a.example/a%20b/%C3%A4"),
         ] {
             assert_eq!(target(&from, location.as_bytes(), &policy).unwrap().as_str(), to);
         }
+        let latin1 = target(&from, b"/\xe4?%C3", &policy).unwrap();
+        assert_eq!(latin1.as_str(), "https://a.example/%E4?%C3");
         for bad in ["ftp://a/", "file:///etc/passwd", "javascript:1", "http://", "http://[::1"] {
             let kind = target(&from, bad.as_bytes(), &policy).unwrap_err().kind();
             assert_eq!(kind, ErrorKind::RedirectDenied, "{bad}");

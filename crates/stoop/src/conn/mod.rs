@@ -1,9 +1,12 @@
 //! What drives protocol machines over transports, shared by the client and the server.
 
 pub(crate) mod date;
+mod deadlines;
 pub(crate) mod exchange;
+pub(crate) mod http1;
 pub(crate) mod recycle;
 pub(crate) mod slot;
+mod upload;
 
 use bytes::Bytes;
 use stoop_io::Output;

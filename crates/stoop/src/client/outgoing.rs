@@ -1,0 +1,170 @@
+//! A request on its way out: what every request has, and what a redirect changes.
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use http::{Method, StatusCode};
+use percent_encoding::percent_decode_str;
+use stoop_proto::{RequestHead, ResponseHead, TargetForm};
+use url::{Position, Url};
+
+use crate::body::{Body, Kind};
+use crate::client::{Shared, redirect};
+use crate::conn::recycle::{Recycle, RequestParts};
+use crate::error::{Error, ErrorKind, Phase};
+use crate::request::Request;
+
+/// A request, ready to be sent.
+pub(super) struct Outgoing {
+    pub(super) parts: Recycle<RequestParts>,
+    /// What is sent next.
+    pub(super) body: Body,
+    /// The same to be sent again, if it can be.
+    copy: Option<Body>,
+}
+
+impl Outgoing {
+    pub(super) fn new(shared: &Shared, request: Request) -> Result<Self, Error> {
+        let Request { mut parts, body } = request;
+        let RequestParts { head, url, .. } = &mut *parts;
+        let Some(url) = url else {
+            let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
+            return Err(error.with_detail(format_args!("{:?} is not a whole URL", head.target())));
+        };
+        authorize(head, url)?;
+        if !head.fields().contains("host") {
+            name_host(head, url)?;
+        }
+        if let Some(user_agent) = &shared.user_agent
+            && !head.fields().contains("user-agent")
+        {
+            head.fields_mut().push("user-agent", user_agent.as_bytes())?;
+        }
+        if !head.fields().contains("accept") {
+            head.fields_mut().push("accept", b"*/*")?;
+        }
+        let copy = copy_of(&body);
+        Ok(Self { parts, body, copy })
+    }
+
+    /// Where it goes.
+    pub(super) fn url(&self) -> &Url {
+        self.parts.url.as_ref().expect("checked when it was made")
+    }
+
+    pub(super) fn head(&self) -> &RequestHead {
+        &self.parts.head
+    }
+
+    pub(super) fn method(&self) -> &Method {
+        self.parts.head.method()
+    }
+
+    /// Whether it may be sent again without harm (RFC 9110 §9.2.2), and can be.
+    pub(super) fn is_repeatable(&self) -> bool {
+        self.copy.is_some()
+    }
+
+    /// Makes ready to be sent again.
+    pub(super) fn repeat(&mut self) {
+        self.body = self.copy.as_ref().and_then(copy_of).unwrap_or_default();
+    }
+
+    /// Turns to where a redirect leads. False if the response is to be returned as it is: it leads
+    /// nowhere, or the content cannot be sent again.
+    pub(super) fn follow(
+        &mut self,
+        head: &ResponseHead,
+        redirects: u16,
+        shared: &Shared,
+    ) -> Result<bool, Error> {
+        let policy = &shared.redirects;
+        if !redirect::is_redirect(head.status()) || policy.max == 0 {
+            return Ok(false);
+        }
+        let Some(location) = head.fields().first("location") else { return Ok(false) };
+        let method = redirect::method(head.status(), self.method());
+        let drops_content = head.status() == StatusCode::SEE_OTHER || method != *self.method();
+        if !(drops_content || self.is_repeatable()) {
+            // A stream that was sent cannot be sent again: the caller has to.
+            return Ok(false);
+        }
+        if redirects >= policy.max {
+            let error = Error::new(ErrorKind::RedirectLimit, Phase::Redirect);
+            return Err(error.with_detail(format_args!(
+                "more than {}, at {}",
+                policy.max,
+                self.url()
+            )));
+        }
+        let next = redirect::target(self.url(), location, policy)?;
+        if drops_content {
+            redirect::strip_content(self.parts.head.fields_mut());
+            self.copy = Some(Body::empty());
+        }
+        if !redirect::same_origin(self.url(), &next) {
+            redirect::strip_credentials(self.parts.head.fields_mut());
+        }
+        self.parts.head.set_method(method);
+        self.repeat();
+        self.retarget(next)?;
+        Ok(true)
+    }
+
+    fn retarget(&mut self, mut url: Url) -> Result<(), Error> {
+        let head = &mut self.parts.head;
+        authorize(head, &mut url)?;
+        head.set_target(target(&url))?;
+        name_host(head, &url)?;
+        self.parts.url = Some(url);
+        Ok(())
+    }
+}
+
+/// What a URL's own server is asked for: origin-form, RFC 9112 §3.2.1.
+pub(crate) fn target(url: &Url) -> &str {
+    &url[Position::BeforePath..Position::AfterQuery]
+}
+
+/// Host and port, the latter only where it is not the scheme's own.
+pub(crate) fn authority(url: &Url) -> &str {
+    &url[Position::BeforeHost..Position::AfterPort]
+}
+
+/// RFC 9112 §3.2, and §3.2.3 for a tunnel.
+fn name_host(head: &mut RequestHead, url: &Url) -> Result<(), Error> {
+    if head.form() == TargetForm::Authority {
+        let host = head.target().to_owned();
+        return Ok(head.fields_mut().set("host", host.as_bytes())?);
+    }
+    Ok(head.fields_mut().set("host", authority(url).as_bytes())?)
+}
+
+/// `user:password@` of a URL becomes Basic credentials (RFC 7617) for whoever is asked, a server or
+/// the proxy before it, if the request has none.
+fn authorize(head: &mut RequestHead, url: &mut Url) -> Result<(), Error> {
+    if url.username().is_empty() && url.password().is_none() {
+        return Ok(());
+    }
+    let name = match head.form() {
+        TargetForm::Authority => "proxy-authorization",
+        _ => "authorization",
+    };
+    if !head.fields().contains(name) {
+        let mut credentials: Vec<u8> = percent_decode_str(url.username()).collect();
+        credentials.push(b':');
+        credentials.extend(percent_decode_str(url.password().unwrap_or_default()));
+        let value = format!("Basic {}", BASE64_STANDARD.encode(credentials));
+        head.fields_mut().push(name, value.as_bytes())?;
+    }
+    // It can fail only where there is no host.
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
+    Ok(())
+}
+
+/// A copy of content that can be sent more than once.
+fn copy_of(body: &Body) -> Option<Body> {
+    match &body.0 {
+        Kind::Empty => Some(Body::empty()),
+        Kind::Full(bytes) => Some(bytes.clone().into()),
+        Kind::Request(_) | Kind::Response(_) | Kind::Stream { .. } => None,
+    }
+}

@@ -1,0 +1,178 @@
+use super::*;
+
+type Tables = Table<u32, u32>;
+
+fn table(per_origin_max: usize, total_max: usize) -> Tables {
+    Table::new(PoolLimits { per_origin_max, total_max, ..PoolLimits::default() })
+}
+
+/// The rules of the table, and that its counts are those of its parts.
+fn check(table: &Tables) {
+    let origins = || table.origins.iter().map(|(_, origin)| origin);
+    assert_eq!(table.open, origins().map(|origin| origin.open).sum::<usize>());
+    assert_eq!(table.idle, origins().map(|origin| origin.idle.len()).sum::<usize>());
+    assert_eq!(table.keys.len(), table.origins.len());
+    assert!(table.open <= table.limits.total_max && table.idle <= table.limits.idle_max);
+    for (key, origin) in &table.origins {
+        assert!(origin.open > 0 || !origin.waiters.is_empty(), "an unused origin is known");
+        assert!(origin.open <= table.limits.per_origin_max);
+        assert!(origin.idle.len() <= table.limits.idle_per_origin_max.min(origin.open));
+        let is_full = origin.open >= table.limits.per_origin_max;
+        if let Some((first, _)) = origin.waiters.first_key_value() {
+            assert!(origin.idle.is_empty(), "somebody waits for what idles");
+            assert!(is_full || table.open >= table.limits.total_max, "a free place is not used");
+            assert!(is_full || table.idle == 0, "an idle connection holds a place wanted");
+            assert_eq!(origin.starved, (!is_full).then_some(*first));
+        }
+        assert!(origin.starved.is_none_or(|number| table.starved.get(&number) == Some(&key)));
+    }
+    assert_eq!(table.starved.len(), origins().filter(|o| o.starved.is_some()).count());
+}
+
+/// Numbers as a small generator draws them: the same in each run.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        (self.0 >> 33) as usize % bound
+    }
+}
+
+#[test]
+fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
+    for seed in 0..200 {
+        let mut draw = Draw(seed);
+        let mut table = table(1 + draw.below(4), 1 + draw.below(8));
+        table.limits.idle_per_origin_max = draw.below(4);
+        table.limits.idle_max = draw.below(6);
+        // Places on loan, by origin, and turns waited for.
+        let (mut loans, mut turns) = (Vec::new(), Vec::new());
+        for step in 0..400u32 {
+            let mut due = Due::default();
+            match draw.below(8) {
+                0..=2 => {
+                    let origin = format!("o{}", draw.below(5));
+                    let (key, given) = table.ask(&origin, draw.below(4) == 0, || step, &mut due);
+                    match given {
+                        Given::Idle(_) | Given::Place => loans.push(key),
+                        Given::Turn(number) => turns.push((key, number, step)),
+                    }
+                }
+                3..=5 if !loans.is_empty() => {
+                    let key = loans.swap_remove(draw.below(loans.len()));
+                    table.give_back(key, step, &mut due);
+                }
+                6 if !loans.is_empty() => {
+                    table.gone(loans.swap_remove(draw.below(loans.len())), &mut due);
+                }
+                7 if !turns.is_empty() => {
+                    let (key, number, waiter) = turns.swap_remove(draw.below(turns.len()));
+                    assert_eq!(table.cancel(key, number), Some(waiter));
+                }
+                _ => table.reap(|connection| *connection % 3 == 0, &mut due),
+            }
+            for (waiter, key, _) in due.served {
+                let at = turns.iter().position(|turn| turn.2 == waiter).unwrap();
+                assert_eq!(turns.swap_remove(at).0, key);
+                loans.push(key);
+            }
+            check(&table);
+        }
+        for (key, number, waiter) in turns {
+            assert_eq!(table.cancel(key, number), Some(waiter));
+        }
+        loans.into_iter().for_each(|key| table.gone(key, &mut Due::default()));
+        table.reap(|_| true, &mut Due::default());
+        assert_eq!((table.counts(), table.origins.len()), ((0, 0), 0));
+        assert!(table.starved.is_empty() && table.keys.is_empty());
+    }
+}
+
+fn ask(table: &mut Tables, origin: &str, waiter: u32) -> (Key, Given<u32>) {
+    table.ask(origin, false, || waiter, &mut Due::default())
+}
+
+#[test]
+fn the_one_that_came_back_last_is_taken_first() {
+    let mut table = table(8, 8);
+    let (a, _) = ask(&mut table, "a", 0);
+    ask(&mut table, "a", 0);
+    table.give_back(a, 1, &mut Due::default());
+    table.give_back(a, 2, &mut Due::default());
+    assert!(matches!(ask(&mut table, "a", 0).1, Given::Idle(2)));
+    assert!(matches!(ask(&mut table, "a", 0).1, Given::Idle(1)));
+}
+
+#[test]
+fn who_waited_longest_is_next_whatever_the_origin() {
+    let mut table = table(2, 2);
+    let (a, _) = ask(&mut table, "a", 0);
+    ask(&mut table, "a", 0);
+    for (origin, waiter) in [("b", 1), ("a", 2), ("c", 3), ("a", 4)] {
+        assert!(matches!(ask(&mut table, origin, waiter).1, Given::Turn(_)));
+    }
+    // B has waited longest: a's connection is closed for it, though a could go on using it.
+    let mut due = Due::default();
+    table.give_back(a, 10, &mut due);
+    let b = due.served[0].1;
+    assert_eq!((due.closed, due.served), (vec![10], vec![(1, b, None)]));
+    // Now it is a's turn.
+    let mut due = Due::default();
+    table.give_back(a, 11, &mut due);
+    assert_eq!((due.closed, due.served), (vec![], vec![(2, a, Some(11))]));
+    // And c's, whoever makes room.
+    let mut due = Due::default();
+    table.gone(b, &mut due);
+    assert_eq!(due.served[0].0, 3);
+    check(&table);
+}
+
+#[test]
+fn a_full_pool_closes_what_idles_elsewhere() {
+    let mut table = table(2, 2);
+    let (a, _) = ask(&mut table, "a", 0);
+    ask(&mut table, "b", 0);
+    table.give_back(a, 1, &mut Due::default());
+    let mut due = Due::default();
+    let (_, given) = table.ask("c", false, || 9, &mut due);
+    assert!(matches!(given, Given::Place));
+    assert_eq!((due.closed, table.keys.len()), (vec![1], 2));
+}
+
+#[test]
+fn a_fresh_connection_replaces_one_that_idles_if_it_must() {
+    let mut table = table(1, 8);
+    let (a, _) = ask(&mut table, "a", 0);
+    table.give_back(a, 1, &mut Due::default());
+    let mut due = Due::default();
+    let (_, given) = table.ask("a", true, || 9, &mut due);
+    assert!(matches!(given, Given::Place));
+    assert_eq!((due.closed, table.counts()), (vec![1], (1, 0)));
+}
+
+#[test]
+fn a_million_origins_leave_nothing() {
+    let mut table = table(256, 64);
+    for n in 0..1_000_000 {
+        let (key, given) = ask(&mut table, &format!("http://h{n}"), 0);
+        assert!(matches!(given, Given::Place));
+        table.give_back(key, n, &mut Due::default());
+    }
+    assert_eq!((table.keys.len(), table.origins.capacity() <= 256), (64, true));
+    assert!(table.order.len() <= 2 * 64 + 65 && table.keys.capacity() <= 256);
+    table.reap(|_| true, &mut Due::default());
+    assert!(table.keys.is_empty() && table.origins.is_empty() && table.order.len() <= 64);
+}
+
+#[test]
+fn who_gives_up_waiting_leaves_nothing() {
+    let mut table = table(1, 1);
+    ask(&mut table, "a", 0);
+    for n in 0..100_000 {
+        let (key, given) = ask(&mut table, &format!("http://h{n}"), n);
+        let Given::Turn(number) = given else { panic!("the pool is full") };
+        assert_eq!(table.cancel(key, number), Some(n));
+    }
+    assert_eq!((table.keys.len(), table.starved.len()), (1, 0));
+}

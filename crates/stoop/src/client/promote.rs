@@ -1,0 +1,75 @@
+//! An exchange whose response overtook its request, as a task: whoever has the response may look
+//! elsewhere, at the other end of the request's content say, and the sending must go on.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use http_body::Frame;
+
+use crate::body::{Body, BodySender, into_map};
+use crate::conn::exchange::Exchange;
+use crate::error::Error;
+
+/// Pieces of the response's content that the task is ahead of its reader: as little as there can be.
+const AHEAD: usize = 1;
+
+/// The content of a response, by a task that goes on sending the request meanwhile.
+///
+/// Dropping the content gives the exchange up. Once it was read to its end the request goes on to
+/// be sent until it is complete, or its time is.
+pub(super) fn promote(exchange: Exchange) -> Body {
+    let (sender, body) = Body::channel(AHEAD);
+    tokio::spawn(drive(exchange, sender));
+    body
+}
+
+async fn drive(mut exchange: Exchange, sender: BodySender) {
+    while !exchange.has_ended() {
+        // Room first, so that nothing is received that nobody takes.
+        let room = while_sending(&mut exchange, sender.0.reserve()).await;
+        if let Err(error) = room {
+            // The exchange is broken; its reader learns of it, if it ever comes for more.
+            return sender.clone().fail(error).await;
+        }
+        let Ok(Ok(room)) = room else { return };
+        let mut unwanted = pin!(sender.0.closed());
+        let next = poll_fn(|cx| match exchange.poll_chunk(cx) {
+            Poll::Ready(next) => Poll::Ready(Some(next)),
+            Poll::Pending => unwanted.as_mut().poll(cx).map(|()| None),
+        });
+        match next.await {
+            None => return,
+            Some(Some(Ok(piece))) => room.send(Ok(Frame::data(piece))),
+            Some(Some(Err(error))) => return room.send(Err(error.into())),
+            Some(None) => {
+                if let Some(trailers) = exchange.take_trailers() {
+                    room.send(Ok(Frame::trailers(into_map(&trailers))));
+                }
+            }
+        }
+    }
+    drop(sender);
+    // What it comes to, nobody can be told any more.
+    let _ = poll_fn(|cx| exchange.poll_upload(cx)).await;
+}
+
+/// Waits for `what` and goes on sending meanwhile.
+async fn while_sending<T>(
+    exchange: &mut Exchange,
+    what: impl Future<Output = T>,
+) -> Result<T, Error> {
+    let mut what = pin!(what);
+    let mut sent = false;
+    poll_fn(|cx| {
+        if !sent {
+            match exchange.poll_upload(cx) {
+                Poll::Ready(Ok(())) => sent = true,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => {}
+            }
+        }
+        what.as_mut().poll(cx).map(Ok)
+    })
+    .await
+}
