@@ -12,7 +12,7 @@ use tokio::runtime::{Handle, Id};
 use tokio::time::Sleep;
 
 use super::clock::now;
-use super::wheel::{self, NEVER, Touched};
+use super::wheel::{self, LAST, NEVER, Touched};
 
 thread_local! {
     static RUNNING: RefCell<Option<Box<Running>>> = const { RefCell::new(None) };
@@ -37,7 +37,8 @@ impl Running {
     #[inline]
     fn tick_after(&self, deadline: Instant) -> u64 {
         let since = deadline.saturating_duration_since(self.epoch);
-        since.as_secs() * 1000 + u64::from(since.subsec_nanos().div_ceil(1_000_000))
+        let millis = since.subsec_nanos().div_ceil(1_000_000);
+        since.as_secs().saturating_mul(1000).saturating_add(millis.into()).min(LAST)
     }
 
     /// The last tick that is not after `now`.
@@ -56,6 +57,9 @@ pub(super) struct Key {
 
 /// Files an entry in this thread's wheel; `None` if the current runtime turns none here.
 pub(super) fn file(now: Instant, deadline: Instant, waker: &Waker) -> Option<Key> {
+    if RUNNING.with_borrow(Option::is_none) {
+        return None;
+    }
     let runtime = Handle::try_current().ok()?.id();
     let waker = waker.clone();
     let (key, task) = RUNNING.with_borrow_mut(|running| {
@@ -128,6 +132,9 @@ impl Wheel {
     }
 }
 
+/// Room kept for the wakers of one turn.
+const DUE_KEPT: usize = 1024;
+
 struct Run {
     /// Of the wheel, once it turns.
     number: Option<u32>,
@@ -179,6 +186,7 @@ impl Future for Run {
         loop {
             let next = self.turn(cx.waker());
             self.due.drain(..).for_each(Waker::wake);
+            self.due.shrink_to(DUE_KEPT);
             // With nothing filed the old sleep may end once more; that is one poll for nothing.
             let Some(next) = next.map(tokio::time::Instant::from_std) else { return Poll::Pending };
             let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(next)));

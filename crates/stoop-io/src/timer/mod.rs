@@ -84,6 +84,11 @@ impl Timer {
 
     /// Everything but the common case of an entry that is filed early enough.
     fn poll_armed(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
+        if let State::Asleep(asleep) = &self.state
+            && asleep.wakes_early_enough(cx.waker(), deadline)
+        {
+            return Poll::Pending;
+        }
         if !self.coarse {
             return self.poll_sleep(cx, deadline);
         }
@@ -102,14 +107,10 @@ impl Timer {
     }
 
     fn poll_sleep(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
-        let deadline = tokio::time::Instant::from_std(deadline);
-        if let State::Asleep(asleep) = &mut self.state {
-            if asleep.wakes_early_enough(cx.waker(), deadline) {
-                return Poll::Pending;
-            }
-            if asleep.runtime == Handle::current().id() {
-                return asleep.poll(cx, deadline);
-            }
+        if let State::Asleep(asleep) = &mut self.state
+            && asleep.runtime == Handle::current().id()
+        {
+            return asleep.poll(cx, deadline);
         }
         let mut asleep = Asleep::new(cx.waker(), deadline);
         let polled = asleep.poll(cx, deadline);
@@ -142,8 +143,8 @@ struct Asleep {
 }
 
 impl Asleep {
-    fn new(waker: &Waker, deadline: tokio::time::Instant) -> Self {
-        let sleep = Box::pin(tokio::time::sleep_until(deadline));
+    fn new(waker: &Waker, deadline: Instant) -> Self {
+        let sleep = Box::pin(tokio::time::sleep_until(deadline.into()));
         Self { sleep, runtime: Handle::current().id(), waker: waker.clone() }
     }
 
@@ -151,11 +152,14 @@ impl Asleep {
     ///
     /// That it is the same task says that it is the same runtime, for one that migrates is spawned
     /// anew; a runtime that ended has ended its timers.
-    fn wakes_early_enough(&self, waker: &Waker, deadline: tokio::time::Instant) -> bool {
-        self.sleep.deadline() <= deadline && self.waker.will_wake(waker) && !self.sleep.is_elapsed()
+    fn wakes_early_enough(&self, waker: &Waker, deadline: Instant) -> bool {
+        self.sleep.deadline() <= deadline.into()
+            && self.waker.will_wake(waker)
+            && !self.sleep.is_elapsed()
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>, deadline: tokio::time::Instant) -> Poll<()> {
+    fn poll(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
+        let deadline = tokio::time::Instant::from_std(deadline);
         if deadline < self.sleep.deadline() {
             self.sleep.as_mut().reset(deadline);
         }

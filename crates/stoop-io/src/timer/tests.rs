@@ -110,6 +110,19 @@ fn without_a_deadline_nothing_is_ready_and_nothing_made() {
 }
 
 #[test]
+fn a_deadline_beyond_all_time_is_no_trouble() {
+    with_both(async |timer| {
+        let (mut timer, mut far) = (timer(), now());
+        let mut cx = Context::from_waker(Waker::noop());
+        while let Some(farther) = far.checked_add(far - now() + Duration::from_secs(1)) {
+            far = farther;
+            assert!(timer.poll(&mut cx, Some(far)).is_pending());
+        }
+        timer.wait(Some(now() + MS)).await;
+    });
+}
+
+#[test]
 fn the_waker_of_the_last_poll_is_woken() {
     with_both(async |timer| {
         let mut timer = timer();
