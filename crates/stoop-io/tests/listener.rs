@@ -10,7 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use socket2::SockRef;
-use stoop_io::{Accepted, Address, Filled, ListenOptions, Listener, Output, Peer, Transport};
+use stoop_io::{
+    Accepted, Address, Balance, Filled, ListenOptions, Listener, Output, Peer, Placed, Post, Seat,
+    Stopper, Transport, Worker, Workers,
+};
 
 const OPTIONS: ListenOptions = ListenOptions { backlog: 4096, reuse_port: false, nodelay: true };
 
@@ -185,6 +188,27 @@ async fn a_socket_that_does_not_listen_is_an_error_and_not_a_loop() {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     let mut listener = Listener::from_fd(socket.into(), &OPTIONS).unwrap();
     assert_eq!(listener.accept().await.err().unwrap().kind(), ErrorKind::InvalidInput);
+}
+
+/// Also where no event loop has noticed them.
+#[test]
+fn what_waits_in_the_queue_can_be_taken_without_waiting() {
+    let mut listener = Listener::bind(&any_port(), &OPTIONS).unwrap();
+    assert!(listener.accept_queued().unwrap().is_none());
+    let clients: Vec<_> = (0..3).map(|_| TcpStream::connect(inet(&listener)).unwrap()).collect();
+    for client in &clients {
+        let accepted = listener.accept_queued().unwrap().expect("it is there");
+        assert_eq!(accepted.peer(), Peer::Inet(client.local_addr().unwrap()));
+    }
+    assert!(listener.accept_queued().unwrap().is_none());
+}
+
+#[test]
+fn what_goes_between_threads_may() {
+    fn send<T: Send>() {}
+    send::<(Listener, Accepted, Post, Placed)>();
+    fn shared<T: Send + Sync>() {}
+    shared::<(Seat, Balance, Worker, Workers, Stopper)>();
 }
 
 #[derive(Default)]

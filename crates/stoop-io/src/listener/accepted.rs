@@ -83,6 +83,10 @@ pub(super) fn accept(listener: &Socket) -> io::Result<Accepted> {
 pub(super) fn accept(listener: &Socket) -> io::Result<Accepted> {
     let (socket, peer) = listener.accept()?;
     socket.set_nonblocking(true)?;
+    // Not every system says that this is inherited. On a Unix socket both calls fail, as they may.
+    if let Ok(nodelay) = listener.tcp_nodelay() {
+        let _ = socket.set_tcp_nodelay(nodelay);
+    }
     Accepted::new(socket, &peer)
 }
 

@@ -109,6 +109,24 @@ impl Listener {
         std::future::poll_fn(|cx| self.poll_accept(cx)).await
     }
 
+    /// A connection that waits in the queue at this moment, if there is one: one system call.
+    ///
+    /// For a server that has stopped accepting and closes this listener next, which would reset
+    /// what waits there.
+    ///
+    /// # Errors
+    /// As [`Listener::poll_accept`], and for want of descriptors or memory.
+    pub fn accept_queued(&mut self) -> io::Result<Option<Accepted>> {
+        loop {
+            match accepted::accept(self.socket.get()) {
+                Ok(accepted) => return Ok(Some(accepted)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if Cause::of(&error) == Cause::Connection => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Where it listens, with the port that the system chose.
     pub fn address(&self) -> &Address {
         &self.address

@@ -148,8 +148,9 @@ impl Drop for Pause {
 mod tests {
     use super::*;
 
+    /// One test, for there is one list of those who wait.
     #[tokio::test(start_paused = true)]
-    async fn pauses_grow_from_5_ms_to_1_s_and_start_over_after_a_success() {
+    async fn pauses_grow_from_5_ms_to_1_s_until_a_try_succeeds_or_a_descriptor_comes_free() {
         let mut pause = Pause::new(Arc::default());
         let mut lengths = Vec::new();
         for _ in 0..10 {
@@ -160,16 +161,9 @@ mod tests {
         }
         assert_eq!(lengths, [5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
         assert_eq!(pause.count(), 10);
-        pause.over();
-        pause.begin();
-        assert_eq!(pause.length, FIRST);
-    }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_descriptor_that_comes_free_ends_the_pause() {
-        let mut pause = Pause::new(Arc::default());
-        (0..9).for_each(|_| pause.begin());
         let begin = now();
+        pause.begin();
         let wait = std::future::poll_fn(|cx| pause.poll(cx));
         let free = async {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -179,6 +173,12 @@ mod tests {
         tokio::select! { biased; () = wait => (), () = free => () }
         assert_eq!((now() - begin).as_millis(), 100);
         pause.begin();
-        assert_eq!(pause.length, FIRST, "and the next one is short");
+        assert_eq!(pause.length, FIRST, "the next one is short");
+
+        pause.begin();
+        assert_eq!(pause.length, FIRST * 2);
+        pause.over();
+        pause.begin();
+        assert_eq!(pause.length, FIRST);
     }
 }
