@@ -99,11 +99,11 @@ fn lock(wire: &Mutex<Wire>) -> MutexGuard<'_, Wire> {
     wire.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn wait(slot: &mut Option<Waker>, cx: &Context<'_>) {
-    match slot {
-        Some(waker) => waker.clone_from(cx.waker()),
-        None => *slot = Some(cx.waker().clone()),
-    }
+/// Leaves the task's waker and returns the one before, to be dropped without the lock: that may run
+/// anyone's code, such as the drop of the other end.
+#[must_use]
+fn wait(slot: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
+    slot.replace(cx.waker().clone())
 }
 
 impl Transport for Memory {
@@ -117,7 +117,9 @@ impl Transport for Memory {
             _ if room == 0 => return Poll::Ready(Ok(Filled::Full)),
             State::Ended if n == 0 => return Poll::Ready(Ok(Filled::End)),
             _ if n == 0 => {
-                wait(&mut direction.reader, cx);
+                let old = wait(&mut direction.reader, cx);
+                drop(wire);
+                drop(old);
                 return Poll::Pending;
             }
             _ => {}
@@ -181,10 +183,9 @@ impl Transport for Memory {
             out.advance(n);
             free -= n;
         }
-        if !out.is_empty() {
-            wait(&mut direction.writer, cx);
-        }
+        let old = if out.is_empty() { None } else { wait(&mut direction.writer, cx) };
         drop(wire);
+        drop(old);
         if let Some(reader) = reader {
             reader.wake();
         }

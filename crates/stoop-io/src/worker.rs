@@ -55,7 +55,7 @@ impl Workers {
     /// and may use `spawn_local`. When that future ends, everything it spawned is dropped.
     ///
     /// # Errors
-    /// If a thread or a runtime cannot be had. Then none is left.
+    /// If a thread or a runtime cannot be had. Workers that had started are asked to end.
     pub fn start<M, F>(options: &WorkerOptions, main: M) -> io::Result<Self>
     where
         M: Fn(Worker) -> F + Send + Sync + 'static,

@@ -7,8 +7,7 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use stoop_io::{Accepted, ListenOptions, Listener, Seat, Wheel};
-use stoop_io::{Balance, Placed};
+use stoop_io::{Accepted, Balance, ListenOptions, Listener, Placed, Seat, Wheel};
 use tokio::runtime::{Builder, LocalOptions};
 
 const CLIENTS: usize = 150;
@@ -92,7 +91,7 @@ fn starved() {
             wait(1).await;
         }
         println!("20 more after {:?}", began.elapsed());
-        assert!(began.elapsed() < Duration::from_millis(100));
+        assert!(began.elapsed() < Duration::from_millis(300));
 
         // 3. Those that nobody tells of, at the next try.
         while *starved.borrow() < 15 {

@@ -53,7 +53,6 @@ fn the_wheel_turns_before_the_main_future_starts() {
 }
 
 async fn until_stopped(mut worker: Worker) {
-    assert!(!worker.is_stopping());
     worker.stopped().await;
     assert!(worker.is_stopping());
     worker.stopped().await;
@@ -84,6 +83,19 @@ fn workers_end_when_asked_to_in_any_of_three_ways() {
     while Arc::strong_count(&alive) > 1 {
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn a_worker_knows_whether_it_was_asked_to_end() {
+    let (tell, told) = std::sync::mpsc::channel();
+    let workers = Workers::start(&options(1), move |worker| {
+        tell.send(worker.is_stopping()).unwrap();
+        until_stopped(worker)
+    });
+    let workers = workers.unwrap();
+    assert!(!told.recv().unwrap());
+    workers.stop();
+    workers.wait().unwrap();
 }
 
 #[tokio::test]
