@@ -8,12 +8,11 @@
 
 mod link;
 mod log;
+mod wire;
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -22,8 +21,8 @@ use crate::timer::{Timer, now};
 use crate::transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};
 
 pub use link::{Fault, Link, Split};
-use link::{Random, Sizes};
 pub use log::{Log, Way, Write};
+use wire::{Found, Wire};
 
 /// One end of a simulated connection.
 ///
@@ -39,28 +38,6 @@ pub struct Sim {
 struct Net {
     wires: [Wire; 2],
     reset: bool,
-}
-
-/// One direction.
-struct Wire {
-    way: Way,
-    link: Link,
-    random: Random,
-    reads: Sizes,
-    writes: Sizes,
-    /// Pieces under way, with the time of their arrival.
-    flying: VecDeque<(Instant, Bytes)>,
-    /// Their bytes.
-    under_way: usize,
-    /// Bytes the writer got rid of, and the reader got.
-    accepted: u64,
-    delivered: u64,
-    /// When the reader learns that the writer has ended.
-    ended: Option<Instant>,
-    reader_gone: bool,
-    reader: Option<Waker>,
-    writer: Option<Waker>,
-    log: Log,
 }
 
 impl Sim {
@@ -95,117 +72,7 @@ impl Net {
     fn break_down(&mut self) {
         self.reset = true;
         for wire in &mut self.wires {
-            wire.flying.clear();
-            wire.wake();
-        }
-    }
-}
-
-/// What a reader finds on its wire.
-enum Found {
-    /// This many bytes of the first piece may be read.
-    Bytes(usize),
-    End,
-    /// Nothing before then.
-    NotBefore(Instant),
-    Nothing,
-}
-
-impl Wire {
-    fn new(way: Way, link: &Link, seed: u64, log: &Log) -> Self {
-        let (reads, writes) = (Sizes::new(&link.reads), Sizes::new(&link.writes));
-        Self {
-            way,
-            link: link.clone(),
-            random: Random::new(seed),
-            reads,
-            writes,
-            flying: VecDeque::new(),
-            under_way: 0,
-            accepted: 0,
-            delivered: 0,
-            ended: None,
-            reader_gone: false,
-            reader: None,
-            writer: None,
-            log: log.clone(),
-        }
-    }
-
-    /// When something sent now arrives: never before what was sent earlier.
-    fn arrival(&mut self) -> Instant {
-        let latency = self.link.latency + self.random.up_to(self.link.jitter);
-        let before = self.flying.back().map(|(at, _)| *at);
-        (now() + latency).max(before.unwrap_or_else(now))
-    }
-
-    fn look(&self) -> Found {
-        let left = match self.link.fault {
-            Fault::EndAfter(n) if self.delivered >= n => return Found::End,
-            Fault::StallAfter(n) if self.delivered >= n => return Found::Nothing,
-            Fault::EndAfter(n) | Fault::StallAfter(n) | Fault::ResetAfter(n) => n - self.delivered,
-            Fault::None | Fault::RefuseAfter(_) => u64::MAX,
-        };
-        let now = now();
-        match (self.flying.front(), self.ended) {
-            (Some((at, piece)), _) if *at <= now => {
-                Found::Bytes(piece.len().min(usize::try_from(left).unwrap_or(usize::MAX)))
-            }
-            (None, Some(at)) if at <= now => Found::End,
-            (Some(&(at, _)), _) | (None, Some(at)) => Found::NotBefore(at),
-            (None, None) => Found::Nothing,
-        }
-    }
-
-    fn deliver(&mut self, n: usize, into: &mut BytesMut) {
-        let Some((_, piece)) = self.flying.front_mut() else { return };
-        into.extend_from_slice(&piece[..n]);
-        self.log.note_delivered(self.way, &piece[..n]);
-        piece.advance(n);
-        if piece.is_empty() {
-            self.flying.pop_front();
-        }
-        self.under_way -= n;
-        self.delivered += n as u64;
-    }
-
-    /// How many more bytes the writer may get rid of now.
-    fn window(&self) -> usize {
-        let free = self.link.capacity.max(1) - self.under_way;
-        match self.link.fault {
-            Fault::RefuseAfter(n) => {
-                free.min(usize::try_from(n - self.accepted).unwrap_or(usize::MAX))
-            }
-            _ => free,
-        }
-    }
-
-    /// Takes up to `n` bytes from the writer.
-    fn accept(&mut self, n: usize, out: &mut Output) {
-        let mut piece = BytesMut::with_capacity(n);
-        while piece.len() < n {
-            let step = out.front().len().min(n - piece.len());
-            piece.extend_from_slice(&out.front()[..step]);
-            out.advance(step);
-        }
-        self.log.note_sent(self.way, Bytes::copy_from_slice(&piece));
-        let before = self.accepted;
-        self.accepted += n as u64;
-        if let Fault::EndAfter(end) = self.link.fault {
-            // What is sent after the end is lost.
-            piece.truncate(usize::try_from(end.saturating_sub(before)).unwrap_or(usize::MAX));
-        }
-        if !piece.is_empty() {
-            self.under_way += piece.len();
-            let at = self.arrival();
-            self.flying.push_back((at, piece.freeze()));
-        }
-    }
-
-    fn wake(&mut self) {
-        // With the net locked: these are wakers of tests, whose tasks are polled later.
-        for waker in [self.reader.take(), self.writer.take()].into_iter().flatten() {
-            waker.wake();
+            wire.cut();
         }
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use std::future::poll_fn;
 use std::io::ErrorKind;
+use std::task::Waker;
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
