@@ -136,7 +136,7 @@ impl<H: Handler> Driver<H> {
     /// what is left of the request would take too long to read.
     fn closes_with(&self, read_on: bool, response: &Response<H::Body>) -> bool {
         let limits = &self.core.limits;
-        let unread = self.machine.in_body() && !read_on;
+        let unread = self.in_content() && !read_on;
         let never_sent = unread && self.machine.continue_is_owed();
         let remaining = self.machine.body_remaining();
         let too_much = unread && remaining.is_some_and(|left| left > limits.drain_bytes_max);
@@ -199,6 +199,12 @@ impl<H: Handler> Driver<H> {
         sent
     }
 
+    /// Whether content of the request that is being answered is still to come: not of one that
+    /// waits behind it.
+    fn in_content(&self) -> bool {
+        self.machine.in_body() && self.held.is_none()
+    }
+
     /// Ends a response, and settles what becomes of the connection.
     fn finish(&mut self, answer: h1::Answer, content: Option<Bytes>, trailers: Option<&Fields>) {
         let out = &mut Sink(&mut self.out);
@@ -209,11 +215,10 @@ impl<H: Handler> Driver<H> {
         if self.machine.is_sent() {
             // A client that said it would send no more, and did not, needs no time to read: nothing
             // unread on our side will make the kernel reset the connection.
-            let quiet =
-                answer.is_last() && !self.machine.in_body() && self.io.received().is_empty();
+            let quiet = answer.is_last() && !self.in_content() && self.io.received().is_empty();
             let linger = !quiet && !self.at_end;
             self.stage = Stage::Closing { linger };
-        } else if self.machine.in_body() {
+        } else if self.in_content() {
             let limits = &self.core.limits;
             let (left, by) = (limits.drain_bytes_max, now() + limits.time.drain);
             self.stage = Stage::Discarding { left, by };

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
 use http::StatusCode;
-use stoop_io::Transport;
+use stoop_io::{Output, Transport};
 use stoop_proto::{Violation, h1};
 
 use crate::body::{Body, Kind};
@@ -94,6 +94,10 @@ impl<H: Handler> Driver<H> {
             {
                 self.violation = Some(violation);
                 return;
+            }
+            if !self.io.received().is_empty() {
+                // The client did not wait to be told to go on: nobody needs to be any more.
+                self.machine.send_continue(&mut Sink(&mut Output::default()));
             }
             let (writer, reader) = slot(self.machine.body_remaining());
             (content, body) = (Some(writer), Body(Kind::Request(reader)));

@@ -9,7 +9,11 @@ use tokio::io::DuplexStream;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
+mod content;
+mod persistence;
+mod pipelining;
 mod refusals;
+mod time;
 
 /// A request that asks for nothing special.
 const GET: &str = "GET / HTTP/1.1\r\nhost: here\r\n\r\n";

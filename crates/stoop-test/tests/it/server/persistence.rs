@@ -1,0 +1,178 @@
+//! RFC 9112 §9.3: which connections go on, and how responses are framed for whom.
+
+use stoop::{Body, Fields, Request, Response, ServerLimits, StatusCode};
+
+use super::{GET, connect, connect_with};
+
+fn hello(_: Request) -> &'static str {
+    "hello"
+}
+
+/// Content of unknown length.
+fn stream(_: Request) -> Response {
+    let (sender, body) = Body::channel(1);
+    tokio::spawn(async move {
+        for piece in ["hel", "lo"] {
+            sender.send(piece).await.unwrap();
+        }
+    });
+    Response::new(body)
+}
+
+#[tokio::test(start_paused = true)]
+async fn http_1_1_goes_on_unless_it_says_close() {
+    let mut peer = connect(hello);
+    for _ in 0..3 {
+        peer.say(GET).await;
+        let reply = peer.reply().await.unwrap();
+        assert_eq!((reply.text(), reply.field("connection")), ("hello", None));
+    }
+    peer.say("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
+    let reply = peer.reply().await.unwrap();
+    assert_eq!((reply.text(), reply.field("connection")), ("hello", Some("close")));
+    assert!(peer.is_closed().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn http_1_0_ends_unless_it_says_keep_alive() {
+    let mut peer = connect(hello);
+    for _ in 0..3 {
+        peer.say("GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n").await;
+        let reply = peer.reply().await.unwrap();
+        assert_eq!((reply.text(), reply.field("connection")), ("hello", Some("keep-alive")));
+    }
+    peer.say("GET / HTTP/1.0\r\n\r\n").await;
+    let reply = peer.reply().await.unwrap();
+    assert_eq!((reply.text(), reply.field("connection")), ("hello", Some("close")));
+    assert!(peer.is_closed().await);
+}
+
+/// RFC 9112 §6.3: chunks for who understands them, the end of the connection for who does not.
+#[tokio::test(start_paused = true)]
+async fn content_of_unknown_length() {
+    let mut peer = connect(stream);
+    peer.say(GET).await;
+    let reply = peer.reply().await.unwrap();
+    assert_eq!((reply.text(), reply.field("transfer-encoding")), ("hello", Some("chunked")));
+    peer.say("GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n").await;
+    let reply = peer.reply().await.unwrap();
+    assert_eq!((reply.text(), reply.field("transfer-encoding")), ("hello", None));
+    assert_eq!((reply.field("content-length"), reply.field("connection")), (None, Some("close")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn head_204_and_304_have_no_content() {
+    let mut peer = connect(hello);
+    peer.say("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    let reply = peer.reply_to("HEAD").await.unwrap();
+    assert_eq!(reply.field("content-length"), Some("5"));
+    peer.say(GET).await;
+    assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    let mut peer = connect(stream);
+    peer.say("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert_eq!(peer.reply_to("HEAD").await.unwrap().field("content-length"), None);
+    peer.say(GET).await;
+    assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    for status in [204, 304] {
+        let status = StatusCode::from_u16(status).unwrap();
+        let mut peer = connect(move |_: Request| Response::text("hello").with_status(status));
+        for _ in 0..2 {
+            peer.say(GET).await;
+            let reply = peer.reply().await.unwrap();
+            assert_eq!((reply.status, &*reply.body), (status.as_u16(), &b""[..]));
+            assert!(status != 204 || reply.field("content-length").is_none());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_request_of_a_connection_is_told_so() {
+    let mut limits = ServerLimits::default();
+    assert_eq!(limits.requests_per_connection_max, 10_000);
+    limits.requests_per_connection_max = 5;
+    let slow = async |_: Request| {
+        tokio::task::yield_now().await;
+        "hello"
+    };
+    for pipelined in [false, true] {
+        let (mut peer, _) = connect_with(limits.clone(), slow);
+        if pipelined {
+            peer.say(GET.repeat(8)).await;
+        }
+        for n in 1..=5 {
+            if !pipelined {
+                peer.say(GET).await;
+            }
+            let reply = peer.reply().await.unwrap();
+            assert_eq!(reply.text(), "hello");
+            assert_eq!(reply.field("connection"), (n == 5).then_some("close"), "{n}");
+        }
+        assert!(peer.is_closed().await);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_may_close() {
+    let mut peer = connect(|_: Request| Response::text("bye").with_close());
+    peer.say(GET.repeat(2)).await;
+    let reply = peer.reply().await.unwrap();
+    assert_eq!((reply.text(), reply.field("connection")), ("bye", Some("close")));
+    assert!(peer.is_closed().await);
+}
+
+/// RFC 9112 §7.1.2, both ways.
+#[tokio::test(start_paused = true)]
+async fn trailers_are_read_and_written() {
+    let mut peer = connect(async |mut request: Request| {
+        let length = request.body_mut().discard().await?;
+        let trailers = request.body_mut().take_trailers().unwrap();
+        assert_eq!(trailers.first("host"), None, "forbidden");
+        let mut ours = Fields::new();
+        ours.push("x-sum", trailers.first("x-sum").unwrap()).unwrap();
+        ours.push("content-length", b"1").unwrap();
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            sender.send(length.to_string()).await.unwrap();
+            sender.trailers(&ours).await.unwrap();
+        });
+        Ok::<_, stoop::Error>(Response::new(body))
+    });
+    for _ in 0..2 {
+        peer.say("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
+        peer.say("5\r\nhello\r\n0\r\nX-Sum: 42\r\nHost: evil\r\n\r\n").await;
+        let reply = peer.reply().await.unwrap();
+        assert_eq!((reply.text(), &*reply.trailers), ("5", "x-sum: 42\r\n"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn trailers_go_through_an_echo() {
+    let mut peer = connect(|request: Request| Response::new(request.into_body()));
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
+    peer.say("5\r\nhello\r\n0\r\nx-sum: 42\r\n\r\n").await;
+    let reply = peer.reply().await.unwrap();
+    assert_eq!((reply.text(), &*reply.trailers), ("hello", "x-sum: 42\r\n"));
+}
+
+/// What a handler must not send is not sent; the connection goes on.
+#[tokio::test(start_paused = true)]
+async fn responses_that_cannot_be_sent_are_500() {
+    for status in [100, 101, 199] {
+        let mut peer = connect(move |_: Request| {
+            Response::text("hello").with_status(StatusCode::from_u16(status).unwrap())
+        });
+        for _ in 0..2 {
+            peer.say(GET).await;
+            assert_eq!(peer.reply().await.unwrap().status, 500, "{status}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_a_handler_passes_can_split_a_response() {
+    for (name, value) in
+        [("x", "a\r\nb: c"), ("x", "a\0"), ("x\r\ny", "a"), ("", "a"), ("x y", "a")]
+    {
+        assert!(Response::text("hello").with_field(name, value).is_err(), "{name:?} {value:?}");
+    }
+}

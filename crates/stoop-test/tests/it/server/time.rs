@@ -1,0 +1,329 @@
+//! How long a client may take for what: every wait that it causes ends. The clock is paused.
+
+use std::time::Duration;
+
+use stoop::{Body, Request, Response, ServerLimits};
+use stoop_test::peer::Peer;
+use tokio::io::DuplexStream;
+use tokio::time::{Instant, sleep};
+
+use super::{GET, connect, connect_with};
+
+fn hello(_: Request) -> &'static str {
+    "hello"
+}
+
+/// Reads everything and answers its length.
+async fn length(request: Request) -> Result<Response, stoop::Error> {
+    Ok(Response::text(request.into_body().bytes(1 << 30).await?.len().to_string()))
+}
+
+/// Whether that long has passed since, give or take the timers' 50 ms.
+fn passed(since: Instant, time: Duration) -> bool {
+    let elapsed = since.elapsed();
+    elapsed >= time && elapsed < time + time / 32 + Duration::from_millis(50)
+}
+
+const fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_connection_is_closed_without_a_word() {
+    let begin = Instant::now();
+    let mut peer = connect(hello);
+    assert!(peer.is_closed().await);
+    assert!(passed(begin, s(60)), "{:?}", begin.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_is_closed_a_minute_after_its_last_response() {
+    let mut peer = connect(hello);
+    for _ in 0..3 {
+        sleep(s(50)).await;
+        peer.say(GET).await;
+        assert_eq!(peer.reply().await.unwrap().status, 200);
+    }
+    let begin = Instant::now();
+    assert!(peer.is_closed().await);
+    assert!(passed(begin, s(60)), "{:?}", begin.elapsed());
+}
+
+/// Drips `bytes`, one every `pause`, until the server says something.
+async fn drip(
+    peer: &mut Peer<DuplexStream>,
+    bytes: &[u8],
+    pause: Duration,
+) -> stoop_test::peer::Reply {
+    let mut bytes = bytes.iter().cycle();
+    loop {
+        peer.say([*bytes.next().unwrap()]).await;
+        tokio::select! {
+            reply = peer.reply() => return reply.unwrap(),
+            () = sleep(pause) => {}
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_has_ten_seconds_from_its_first_byte() {
+    let mut peer = connect(hello);
+    sleep(s(30)).await;
+    let begin = Instant::now();
+    let reply = drip(&mut peer, b"GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", s(1)).await;
+    assert_eq!((reply.status, reply.field("connection")), (408, Some("close")));
+    assert!(passed(begin, s(10)), "{:?}", begin.elapsed());
+    assert!(peer.is_closed().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_line_ahead_is_not_the_first_byte_of_a_head() {
+    let mut peer = connect(hello);
+    peer.say("\r").await;
+    sleep(s(1)).await;
+    peer.say("\n").await;
+    sleep(s(30)).await;
+    peer.say(&GET[..10]).await;
+    sleep(s(5)).await;
+    peer.say(&GET[10..]).await;
+    assert_eq!(peer.reply().await.unwrap().status, 200);
+}
+
+/// The head that does not come belongs to no request yet: those before it are still answered.
+#[tokio::test(start_paused = true)]
+async fn a_head_that_stalls_behind_a_slow_handler_costs_that_one_nothing() {
+    let mut peer = connect(async |_: Request| {
+        sleep(s(100)).await;
+        "slow"
+    });
+    peer.say([GET, "GET / HT"].concat()).await;
+    let reply = peer.reply().await.unwrap();
+    assert_eq!((reply.text(), reply.field("connection")), ("slow", Some("close")));
+    assert!(peer.is_closed().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_handler_is_never_cut_off() {
+    for request in [GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi"] {
+        let mut peer = connect(async |mut request: Request| {
+            let _ = request.body_mut().discard().await;
+            sleep(s(100_000)).await;
+            "at last"
+        });
+        peer.say(request).await;
+        assert_eq!(peer.reply().await.unwrap().text(), "at last");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_body_of_a_response_is_never_cut_off() {
+    let mut peer = connect(|_: Request| {
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            for _ in 0..3 {
+                sleep(s(10_000)).await;
+                sender.send("tick ").await.unwrap();
+            }
+        });
+        Response::new(body)
+    });
+    peer.say(GET).await;
+    assert_eq!(peer.reply().await.unwrap().text(), "tick tick tick ");
+    peer.say(GET).await;
+    assert_eq!(peer.reply().await.unwrap().text(), "tick tick tick ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_that_stalls_is_given_up() {
+    let mut peer = connect(length);
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n").await;
+    // Well above the rate, so that only the stall counts.
+    peer.say([b'x'; 50_000]).await;
+    let begin = Instant::now();
+    let reply = peer.reply().await.unwrap();
+    assert_eq!((reply.status, reply.field("connection")), (408, Some("close")));
+    assert!(passed(begin, s(30)), "{:?}", begin.elapsed());
+    assert!(peer.is_closed().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_that_drips_is_given_up_after_its_grace() {
+    let mut peer = connect(length);
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n").await;
+    let begin = Instant::now();
+    let reply = drip(&mut peer, b"x", Duration::from_millis(100)).await;
+    assert_eq!(reply.status, 408);
+    // 5 s of grace, and 1/240 s for each byte.
+    assert!(passed(begin, Duration::from_millis(5_200)), "{:?}", begin.elapsed());
+}
+
+/// Nor do chunk extensions or sizes count as content.
+#[tokio::test(start_paused = true)]
+async fn chunks_that_drip_are_no_content() {
+    let mut peer = connect(length);
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5;a=").await;
+    let begin = Instant::now();
+    let reply = drip(&mut peer, b"x", Duration::from_millis(10)).await;
+    assert_eq!(reply.status, 408);
+    assert!(passed(begin, s(5)), "{:?}", begin.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_just_above_the_rate_is_read_for_ever() {
+    let mut peer = connect(length);
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 150000\r\n\r\n").await;
+    for _ in 0..600 {
+        sleep(s(1)).await;
+        peer.say([b'x'; 250]).await;
+    }
+    assert_eq!(peer.reply().await.unwrap().text(), "150000");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_clock_of_content_stands_still_while_nobody_wants_it() {
+    let mut peer = connect(async |mut request: Request| {
+        let mut total = 0;
+        while let Some(piece) = request.body_mut().chunk().await? {
+            total += piece.len();
+            sleep(s(1_000)).await;
+        }
+        Ok::<_, stoop::Error>(total.to_string())
+    });
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 20\r\n\r\n").await;
+    for _ in 0..20 {
+        peer.say("x").await;
+        sleep(s(1_000)).await;
+    }
+    assert_eq!(peer.reply().await.unwrap().text(), "20");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_handler_is_told_that_content_is_late() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let mut peer = connect(move |request: Request| {
+        let told = told.clone();
+        async move {
+            let error = request.into_body().bytes(100).await.unwrap_err();
+            told.send(error).unwrap();
+            "not to be sent"
+        }
+    });
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 20\r\n\r\nxx").await;
+    assert_eq!(peer.reply().await.unwrap().status, 408);
+    assert_eq!(tell.recv().await.unwrap().kind(), stoop::ErrorKind::ReadTimeout);
+}
+
+/// A response that was begun cannot become a 408: it is broken off.
+#[tokio::test(start_paused = true)]
+async fn a_response_whose_source_is_late_is_broken_off() {
+    let mut peer = connect(|request: Request| Response::new(request.into_body()));
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n").await;
+    assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 200"));
+    assert_eq!(peer.rest().await.unwrap(), b"2\r\nhi\r\n", "the last chunk must not come");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_nothing_is_cut_off() {
+    let (mut peer, task) =
+        connect_with(ServerLimits::default(), |_: Request| Response::bytes(vec![0; 1 << 20]));
+    let begin = Instant::now();
+    peer.say(GET).await;
+    task.await.unwrap();
+    assert!(passed(begin, s(30)), "{:?}", begin.elapsed());
+}
+
+/// Output that grows is no progress.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_nothing_of_a_slow_stream_is_cut_off() {
+    let (mut peer, task) = connect_with(ServerLimits::default(), |_: Request| {
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            let _ = sender.send(vec![0; 64 * 1024]).await;
+            while sender.send("tick").await.is_ok() {
+                sleep(s(1)).await;
+            }
+        });
+        Response::new(body)
+    });
+    let begin = Instant::now();
+    peer.say(GET).await;
+    task.await.unwrap();
+    assert!(passed(begin, s(30)), "{:?}", begin.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_a_little_now_and_then_is_served() {
+    let mut peer = connect(|_: Request| Response::bytes(vec![7; 1 << 20]));
+    peer.say(GET).await;
+    peer.head().await.unwrap();
+    for _ in 0..(1 << 20) / 8192 {
+        sleep(s(25)).await;
+        peer.bytes(8192).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn unread_content_is_thrown_away_for_a_second_and_256_kib() {
+    // Little enough: the connection goes on.
+    let mut peer = connect(hello);
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 200000\r\n\r\n").await;
+    let reply = peer.reply().await.unwrap();
+    assert_eq!((reply.status, reply.field("connection")), (200, None));
+    peer.say(vec![b'x'; 200_000]).await;
+    peer.say(GET).await;
+    assert_eq!(peer.reply().await.unwrap().status, 200);
+
+    // Too much, as announced: the response says so.
+    let mut peer = connect(hello);
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 300000\r\n\r\n").await;
+    assert_eq!(peer.reply().await.unwrap().field("connection"), Some("close"));
+    assert!(peer.is_closed().await);
+
+    // Too much, as it turns out.
+    let mut peer = connect(hello);
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
+    assert_eq!(peer.reply().await.unwrap().field("connection"), None);
+    for _ in 0..30 {
+        peer.say("2710\r\n").await;
+        peer.say(vec![b'x'; 10_000]).await;
+        peer.say("\r\n").await;
+    }
+    assert!(peer.is_closed().await);
+
+    // Too late.
+    let mut peer = connect(hello);
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nx").await;
+    assert_eq!(peer.reply().await.unwrap().status, 200);
+    let begin = Instant::now();
+    assert!(peer.is_closed().await);
+    assert!(passed(begin, s(1)), "{:?}", begin.elapsed());
+}
+
+/// Whoever does not close after our last response is not waited for.
+#[tokio::test(start_paused = true)]
+async fn lingering_ends_after_two_seconds() {
+    let (mut peer, task) = connect_with(ServerLimits::default(), hello);
+    peer.say("nonsense\r\n\r\n").await;
+    assert_eq!(peer.reply().await.unwrap().status, 400);
+    let begin = Instant::now();
+    task.await.unwrap();
+    assert!(passed(begin, s(2)), "{:?}", begin.elapsed());
+
+    // Whoever does, at once.
+    let (mut peer, task) = connect_with(ServerLimits::default(), hello);
+    peer.say("nonsense\r\n\r\n").await;
+    assert_eq!(peer.reply().await.unwrap().status, 400);
+    peer.finish().await;
+    let begin = Instant::now();
+    task.await.unwrap();
+    assert!(begin.elapsed() < Duration::from_millis(5));
+
+    // And whoever goes on sending is not listened to beyond 256 KiB.
+    let (mut peer, task) = connect_with(ServerLimits::default(), hello);
+    peer.say("nonsense\r\n\r\n").await;
+    assert_eq!(peer.reply().await.unwrap().status, 400);
+    let begin = Instant::now();
+    while peer.try_say([0; 10_000]).await.is_ok() {}
+    task.await.unwrap();
+    assert!(begin.elapsed() < Duration::from_millis(5));
+}
