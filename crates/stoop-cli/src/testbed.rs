@@ -28,7 +28,7 @@ SIGINT and SIGTERM end it with 0; the log is then complete.";
 
 /// Run a synthetic internet of misbehaving servers on loopback, to test any HTTP client with
 #[derive(Args, Debug)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, args_override_self = true)]
 pub(crate) struct TestbedArgs {
     /// Which internet: the same number gives the same one
     #[arg(long, value_name = "S", default_value_t = 1)]

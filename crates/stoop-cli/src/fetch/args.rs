@@ -48,7 +48,7 @@ Exit codes:
 
 /// Fetch a list of URLs concurrently: one line of output for each, always, within its deadline
 #[derive(Args, Debug, Default)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, args_override_self = true)]
 pub(crate) struct FetchArgs {
     /// URLs to fetch, instead of reading them from standard input
     #[arg(value_name = "URL", conflicts_with = "input")]

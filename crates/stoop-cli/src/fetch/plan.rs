@@ -217,6 +217,14 @@ mod tests {
     }
 
     #[test]
+    fn of_a_flag_given_twice_the_last_counts() {
+        let plan =
+            plan("fetch -c 5 --timeout 9 --concurrency 6 -t 2 --dns ::1 --dns 9.9.9.9", &PIPED);
+        assert_eq!((plan.concurrency, plan.timeout), (6, Duration::from_secs(2)));
+        assert_eq!(plan.dns.len(), 2, "but there may be several name servers");
+    }
+
+    #[test]
     fn an_empty_variable_is_none_and_a_wrong_one_says_what_is_allowed() {
         let empty = Surroundings { variable: |_| Some(OsString::new()), ..PIPED };
         assert_eq!(plan("fetch", &empty).concurrency, 100);

@@ -42,7 +42,7 @@ Exit codes:
 
 /// Summarise the lines of a run, or compare several runs in one table
 #[derive(Args, Debug)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, args_override_self = true)]
 pub(crate) struct ReportArgs {
     /// Files of lines; '-', or none, is standard input
     #[arg(value_name = "FILE")]

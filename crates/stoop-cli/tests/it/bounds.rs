@@ -3,20 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::server::{Server, refusing};
-use crate::stoop::{Ran, feed, finish, run, stoop};
-
-/// The mean number in flight from the first start to the last, by the lines' own times.
-fn mean_in_flight(ran: &Ran) -> f64 {
-    let lines = ran.lines();
-    let first = lines.iter().map(crate::stoop::Line::start_ms).min().expect("lines");
-    let last = lines.iter().map(crate::stoop::Line::start_ms).max().expect("lines");
-    let within = |line: &crate::stoop::Line| {
-        let start = line.start_ms();
-        let end = start + i64::try_from(line.duration_ms).expect("short");
-        (end.min(last) - start) as f64
-    };
-    lines.iter().map(within).sum::<f64>() / (last - first) as f64
-}
+use crate::stoop::{feed, finish, run, stoop};
 
 #[test]
 fn the_slots_are_all_used_and_never_more() {
@@ -26,7 +13,7 @@ fn the_slots_are_all_used_and_never_more() {
     let ran = run(stoop("fetch -c 32 --cores 2"), input);
     assert_eq!(ran.lines().len(), 480);
     assert!(server.most_in_flight() <= 32, "{}", server.most_in_flight());
-    let mean = mean_in_flight(&ran);
+    let mean = ran.mean_in_flight();
     assert!(mean >= 0.95 * 32.0, "{mean}");
 }
 
@@ -45,13 +32,13 @@ fn slots_move_to_the_core_that_has_work() {
     let input: String = (0..480).map(url).collect();
     let ran = run(stoop("fetch -c 32 --cores 3"), input);
     assert_eq!(ran.lines().len(), 480);
-    let mean = mean_in_flight(&ran);
+    let mean = ran.mean_in_flight();
     assert!(mean >= 0.95 * 32.0, "{mean}");
     // By the lines' own times too, never more; in ms, so those that end as others begin may touch.
     let mut changes: Vec<(i64, i32)> = Vec::new();
     for line in ran.lines() {
         changes.push((line.start_ms(), 1));
-        changes.push((line.start_ms() + line.duration_ms as i64, -1));
+        changes.push((line.end_ms(), -1));
     }
     changes.sort_unstable();
     let mut now = 0;

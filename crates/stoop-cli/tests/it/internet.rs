@@ -60,6 +60,11 @@ impl Trial {
         let all = ran.lines();
         let lines: HashMap<&[u8], &Line> = all.iter().map(|line| (&line.url[..], line)).collect();
         assert_eq!((all.len(), lines.len() as u64), (lines.len(), self.plan.urls()));
+        let mean = ran.mean_in_flight();
+        assert!(mean >= 0.95 * self.concurrency as f64, "{mean} in flight on average");
+        let last_start = all.iter().map(Line::start_ms).max().expect("lines");
+        let end = all.iter().map(Line::end_ms).max().expect("lines");
+        assert!(u128::from(end.abs_diff(last_start)) <= self.latest().as_millis());
         for planned in internet.planned().iter() {
             let line = lines[planned.text.as_bytes()];
             let met = planned.expect.answer.is_met_by(&line.code, line.length);

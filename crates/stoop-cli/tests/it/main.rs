@@ -6,6 +6,7 @@
 //! - `input`: what counts as a URL, from where, and how many
 //! - `ending`: signals, `--duration`, a reader that leaves, a disk that is full
 //! - `bounds`: concurrency, deadlines, memory, a slow reader
+//! - `options`: redirects, bodies, certificates, time limits, against origins that misbehave
 //! - `report`: the same figures from lines
 #![forbid(unsafe_code)]
 
@@ -14,6 +15,7 @@ mod ending;
 mod input;
 mod internet;
 mod lines;
+mod options;
 mod report;
 mod server;
 mod stoop;

@@ -1,7 +1,7 @@
 //! A server of raw bytes: one thread a connection, the path says how to answer.
 //!
 //! `/ok/N` a body of N bytes, `/status/N`, `/delay/MS`, `/hang`, `/close` before any answer,
-//! `/short` of its content-length.
+//! `/short` of its content-length, `/agent` the User-Agent.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -75,11 +75,10 @@ fn serve(mut stream: TcpStream, counts: &Counts) {
         while let Some(end) = received.windows(4).position(|w| w == b"\r\n\r\n") {
             let head: Vec<u8> = received.drain(..end + 4).collect();
             let head = String::from_utf8_lossy(&head).into_owned();
-            let path = head.split(' ').nth(1).expect("a request line");
             counts.requests.fetch_add(1, SeqCst);
             let now = counts.in_flight.fetch_add(1, SeqCst) + 1;
             counts.most_in_flight.fetch_max(now, SeqCst);
-            let done = answer(&mut stream, path, counts);
+            let done = answer(&mut stream, &head, counts);
             if done.is_none() || head.to_ascii_lowercase().contains("connection: close") {
                 return;
             }
@@ -92,7 +91,8 @@ fn serve(mut stream: TcpStream, counts: &Counts) {
 }
 
 /// `None` closes the connection.
-fn answer(stream: &mut TcpStream, path: &str, counts: &Counts) -> Option<()> {
+fn answer(stream: &mut TcpStream, head: &str, counts: &Counts) -> Option<()> {
+    let path = head.split(' ').nth(1).expect("a request line");
     let mut parts = path.split(['/', '?']).skip(1);
     let kind = parts.next().unwrap_or_default();
     let number: usize = parts.next().and_then(|n| n.parse().ok()).unwrap_or(0);
@@ -113,6 +113,14 @@ fn answer(stream: &mut TcpStream, path: &str, counts: &Counts) -> Option<()> {
             return None;
         }
         "short" => (200, 100, 10),
+        "agent" => {
+            let agent = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(": ")?;
+                name.eq_ignore_ascii_case("user-agent").then_some(value)
+            });
+            let length = agent.unwrap_or_default().len();
+            (200, length, length)
+        }
         _ => (200, number, number),
     };
     let mut bytes = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n\r\n").into_bytes();

@@ -88,6 +88,10 @@ impl Line {
     pub(crate) fn start_ms(&self) -> i64 {
         self.start.parse::<jiff::Timestamp>().expect("RFC 3339").as_millisecond()
     }
+
+    pub(crate) fn end_ms(&self) -> i64 {
+        self.start_ms() + i64::try_from(self.duration_ms).expect("short")
+    }
 }
 
 impl Ran {
@@ -102,6 +106,15 @@ impl Ran {
         let mut codes: Vec<_> = self.lines().into_iter().map(pair).collect();
         codes.sort();
         codes
+    }
+
+    /// The mean number in flight from the first start to the last, by the lines' own times.
+    pub(crate) fn mean_in_flight(&self) -> f64 {
+        let lines = self.lines();
+        let first = lines.iter().map(Line::start_ms).min().expect("lines");
+        let last = lines.iter().map(Line::start_ms).max().expect("lines");
+        let within = |line: &Line| (line.end_ms().min(last) - line.start_ms()) as f64;
+        lines.iter().map(within).sum::<f64>() / (last - first) as f64
     }
 
     /// The summary of `--summary json`.

@@ -1,0 +1,164 @@
+//! What options do, seen from the lines, against origins that misbehave.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use stoop_testbed::{Behaviour, Origin};
+
+use crate::server::Server;
+use crate::stoop::{Line, run, stoop};
+
+/// Starts an origin that runs until the test's process ends. Returns its URL and its authority.
+fn origin(behaviour: Behaviour, tls: bool) -> (String, Option<String>) {
+    let (tell, told) = channel();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            let origin = match tls {
+                true => Origin::start_tls(behaviour).await,
+                false => Origin::start(behaviour).await,
+            };
+            let origin = origin.expect("loopback");
+            tell.send((origin.url(), origin.ca_pem().map(str::to_owned))).expect("the test waits");
+            std::future::pending::<()>().await;
+        });
+    });
+    told.recv().expect("it started")
+}
+
+/// The one line that `stoop fetch` with these options has for `url`.
+#[track_caller]
+fn line(options: &str, url: &str) -> Line {
+    let ran = run(stoop(&format!("fetch -t 5 {options}")), url);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let mut lines = ran.lines();
+    assert_eq!(lines.len(), 1);
+    lines.remove(0)
+}
+
+fn pem_file(pem: &str) -> PathBuf {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Relaxed);
+    let path = std::env::temp_dir().join(format!("stoop-ca-{}-{number}.pem", std::process::id()));
+    std::fs::write(&path, pem).expect("writable");
+    path
+}
+
+#[test]
+fn redirects_are_followed_up_to_their_limit() {
+    let (url, _) = origin(Behaviour::RedirectChain { hops: 3, status: 302 }, false);
+    assert_eq!(line("", &url).code, "200");
+    assert_eq!(line("--max-redirects 3", &url).code, "200");
+    assert_eq!(line("--max-redirects 2", &url).code, "redirect_limit");
+    assert_eq!(line("--max-redirects 0", &url).code, "302");
+    let (url, _) = origin(Behaviour::RedirectLoop, false);
+    assert_eq!(line("", &url).code, "redirect_limit");
+}
+
+#[test]
+fn a_body_is_read_up_to_its_limit() {
+    let (url, _) = origin(Behaviour::Chunked { body: 100_000 }, false);
+    assert_eq!(line("", &url).length, 100_000);
+    assert_eq!(line("--max-body 100000", &url).length, 100_000);
+    let over = line("--max-body 64KiB", &url);
+    assert_eq!((over.code.as_str(), over.length), ("body_too_large", 0));
+}
+
+#[test]
+fn certificates_are_checked_unless_told_otherwise() {
+    let (url, pem) = origin(Behaviour::Fast { body: 10 }, true);
+    let path = pem_file(&pem.expect("it speaks TLS"));
+    assert_eq!(line("", &url).code, "tls_cert_untrusted");
+    assert_eq!(line(&format!("--cacert {}", path.display()), &url).code, "200");
+    assert_eq!(line("--insecure", &url).code, "200");
+    std::fs::remove_file(&path).expect("ours");
+    for (behaviour, kind) in [
+        (Behaviour::WrongName, "tls_cert_name"),
+        (Behaviour::ExpiredCertificate, "tls_cert_expired"),
+    ] {
+        let (url, pem) = origin(behaviour, true);
+        let path = pem_file(&pem.expect("it speaks TLS"));
+        assert_eq!(line(&format!("--cacert {}", path.display()), &url).code, kind);
+        assert_eq!(line("--insecure", &url).code, "200");
+        std::fs::remove_file(&path).expect("ours");
+    }
+}
+
+#[test]
+fn certificates_that_cannot_be_used_are_told_before_anything_is_fetched() {
+    let server = Server::start();
+    let path = pem_file("this is no certificate");
+    for file in [path.display().to_string(), "/nowhere/ca.pem".to_owned()] {
+        let ran = run(stoop(&format!("fetch --cacert {file}")), server.url("/ok/1"));
+        assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&file), "{}", ran.stderr);
+    }
+    std::fs::remove_file(&path).expect("ours");
+    assert_eq!(server.requests(), 0);
+}
+
+#[test]
+fn connecting_has_a_limit_of_its_own() {
+    let (url, _) = origin(Behaviour::BlackHole, false);
+    let short = line("--connect-timeout 0.3", &url);
+    assert_eq!(short.code, "connect_timeout");
+    assert!((300..=400).contains(&short.duration_ms), "{short:?}");
+    let whole = line("-t 0.3", &url);
+    assert_eq!(whole.code, "total_timeout");
+    assert!((300..=400).contains(&whole.duration_ms), "{whole:?}");
+}
+
+/// Each ends for a reason of its own, and long before the deadline of those that end themselves.
+#[test]
+fn every_misbehaviour_has_its_word() {
+    let ms = Duration::from_millis;
+    let stalls = [
+        (Behaviour::HangAfterAccept, false),
+        (Behaviour::HangAfterHead, false),
+        (Behaviour::HangMidBody, false),
+        (Behaviour::Drip { body: 1000, every: ms(50) }, false),
+        (Behaviour::DripHead { every: ms(50) }, false),
+        (Behaviour::EndlessBody { every: ms(20) }, false),
+        (Behaviour::TlsHang, true),
+    ];
+    for (behaviour, tls) in stalls {
+        let (url, _) = origin(behaviour.clone(), tls);
+        let line = line("-t 0.4 --insecure", &url);
+        assert_eq!(line.code, "total_timeout", "{behaviour:?}");
+        assert!((400..=450).contains(&line.duration_ms), "{behaviour:?} {line:?}");
+    }
+    let fails = [
+        (Behaviour::Refused, false, "connect_refused"),
+        (Behaviour::EarlyClose, false, "closed_early"),
+        (Behaviour::CloseAfterAccept, false, "closed_early"),
+        (Behaviour::ResetAfterAccept, false, "reset"),
+        (Behaviour::ResetMidBody { sent: 10, announced: 100 }, false, "reset"),
+        (Behaviour::TruncatedLength { sent: 10, announced: 100 }, false, "closed_early"),
+        (Behaviour::TruncatedChunk, false, "closed_early"),
+        (Behaviour::MissingLastChunk, false, "closed_early"),
+        (Behaviour::EndlessHead, false, "h1_parse"),
+        (Behaviour::EndlessField, false, "h1_parse"),
+        (Behaviour::InterimFlood { count: None }, false, "h1_parse"),
+        (Behaviour::RedirectToDead, false, "connect_refused"),
+        (Behaviour::TlsAlert, true, "tls_handshake"),
+        (Behaviour::TlsGarbage, true, "tls_handshake"),
+    ];
+    for (behaviour, tls, kind) in fails {
+        let (url, _) = origin(behaviour.clone(), tls);
+        let line = line("--insecure", &url);
+        assert_eq!(line.code, kind, "{behaviour:?}");
+        assert!(line.duration_ms < 1000, "{behaviour:?} {line:?}");
+    }
+}
+
+#[test]
+fn the_user_agent_is_what_was_asked_for() {
+    let server = Server::start();
+    // The server answers with the field's value.
+    let agent = |options: &str| line(options, &server.url("/agent")).length;
+    assert_eq!(agent(""), concat!("stoop/", env!("CARGO_PKG_VERSION")).len() as u64);
+    assert_eq!(agent("-A me/1"), 4);
+}
