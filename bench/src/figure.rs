@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::report::Series;
-use crate::statistics::Summary;
+use crate::statistics::{Ratio, Summary};
 
 pub(crate) struct Figure {
     what: String,
@@ -76,8 +76,7 @@ impl Figure {
         };
         match self.measure {
             Measure::Ratio { metric, over, under } => {
-                let ratios = Summary::of_ratios(&values(over, metric)?, &values(under, metric)?);
-                ratios.map(|summary| summary.median)
+                Ratio::of(&values(over, metric)?, &values(under, metric)?).map(|r| r.rounds.median)
             }
             Measure::Median { metric, of } => {
                 Summary::of(&values(of, metric)?).map(|summary| summary.median)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::figure::{Figure, Judged};
-use crate::statistics::Summary;
+use crate::statistics::{Ratio, Summary};
 
 /// One round of one contender: figures by the keys of [`Metric`].
 pub(crate) type Sample = BTreeMap<&'static str, f64>;
@@ -85,8 +85,8 @@ pub(crate) struct Report {
     pub(crate) contenders: Vec<Series>,
     /// Contender, then metric.
     pub(crate) summaries: BTreeMap<String, BTreeMap<&'static str, Summary>>,
-    /// Contender, then baseline: quotients of the compared metric, taken round by round.
-    pub(crate) ratios: BTreeMap<String, BTreeMap<&'static str, Summary>>,
+    /// Contender, then baseline: quotients of the compared metric.
+    pub(crate) ratios: BTreeMap<String, BTreeMap<&'static str, Ratio>>,
     pub(crate) figures: Vec<Judged>,
     pub(crate) skipped: Vec<Skipped>,
 }
@@ -102,7 +102,7 @@ impl Report {
             let to = |baseline| contenders.iter().find(|other| other.name == baseline);
             let all = baselines.iter().filter_map(|&baseline| {
                 let under = to(baseline)?.values(compared);
-                Some((baseline, Summary::of_ratios(&series.values(compared), &under)?))
+                Some((baseline, Ratio::of(&series.values(compared), &under)?))
             });
             (series.name.clone(), all.collect())
         });

@@ -22,12 +22,27 @@ impl Summary {
         };
         Some(Self { median, min, max })
     }
+}
 
+/// How one contender's figures compare with another's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Ratio {
     /// Of the quotients round by round. What slows the machine down for a while slows both sides
     /// of such a pair, so this moves less than the quotient of two medians.
-    pub(crate) fn of_ratios(over: &[f64], under: &[f64]) -> Option<Self> {
+    pub(crate) rounds: Summary,
+    /// The quotient of the two least figures. Other work on the machine only ever adds to a figure,
+    /// so with enough rounds this is the steadiest of all, and where it is far from the median the
+    /// machine was too busy.
+    pub(crate) best: f64,
+}
+
+impl Ratio {
+    /// Of figures of which less is better. Nothing, unless both sides have some.
+    pub(crate) fn of(over: &[f64], under: &[f64]) -> Option<Self> {
         let pairs = over.iter().zip(under).filter(|(_, under)| **under > 0.0);
-        Self::of(&pairs.map(|(over, under)| over / under).collect::<Vec<_>>())
+        let quotients: Vec<f64> = pairs.map(|(over, under)| over / under).collect();
+        let best = Summary::of(over)?.min / Summary::of(under)?.min;
+        Some(Self { rounds: Summary::of(&quotients)?, best }).filter(|ratio| ratio.best.is_finite())
     }
 }
 
@@ -45,7 +60,10 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_within_a_round() {
-        let ratio = Summary::of_ratios(&[2.0, 20.0, 3.0], &[1.0, 10.0, 0.0]).unwrap();
-        assert_eq!((ratio.min, ratio.median, ratio.max), (2.0, 2.0, 2.0));
+        let ratio = Ratio::of(&[2.0, 20.0, 9.0], &[1.0, 10.0, 3.0]).unwrap();
+        let Summary { median, min, max } = ratio.rounds;
+        assert_eq!((min, median, max, ratio.best), (2.0, 2.0, 3.0, 2.0));
+        assert_eq!(Ratio::of(&[1.0], &[0.0]), None);
+        assert_eq!(Ratio::of(&[1.0], &[]), None);
     }
 }

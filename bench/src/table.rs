@@ -10,7 +10,7 @@ const METRICS_PER_TABLE: usize = 4;
 
 pub(crate) fn render(report: &Report) -> String {
     let mut text = format!("\n{}: {}\n{}\n", report.work, report.what, report.machine);
-    text.push_str("median (min – max) over the rounds; ratios are medians of each round's own\n");
+    text.push_str("median (min – max) over the rounds; ratios: median of the rounds' own [of the best rounds]\n");
     // A metric that nobody has does not apply to this run.
     let measured =
         |metric: &&Metric| report.contenders.iter().any(|c| c.summary(metric.key).is_some());
@@ -45,7 +45,9 @@ fn rows(report: &Report, metrics: &[&Metric], with_ratios: bool) -> Vec<Vec<Stri
         row.extend(metrics.iter().map(|metric| cell(series, metric)));
         row.extend(baselines.iter().map(|baseline| {
             let ratio = report.ratios.get(&series.name).and_then(|all| all.get(baseline));
-            ratio.map_or("–".into(), |ratio| format!("{:.2}", ratio.median))
+            ratio.map_or("–".into(), |ratio| {
+                format!("{:.2} [{:.2}]", ratio.rounds.median, ratio.best)
+            })
         }));
         row
     });
