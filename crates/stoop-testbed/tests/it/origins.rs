@@ -197,6 +197,15 @@ mod stalls {
     }
 
     #[tokio::test]
+    async fn hanging_takes_whatever_comes() {
+        let origin = start(Behaviour::HangAfterAccept).await;
+        let mut connection = Connection::to(&origin).await.unwrap();
+        connection.send(&vec![b'a'; 10_000_000]).await.unwrap();
+        drop(connection);
+        assert_eq!(one_line(&origin).await.ended, Ended::ClientClosed);
+    }
+
+    #[tokio::test]
     async fn a_connection_without_a_request_is_told_apart() {
         let origin = start(Behaviour::Fast { body: 1 }).await;
         drop(Connection::to(&origin).await.unwrap());
