@@ -11,8 +11,8 @@ use crate::server::Shared;
 use crate::server::connection::{Connection, Core};
 use crate::server::control::{Control, Course};
 
-/// How often a listener is asked for what its queue still has, when the server is to stop: once
-/// more than its own pauses and the event loop's delay can hide something.
+/// How often in a row a listener's queue must seem empty when the server is to stop: once more than
+/// its own pauses and the event loop's delay can hide something.
 const LAST_LOOKS: u32 = 3;
 
 /// Accepts for one core until the server stops.
@@ -47,7 +47,10 @@ impl<H: Handler> Acceptor<H> {
         let mut looks = 0;
         while looks < LAST_LOOKS && self.shared.control.course() == Course::Draining {
             match self.accept_queued().await {
-                Some(accepted) => self.begin(accepted, None, &timer, &spawn),
+                Some(accepted) => {
+                    looks = 0;
+                    self.begin(accepted, None, &timer, &spawn);
+                }
                 None => looks += 1,
             }
         }

@@ -185,6 +185,8 @@ pub(super) enum Read {
     Moved,
     /// Nothing may be read now.
     Held,
+    /// Nothing is to be read, but that the client is gone is to be noticed.
+    Watches,
     /// The next request's bytes are needed.
     WantsHead,
     /// Bytes of content that somebody waits for are needed.
@@ -197,6 +199,9 @@ impl<H: Handler> Driver<H> {
             self.seat.place = Some(self.core.control.list(cx.waker()));
         }
         if self.core.control.course() == Course::Closing {
+            if !self.is_finished() {
+                self.core.control.cut_one_off();
+            }
             return Poll::Ready(End::Broken);
         }
         self.exchanges.iter_mut().for_each(|exchange| exchange.due = true);
@@ -249,17 +254,20 @@ impl<H: Handler> Driver<H> {
         if self.flush(cx) == Poll::Ready(false) {
             return Round::End(End::Closed);
         }
-        if read == Read::Held {
-            return self.wait(cx, read);
-        }
-        if self.at_end {
-            return self.ended(cx);
+        match read {
+            Read::Held | Read::Moved => return self.wait(cx, read),
+            Read::Watches if self.at_end || !self.io.received().is_empty() => {
+                return self.wait(cx, read);
+            }
+            Read::WantsHead | Read::WantsContent if self.at_end => return self.ended(cx),
+            Read::Watches | Read::WantsHead | Read::WantsContent => {}
         }
         match self.io.poll_fill(cx, self.room()) {
             Poll::Ready(Ok(Filled::Bytes(_))) => Round::Again,
+            // What follows from it is seen when more is wanted.
             Poll::Ready(Ok(Filled::End)) => {
                 self.at_end = true;
-                self.ended(cx)
+                Round::Again
             }
             Poll::Ready(Ok(Filled::Full) | Err(_)) => Round::End(End::Closed),
             Poll::Pending if self.is_drained() => {

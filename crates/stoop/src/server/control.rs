@@ -22,6 +22,8 @@ pub(crate) struct Control {
     connections: AtomicUsize,
     /// Who still accepts, and so may add to the connections.
     acceptors: AtomicUsize,
+    /// Connections that had something to finish when everything ended.
+    cut_off: AtomicUsize,
     waiting: Mutex<Waiting>,
 }
 
@@ -99,6 +101,15 @@ impl Control {
         if !waiting.fewer.iter().any(listed) {
             waiting.fewer.push((below, cx.waker().clone()));
         }
+    }
+
+    pub(crate) fn cut_one_off(&self) {
+        self.cut_off.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How many were cut off since somebody asked.
+    pub(crate) fn take_cut_off(&self) -> usize {
+        self.cut_off.swap(0, Ordering::AcqRel)
     }
 
     pub(crate) fn begin_accepting(&self) {

@@ -93,6 +93,18 @@ impl<H: Handler> Driver<H> {
             && self.io.liveness(Look::Kernel) != Liveness::Readable
     }
 
+    /// Whether nothing is lost by ending now.
+    pub(super) fn is_finished(&self) -> bool {
+        match self.stage {
+            Stage::Lingering { .. } => true,
+            Stage::Open | Stage::Discarding { .. } => {
+                let idle = self.exchanges.is_empty() && self.held.is_none();
+                idle && self.io.received().is_empty() && self.unsent() == 0
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn end(self, end: End) {
         match end {
             End::Closed => {}

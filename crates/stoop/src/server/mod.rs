@@ -253,15 +253,15 @@ impl ServerHandle {
     /// `Connection: close` with it. What is not finished after `grace` is cut off; returns how many
     /// connections that were. Upgraded connections are their owners' and not waited for.
     ///
-    /// May be called again, with another grace.
+    /// What waits to be accepted still is; a connection that has said nothing yet gets a second for
+    /// it. May be called again, with another grace.
     pub async fn drain(&self, grace: Duration) -> usize {
         self.control.steer(Course::Draining);
         if ::tokio::time::timeout(grace, self.idle()).await.is_ok() {
             return 0;
         }
-        let cut = self.connections();
         self.close().await;
-        cut
+        self.control.take_cut_off()
     }
 
     /// Stops at once: every connection is cut off.

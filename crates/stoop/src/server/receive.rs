@@ -50,7 +50,7 @@ impl<H: Handler> Driver<H> {
         if let Some(last) = self.exchanges.back() {
             let drained = self.core.control.course() != Course::Running;
             if !last.parallel || drained || !self.machine.is_receiving() {
-                return Read::Held;
+                return Read::Watches;
             }
         } else if !self.machine.is_receiving() {
             self.stage = Stage::Closing { linger: true };
@@ -71,8 +71,7 @@ impl<H: Handler> Driver<H> {
             h1::Event::Head { end } => {
                 self.requests += 1;
                 self.waits.restart();
-                let parallel = end && parts.head.method().is_safe();
-                if parallel || self.exchanges.is_empty() {
+                if self.is_parallel(&parts, end) || self.exchanges.is_empty() {
                     self.start(parts, end, cx);
                 } else {
                     self.held = Some(Held { parts, end });
@@ -83,6 +82,12 @@ impl<H: Handler> Driver<H> {
             _ => return Read::Held,
         }
         Read::Moved
+    }
+
+    /// Whether the request whose head was read may run beside others. What may become a tunnel is
+    /// followed by nothing that could be read.
+    fn is_parallel(&self, parts: &RequestParts, end: bool) -> bool {
+        end && parts.head.method().is_safe() && !self.machine.answer().may_switch()
     }
 
     /// Runs the handler of a request whose head was read.
@@ -106,7 +111,7 @@ impl<H: Handler> Driver<H> {
         if self.requests >= self.core.limits.requests_per_connection_max && !answer.may_switch() {
             self.machine.stop_receiving();
         }
-        let parallel = end && parts.head.method().is_safe();
+        let parallel = self.is_parallel(&parts, end);
         parts.peer = Some(self.io.peer());
         let request = Request { parts, body };
         let core = &self.core;

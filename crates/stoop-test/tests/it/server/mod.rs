@@ -10,10 +10,16 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 mod content;
+mod disconnects;
+mod draining;
+mod handlers;
+mod listening;
 mod persistence;
 mod pipelining;
 mod refusals;
 mod time;
+mod tls;
+mod tunnels;
 
 /// A request that asks for nothing special.
 const GET: &str = "GET / HTTP/1.1\r\nhost: here\r\n\r\n";

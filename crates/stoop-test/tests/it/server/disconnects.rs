@@ -1,0 +1,195 @@
+//! Clients that go away, and those that only stop sending.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use stoop::{Body, Request, Response, ServerLimits};
+use stoop_test::peer::Peer;
+use tokio::time::sleep;
+
+use super::{GET, connect, connect_with, dial, listen};
+
+/// Counts its drop.
+struct Witness(Arc<AtomicUsize>);
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A client may say that it will send no more and still wait: RFC 9112 §9.6.
+#[tokio::test(start_paused = true)]
+async fn whoever_only_stops_sending_gets_its_answers() {
+    let mut peer = connect(async |mut request: Request| {
+        let _ = request.body_mut().discard().await;
+        sleep(Duration::from_secs(100)).await;
+        "hello"
+    });
+    peer.say([GET, GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi"].concat())
+        .await;
+    peer.finish().await;
+    for _ in 0..3 {
+        assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    }
+    assert!(peer.is_closed().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn and_a_stream_to_its_end() {
+    let mut peer = connect(|_: Request| {
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            for _ in 0..100 {
+                sleep(Duration::from_secs(1)).await;
+                sender.send("x").await.unwrap();
+            }
+        });
+        Response::new(body)
+    });
+    peer.say(GET).await;
+    peer.finish().await;
+    assert_eq!(peer.reply().await.unwrap().body.len(), 100);
+}
+
+/// Waiting for the handler of a client that has stopped sending must not cost anything.
+#[tokio::test(start_paused = true)]
+async fn waiting_after_the_end_of_the_stream_is_no_spinning() {
+    for request in [GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi"] {
+        let (ours, theirs) = tokio::io::duplex(1024);
+        let slow = async |mut request: Request| {
+            let _ = request.body_mut().discard().await;
+            sleep(Duration::from_secs(100)).await;
+            "hello"
+        };
+        let mut serving = stoop::tokio::serve(theirs, slow, ServerLimits::default());
+        let polls = Arc::new(AtomicUsize::new(0));
+        let counted = polls.clone();
+        tokio::spawn(std::future::poll_fn(move |cx| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            std::pin::Pin::new(&mut serving).poll(cx)
+        }));
+        let mut peer = Peer::new(ours);
+        peer.say(request).await;
+        sleep(Duration::from_secs(1)).await;
+        peer.finish().await;
+        sleep(Duration::from_secs(50)).await;
+        assert!(polls.load(Ordering::Relaxed) < 10, "{polls:?} polls");
+        assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    }
+}
+
+#[tokio::test]
+async fn a_handler_is_dropped_when_its_client_resets() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let counted = dropped.clone();
+    let server = listen(ServerLimits::default(), move |mut request: Request| {
+        let witness = Witness(counted.clone());
+        async move {
+            let _ = request.body_mut().discard().await;
+            sleep(Duration::from_secs(1_000)).await;
+            drop(witness);
+            "hello"
+        }
+    });
+    for request in [GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi"] {
+        let before = dropped.load(Ordering::SeqCst);
+        let mut peer = dial(&server).await;
+        peer.say(request).await;
+        while server.connections() == 0 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        sleep(Duration::from_millis(20)).await;
+        peer.stream().set_zero_linger().unwrap();
+        drop(peer);
+        while dropped.load(Ordering::SeqCst) == before {
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
+    assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_is_told_that_an_upload_was_cut_short() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    for head in
+        ["content-length: 10\r\n\r\nhello", "transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n"]
+    {
+        let told = told.clone();
+        let (mut peer, task) = connect_with(ServerLimits::default(), move |request: Request| {
+            let told = told.clone();
+            async move {
+                told.send(request.into_body().bytes(100).await.unwrap_err()).unwrap();
+                "not to be sent"
+            }
+        });
+        peer.say(["POST / HTTP/1.1\r\nhost: a\r\n", head].concat()).await;
+        peer.finish().await;
+        // It may still listen.
+        assert_eq!(peer.reply().await.unwrap().status, 400);
+        assert_eq!(tell.recv().await.unwrap().kind(), stoop::ErrorKind::ClosedEarly);
+        task.await.unwrap();
+    }
+}
+
+/// A reader in a task of its own learns it as well.
+#[tokio::test(start_paused = true)]
+async fn a_reader_elsewhere_is_told_that_the_connection_is_gone() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let mut peer = connect(move |request: Request| {
+        let told = told.clone();
+        let task = tokio::spawn(async move { told.send(request.into_body().bytes(100).await) });
+        async move {
+            let _ = task.await;
+            "hello"
+        }
+    });
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhello").await;
+    sleep(Duration::from_secs(1)).await;
+    drop(peer);
+    assert!(tell.recv().await.unwrap().is_err());
+}
+
+/// Content that nobody wants and that is cut short is answered by nothing more.
+#[tokio::test(start_paused = true)]
+async fn unread_content_that_is_cut_short_ends_the_connection_quietly() {
+    let mut peer = connect(|_: Request| "hello");
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhello").await;
+    assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    peer.finish().await;
+    assert!(peer.is_closed().await);
+}
+
+#[tokio::test]
+async fn a_response_stops_when_its_client_is_gone() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let counted = dropped.clone();
+    let server = listen(ServerLimits::default(), move |_: Request| {
+        let (sender, body) = Body::channel(1);
+        let witness = Witness(counted.clone());
+        tokio::spawn(async move {
+            while sender.send(vec![0; 10_000]).await.is_ok() {}
+            drop(witness);
+        });
+        Response::new(body)
+    });
+    let mut peer = dial(&server).await;
+    peer.say(GET).await;
+    peer.bytes(100_000).await.unwrap();
+    drop(peer);
+    while dropped.load(Ordering::SeqCst) == 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_is_cut_short_is_400() {
+    let mut peer = connect(|_: Request| "hello");
+    peer.say([GET, "GET / HT"].concat()).await;
+    peer.finish().await;
+    assert_eq!(peer.reply().await.unwrap().status, 200);
+    assert_eq!(peer.reply().await.unwrap().status, 400);
+    assert!(peer.is_closed().await);
+}

@@ -1,0 +1,215 @@
+//! Stopping a server: gracefully, in time, and at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stoop::{Body, Request, Response, Server, ServerLimits};
+use tokio::time::{Instant, sleep};
+
+use super::{GET, dial, listen};
+
+const S: Duration = Duration::from_secs(1);
+
+/// Answers after as many milliseconds as the path says.
+async fn slow(request: Request) -> String {
+    sleep(Duration::from_millis(request.path()[1..].parse().unwrap_or(0))).await;
+    request.path().to_owned()
+}
+
+#[tokio::test]
+async fn idle_connections_are_closed_at_once() {
+    let server = listen(ServerLimits::default(), slow);
+    let mut peers = Vec::new();
+    for _ in 0..10 {
+        let mut peer = dial(&server).await;
+        peer.say(GET).await;
+        peer.reply().await.unwrap();
+        peers.push(peer);
+    }
+    let begin = Instant::now();
+    assert_eq!(server.drain(5 * S).await, 0);
+    assert!(begin.elapsed() < S / 2, "{:?}", begin.elapsed());
+    for mut peer in peers {
+        assert!(peer.is_closed().await);
+    }
+    // Nobody listens there any more.
+    let stoop::Address::Inet(address) = server.endpoint().address() else { panic!("not TCP") };
+    assert!(tokio::net::TcpStream::connect(address).await.is_err());
+    // Again, and again at once: nothing happens.
+    assert_eq!(server.drain(5 * S).await, 0);
+    server.close().await;
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn what_runs_is_finished_and_told_to_close() {
+    let server = Arc::new(listen(ServerLimits::default(), slow));
+    let mut peer = dial(&server).await;
+    peer.say("GET /200 HTTP/1.1\r\nhost: a\r\n\r\nGET /100 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    let mut upload = dial(&server).await;
+    upload.say("POST /100 HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nh").await;
+    sleep(S / 20).await;
+    let drained = server.clone();
+    let drain = tokio::spawn(async move { drained.drain(5 * S).await });
+    sleep(S / 20).await;
+    upload.say("i").await;
+    // Both were begun, so both are answered; only the last can say that it is.
+    let reply = peer.reply().await.unwrap();
+    assert_eq!((reply.text(), reply.field("connection")), ("/200", None));
+    let reply = peer.reply().await.unwrap();
+    assert_eq!((reply.text(), reply.field("connection")), ("/100", Some("close")));
+    assert!(peer.is_closed().await);
+    let reply = upload.reply().await.unwrap();
+    assert_eq!((reply.text(), reply.field("connection")), ("/100", Some("close")));
+    drop(upload);
+    drop(peer);
+    assert_eq!(drain.await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_long_download_is_completed() {
+    let server = Arc::new(listen(ServerLimits::default(), |_: Request| {
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            for _ in 0..30 {
+                sleep(S / 100).await;
+                sender.send(vec![0; 10_000]).await.unwrap();
+            }
+        });
+        Response::new(body)
+    }));
+    let mut peer = dial(&server).await;
+    peer.say(GET).await;
+    peer.head().await.unwrap();
+    let drained = server.clone();
+    let drain = tokio::spawn(async move { drained.drain(5 * S).await });
+    let rest = peer.rest().await.unwrap();
+    assert!(rest.ends_with(b"\r\n0\r\n\r\n") && rest.len() > 300_000);
+    assert_eq!(drain.await.unwrap(), 0);
+}
+
+/// Who keeps sending requests does not keep the server from stopping.
+#[tokio::test]
+async fn a_client_that_pipelines_without_end_is_drained() {
+    let server = listen(ServerLimits::default(), slow);
+    let (stream, _) = dial(&server).await.into_parts();
+    let (mut read, mut write) = stream.into_split();
+    let writer = tokio::spawn(async move {
+        let request = "GET /5 HTTP/1.1\r\nhost: a\r\n\r\n";
+        while tokio::io::AsyncWriteExt::write_all(&mut write, request.as_bytes()).await.is_ok() {}
+    });
+    let reader = tokio::spawn(async move {
+        let mut sink = tokio::io::sink();
+        let _ = tokio::io::copy(&mut read, &mut sink).await;
+    });
+    sleep(S / 10).await;
+    assert_eq!(server.drain(5 * S).await, 0);
+    reader.await.unwrap();
+    writer.await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_not_finished_in_time_is_cut_off_and_counted() {
+    let server = listen(ServerLimits::default(), slow);
+    let mut peers = Vec::new();
+    for path in [60_000, 60_000, 60_000, 100] {
+        let mut peer = dial(&server).await;
+        peer.say(format!("GET /{path} HTTP/1.1\r\nhost: a\r\n\r\n")).await;
+        peers.push(peer);
+    }
+    sleep(S / 20).await;
+    let begin = Instant::now();
+    assert_eq!(server.drain(S / 2).await, 3);
+    assert!(begin.elapsed() >= S / 2 && begin.elapsed() < S, "{:?}", begin.elapsed());
+    assert_eq!(server.connections(), 0);
+    assert_eq!(peers.pop().unwrap().reply().await.unwrap().text(), "/100");
+    for mut peer in peers {
+        assert!(peer.reply().await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn close_cuts_everything_off_at_once() {
+    let server = listen(ServerLimits::default(), slow);
+    let mut peer = dial(&server).await;
+    peer.say("GET /60000 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    sleep(S / 20).await;
+    let begin = Instant::now();
+    server.close().await;
+    assert!(begin.elapsed() < S / 10, "{:?}", begin.elapsed());
+    assert!(peer.reply().await.is_err());
+}
+
+/// What the kernel has accepted is answered: the client took it for a connection.
+#[tokio::test]
+async fn connections_that_wait_to_be_accepted_are_served() {
+    let server = listen(ServerLimits::default(), slow);
+    let stoop::Address::Inet(address) = *server.endpoint().address() else { panic!("not TCP") };
+    // All this without letting the server's tasks run.
+    let mut clients = Vec::new();
+    for _ in 0..200 {
+        let mut client = std::net::TcpStream::connect(address).unwrap();
+        std::io::Write::write_all(&mut client, GET.as_bytes()).unwrap();
+        clients.push(client);
+    }
+    assert_eq!(server.drain(5 * S).await, 0);
+    for mut client in clients {
+        let mut response = String::new();
+        std::io::Read::read_to_string(&mut client, &mut response).unwrap();
+        assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+        assert!(response.contains("\r\nconnection: close\r\n"), "{response}");
+    }
+}
+
+/// One that was just accepted may have its request on the way; one that says nothing is not waited
+/// for longer than that takes.
+#[tokio::test]
+async fn a_connection_that_has_said_nothing_gets_a_moment() {
+    let server = Arc::new(listen(ServerLimits::default(), slow));
+    let (mut quick, mut silent) = (dial(&server).await, dial(&server).await);
+    while server.connections() < 2 {
+        sleep(S / 100).await;
+    }
+    let drained = server.clone();
+    let begin = Instant::now();
+    let drain = tokio::spawn(async move { drained.drain(5 * S).await });
+    sleep(S / 5).await;
+    quick.say(GET).await;
+    assert_eq!(quick.reply().await.unwrap().field("connection"), Some("close"));
+    drop(quick);
+    assert!(silent.is_closed().await);
+    assert_eq!(drain.await.unwrap(), 0);
+    assert!(begin.elapsed() < 2 * S, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn threads_of_its_own_end_with_it() {
+    let server = Server::listen("127.0.0.1:0").unwrap().workers(2).run(slow).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut peers = Vec::new();
+        for _ in 0..20 {
+            let mut peer = dial(&server).await;
+            peer.say("GET /50 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+            peers.push(peer);
+        }
+        sleep(S / 50).await;
+        assert_eq!(server.drain(5 * S).await, 0);
+        for mut peer in peers {
+            assert_eq!(peer.reply().await.unwrap().text(), "/50");
+        }
+        server.ended().await;
+    });
+    server.join();
+}
+
+#[tokio::test]
+async fn a_server_goes_on_without_its_handle() {
+    let server = listen(ServerLimits::default(), slow);
+    let mut peer = dial(&server).await;
+    drop(server);
+    for _ in 0..3 {
+        peer.say(GET).await;
+        assert_eq!(peer.reply().await.unwrap().status, 200);
+    }
+}

@@ -1,0 +1,270 @@
+//! What may answer, and what becomes of what panics.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::Frame;
+use stoop::{IntoResponse, Request, Response, Server, ServerLimits, StatusCode};
+use tokio::time::sleep;
+
+use super::{GET, connect, dial, listen};
+
+/// Every kind of handler is taken as it is, without a word at the call site.
+#[tokio::test(start_paused = true)]
+async fn functions_async_functions_and_closures() {
+    fn plain(_: Request) -> &'static str {
+        "plain"
+    }
+    async fn slow(_: Request) -> Result<String, StatusCode> {
+        Ok("slow".to_owned())
+    }
+    fn theirs(_: Request) -> http::Response<stoop::Body> {
+        http::Response::builder().header("x", "y").body("theirs".into()).unwrap()
+    }
+    async fn text<H, K>(handler: H) -> String
+    where
+        H: stoop::IntoHandler<K>,
+        H::Handler: Send + Sync,
+        <H::Handler as stoop::Handler>::Future: Send,
+        <H::Handler as stoop::Handler>::Body: Send,
+    {
+        let mut peer = connect(handler);
+        peer.say(GET).await;
+        let reply = peer.reply().await.unwrap();
+        format!("{} {}", reply.status, reply.text())
+    }
+    assert_eq!(text(plain).await, "200 plain");
+    assert_eq!(text(slow).await, "200 slow");
+    assert_eq!(text(theirs).await, "200 theirs");
+    assert_eq!(text(|_: Request| StatusCode::NOT_FOUND).await, "404 ");
+    assert_eq!(text(|_: Request| ()).await, "204 ");
+    assert_eq!(text(async |_: Request| Err::<(), _>(StatusCode::CONFLICT)).await, "409 ");
+    assert_eq!(text(|_: Request| async { "future" }).await, "200 future");
+    let owned = String::from("owned");
+    assert_eq!(
+        text(move |request: Request| format!("{owned} {}", request.path())).await,
+        "200 owned /"
+    );
+}
+
+/// A body that cannot be sent to another thread.
+struct Local(Rc<Cell<u32>>);
+
+impl http_body::Body for Local {
+    type Data = Bytes;
+    type Error = Infallible;
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(1));
+        Poll::Ready((left > 0).then_some(Ok(Frame::data(Bytes::from_static(b"x")))))
+    }
+}
+
+async fn local(_: Request) -> Response<Local> {
+    let left = Rc::new(Cell::new(3));
+    sleep(Duration::from_millis(1)).await;
+    Response::stream(Local(left))
+}
+
+#[test]
+fn handlers_that_are_bound_to_their_thread_run_on_threads_of_the_servers_own() {
+    let server = Server::listen("127.0.0.1:0").unwrap().workers(2);
+    let server = server.run_with(|| stoop::IntoHandler::into_handler(local)).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        for _ in 0..4 {
+            let mut peer = dial(&server).await;
+            peer.say(GET).await;
+            assert_eq!(peer.reply().await.unwrap().text(), "xxx");
+        }
+        server.close().await;
+    });
+    server.join();
+}
+
+#[tokio::test]
+async fn and_on_the_callers_thread() {
+    tokio::task::LocalSet::new()
+        .run_until(async {
+            let server = Server::listen("127.0.0.1:0").unwrap().run_local(local).unwrap();
+            let mut peer = dial(&server).await;
+            peer.say(GET).await;
+            assert_eq!(peer.reply().await.unwrap().text(), "xxx");
+            server.close().await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_may_move_between_the_threads_of_a_callers_runtime() {
+    let server = listen(ServerLimits::default(), async |_: Request| {
+        sleep(Duration::from_millis(1)).await;
+        "hello"
+    });
+    let mut clients = Vec::new();
+    for _ in 0..8 {
+        let mut peer = dial(&server).await;
+        clients.push(tokio::spawn(async move {
+            for _ in 0..50 {
+                peer.say(GET).await;
+                assert_eq!(peer.reply().await.unwrap().text(), "hello");
+            }
+        }));
+    }
+    for client in clients {
+        client.await.unwrap();
+    }
+    assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
+}
+
+/// Panics are shown by the program's hook, which these tests keep quiet.
+fn quiet() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let expected = info.payload().downcast_ref::<&str>() == Some(&"as planned");
+            if !expected {
+                before(info);
+            }
+        }));
+    });
+}
+
+struct Bad;
+
+impl IntoResponse for Bad {
+    type Body = stoop::Body;
+    fn into_response(self) -> Response {
+        panic!("as planned")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_answered_500_and_the_connection_goes_on() {
+    quiet();
+    let mut plain = connect(|request: Request| match request.path() {
+        "/" => "fine",
+        _ => panic!("as planned"),
+    });
+    let mut at_once = connect(async |request: Request| match request.path() {
+        "/" => "fine",
+        _ => panic!("as planned"),
+    });
+    let mut later = connect(async |request: Request| {
+        sleep(Duration::from_secs(1)).await;
+        match request.path() {
+            "/" => "fine",
+            _ => panic!("as planned"),
+        }
+    });
+    let mut converted = connect(async |request: Request| match request.path() {
+        "/" => Ok("fine"),
+        _ => Err(Bad),
+    });
+    for peer in [&mut plain, &mut at_once, &mut later, &mut converted] {
+        peer.say([GET, "GET /bad HTTP/1.1\r\nhost: a\r\n\r\n", GET].concat()).await;
+        for (status, text) in [(200, "fine"), (500, ""), (200, "fine")] {
+            let reply = peer.reply().await.unwrap();
+            assert_eq!((reply.status, reply.text()), (status, text));
+        }
+    }
+}
+
+/// A body that panics when it is asked for its `n`-th piece, or at once for its size.
+struct Panics(u32);
+
+impl http_body::Body for Panics {
+    type Data = Bytes;
+    type Error = Infallible;
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0 = self.0.checked_sub(1).expect("more");
+        assert!(self.0 > 0, "as planned");
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"x")))))
+    }
+    fn size_hint(&self) -> http_body::SizeHint {
+        if self.0 == 0 {
+            panic!("as planned");
+        }
+        http_body::SizeHint::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_a_body_breaks_the_response_off() {
+    quiet();
+    let mut peer = connect(|_: Request| Response::stream(Panics(3)));
+    peer.say(GET).await;
+    peer.head().await.unwrap();
+    assert_eq!(peer.rest().await.unwrap(), b"1\r\nx\r\n1\r\nx\r\n", "no last chunk");
+    // Before it was begun, there is still an answer.
+    let mut peer = connect(|_: Request| Response::stream(Panics(0)));
+    for _ in 0..2 {
+        peer.say(GET).await;
+        assert_eq!(peer.reply().await.unwrap().status, 500);
+    }
+}
+
+#[tokio::test]
+async fn a_panic_leaves_others_alone() {
+    quiet();
+    let server = listen(ServerLimits::default(), async |request: Request| {
+        sleep(Duration::from_millis(20)).await;
+        match request.path() {
+            "/" => "fine",
+            _ => panic!("as planned"),
+        }
+    });
+    let (mut good, mut bad) = (dial(&server).await, dial(&server).await);
+    good.say(GET).await;
+    bad.say("GET /bad HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
+    assert_eq!(bad.reply().await.unwrap().status, 500);
+    assert_eq!(good.reply().await.unwrap().status, 200);
+    good.say(GET).await;
+    assert_eq!(good.reply().await.unwrap().status, 200);
+    server.close().await;
+}
+
+/// The content's length, if it is announced, is what comes: neither more nor less.
+#[tokio::test(start_paused = true)]
+async fn a_body_that_lies_about_its_length_breaks_the_response_off() {
+    struct Lies(u32);
+    impl http_body::Body for Lies {
+        type Data = Bytes;
+        type Error = Infallible;
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            let piece = self.0.checked_sub(1).map(|left| {
+                self.0 = left;
+                Ok(Frame::data(Bytes::from_static(b"12345")))
+            });
+            Poll::Ready(piece)
+        }
+        fn size_hint(&self) -> http_body::SizeHint {
+            http_body::SizeHint::with_exact(10)
+        }
+    }
+    for (pieces, sent) in [(1, 5), (2, 10), (3, 10)] {
+        let mut peer = connect(move |_: Request| Response::stream(Lies(pieces)));
+        peer.say([GET, GET].concat()).await;
+        assert!(peer.head().await.unwrap().contains("content-length: 10"));
+        let rest = peer.rest().await.unwrap();
+        match pieces {
+            2 => assert_eq!(rest.windows(4).filter(|window| window == b"HTTP").count(), 1),
+            _ => assert_eq!(rest.len(), sent, "{pieces}"),
+        }
+    }
+}

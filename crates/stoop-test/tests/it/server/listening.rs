@@ -1,0 +1,117 @@
+//! Accepting: how many, where, and why not.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use stoop::{Request, Server, ServerLimits};
+use tokio::time::{sleep, timeout};
+
+use super::{GET, dial, listen};
+
+fn hello(_: Request) -> &'static str {
+    "hello"
+}
+
+#[tokio::test]
+async fn at_the_bound_connections_wait_until_one_ends() {
+    let mut limits = ServerLimits::default();
+    limits.connections_max = 3;
+    let server = listen(limits, hello);
+    let mut peers = Vec::new();
+    for _ in 0..3 {
+        let mut peer = dial(&server).await;
+        peer.say(GET).await;
+        peer.reply().await.unwrap();
+        peers.push(peer);
+    }
+    let mut fourth = dial(&server).await;
+    fourth.say(GET).await;
+    let waited = timeout(Duration::from_millis(100), fourth.reply()).await;
+    assert!(waited.is_err(), "it waits in the kernel's queue");
+    assert_eq!(server.connections(), 3);
+    drop(peers.pop());
+    assert_eq!(fourth.reply().await.unwrap().status, 200);
+    // The others have noticed nothing.
+    for peer in &mut peers {
+        peer.say(GET).await;
+        assert_eq!(peer.reply().await.unwrap().status, 200);
+    }
+    // A stop is noticed at the bound too.
+    assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
+}
+
+#[test]
+fn two_workers_have_equal_shares() {
+    let server = Server::listen("127.0.0.1:0").unwrap().workers(2);
+    let server = server.run(|_: Request| format!("{:?}", std::thread::current().id())).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        for _ in 0..3 {
+            let (mut peers, mut shares) = (Vec::new(), HashMap::<String, u32>::new());
+            for _ in 0..64 {
+                peers.push(dial(&server).await);
+            }
+            for peer in &mut peers {
+                peer.say(GET).await;
+                *shares.entry(peer.reply().await.unwrap().text().to_owned()).or_default() += 1;
+            }
+            assert_eq!(shares.len(), 2);
+            // 12 % of 32.
+            assert!(shares.values().all(|&share| share.abs_diff(32) <= 3), "{shares:?}");
+            drop(peers);
+            while server.connections() > 0 {
+                sleep(Duration::from_millis(1)).await;
+            }
+        }
+        server.close().await;
+    });
+    server.join();
+}
+
+#[tokio::test]
+async fn a_unix_socket_is_served_and_its_file_removed() {
+    let path = std::env::temp_dir().join(format!("stoop-it-{}.sock", std::process::id()));
+    let endpoint = format!("unix:{}", path.display());
+    let server = Server::listen(endpoint.as_str()).unwrap().run_here(hello).unwrap();
+    let stream = tokio::net::UnixStream::connect(&path).await.unwrap();
+    let mut peer = stoop_test::peer::Peer::new(stream);
+    peer.say([GET, "nonsense\r\n\r\n"].concat()).await;
+    assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    assert_eq!(peer.reply().await.unwrap().status, 400);
+    assert!(peer.is_closed().await);
+
+    let error = Server::listen(endpoint.as_str()).unwrap().run_here(hello).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains(&endpoint) && text.contains("choose another path"), "{text}");
+    server.close().await;
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn what_cannot_be_listened_on_says_what_to_do() {
+    let server = listen(ServerLimits::default(), hello);
+    let stoop::Address::Inet(address) = *server.endpoint().address() else { panic!("not TCP") };
+    let taken = address.to_string();
+    let rows = [
+        (taken.as_str(), "another program listens there"),
+        ("192.0.2.1:8080", "no network interface of this machine has that address"),
+        ("unix:/no/such/directory/socket", "create it first"),
+        ("unix:/etc/hostname", "no socket"),
+        ("https://127.0.0.1:0", "certificate"),
+    ];
+    for (endpoint, advice) in rows {
+        let server = Server::listen(endpoint).unwrap();
+        let error = server.run_here(hello).err().unwrap_or_else(|| panic!("{endpoint}"));
+        let text = error.to_string();
+        assert!(text.starts_with("cannot listen on ") && text.contains(advice), "{text}");
+        // The same as the library's error, for who has no other.
+        assert!(stoop::Error::from(error).to_string().contains(advice));
+    }
+    let several = Server::listen(taken.as_str()).unwrap().workers(2);
+    assert!(several.run(hello).unwrap_err().to_string().contains(&taken));
+    for nonsense in ["nonsense", "127.0.0.1:99999", "example.com:80", "ftp://127.0.0.1", "unix:a"] {
+        let error = Server::listen(nonsense).map(drop).unwrap_err();
+        assert!(error.to_string().contains(nonsense), "{error}");
+    }
+    server.close().await;
+}

@@ -1,0 +1,185 @@
+//! RFC 9110 §7.8 and §9.3.6: connections that become another protocol's.
+
+use std::time::Duration;
+
+use stoop::{Body, Request, Response, ServerLimits};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::sleep;
+
+use super::{GET, connect, dial, listen};
+
+const UPGRADE: &str = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n";
+const CONNECT: &str = "CONNECT a:80 HTTP/1.1\r\nhost: a:80\r\n\r\n";
+
+/// Switches, and sends everything back in capitals.
+fn switch(request: Request) -> Response {
+    let (response, switched) = match request.method().as_str() {
+        "CONNECT" => Response::tunnel(),
+        _ => Response::upgrade("echo").unwrap(),
+    };
+    tokio::spawn(async move {
+        let Ok(upgraded) = switched.await else { return };
+        let mut stream = stoop::tokio::stream(upgraded);
+        let mut some = [0; 1024];
+        while let Ok(n @ 1..) = stream.read(&mut some).await {
+            stream.write_all(&some[..n].to_ascii_uppercase()).await.unwrap();
+        }
+        stream.write_all(b" bye").await.unwrap();
+        stream.shutdown().await.unwrap();
+    });
+    response
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_sent_behind_the_head_reaches_the_tunnel() {
+    for (request, status) in [(UPGRADE, "HTTP/1.1 101 "), (CONNECT, "HTTP/1.1 200 ")] {
+        let mut peer = connect(switch);
+        // As if it were another request: it is not.
+        peer.say([request, "get / http/1.1\r\n\r\n"].concat()).await;
+        let head = peer.head().await.unwrap();
+        assert!(head.starts_with(status), "{head}");
+        assert!(!head.contains("content-length") && !head.contains("transfer-encoding"), "{head}");
+        assert_eq!(peer.bytes(18).await.unwrap(), b"GET / HTTP/1.1\r\n\r\n");
+        // Longer than any limit of HTTP's.
+        sleep(Duration::from_secs(1_000)).await;
+        peer.say("more").await;
+        assert_eq!(peer.bytes(4).await.unwrap(), b"MORE");
+        peer.finish().await;
+        assert_eq!(peer.rest().await.unwrap(), b" bye");
+    }
+}
+
+#[tokio::test]
+async fn over_a_socket_too_and_the_server_has_a_connection_less() {
+    let server = listen(ServerLimits::default(), switch);
+    let mut peer = dial(&server).await;
+    peer.say([GET, UPGRADE].concat()).await;
+    // The first did not offer to switch.
+    assert_eq!(peer.reply().await.unwrap().status, 501);
+    let head = peer.head().await.unwrap();
+    assert!(head.starts_with("HTTP/1.1 101"), "{head}");
+    assert!(
+        head.contains("\r\nconnection: upgrade") && head.contains("\r\nupgrade: echo"),
+        "{head}"
+    );
+    peer.say("hello").await;
+    assert_eq!(peer.bytes(5).await.unwrap(), b"HELLO");
+    assert_eq!(server.connections(), 0);
+    assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
+    peer.say("more").await;
+    assert_eq!(peer.bytes(4).await.unwrap(), b"MORE");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_offer_that_is_declined_keeps_the_connection() {
+    let mut peer = connect(|_: Request| "no");
+    for _ in 0..3 {
+        // What follows is HTTP then.
+        peer.say([UPGRADE, GET].concat()).await;
+        for _ in 0..2 {
+            let reply = peer.reply().await.unwrap();
+            assert_eq!((reply.text(), reply.field("connection")), ("no", None));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_handler_may_still_switch() {
+    let mut peer = connect(async |request: Request| {
+        sleep(Duration::from_secs(100)).await;
+        switch(request)
+    });
+    peer.say([UPGRADE, "early"].concat()).await;
+    assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 101"));
+    assert_eq!(peer.bytes(5).await.unwrap(), b"EARLY");
+}
+
+/// Behind requests that are still being answered, it waits its turn.
+#[tokio::test(start_paused = true)]
+async fn a_switch_comes_after_the_answers_before_it() {
+    let mut peer = connect(async |request: Request| {
+        if request.field("upgrade").is_some() {
+            return switch(request);
+        }
+        sleep(Duration::from_secs(1)).await;
+        Response::text("slow")
+    });
+    peer.say([GET, GET, UPGRADE, "early"].concat()).await;
+    for _ in 0..2 {
+        assert_eq!(peer.reply().await.unwrap().text(), "slow");
+    }
+    assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 101"));
+    assert_eq!(peer.bytes(5).await.unwrap(), b"EARLY");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_tunnel_opens_by_accident() {
+    for status in [200, 204, 299] {
+        let mut peer = connect(move |_: Request| {
+            Response::text("ok").with_status(stoop::StatusCode::from_u16(status).unwrap())
+        });
+        peer.say(CONNECT).await;
+        assert_eq!(peer.reply().await.unwrap().status, 501);
+        // It was answered as HTTP, so HTTP goes on.
+        peer.say(CONNECT).await;
+        assert_eq!(peer.reply().await.unwrap().status, 501);
+    }
+    // A refusal is the handler's own.
+    let mut peer =
+        connect(|_: Request| Response::text("no").with_status(stoop::StatusCode::FORBIDDEN));
+    peer.say(CONNECT).await;
+    assert_eq!(peer.reply().await.unwrap().status, 403);
+    // With a streamed response too.
+    let mut peer = connect(|_: Request| {
+        let (_, body) = Body::channel(1);
+        Response::new(body)
+    });
+    peer.say(CONNECT).await;
+    assert_eq!(peer.reply().await.unwrap().status, 501);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_switch_that_was_not_offered_is_501_and_its_owner_is_told() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let mut peer = connect(move |_: Request| {
+        let (response, switched) = Response::upgrade("echo").unwrap();
+        let told = told.clone();
+        tokio::spawn(async move { told.send(switched.await.is_err()) });
+        response
+    });
+    for request in [
+        GET,
+        // RFC 9110 §7.8: Connection must list it, and HTTP/1.0 has none.
+        "GET / HTTP/1.1\r\nhost: a\r\nupgrade: echo\r\n\r\n",
+        "GET / HTTP/1.0\r\nconnection: keep-alive, upgrade\r\nupgrade: echo\r\n\r\n",
+    ] {
+        peer.say(request).await;
+        assert_eq!(peer.reply().await.unwrap().status, 501);
+        assert!(tell.recv().await.unwrap());
+    }
+}
+
+/// Nobody waits for the connection: then it is closed.
+#[tokio::test(start_paused = true)]
+async fn a_tunnel_that_nobody_takes_is_closed() {
+    let mut peer = connect(|_: Request| Response::tunnel().0);
+    peer.say(CONNECT).await;
+    assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 200"));
+    assert!(peer.is_closed().await);
+}
+
+/// RFC 9110 §9.3.6: a tunnel's directions end one by one.
+#[tokio::test(start_paused = true)]
+async fn a_tunnel_opens_for_whoever_has_finished_sending_already() {
+    for request in [UPGRADE, CONNECT] {
+        let mut peer = connect(async |request: Request| {
+            sleep(Duration::from_secs(1)).await;
+            switch(request)
+        });
+        peer.say([request, "all there is"].concat()).await;
+        peer.finish().await;
+        let head = peer.head().await.unwrap();
+        assert!(!head.contains("501"), "{head}");
+        assert_eq!(peer.rest().await.unwrap(), b"ALL THERE IS bye");
+    }
+}
