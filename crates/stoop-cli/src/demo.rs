@@ -27,7 +27,7 @@ pub(crate) struct DemoArgs {
     seed: u64,
 
     /// URLs in flight at once
-    #[arg(short, long, value_name = "N", default_value_t = CONCURRENCY, value_parser = fetch::concurrency)]
+    #[arg(short, long, value_name = "N", default_value_t = CONCURRENCY, value_parser = concurrency)]
     concurrency: usize,
 
     /// Deadline of a URL, in seconds [default: 3]
@@ -37,6 +37,11 @@ pub(crate) struct DemoArgs {
 
 fn urls(text: &str) -> Result<u64, String> {
     units::count(text, 1..=100_000)
+}
+
+/// Both ends of each connection are files of this process.
+fn concurrency(text: &str) -> Result<usize, String> {
+    units::count(text, 1..=4_000).map(|n| n as usize)
 }
 
 /// Runs the subcommand.

@@ -4,7 +4,6 @@
 pub(crate) fn hint(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "invalid_url" => "the line is not an http or https URL",
-        "robots_denied" => "the site's robots.txt forbids it",
         "dns_nxdomain" => "the name does not exist",
         "dns_servfail" => "the name's own servers are broken",
         "dns_timeout" => "no name server answered; many at once: try another with --dns",
@@ -15,28 +14,23 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "connect_reset" => "the connection was cut while it was being opened",
         "no_local_ports" => "this machine ran out of ports: lower --concurrency",
         "too_many_files" => "this process ran out of descriptors: raise ulimit -n, or lower -c",
-        "proxy" => "the proxy refused or failed",
         "tls_handshake" => "the two ends could not agree on TLS, or the server does not speak it",
         "tls_cert_expired" => "the certificate is out of date (--insecure to look anyway)",
         "tls_cert_name" => "the certificate is for another name (--insecure to look anyway)",
         "tls_cert_untrusted" => "an unknown issuer: --cacert FILE if it is yours",
         "tls_timeout" => "connected, and then TLS never came about",
         "h1_parse" => "the answer is not HTTP",
-        "h2_protocol" | "h2_goaway" | "h2_refused" => "the server broke off or refused over HTTP/2",
         "closed_early" => "the server hung up before the answer was complete",
         "reset" => "the connection was reset mid-answer",
         "first_byte_timeout" => "the request was sent, and no answer began",
         "read_timeout" => "the answer began, and then stalled",
         "total_timeout" => "not done within --timeout",
-        "slow_body" => "the body came too slowly to be worth waiting for",
         "body_too_large" => "the body is longer than --max-body",
-        "decode" => "the body could not be decoded",
         "redirect_limit" => "more than --max-redirects, or a loop",
         "redirect_denied" => {
             "redirected to where it must not go (--allow-private for private hosts)"
         }
         "cancelled" => "the run ended first, by a signal or --duration",
-        "host_skipped" => "the host failed too often before",
         "internal" => "a defect of this program: please report it",
         _ => return None,
     })

@@ -12,7 +12,7 @@ use crate::units;
 /// The most URLs that can be in flight at once.
 pub(super) const CONCURRENCY_MAX: u64 = 100_000;
 
-const EXAMPLES: &str = "\
+pub(super) const EXAMPLES: &str = "\
 Examples:
   stoop fetch https://example.com/ example.org
   stoop fetch -i urls.txt -c 500 -t 2 > answers.csv
@@ -29,6 +29,16 @@ Columns (csv), in order of completion:
   start_time   when it took one of the --concurrency slots: RFC 3339, UTC, milliseconds
   duration     from then to the last byte of the body, redirects included, in whole milliseconds
   body_length  bytes of the body after transfer-coding; 0 for an error
+
+Fields (jsonl): url, start_time and ok (2xx); duration_us; status, final_url, redirects,
+http_version, content_type and body_bytes of an answer; error_kind, error_phase (request, queue,
+dns, connect, tls, send, wait, receive, redirect) and error, in words, where there was none.
+
+Kinds of error, a closed list:
+  invalid_url dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout
+  connect_unreachable connect_reset no_local_ports too_many_files tls_handshake tls_cert_expired
+  tls_cert_name tls_cert_untrusted tls_timeout h1_parse closed_early reset first_byte_timeout
+  read_timeout total_timeout body_too_large redirect_limit redirect_denied cancelled internal
 
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
 in ms; okReqsSec, 2xx answers per second; okReqsPct, their share, 0 to 1; avgBodyLen, their mean
@@ -126,7 +136,8 @@ pub(crate) enum Format {
     Csv,
     /// one JSON object a line, with more fields
     Jsonl,
-    /// [code] url: Nms
+    /// `[code] url: Nms`
+    #[value(help = "[code] url: Nms")]
     Pretty,
 }
 
@@ -145,7 +156,7 @@ pub(crate) enum SummaryStyle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) Option<u64>);
 
-pub(crate) fn concurrency(text: &str) -> Result<usize, String> {
+pub(super) fn concurrency(text: &str) -> Result<usize, String> {
     units::count(text, 1..=CONCURRENCY_MAX).map(|n| n as usize)
 }
 

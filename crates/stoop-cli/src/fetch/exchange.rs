@@ -160,16 +160,22 @@ fn version(version: Version) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use stoop::ErrorKind;
+    use stoop::{ErrorKind, Phase};
 
+    use super::super::args::EXAMPLES;
     use crate::hints::hint;
 
     #[test]
-    fn every_kind_of_error_has_a_hint() {
+    fn every_kind_of_error_has_a_hint_and_stands_in_the_help() {
         for kind in ErrorKind::ALL {
             // Nothing here sends a body.
-            let known = *kind == ErrorKind::RequestBody || hint(kind.as_str()).is_some();
-            assert!(known, "{}", kind.as_str());
+            if *kind == ErrorKind::RequestBody {
+                continue;
+            }
+            let word = kind.as_str();
+            assert!(hint(word).is_some(), "{word}");
+            assert!(EXAMPLES.split_whitespace().any(|w| w == word), "{word}");
         }
+        assert!(EXAMPLES.contains(Phase::Receive.as_str()));
     }
 }

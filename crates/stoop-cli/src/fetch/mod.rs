@@ -7,7 +7,7 @@
 //!                                    └── Permits ──┘ the concurrency limit, over all cores
 //! ```
 //!
-//! [`args`] is what was typed, [`plan`] what it means, [`run`] does it. [`input`] makes lines of
+//! [`args`] is what was typed, [`plan`] what it means, [`mod@run`] does it. [`input`] makes lines of
 //! bytes, [`target`] URLs of lines, [`exchange`] an outcome of a URL, [`record`] a line of an
 //! outcome. A line that was read is always in exactly one of these places, and each of them gives
 //! what it holds an answer when the run ends early.
@@ -29,8 +29,8 @@ mod target;
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 
+pub(crate) use self::args::FetchArgs;
 use self::args::SummaryStyle;
-pub(crate) use self::args::{FetchArgs, concurrency};
 pub(crate) use self::plan::{Authority, Plan, Source, Surroundings};
 pub(crate) use self::run::Ended;
 use crate::failure::Failure;

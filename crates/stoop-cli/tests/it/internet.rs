@@ -82,9 +82,9 @@ impl Trial {
 #[test]
 fn every_url_comes_to_what_was_planned_and_in_time() {
     // Servers wait a tenth of the usual, at most 0.25 s, so the deadline is plenty for all that
-    // answer.
-    let plan = Plan::new(7, 600).latency(0.1).body(0.1);
-    Trial { plan, concurrency: 100, timeout: Duration::from_millis(1500) }.run();
+    // answer, also on a machine that has other things to do.
+    let plan = Plan::new(7, 400).latency(0.1).body(0.1);
+    Trial { plan, concurrency: 50, timeout: Duration::from_secs(3) }.run();
 }
 
 /// The full size: half a minute, and a machine to itself.
