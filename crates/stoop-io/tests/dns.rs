@@ -144,6 +144,54 @@ async fn an_alias_is_followed() {
 }
 
 #[tokio::test]
+async fn an_alias_whose_target_is_left_out_is_asked_for() {
+    let server = Server::start(|question| match question.name.as_str() {
+        "a.example" => Reply::Alias("b.example", vec![], 60),
+        "b.example" => Reply::Addresses(ips(&["10.0.0.1"]), 60),
+        _ => Reply::NxDomain,
+    });
+    let resolver = asking(&server).build().unwrap();
+    assert_eq!(resolver.lookup("a.example").await.unwrap()[..], ips(&["10.0.0.1"]));
+}
+
+#[tokio::test]
+async fn aliases_in_a_circle_are_an_error() {
+    let server = Server::start(|question| match question.name.as_str() {
+        "a.example" => Reply::Alias("b.example", vec![], 60),
+        _ => Reply::Alias("a.example", vec![], 60),
+    });
+    let error = error(&server, "a.example").await;
+    assert_eq!(error.kind(), DnsErrorKind::Other);
+    assert!(error.to_string().contains("circle"), "{error}");
+    assert!(server.questions().len() <= 20);
+}
+
+#[tokio::test]
+async fn a_question_that_was_lost_is_repeated_soon() {
+    let lost = std::sync::atomic::AtomicBool::new(false);
+    let server = Server::start(move |question| {
+        if question.record == A && !lost.swap(true, std::sync::atomic::Ordering::SeqCst) {
+            return Reply::Silence;
+        }
+        Reply::Addresses(ips(&["10.0.0.1"]), 60)
+    });
+    let started = Instant::now();
+    let resolver = asking(&server).build().unwrap();
+    assert_eq!(resolver.lookup("a.example").await.unwrap()[..], ips(&["10.0.0.1"]));
+    let took = started.elapsed();
+    assert!(took >= 500 * MS && took < 900 * MS, "took {took:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_has_not_heard_of_edns_is_asked_without() {
+    let server = Server::start(|question| {
+        if question.extended { Reply::Code(1) } else { Reply::Addresses(ips(&["10.0.0.1"]), 60) }
+    });
+    let resolver = asking(&server).build().unwrap();
+    assert_eq!(resolver.lookup("a.example").await.unwrap()[..], ips(&["10.0.0.1"]));
+}
+
+#[tokio::test]
 async fn a_slow_aaaa_does_not_hold_up_a_fast_a() {
     let server = Server::start(|question| {
         let answer = Reply::Addresses(ips(&["10.0.0.1", "fd00::1"]), 60);

@@ -130,26 +130,55 @@ async fn when_everybody_left_the_next_one_starts_anew() {
     }
 }
 
-#[test]
-fn a_runtime_that_goes_away_takes_nobody_elses_lookup_with_it() {
-    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Drives a runtime for a while.
+fn drive(runtime: &tokio::runtime::Runtime, time: Duration) {
+    runtime.block_on(async { tokio::time::sleep(time).await });
+}
+
+/// A server that takes 100 ms, and a lookup of it that two runtimes wait for. The first, which
+/// started it, is not driven any more.
+#[allow(clippy::type_complexity)]
+fn shared_lookup() -> (
+    Server,
+    Resolver,
+    [tokio::runtime::Runtime; 2],
+    tokio::task::JoinHandle<Result<stoop_io::Addresses, stoop_io::DnsError>>,
+) {
     let server =
         Server::start(|_| Reply::After(100 * MS, Reply::Addresses(ips(&["10.0.0.1"]), 60).into()));
     let resolver = asking(&server).build().unwrap();
     let (one, other) = (runtime(), runtime());
     let asked = resolver.clone();
     one.spawn(async move { asked.lookup("a.example").await });
-    one.block_on(async { tokio::time::sleep(20 * MS).await });
-    // The first runtime is not driven now, then gone; the second shares its question.
-    let waiting = resolver.clone();
-    let found = other.spawn(async move { waiting.lookup("a.example").await });
-    other.block_on(async { tokio::time::sleep(20 * MS).await });
+    drive(&one, 20 * MS);
+    let asked = resolver.clone();
+    let found = other.spawn(async move { asked.lookup("a.example").await });
+    drive(&other, 20 * MS);
+    assert_eq!(server.asked("a.example", A), 1, "they share it");
+    (server, resolver, [one, other], found)
+}
+
+#[test]
+fn a_runtime_that_goes_away_takes_nobody_elses_lookup_with_it() {
+    let (server, resolver, [one, other], found) = shared_lookup();
     drop(one);
     assert_eq!(other.block_on(found).unwrap().unwrap()[..], ips(&["10.0.0.1"]));
-    assert_eq!(server.asked("a.example", A), 1);
+    assert_eq!(server.asked("a.example", A), 2);
     drop(other);
-    let third = runtime();
-    assert!(third.block_on(resolver.lookup("b.example")).is_ok());
+    assert!(runtime().block_on(resolver.lookup("b.example")).is_ok());
+}
+
+#[test]
+fn a_runtime_that_stands_still_does_not_hold_up_another() {
+    let (server, _, [one, other], found) = shared_lookup();
+    assert_eq!(other.block_on(found).unwrap().unwrap()[..], ips(&["10.0.0.1"]));
+    assert_eq!(server.asked("a.example", A), 2);
+    // It goes on where it stood, and learns the same.
+    drive(&one, MS);
 }
 
 #[tokio::test]

@@ -214,7 +214,7 @@ async fn a_hello_may_come_byte_by_byte() {
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (ours, theirs) = tcp_pair().await;
     let mut client = client.connect(ours, "localhost").unwrap();
-    let mut server = server.accept(Drip::new(theirs, 1)).unwrap();
+    let mut server = server.accept(Drip::over(theirs, 1)).unwrap();
     let (c, s) = tokio::join!(handshake(&mut client), handshake(&mut server));
     c.unwrap();
     s.unwrap();

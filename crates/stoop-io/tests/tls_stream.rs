@@ -69,8 +69,8 @@ async fn pieces_of_every_size_over_every_split() {
     let all = pattern(40_000);
     for step in [1, 2, 5, 6, 22, 1_000, 16_384, 16_385, 100_000] {
         let (ours, theirs) = tcp_pair().await;
-        let mut client = client.connect(Drip::new(ours, step), "localhost").unwrap();
-        let mut server = server.accept(Drip::new(theirs, step)).unwrap();
+        let mut client = client.connect(Drip::over(ours, step), "localhost").unwrap();
+        let mut server = server.accept(Drip::over(theirs, step)).unwrap();
         let talk = async {
             send(&mut client, &all).await.unwrap();
             shutdown(&mut client).await.unwrap();
@@ -141,7 +141,7 @@ async fn a_half_written_record_is_not_delivered() {
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (ours, theirs) = tcp_pair().await;
     // Lets one byte a turn through, so that dropping it in between leaves half a record.
-    let mut client = client.connect(Drip::new(ours, 1), "localhost").unwrap();
+    let mut client = client.connect(Drip::over(ours, 1), "localhost").unwrap();
     let mut server = server.accept(theirs).unwrap();
     let (c, s) = tokio::join!(handshake(&mut client), handshake(&mut server));
     c.unwrap();

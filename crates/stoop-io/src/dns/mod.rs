@@ -2,19 +2,20 @@
 //!
 //! A [`Resolver`] answers what needs no server (addresses, `localhost`, the hosts file), remembers
 //! what it was told for as long as the answer says (within bounds), and asks each name once however
-//! many wait for it. Asking is hickory's part, or getaddrinfo's without the feature `dns`.
+//! many wait for it. Asking is done by UDP and TCP with hickory's messages, or by getaddrinfo without
+//! the feature `dns`.
 //!
 //! It may be used from any number of tokio runtimes at once. Dropping a lookup hurts nobody else who
 //! waits for the same name.
 
 mod answer;
+#[cfg(feature = "dns")]
+mod ask;
 mod builder;
 mod error;
 mod flight;
 #[cfg(not(feature = "dns"))]
 mod getaddrinfo;
-#[cfg(feature = "dns")]
-mod hickory;
 mod hosts;
 mod name;
 mod public;
@@ -26,20 +27,23 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::sync::watch::Receiver;
+use tokio::time::timeout;
+
 pub use answer::Addresses;
 pub use builder::{Families, ResolverBuilder};
 pub use error::{DnsError, DnsErrorKind};
 pub use public::is_public;
 
+#[cfg(feature = "dns")]
+use self::ask::Backend;
 #[cfg(not(feature = "dns"))]
 use self::getaddrinfo::Backend;
-#[cfg(feature = "dns")]
-use self::hickory::Backend;
 
 use self::builder::Settings;
 use self::flight::{Flight, lock};
 use self::name::{Host, LOCALHOST};
-use self::table::{Ask, Outcome, Table};
+use self::table::{Ask, Landing, Near, Outcome, Table};
 
 /// An address is believed at least this long, whatever its server says, so that one page does not
 /// ask for one name fifty times; it is also the least for what a zone denies.
@@ -55,6 +59,10 @@ const NEGATIVE_MAX: Duration = Duration::from_secs(10);
 
 /// That nobody could tell is believed this long, RFC 9520 §3.2: the least it allows.
 const FAILURE_LIVES: Duration = Duration::from_secs(1);
+
+/// How long a flight on another runtime is waited for, before one is started here. That runtime may
+/// belong to a thread that is doing something else at the moment.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Flights a lookup joins or starts before it gives up; each may be lost with what it ran on.
 const FLIGHTS_MAX: usize = 4;
@@ -101,9 +109,9 @@ impl Resolver {
 
     /// The addresses of `host`: a name, or an address itself, as it stands in a URL.
     ///
-    /// Takes as long as the servers take, within [`ResolverBuilder::query_timeout`] times
-    /// [`ResolverBuilder::attempts`] and the wait for a turn; ready at once if the answer is known.
-    /// Without the feature `dns` it must be polled on a tokio runtime.
+    /// Ready at once if the answer is known. Otherwise it takes as long as the servers take, within
+    /// [`ResolverBuilder::query_timeout`] times [`ResolverBuilder::attempts`] and the wait for a
+    /// turn, and must be polled on a tokio runtime with I/O and time.
     ///
     /// # Errors
     /// If the name has no address, or nobody could tell.
@@ -112,25 +120,22 @@ impl Resolver {
             AtHand::Known(outcome) => return outcome,
             AtHand::Name { name, absolute } => (name, absolute),
         };
+        let home = tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.id());
         for _ in 0..FLIGHTS_MAX {
-            let ask = lock(&self.0.table).ask(&name, now());
-            let mut landing = match ask {
+            let ask = lock(&self.0.table).ask(&name, home, now());
+            let (mut landing, near) = match ask {
                 Ask::Known(outcome) => return outcome,
-                Ask::Wait(landing) => landing,
-                Ask::Start(flight) => {
-                    let landing = flight.subscribe();
-                    let bare = name.strip_suffix('.').unwrap_or(&name);
-                    let table = self.0.table.clone();
-                    self.0.backend.start(Flight::new(&name, bare, absolute, flight, table));
-                    landing
-                }
+                Ask::Wait(landing, near) => (landing, near),
+                Ask::Start(landing) => (self.start(&name, absolute, landing), Near::Here),
             };
-            if let Ok(landed) = landing.wait_for(Option::is_some).await
-                && let Some(outcome) = landed.clone()
-            {
+            if near == Near::Elsewhere && timeout(PATIENCE, landed(&mut landing)).await.is_err() {
+                let instead = lock(&self.0.table).depart(&name, home);
+                landing = self.start(&name, absolute, instead);
+            }
+            if let Some(outcome) = landed(&mut landing).await {
                 return outcome;
             }
-            // It was given up, with whatever it ran on.
+            // It was given up, with the runtime it ran on.
         }
         let text = format!("{host} could not be resolved: every attempt was interrupted");
         Err(DnsError::new(DnsErrorKind::Other, text))
@@ -149,6 +154,15 @@ impl Resolver {
         lock(&self.0.table).clear();
     }
 
+    /// Starts a flight, and waits for it with everybody else.
+    fn start(&self, key: &str, absolute: bool, to: Landing) -> Receiver<Option<Outcome>> {
+        let landing = to.subscribe();
+        let name = key.strip_suffix('.').unwrap_or(key);
+        let table = self.0.table.clone();
+        self.0.backend.start(Flight::new(key, name, absolute, to, table));
+        landing
+    }
+
     fn at_hand(&self, host: &str) -> AtHand {
         let (name, absolute) = match Host::parse(host) {
             Err(error) => return AtHand::Known(Err(error)),
@@ -163,6 +177,11 @@ impl Resolver {
         let name = if absolute && self.0.search { name + "." } else { name };
         AtHand::Name { name, absolute }
     }
+}
+
+/// Waits for a flight's outcome; `None` if it was given up.
+async fn landed(landing: &mut Receiver<Option<Outcome>>) -> Option<Outcome> {
+    landing.wait_for(Option::is_some).await.ok().and_then(|landed| landed.clone())
 }
 
 enum AtHand {

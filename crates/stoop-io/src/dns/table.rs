@@ -21,11 +21,23 @@ pub(super) type Landing = Arc<watch::Sender<Option<Outcome>>>;
 pub(super) enum Ask {
     /// It is known.
     Known(Outcome),
-    /// Somebody is finding out.
-    Wait(watch::Receiver<Option<Outcome>>),
+    /// Somebody is finding out; whether on the caller's own runtime.
+    Wait(watch::Receiver<Option<Outcome>>, Near),
     /// The caller is to start a flight, which lands here.
     Start(Landing),
 }
+
+/// Whether a flight runs where those who wait for it do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Near {
+    /// It does: as long as somebody waits, it goes on.
+    Here,
+    /// It does not: its runtime may not be driven just now.
+    Elsewhere,
+}
+
+/// The runtime of whoever asks.
+pub(super) type Home = Option<tokio::runtime::Id>;
 
 struct Entry {
     outcome: Outcome,
@@ -38,7 +50,7 @@ struct Entry {
 pub(super) struct Table {
     young: HashMap<Arc<str>, Entry>,
     old: HashMap<Arc<str>, Entry>,
-    flights: HashMap<Arc<str>, Landing>,
+    flights: HashMap<Arc<str>, (Landing, Home)>,
     /// Entries of one generation.
     generation_max: usize,
 }
@@ -55,16 +67,23 @@ impl Table {
     }
 
     /// Looks `name` up; if nobody knows it or is finding it out, the caller starts to.
-    pub(super) fn ask(&mut self, name: &str, now: Instant) -> Ask {
+    pub(super) fn ask(&mut self, name: &str, home: Home, now: Instant) -> Ask {
         if let Some(outcome) = self.known(name, now) {
             return Ask::Known(outcome);
         }
-        if let Some(landing) = self.flights.get(name) {
-            return Ask::Wait(landing.subscribe());
+        if let Some((landing, of)) = self.flights.get(name) {
+            let near = if *of == home { Near::Here } else { Near::Elsewhere };
+            return Ask::Wait(landing.subscribe(), near);
         }
+        Ask::Start(self.depart(name, home))
+    }
+
+    /// Starts a flight, in the place of another if there is one. Who waits for that one may still
+    /// be served by it.
+    pub(super) fn depart(&mut self, name: &str, home: Home) -> Landing {
         let landing = Landing::new(watch::Sender::new(None));
-        self.flights.insert(name.into(), landing.clone());
-        Ask::Start(landing)
+        self.flights.insert(name.into(), (landing.clone(), home));
+        landing
     }
 
     /// What is known of `name` at `now`.
@@ -89,7 +108,7 @@ impl Table {
 
     /// Forgets the flight that lands at `landing`, unless it is another's by now.
     pub(super) fn landed(&mut self, name: &str, landing: &Landing) {
-        if self.flights.get(name).is_some_and(|current| Arc::ptr_eq(current, landing)) {
+        if self.flights.get(name).is_some_and(|(current, _)| Arc::ptr_eq(current, landing)) {
             self.flights.remove(name);
         }
     }
@@ -122,9 +141,9 @@ mod tests {
     }
 
     fn start(table: &mut Table, name: &str, now: Instant) -> Landing {
-        match table.ask(name, now) {
+        match table.ask(name, None, now) {
             Ask::Start(landing) => landing,
-            Ask::Known(_) | Ask::Wait(_) => panic!("{name} is known or on its way"),
+            Ask::Known(_) | Ask::Wait(..) => panic!("{name} is known or on its way"),
         }
     }
 
@@ -132,7 +151,10 @@ mod tests {
     fn an_outcome_is_known_until_it_expires() {
         let (mut table, now) = (Table::new(10), Instant::now());
         let landing = start(&mut table, "a", now);
-        assert!(matches!(table.ask("a", now), Ask::Wait(_)), "one flight for a name");
+        assert!(
+            matches!(table.ask("a", None, now), Ask::Wait(_, Near::Here)),
+            "one flight for a name"
+        );
         table.learn(&"a".into(), outcome(1), now + Duration::from_secs(5));
         table.landed("a", &landing);
         let second = Duration::from_secs(1);
@@ -148,7 +170,10 @@ mod tests {
         table.landed("a", &first);
         let _second = start(&mut table, "a", now);
         table.landed("a", &first);
-        assert!(matches!(table.ask("a", now), Ask::Wait(_)));
+        let other = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let home = Some(other.handle().id());
+        assert!(matches!(table.ask("a", home, now), Ask::Wait(_, Near::Elsewhere)));
+        assert!(matches!(table.ask("a", None, now), Ask::Wait(..)));
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct Question {
     /// [`A`] or [`AAAA`].
     pub record: u16,
     pub tcp: bool,
+    /// Whether it came with EDNS.
+    pub extended: bool,
 }
 
 /// What to say.
@@ -150,7 +152,8 @@ fn read(message: &[u8], tcp: bool) -> Option<Question> {
         at += len;
     }
     let record = u16::from_be_bytes([*message.get(at)?, *message.get(at + 1)?]);
-    Some(Question { name: labels.join(".").to_ascii_lowercase(), record, tcp })
+    let extended = message[11] > 0;
+    Some(Question { name: labels.join(".").to_ascii_lowercase(), record, tcp, extended })
 }
 
 fn send(

@@ -184,7 +184,7 @@ pub struct Drip {
 }
 
 impl Drip {
-    pub fn new(inner: impl Into<AnyTransport>, step: usize) -> AnyTransport {
+    pub fn over(inner: impl Into<AnyTransport>, step: usize) -> AnyTransport {
         let (inner, one) = (inner.into(), Output::default());
         AnyTransport::Custom(Box::new(Self { inner, step, visible: 0, one }))
     }

@@ -1,13 +1,11 @@
-//! Why a question has no answer: hickory's errors in our words, and which of two matters more.
+//! Why a question has no answer, and which of two failures says more.
 
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hickory_resolver::net::{DnsError as Hickory, NetError};
-use hickory_resolver::proto::op::ResponseCode;
-
 use crate::dns::error::{DnsError, DnsErrorKind};
-use crate::dns::{FAILURE_LIVES, NEGATIVE_MAX, POSITIVE_MIN};
+use crate::dns::{FAILURE_LIVES, NEGATIVE_MAX};
 
 /// A question's failure.
 pub(super) struct Failure {
@@ -15,7 +13,7 @@ pub(super) struct Failure {
     lives: Duration,
     /// What [`DnsErrorKind::Other`] was.
     detail: Option<Box<str>>,
-    /// Whether a denial of the name's existence may be believed.
+    /// A denial of the name's existence that may not mean it.
     doubtful: bool,
 }
 
@@ -24,20 +22,39 @@ impl Failure {
         Self { kind, lives, detail: None, doubtful: false }
     }
 
-    /// No server answered in time.
+    /// The name does not exist.
+    pub(super) fn no_such_name(lives: Duration) -> Self {
+        Self::of(DnsErrorKind::NxDomain, lives)
+    }
+
+    /// The name has no address in this family.
+    pub(super) fn no_records(lives: Duration) -> Self {
+        Self::of(DnsErrorKind::NoRecords, lives)
+    }
+
+    /// The server could not tell.
+    pub(super) fn server() -> Self {
+        Self::of(DnsErrorKind::ServFail, FAILURE_LIVES)
+    }
+
+    /// The server did not answer in time.
     pub(super) fn timeout() -> Self {
         Self::of(DnsErrorKind::Timeout, FAILURE_LIVES)
     }
 
-    /// The name has no address in this family.
-    pub(super) fn no_records() -> Self {
-        Self::of(DnsErrorKind::NoRecords, NEGATIVE_MAX)
+    /// The server, or the network before it, cannot be reached.
+    pub(super) fn io(error: &io::Error) -> Self {
+        Self::other(&error.to_string())
     }
 
     /// There is nobody to ask.
     pub(super) fn no_server() -> Self {
-        let detail = Some("no server is configured".into());
-        Self { detail, ..Self::of(DnsErrorKind::Other, FAILURE_LIVES) }
+        Self::other("no server is configured")
+    }
+
+    /// Anything else.
+    pub(super) fn other(detail: &str) -> Self {
+        Self { detail: Some(detail.into()), ..Self::of(DnsErrorKind::Other, FAILURE_LIVES) }
     }
 
     /// Nothing could be asked for at all.
@@ -45,38 +62,16 @@ impl Failure {
         Self::of(DnsErrorKind::InvalidName, NEGATIVE_MAX)
     }
 
-    /// What hickory says.
-    pub(super) fn new(error: &NetError) -> Self {
-        let other = |detail: String| Self {
-            detail: Some(detail.into()),
-            ..Self::of(DnsErrorKind::Other, FAILURE_LIVES)
-        };
-        match error {
-            NetError::Timeout => Self::timeout(),
-            NetError::Dns(Hickory::NoRecordsFound(none)) => {
-                // RFC 2308 §5: a denial lives as long as the zone says; we add a bound.
-                let lives = none.negative_ttl.map_or(NEGATIVE_MAX, |ttl| {
-                    Duration::from_secs(ttl.into()).clamp(POSITIVE_MIN, NEGATIVE_MAX)
-                });
-                match none.response_code {
-                    ResponseCode::NoError => Self::of(DnsErrorKind::NoRecords, lives),
-                    ResponseCode::NXDomain => Self::of(DnsErrorKind::NxDomain, lives),
-                    ResponseCode::ServFail => Self::of(DnsErrorKind::ServFail, FAILURE_LIVES),
-                    code => other(code.to_string()),
-                }
-            }
-            NetError::Dns(Hickory::ResponseCode(ResponseCode::ServFail)) => {
-                Self::of(DnsErrorKind::ServFail, FAILURE_LIVES)
-            }
-            NetError::Dns(Hickory::ResponseCode(code)) => other(code.to_string()),
-            NetError::Io(error) => other(error.to_string()),
-            error => other(error.to_string()),
-        }
-    }
-
-    /// The same, of an answer about IPv6.
+    /// The same, of an answer about IPv6: some servers deny a name's existence when asked for its
+    /// AAAA, RFC 4074 §4.2.
     pub(super) fn doubtful(self) -> Self {
         Self { doubtful: true, ..self }
+    }
+
+    /// Whether the other family needs not be waited for: a name that does not exist has no records
+    /// of any type, RFC 8020.
+    pub(super) fn is_final(&self) -> bool {
+        self.kind == DnsErrorKind::NxDomain && !self.doubtful
     }
 
     /// Whether another server may know better.
@@ -87,15 +82,9 @@ impl Failure {
         }
     }
 
-    /// Whether the server, or the network before it, said nothing.
+    /// Whether nobody said anything.
     pub(super) fn is_silence(&self) -> bool {
         self.kind == DnsErrorKind::Timeout
-    }
-
-    /// Whether the other family needs not be waited for: a name that does not exist has no records
-    /// of any type, RFC 8020.
-    pub(super) fn is_final(&self) -> bool {
-        self.kind == DnsErrorKind::NxDomain && !self.doubtful
     }
 
     /// Whether the name, as it was asked for, leads nowhere.
@@ -119,7 +108,7 @@ impl Failure {
     /// In words, and for how long to believe it.
     pub(super) fn explain(self, name: &str, servers: &[SocketAddr]) -> (DnsError, Duration) {
         let asked = match servers {
-            [] => "no server".into(),
+            [] => "nobody".into(),
             [one] => one.to_string(),
             [one, ..] => format!("{one} and {} more", servers.len() - 1),
         };

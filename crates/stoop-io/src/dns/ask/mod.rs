@@ -1,0 +1,106 @@
+//! Asking DNS servers. The messages are hickory's; sockets, time and the choice of servers are ours.
+//!
+//! hickory's own resolver was measured first: twice the processor time for a lookup (51 to 80 µs
+//! against 32 to 38), a socket for each repetition of each question, a failing server asked again
+//! in the place of the next, and tasks on whichever runtime came first, which the others depend on.
+
+mod config;
+mod failure;
+mod line;
+mod lookup;
+mod reply;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use hickory_proto::rr::Name;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+pub(super) use self::config::Servers;
+use self::failure::Failure;
+use self::lookup::Lookup;
+use self::reply::Found;
+use super::answer::Addresses;
+use super::builder::{Families, Settings};
+use super::flight::Flight;
+use super::race::{First, race};
+
+/// How long the slower family's answer is still listened for when the other was passed on, to be
+/// remembered.
+const LATE_ANSWER: Duration = Duration::from_millis(500);
+
+/// Starts lookups, each as a task on the runtime of whoever asked first.
+pub(super) struct Backend(Arc<Asker>);
+
+/// What lookups share.
+struct Asker {
+    settings: Settings,
+    /// Which server is asked first.
+    preferred: AtomicUsize,
+    /// Questions that may be under way.
+    questions: Semaphore,
+}
+
+impl Backend {
+    pub(super) fn new(settings: Settings) -> Self {
+        let questions = Semaphore::new(settings.queries_max);
+        Self(Arc::new(Asker { settings, preferred: AtomicUsize::new(0), questions }))
+    }
+
+    pub(super) fn start(&self, flight: Flight) {
+        tokio::spawn(self.0.clone().fly(flight));
+    }
+}
+
+impl Asker {
+    async fn fly(self: Arc<Self>, flight: Flight) {
+        let questions = if self.settings.families == Families::Both { 2 } else { 1 };
+        let turn = race(self.questions.acquire_many(questions), flight.deserted()).await;
+        let First::One(_turn) = turn else { return };
+        let mut failure = None;
+        for name in self.settings.servers.candidates(&flight.name, flight.absolute) {
+            let Ok(name) = Name::from_ascii(name) else { continue };
+            let lookup = Lookup::new(self.clone(), name);
+            let First::One(found) = race(lookup.both(), flight.deserted()).await else { return };
+            match found {
+                Ok((first, second, late)) => {
+                    flight.land(
+                        Ok(self.order(&first, second.as_ref())),
+                        first.lives_with(second.as_ref()),
+                    );
+                    if let Some(question) = late
+                        && let Ok(Ok(second)) = timeout(LATE_ANSWER, question).await
+                    {
+                        flight.land(
+                            Ok(self.order(&first, Some(&second))),
+                            first.lives_with(Some(&second)),
+                        );
+                    }
+                    return;
+                }
+                Err(failed) if failed.is_no_such_name() => failure = failure.or(Some(failed)),
+                Err(failed) => {
+                    failure = Some(failed);
+                    break;
+                }
+            }
+        }
+        let failure = failure.unwrap_or_else(Failure::no_candidate);
+        let (error, lives) = failure.explain(&flight.name, &self.settings.servers.addresses);
+        flight.land(Err(error), lives);
+    }
+
+    /// The addresses in the order to try them.
+    fn order(&self, first: &Found, second: Option<&Found>) -> Addresses {
+        let first = &first.addresses[..];
+        let second = second.map_or(&[][..], |found| &found.addresses);
+        if first.first().is_some_and(IpAddr::is_ipv6) == self.settings.v6_first {
+            Addresses::interleave(first, second)
+        } else {
+            Addresses::interleave(second, first)
+        }
+    }
+}
