@@ -134,9 +134,8 @@ fn ip_literal_len(value: &[u8]) -> Option<usize> {
 
 /// pct-encoded = "%" HEXDIG HEXDIG
 fn percent_encoding_is_whole(name: &[u8]) -> bool {
-    memchr::memchr_iter(b'%', name).all(|at| {
-        name.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
-    })
+    memchr::memchr_iter(b'%', name)
+        .all(|at| name.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)))
 }
 
 /// Which of the four forms a request-target has (RFC 9112 §3.2), and whether the method may use it.

@@ -16,8 +16,8 @@ const CUT_EVERYWHERE_MAX: usize = 700;
 
 /// The ways to cut so many bytes, as lengths of pieces.
 pub fn every_way(len: usize) -> impl Iterator<Item = Vec<usize>> {
-    let step = (len / CUT_EVERYWHERE_MAX * 16).max(1);
-    let near_ends = (1..len.min(40)).chain(len.saturating_sub(40).max(1)..len);
+    let step = (len / CUT_EVERYWHERE_MAX * 32).max(1);
+    let near_ends = (1..len.min(8)).chain(len.saturating_sub(8).max(1)..len);
     let in_two = (1..len).step_by(step).chain(near_ends.filter(move |_| step > 1));
     let even = [1, 2, 3, 7, 64].into_iter().filter(move |size| *size < len);
     let whole = (len > 0).then(|| vec![len]);

@@ -24,6 +24,12 @@ impl Random {
         if end == 0 { 0 } else { (self.number() % end as u64) as usize }
     }
 
+    /// A number of up to so many bits, small ones more often than large ones.
+    pub fn scaled(&mut self, bits: usize) -> usize {
+        let scale = self.below(bits);
+        self.below(1 << scale)
+    }
+
     /// Yes, once in `n` times.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0

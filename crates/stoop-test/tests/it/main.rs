@@ -2,8 +2,22 @@
 //!
 //! - [`server`]: the running server, over memory and over sockets
 //! - [`rfc9112`]: HTTP/1.1, in the order of the RFC; test names are its sentences
+//! - [`accepted`]: what real programs send must be read
+//! - [`limits`]: each limit at its value, one beyond, and without
+//! - [`machines`]: short ways to drive one machine
+//! - [`properties`]: what holds for every message, by way of many
+//! - [`rfc9110`]: what of HTTP's semantics a connection has to keep
+//! - [`splitting`]: nothing a caller passes can split a message
+//! - [`tables`]: every decision of the machines, compared with `goldens/`
 
 #![forbid(unsafe_code)]
 
+mod accepted;
+mod limits;
+mod machines;
+mod properties;
+mod rfc9110;
 mod rfc9112;
 mod server;
+mod splitting;
+mod tables;

@@ -2,29 +2,13 @@
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
-use stoop_proto::h1::{Answer, Event, Server};
+use stoop_proto::h1::{Event, Server};
 use stoop_proto::{BodySize, Limits, RequestHead, ResponseHead, ResponseParts, Violation};
 use stoop_test::feed::{Asked, Ended, serve};
 
+use crate::machines::{ok, receive, respond};
+
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n";
-
-/// Receives one event, and what the server said of the request if it was one.
-fn receive(server: &mut Server, input: &mut &[u8]) -> (Event, Answer) {
-    let received = server.receive(input, &mut RequestHead::default(), &Limits::server());
-    *input = &input[received.consumed..];
-    (received.event, server.answer())
-}
-
-fn respond(server: &mut Server, answer: Answer, parts: &ResponseParts<'_>) -> String {
-    let mut out = Vec::new();
-    server.respond(answer, parts, BodySize::Exact(0), &mut out).unwrap();
-    server.finish(None, &mut out).unwrap();
-    String::from_utf8(out).unwrap()
-}
-
-fn ok() -> ResponseParts<'static> {
-    ResponseParts::new(StatusCode::OK)
-}
 
 /// §9.2: a client "that does not have any outstanding requests" must not take what arrives for the
 /// answer to the next one.

@@ -1,0 +1,76 @@
+//! Short ways to drive one machine.
+
+use http::{Method, StatusCode};
+use stoop_proto::h1::{Answer, Client, Event, Server};
+use stoop_proto::{BodySize, Fields, Limits, RequestHead, ResponseHead, ResponseParts};
+
+/// Receives one event, and what the server said of the request if it was one.
+pub(crate) fn receive(server: &mut Server, input: &mut &[u8]) -> (Event, Answer) {
+    let received = server.receive(input, &mut RequestHead::default(), &Limits::server());
+    *input = &input[received.consumed..];
+    (received.event, server.answer())
+}
+
+/// A server that has read one request head.
+pub(crate) fn asked(wire: &str) -> (Server, Answer) {
+    let mut server = Server::new();
+    let mut input = wire.as_bytes();
+    let (event, answer) = receive(&mut server, &mut input);
+    assert!(matches!(event, Event::Head { .. }), "{event:?}: {wire}");
+    (server, answer)
+}
+
+/// The whole of a response without content.
+pub(crate) fn respond(server: &mut Server, answer: Answer, parts: &ResponseParts<'_>) -> String {
+    respond_with(server, answer, parts, BodySize::Exact(0), b"")
+}
+
+/// The whole of a response.
+pub(crate) fn respond_with(
+    server: &mut Server,
+    answer: Answer,
+    parts: &ResponseParts<'_>,
+    size: BodySize,
+    content: &'static [u8],
+) -> String {
+    let mut out = Vec::new();
+    server.respond(answer, parts, size, &mut out).unwrap();
+    server.data(content.into(), &mut out).unwrap();
+    server.finish(None, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+pub(crate) fn ok() -> ResponseParts<'static> {
+    ResponseParts::new(StatusCode::OK)
+}
+
+/// A head of a request to `/` of host `a`, with these fields.
+pub(crate) fn request(method: Method, fields: &[(&str, &str)]) -> RequestHead {
+    let mut head = RequestHead::new(method, "/").unwrap();
+    head.fields_mut().push("host", b"a").unwrap();
+    for (name, value) in fields {
+        head.fields_mut().push(name, value.as_bytes()).unwrap();
+    }
+    head
+}
+
+/// What a client writes for the head of a request.
+pub(crate) fn written(head: &RequestHead, size: BodySize) -> String {
+    let mut out = Vec::new();
+    Client::new().send(head, size, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// Fields.
+pub(crate) fn fields(lines: &[(&str, &str)]) -> Fields {
+    let mut fields = Fields::new();
+    for (name, value) in lines {
+        fields.push(name, value.as_bytes()).unwrap();
+    }
+    fields
+}
+
+/// What a client makes of bytes: one event.
+pub(crate) fn answered(client: &mut Client, wire: &[u8]) -> Event {
+    client.receive(wire, &mut ResponseHead::default(), &Limits::client()).event
+}

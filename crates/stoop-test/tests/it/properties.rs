@@ -1,0 +1,22 @@
+//! What holds for every message, by way of many that look random and are the same in every run.
+//!
+//! `STOOP_SEED` chooses others, `STOOP_ROUNDS` how many times as many.
+
+mod mutation;
+mod round_trip;
+mod work;
+
+use stoop_test::random::Random;
+
+/// Calls `check` with so many sequences of numbers, and says which one failed.
+fn rounds(count: u64, check: impl Fn(&mut Random)) {
+    let from_env = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let first = from_env("STOOP_SEED").unwrap_or(0);
+    let count = count * from_env("STOOP_ROUNDS").unwrap_or(1);
+    for seed in first..first + count {
+        let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            check(&mut Random::new(seed));
+        }));
+        assert!(checked.is_ok(), "with STOOP_SEED={seed}");
+    }
+}

@@ -1,0 +1,139 @@
+//! What one machine says is what the other reads: for every message, however its bytes are cut, and
+//! in whatever order the two are driven.
+
+use http::{Method, StatusCode, Version};
+use stoop_proto::{Fields, RequestHead};
+use stoop_test::pair::{Body, Exchange, Pair};
+use stoop_test::random::Random;
+
+use super::rounds;
+
+#[test]
+fn what_is_said_is_what_is_read() {
+    rounds(500, |random| {
+        let mut pair = Pair::default();
+        for _ in 0..1 + random.below(4) {
+            let exchange = exchange(random);
+            let seen = pair.run(&exchange, random);
+            check_request(&exchange, &seen);
+            check_response(&exchange, &seen);
+            let asked = |end: &Fields| end.lists("connection", "close");
+            if exchange.close || asked(exchange.request.fields()) {
+                assert!(!pair.is_open(), "somebody asked for the end");
+            }
+            if !pair.is_open() {
+                pair = Pair::default();
+            }
+        }
+    });
+}
+
+fn check_request(exchange: &Exchange, seen: &stoop_test::pair::Seen) {
+    let read = seen.request.as_ref().unwrap();
+    assert_eq!(read.method(), exchange.request.method());
+    assert_eq!(read.target(), exchange.request.target());
+    assert_eq!(read.form(), exchange.request.form());
+    assert_eq!(read.version(), Version::HTTP_11);
+    assert_eq!(theirs(read.fields()), theirs(exchange.request.fields()));
+    assert!(seen.request_body == exchange.request_body.pieces.concat());
+    let chunked = !exchange.request_body.is_announced;
+    let sent = exchange.request_body.trailers.as_ref().filter(|sent| chunked && !sent.is_empty());
+    assert_eq!(seen.request_trailers.as_ref(), sent);
+}
+
+fn check_response(exchange: &Exchange, seen: &stoop_test::pair::Seen) {
+    let read = seen.response.as_ref().unwrap();
+    assert_eq!(read.status(), exchange.status);
+    assert_eq!(theirs(read.fields()), theirs(&exchange.fields));
+    assert_eq!(seen.interim, exchange.interim);
+    let has_content = exchange.request.method() != Method::HEAD
+        && !matches!(exchange.status.as_u16(), 204 | 205 | 304);
+    let body = &exchange.response_body;
+    let content = if has_content { body.pieces.concat() } else { Vec::new() };
+    assert!(seen.response_body == content);
+    let chunked = has_content && !body.is_announced;
+    let sent = body.trailers.as_ref().filter(|sent| chunked && !sent.is_empty());
+    assert_eq!(seen.response_trailers.as_ref(), sent);
+}
+
+/// The fields that are not the machine's.
+fn theirs(fields: &Fields) -> Vec<(String, Vec<u8>)> {
+    let ours = ["content-length", "transfer-encoding", "connection", "keep-alive"];
+    let theirs = fields.iter().filter(|field| !ours.iter().any(|name| field.is(name)));
+    theirs.map(|field| (field.name().to_owned(), field.value().to_vec())).collect()
+}
+
+const TCHARS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCXYZ0123456789-_!#$%&'*+.^`|~";
+
+fn exchange(random: &mut Random) -> Exchange {
+    let methods =
+        [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS];
+    let method = random.pick(&methods).clone();
+    let target = match random.below(4) {
+        0 if method == Method::OPTIONS => "*".to_owned(),
+        1 => format!("http://{}.example:{}/", random.text(3, b"abc"), random.below(65_536)),
+        _ => {
+            let len = 1 + random.below(60);
+            format!("/{}", random.text(len, b"abcXYZ019/?&=%.-_~!$'()*+,;:@|{}[]\"<>\\^`"))
+        }
+    };
+    let mut request = RequestHead::new(method, &target).unwrap();
+    add_fields(request.fields_mut(), random);
+    request.fields_mut().push("Host", b"a.example").unwrap();
+    if random.one_in(12) {
+        request.fields_mut().push("Connection", b"close").unwrap();
+    }
+    if random.one_in(20) {
+        request.fields_mut().push("TE", b"trailers").unwrap();
+    }
+    let statuses = [200, 200, 200, 201, 204, 205, 206, 304, 404, 500, 599];
+    let mut fields = Fields::new();
+    add_fields(&mut fields, random);
+    let interim = (0..random.below(3) * random.below(2)).map(|_| StatusCode::EARLY_HINTS).collect();
+    Exchange {
+        request,
+        request_body: body(random),
+        interim,
+        status: StatusCode::from_u16(*random.pick(&statuses)).unwrap(),
+        fields,
+        response_body: body(random),
+        close: random.one_in(8),
+    }
+}
+
+/// Up to a dozen fields, seldom a hundred; values of all bytes that may be in one.
+fn add_fields(fields: &mut Fields, random: &mut Random) {
+    let count = if random.one_in(30) { 100 } else { random.below(12) };
+    for _ in 0..count {
+        let len = 1 + random.below(20);
+        let name = format!("x{}", random.text(len, TCHARS));
+        let longest = if random.one_in(20) { 300 } else { 30 };
+        let len = random.below(longest);
+        let value: Vec<u8> = random
+            .bytes(len)
+            .into_iter()
+            .map(|byte| if byte < b' ' || byte == 0x7f { b'\t' } else { byte })
+            .collect();
+        fields.push(&name, &value).unwrap();
+    }
+}
+
+fn body(random: &mut Random) -> Body {
+    let len = match random.below(6) {
+        0 | 1 => 0,
+        2 => random.below(20),
+        3 | 4 => random.below(2_000),
+        _ => random.below(100_000),
+    };
+    let mut pieces: Vec<Vec<u8>> =
+        random.cuts(len).into_iter().map(|len| random.bytes(len)).collect();
+    if random.one_in(5) {
+        pieces.insert(0, Vec::new());
+    }
+    let mut trailers = Fields::new();
+    if random.one_in(3) {
+        add_fields(&mut trailers, random);
+    }
+    let trailers = random.one_in(2).then_some(trailers);
+    Body { pieces, is_announced: random.one_in(2), trailers }
+}

@@ -1,0 +1,148 @@
+//! Work is linear in what arrives, however it is cut: a peer that sends byte by byte costs a little
+//! more than one that sends at once, and not a thousand times as much.
+
+use std::time::{Duration, Instant};
+
+use http::Method;
+use stoop_proto::h1::{Event, Server};
+use stoop_proto::{Limits, RequestHead, ResponseHead};
+use stoop_test::feed::Asked;
+
+/// The time `feed` takes at its best, with the input growing by `step` bytes at a time.
+fn best(wire: &[u8], step: usize, feed: impl Fn(&[u8], usize)) -> Duration {
+    let time = || {
+        let begun = Instant::now();
+        feed(wire, step);
+        begun.elapsed()
+    };
+    (0..7).map(|_| time()).min().unwrap_or_default()
+}
+
+/// Feeds a growing prefix, as a buffer that fills; what was consumed is gone.
+fn serve(wire: &[u8], step: usize) {
+    let limits = roomy();
+    let (mut server, mut head) = (Server::new(), RequestHead::default());
+    let (mut from, mut to) = (0, 0);
+    while to < wire.len() {
+        to = (to + step).min(wire.len());
+        loop {
+            let received = server.receive(&wire[from..to], &mut head, &limits);
+            from += received.consumed;
+            match received.event {
+                Event::NeedMore => break,
+                Event::Violation(_) | Event::Paused => return,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn read(wire: &[u8], step: usize) {
+    let limits = roomy();
+    let (mut client, mut head) = (Asked::by(Method::GET).sent(), ResponseHead::default());
+    let (mut from, mut to) = (0, 0);
+    while to < wire.len() {
+        to = (to + step).min(wire.len());
+        loop {
+            let received = client.receive(&wire[from..to], &mut head, &limits);
+            from += received.consumed;
+            match received.event {
+                Event::NeedMore => break,
+                Event::Violation(_) | Event::Paused => return,
+                Event::Head { end: true } | Event::End { .. } => return,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn roomy() -> Limits {
+    let mut limits = Limits::client();
+    limits.request_line_bytes_max = 60_000;
+    limits.trailers_bytes_max = 70_000;
+    limits.chunk_line_bytes_max = 70_000;
+    limits.chunk_extensions_bytes_max = 1 << 30;
+    limits.interim_max = usize::MAX;
+    limits
+}
+
+const LEN: usize = 64 * 1024;
+
+/// `start`, then `filler` over and over, then `end`: of that length.
+fn filled(start: &str, filler: &str, end: &str) -> Vec<u8> {
+    let count = (LEN - start.len() - end.len()) / filler.len();
+    format!("{start}{}{end}", filler.repeat(count)).into_bytes()
+}
+
+/// Messages of 64 KiB that a parser could be made to read again and again.
+fn messages() -> Vec<(&'static str, bool, Vec<u8>)> {
+    const HEAD: &str = "GET / HTTP/1.1\r\nHost: a\r\n";
+    const OK: &str = "HTTP/1.1 200 OK\r\n";
+    const CHUNKED: &str = "Transfer-Encoding: chunked\r\n\r\n";
+    let request = |start: String, filler: &str, end: &str| filled(&start, filler, end);
+    vec![
+        ("one long field", true, request(format!("{HEAD}X: "), "x", "\r\n\r\n")),
+        ("400 fields", true, request(HEAD.into(), &format!("X: {}\r\n", "y".repeat(155)), "\r\n")),
+        (
+            "a long target",
+            true,
+            filled("GET /", "x", " HTTP/1.1\r\nHost: a\r\n\r\n")[4_000..].to_vec(),
+        ),
+        ("a long version 1.2", true, request(HEAD.replace("1.1", "1.2") + "X: ", "x", "\r\n\r\n")),
+        ("whitespace", true, request(format!("{HEAD}X:"), " ", "\r\n\r\n")),
+        ("a head that never ends", true, request(format!("{HEAD}X: "), "x", "")),
+        ("short lines that never end", true, request(HEAD.into(), "X:\r\n", "")),
+        ("empty lines", true, filled("", "\r\n", HEAD)),
+        ("carriage returns", true, request(HEAD.into(), "\r", "\r\n")),
+        (
+            "tiny chunks",
+            true,
+            request(format!("POST{}{CHUNKED}", &HEAD[3..]), "1\r\nx\r\n", "0\r\n\r\n"),
+        ),
+        (
+            "chunk extensions",
+            true,
+            request(format!("POST{}{CHUNKED}1;", &HEAD[3..]), "x", "\r\nx\r\n0\r\n\r\n"),
+        ),
+        (
+            "a long trailer",
+            true,
+            request(format!("POST{}{CHUNKED}0\r\nX: ", &HEAD[3..]), "x", "\r\n\r\n"),
+        ),
+        ("many requests", true, filled("", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "")),
+        ("one long field", false, request(format!("{OK}X: "), "x", "\r\n\r\n")),
+        ("400 fields", false, request(OK.into(), &format!("X: {}\r\n", "y".repeat(155)), "\r\n")),
+        ("folded lines", false, request(format!("{OK}X: y"), "\r\n y", "\r\n\r\n")),
+        ("folds of nothing", false, request(format!("{OK}X:"), "\r\n ", "\r\n\r\n")),
+        ("folds in LF", false, request(format!("{OK}X:"), "\n\t", "\r\n\r\n")),
+        ("empty lines", false, filled("", "\r\n", OK)),
+        ("bare line feeds", false, filled("", "\n", OK)),
+        ("a long reason", false, filled("HTTP/1.1 200 ", "x", "\r\n\r\n")),
+        ("spaces before the status", false, filled("HTTP/1.1 ", " ", "200 OK\r\n\r\n")),
+        ("interim responses", false, filled("", "HTTP/1.1 103 \r\n\r\n", OK)),
+        ("tiny chunks", false, request(format!("{OK}{CHUNKED}"), "1\r\nx\r\n", "0\r\n\r\n")),
+        ("a long trailer", false, request(format!("{OK}{CHUNKED}0\r\nX: "), "x", "\r\n\r\n")),
+        (
+            "trailer lines",
+            false,
+            request(format!("{OK}{CHUNKED}0\r\n"), &format!("X: {}\r\n", "y".repeat(155)), "\r\n"),
+        ),
+    ]
+}
+
+/// Reading 64 KiB at once takes microseconds in a release build and some hundred in a debug build; a
+/// call for each byte has its own price, which is allowed for.
+#[test]
+fn a_message_byte_by_byte_costs_little_more_than_at_once() {
+    let call = Duration::from_nanos(if cfg!(debug_assertions) { 1_500 } else { 60 });
+    for (name, is_request, wire) in messages() {
+        let feed = if is_request { serve } else { read };
+        let whole = best(&wire, wire.len(), feed);
+        for step in [1, 2, 7, 100] {
+            let cut = best(&wire, step, feed);
+            let calls = (wire.len() / step) as u32;
+            let allowed = 20 * whole + calls * call + Duration::from_millis(1);
+            assert!(cut < allowed, "{name}: {cut:?} by {step}, {whole:?} at once");
+        }
+    }
+}

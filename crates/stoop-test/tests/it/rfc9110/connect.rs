@@ -1,0 +1,96 @@
+//! RFC 9110 §9.3.6 CONNECT.
+
+use http::{Method, StatusCode};
+use stoop_proto::h1::{Client, Event, Server};
+use stoop_proto::{BodySize, Misuse, RequestHead, ResponseParts};
+use stoop_test::feed::{Asked, Ended};
+
+use crate::machines::{asked, fields, ok, receive, respond};
+
+const CONNECT: &str = "CONNECT b:443 HTTP/1.1\r\nHost: b:443\r\n\r\n";
+
+/// A bare 200 would open a tunnel by accident.
+#[test]
+fn a_2xx_to_connect_is_sent_by_switching_only() {
+    for status in [StatusCode::OK, StatusCode::NO_CONTENT] {
+        let (mut server, answer) = asked(CONNECT);
+        assert!(answer.may_switch());
+        let parts = ResponseParts::new(status);
+        let mut out = Vec::new();
+        let responded = server.respond(answer, &parts, BodySize::Exact(0), &mut out);
+        assert_eq!(responded, Err(Misuse::Tunnel));
+        assert!(out.is_empty());
+        server.switch(answer, &parts, &mut out).unwrap();
+        assert!(out.ends_with(b"\r\n\r\n") && !out.windows(7).any(|bytes| bytes == b"content"));
+        assert_eq!(receive(&mut server, &mut &b"\x16\x03"[..]).0, Event::Tunnel);
+    }
+}
+
+/// "A server MUST NOT send any Transfer-Encoding or Content-Length header fields in a 2xx
+/// (Successful) response to CONNECT."
+#[test]
+fn a_2xx_to_connect_frames_nothing() {
+    let (mut server, answer) = asked(CONNECT);
+    let mut out = Vec::new();
+    let theirs = fields(&[("content-length", "5"), ("Transfer-Encoding", "chunked"), ("via", "x")]);
+    server.switch(answer, &ResponseParts { fields: Some(&theirs), ..ok() }, &mut out).unwrap();
+    assert_eq!(out, b"HTTP/1.1 200 OK\r\nvia: x\r\n\r\n");
+}
+
+/// What follows a CONNECT is the tunnel's, unless there is none.
+#[test]
+fn bytes_behind_connect_wait_until_it_is_declined() {
+    let mut server = Server::new();
+    let wire = format!("{CONNECT}GET /next HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut input = wire.as_bytes();
+    let (_, answer) = receive(&mut server, &mut input);
+    assert_eq!(receive(&mut server, &mut input).0, Event::Paused);
+    let parts = ResponseParts::new(StatusCode::METHOD_NOT_ALLOWED);
+    assert!(!respond(&mut server, answer, &parts).contains("close"));
+    assert_eq!(receive(&mut server, &mut input).0, Event::Head { end: true });
+}
+
+/// In a last request, too: HTTP/1.0 clients and those that say close may connect.
+#[test]
+fn a_declined_connect_ends_the_connection_where_any_other_request_would() {
+    for wire in [
+        "CONNECT b:443 HTTP/1.0\r\n\r\n",
+        "CONNECT b:443 HTTP/1.1\r\nHost: b\r\nConnection: close\r\n\r\n",
+    ] {
+        let (mut server, answer) = asked(wire);
+        server.switch(answer, &ok(), &mut Vec::new()).unwrap();
+        let (mut server, answer) = asked(wire);
+        let said = respond(&mut server, answer, &ResponseParts::new(StatusCode::FORBIDDEN));
+        assert!(said.contains("connection: close\r\n") && !said.contains("keep-alive"));
+        assert!(server.is_sent() && !server.is_receiving());
+    }
+}
+
+/// "Any 2xx … response indicates that the sender … will switch to tunnel mode"; another does not.
+#[test]
+fn a_client_gets_a_tunnel_or_a_response() {
+    let connect = Asked::by(Method::CONNECT);
+    let read = connect.reads(b"HTTP/1.1 200 Connection established\r\nServer: x\r\n\r\n\x16\x03");
+    assert_eq!((read.status(), read.ended, &read.rest[..]), (200, Ended::Tunnel, &b"\x16\x03"[..]));
+    let read = connect.accepts(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
+    assert_eq!((&read.body[..], read.is_reusable), (&b"no"[..], true));
+    let read = connect.reads_to_end(b"HTTP/1.0 502 Bad Gateway\r\n\r\nno");
+    assert_eq!((&read.body[..], read.ended), (&b"no"[..], Ended::WithConnection));
+}
+
+/// The target of a CONNECT is an authority, also if the method was set later.
+#[test]
+fn a_client_sends_connect_with_an_authority_only() {
+    let mut head = RequestHead::new(Method::GET, "/").unwrap();
+    head.fields_mut().push("host", b"a").unwrap();
+    let mut out = Vec::new();
+    for (method, target) in [(Method::CONNECT, "/"), (Method::GET, "*"), (Method::GET, "a:443")] {
+        let other = if target == "a:443" { Method::CONNECT } else { Method::OPTIONS };
+        head.set_method(other);
+        head.set_target(target).unwrap();
+        head.set_method(method);
+        let sent = Client::new().send(&head, BodySize::Exact(0), &mut out);
+        assert_eq!(sent, Err(Misuse::Target), "{head:?}");
+    }
+    assert!(out.is_empty());
+}

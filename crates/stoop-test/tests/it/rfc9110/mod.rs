@@ -1,0 +1,8 @@
+//! What of HTTP's semantics a connection has to keep, in the order of RFC 9110.
+
+mod connect;
+mod expect;
+mod interim;
+mod no_content;
+mod trailers;
+mod upgrade;

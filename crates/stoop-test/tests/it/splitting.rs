@@ -1,0 +1,276 @@
+//! Nothing a caller passes can split a message, or make it say another length than it has.
+
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use stoop_proto::h1::{Client, Server};
+use stoop_proto::{BodySize, Fields, Misuse, RequestHead, ResponseParts};
+use stoop_test::feed::{Asked, accepted};
+
+use crate::machines::{asked, fields, ok, request, respond, respond_with, written};
+
+/// Every way to end a line, or a message, that an attacker could put into a string.
+const BREAKS: &[&str] = &[
+    "a\r\nX-Injected: 1",
+    "a\nX-Injected: 1",
+    "a\rX-Injected: 1",
+    "a\r\n\r\nGET /x HTTP/1.1",
+    "\r\n",
+    "\n",
+    "a\0b",
+    "a\x0bb",
+    "a\x7f",
+    "a\x1b",
+    "\u{0}",
+    "a\r\n b",
+    "a\r\n",
+    "\na",
+];
+
+#[test]
+fn a_field_value_cannot_end_its_line() {
+    let mut fields = Fields::new();
+    for value in BREAKS {
+        assert_eq!(fields.push("x", value.as_bytes()), Err(Misuse::FieldValue), "{value:?}");
+        assert_eq!(fields.set("x", value.as_bytes()), Err(Misuse::FieldValue), "{value:?}");
+    }
+    assert!(fields.is_empty());
+    // What looks like a line end in another encoding is text here.
+    for value in ["a\u{85}b", "a\u{2028}b", "嘊嘍", "a\u{10a}\u{10d}"] {
+        fields.push("x", value.as_bytes()).unwrap();
+    }
+    assert_eq!(fields.len(), 4);
+}
+
+#[test]
+fn a_field_name_cannot_hold_a_colon_or_a_line_end() {
+    let mut fields = Fields::new();
+    for name in [
+        "a: b", "a:", ":a", "a b", " a", "a ", "a\t", "", "a\r\nb", "a\nb", "ä", "a\0", "(a)",
+        "a,b",
+    ] {
+        assert_eq!(fields.push(name, b"v"), Err(Misuse::FieldName), "{name:?}");
+    }
+    assert!(fields.is_empty());
+}
+
+#[test]
+fn a_value_that_cannot_be_set_leaves_the_old_one() {
+    let mut fields = fields(&[("x", "old")]);
+    fields.set("x", b"new\r\n").unwrap_err();
+    assert_eq!(fields.first("x"), Some(&b"old"[..]));
+}
+
+#[test]
+fn a_target_cannot_end_the_request_line() {
+    for target in [
+        "/ HTTP/1.1\r\nX: y",
+        "/a b",
+        "/a\tb",
+        "/\r\n",
+        "/\n",
+        "/\0",
+        "/#x",
+        "/ä",
+        "/\u{7f}",
+        " /",
+        "/ ",
+    ] {
+        assert_eq!(
+            RequestHead::new(Method::GET, target).unwrap_err(),
+            Misuse::Target,
+            "{target:?}"
+        );
+        let mut head = RequestHead::new(Method::GET, "/old").unwrap();
+        assert_eq!(head.set_target(target), Err(Misuse::Target));
+        assert_eq!(head.target(), "/old");
+    }
+    for target in ["", "x", "*", "a:443", "http://", "http://u@h/", "//", "ftp://x/"] {
+        let made = RequestHead::new(Method::GET, target);
+        assert_eq!(made.is_ok(), target == "//", "{target:?}");
+    }
+}
+
+/// The target is the head's own, whatever becomes of the fields.
+#[test]
+fn a_target_does_not_change_with_the_fields() {
+    let mut head = RequestHead::new(Method::GET, "/aaaaaaaaaaaaaaaaaaaaaaaaaaaa").unwrap();
+    head.fields_mut().clear();
+    head.fields_mut().push("host", b"a").unwrap();
+    head.fields_mut().push("x", b"y HTTP/1.1 and more of that").unwrap();
+    assert_eq!(head.target(), "/aaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    assert!(
+        written(&head, BodySize::Exact(0)).starts_with("GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaa HTTP")
+    );
+    *head.fields_mut() = fields(&[("host", "b")]);
+    assert_eq!(head.target(), "/aaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+}
+
+#[test]
+fn a_request_has_one_host_that_is_one() {
+    let mut out = Vec::new();
+    for hosts in
+        [&[][..], &["a", "a"], &["a", "b"], &["a b"], &["a/b"], &["u@a"], &["a, b"], &["a:x"]]
+    {
+        let mut head = RequestHead::new(Method::GET, "/").unwrap();
+        for host in hosts {
+            head.fields_mut().push("Host", host.as_bytes()).unwrap();
+        }
+        let sent = Client::new().send(&head, BodySize::Exact(0), &mut out);
+        assert_eq!(sent, Err(Misuse::Host), "{hosts:?}");
+    }
+    let sent = Client::new().send(&RequestHead::default(), BodySize::Exact(0), &mut out);
+    assert_eq!(sent, Err(Misuse::Host));
+    let mut head = RequestHead::default();
+    head.fields_mut().push("host", b"a").unwrap();
+    assert_eq!(Client::new().send(&head, BodySize::Exact(0), &mut out), Err(Misuse::Target));
+    assert!(out.is_empty());
+}
+
+#[test]
+fn the_parts_of_a_response_cannot_end_a_line() {
+    for text in BREAKS {
+        let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        let parts = ResponseParts { content_type: Some(text), ..ok() };
+        let mut out = Vec::new();
+        let responded = server.respond(answer, &parts, BodySize::Exact(0), &mut out);
+        assert_eq!(responded, Err(Misuse::FieldValue), "{text:?}");
+        assert!(out.is_empty() && !server.is_sending());
+        respond(&mut server, answer, &ok());
+    }
+    for date in [
+        b"\r\nX-Injected: 1\r\n\r\n0123456789",
+        b"0123456789012345678901234567\n",
+        &[0; 29],
+        &[127; 29],
+    ] {
+        let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        let parts = ResponseParts { date: Some(date), ..ok() };
+        let mut out = Vec::new();
+        let responded = server.respond(answer, &parts, BodySize::Exact(0), &mut out);
+        assert_eq!(responded, Err(Misuse::FieldValue));
+        assert!(out.is_empty());
+    }
+}
+
+#[test]
+fn a_switch_cannot_end_a_line_either() {
+    let (mut server, answer) = asked("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n");
+    let parts = ResponseParts { content_type: Some("a\r\nb: c"), ..ok() };
+    assert_eq!(server.switch(answer, &parts, &mut Vec::new()), Err(Misuse::FieldValue));
+    server.switch(answer, &ok(), &mut Vec::new()).unwrap();
+}
+
+/// The framing is the machine's: what the caller says of it is left out.
+#[test]
+fn framing_fields_of_the_caller_are_left_out_of_a_response() {
+    let lies = fields(&[
+        ("Content-Length", "100"),
+        ("content-length", "7"),
+        ("Transfer-Encoding", "chunked"),
+        ("Connection", "upgrade"),
+        ("Keep-Alive", "timeout=5"),
+        ("x", "y"),
+    ]);
+    let parts = ResponseParts { fields: Some(&lies), ..ok() };
+    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let said = respond_with(&mut server, answer, &parts, BodySize::Exact(2), b"hi");
+    assert_eq!(said, "HTTP/1.1 200 OK\r\nx: y\r\ncontent-length: 2\r\n\r\nhi");
+    let read = Asked::by(Method::GET).accepts(said.as_bytes());
+    assert_eq!(read.body, b"hi");
+}
+
+#[test]
+fn framing_fields_of_the_caller_are_left_out_of_a_request() {
+    let lies = [
+        ("Content-Length", "100"),
+        ("Transfer-Encoding", "gzip"),
+        ("Connection", "x, y"),
+        ("keep-alive", "5"),
+        ("x", "y"),
+    ];
+    let sent = written(&request(Method::POST, &lies), BodySize::Exact(2));
+    assert_eq!(sent, "POST / HTTP/1.1\r\nhost: a\r\nx: y\r\ncontent-length: 2\r\n\r\n");
+    assert_eq!(accepted(format!("{sent}hi").as_bytes()).body, b"hi");
+    let sent = written(&request(Method::GET, &lies), BodySize::Unknown);
+    assert_eq!(sent, "GET / HTTP/1.1\r\nhost: a\r\nx: y\r\ntransfer-encoding: chunked\r\n\r\n");
+    // RFC 9110 §8.6: a method that anticipates content says that there is none.
+    let sent = written(&request(Method::POST, &[]), BodySize::Exact(0));
+    assert_eq!(sent, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
+    let sent = written(&request(Method::DELETE, &[]), BodySize::Exact(0));
+    assert_eq!(sent, "DELETE / HTTP/1.1\r\nhost: a\r\n\r\n");
+}
+
+/// A body longer or shorter than announced would be the next message, or swallow it.
+#[test]
+fn a_body_is_as_long_as_announced_or_the_connection_ends() {
+    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut out = Vec::new();
+    server.respond(answer, &ok(), BodySize::Exact(2), &mut out).unwrap();
+    let begun = out.len();
+    assert_eq!(server.data(Bytes::from_static(b"abc"), &mut out), Err(Misuse::BodyTooLong));
+    assert_eq!(out.len(), begun, "not a byte of it");
+    assert!(server.is_sent() && !server.is_receiving());
+    assert_eq!(server.finish(None, &mut out), Err(Misuse::Order));
+
+    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    server.respond(answer, &ok(), BodySize::Exact(2), &mut out).unwrap();
+    server.data(Bytes::from_static(b"a"), &mut out).unwrap();
+    assert_eq!(server.finish(None, &mut out), Err(Misuse::BodyTooShort));
+    assert!(server.is_sent() && !server.is_receiving());
+
+    let mut client = Client::new();
+    client.send(&request(Method::POST, &[]), BodySize::Exact(2), &mut out).unwrap();
+    assert_eq!(client.data(Bytes::from_static(b"abc"), &mut out), Err(Misuse::BodyTooLong));
+    assert!(!client.is_reusable());
+    let mut client = Client::new();
+    client.send(&request(Method::POST, &[]), BodySize::Exact(2), &mut out).unwrap();
+    assert_eq!(client.finish(None, &mut out), Err(Misuse::BodyTooShort));
+    assert!(!client.is_reusable());
+}
+
+/// An empty piece would be a chunk of size zero: the end.
+#[test]
+fn an_empty_piece_does_not_end_a_chunked_body() {
+    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut out = Vec::new();
+    server.respond(answer, &ok(), BodySize::Unknown, &mut out).unwrap();
+    for piece in [&b""[..], b"h", b"", b"", b"i"] {
+        server.data(Bytes::copy_from_slice(piece), &mut out).unwrap();
+    }
+    server.finish(None, &mut out).unwrap();
+    assert!(out.ends_with(b"\r\n\r\n1\r\nh\r\n1\r\ni\r\n0\r\n\r\n"));
+}
+
+/// A message is sent once, in its order, and only where it is due.
+#[test]
+fn what_is_not_due_is_refused_and_nothing_is_written() {
+    let mut out = Vec::new();
+    let mut server = Server::new();
+    let answer = server.answer();
+    assert_eq!(server.respond(answer, &ok(), BodySize::Exact(0), &mut out), Err(Misuse::Order));
+    assert_eq!(server.data(Bytes::from_static(b"x"), &mut out), Err(Misuse::Order));
+    assert_eq!(server.finish(None, &mut out), Err(Misuse::Order));
+    let informed = server.inform(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out);
+    assert_eq!(informed, Err(Misuse::Order));
+    server.send_continue(&mut out);
+
+    let mut client = Client::new();
+    assert_eq!(client.data(Bytes::from_static(b"x"), &mut out), Err(Misuse::Order));
+    assert_eq!(client.finish(None, &mut out), Err(Misuse::Order));
+    assert!(out.is_empty());
+
+    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    server.respond(answer, &ok(), BodySize::Exact(1), &mut out).unwrap();
+    let begun = out.len();
+    assert_eq!(server.respond(answer, &ok(), BodySize::Exact(0), &mut out), Err(Misuse::Order));
+    let informed = server.inform(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out);
+    assert_eq!(informed, Err(Misuse::Order));
+    assert_eq!(out.len(), begun);
+
+    let mut client = Client::new();
+    client.send(&request(Method::GET, &[]), BodySize::Exact(0), &mut out).unwrap();
+    let begun = out.len();
+    let again = client.send(&request(Method::GET, &[]), BodySize::Exact(0), &mut out);
+    assert_eq!(again, Err(Misuse::Order), "one at a time");
+    assert_eq!(out.len(), begun);
+}
