@@ -29,7 +29,7 @@ pub enum Violation {
     FieldName,
     /// A field value has a control character in it.
     FieldValue,
-    /// Whitespace stands between a field name and its colon.
+    /// Whitespace follows a field name, where only the colon may.
     SpaceBeforeColon,
     /// A field line is continued on the next line.
     ObsFold,
@@ -214,7 +214,7 @@ impl Violation {
             Self::BareLf => "a line ends in LF without CR",
             Self::FieldName => "a field name is malformed",
             Self::FieldValue => "a field value contains a control character",
-            Self::SpaceBeforeColon => "whitespace precedes the colon of a field line",
+            Self::SpaceBeforeColon => "whitespace follows a field name",
             Self::ObsFold => "a field line is folded",
             Self::HeadTooLarge => "the head is too large",
             Self::TooManyFields => "there are too many field lines",
