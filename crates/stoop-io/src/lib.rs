@@ -15,6 +15,7 @@ compile_error!(
 
 mod balance;
 mod buffer;
+mod descriptors;
 mod dns;
 mod listener;
 mod memory;
@@ -31,9 +32,8 @@ mod worker;
 
 pub use balance::{Balance, Placed, Post, Seat};
 pub use buffer::{CHUNK, Inbox, SHARE_MIN};
-pub use dns::{
-    Addresses, DnsError, DnsErrorKind, Families, Resolver, ResolverBuilder, is_public,
-};
+pub use descriptors::descriptors_max;
+pub use dns::{Addresses, DnsError, DnsErrorKind, Families, Resolver, ResolverBuilder, is_public};
 pub use listener::{Accepted, Address, ListenOptions, Listener, descriptors_freed};
 pub use memory::{MEMORY_BYTES, Memory};
 pub use output::{OUTPUT_BYTES_MAX, Output};

@@ -136,6 +136,30 @@ impl AnyTransport {
             Self::Custom(custom) => Self::Custom(custom),
         })
     }
+
+    /// Drives a TLS handshake to its end; ready at once where there is no TLS.
+    ///
+    /// # Errors
+    /// The handshake's, as an [`io::Error`].
+    pub fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            Self::Tls(tls) => tls.poll_handshake(cx).map_err(io::Error::other),
+            Self::Tcp(_) | Self::Unix(_) | Self::Custom(_) => {
+                let _ = cx;
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+
+    /// Makes closing visible as a failure where the end of the stream alone would look like the
+    /// end of the message: RST for TCP. TLS says the same by leaving close_notify out.
+    pub fn reset_on_close(&self) {
+        if let Self::Tcp(tcp) = self {
+            // If it fails, the connection is gone already.
+            let _ = tcp.reset_on_close();
+        }
+    }
 }
 
 macro_rules! each {
