@@ -3,9 +3,10 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use crate::contender::{self, Words};
@@ -67,6 +68,14 @@ impl Startable {
         mode: Mode,
         series: &mut Series,
     ) -> Result<RunningServer> {
+        // Others on the machine may be quicker to take the port: that deserves a second attempt.
+        self.start_once(bench, mode, series).or_else(|error| {
+            eprintln!("{}: {error:#}; once more", series.name);
+            self.start_once(bench, mode, series)
+        })
+    }
+
+    fn start_once(&self, bench: &Bench, mode: Mode, series: &mut Series) -> Result<RunningServer> {
         let line = self.start_line(mode).map_err(anyhow::Error::msg)?;
         let directory = TempDir::new_in(bench.directory()).context("a directory for the server")?;
         let address = free_address()?;
@@ -117,15 +126,26 @@ fn wait_until_ready(running: &mut RunningServer, mode: Mode, series: &mut Series
             series.note(format!("also sends {}", extra.join(", ")));
         }
     }
-    Ok(())
+    // Or else it was somebody else's answer.
+    running.process.check_alive()
 }
 
-/// An address nobody listens on at this moment. Another process may take it before the contender
-/// does; then the contender fails to start, and says so.
-pub(crate) fn free_address() -> Result<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port")?;
-    let address = listener.local_addr().context("no free port")?;
-    Ok(address)
+/// An address nobody listens on at this moment, and below the ports that the kernel hands out by
+/// itself, so that no outgoing connection takes it before the contender does.
+fn free_address() -> Result<SocketAddr> {
+    const FIRST: u32 = 20_000;
+    const COUNT: u32 = 10_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Two runners at once start at different places.
+    let start = std::process::id().wrapping_mul(97);
+    for _ in 0..COUNT {
+        let offset = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;
+        let port = u16::try_from(FIRST + offset).context("a port beyond 65535")?;
+        if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            return listener.local_addr().context("a listener's address");
+        }
+    }
+    bail!("no port from {FIRST} on is free; stop some of the servers on this machine")
 }
 
 fn tail(path: &Path) -> String {
