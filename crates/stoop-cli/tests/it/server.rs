@@ -62,7 +62,10 @@ pub(crate) fn refusing() -> SocketAddr {
     // Bound and never listening, and so nobody else's, for as long as the tests run.
     static TAKEN: std::sync::OnceLock<std::net::UdpSocket> = std::sync::OnceLock::new();
     let taken = TAKEN.get_or_init(|| {
-        let probe = TcpListener::bind((Ipv4Addr::new(127, 0, 0, 77), 0)).expect("a free port");
+        // Where there is more than one loopback address: one that no other test listens on.
+        let quiet = cfg!(target_os = "linux").then_some(Ipv4Addr::new(127, 0, 0, 77));
+        let probe = TcpListener::bind((quiet.unwrap_or(Ipv4Addr::LOCALHOST), 0));
+        let probe = probe.expect("a free port");
         std::net::UdpSocket::bind(probe.local_addr().expect("bound")).expect("the same for UDP")
     });
     taken.local_addr().expect("bound")
