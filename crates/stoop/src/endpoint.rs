@@ -52,6 +52,11 @@ impl Endpoint {
     pub(crate) fn at(&self, address: SocketAddr) -> Self {
         Self { address: Address::Inet(address), secure: self.secure }
     }
+
+    /// The same with TLS.
+    pub(crate) fn secured(self) -> Self {
+        Self { secure: true, ..self }
+    }
 }
 
 impl TryFrom<&str> for Endpoint {

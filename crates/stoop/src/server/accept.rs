@@ -28,12 +28,11 @@ pub(crate) struct Acceptor<H: Handler> {
 
 impl<H: Handler> Acceptor<H> {
     pub(crate) fn new(
-        listener: Listener,
+        (listener, _accepting): (Listener, Accepting),
         core: Arc<Core<H>>,
         shared: Shared,
         post: Option<Post>,
     ) -> Self {
-        let _accepting = Accepting::new(shared.control.clone());
         Self { listener, _accepting, core, shared, post }
     }
 
@@ -137,11 +136,11 @@ impl<H: Handler> Acceptor<H> {
     }
 }
 
-/// Somebody accepts for a server.
-struct Accepting(Arc<Control>);
+/// Somebody accepts for a server, or is about to.
+pub(crate) struct Accepting(Arc<Control>);
 
 impl Accepting {
-    fn new(control: Arc<Control>) -> Self {
+    pub(crate) fn new(control: Arc<Control>) -> Self {
         control.begin_accepting();
         Self(control)
     }

@@ -22,7 +22,7 @@ use crate::conn::slot::SlotWriter;
 use crate::handler::Handler;
 use crate::limits::ServerLimits;
 use crate::response::Response;
-use crate::server::control::{Control, Course};
+use crate::server::control::{Control, Course, Seat};
 use crate::server::ending::End;
 use crate::server::shelf::{Place, Shelf};
 use crate::server::waits::Waits;
@@ -88,25 +88,6 @@ impl<H: Handler> Future for Connection<H> {
 }
 
 impl<H: Handler> Unpin for Connection<H> {}
-
-/// A connection's place among those of its server.
-struct Seat {
-    control: Arc<Control>,
-    place: Option<usize>,
-}
-
-impl Seat {
-    fn new(control: Arc<Control>) -> Self {
-        control.enter();
-        Self { control, place: None }
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.control.leave(self.place);
-    }
-}
 
 pub(super) struct Driver<H: Handler> {
     pub(super) io: AnyTransport,
@@ -195,9 +176,7 @@ pub(super) enum Read {
 
 impl<H: Handler> Driver<H> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
-        if self.seat.place.is_none() {
-            self.seat.place = Some(self.core.control.list(cx.waker()));
-        }
+        self.seat.take(cx.waker());
         if self.core.control.course() == Course::Closing {
             if !self.is_finished() {
                 self.core.control.cut_one_off();
@@ -315,3 +294,6 @@ impl<H: Handler> Driver<H> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! What the connections of a server have in common: how many there are, and whether to stop.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// Whether a server goes on.
@@ -126,11 +126,11 @@ impl Control {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn enter(&self) {
+    fn enter(&self) {
         self.connections.fetch_add(1, Ordering::AcqRel);
     }
 
-    pub(crate) fn leave(&self, place: Option<usize>) {
+    fn leave(&self, place: Option<usize>) {
         let left = self.connections.fetch_sub(1, Ordering::AcqRel) - 1;
         let mut waiting = self.waiting();
         let listed = place.and_then(|place| {
@@ -145,7 +145,7 @@ impl Control {
     }
 
     /// Lists a connection's task, to be woken when the course changes.
-    pub(crate) fn list(&self, waker: &Waker) -> usize {
+    fn list(&self, waker: &Waker) -> usize {
         let mut waiting = self.waiting();
         match waiting.free.pop() {
             Some(place) => {
@@ -157,5 +157,33 @@ impl Control {
                 waiting.places.len() - 1
             }
         }
+    }
+}
+
+/// A connection's place among those of its server: counted from the start, and woken when the course
+/// changes once it was polled.
+pub(crate) struct Seat {
+    control: Arc<Control>,
+    place: Option<usize>,
+}
+
+impl Seat {
+    pub(crate) fn new(control: Arc<Control>) -> Self {
+        control.enter();
+        Self { control, place: None }
+    }
+
+    /// Lists the connection's task, if it is not.
+    #[inline]
+    pub(crate) fn take(&mut self, waker: &Waker) {
+        if self.place.is_none() {
+            self.place = Some(self.control.list(waker));
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.control.leave(self.place);
     }
 }

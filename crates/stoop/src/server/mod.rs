@@ -5,16 +5,15 @@ mod answer;
 mod connection;
 mod control;
 mod ending;
+mod handle;
 mod listening;
 mod receive;
 mod shelf;
 mod waits;
 
-use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::ServerTls;
@@ -25,9 +24,10 @@ use crate::error::Error;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
 
-use accept::Acceptor;
+use accept::{Accepting, Acceptor};
 pub(crate) use connection::{Connection, Core};
 pub(crate) use control::{Control, Course};
+pub use handle::ServerHandle;
 pub use listening::ListenError;
 
 /// A server to be described, then run.
@@ -123,14 +123,17 @@ impl Server {
         let (mut handle, shared) = self.start(&listeners);
         let balance = Balance::new(listeners.len());
         let options = WorkerOptions { count: listeners.len(), ..WorkerOptions::default() };
-        let listeners = Mutex::new(listeners.into_iter().map(Some).collect::<Vec<_>>());
+        let control = shared.control.clone();
+        // They count as accepting from now on, for whoever stops the server before they start.
+        let accepting = |listener| Some((listener, Accepting::new(control.clone())));
+        let listeners = Mutex::new(listeners.into_iter().map(accepting).collect::<Vec<_>>());
         let work = move |worker: Worker| {
             let mut listeners = listeners.lock().unwrap_or_else(PoisonError::into_inner);
-            let listener = listeners[worker.index()].take().expect("each worker starts once");
+            let listening = listeners[worker.index()].take().expect("each worker starts once");
             drop(listeners);
             let core = Core::new(make(), shared.limits.clone(), shared.control.clone());
             let post = balance.post(worker.index());
-            let acceptor = Acceptor::new(listener, core, shared.clone(), Some(post));
+            let acceptor = Acceptor::new(listening, core, shared.clone(), Some(post));
             let control = shared.control.clone();
             async move {
                 let spawn = |connection| drop(::tokio::task::spawn_local(connection));
@@ -140,10 +143,10 @@ impl Server {
         };
         let workers = Workers::start(&options, work).map_err(|error| {
             // Those that were started must not go on without anybody to stop them.
-            handle.control.steer(Course::Closing);
-            ListenError::thread(&handle.endpoint, error)
+            control.steer(Course::Closing);
+            ListenError::thread(handle.endpoint(), error)
         });
-        handle.workers = Some(workers?);
+        handle.own(workers?);
         Ok(handle)
     }
 
@@ -156,9 +159,9 @@ impl Server {
     /// # Panics
     /// Where tasks that are not `Send` cannot be spawned.
     pub fn run_local<K, T: IntoHandler<K>>(self, handler: T) -> Result<ServerHandle, ListenError> {
-        let (handle, shared, listener) = self.start_one()?;
+        let (handle, shared, listening) = self.start_one()?;
         let core = Core::new(handler.into_handler(), shared.limits.clone(), shared.control.clone());
-        let acceptor = Acceptor::new(listener, core, shared, None);
+        let acceptor = Acceptor::new(listening, core, shared, None);
         let spawn = |connection| drop(::tokio::task::spawn_local(connection));
         drop(::tokio::task::spawn_local(acceptor.run(Timer::precise, spawn)));
         Ok(handle)
@@ -179,9 +182,9 @@ impl Server {
         <T::Handler as Handler>::Future: Send,
         <T::Handler as Handler>::Body: Send,
     {
-        let (handle, shared, listener) = self.start_one()?;
+        let (handle, shared, listening) = self.start_one()?;
         let core = Core::new(handler.into_handler(), shared.limits.clone(), shared.control.clone());
-        let acceptor = Acceptor::new(listener, core, shared, None);
+        let acceptor = Acceptor::new(listening, core, shared, None);
         let spawn = |connection| drop(::tokio::spawn(connection));
         drop(::tokio::spawn(acceptor.run(Timer::precise, spawn)));
         Ok(handle)
@@ -198,11 +201,12 @@ impl Server {
         listening::listen(&self.endpoint, count)
     }
 
-    fn start_one(self) -> Result<(ServerHandle, Shared, Listener), ListenError> {
+    fn start_one(self) -> Result<(ServerHandle, Shared, (Listener, Accepting)), ListenError> {
         let listeners = self.bind(1)?;
         let (handle, shared) = self.start(&listeners);
         let listener = listeners.into_iter().next().expect("one was asked for");
-        Ok((handle, shared, listener))
+        let accepting = Accepting::new(shared.control.clone());
+        Ok((handle, shared, (listener, accepting)))
     }
 
     fn start(self, listeners: &[Listener]) -> (ServerHandle, Shared) {
@@ -211,13 +215,17 @@ impl Server {
         if let Some(stoop_io::Address::Inet(address)) = listeners.first().map(Listener::address) {
             endpoint = endpoint.at(*address);
         }
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        if self.tls.is_some() {
+            endpoint = endpoint.secured();
+        }
         let shared = Shared {
             control: control.clone(),
             limits: Arc::new(self.limits),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: self.tls,
         };
-        (ServerHandle { endpoint, control, workers: None }, shared)
+        (ServerHandle::new(endpoint, control), shared)
     }
 }
 
@@ -228,72 +236,4 @@ pub(crate) struct Shared {
     limits: Arc<ServerLimits>,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     tls: Option<ServerTls>,
-}
-
-/// A running server. Dropping it leaves the server running.
-pub struct ServerHandle {
-    endpoint: Endpoint,
-    control: Arc<Control>,
-    /// The threads, where they are the server's own.
-    workers: Option<Workers>,
-}
-
-impl ServerHandle {
-    /// Where it listens, with the port that was chosen.
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
-    }
-
-    /// How many connections are open.
-    pub fn connections(&self) -> usize {
-        self.control.connections()
-    }
-
-    /// Stops gracefully: accepts nothing more, closes idle connections, finishes what runs and says
-    /// `Connection: close` with it. What is not finished after `grace` is cut off; returns how many
-    /// connections that were. Upgraded connections are their owners' and not waited for.
-    ///
-    /// What waits to be accepted still is; a connection that has said nothing yet gets a second for
-    /// it. May be called again, with another grace.
-    pub async fn drain(&self, grace: Duration) -> usize {
-        self.control.steer(Course::Draining);
-        if ::tokio::time::timeout(grace, self.idle()).await.is_ok() {
-            return 0;
-        }
-        self.close().await;
-        self.control.take_cut_off()
-    }
-
-    /// Stops at once: every connection is cut off.
-    pub async fn close(&self) {
-        self.control.steer(Course::Closing);
-        self.idle().await;
-    }
-
-    /// Waits until the server has stopped.
-    pub async fn ended(&self) {
-        poll_fn(|cx| self.control.poll_course(Course::Draining, cx)).await;
-        self.idle().await;
-    }
-
-    fn idle(&self) -> impl Future<Output = ()> {
-        poll_fn(|cx| self.control.poll_over(cx))
-    }
-
-    /// Waits for the server's threads to end, once it was told to stop; blocks the caller.
-    ///
-    /// # Panics
-    /// Within an asynchronous task.
-    pub fn join(self) {
-        if let Some(workers) = self.workers {
-            // Workers do not panic: handlers' panics are caught.
-            let _ = workers.wait();
-        }
-    }
-}
-
-impl fmt::Debug for ServerHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ServerHandle({}, {} connections)", self.endpoint, self.connections())
-    }
 }

@@ -9,11 +9,13 @@ use tokio::io::DuplexStream;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
+mod clients;
 mod content;
 mod disconnects;
 mod draining;
 mod handlers;
 mod listening;
+mod parting;
 mod persistence;
 mod pipelining;
 mod refusals;

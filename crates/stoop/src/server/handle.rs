@@ -1,0 +1,88 @@
+//! The handle of a running server: where it listens, and how it is stopped.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::time::Duration;
+
+use stoop_io::Workers;
+
+use crate::endpoint::Endpoint;
+use crate::server::control::{Control, Course};
+
+/// A running server. Dropping it leaves the server running.
+pub struct ServerHandle {
+    endpoint: Endpoint,
+    control: Arc<Control>,
+    /// The threads, where they are the server's own.
+    workers: Option<Workers>,
+}
+
+impl ServerHandle {
+    pub(super) fn new(endpoint: Endpoint, control: Arc<Control>) -> Self {
+        Self { endpoint, control, workers: None }
+    }
+
+    /// Threads that are to be waited for.
+    pub(super) fn own(&mut self, workers: Workers) {
+        self.workers = Some(workers);
+    }
+
+    /// Where it listens, with the port that was chosen.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// How many connections are open.
+    pub fn connections(&self) -> usize {
+        self.control.connections()
+    }
+
+    /// Stops gracefully: accepts nothing more, closes idle connections, finishes what runs and says
+    /// `Connection: close` with it. What is not finished after `grace` is cut off; returns how many
+    /// connections that were. Upgraded connections are their owners' and not waited for.
+    ///
+    /// What waits to be accepted still is; a connection that has said nothing yet gets a second for
+    /// it. May be called again, with another grace.
+    pub async fn drain(&self, grace: Duration) -> usize {
+        self.control.steer(Course::Draining);
+        if ::tokio::time::timeout(grace, self.idle()).await.is_ok() {
+            return 0;
+        }
+        self.close().await;
+        self.control.take_cut_off()
+    }
+
+    /// Stops at once: every connection is cut off.
+    pub async fn close(&self) {
+        self.control.steer(Course::Closing);
+        self.idle().await;
+    }
+
+    /// Waits until the server has stopped.
+    pub async fn ended(&self) {
+        poll_fn(|cx| self.control.poll_course(Course::Draining, cx)).await;
+        self.idle().await;
+    }
+
+    fn idle(&self) -> impl Future<Output = ()> {
+        poll_fn(|cx| self.control.poll_over(cx))
+    }
+
+    /// Waits for the server's threads to end, once it was told to stop; blocks the caller.
+    ///
+    /// # Panics
+    /// Within an asynchronous task.
+    pub fn join(self) {
+        if let Some(workers) = self.workers {
+            // Workers do not panic: handlers' panics are caught.
+            let _ = workers.wait();
+        }
+    }
+}
+
+impl fmt::Debug for ServerHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ServerHandle({}, {} connections)", self.endpoint, self.connections())
+    }
+}
