@@ -39,7 +39,7 @@ pub enum ErrorKind {
     TlsCertExpired,
     /// The server's certificate is for another name.
     TlsCertName,
-    /// Nobody we trust vouches for the server's certificate.
+    /// Nobody we trust vouches for the server's certificate, or it is not a valid one for a server.
     TlsCertUntrusted,
     /// The TLS handshake was not finished within the time for it.
     TlsTimeout,

@@ -1,5 +1,6 @@
 //! Every test that spans crates or follows an RFC, as one program.
 //!
+//! - [`client`]: the client against scripted peers, over memory and over sockets
 //! - [`server`]: the running server, over memory and over sockets
 //! - [`rfc9112`]: HTTP/1.1, in the order of the RFC; test names are its sentences
 //! - [`accepted`]: what real programs send must be read
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod accepted;
+mod client;
 mod limits;
 mod machines;
 mod properties;

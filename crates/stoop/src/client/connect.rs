@@ -187,13 +187,14 @@ fn tls_error(error: &TlsError) -> Error {
     let kind = match error.kind() {
         TlsErrorKind::CertificateExpired => ErrorKind::TlsCertExpired,
         TlsErrorKind::CertificateName => ErrorKind::TlsCertName,
-        TlsErrorKind::CertificateUntrusted => ErrorKind::TlsCertUntrusted,
+        TlsErrorKind::CertificateUntrusted | TlsErrorKind::CertificateInvalid => {
+            ErrorKind::TlsCertUntrusted
+        }
         TlsErrorKind::InvalidName => ErrorKind::InvalidUrl,
         TlsErrorKind::Io(std::io::ErrorKind::ConnectionReset) => ErrorKind::Reset,
         TlsErrorKind::Closed | TlsErrorKind::Io(_) => ErrorKind::ClosedEarly,
         TlsErrorKind::Handshake
         | TlsErrorKind::NotTls
-        | TlsErrorKind::CertificateInvalid
         | TlsErrorKind::CertificateMissing
         | TlsErrorKind::Alert(_) => ErrorKind::TlsHandshake,
     };

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use stoop_io::{Look, Peer, Transport, is_public, now};
 use stoop_proto::ResponseHead;
-use url::Position;
+use url::{Position, Url};
 
 use crate::body::{Body, Kind};
 use crate::client::connect::{Terms, private_address, within};
@@ -111,7 +111,7 @@ impl Job<'_> {
     async fn run(&self, outgoing: &mut Outgoing, interim: Interim<'_>) -> Result<Outcome, Error> {
         let mut retries = 0;
         loop {
-            let (lease, reused) = self.connection(outgoing, retries > 0).await?;
+            let (lease, reused) = self.connection(outgoing.url(), retries > 0).await?;
             let Failed { error, received } = match self.exchange(lease, outgoing, interim).await {
                 Ok(outcome) => return Ok(outcome),
                 Err(failed) => failed,
@@ -131,8 +131,7 @@ impl Job<'_> {
     }
 
     /// A connection to the URL's origin, and whether it has served before.
-    async fn connection(&self, outgoing: &Outgoing, fresh: bool) -> Result<(Lease, bool), Error> {
-        let url = outgoing.url();
+    async fn connection(&self, url: &Url, fresh: bool) -> Result<(Lease, bool), Error> {
         let origin = &url[..Position::BeforePath];
         loop {
             let grant = match self.shared.pool.ask(origin, fresh) {
@@ -146,7 +145,7 @@ impl Job<'_> {
                 Grant::Connect(permit) => permit,
                 Grant::Reuse(lease) if fresh => lease.close(),
                 Grant::Reuse(mut lease) => match self.may_reuse(&mut lease) {
-                    true => return self.allowed(lease, outgoing).map(|lease| (lease, true)),
+                    true => return self.allowed(lease, url).map(|lease| (lease, true)),
                     false => {
                         lease.close();
                         continue;
@@ -175,13 +174,13 @@ impl Job<'_> {
     }
 
     /// A connection that was made for somebody else may lead where a redirect may not.
-    fn allowed(&self, mut lease: Lease, outgoing: &Outgoing) -> Result<Lease, Error> {
+    fn allowed(&self, mut lease: Lease, url: &Url) -> Result<Lease, Error> {
         if self.public_only
             && let Some(connection) = lease.connection()
             && let Peer::Inet(address) = connection.io.peer()
             && !is_public(address.ip())
         {
-            return Err(private_address(outgoing.url(), address.ip()));
+            return Err(private_address(url, address.ip()));
         }
         Ok(lease)
     }
@@ -212,4 +211,20 @@ impl Job<'_> {
 struct Failed {
     error: Error,
     received: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    /// Whoever spawns a request on a runtime of several threads needs this.
+    #[allow(dead_code)]
+    fn a_request_under_way_can_be_sent_to_another_thread(client: crate::Client) -> impl Send {
+        async move { client.get("http://a/").await?.into_body().chunk().await }
+    }
+
+    #[tokio::test]
+    async fn a_request_under_way_is_small() {
+        let client = crate::Client::new();
+        let future = client.get("http://a/");
+        assert!(size_of_val(&future) <= 1024, "{} bytes", size_of_val(&future));
+    }
 }

@@ -26,9 +26,12 @@ pub(crate) trait Recycled: Sized + 'static {
     fn shelf<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R>;
 }
 
+/// The boxes themselves are kept: they are what is handed out again.
+type Shelf<T> = RefCell<Vec<Box<T>>>;
+
 thread_local! {
-    static REQUESTS: RefCell<Vec<Box<RequestParts>>> = const { RefCell::new(Vec::new()) };
-    static RESPONSES: RefCell<Vec<Box<ResponseHead>>> = const { RefCell::new(Vec::new()) };
+    static REQUESTS: Shelf<RequestParts> = const { RefCell::new(Vec::new()) };
+    static RESPONSES: Shelf<ResponseHead> = const { RefCell::new(Vec::new()) };
 }
 
 impl Recycled for RequestParts {

@@ -1,0 +1,15 @@
+//! The client against peers that say what they are told to: over memory where the clock matters
+//! (it is paused, nothing sleeps), over loopback where the kernel does.
+
+mod cancel;
+mod deadlines;
+mod errors;
+mod exchange;
+mod kit;
+mod pool;
+mod redirects;
+mod reuse;
+mod runtimes;
+mod tls;
+mod upload;
+mod urls;

@@ -1,0 +1,144 @@
+//! How many connections there are, and who waits for one.
+
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use stoop::{Client, ErrorKind, Phase};
+use tokio::time::sleep;
+
+use super::kit::{OK, Peer, fetch, limited, read, scripted_by, settle, what};
+
+/// A server that takes a second for each request, and the most requests it had at once.
+fn slow(builder: stoop::ClientBuilder) -> (Client, Arc<AtomicUsize>) {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let seen = most.clone();
+    let client = scripted_by(builder, move |mut peer: Peer| {
+        let (now, most) = (now.clone(), most.clone());
+        async move {
+            while !peer.head().await.is_empty() {
+                most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
+                sleep(Duration::from_secs(1)).await;
+                now.fetch_sub(1, SeqCst);
+                peer.send(OK).await;
+            }
+        }
+    });
+    (client, seen)
+}
+
+async fn fetch_from(client: &Client, host: usize) -> super::kit::Outcome {
+    read(client.get(&format!("http://h{host}/")).await.map_err(what)?).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_origin_has_no_more_connections_than_its_limit_and_turns_are_in_order() {
+    let (client, most) = slow(limited(|limits| {
+        limits.pool.per_origin_max = 3;
+        limits.time.total = None;
+    }));
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let mut tasks = Vec::new();
+    for n in 0..30 {
+        let (client, order) = (client.clone(), order.clone());
+        tasks.push(tokio::spawn(async move {
+            fetch(&client).await.unwrap();
+            order.lock().unwrap().push(n);
+        }));
+        settle().await;
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(most.load(SeqCst), 3);
+    assert_eq!(*order.lock().unwrap(), (0..30).collect::<Vec<_>>());
+    assert_eq!(client.connections(), (3, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_has_no_more_connections_than_its_limit_and_no_origin_starves() {
+    let (client, most) = slow(limited(|limits| {
+        limits.pool.total_max = 4;
+        limits.time.total = None;
+    }));
+    let mut tasks = Vec::new();
+    // One origin would take everything.
+    for n in 0..40 {
+        let client = client.clone();
+        tasks.push(tokio::spawn(async move {
+            let begun = tokio::time::Instant::now();
+            fetch_from(&client, if n % 10 == 9 { n } else { 0 }).await.unwrap();
+            let turn = n / 4 + 1;
+            assert_eq!(begun.elapsed().as_secs() as usize, turn, "request {n}");
+        }));
+        tokio::task::yield_now().await;
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(most.load(SeqCst), 4);
+    assert!(client.connections().0 <= 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn idle_connections_are_bounded_and_make_room() {
+    let (client, _) = slow(limited(|limits| {
+        limits.pool.idle_per_origin_max = 2;
+        limits.pool.idle_max = 5;
+        limits.pool.total_max = 12;
+    }));
+    for host in [0, 0, 0, 0, 1, 1, 1, 2, 2, 3] {
+        let client = client.clone();
+        tokio::spawn(async move { fetch_from(&client, host).await });
+    }
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(client.connections(), (10, 0));
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(client.connections(), (5, 5));
+    // Twelve others at once: what idled was in their way.
+    for host in 10..22 {
+        let client = client.clone();
+        tokio::spawn(async move { fetch_from(&client, host).await });
+    }
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(client.connections(), (12, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_gives_up_waiting_takes_no_place() {
+    let (client, most) = slow(limited(|limits| {
+        limits.pool.total_max = 1;
+        limits.time.total = Some(Duration::from_millis(100));
+    }));
+    let first = tokio::spawn({
+        let client = client.clone();
+        async move {
+            let request = stoop::Request::get("http://h0/").unwrap();
+            read(client.send_by(request, None).await.unwrap()).await
+        }
+    });
+    settle().await;
+    for n in 0..8 {
+        let outcome = fetch_from(&client, n % 3).await;
+        assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Queue)));
+    }
+    assert_eq!(first.await.unwrap(), Ok((200, "ok".to_owned())));
+    assert_eq!((client.connections(), most.load(SeqCst)), ((1, 1), 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_origins_leave_no_connections_beyond_the_limits() {
+    let client = scripted_by(
+        limited(|limits| {
+            limits.pool.total_max = 64;
+            limits.pool.idle_max = 16;
+        }),
+        |peer| peer.serve(OK),
+    );
+    for host in 0..10_000 {
+        fetch_from(&client, host).await.unwrap();
+        assert!(client.connections().0 <= 16);
+    }
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(client.connections(), (0, 0));
+}

@@ -1,0 +1,192 @@
+//! TLS: whom a client trusts, who it says it is, and what an end without a word means.
+
+use std::sync::Arc;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, date_time_ymd,
+};
+use stoop::{Client, ClientTls, ErrorKind, Phase, Request, ServerTls};
+use stoop_io::{AnyTransport, Tcp};
+
+use super::kit::{OK, Outcome, Peer, fetch_request};
+
+type Authority = CertifiedIssuer<'static, KeyPair>;
+
+fn authority(name: &str) -> Authority {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// A certificate for `names` and its key, as PEM.
+fn certificate(issuer: &Authority, names: &[&str], expired: bool) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut params = CertificateParams::new(names).unwrap();
+    params.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    if expired {
+        (params.not_before, params.not_after) =
+            (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1));
+    }
+    (params.signed_by(&key, issuer).unwrap().pem(), key.serialize_pem())
+}
+
+fn showing((chain, key): (String, String)) -> ServerTls {
+    ServerTls::builder().certificate_pem(chain, key).build().unwrap()
+}
+
+/// A server that speaks TLS as `tls` says and HTTP as `script` says.
+async fn serving<F>(tls: ServerTls, script: impl Fn(Peer) -> F + Send + Sync + 'static) -> u16
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let script = Arc::new(script);
+    tokio::spawn(async move {
+        for number in 0.. {
+            let (stream, from) = listener.accept().await.unwrap();
+            let (tls, script) = (tls.clone(), script.clone());
+            tokio::spawn(async move {
+                let mut session: AnyTransport = tls.accept(Tcp::new(stream, from)).unwrap().into();
+                if std::future::poll_fn(|cx| session.poll_handshake(cx)).await.is_ok() {
+                    script(Peer::over(session, number)).await;
+                }
+            });
+        }
+    });
+    port
+}
+
+fn trusting(authority: &Authority) -> stoop::ClientBuilder {
+    let tls = ClientTls::builder().platform_cas(false).ca_pem(authority.pem());
+    Client::builder().tls(tls.build().unwrap())
+}
+
+async fn fetch(client: &Client, host: &str, port: u16) -> Outcome {
+    fetch_request(client, Request::get(&format!("https://{host}:{port}/")).unwrap()).await
+}
+
+fn ok() -> Outcome {
+    Ok((200, "ok".to_owned()))
+}
+
+#[tokio::test]
+async fn certificates_are_checked() {
+    let (ours, theirs) = (authority("ours"), authority("theirs"));
+    let names = ["localhost", "127.0.0.1"];
+    let good = serving(showing(certificate(&ours, &names, false)), |peer| peer.serve(OK)).await;
+    let client = trusting(&ours).build().unwrap();
+    for host in ["localhost", "127.0.0.1", "LOCALHOST", "localhost."] {
+        assert_eq!(fetch(&client, host, good).await, ok(), "{host}");
+        assert_eq!(fetch(&client, host, good).await, ok(), "{host}");
+    }
+    let fails = async |tls: ServerTls, kind: ErrorKind| {
+        let port = serving(tls, |peer| peer.serve(OK)).await;
+        let client = trusting(&ours).build().unwrap();
+        assert_eq!(fetch(&client, "localhost", port).await, Err((kind, Phase::Tls)));
+        assert_eq!(client.connections(), (0, 0));
+        // Whoever asks for it gets it all the same.
+        let blind = ClientTls::builder().dangerous_accept_any_certificate().build().unwrap();
+        let client = Client::builder().tls(blind).build().unwrap();
+        assert_eq!(fetch(&client, "localhost", port).await, ok());
+    };
+    fails(showing(certificate(&theirs, &names, false)), ErrorKind::TlsCertUntrusted).await;
+    fails(showing(certificate(&ours, &names, true)), ErrorKind::TlsCertExpired).await;
+    fails(showing(certificate(&ours, &["other.test"], false)), ErrorKind::TlsCertName).await;
+    fails(showing(certificate(&ours, &["127.0.0.1"], false)), ErrorKind::TlsCertName).await;
+}
+
+#[tokio::test]
+async fn a_client_may_show_a_certificate() {
+    let authority = authority("ours");
+    let (chain, key) = certificate(&authority, &["localhost"], false);
+    let tls = ServerTls::builder()
+        .certificate_pem(chain, key)
+        .client_ca_pem(authority.pem())
+        .build()
+        .unwrap();
+    let port = serving(tls, |peer| peer.serve(OK)).await;
+    let (chain, key) = certificate(&authority, &["me"], false);
+    let tls = ClientTls::builder().ca_pem(authority.pem()).certificate_pem(chain, key);
+    let known = Client::builder().tls(tls.build().unwrap()).build().unwrap();
+    assert_eq!(fetch(&known, "localhost", port).await, ok());
+    let (kind, phase) =
+        fetch(&trusting(&authority).build().unwrap(), "localhost", port).await.unwrap_err();
+    // In TLS 1.3 the client is done before the server says no.
+    assert!(matches!(phase, Phase::Tls | Phase::Send | Phase::Wait), "{kind:?} {phase:?}");
+}
+
+#[tokio::test]
+async fn http_1_is_spoken_whatever_the_configuration_offers() {
+    let authority = authority("ours");
+    let (chain, key) = certificate(&authority, &["localhost"], false);
+    let tls = ServerTls::builder().certificate_pem(chain, key).alpn(["h2", "http/1.1"]);
+    let port = serving(tls.build().unwrap(), |peer| peer.serve(OK)).await;
+    let tls = ClientTls::builder().ca_pem(authority.pem()).alpn(["h2", "http/1.1"]);
+    let client = Client::builder().tls(tls.build().unwrap()).build().unwrap();
+    assert_eq!(fetch(&client, "localhost", port).await, ok());
+}
+
+#[tokio::test]
+async fn an_end_without_close_notify_cuts_short_only_what_it_delimits() {
+    let authority = authority("ours");
+    let server = |answer: &'static str, says_so: bool| {
+        let tls = showing(certificate(&authority, &["localhost"], false));
+        serving(tls, move |mut peer| async move {
+            peer.head().await;
+            peer.send(answer).await;
+            if says_so {
+                peer.shutdown().await;
+            }
+        })
+    };
+    let client = trusting(&authority).build().unwrap();
+    let until_close = "HTTP/1.1 200 OK\r\n\r\nok";
+    for (answer, says_so, outcome) in [
+        (OK, false, ok()),
+        (until_close, true, ok()),
+        (until_close, false, Err((ErrorKind::ClosedEarly, Phase::Receive))),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", false, ok()),
+        ("HTTP/1.1 200 OK\r\n", false, Err((ErrorKind::ClosedEarly, Phase::Wait))),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nok",
+            true,
+            Err((ErrorKind::ClosedEarly, Phase::Receive)),
+        ),
+    ] {
+        let port = server(answer, says_so).await;
+        assert_eq!(fetch(&client, "localhost", port).await, outcome, "{answer:?} {says_so}");
+    }
+}
+
+#[tokio::test]
+async fn connections_are_kept_and_content_is_large() {
+    let authority = authority("ours");
+    let tls = showing(certificate(&authority, &["localhost"], false));
+    let content = "0123456789abcdef".repeat(50_000);
+    let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{content}", content.len());
+    let port = serving(tls, move |mut peer| {
+        let answer = answer.clone();
+        async move {
+            assert_eq!(peer.number, 0, "a second connection");
+            while !peer.head().await.is_empty() {
+                peer.bytes(300_000).await;
+                peer.send(&answer).await;
+            }
+        }
+    })
+    .await;
+    let client = trusting(&authority).build().unwrap();
+    for _ in 0..3 {
+        let request =
+            Request::new(stoop::Method::PUT, &format!("https://localhost:{port}/")).unwrap();
+        let outcome = fetch_request(&client, request.with_body(vec![b'x'; 300_000])).await;
+        assert_eq!(outcome.unwrap().1, content);
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        assert_eq!(client.connections(), (1, 1));
+    }
+}

@@ -1,0 +1,353 @@
+//! Requests with content: how it is framed, how it waits, and what becomes of it when the server
+//! does not want it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use stoop::{Body, Client, ErrorKind, Fields, Phase, Request};
+
+use super::kit::{
+    OK, URL, fetch_request, limited, listening, read, scripted, scripted_by, settle, what,
+};
+
+fn post(body: impl Into<Body>) -> Request {
+    Request::post(URL, body).unwrap()
+}
+
+fn ok() -> super::kit::Outcome {
+    Ok((200, "ok".to_owned()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_of_known_length_is_announced() {
+    let client = scripted(|mut peer| async move {
+        assert!(peer.head().await.contains("\r\ncontent-length: 5\r\n"));
+        assert_eq!(peer.bytes(5).await, "hello");
+        peer.send(OK).await;
+        assert!(peer.head().await.contains("\r\ncontent-length: 0\r\n"));
+        peer.answer(OK).await;
+    });
+    assert_eq!(fetch_request(&client, post("hello")).await, ok());
+    assert_eq!(fetch_request(&client, post("")).await, ok());
+    assert_eq!(client.connections(), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_of_unknown_length_is_chunked_with_trailers() {
+    let client = scripted(|mut peer| async move {
+        let head = peer.head().await;
+        assert!(head.contains("\r\ntransfer-encoding: chunked\r\n"), "{head}");
+        assert_eq!(
+            peer.until("sum: 7\r\n\r\n").await,
+            "5\r\nhello\r\n1\r\n!\r\n0\r\nsum: 7\r\n\r\n"
+        );
+        peer.answer(OK).await;
+    });
+    let (sender, body) = Body::channel(1);
+    let sending = async {
+        sender.send("hello").await.unwrap();
+        sender.send("").await.unwrap();
+        sender.send("!").await.unwrap();
+        let mut trailers = Fields::new();
+        trailers.push("sum", b"7").unwrap();
+        trailers.push("content-length", b"7").unwrap();
+        sender.trailers(&trailers).await.unwrap();
+    };
+    let (outcome, ()) = tokio::join!(fetch_request(&client, post(body)), sending);
+    assert_eq!((outcome, client.connections()), (ok(), (1, 1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_read_holds_the_sender_up() {
+    let client = scripted(|mut peer| async move {
+        peer.head().await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        peer.skip("\r\n0\r\n\r\n").await;
+        peer.answer(OK).await;
+    });
+    let (sender, body) = Body::channel(1);
+    let sending = tokio::spawn(async move {
+        let mut sent = 0;
+        let piece = Bytes::from(vec![b'a'; 16 * 1024]);
+        let begun = tokio::time::Instant::now();
+        while sent < 4 << 20 {
+            sender.send(piece.clone()).await.unwrap();
+            sent += piece.len();
+            if begun.elapsed() < Duration::from_secs(5) {
+                // 64 KiB on the wire, 64 KiB of output, a piece beyond it, one in the channel and
+                // one that was read.
+                assert!(sent <= (64 + 64 + 3 * 16 + 32) * 1024, "{sent} bytes ahead of the server");
+            }
+        }
+    });
+    assert_eq!(fetch_request(&client, post(body)).await, ok());
+    sending.await.unwrap();
+    assert_eq!(client.connections(), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn expecting_100_content_waits_for_it() {
+    let client = scripted(|mut peer| async move {
+        assert!(peer.head().await.contains("\r\nexpect: 100-continue\r\n"));
+        settle().await;
+        peer.send("HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n").await;
+        assert_eq!(peer.bytes(5).await, "hello");
+        peer.answer(OK).await;
+    });
+    let begun = tokio::time::Instant::now();
+    let request = post("hello").with_field("expect", b"100-continue").unwrap();
+    assert_eq!(fetch_request(&client, request).await, ok());
+    assert!(begun.elapsed() < Duration::from_millis(10));
+    assert_eq!(client.connections(), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn expecting_100_content_is_not_sent_to_who_answers_instead() {
+    for status in ["417 No", "200 OK", "401 Who"] {
+        let client = scripted(move |mut peer| async move {
+            peer.head().await;
+            peer.send(format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\nok")).await;
+            assert_eq!(peer.rest().await, 0, "content was sent after {status}");
+        });
+        let request = post("hello").with_field("expect", b"100-continue").unwrap();
+        assert_eq!(fetch_request(&client, request).await.unwrap().1, "ok");
+        // The request is half said: the connection cannot serve again.
+        assert_eq!(client.connections(), (0, 0));
+        settle().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn expecting_100_that_never_comes_content_is_sent_after_a_second() {
+    let client = scripted(|mut peer| async move {
+        peer.head().await;
+        let begun = tokio::time::Instant::now();
+        assert_eq!(peer.bytes(5).await, "hello");
+        let waited = begun.elapsed();
+        assert!(waited >= Duration::from_millis(999) && waited < Duration::from_millis(1010));
+        peer.answer(OK).await;
+    });
+    let request = post("hello").with_field("expect", b"100-continue").unwrap();
+    assert_eq!(fetch_request(&client, request).await, ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_fails_or_lies_is_the_callers_error_at_once() {
+    let server = |mut peer: super::kit::Peer| async move {
+        peer.head().await;
+        // Not a proper end, which would make half a request a whole one.
+        assert!(!peer.until("\r\n0\r\n\r\n").await.ends_with("0\r\n\r\n"));
+    };
+    let (sender, body) = Body::channel(4);
+    sender.send("half").await.unwrap();
+    sender.fail("the file is gone").await;
+    let client = scripted(server);
+    let begun = tokio::time::Instant::now();
+    let error = client.send(post(body)).await.unwrap_err();
+    assert!(error.to_string().contains("the file is gone"), "{error}");
+    assert_eq!(what(error), (ErrorKind::RequestBody, Phase::Send));
+    assert!(begun.elapsed() < Duration::from_millis(10));
+    assert_eq!(client.connections(), (0, 0));
+    for (announced, sent) in [(5, "hell"), (5, "hello!")] {
+        let client = scripted(server);
+        let error = client.send(post(Body::stream(Lie { announced, sent: Some(sent) }))).await;
+        assert_eq!(what(error.unwrap_err()), (ErrorKind::RequestBody, Phase::Send), "{sent}");
+        assert_eq!(client.connections(), (0, 0));
+    }
+}
+
+/// Content that is not as long as it says.
+struct Lie {
+    announced: u64,
+    sent: Option<&'static str>,
+}
+
+impl http_body::Body for Lie {
+    type Data = Bytes;
+    type Error = std::io::Error;
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, std::io::Error>>> {
+        let sent = self.sent.take().map(|text| Ok(http_body::Frame::data(text.into())));
+        std::task::Poll::Ready(sent)
+    }
+    fn size_hint(&self) -> http_body::SizeHint {
+        http_body::SizeHint::with_exact(self.announced)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_may_overtake_its_request_and_the_caller_feed_it_afterwards() {
+    // An echo: the head comes at once, the content as the request's does.
+    let client = scripted(|mut peer| async move {
+        peer.head().await;
+        peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
+        loop {
+            let size = peer.until("\r\n").await;
+            let Ok(size) = usize::from_str_radix(size.trim(), 16) else { return };
+            let data = peer.bytes(size + 2).await;
+            peer.send(format!("{size:x}\r\n{data}")).await;
+            if size == 0 {
+                return peer.stall().await;
+            }
+        }
+    });
+    let (sender, body) = Body::channel(1);
+    let response = client.send(post(body)).await.unwrap();
+    // Nobody reads the response meanwhile, and the channel has room for one piece only.
+    for _ in 0..100 {
+        sender.send("piece ").await.unwrap();
+    }
+    drop(sender);
+    assert_eq!(read(response).await, Ok((200, "piece ".repeat(100))));
+    settle().await;
+    assert_eq!(client.connections(), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_of_success_lets_the_rest_be_sent() {
+    let (done, is_done) = tokio::sync::oneshot::channel();
+    let done = std::sync::Mutex::new(Some(done));
+    let client = scripted(move |mut peer| {
+        let done = done.lock().unwrap().take();
+        async move {
+            peer.head().await;
+            peer.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+            let content = peer.skip("\r\n0\r\n\r\n").await;
+            done.unwrap().send(content).unwrap();
+            peer.stall().await;
+        }
+    });
+    let (sender, body) = Body::channel(1);
+    let response = client.send(post(body)).await.unwrap();
+    assert_eq!(read(response).await, Ok((200, String::new())));
+    for _ in 0..1000 {
+        sender.send(vec![b'a'; 1000]).await.unwrap();
+    }
+    drop(sender);
+    assert_eq!(is_done.await.unwrap(), 1000 * 1007 + 5);
+    settle().await;
+    // Whether it could serve again is not worth finding out.
+    assert_eq!(client.connections(), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_of_failure_ends_the_sending() {
+    let client = scripted(|mut peer| async move {
+        peer.head().await;
+        peer.bytes(7).await;
+        peer.send("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nok").await;
+        let rest = peer.rest().await;
+        assert!(rest < 1000, "{rest} bytes were still sent");
+    });
+    let (sender, body) = Body::channel(1);
+    let sending = tokio::spawn(async move { while sender.send("piece").await.is_ok() {} });
+    assert_eq!(fetch_request(&client, post(body)).await, Ok((413, "ok".to_owned())));
+    // The caller's channel tells it so.
+    sending.await.unwrap();
+    assert_eq!(client.connections(), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_that_is_dropped_ends_the_sending() {
+    let client = scripted(|mut peer| async move {
+        peer.head().await;
+        peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
+        peer.rest().await;
+    });
+    let (sender, body) = Body::channel(1);
+    let response = client.send(post(body)).await.unwrap();
+    sender.send("one").await.unwrap();
+    drop(response);
+    settle().await;
+    assert_eq!(client.connections(), (0, 0));
+    assert!(sender.send("two").await.is_err());
+}
+
+#[tokio::test]
+async fn the_answer_of_a_server_that_closes_while_we_send_wins() {
+    for reset in [false, true] {
+        let server = listening(move |mut peer| async move {
+            peer.head().await;
+            peer.send("HTTP/1.1 403 No\r\nconnection: close\r\ncontent-length: 3\r\n\r\nno!").await;
+            if reset {
+                // What was received and not read makes the kernel send RST.
+                peer.reset();
+            }
+        });
+        let url = format!("http://{}/", server.await);
+        let body = Body::from(vec![b'a'; 8 << 20]);
+        let outcome = fetch_request(&Client::new(), Request::post(&url, body).unwrap()).await;
+        if let Ok((status, content)) = &outcome {
+            assert_eq!((*status, content.as_str()), (403, "no!"));
+        } else {
+            // A reset may overtake the answer; then it is no closed request, but a reset one.
+            assert!(reset);
+            assert_eq!(outcome.unwrap_err().0, ErrorKind::Reset);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_resets_while_we_send_without_an_answer_is_an_error_of_sending() {
+    let server = listening(|mut peer| async move {
+        peer.head().await;
+        peer.reset();
+    });
+    let url = format!("http://{}/", server.await);
+    let (sender, body) = Body::channel(1);
+    let client = Client::new();
+    let sending = async {
+        while sender.send(vec![b'a'; 1 << 16]).await.is_ok() {}
+        drop(sender);
+    };
+    let request = Request::post(&url, body).unwrap();
+    let (outcome, ()) = tokio::join!(fetch_request(&client, request), sending);
+    let (kind, phase) = outcome.unwrap_err();
+    assert_eq!(kind, ErrorKind::Reset);
+    assert!(matches!(phase, Phase::Send | Phase::Wait), "{phase:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_takes_nothing_for_too_long_is_given_up() {
+    let limits = || {
+        limited(|limits| {
+            limits.time.send_idle = Some(Duration::from_secs(3));
+            limits.time.total = None;
+        })
+    };
+    let client = scripted_by(limits(), |mut peer| async move {
+        peer.head().await;
+        peer.stall().await;
+    });
+    let begun = tokio::time::Instant::now();
+    let outcome = fetch_request(&client, post(vec![b'a'; 1 << 20])).await;
+    assert_eq!(outcome, Err((ErrorKind::ReadTimeout, Phase::Send)));
+    assert!((3000..3050).contains(&begun.elapsed().as_millis()));
+    // One that takes a little now and then is not.
+    let client = scripted_by(limits(), |mut peer| async move {
+        peer.head().await;
+        for _ in 0..8 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            peer.bytes(40_000).await;
+        }
+        peer.send(OK).await;
+        peer.rest().await;
+    });
+    assert_eq!(fetch_request(&client, post(vec![b'a'; 320_000])).await, ok());
+    // Nor is a caller who takes its time.
+    let client = scripted_by(limits(), |mut peer| async move {
+        peer.skip("\r\n0\r\n\r\n").await;
+        peer.answer(OK).await;
+    });
+    let (sender, body) = Body::channel(1);
+    let sending = async move {
+        for _ in 0..3 {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            sender.send("piece").await.unwrap();
+        }
+    };
+    let (outcome, ()) = tokio::join!(fetch_request(&client, post(body)), sending);
+    assert_eq!(outcome, ok());
+}
