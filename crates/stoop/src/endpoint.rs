@@ -54,6 +54,7 @@ impl Endpoint {
     }
 
     /// The same with TLS.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) fn secured(self) -> Self {
         Self { secure: true, ..self }
     }

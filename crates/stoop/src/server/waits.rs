@@ -1,5 +1,6 @@
 //! What a connection waits for, and for how long: every wait that a client causes ends.
 
+use std::collections::VecDeque;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -119,6 +120,10 @@ impl<H: Handler> Driver<H> {
             (Stage::Open, Read::WantsHead) if self.exchanges.is_empty() && !unsent => {
                 // An empty line ahead of a request line began a head that is none.
                 waits.head = None;
+                if self.exchanges.capacity() > 0 {
+                    // Some hundred bytes, which an idle connection has no use for.
+                    self.exchanges = VecDeque::new();
+                }
                 let fresh = self.requests == 0 && self.core.control.course() != Course::Running;
                 let allowed = if fresh { time.idle.min(FRESH) } else { time.idle };
                 Some((*waits.idle.get_or_insert(now) + allowed, Late::Idle))

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use stoop::{Body, Request, Response, ServerLimits};
+use stoop::{Body, Request, Response};
 use stoop_test::peer::Peer;
 use tokio::io::DuplexStream;
 use tokio::time::{Instant, sleep};
 
-use super::{GET, connect, connect_with};
+use super::{GET, connect};
 
 pub(super) fn hello(_: Request) -> &'static str {
     "hello"
