@@ -6,7 +6,7 @@ use std::time::Instant;
 use stoop::{Client, ClientLimits, Error, Redirects, Request, Version};
 
 use super::args::Format;
-use super::plan::{Authority, Plan};
+use super::plan::Plan;
 use super::record::{Details, Outcome};
 use crate::failure::Failure;
 use crate::summary::Code;
@@ -26,28 +26,19 @@ impl Exchanges {
     /// Reads what the plan names.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for certificates that cannot be used.
+    /// [`Failure::Usage`] for certificates that cannot be used, and for what this program was built
+    /// without.
     pub(super) fn new(plan: &Plan) -> Result<Self, Failure> {
-        #[cfg(feature = "tls")]
-        {
-            let mut tls = stoop::ClientTls::builder();
-            match &plan.authority {
-                Some(Authority::File(path)) => tls = tls.ca_file(path),
-                Some(Authority::Pem(pem)) => tls = tls.ca_pem(pem.as_str()),
-                None => {}
-            }
-            if plan.insecure {
-                tls = tls.dangerous_accept_any_certificate();
-            }
-            let tls = tls.build().map_err(|error| Failure::Usage(error.to_string()))?;
-            Ok(Self { tls })
+        if !cfg!(feature = "dns") && !plan.dns.is_empty() {
+            return Err(Failure::Usage("--dns: this stoop asks the system for names".to_owned()));
         }
-        #[cfg(not(feature = "tls"))]
-        if plan.authority.is_some() || plan.insecure {
-            Err(Failure::Usage("this stoop was built without TLS".to_owned()))
-        } else {
-            Ok(Self {})
+        if !cfg!(feature = "tls") && (plan.authority.is_some() || plan.insecure) {
+            return Err(Failure::Usage("this stoop was built without TLS".to_owned()));
         }
+        Ok(Self {
+            #[cfg(feature = "tls")]
+            tls: tls(plan).map_err(|error| Failure::Usage(error.to_string()))?,
+        })
     }
 
     /// The client of one core.
@@ -67,9 +58,26 @@ impl Exchanges {
             .allow_private(plan.allow_private);
         #[cfg(feature = "tls")]
         let client = client.tls(self.tls.clone());
+        #[cfg(feature = "dns")]
         let client = if plan.dns.is_empty() { client } else { client.name_servers(&plan.dns) };
         Ok(Exchange { client: client.build()?, detailed: plan.format == Format::Jsonl })
     }
+}
+
+#[cfg(feature = "tls")]
+fn tls(plan: &Plan) -> Result<stoop::ClientTls, stoop::TlsConfigError> {
+    use super::plan::Authority;
+
+    let mut tls = stoop::ClientTls::builder();
+    match &plan.authority {
+        Some(Authority::File(path)) => tls = tls.ca_file(path),
+        Some(Authority::Pem(pem)) => tls = tls.ca_pem(pem.as_str()),
+        None => {}
+    }
+    if plan.insecure {
+        tls = tls.dangerous_accept_any_certificate();
+    }
+    tls.build()
 }
 
 /// The deadline of a URL is its only limit of time, unless there is one for connecting: a run that
