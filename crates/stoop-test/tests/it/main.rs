@@ -10,16 +10,20 @@
 //! - [`rfc9110`]: what of HTTP's semantics a connection has to keep
 //! - [`splitting`]: nothing a caller passes can split a message
 //! - [`tables`]: every decision of the machines, compared with `goldens/`
+//! - [`corpora`]: other projects' bad requests, if they are at hand
+//! - [`seeds`]: the fuzz targets, over the inputs that are checked in
 
 #![forbid(unsafe_code)]
 
 mod accepted;
 mod client;
+mod corpora;
 mod limits;
 mod machines;
 mod properties;
 mod rfc9110;
 mod rfc9112;
+mod seeds;
 mod server;
 mod splitting;
 mod tables;

@@ -1,0 +1,70 @@
+//! The fuzz targets, over the inputs that are checked in under `fuzz/seeds`, and over some that are
+//! made of them. `fuzz/README.md` says how to let them run for longer.
+
+use std::fs;
+use std::path::Path;
+
+use stoop_test::random::Random;
+
+#[allow(unreachable_pub, reason = "public in the crate of the fuzz targets")]
+#[path = "../../../../fuzz/src/lib.rs"]
+mod fuzz;
+
+/// Runs `check` over the seeds of a target, and over random changes of them.
+fn run(target: &str, check: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+    let mut seeds: Vec<_> = fs::read_dir(&folder)
+        .expect("the folder of seeds is there")
+        .map(|entry| entry.expect("a seed can be read").path())
+        .collect();
+    seeds.sort();
+    assert!(seeds.len() >= 5, "{}", folder.display());
+    for path in seeds {
+        let seed = fs::read(&path).expect("a seed can be read");
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        check_named(&name, &seed, check);
+        for round in 0..300 {
+            let mut random = Random::new(round);
+            let mut changed = seed.clone();
+            for _ in 0..1 + random.below(3) {
+                let at = random.below(changed.len() + 1);
+                match random.below(4) {
+                    0 => changed.insert(at, random.number() as u8),
+                    1 => changed.truncate(at),
+                    2 => changed.extend_from_within(at..),
+                    _ => {
+                        if let Some(byte) = changed.get_mut(at) {
+                            *byte ^= 1 << random.below(8);
+                        }
+                    }
+                }
+            }
+            check_named(&format!("{name}, changed by {round}"), &changed, check);
+        }
+    }
+}
+
+fn check_named(name: &str, input: &[u8], check: fn(&[u8])) {
+    let checked = std::panic::catch_unwind(|| check(input));
+    assert!(checked.is_ok(), "{name}: {}", input.escape_ascii());
+}
+
+#[test]
+fn requests() {
+    run("request", fuzz::request::check);
+}
+
+#[test]
+fn responses() {
+    run("response", fuzz::response::check);
+}
+
+#[test]
+fn chunked_bodies() {
+    run("chunked", fuzz::chunked::check);
+}
+
+#[test]
+fn pairs() {
+    run("pair", fuzz::pair::check);
+}
