@@ -17,7 +17,7 @@ use super::trust::{Anybody, Trust};
 use super::{ALPN_DEFAULT, provider};
 use crate::transport::AnyTransport;
 
-/// Sessions a client remembers for resumption, unless told otherwise; about 2 KiB each.
+/// Sessions a client remembers for resumption, unless told otherwise: of 32 servers at least.
 const SESSIONS_MAX: usize = 256;
 
 /// How a client does TLS. Cheap to clone; clones share one session cache.
@@ -158,7 +158,7 @@ impl ClientTlsBuilder {
         self
     }
 
-    /// Remembers at most this many sessions (about 2 KiB each; up to 8 of one server), so that a
+    /// Remembers at most this many sessions (a few KiB each; up to 8 of one server), so that a
     /// later connection to the same server is cheaper. 0: none. Default: 256.
     pub fn sessions_max(mut self, sessions: usize) -> Self {
         self.sessions_max = sessions;

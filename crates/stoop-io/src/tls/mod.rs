@@ -9,6 +9,7 @@
 //! What is left out: early data (0-RTT; it can be replayed), renegotiation, certificate
 //! revocation lists, and choosing a certificate by the name the client asked for.
 
+mod alert;
 mod client;
 mod error;
 mod machine;
@@ -22,8 +23,9 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::crypto::CryptoProvider;
 
+pub use alert::Alert;
 pub use client::{ClientTls, ClientTlsBuilder};
-pub use error::{Alert, TlsConfigError, TlsError, TlsErrorKind};
+pub use error::{TlsConfigError, TlsError, TlsErrorKind};
 pub use server::{ServerTls, ServerTlsBuilder};
 pub use stream::{Tls, TlsVersion};
 

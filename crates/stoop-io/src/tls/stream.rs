@@ -1,17 +1,19 @@
 //! A TLS session over another transport, as a transport.
 
-use std::io::{self, Read};
-use std::task::{Context, Poll, Waker, ready};
+mod transport;
+mod turns;
 
-use bytes::Bytes;
+use std::io;
+use std::task::{Context, Poll, ready};
+
 use rustls::{HandshakeKind, ProtocolVersion};
-use socket2::SockRef;
 
+use self::turns::ciphertext;
 use super::error::TlsError;
 use super::machine::{Machine, Turn, Want};
 use crate::buffer::{CHUNK, Inbox};
 use crate::output::Output;
-use crate::transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};
+use crate::transport::{AnyTransport, Filled, Transport};
 
 /// Ciphertext that may wait during the handshake of a peer that shows a certificate: the largest
 /// message TLS allows for (64 KiB), and what is around it. A buffer grows to it only as bytes come.
@@ -25,12 +27,6 @@ const OPEN_BYTES_MAX: usize = 32 * 1024;
 
 /// Buffers of ciphertext that are thrown away after a failure, so that closing does not send RST.
 const DRAINED_FILLS_MAX: usize = 4;
-
-/// Reads of what came to an idle session, after which it is rather too much to be tickets.
-const LOOKS_MAX: usize = 8;
-
-/// Sealed bytes from which on nothing more is sealed before they are sent.
-const SEALED_BYTES_MAX: usize = 16 * 1024;
 
 /// The version of TLS that was agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -184,84 +180,6 @@ impl Tls {
         }
     }
 
-    /// Takes turns over the ciphertext that is there, up to plaintext, an end, or its exhaustion.
-    fn take_in(&mut self) -> Result<(), rustls::Error> {
-        loop {
-            match self.turn(Want::Receive) {
-                Turn::Again => {}
-                Turn::Plain if self.next_fits() => {}
-                Turn::Plain | Turn::Blocked | Turn::Open => return Ok(()),
-                Turn::Ended => {
-                    self.ended = true;
-                    return Ok(());
-                }
-                Turn::Failed(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Seals one record of `out`, or without it our close_notify.
-    fn seal(&mut self, mut out: Option<&mut Output>) -> Result<(), rustls::Error> {
-        loop {
-            let want = match &mut out {
-                Some(out) => Want::Seal(out),
-                None => Want::CloseNotify,
-            };
-            match self.turn(want) {
-                Turn::Again | Turn::Plain => {}
-                Turn::Ended => self.ended = true,
-                Turn::Open => return Ok(()),
-                Turn::Blocked => return Err(rustls::Error::HandshakeNotComplete),
-                Turn::Failed(error) => return Err(error),
-            }
-        }
-    }
-
-    fn turn(&mut self, want: Want<'_>) -> Turn {
-        let ciphertext = ciphertext(&mut self.inner, &mut self.copied);
-        let input = ciphertext.received_mut();
-        let (done, turn) = self.machine.turn(input, &mut self.plain, &mut self.sealed, want);
-        ciphertext.consume(done);
-        turn
-    }
-
-    /// Whether the next record is complete, and small enough to share a buffer with the plaintext
-    /// before it. Larger ones are better decrypted when the caller is done with this.
-    fn next_fits(&mut self) -> bool {
-        match ciphertext(&mut self.inner, &mut self.copied).received() {
-            &[_, _, _, high, low, ref rest @ ..] => {
-                let len = usize::from(u16::from_be_bytes([high, low]));
-                len <= rest.len() && self.plain.len() + len <= CHUNK
-            }
-            _ => false,
-        }
-    }
-
-    /// Waits for ciphertext.
-    fn poll_ciphertext(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Filled>> {
-        let max = match &self.phase {
-            Phase::Handshake { bytes_max, .. } => *bytes_max,
-            Phase::Open | Phase::Failed(_) => OPEN_BYTES_MAX,
-        };
-        let room = max.saturating_sub(self.copied.len());
-        let filled = ready!(self.inner.poll_fill(cx, room))?;
-        if !lends(&self.inner) {
-            self.copied.append(self.inner.received());
-            self.inner.consume(self.inner.received().len());
-        }
-        Poll::Ready(Ok(filled))
-    }
-
-    /// Shows the caller as much of the plaintext as it has room for.
-    fn reveal(&mut self, room: usize) -> Option<Filled> {
-        if self.visible >= room {
-            return Some(Filled::Full);
-        }
-        let more = self.plain.len().min(room) - self.visible;
-        self.visible += more;
-        (more > 0).then_some(Filled::Bytes(more))
-    }
-
     /// Ends the session over what the peer sent, and queues the alert that tells it.
     #[cold]
     fn fail(&mut self, error: &rustls::Error) {
@@ -305,176 +223,4 @@ impl Tls {
         }
         Poll::Ready(Err(failure.error.clone()))
     }
-
-    /// Reads what the kernel has and the event loop may not have noticed yet. `None`: nothing.
-    fn take_from_kernel(&mut self) -> io::Result<Option<usize>> {
-        let mut bytes = [0; 4096];
-        let read = match &self.inner {
-            AnyTransport::Tcp(tcp) => (&*SockRef::from(tcp)).read(&mut bytes),
-            AnyTransport::Unix(unix) => (&*SockRef::from(unix)).read(&mut bytes),
-            AnyTransport::Tls(_) | AnyTransport::Custom(_) => return Ok(None),
-        };
-        match read {
-            Ok(n) => {
-                ciphertext(&mut self.inner, &mut self.copied).append(&bytes[..n]);
-                Ok(Some(n))
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Takes in what came while nobody waited for anything.
-    fn look(&mut self, look: Look) -> Liveness {
-        let mut cx = Context::from_waker(Waker::noop());
-        for _ in 0..LOOKS_MAX {
-            match self.inner.liveness(look) {
-                Liveness::Readable => {}
-                other => return other,
-            }
-            let more = match look {
-                Look::Cached => None,
-                Look::Kernel => match self.take_from_kernel() {
-                    Ok(Some(0)) | Err(_) => return Liveness::Dead,
-                    Ok(more) => more,
-                },
-            };
-            let filled = self.poll_fill(&mut cx, OPEN_BYTES_MAX);
-            // Looking is not receiving: who fills next is told of these bytes.
-            self.visible = 0;
-            match filled {
-                Poll::Pending if more.is_none() => return Liveness::Quiet,
-                Poll::Pending => {}
-                Poll::Ready(Ok(Filled::Bytes(_) | Filled::Full)) => return Liveness::Readable,
-                Poll::Ready(Ok(Filled::End) | Err(_)) => return Liveness::Dead,
-            }
-        }
-        Liveness::Dead
-    }
-}
-
-/// Whether `inner` lends its receive buffer to be decrypted in.
-fn lends(inner: &AnyTransport) -> bool {
-    matches!(inner, AnyTransport::Tcp(_) | AnyTransport::Unix(_))
-}
-
-/// Where the ciphertext is.
-fn ciphertext<'a>(inner: &'a mut AnyTransport, copied: &'a mut Inbox) -> &'a mut Inbox {
-    match inner {
-        AnyTransport::Tcp(tcp) => tcp.inbox(),
-        AnyTransport::Unix(unix) => unix.inbox(),
-        AnyTransport::Tls(_) | AnyTransport::Custom(_) => copied,
-    }
-}
-
-impl Transport for Tls {
-    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
-        loop {
-            if let Some(filled) = self.reveal(room) {
-                return Poll::Ready(Ok(filled));
-            }
-            ready!(self.poll_handshake(cx))?;
-            if self.ended {
-                return Poll::Ready(Ok(Filled::End));
-            }
-            if !ciphertext(&mut self.inner, &mut self.copied).is_empty() {
-                if let Err(error) = self.take_in() {
-                    self.fail(&error);
-                }
-                if self.plain.len() > self.visible || self.ended || self.is_failed() {
-                    continue;
-                }
-            }
-            // Tickets and the like must not wait for the first answer when there is no request.
-            if !self.sealed.is_empty()
-                && let Poll::Ready(Err(error)) = self.inner.poll_flush(cx, &mut self.sealed)
-            {
-                return Poll::Ready(Err(error));
-            }
-            match ready!(self.poll_ciphertext(cx))? {
-                Filled::Bytes(_) => {}
-                Filled::End => return Poll::Ready(Err(truncated())),
-                Filled::Full => self.end(TlsError::too_large(self.peer_name())),
-            }
-        }
-    }
-
-    fn received(&self) -> &[u8] {
-        &self.plain.received()[..self.visible]
-    }
-
-    fn consume(&mut self, n: usize) {
-        assert!(n <= self.visible, "consumed more than was received");
-        self.visible -= n;
-        self.plain.consume(n);
-    }
-
-    fn take(&mut self, n: usize) -> Bytes {
-        assert!(n <= self.visible, "took more than was received");
-        self.visible -= n;
-        self.plain.take(n)
-    }
-
-    fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
-        ready!(self.poll_handshake(cx))?;
-        if self.closing && !out.is_empty() {
-            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
-        }
-        loop {
-            while !out.is_empty() && self.sealed.len() < SEALED_BYTES_MAX {
-                if let Err(error) = self.seal(Some(out)) {
-                    self.fail(&error);
-                    return self.poll_handshake(cx).map_err(Into::into);
-                }
-            }
-            ready!(self.inner.poll_flush(cx, &mut self.sealed))?;
-            if out.is_empty() {
-                return Poll::Ready(Ok(()));
-            }
-        }
-    }
-
-    fn unsent(&self) -> usize {
-        self.sealed.len() + self.inner.unsent()
-    }
-
-    fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if let Phase::Open = self.phase
-            && !self.closing
-        {
-            self.closing = true;
-            if let Err(error) = self.seal(None) {
-                self.fail(&error);
-            }
-        }
-        ready!(self.inner.poll_flush(cx, &mut self.sealed))?;
-        self.inner.poll_shutdown(cx)
-    }
-
-    /// Readable ciphertext may be a ticket or a key update, which say nothing about the session's
-    /// fitness: it is taken in, and only plaintext or an end counts.
-    fn liveness(&mut self, look: Look) -> Liveness {
-        if self.ended || self.is_failed() {
-            Liveness::Dead
-        } else if !self.plain.is_empty() {
-            Liveness::Readable
-        } else {
-            self.look(look)
-        }
-    }
-
-    fn peer(&self) -> Peer {
-        self.inner.peer()
-    }
-
-    fn alpn(&self) -> Option<&[u8]> {
-        self.machine.state().alpn_protocol()
-    }
-}
-
-/// The stream's end, in nobody's words.
-#[cold]
-fn truncated() -> io::Error {
-    let text = "the TLS stream ended without close_notify: what came may be incomplete";
-    io::Error::new(io::ErrorKind::UnexpectedEof, text)
 }
