@@ -55,7 +55,7 @@ impl Skips {
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,
-    pub(crate) ignored: Vec<String>,
+    pub(crate) ignored: usize,
 }
 
 impl Tally {
@@ -66,12 +66,8 @@ impl Tally {
             let before = |at: usize| words.get(at.checked_sub(1)?)?.parse::<usize>().ok();
             self.passed +=
                 words.iter().position(|word| *word == "passed").and_then(before).unwrap_or(0);
-        } else if let Some(test) = line.strip_prefix("test ")
-            && let Some((name, reason)) = test.split_once(" ... ignored")
-        {
-            let reason = reason.trim_start_matches([',', ' ']);
-            let reason = if reason.is_empty() { "marked as ignored" } else { reason };
-            self.ignored.push(format!("{name}: {reason}"));
+        } else if line.starts_with("test ") && line.contains(" ... ignored") {
+            self.ignored += 1;
         }
     }
 }
@@ -104,6 +100,6 @@ mod tests {
             tally.look(line);
         }
         assert_eq!(tally.passed, 15);
-        assert_eq!(tally.ignored, ["slow: takes a minute", "plain: marked as ignored"]);
+        assert_eq!(tally.ignored, 2);
     }
 }
