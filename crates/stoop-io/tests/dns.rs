@@ -192,6 +192,28 @@ async fn a_server_that_has_not_heard_of_edns_is_asked_without() {
 }
 
 #[tokio::test]
+async fn an_incomplete_name_is_completed() {
+    let server = Server::start(|question| match question.name.as_str() {
+        "host.b.example" => Reply::Addresses(ips(&["10.0.0.1"]), 60),
+        "svc.ns.a.example" => Reply::Addresses(ips(&["10.0.0.2"]), 60),
+        "host" => Reply::Addresses(ips(&["10.0.0.3"]), 60),
+        _ => Reply::NxDomain,
+    });
+    let resolver = asking(&server).search(["a.example", "b.example."], 2).build().unwrap();
+    assert_eq!(resolver.lookup("host").await.unwrap()[..], ips(&["10.0.0.1"]));
+    assert_eq!(resolver.lookup("host.").await.unwrap()[..], ips(&["10.0.0.3"]));
+    assert_eq!(resolver.lookup("svc.ns").await.unwrap()[..], ips(&["10.0.0.2"]));
+    let error = resolver.lookup("x.y.z").await.unwrap_err();
+    assert_eq!(error.kind(), DnsErrorKind::NxDomain);
+    let asked: Vec<_> = server.questions().into_iter().filter(|q| q.record == A).collect();
+    let names: Vec<_> = asked.iter().map(|question| question.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["host.a.example", "host.b.example", "host", "svc.ns", "svc.ns.a.example", "x.y.z"]
+    );
+}
+
+#[tokio::test]
 async fn a_slow_aaaa_does_not_hold_up_a_fast_a() {
     let server = Server::start(|question| {
         let answer = Reply::Addresses(ips(&["10.0.0.1", "fd00::1"]), 60);

@@ -7,8 +7,9 @@ use std::sync::Arc;
 /// Addresses of one answer that are used; a name with more is not better reachable by them.
 pub(super) const RECORDS_MAX: usize = 32;
 
-/// The addresses of a host, at least one, in the order to try them: families alternate
-/// (RFC 8305 §4). A slice; cheap to clone.
+/// The addresses of a host, 1 to 32, in the order to try them: families alternate (RFC 8305 §4),
+/// beginning with IPv6 if this machine had a way to it when the resolver was built. A slice; cheap
+/// to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addresses(Repr);
 

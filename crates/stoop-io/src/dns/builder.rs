@@ -45,6 +45,8 @@ pub struct ResolverBuilder {
     #[cfg(feature = "dns")]
     servers: Option<Vec<SocketAddr>>,
     #[cfg(feature = "dns")]
+    search: Option<(Vec<String>, usize)>,
+    #[cfg(feature = "dns")]
     query_timeout: Duration,
     #[cfg(feature = "dns")]
     attempts: u32,
@@ -59,6 +61,8 @@ impl Default for ResolverBuilder {
         Self {
             #[cfg(feature = "dns")]
             servers: None,
+            #[cfg(feature = "dns")]
+            search: None,
             #[cfg(feature = "dns")]
             query_timeout: Duration::from_secs(2),
             #[cfg(feature = "dns")]
@@ -78,10 +82,25 @@ impl ResolverBuilder {
     /// Asks these servers, by UDP, and by TCP where an answer is too long for that. Default: those
     /// of the system (resolv.conf), and 127.0.0.1 if it names none.
     ///
-    /// With servers named here, names are always complete: the system's search list is not used.
+    /// With servers named here the system's search list is not used.
     #[cfg(feature = "dns")]
     pub fn servers(mut self, servers: &[SocketAddr]) -> Self {
         self.servers = Some(servers.to_vec());
+        self
+    }
+
+    /// Completes names that have fewer dots than `ndots` with these domains, one after the other.
+    ///
+    /// A name without a dot is asked for as it stands after that; one with a dot before it, and
+    /// with the domains only if it has no address so. A name that ends in a dot is complete.
+    /// Default: the system's list with the system's servers, none with others.
+    #[cfg(feature = "dns")]
+    pub fn search<D: Into<String>>(
+        mut self,
+        domains: impl IntoIterator<Item = D>,
+        ndots: usize,
+    ) -> Self {
+        self.search = Some((domains.into_iter().map(Into::into).collect(), ndots));
         self
     }
 
@@ -138,12 +157,20 @@ impl ResolverBuilder {
     /// If a hosts file was named and cannot be read.
     pub fn build(self) -> io::Result<Resolver> {
         let hosts = self.hosts.read()?;
-        let settings = Settings {
-            #[cfg(feature = "dns")]
-            servers: match &self.servers {
+        #[cfg(feature = "dns")]
+        let servers = {
+            let mut servers = match &self.servers {
                 Some(servers) => Servers::named(servers),
                 None => Servers::system(),
-            },
+            };
+            if let Some((domains, ndots)) = &self.search {
+                servers.search_in(domains.iter().map(String::as_str), *ndots);
+            }
+            servers
+        };
+        let settings = Settings {
+            #[cfg(feature = "dns")]
+            servers,
             #[cfg(feature = "dns")]
             query_timeout: self.query_timeout,
             #[cfg(feature = "dns")]

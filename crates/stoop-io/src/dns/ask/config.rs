@@ -11,6 +11,9 @@ const SERVERS_MAX: usize = 3;
 /// Domains that its search list may name.
 const SEARCH_MAX: usize = 6;
 
+/// Dots of a name that may still be incomplete.
+const NDOTS_MAX: usize = 15;
+
 /// Servers, and what is put behind incomplete names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::dns) struct Servers {
@@ -44,14 +47,13 @@ impl Servers {
                 }
                 // The last of these lines counts.
                 Some("search" | "domain") => {
-                    let bare = |domain: &str| domain.trim_end_matches('.').to_owned();
-                    servers.search =
-                        words.map(bare).filter(|d| !d.is_empty()).take(SEARCH_MAX).collect();
+                    let ndots = servers.ndots;
+                    servers.search_in(words, ndots);
                 }
                 Some("options") => {
                     let ndots = words.find_map(|word| word.strip_prefix("ndots:"));
                     let ndots = ndots.and_then(|ndots| ndots.parse().ok());
-                    servers.ndots = ndots.unwrap_or(servers.ndots).min(15);
+                    servers.ndots = ndots.unwrap_or(servers.ndots).min(NDOTS_MAX);
                 }
                 _ => {}
             }
@@ -61,6 +63,17 @@ impl Servers {
             servers.addresses.push(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 53));
         }
         servers
+    }
+
+    /// Completes names with fewer dots than `ndots` with these domains.
+    pub(in crate::dns) fn search_in<'a>(
+        &mut self,
+        domains: impl Iterator<Item = &'a str>,
+        ndots: usize,
+    ) {
+        let bare = domains.map(|domain| domain.trim_end_matches('.').to_ascii_lowercase());
+        self.search = bare.filter(|domain| !domain.is_empty()).take(SEARCH_MAX).collect();
+        self.ndots = ndots.min(NDOTS_MAX);
     }
 
     /// Whether incomplete names are completed.
