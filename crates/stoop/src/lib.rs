@@ -30,6 +30,7 @@ mod error;
 mod handler;
 mod limits;
 mod local;
+mod recent;
 mod request;
 mod response;
 mod server;

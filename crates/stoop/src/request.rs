@@ -192,7 +192,7 @@ impl Request {
 
 /// A URL that a client can fetch: http or https, with a host.
 pub(crate) fn parse(text: &str) -> Result<Url, Error> {
-    let url = Url::parse(text)
+    let url = crate::recent::parse(text)
         .map_err(|error| Error::new(ErrorKind::InvalidUrl, Phase::Request).with_detail(error))?;
     check(&url)?;
     Ok(url)

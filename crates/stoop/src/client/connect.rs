@@ -1,6 +1,8 @@
 //! Making a connection: the name, the address, TLS, each with its own time.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -19,7 +19,9 @@ use http::Method;
 use stoop_io::ClientTls;
 use stoop_io::{AnyTransport, Resolver};
 
-use crate::error::{Error, ErrorKind, Phase};
+use crate::error::Error;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use crate::error::{ErrorKind, Phase};
 use crate::limits::ClientLimits;
 use crate::request::Request;
 use crate::response::Response;
@@ -69,7 +71,7 @@ impl Client {
     /// of content. Dropping the future, or the response, gives the exchange up.
     ///
     /// # Errors
-    /// See [`ErrorKind`]. A status such as 404 is not an error.
+    /// See [`ErrorKind`](crate::ErrorKind). A status such as 404 is not an error.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
         let total = self.0.limits.time.total.map(|limit| stoop_io::now() + limit);
         self.send_by(request, total).await
@@ -103,7 +105,7 @@ impl Client {
     /// Sends a GET request for `url`.
     ///
     /// # Errors
-    /// As [`Client::send`], and [`ErrorKind::InvalidUrl`].
+    /// As [`Client::send`], and [`InvalidUrl`](crate::ErrorKind::InvalidUrl).
     pub async fn get(&self, url: &str) -> Result<Response, Error> {
         self.send(Request::get(url)?).await
     }
@@ -251,7 +253,7 @@ impl ClientBuilder {
     /// Makes the client.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidUrl`] for a User-Agent that is no field value; [`ErrorKind::TlsHandshake`]
+    /// [`InvalidUrl`](crate::ErrorKind::InvalidUrl) for a User-Agent that is no field value; [`TlsHandshake`](crate::ErrorKind::TlsHandshake)
     /// where the platform's root certificates cannot be loaded.
     pub fn build(self) -> Result<Client, Error> {
         if let Some(user_agent) = &self.user_agent {

@@ -113,6 +113,7 @@ impl Outgoing {
         let head = &mut self.parts.head;
         authorize(head, &mut url)?;
         head.set_target(target(&url))?;
+        head.fields_mut().remove("host");
         name_host(head, &url)?;
         self.parts.url = Some(url);
         Ok(())
@@ -129,13 +130,13 @@ pub(crate) fn authority(url: &Url) -> &str {
     &url[Position::BeforeHost..Position::AfterPort]
 }
 
-/// RFC 9112 §3.2, and §3.2.3 for a tunnel.
+/// Adds Host: RFC 9112 §3.2, and §3.2.3 for a tunnel.
 fn name_host(head: &mut RequestHead, url: &Url) -> Result<(), Error> {
     if head.form() == TargetForm::Authority {
         let host = head.target().to_owned();
-        return Ok(head.fields_mut().set("host", host.as_bytes())?);
+        return Ok(head.fields_mut().push("host", host.as_bytes())?);
     }
-    Ok(head.fields_mut().set("host", authority(url).as_bytes())?)
+    Ok(head.fields_mut().push("host", authority(url).as_bytes())?)
 }
 
 /// `user:password@` of a URL becomes Basic credentials (RFC 7617) for whoever is asked, a server or

@@ -111,8 +111,9 @@ impl Job<'_> {
     async fn run(&self, outgoing: &mut Outgoing, interim: Interim<'_>) -> Result<Outcome, Error> {
         let mut retries = 0;
         loop {
-            let (lease, reused) = self.connection(outgoing.url(), retries > 0).await?;
-            let Failed { error, received } = match self.exchange(lease, outgoing, interim).await {
+            let Leased { lease, reused, at } = self.lease(outgoing.url(), retries > 0).await?;
+            let sent = self.exchange(lease, outgoing, at, interim);
+            let Failed { error, received } = match sent.await {
                 Ok(outcome) => return Ok(outcome),
                 Err(failed) => failed,
             };
@@ -130,27 +131,31 @@ impl Job<'_> {
         }
     }
 
-    /// A connection to the URL's origin, and whether it has served before.
-    async fn connection(&self, url: &Url, fresh: bool) -> Result<(Lease, bool), Error> {
+    /// A connection to the URL's origin.
+    async fn lease(&self, url: &Url, fresh: bool) -> Result<Leased, Error> {
+        let mut at = now();
         let origin = &url[..Position::BeforePath];
         loop {
             let grant = match self.shared.pool.ask(origin, fresh) {
                 Asked::Now(grant) => grant,
                 // Boxed, as all that is rare: what is awaited here is part of every request's size.
                 Asked::Later(turn) => {
-                    Box::pin(within(None, self.total, Phase::Queue, turn)).await?
+                    let grant = Box::pin(within(None, self.total, Phase::Queue, turn)).await?;
+                    at = now();
+                    grant
                 }
             };
             let permit = match grant {
                 Grant::Connect(permit) => permit,
                 Grant::Reuse(lease) if fresh => lease.close(),
-                Grant::Reuse(mut lease) => match self.may_reuse(&mut lease) {
-                    true => return self.allowed(lease, url).map(|lease| (lease, true)),
-                    false => {
-                        lease.close();
-                        continue;
+                Grant::Reuse(mut lease) => {
+                    if self.may_reuse(&mut lease, at) {
+                        let lease = self.allowed(lease, url)?;
+                        return Ok(Leased { lease, reused: true, at });
                     }
-                },
+                    lease.close();
+                    continue;
+                }
             };
             let terms = Terms {
                 time: &self.shared.limits.time,
@@ -158,14 +163,15 @@ impl Job<'_> {
                 public_only: self.public_only,
             };
             let io = Box::pin(self.shared.connector.connect(url, terms)).await?;
-            return Ok((permit.fill(Http1::new(io)), false));
+            let lease = permit.fill(Http1::new(io));
+            return Ok(Leased { lease, reused: false, at: now() });
         }
     }
 
     /// Whether a connection that idled is still fit: alive, silent, not too old, and on this runtime.
-    fn may_reuse(&self, lease: &mut Lease) -> bool {
+    fn may_reuse(&self, lease: &mut Lease, now: Instant) -> bool {
         let Some(connection) = lease.connection() else { return false };
-        let rested = now().saturating_duration_since(connection.idle_since);
+        let rested = now.saturating_duration_since(connection.idle_since);
         let look = if rested > TRUSTED_FOR { Look::Kernel } else { Look::Cached };
         rested < self.shared.limits.pool.idle
             && connection.is_viable()
@@ -189,13 +195,14 @@ impl Job<'_> {
         &self,
         mut lease: Lease,
         outgoing: &mut Outgoing,
+        begun: Instant,
         interim: Interim<'_>,
     ) -> Result<Outcome, Failed> {
         let unsent = |error| Failed { error, received: false };
         let peer = lease.connection().map_or(Peer::Memory, |connection| connection.io.peer());
         let limits = self.shared.limits.clone();
         let body = std::mem::take(&mut outgoing.body);
-        let started = Exchange::start(lease, outgoing.head(), body, limits, self.total);
+        let started = Exchange::start(lease, outgoing.head(), body, limits, (begun, self.total));
         let mut exchange = started.map_err(unsent)?;
         let mut head = Recycle::<ResponseHead>::new();
         match poll_fn(|cx| exchange.poll_head(cx, &mut head, interim)).await {
@@ -206,6 +213,14 @@ impl Job<'_> {
             Err(error) => Err(Failed { error, received: exchange.has_received() }),
         }
     }
+}
+
+struct Leased {
+    lease: Lease,
+    /// It has served before.
+    reused: bool,
+    /// Since when we have it: as good as now, for what is not waited for.
+    at: Instant,
 }
 
 struct Failed {

@@ -26,6 +26,8 @@ pub(super) enum Waiting {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadlines {
     total: Option<Instant>,
+    /// The time when the exchange began, until it first waits: that is as good as now.
+    begun: Option<Instant>,
     waiting: Waiting,
     /// Of what is waited for.
     own: Option<Instant>,
@@ -34,8 +36,9 @@ pub(super) struct Deadlines {
 }
 
 impl Deadlines {
-    pub(super) fn new(total: Option<Instant>) -> Self {
-        Self { total, waiting: Waiting::Nothing, own: None, continue_by: None }
+    pub(super) fn new(begun: Instant, total: Option<Instant>) -> Self {
+        let begun = Some(begun);
+        Self { total, begun, waiting: Waiting::Nothing, own: None, continue_by: None }
     }
 
     /// Something moved: the time for the next wait begins with that wait.
@@ -61,7 +64,7 @@ impl Deadlines {
         waiting: Waiting,
         time: &ClientTime,
     ) -> Poll<Option<Error>> {
-        let now = now();
+        let now = self.begun.take().unwrap_or_else(now);
         if self.waiting != waiting {
             self.waiting = waiting;
             let limit = match waiting {

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
-use stoop_io::{Filled, Transport, now};
+use stoop_io::{Filled, Transport};
 use stoop_proto::{BodySize, Fields, RequestHead, ResponseHead, h1};
 
 use crate::body::Body;
@@ -53,9 +53,9 @@ impl Exchange {
         head: &RequestHead,
         body: Body,
         limits: Arc<ClientLimits>,
-        total: Option<Instant>,
+        (now, total): (Instant, Option<Instant>),
     ) -> Result<Self, Error> {
-        let mut deadlines = Deadlines::new(total);
+        let mut deadlines = Deadlines::new(now, total);
         let mut upload = Upload::default();
         let http1 = connection(&mut lease, Phase::Request)?;
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
@@ -65,7 +65,7 @@ impl Exchange {
             upload.finish(http1, None)?;
         } else {
             if http1.machine.is_awaiting_continue() {
-                deadlines.continue_by = Some(now() + limits.time.expect_continue);
+                deadlines.continue_by = Some(now + limits.time.expect_continue);
             }
             upload.body = Some(body);
         }
