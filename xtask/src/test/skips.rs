@@ -5,7 +5,6 @@
 //! reads it. Tests that are marked `#[ignore]` are found in libtest's own output.
 
 use crate::command::Command;
-use std::cell::RefCell;
 use std::path::PathBuf;
 use std::{env, fs, process};
 
@@ -14,7 +13,6 @@ pub(crate) const VARIABLE: &str = "STOOP_SKIPS";
 
 pub(crate) struct Skips {
     file: PathBuf,
-    noted: RefCell<Vec<String>>,
 }
 
 impl Skips {
@@ -22,12 +20,7 @@ impl Skips {
         let file = env::temp_dir().join(format!("stoop-skips-{}", process::id()));
         fs::write(&file, "")
             .map_err(|error| format!("cannot write {}: {error}; is it full?", file.display()))?;
-        Ok(Self { file, noted: RefCell::default() })
-    }
-
-    /// Notes a skip of this program's own.
-    pub(crate) fn note(&self, what: impl Into<String>) {
-        self.noted.borrow_mut().push(what.into());
+        Ok(Self { file })
     }
 
     /// Tells the tests that `command` runs where to say that they skipped.
@@ -35,11 +28,11 @@ impl Skips {
         command.env(VARIABLE, &self.file)
     }
 
-    /// What was noted since the last call, each line once.
+    /// What was told since the last call, each line once.
     pub(crate) fn take(&self) -> Vec<String> {
-        let mut skips = self.noted.take();
         let told = fs::read_to_string(&self.file).unwrap_or_default();
-        skips.extend(told.lines().map(str::to_owned).filter(|line| !line.trim().is_empty()));
+        let lines = told.lines().filter(|line| !line.trim().is_empty());
+        let mut skips: Vec<String> = lines.map(str::to_owned).collect();
         let _ = fs::write(&self.file, "");
         skips.sort();
         skips.dedup();
@@ -81,8 +74,7 @@ mod tests {
         let skips = Skips::new().unwrap();
         let tell = format!("echo 'peer: needs nginx' >> ${VARIABLE}; echo >> ${VARIABLE}");
         skips.told_to(Command::new("sh").args(["-c", &tell])).run().unwrap();
-        skips.note("a step: needs b");
-        assert_eq!(skips.take(), ["a step: needs b", "peer: needs nginx"]);
+        assert_eq!(skips.take(), ["peer: needs nginx"]);
         assert!(skips.take().is_empty());
         skips.remove();
     }
