@@ -69,8 +69,8 @@ impl Default for ResolverBuilder {
             attempts: 3,
             hosts: Hosts::System,
             // What fits a server's receive buffer as the kernel makes it (208 KiB, about 900 bytes
-            // for each small datagram): measured, 256 at once lost some and 192 none. Without DNS of
-            // our own each is a thread.
+            // for each small datagram): measured, 256 at once lost some and 192 none. Without DNS
+            // of our own each is a thread.
             queries_max: if cfg!(feature = "dns") { 192 } else { 64 },
             cache_entries_max: 10_000,
             families: Families::Both,

@@ -2,11 +2,11 @@
 //!
 //! A [`Resolver`] answers what needs no server (addresses, `localhost`, the hosts file), remembers
 //! what it was told for as long as the answer says (within bounds), and asks each name once however
-//! many wait for it. Asking is done by UDP and TCP with hickory's messages, or by getaddrinfo without
-//! the feature `dns`.
+//! many wait for it. Asking is done by UDP and TCP with hickory's messages, or by getaddrinfo
+//! without the feature `dns`.
 //!
-//! It may be used from any number of tokio runtimes at once. Dropping a lookup hurts nobody else who
-//! waits for the same name.
+//! It may be used from any number of tokio runtimes at once. Dropping a lookup hurts nobody else
+//! who waits for the same name.
 
 mod answer;
 #[cfg(feature = "dns")]
@@ -121,21 +121,30 @@ impl Resolver {
             AtHand::Name { name, absolute } => (name, absolute),
         };
         let home = tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.id());
+        let mut insisting = false;
         for _ in 0..FLIGHTS_MAX {
-            let ask = lock(&self.0.table).ask(&name, home, now());
+            let ask = {
+                let mut table = lock(&self.0.table);
+                if insisting {
+                    table.insist(&name, home, now())
+                } else {
+                    table.ask(&name, home, now())
+                }
+            };
             let (mut landing, near) = match ask {
                 Ask::Known(outcome) => return outcome,
                 Ask::Wait(landing, near) => (landing, near),
                 Ask::Start(landing) => (self.start(&name, absolute, landing), Near::Here),
             };
-            if near == Near::Elsewhere && timeout(PATIENCE, landed(&mut landing)).await.is_err() {
-                let instead = lock(&self.0.table).depart(&name, home);
-                landing = self.start(&name, absolute, instead);
-            }
-            if let Some(outcome) = landed(&mut landing).await {
+            let landed = match near {
+                Near::Here => landed(&mut landing).await,
+                Near::Elsewhere => timeout(PATIENCE, landed(&mut landing)).await.ok().flatten(),
+            };
+            if let Some(outcome) = landed {
                 return outcome;
             }
-            // It was given up, with the runtime it ran on.
+            // It was given up with the runtime it ran on, or is not getting on there.
+            insisting = near == Near::Elsewhere;
         }
         let text = format!("{host} could not be resolved: every attempt was interrupted");
         Err(DnsError::new(DnsErrorKind::Other, text))

@@ -78,9 +78,16 @@ impl Table {
         Ask::Start(self.depart(name, home))
     }
 
-    /// Starts a flight, in the place of another if there is one. Who waits for that one may still
-    /// be served by it.
-    pub(super) fn depart(&mut self, name: &str, home: Home) -> Landing {
+    /// The same for somebody who has waited for another runtime's flight long enough: only one of
+    /// the caller's own will do. Who waits for the other may still be served by it.
+    pub(super) fn insist(&mut self, name: &str, home: Home, now: Instant) -> Ask {
+        match self.ask(name, home, now) {
+            Ask::Wait(_, Near::Elsewhere) => Ask::Start(self.depart(name, home)),
+            answer => answer,
+        }
+    }
+
+    fn depart(&mut self, name: &str, home: Home) -> Landing {
         let landing = Landing::new(watch::Sender::new(None));
         self.flights.insert(name.into(), (landing.clone(), home));
         landing
@@ -173,6 +180,8 @@ mod tests {
         let other = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let home = Some(other.handle().id());
         assert!(matches!(table.ask("a", home, now), Ask::Wait(_, Near::Elsewhere)));
+        assert!(matches!(table.insist("a", home, now), Ask::Start(_)));
+        assert!(matches!(table.insist("a", home, now), Ask::Wait(_, Near::Here)), "one is enough");
         assert!(matches!(table.ask("a", None, now), Ask::Wait(..)));
     }
 

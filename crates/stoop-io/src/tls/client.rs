@@ -42,7 +42,8 @@ impl ClientTls {
     }
 
     /// A number that differs between configurations built separately and is the same for clones:
-    /// part of a pool's key, so that no connection is used under another configuration than its own.
+    /// part of a pool's key, so that no connection is used under another configuration than its
+    /// own.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -137,8 +138,8 @@ impl ClientTlsBuilder {
         self
     }
 
-    /// Shows this certificate chain (the client's own first) to servers that ask for one. Both files
-    /// are PEM; the key has no passphrase.
+    /// Shows this certificate chain (the client's own first) to servers that ask for one. Both
+    /// files are PEM; the key has no passphrase.
     pub fn certificate_files(mut self, chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         self.certificate = Some((Pem::File(chain.into()), Pem::File(key.into())));
         self

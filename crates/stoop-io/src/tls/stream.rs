@@ -39,13 +39,14 @@ pub enum TlsVersion {
 
 /// A TLS session over another transport.
 ///
-/// [`Tls::poll_handshake`] comes first; the methods of [`Transport`] run it too, but can only report
-/// its failure as an [`io::Error`] around the [`TlsError`].
+/// [`Tls::poll_handshake`] comes first; the methods of [`Transport`] run it too, but can only
+/// report its failure as an [`io::Error`] around the [`TlsError`].
 ///
 /// A stream that ends without the peer's close_notify may have been cut short by anybody on the way
-/// (RFC 9112 §9.8): then [`Transport::poll_fill`] fails with [`io::ErrorKind::UnexpectedEof`], while
-/// [`Filled::End`] is the peer's own word. What came before stays to be consumed in both cases.
-/// Likewise [`Transport::poll_shutdown`] says close_notify; merely dropping a session does not.
+/// (RFC 9112 §9.8): then [`Transport::poll_fill`] fails with [`io::ErrorKind::UnexpectedEof`],
+/// while [`Filled::End`] is the peer's own word. What came before stays to be consumed in both
+/// cases. Likewise [`Transport::poll_shutdown`] says close_notify; merely dropping a session does
+/// not.
 pub struct Tls {
     inner: AnyTransport,
     machine: Machine,

@@ -136,9 +136,9 @@ impl ServerCertVerifier for Trust {
     }
 }
 
-/// Believes anybody. Signatures are not looked at either: somebody whose certificate may be anything
-/// proves nothing by signing with it, and some of the certificates one wants to get past this way
-/// cannot even be parsed.
+/// Believes anybody. Signatures are not looked at either: somebody whose certificate may be
+/// anything proves nothing by signing with it, and some of the certificates one wants to get past
+/// this way cannot even be parsed.
 #[derive(Debug)]
 pub(super) struct Anybody;
 

@@ -1,4 +1,5 @@
-//! Asking DNS servers. The messages are hickory's; sockets, time and the choice of servers are ours.
+//! Asking DNS servers. The messages are hickory's; sockets, time and the choice of servers are
+//! ours.
 //!
 //! hickory's own resolver was measured first: twice the processor time for a lookup (51 to 80 µs
 //! against 32 to 38), a socket for each repetition of each question, a failing server asked again

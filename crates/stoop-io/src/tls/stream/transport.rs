@@ -12,8 +12,8 @@ use super::{OPEN_BYTES_MAX, Phase, Tls};
 use crate::output::Output;
 use crate::transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};
 
-/// Sealed bytes from which on nothing more is sealed before they are sent: two full records leave in
-/// one call (one at a time cost 20 % more processor time in bulk, four no less).
+/// Sealed bytes from which on nothing more is sealed before they are sent: two full records leave
+/// in one call (one at a time cost 20 % more processor time in bulk, four no less).
 const SEALED_BYTES_MAX: usize = 32 * 1024;
 
 /// Reads of what came to an idle session, after which it is rather too much to be tickets.
