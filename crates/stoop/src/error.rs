@@ -441,6 +441,29 @@ mod tests {
     }
 
     #[test]
+    fn what_the_system_says_has_a_kind_in_each_phase() {
+        use ErrorKind::*;
+        for (kind, connecting, later) in [
+            (io::ErrorKind::ConnectionRefused, ConnectRefused, ConnectRefused),
+            (io::ErrorKind::ConnectionReset, ConnectReset, Reset),
+            (io::ErrorKind::ConnectionAborted, ConnectReset, Reset),
+            (io::ErrorKind::TimedOut, ConnectTimeout, ReadTimeout),
+            (io::ErrorKind::HostUnreachable, ConnectUnreachable, ConnectUnreachable),
+            (io::ErrorKind::NetworkUnreachable, ConnectUnreachable, ConnectUnreachable),
+            (io::ErrorKind::BrokenPipe, Reset, Reset),
+            (io::ErrorKind::UnexpectedEof, ClosedEarly, ClosedEarly),
+            (io::ErrorKind::PermissionDenied, ConnectUnreachable, Reset),
+        ] {
+            assert_eq!(Error::io(kind.into(), Phase::Connect).kind(), connecting, "{kind}");
+            assert_eq!(Error::io(kind.into(), Phase::Receive).kind(), later, "{kind}");
+        }
+        let code = |code| Error::io(io::Error::from_raw_os_error(code), Phase::Connect).kind();
+        assert_eq!((code(24), code(23)), (TooManyFiles, TooManyFiles));
+        #[cfg(target_os = "linux")]
+        assert_eq!((code(99), code(111)), (NoLocalPorts, ConnectRefused));
+    }
+
+    #[test]
     fn what_a_peer_sent_is_shown_escaped() {
         let error = Error::new(ErrorKind::H1Parse, Phase::Wait).with_detail("a\r\nb\x1b[31m");
         assert_eq!(

@@ -202,3 +202,38 @@ fn tls_error(error: &TlsError) -> Error {
     };
     Error::new(kind, Phase::Tls).with_detail(error)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn where_only_public_addresses_will_do_the_resolved_one_is_checked() {
+        let time = ClientTime::default();
+        let connector = Connector {
+            resolver: Resolver::system(),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: ClientTls::builder().build().unwrap(),
+            route: Route::Network,
+        };
+        let terms = Terms { time: &time, total: None, public_only: true };
+        for host in [
+            "127.0.0.1",
+            "0x7f.1",
+            "2130706433",
+            "0",
+            "localhost",
+            "LOCALHOST.",
+            "10.1.2.3",
+            "169.254.169.254",
+            "[::1]",
+            "[::ffff:10.0.0.1]",
+            "[fd00::1]",
+            "[64:ff9b::7f00:1]",
+        ] {
+            let url = Url::parse(&format!("http://{host}:1/")).unwrap();
+            let Err(error) = connector.connect(&url, terms).await else { panic!("{host}") };
+            assert_eq!(error.kind(), ErrorKind::RedirectDenied, "{host}: {error}");
+        }
+    }
+}
