@@ -59,6 +59,12 @@ impl<'a> Field<'a> {
         std::str::from_utf8(self.name).unwrap_or_default()
     }
 
+    /// The name as bytes: a token, which needs no look to be one.
+    #[inline]
+    pub(crate) fn name_bytes(&self) -> &'a [u8] {
+        self.name
+    }
+
     /// The value: any bytes but control characters (tab excepted).
     pub fn value(&self) -> &'a [u8] {
         self.value

@@ -33,13 +33,10 @@ const fn classes() -> [u8; 256] {
         if c.is_ascii_graphic() && c != b'#' {
             table[byte] |= TARGET;
         }
-        // reg-name = *( unreserved / pct-encoded / sub-delims ) (RFC 3986 §3.2.2); without ",",
-        // which real names do not have, and lists of hosts do.
+        // unreserved / sub-delims of reg-name (RFC 3986 §3.2.2), without ",", which real names do
+        // not have, and lists of hosts do.
         if c.is_ascii_alphanumeric()
-            || matches!(
-                c,
-                b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&'..=b'+' | b';' | b'='
-            )
+            || matches!(c, b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&'..=b'+' | b';' | b'=')
         {
             table[byte] |= REG_NAME;
         }
@@ -108,19 +105,20 @@ pub(crate) fn is_host(value: &[u8]) -> bool {
             Some(len) => len,
             None => return false,
         },
-        _ => value.iter().take_while(|&&c| CLASSES[c as usize] & REG_NAME != 0).count(),
+        _ => reg_name_len(value),
     };
     let (name, port) = value.split_at(name_len);
     let port_fits = match port {
         [] | [b':'] => true,
-        [b':', digits @ ..] => {
-            digits.len() <= 5
-                && digits.iter().all(u8::is_ascii_digit)
-                && digits.iter().fold(0, |n, d| n * 10 + u32::from(d - b'0')) <= 65_535
+        [b':', digits @ ..] if digits.len() <= 5 => {
+            let number = digits
+                .iter()
+                .try_fold(0, |number, &digit| Some(number * 10 + char::from(digit).to_digit(10)?));
+            number.is_some_and(|number| number <= 65_535)
         }
         _ => false,
     };
-    !name.is_empty() && port_fits && percent_encoding_is_whole(name)
+    !name.is_empty() && port_fits
 }
 
 /// "[" IPv6address "]", without a zone: what is left to check is done by whoever connects.
@@ -132,10 +130,16 @@ fn ip_literal_len(value: &[u8]) -> Option<usize> {
     (fits && colons >= 2).then_some(end + 1)
 }
 
-/// pct-encoded = "%" HEXDIG HEXDIG
-fn percent_encoding_is_whole(name: &[u8]) -> bool {
-    memchr::memchr_iter(b'%', name)
-        .all(|at| name.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)))
+/// How much of `value` is reg-name, in which pct-encoded = "%" HEXDIG HEXDIG.
+fn reg_name_len(value: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        at += value[at..].iter().take_while(|&&c| CLASSES[c as usize] & REG_NAME != 0).count();
+        match &value[at..] {
+            [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => at += 3,
+            _ => return at,
+        }
+    }
 }
 
 /// Which of the four forms a request-target has (RFC 9112 §3.2), and whether the method may use it.

@@ -1,7 +1,7 @@
 //! How long a message's body is: RFC 9112 §6.3, decided once from the head, for each role by one
 //! function. After it there are no fields any more, only a [`Framing`].
 
-use http::{Method, StatusCode, Version};
+use http::{StatusCode, Version};
 
 use crate::error::Violation;
 use crate::grammar;
@@ -92,6 +92,10 @@ impl Facts {
     }
 
     fn note_connection(&mut self, value: &[u8]) {
+        if value.eq_ignore_ascii_case(b"keep-alive") {
+            self.keep_alive = true;
+            return;
+        }
         for option in grammar::list(value) {
             self.close |= option.eq_ignore_ascii_case(b"close");
             self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
@@ -187,20 +191,27 @@ pub(super) fn of_request(facts: &Facts, version: Version) -> Result<Framing, Vio
     }
 }
 
-/// The body of a response to `method` (RFC 9112 §6.3), accepting what servers really send where it
-/// has one meaning.
+/// What of a request decides how its response is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    pub(super) head_only: bool,
+    pub(super) connect: bool,
+    pub(super) upgrade: bool,
+}
+
+/// The body of a response (RFC 9112 §6.3), accepting what servers really send where it has one
+/// meaning.
 pub(super) fn of_response(
     facts: &Facts,
-    method: &Method,
+    asked: Asked,
     status: StatusCode,
 ) -> Result<Framing, Violation> {
     // 1. Some responses have no body, whatever their fields claim.
-    if *method == Method::HEAD || status.is_informational() || matches!(status.as_u16(), 204 | 304)
-    {
+    if asked.head_only || status.is_informational() || matches!(status.as_u16(), 204 | 304) {
         return Ok(Framing::Length(0));
     }
     // 2. A 2xx to CONNECT opens a tunnel.
-    if *method == Method::CONNECT && status.is_success() {
+    if asked.connect && status.is_success() {
         return Ok(Framing::Tunnel);
     }
     // 3. Transfer-Encoding wins over Content-Length; the connection is not used again then.

@@ -8,10 +8,11 @@ use http::{Method, StatusCode, Version};
 use httparse::{EMPTY_HEADER, Error, Header, ParserConfig, Status};
 
 use crate::error::Violation;
-use crate::fields::{Fields, Span};
+use crate::fields::Fields;
 use crate::grammar;
 use crate::h1::fault;
 use crate::h1::framing::Facts;
+use crate::h1::lines::{index, index_leniently};
 use crate::h1::scan::{Scan, Section};
 use crate::limits::FIELDS_CEILING;
 use crate::message::{RequestHead, ResponseHead};
@@ -231,101 +232,4 @@ fn fill_response(
     };
     index_leniently(&wire[line_end + 1..], parsed.headers, &mut head.fields, note)?;
     Ok(facts)
-}
-
-/// Copies a field section, its final empty line included, into `fields` and indexes its lines.
-///
-/// Checks what httparse does not: that each line begins where the one before ended, with CRLF and
-/// nothing else in between.
-#[inline]
-fn index(
-    section: &[u8],
-    lines: &[Header<'_>],
-    fields: &mut Fields,
-    mut note: impl FnMut(&[u8], &[u8]) -> Result<(), Violation>,
-) -> Result<(), Violation> {
-    fields.clear();
-    fields.bytes.extend_from_slice(section);
-    fields.reserve(lines.len());
-    let mut at = 0;
-    for line in lines {
-        let name = line.name.as_bytes();
-        let name_at = offset(section, name);
-        let colon = name_at + name.len();
-        if name_at != at || section.get(colon) != Some(&b':') {
-            return Err(Violation::FieldName);
-        }
-        let value_at = match line.value {
-            [] => colon + 1,
-            value => offset(section, value),
-        };
-        at = line_end(section, value_at + line.value.len())?;
-        note(name, line.value)?;
-        fields.index(Span::new(name_at, name.len()), Span::new(value_at, line.value.len()));
-    }
-    match section.get(at..) {
-        Some(b"\r\n") => Ok(()),
-        _ => Err(Violation::BareLf),
-    }
-}
-
-/// Where the line whose text ends at `at` is over: whitespace, then CRLF.
-#[inline]
-fn line_end(section: &[u8], mut at: usize) -> Result<usize, Violation> {
-    while section.get(at).is_some_and(|&byte| grammar::is_whitespace(byte)) {
-        at += 1;
-    }
-    match (section.get(at), section.get(at + 1)) {
-        (Some(b'\r'), Some(b'\n')) => Ok(at + 2),
-        (Some(b'\n'), _) => Err(Violation::BareLf),
-        _ => Err(Violation::FieldValue),
-    }
-}
-
-/// As [`index`], but accepts what RFC 9112 §2.2 and §5 allow a client to: bare LF, whitespace
-/// before a colon, and folded lines; not, however, in the fields that frame the message.
-fn index_leniently(
-    section: &[u8],
-    lines: &[Header<'_>],
-    fields: &mut Fields,
-    mut note: impl FnMut(&[u8], &[u8]) -> Result<(), Violation>,
-) -> Result<(), Violation> {
-    fields.clear();
-    fields.bytes.extend_from_slice(section);
-    fields.reserve(lines.len());
-    for line in lines {
-        let name = line.name.as_bytes();
-        let name_at = offset(section, name);
-        let colon = name_at + name.len();
-        let value_at = match line.value {
-            [] => colon,
-            value => offset(section, value),
-        };
-        let value = value_at..value_at + line.value.len();
-        let frames = matches!(name.len(), 14 | 17)
-            && [&b"content-length"[..], b"transfer-encoding"]
-                .iter()
-                .any(|framing| name.eq_ignore_ascii_case(framing));
-        if frames && section.get(colon) != Some(&b':') {
-            return Err(Violation::SpaceBeforeColon);
-        }
-        if frames && section[colon..value.end].contains(&b'\n') {
-            return Err(Violation::ObsFold);
-        }
-        // RFC 9112 §5.2: a user agent replaces a fold by spaces.
-        for byte in &mut fields.bytes[value.clone()] {
-            if matches!(byte, b'\r' | b'\n') {
-                *byte = b' ';
-            }
-        }
-        note(name, &fields.bytes[value])?;
-        fields.index(Span::new(name_at, name.len()), Span::new(value_at, line.value.len()));
-    }
-    Ok(())
-}
-
-/// Where `part`, which is a slice of `whole`, begins in it.
-#[inline]
-fn offset(whole: &[u8], part: &[u8]) -> usize {
-    (part.as_ptr() as usize).wrapping_sub(whole.as_ptr() as usize)
 }

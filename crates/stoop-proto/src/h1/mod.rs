@@ -12,6 +12,7 @@ mod client;
 mod fault;
 mod framing;
 mod head;
+mod lines;
 mod reader;
 mod scan;
 mod server;

@@ -164,31 +164,46 @@ impl Scan {
         }
     }
 
+    #[inline]
     fn is_due_again(&mut self, input: &[u8], section: &Section) -> bool {
         let input = section.within(input);
         let searched = self.searched as usize;
         self.searched = input.len() as u32;
-        let mut is_due = false;
-        for found in memchr::memchr_iter(b'\n', input.get(searched..).unwrap_or_default()) {
-            let end = searched + found;
-            let after_cr = end > 0 && input[end - 1] == b'\r';
-            let text_end = if after_cr { end - 1 } else { end };
-            let is_empty = text_end == 0 || input[text_end - 1] == b'\n';
-            // The end, something to complain of, or the start line: the parser tells which.
-            is_due |= is_empty || !after_cr && section.is_strict() || !self.line_ended;
-            self.line_ended = true;
-            if is_due {
-                break;
-            }
-        }
-        is_due
+        self.found_line_end(input, searched, section)
             || input.len() >= 2 * self.tried as usize
             || input.len() == section.bytes_max
             || !self.line_ended && input.len() > section.line_max
     }
 
+    /// Searches what came since for a line end that matters: the start line's, the empty line's,
+    /// or one to complain of.
+    #[inline]
+    fn found_line_end(&mut self, input: &[u8], mut from: usize, section: &Section) -> bool {
+        while let Some(at) = line_feed(input.get(from..).unwrap_or_default()) {
+            let end = from + at;
+            let after_cr = end > 0 && input[end - 1] == b'\r';
+            let text_end = if after_cr { end - 1 } else { end };
+            let is_empty = text_end == 0 || input[text_end - 1] == b'\n';
+            let is_first = !std::mem::replace(&mut self.line_ended, true);
+            if is_empty || is_first || !after_cr && section.is_strict() {
+                return true;
+            }
+            from = end + 1;
+        }
+        false
+    }
+
     /// Takes note of an attempt that found the section incomplete.
     pub(super) fn tried(&mut self, input: &[u8]) {
         self.tried = input.len() as u32;
+    }
+}
+
+/// Where the first LF is. Most peers that send a head in pieces send small ones.
+#[inline]
+fn line_feed(bytes: &[u8]) -> Option<usize> {
+    match bytes.len() {
+        ..16 => bytes.iter().position(|&byte| byte == b'\n'),
+        _ => memchr::memchr(b'\n', bytes),
     }
 }

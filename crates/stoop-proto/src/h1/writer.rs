@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::Sink;
 use crate::error::Misuse;
-use crate::fields::Fields;
+use crate::fields::{Field, Fields};
 use crate::h1::chunked::FORBIDDEN_IN_TRAILERS;
 use crate::message::BodySize;
 
@@ -55,7 +55,7 @@ impl Writer {
                 out.put(b"0\r\n");
                 for field in trailers.into_iter().flat_map(Fields::iter) {
                     if !FORBIDDEN_IN_TRAILERS.iter().any(|name| field.is(name)) {
-                        put_field(field.name(), field.value(), out);
+                        put_field(field, out);
                     }
                 }
                 out.put(b"\r\n");
@@ -79,19 +79,25 @@ fn chunk_size(mut size: u64, line: &mut [u8; 18]) -> &[u8] {
     }
 }
 
-/// Fields the machine decides on, whatever the caller passes.
-pub(super) fn is_ours(name: &str) -> bool {
-    ["content-length", "transfer-encoding", "connection", "keep-alive"]
-        .iter()
-        .any(|ours| name.eq_ignore_ascii_case(ours))
+/// Whether the machine decides on fields of that name, whatever the caller passes.
+#[inline]
+pub(super) fn is_ours(name: &[u8]) -> bool {
+    let ours: &[u8] = match name.len() {
+        10 if name.eq_ignore_ascii_case(b"keep-alive") => return true,
+        10 => b"connection",
+        14 => b"content-length",
+        17 => b"transfer-encoding",
+        _ => return false,
+    };
+    name.eq_ignore_ascii_case(ours)
 }
 
 /// `field-name ": " field-value CRLF`. Both were checked when they were made.
 #[inline]
-pub(super) fn put_field(name: &str, value: &[u8], out: &mut impl Sink) {
-    out.put(name.as_bytes());
+pub(super) fn put_field(field: Field<'_>, out: &mut impl Sink) {
+    out.put(field.name_bytes());
     out.put(b": ");
-    out.put(value);
+    out.put(field.value());
     out.put(b"\r\n");
 }
 

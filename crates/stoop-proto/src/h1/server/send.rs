@@ -44,8 +44,8 @@ impl Server {
         }
         self.continue_owed &= status != StatusCode::CONTINUE;
         put_status_line(status, out);
-        let theirs = fields.iter().filter(|field| !is_ours(field.name()));
-        theirs.for_each(|field| put_field(field.name(), field.value(), out));
+        let theirs = fields.iter().filter(|field| !is_ours(field.name_bytes()));
+        theirs.for_each(|field| put_field(field, out));
         out.put(b"\r\n");
         Ok(())
     }
@@ -273,19 +273,23 @@ fn announce_response(
 fn put_fields(parts: &ResponseParts<'_>, out: &mut impl Sink) -> bool {
     let (mut typed, mut dated, mut upgrade) = (false, false, false);
     for field in parts.fields.into_iter().flat_map(Fields::iter) {
-        if is_ours(field.name()) {
+        if is_ours(field.name_bytes()) {
             continue;
         }
         typed |= field.is("content-type");
         dated |= field.is("date");
         upgrade |= field.is("upgrade");
-        put_field(field.name(), field.value(), out);
+        put_field(field, out);
     }
     if let (Some(content_type), false) = (parts.content_type, typed) {
-        put_field("content-type", content_type.as_bytes(), out);
+        out.put(b"content-type: ");
+        out.put(content_type.as_bytes());
+        out.put(b"\r\n");
     }
     if let (Some(date), false) = (parts.date, dated) {
-        put_field("date", date, out);
+        out.put(b"date: ");
+        out.put(date);
+        out.put(b"\r\n");
     }
     upgrade
 }

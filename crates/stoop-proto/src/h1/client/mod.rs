@@ -1,0 +1,114 @@
+//! The client's end of an HTTP/1 connection: requests out, responses in.
+
+use crate::fields::Fields;
+use crate::h1::framing::Asked;
+use crate::h1::reader::Reader;
+use crate::h1::scan::Scan;
+use crate::h1::state::{Half, Input};
+use crate::h1::writer::Writer;
+
+mod receive;
+mod send;
+
+/// The client's end of one connection: one exchange at a time.
+///
+/// A request is [`send`](Self::send), any number of [`data`](Self::data), [`finish`](Self::finish);
+/// its response comes out of [`receive`](Self::receive), possibly before the request is complete.
+#[derive(Debug)]
+pub struct Client {
+    sending: Half,
+    receiving: Half,
+    reader: Reader,
+    writer: Writer,
+    scan: Scan,
+    trailers: Option<Box<Fields>>,
+    asked: Asked,
+    /// Interim responses to this request, and the bytes they took.
+    interim: usize,
+    interim_bytes: usize,
+    /// The response was not read to its end.
+    in_flight: bool,
+    /// Another exchange may follow.
+    keep: bool,
+    awaiting_continue: bool,
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Client {
+    /// A fresh connection.
+    pub const fn new() -> Self {
+        Self {
+            sending: Half::Idle,
+            receiving: Half::Idle,
+            reader: Reader::Length(0),
+            writer: Writer::Nothing,
+            scan: Scan::NEW,
+            trailers: None,
+            asked: Asked { head_only: false, connect: false, upgrade: false },
+            interim: 0,
+            interim_bytes: 0,
+            in_flight: false,
+            keep: true,
+            awaiting_continue: false,
+        }
+    }
+
+    /// The trailer section of the response that ended last.
+    pub fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        self.trailers.take()
+    }
+
+    /// Whether another request may be sent: the last exchange is complete in both directions and
+    /// neither end wants to close.
+    pub fn is_reusable(&self) -> bool {
+        self.keep && !self.in_flight && self.sending == Half::Idle && self.receiving == Half::Idle
+    }
+
+    /// Whether a response is due or under way.
+    pub fn is_receiving(&self) -> bool {
+        self.in_flight
+    }
+
+    /// Whether the connection is a tunnel now.
+    pub fn is_switched(&self) -> bool {
+        self.receiving == Half::Switched
+    }
+
+    /// Whether a response's content is being read.
+    pub fn in_body(&self) -> bool {
+        matches!(self.receiving, Half::Body | Half::LastBody)
+    }
+
+    /// Whether the request was sent to its end.
+    pub fn is_sent(&self) -> bool {
+        self.sending == Half::Idle
+    }
+
+    /// How much of the response's body is still to come, if a length says.
+    pub fn body_remaining(&self) -> Option<u64> {
+        if self.in_body() { self.reader.remaining() } else { Some(0) }
+    }
+
+    /// Whether the request asked for a 100 that has not come; its body should wait, but not for
+    /// ever (RFC 9110 §10.1.1).
+    pub fn is_awaiting_continue(&self) -> bool {
+        self.awaiting_continue
+    }
+
+    /// Gives the connection up.
+    pub fn abort(&mut self) {
+        self.sending = Half::Closed;
+        self.receiving = Half::Closed;
+        self.keep = false;
+    }
+
+    #[inline]
+    fn receive_step(&mut self, input: Input) {
+        self.receiving = self.receiving.next(input).unwrap_or(Half::Closed);
+    }
+}

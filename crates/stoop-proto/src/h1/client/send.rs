@@ -1,0 +1,120 @@
+//! Sending requests.
+
+use http::Method;
+
+use super::Client;
+use crate::Sink;
+use crate::error::Misuse;
+use crate::fields::Fields;
+use crate::grammar;
+use crate::h1::framing::Asked;
+use crate::h1::state::{Half, Input};
+use crate::h1::writer::{Writer, announce, is_ours, put_field};
+use crate::message::{BodySize, RequestHead, TargetForm};
+
+impl Client {
+    /// Sends the head of a request. Content-Length, Transfer-Encoding and Connection are decided
+    /// here; of the caller's Connection only `close` is heeded, and Upgrade and TE are listed. An
+    /// Expect is left out if there is no content to wait with.
+    ///
+    /// # Errors
+    /// [`Misuse::Host`] unless there is exactly one Host, and well-formed; [`Misuse::Target`]
+    /// without a target, or if its form does not fit the method; [`Misuse::Order`] while an exchange
+    /// is under way. Nothing was written then.
+    pub fn send(
+        &mut self,
+        head: &RequestHead,
+        size: BodySize,
+        out: &mut impl Sink,
+    ) -> Result<(), Misuse> {
+        let mut hosts = head.fields.all("host");
+        if !hosts.next().is_some_and(grammar::is_host) || hosts.next().is_some() {
+            return Err(Misuse::Host);
+        }
+        let fits = match head.form {
+            TargetForm::Authority => head.method == Method::CONNECT,
+            TargetForm::Asterisk => head.method == Method::OPTIONS,
+            TargetForm::Origin | TargetForm::Absolute => head.method != Method::CONNECT,
+        };
+        if head.target.is_empty() || !fits {
+            return Err(Misuse::Target);
+        }
+        if !self.is_reusable() {
+            return Err(Misuse::Order);
+        }
+        let has_content = size != BodySize::Exact(0);
+        self.keep = !head.fields.lists("connection", "close");
+        self.asked = Asked {
+            head_only: head.method == Method::HEAD,
+            connect: head.method == Method::CONNECT,
+            upgrade: head.fields.contains("upgrade"),
+        };
+        (self.interim, self.interim_bytes) = (0, 0);
+        self.in_flight = true;
+        self.trailers = None;
+        self.awaiting_continue = has_content && head.fields.lists("expect", "100-continue");
+        out.put(head.method.as_str().as_bytes());
+        out.put(b" ");
+        out.put(head.target.as_bytes());
+        out.put(b" HTTP/1.1\r\n");
+        for field in head.fields.iter() {
+            if !is_ours(field.name_bytes()) && (has_content || !field.is("expect")) {
+                put_field(field, out);
+            }
+        }
+        self.put_connection(head, out);
+        self.writer = match has_content || anticipates_content(&head.method) {
+            true => announce(size, true, out),
+            false => Writer::Length(0),
+        };
+        out.put(b"\r\n");
+        self.sending = self.sending.next(Input::Head).unwrap_or(Half::Closed);
+        Ok(())
+    }
+
+    /// RFC 9110 §7.6.1: fields that are meant for this connection are listed.
+    fn put_connection(&self, head: &RequestHead, out: &mut impl Sink) {
+        let options = [
+            (!self.keep, "close"),
+            (self.asked.upgrade, "upgrade"),
+            (head.fields.contains("te"), "te"),
+        ];
+        let mut separator: &[u8] = b"connection: ";
+        for (_, option) in options.iter().filter(|(is_due, _)| *is_due) {
+            out.put(separator);
+            out.put(option.as_bytes());
+            separator = b", ";
+        }
+        if separator == b", " {
+            out.put(b"\r\n");
+        }
+    }
+
+    /// Sends content of the request under way.
+    ///
+    /// # Errors
+    /// [`Misuse::Order`] if none is; [`Misuse::BodyTooLong`] if it is more than was announced, and
+    /// then the connection can only be closed.
+    pub fn data(&mut self, data: bytes::Bytes, out: &mut impl Sink) -> Result<(), Misuse> {
+        self.sending = self.sending.next(Input::Data).ok_or(Misuse::Order)?;
+        self.awaiting_continue = false;
+        self.writer.data(data, out).inspect_err(|_| self.abort())
+    }
+
+    /// Ends the request under way.
+    ///
+    /// # Errors
+    /// [`Misuse::Order`] if none is; [`Misuse::BodyTooShort`] if less was sent than announced, and
+    /// then the connection can only be closed.
+    pub fn finish(&mut self, trailers: Option<&Fields>, out: &mut impl Sink) -> Result<(), Misuse> {
+        let ended = self.sending.next(Input::End).ok_or(Misuse::Order)?;
+        self.writer.finish(trailers, out).inspect_err(|_| self.abort())?;
+        self.sending = ended;
+        Ok(())
+    }
+}
+
+/// RFC 9110 §8.6: methods whose requests say their length even if there is no content.
+fn anticipates_content(method: &Method) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
+}
