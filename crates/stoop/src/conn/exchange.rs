@@ -2,10 +2,9 @@
 //! drives it; there is no task and no channel.
 
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use bytes::Bytes;
 use stoop_io::{Filled, Transport};
 use stoop_proto::{BodySize, Fields, RequestHead, ResponseHead, h1};
 
@@ -20,14 +19,14 @@ use crate::upgrade::Upgraded;
 
 /// An exchange under way.
 pub(crate) struct Exchange {
-    lease: Lease,
+    pub(super) lease: Lease,
     upload: Upload,
-    limits: Arc<ClientLimits>,
+    pub(super) limits: Arc<ClientLimits>,
     deadlines: Deadlines,
     received_any: bool,
     /// No content follows any more. The request may still be on its way.
-    ended: bool,
-    trailers: Option<Box<Fields>>,
+    pub(super) ended: bool,
+    pub(super) trailers: Option<Box<Fields>>,
 }
 
 /// What came of waiting for a response's head.
@@ -38,7 +37,7 @@ pub(crate) enum Answered {
     Switched,
 }
 
-enum Step {
+pub(super) enum Step {
     Interim,
     Head,
     Data { before: usize, len: usize, after: usize },
@@ -90,17 +89,6 @@ impl Exchange {
         http1.is_some_and(|http1| self.upload.waiting(http1).is_some())
     }
 
-    pub(crate) fn take_trailers(&mut self) -> Option<Box<Fields>> {
-        self.trailers.take()
-    }
-
-    pub(crate) fn content_remaining(&self) -> Option<u64> {
-        if self.ended {
-            return Some(0);
-        }
-        self.lease.connection.as_ref().map_or(Some(0), |http1| http1.machine.body_remaining())
-    }
-
     /// Waits for the final head of the response.
     pub(crate) fn poll_head(
         &mut self,
@@ -126,60 +114,6 @@ impl Exchange {
         Ok(Upgraded(http1.io))
     }
 
-    /// The next piece of content.
-    pub(crate) fn poll_chunk(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Error>>> {
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        let step = ready!(self.poll_step(cx, &mut ResponseHead::default(), Phase::Receive));
-        let piece = step.and_then(|step| match step {
-            Step::Data { before, len, after } => {
-                let http1 = connection(&mut self.lease, Phase::Receive)?;
-                http1.io.consume(before);
-                let piece = http1.io.take(len);
-                http1.io.consume(after);
-                if http1.machine.body_remaining() == Some(0) {
-                    self.end_of_length();
-                }
-                Ok(Some(piece))
-            }
-            _ => Ok(None),
-        });
-        Poll::Ready(piece.transpose())
-    }
-
-    /// Shows all content to `look`, without making buffers of it.
-    pub(crate) fn poll_all(
-        &mut self,
-        cx: &mut Context<'_>,
-        look: &mut impl FnMut(&[u8]),
-    ) -> Poll<Result<(), Error>> {
-        let mut head = ResponseHead::default();
-        while !self.ended {
-            if let Step::Data { before, len, after } =
-                ready!(self.poll_step(cx, &mut head, Phase::Receive))?
-            {
-                let http1 = connection(&mut self.lease, Phase::Receive)?;
-                look(&http1.io.received()[before..before + len]);
-                http1.io.consume(before + len + after);
-            }
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// The content is complete with the piece just given out: the connection goes home now, not when
-    /// somebody asks for a piece that is not there.
-    fn end_of_length(&mut self) {
-        let Some(http1) = self.lease.connection.as_deref_mut() else { return };
-        let end = http1.machine.receive(&[], &mut ResponseHead::default(), &self.limits.wire);
-        if let h1::Event::End { .. } = end.event {
-            self.end();
-        }
-    }
-
     /// Drives the sending alone; ready when there is nothing more to send.
     pub(crate) fn poll_upload(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         loop {
@@ -202,7 +136,7 @@ impl Exchange {
     }
 
     /// Sends what may be sent, then receives up to one event.
-    fn poll_step(
+    pub(super) fn poll_step(
         &mut self,
         cx: &mut Context<'_>,
         head: &mut ResponseHead,
@@ -307,7 +241,7 @@ impl Exchange {
         }
     }
 
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.ended = true;
         if !self.is_uploading() {
             self.lease.release();
@@ -364,46 +298,12 @@ impl Exchange {
             }
         }
     }
-
-    /// Reads content that is here already, up to a limit, so that the connection can go home.
-    fn drain(&mut self) {
-        let mut left = self.limits.drain_bytes_max;
-        if self.ended || self.is_uploading() || self.content_remaining().is_some_and(|n| n > left) {
-            return;
-        }
-        let mut cx = Context::from_waker(Waker::noop());
-        let mut head = ResponseHead::default();
-        let Some(http1) = self.lease.connection.as_deref_mut() else { return };
-        while http1.machine.in_body() {
-            let received = http1.machine.receive(http1.io.received(), &mut head, &self.limits.wire);
-            http1.io.consume(received.consumed);
-            match received.event {
-                h1::Event::Data(span) => match left.checked_sub(span.len() as u64) {
-                    Some(rest) => left = rest,
-                    None => return,
-                },
-                h1::Event::NeedMore => {
-                    let filled = http1.io.poll_fill(&mut cx, stoop_io::CHUNK);
-                    if !matches!(filled, Poll::Ready(Ok(Filled::Bytes(_)))) {
-                        return;
-                    }
-                }
-                _ => return,
-            }
-        }
-    }
 }
 
-fn connection(lease: &mut Lease, phase: Phase) -> Result<&mut Http1, Error> {
+pub(super) fn connection(lease: &mut Lease, phase: Phase) -> Result<&mut Http1, Error> {
     lease.connection.as_deref_mut().ok_or_else(|| no_connection(phase))
 }
 
 fn no_connection(phase: Phase) -> Error {
     Error::new(ErrorKind::Internal, phase).with_detail("the exchange has no connection")
-}
-
-impl Drop for Exchange {
-    fn drop(&mut self) {
-        self.drain();
-    }
 }

@@ -1,5 +1,6 @@
 //! What drives protocol machines over transports, shared by the client and the server.
 
+mod content;
 pub(crate) mod date;
 mod deadlines;
 pub(crate) mod exchange;

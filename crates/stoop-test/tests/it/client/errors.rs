@@ -1,4 +1,7 @@
 //! Each kind of error, reached in one way at least, with the phase it belongs to.
+//!
+//! The kernel's clock cannot be paused: where it matters here, only the order of magnitude is
+//! asserted. How well deadlines are kept is `deadlines`' business.
 
 use std::io;
 use std::time::Duration;
@@ -53,7 +56,7 @@ async fn names_that_do_not_resolve() {
     let begun = std::time::Instant::now();
     let outcome = fetched(&client, "http://no.test/").await;
     assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Dns)));
-    assert!(begun.elapsed() < Duration::from_millis(250));
+    assert!(begun.elapsed() < Duration::from_secs(2));
 }
 
 #[tokio::test]
@@ -77,12 +80,12 @@ async fn addresses_where_nobody_answers() {
     let client = Client::builder().connect_timeout(Duration::from_millis(300)).build().unwrap();
     let outcome = fetched(&client, &url).await;
     assert_eq!(outcome, Err((ErrorKind::ConnectTimeout, Phase::Connect)));
-    assert!((300..350).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
+    assert!((300..2000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
     let begun = std::time::Instant::now();
     let client = Client::builder().timeout(Duration::from_millis(300)).build().unwrap();
     let outcome = fetched(&client, &url).await;
     assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Connect)));
-    assert!((300..350).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
+    assert!((300..2000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
     filling.into_iter().for_each(|task| task.abort());
     // A Unix socket that is not there.
     let client = Client::builder().unix_socket("/nowhere/at/all").build().unwrap();

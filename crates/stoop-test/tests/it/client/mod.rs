@@ -6,6 +6,8 @@ mod deadlines;
 mod errors;
 mod exchange;
 mod kit;
+mod overtaken;
+mod pieces;
 mod pool;
 mod redirects;
 mod reuse;

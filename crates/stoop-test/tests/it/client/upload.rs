@@ -4,11 +4,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use stoop::{Body, Client, ErrorKind, Fields, Phase, Request};
+use stoop::{Body, ErrorKind, Fields, Phase, Request};
 
-use super::kit::{
-    OK, URL, fetch_request, limited, listening, read, scripted, scripted_by, settle, what,
-};
+use super::kit::{OK, URL, fetch_request, limited, scripted, scripted_by, settle, what};
 
 fn post(body: impl Into<Body>) -> Request {
     Request::post(URL, body).unwrap()
@@ -175,138 +173,6 @@ impl http_body::Body for Lie {
     fn size_hint(&self) -> http_body::SizeHint {
         http_body::SizeHint::with_exact(self.announced)
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_response_may_overtake_its_request_and_the_caller_feed_it_afterwards() {
-    // An echo: the head comes at once, the content as the request's does.
-    let client = scripted(|mut peer| async move {
-        peer.head().await;
-        peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
-        loop {
-            let size = peer.until("\r\n").await;
-            let Ok(size) = usize::from_str_radix(size.trim(), 16) else { return };
-            let data = peer.bytes(size + 2).await;
-            peer.send(format!("{size:x}\r\n{data}")).await;
-            if size == 0 {
-                return peer.stall().await;
-            }
-        }
-    });
-    let (sender, body) = Body::channel(1);
-    let response = client.send(post(body)).await.unwrap();
-    // Nobody reads the response meanwhile, and the channel has room for one piece only.
-    for _ in 0..100 {
-        sender.send("piece ").await.unwrap();
-    }
-    drop(sender);
-    assert_eq!(read(response).await, Ok((200, "piece ".repeat(100))));
-    settle().await;
-    assert_eq!(client.connections(), (1, 1));
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_answer_of_success_lets_the_rest_be_sent() {
-    let (done, is_done) = tokio::sync::oneshot::channel();
-    let done = std::sync::Mutex::new(Some(done));
-    let client = scripted(move |mut peer| {
-        let done = done.lock().unwrap().take();
-        async move {
-            peer.head().await;
-            peer.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
-            let content = peer.skip("\r\n0\r\n\r\n").await;
-            done.unwrap().send(content).unwrap();
-            peer.stall().await;
-        }
-    });
-    let (sender, body) = Body::channel(1);
-    let response = client.send(post(body)).await.unwrap();
-    assert_eq!(read(response).await, Ok((200, String::new())));
-    for _ in 0..1000 {
-        sender.send(vec![b'a'; 1000]).await.unwrap();
-    }
-    drop(sender);
-    assert_eq!(is_done.await.unwrap(), 1000 * 1007 + 5);
-    settle().await;
-    // Whether it could serve again is not worth finding out.
-    assert_eq!(client.connections(), (0, 0));
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_answer_of_failure_ends_the_sending() {
-    let client = scripted(|mut peer| async move {
-        peer.head().await;
-        peer.bytes(7).await;
-        peer.send("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nok").await;
-        let rest = peer.rest().await;
-        assert!(rest < 1000, "{rest} bytes were still sent");
-    });
-    let (sender, body) = Body::channel(1);
-    let sending = tokio::spawn(async move { while sender.send("piece").await.is_ok() {} });
-    assert_eq!(fetch_request(&client, post(body)).await, Ok((413, "ok".to_owned())));
-    // The caller's channel tells it so.
-    sending.await.unwrap();
-    assert_eq!(client.connections(), (0, 0));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_response_that_is_dropped_ends_the_sending() {
-    let client = scripted(|mut peer| async move {
-        peer.head().await;
-        peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
-        peer.rest().await;
-    });
-    let (sender, body) = Body::channel(1);
-    let response = client.send(post(body)).await.unwrap();
-    sender.send("one").await.unwrap();
-    drop(response);
-    settle().await;
-    assert_eq!(client.connections(), (0, 0));
-    assert!(sender.send("two").await.is_err());
-}
-
-#[tokio::test]
-async fn the_answer_of_a_server_that_closes_while_we_send_wins() {
-    for reset in [false, true] {
-        let server = listening(move |mut peer| async move {
-            peer.head().await;
-            peer.send("HTTP/1.1 403 No\r\nconnection: close\r\ncontent-length: 3\r\n\r\nno!").await;
-            if reset {
-                // What was received and not read makes the kernel send RST.
-                peer.reset();
-            }
-        });
-        let url = format!("http://{}/", server.await);
-        let body = Body::from(vec![b'a'; 8 << 20]);
-        let outcome = fetch_request(&Client::new(), Request::post(&url, body).unwrap()).await;
-        if let Ok((status, content)) = &outcome {
-            assert_eq!((*status, content.as_str()), (403, "no!"));
-        } else {
-            // A reset may overtake the answer; then it is no closed request, but a reset one.
-            assert!(reset);
-            assert_eq!(outcome.unwrap_err().0, ErrorKind::Reset);
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_server_that_resets_while_we_send_without_an_answer_is_an_error_of_sending() {
-    let server = listening(|mut peer| async move {
-        peer.head().await;
-        peer.reset();
-    });
-    let url = format!("http://{}/", server.await);
-    let (sender, body) = Body::channel(1);
-    let client = Client::new();
-    let sending = async {
-        while sender.send(vec![b'a'; 1 << 16]).await.is_ok() {}
-        drop(sender);
-    };
-    let request = Request::post(&url, body).unwrap();
-    let (outcome, ()) = tokio::join!(fetch_request(&client, request), sending);
-    let (kind, phase) = outcome.unwrap_err();
-    assert_eq!(kind, ErrorKind::Reset);
-    assert!(matches!(phase, Phase::Send | Phase::Wait), "{phase:?}");
 }
 
 #[tokio::test(start_paused = true)]
