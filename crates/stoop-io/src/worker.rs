@@ -61,17 +61,66 @@ impl Workers {
         M: Fn(Worker) -> F + Send + Sync + 'static,
         F: Future<Output = ()> + 'static,
     {
-        let (main, count) = (Arc::new(main), options.count.max(1));
+        Self::spawn(options, 0, &Arc::new(main))
+    }
+
+    /// The same, but the first worker is the calling thread: returns when all have ended. `started`
+    /// is called in between, once all the others have their runtimes.
+    ///
+    /// With one worker no thread is started at all: system calls cost less in a process that has
+    /// one, since nobody else could close a descriptor under them.
+    ///
+    /// # Errors
+    /// As [`Workers::start`]; and, within, as [`Workers::join`].
+    ///
+    /// # Panics
+    /// Within an asynchronous task.
+    pub fn run<M, F>(
+        options: &WorkerOptions,
+        main: M,
+        started: impl FnOnce(Stopper),
+    ) -> io::Result<Result<(), Panicked>>
+    where
+        M: Fn(Worker) -> F + Send + Sync + 'static,
+        F: Future<Output = ()> + 'static,
+    {
+        let runtime = runtime()?;
+        let main = Arc::new(main);
+        let others = Self::spawn(options, 1, &main)?;
+        started(others.stopper());
+        let count = options.count.max(1);
+        let first = Worker { index: 0, count, stopping: others.stop.subscribe() };
+        let ran = catch_unwind(AssertUnwindSafe(|| run(runtime, first, options.pin, &*main)));
+        let ran = ran.map_err(|panic| Panicked { worker: 0, message: message(&*panic) });
+        let others = others.wait();
+        Ok(ran.and(others))
+    }
+
+    /// Starts the workers from number `from` on, on threads of their own.
+    fn spawn<M, F>(options: &WorkerOptions, from: usize, main: &Arc<M>) -> io::Result<Self>
+    where
+        M: Fn(Worker) -> F + Send + Sync + 'static,
+        F: Future<Output = ()> + 'static,
+    {
+        let count = options.count.max(1);
         let (stop, stopping) = watch::channel(false);
         let (started, starts) = mpsc::channel();
         let mut workers = Self { stop, ends: Vec::with_capacity(count), panicked: None };
-        for index in 0..count {
+        for index in from..count {
             let worker = Worker { index, count, stopping: stopping.clone() };
-            let (main, started, pin) = (Arc::clone(&main), started.clone(), options.pin);
+            let (main, started, pin) = (Arc::clone(main), started.clone(), options.pin);
             let (end, result) = oneshot::channel();
             let thread = thread::Builder::new().name(format!("{}-{index}", options.name));
             thread.spawn(move || {
-                let ran = catch_unwind(AssertUnwindSafe(|| run(worker, pin, started, &*main)));
+                let ran = catch_unwind(AssertUnwindSafe(|| match runtime() {
+                    Ok(runtime) => {
+                        let _ = started.send(Ok(()));
+                        // Whoever starts us waits until nobody could say any more.
+                        drop(started);
+                        run(runtime, worker, pin, &*main);
+                    }
+                    Err(error) => drop(started.send(Err(error))),
+                }));
                 // Nobody may be waiting for it.
                 let _ = end.send(ran.map_err(|panic| message(&*panic)));
             })?;
@@ -197,27 +246,13 @@ impl fmt::Display for Panicked {
 
 impl std::error::Error for Panicked {}
 
-fn run<F>(
-    worker: Worker,
-    pin: bool,
-    started: mpsc::Sender<io::Result<()>>,
-    main: &dyn Fn(Worker) -> F,
-) where
+fn run<F>(runtime: LocalRuntime, worker: Worker, pin: bool, main: &dyn Fn(Worker) -> F)
+where
     F: Future<Output = ()> + 'static,
 {
     if pin {
         pin_to_core(worker.index);
     }
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            let _ = started.send(Err(error));
-            return;
-        }
-    };
-    let _ = started.send(Ok(()));
-    // Whoever starts us waits until nobody could say any more.
-    drop(started);
     runtime.block_on(async {
         tokio::task::spawn_local(Wheel::run());
         // So that it turns before the first timer asks for it.

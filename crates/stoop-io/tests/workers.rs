@@ -166,3 +166,38 @@ fn pinned_workers_keep_to_one_core_each() {
     });
     workers.unwrap().wait().unwrap();
 }
+
+#[test]
+fn the_calling_thread_can_be_the_first_worker() {
+    let here = std::thread::current().id();
+    for count in [1, 3] {
+        let (elsewhere, stopped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let shared = (Arc::clone(&elsewhere), Arc::clone(&stopped));
+        let main = move |worker: Worker| {
+            let thread = std::thread::current().id();
+            assert_eq!(thread == here, worker.index() == 0);
+            assert_eq!(worker.count(), count);
+            let (elsewhere, stopped) = shared.clone();
+            elsewhere.fetch_add(usize::from(thread != here), Ordering::Relaxed);
+            async move {
+                until_stopped(worker).await;
+                stopped.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        Workers::run(&options(count), main, |stopper| stopper.stop()).unwrap().unwrap();
+        assert_eq!(elsewhere.load(Ordering::Relaxed), count - 1);
+        assert_eq!(stopped.load(Ordering::Relaxed), count);
+    }
+}
+
+#[test]
+fn a_panic_on_the_calling_thread_is_reported_once_the_others_have_ended() {
+    let main = |worker: Worker| async move {
+        match worker.index() {
+            0 => panic!("out of luck"),
+            _ => until_stopped(worker).await,
+        }
+    };
+    let ended = Workers::run(&options(2), main, |stopper| stopper.stop()).unwrap();
+    assert_eq!(ended.unwrap_err().to_string(), "worker 0 panicked: out of luck");
+}

@@ -24,6 +24,7 @@ async fn body(request: Request) -> Result<Response, stoop::Error> {
 }
 
 /// Chooses by path. `hello` is answered without a future: nothing needs to be kept for it.
+#[derive(Clone)]
 struct Hello;
 
 impl stoop::Handler for Hello {
@@ -62,8 +63,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         server =
             server.tls(stoop::ServerTls::builder().certificate_files(certificate, key).build()?);
     }
-    let running = server.run_with(|| Hello)?;
-    println!("listening on {}", running.endpoint());
-    running.join();
+    server.run_blocking(Hello, |running| println!("listening on {}", running.endpoint()))?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use stoop_io::Workers;
 
 use crate::endpoint::Endpoint;
 use crate::server::control::{Control, Course};
+use crate::server::listening::ListenError;
 
 /// A running server. Dropping it leaves the server running.
 pub struct ServerHandle {
@@ -21,6 +23,18 @@ pub struct ServerHandle {
 impl ServerHandle {
     pub(super) fn new(endpoint: Endpoint, control: Arc<Control>) -> Self {
         Self { endpoint, control, workers: None }
+    }
+
+    /// The same without the threads.
+    pub(super) fn another(&self) -> Self {
+        Self::new(self.endpoint.clone(), self.control.clone())
+    }
+
+    /// Not all threads could be started: those that were must not go on without anybody to stop
+    /// them.
+    pub(super) fn give_up(&self, error: io::Error) -> ListenError {
+        self.control.steer(Course::Closing);
+        ListenError::thread(&self.endpoint, error)
     }
 
     /// Threads that are to be waited for.

@@ -203,6 +203,26 @@ fn threads_of_its_own_end_with_it() {
     server.join();
 }
 
+#[test]
+fn the_calling_thread_can_be_one_of_its_threads() {
+    for workers in [1, 2] {
+        let (server, starts) = std::sync::mpsc::channel();
+        let stopper = std::thread::spawn(move || {
+            let server: stoop::ServerHandle = starts.recv().unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(async {
+                let mut peer = dial(&server).await;
+                peer.say("GET /5 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+                assert_eq!(peer.reply().await.unwrap().text(), "/5");
+                assert_eq!(server.drain(5 * S).await, 0);
+            });
+        });
+        let listening = Server::listen("127.0.0.1:0").unwrap().workers(workers);
+        listening.run_blocking(slow, |handle| server.send(handle).unwrap()).unwrap();
+        stopper.join().unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_server_goes_on_without_its_handle() {
     let server = listen(ServerLimits::default(), slow);
