@@ -140,11 +140,11 @@ impl AnyTransport {
     /// Drives a TLS handshake to its end; ready at once where there is no TLS.
     ///
     /// # Errors
-    /// The handshake's, as an [`io::Error`].
+    /// The handshake's, as an [`io::Error`] of the same kind around the `TlsError`.
     pub fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            Self::Tls(tls) => tls.poll_handshake(cx).map_err(io::Error::other),
+            Self::Tls(tls) => tls.poll_handshake(cx).map_err(Into::into),
             Self::Tcp(_) | Self::Unix(_) | Self::Custom(_) => {
                 let _ = cx;
                 Poll::Ready(Ok(()))

@@ -240,3 +240,22 @@ async fn tickets_do_not_make_an_idle_session_look_used() {
     shutdown(&mut server).await.unwrap();
     assert_eq!(client.liveness(Look::Kernel), Liveness::Dead);
 }
+
+/// Whoever drives any transport's handshake can tell a peer that left from one that lied.
+#[tokio::test]
+async fn a_handshake_that_fails_has_the_kind_of_its_cause() {
+    let ca = Ca::new("test");
+    for (said, kind, cause_kind) in [
+        (&b""[..], io::ErrorKind::UnexpectedEof, TlsErrorKind::Closed),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", io::ErrorKind::InvalidData, TlsErrorKind::NotTls),
+    ] {
+        let (ours, mut theirs) = tcp_pair().await;
+        let session = ca.client().build().unwrap().connect(ours, "localhost").unwrap();
+        let mut any = AnyTransport::from(session);
+        send(&mut theirs, said).await.unwrap();
+        shutdown(&mut theirs).await.unwrap();
+        let error = std::future::poll_fn(|cx| any.poll_handshake(cx)).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert_eq!(cause(&error).unwrap().kind(), cause_kind, "{error}");
+    }
+}
