@@ -153,11 +153,15 @@ impl AnyTransport {
     }
 
     /// Makes closing visible as a failure where the end of the stream alone would look like the
-    /// end of the message: RST for TCP. TLS says the same by leaving close_notify out.
+    /// end of the message: RST for TCP, and for TLS over it. TLS over anything else says the same by
+    /// leaving close_notify out.
     pub fn reset_on_close(&self) {
-        if let Self::Tcp(tcp) = self {
+        match self {
             // If it fails, the connection is gone already.
-            let _ = tcp.reset_on_close();
+            Self::Tcp(tcp) => drop(tcp.reset_on_close()),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            Self::Tls(tls) => tls.reset_on_close(),
+            Self::Unix(_) | Self::Custom(_) => {}
         }
     }
 }

@@ -259,3 +259,17 @@ async fn a_handshake_that_fails_has_the_kind_of_its_cause() {
         assert_eq!(cause(&error).unwrap().kind(), cause_kind, "{error}");
     }
 }
+
+#[tokio::test]
+async fn a_session_that_is_broken_off_is_reset() {
+    let ca = Ca::new("test");
+    let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
+    let (mut client, mut server) = open_pair(&client, &server).await;
+    send(&mut server, b"half of").await.unwrap();
+    assert_eq!(receive(&mut client, 7).await.unwrap(), b"half of");
+    let server = AnyTransport::from(server);
+    server.reset_on_close();
+    drop(server);
+    let error = fill(&mut client, 100).await.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
+}

@@ -164,6 +164,12 @@ impl Tls {
         Ok(self)
     }
 
+    /// Makes closing reset the connection underneath, if it is one that can be:
+    /// [`AnyTransport::reset_on_close`].
+    pub fn reset_on_close(&self) {
+        self.inner.reset_on_close();
+    }
+
     /// In TLS 1.3 the client has the last word of the handshake; the tickets that a server goes on
     /// to send can leave with its first answer.
     fn owes_only_tickets(&self) -> bool {
