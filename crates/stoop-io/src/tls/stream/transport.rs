@@ -26,6 +26,10 @@ impl Transport for Tls {
                 return Poll::Ready(Ok(filled));
             }
             ready!(self.poll_handshake(cx))?;
+            // The peer's first bytes may have come, and been taken in, with the handshake's last.
+            if self.plain.len() > self.visible {
+                continue;
+            }
             if self.ended {
                 return Poll::Ready(Ok(Filled::End));
             }

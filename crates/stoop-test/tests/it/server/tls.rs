@@ -1,11 +1,14 @@
 //! The same over TLS, where ends and time-outs differ.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use stoop::{Body, ClientTls, Request, Response, Server, ServerHandle, ServerLimits, ServerTls};
 use stoop_io::{AnyTransport, Stream, Tcp};
 use stoop_test::peer::Peer;
-use tokio::time::{Instant, sleep};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{GET, dial};
 
@@ -29,8 +32,16 @@ where
     (server.run_here(handler).unwrap(), client)
 }
 
-async fn dial_tls(server: &ServerHandle, tls: &ClientTls) -> Peer<Stream> {
+fn address(server: &ServerHandle) -> SocketAddr {
     let stoop::Address::Inet(address) = *server.endpoint().address() else { panic!("not TCP") };
+    address
+}
+
+async fn dial_tls(server: &ServerHandle, tls: &ClientTls) -> Peer<Stream> {
+    dial_tls_at(address(server), tls).await
+}
+
+async fn dial_tls_at(address: SocketAddr, tls: &ClientTls) -> Peer<Stream> {
     let tcp = Tcp::connect(address).await.unwrap();
     let tls = tls.connect(tcp, "localhost").unwrap();
     let mut io = AnyTransport::Tls(Box::new(tls));
@@ -137,4 +148,69 @@ async fn plain_http_on_a_tls_port_is_closed() {
     let alert = peer.rest().await.unwrap();
     assert_eq!(alert.first(), Some(&0x15), "an alert");
     server.close().await;
+}
+
+/// A way to `server` on which the client's last flight of the handshake waits for the first record
+/// of application data, and leaves with it in one write.
+async fn joining(server: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut from, mut to) = listener.accept().await.unwrap().0.into_split();
+        let (mut back, mut on) = TcpStream::connect(server).await.unwrap().into_split();
+        tokio::spawn(async move { tokio::io::copy(&mut back, &mut to).await });
+        let (mut held, mut sealed) = (Vec::new(), 0);
+        loop {
+            let mut record = vec![0; 5];
+            from.read_exact(&mut record).await.unwrap();
+            record.resize(5 + usize::from(u16::from_be_bytes([record[3], record[4]])), 0);
+            from.read_exact(&mut record[5..]).await.unwrap();
+            // TLS 1.3 seals Finished as application data: RFC 8446 §5.2.
+            sealed += u32::from(record[0] == 23);
+            held.extend(record);
+            if held[0] == 22 || sealed == 2 {
+                on.write_all(&held).await.unwrap();
+                held.clear();
+            }
+            if sealed == 2 {
+                break;
+            }
+        }
+        // Kept open, and silent.
+        std::future::pending::<()>().await;
+        drop((from, on));
+    });
+    address
+}
+
+/// RFC 8446 §2: a client may send data behind its Finished at once. The server has then received all
+/// there is when the handshake ends, and must not wait for more.
+#[tokio::test]
+async fn a_request_that_comes_with_the_end_of_the_handshake_is_answered_at_once() {
+    let (server, tls) = secure(ServerLimits::default(), |_: Request| "hello");
+    let mut peer = dial_tls_at(joining(address(&server)).await, &tls).await;
+    peer.say(GET).await;
+    let reply = timeout(Duration::from_secs(5), peer.reply()).await.expect("it waits for more");
+    assert_eq!(reply.unwrap().text(), "hello");
+    server.close().await;
+}
+
+/// The same where reading is what drives the handshake.
+#[tokio::test]
+async fn and_is_read_at_once_by_whoever_only_reads() {
+    let (certificate, key) = certificate();
+    let tls = ServerTls::builder().certificate_pem(certificate.as_str(), key).build().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let way = joining(listener.local_addr().unwrap()).await;
+    let reading = tokio::spawn(async move {
+        let (stream, from) = listener.accept().await.unwrap();
+        let session = tls.accept(Tcp::new(stream, from)).unwrap();
+        let mut read = vec![0; 5];
+        Stream::new(session).read_exact(&mut read).await.map(|_| read)
+    });
+    let tls = ClientTls::builder().ca_pem(certificate).build().unwrap();
+    let mut peer = dial_tls_at(way, &tls).await;
+    peer.say("hello").await;
+    let read = timeout(Duration::from_secs(5), reading).await.expect("it waits for more");
+    assert_eq!(read.unwrap().unwrap(), b"hello");
 }
