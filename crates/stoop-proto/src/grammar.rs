@@ -45,21 +45,102 @@ const fn classes() -> [u8; 256] {
     table
 }
 
+/// How many bytes at the front of `bytes` are of that class.
 #[inline]
-fn all(bytes: &[u8], class: u8) -> bool {
-    bytes.iter().all(|&byte| CLASSES[byte as usize] & class != 0)
+fn run(bytes: &[u8], class: u8) -> usize {
+    let ends = bytes.iter().position(|&byte| CLASSES[byte as usize] & class == 0);
+    ends.unwrap_or(bytes.len())
+}
+
+/// The same, eight bytes at a time: `ends` marks, by the highest bit of each, the bytes that may not
+/// be of the class. Marks above a true one may be false, which is why only the lowest is believed,
+/// and the table asked.
+#[inline]
+fn run_fast(bytes: &[u8], class: u8, ends: impl Fn(u64) -> u64) -> usize {
+    let mut at = 0;
+    while let Some(word) = bytes[at..].first_chunk() {
+        match ends(u64::from_le_bytes(*word)) {
+            0 => at += 8,
+            marks => {
+                at += (marks.trailing_zeros() / 8) as usize;
+                if CLASSES[bytes[at] as usize] & class == 0 {
+                    return at;
+                }
+                at += 1;
+            }
+        }
+    }
+    at + run(&bytes[at..], class)
+}
+
+const ONES: u64 = u64::from_le_bytes([0x01; 8]);
+const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
+
+/// Marks the bytes below `limit`, which is at most 0x80.
+#[inline]
+const fn below(word: u64, limit: u8) -> u64 {
+    word.wrapping_sub(ONES * limit as u64) & !word & HIGHS
+}
+
+/// Marks the bytes that are `byte`.
+#[inline]
+const fn equal(word: u64, byte: u8) -> u64 {
+    below(word ^ (ONES * byte as u64), 1)
+}
+
+/// Marks the bytes that are neither letters nor hyphens. Exact: no carry leaves a byte.
+#[inline]
+const fn not_alpha(word: u64) -> u64 {
+    let low = !HIGHS;
+    let lower = (word | (ONES * 0x20)) & low;
+    // The highest bit of each becomes whether the byte is `a` or above, and above `z`.
+    let from_a = lower + ONES * (0x80 - b'a') as u64;
+    let past_z = lower + ONES * (0x80 - (b'z' + 1)) as u64;
+    let other_than_hyphen = ((word ^ (ONES * b'-' as u64)) & low) + low;
+    (!(from_a & !past_z) & other_than_hyphen | word) & HIGHS
+}
+
+/// How much at the front of `bytes` is a token.
+#[inline]
+pub(crate) fn token_len(bytes: &[u8]) -> usize {
+    run_fast(bytes, TCHAR, not_alpha)
+}
+
+/// Whether a token is `name`, which is in lower case and of letters and hyphens. Setting 0x20 makes
+/// letters lower case, and nothing else that a token may have a letter or a hyphen.
+#[inline]
+pub(crate) fn is_name<const N: usize>(token: &[u8], name: &[u8; N]) -> bool {
+    token.len() == N
+        && token.first_chunk::<N>().is_some_and(|token| {
+            let pairs = token.iter().zip(name);
+            pairs.fold(0, |differing, (a, b)| differing | ((a | 0x20) ^ b)) == 0
+        })
+}
+
+/// How much at the front of `bytes` may stand in a field value.
+#[inline]
+pub(crate) fn text_len(bytes: &[u8]) -> usize {
+    run_fast(bytes, FIELD, |word| below(word, b' ') | equal(word, 0x7f))
+}
+
+/// How much at the front of `bytes` may stand in a request-target.
+#[inline]
+pub(crate) fn target_len(bytes: &[u8]) -> usize {
+    run_fast(bytes, TARGET, |word| {
+        below(word, b'!') | equal(word, 0x7f) | equal(word, b'#') | word & HIGHS
+    })
 }
 
 /// token = 1*tchar
 #[inline]
 pub(crate) fn is_token(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && all(bytes, TCHAR)
+    !bytes.is_empty() && token_len(bytes) == bytes.len()
 }
 
 /// What may stand in a field value: no control character but HTAB.
 #[inline]
 pub(crate) fn is_field_value(bytes: &[u8]) -> bool {
-    all(bytes, FIELD)
+    text_len(bytes) == bytes.len()
 }
 
 /// Whether a Date has no control character in it; written so that it becomes a few vector
@@ -144,7 +225,7 @@ fn reg_name_len(value: &[u8]) -> usize {
 
 /// Which of the four forms a request-target has (RFC 9112 §3.2), and whether the method may use it.
 pub(crate) fn target_form(method: &Method, target: &[u8]) -> Result<TargetForm, Violation> {
-    if !all(target, TARGET) {
+    if target_len(target) != target.len() {
         return Err(Violation::Target);
     }
     if *method == Method::CONNECT {
@@ -195,6 +276,35 @@ mod tests {
         assert!(!tchar.iter().any(|c| b"()<>@,;:\\\"/[]?={} \t".contains(c)));
         assert_eq!(members(FIELD).len(), 256 - 33 + 1);
         assert_eq!(members(TARGET).len(), 93);
+    }
+
+    #[test]
+    fn runs_end_where_their_class_does() {
+        for (class, len) in
+            [(TCHAR, token_len as fn(&[u8]) -> usize), (FIELD, text_len), (TARGET, target_len)]
+        {
+            for stop in 0..=255u8 {
+                for before in 0..20 {
+                    // What follows must not matter, whatever it makes of the word's other bytes.
+                    for after in [b'a', 0, b' ', b'!', 0x7f, 0x80, 0xff] {
+                        let mut bytes = vec![b'a'; before];
+                        bytes.extend([stop, after, after, stop]);
+                        let slow = bytes.iter().take_while(|&&c| CLASSES[c as usize] & class != 0);
+                        assert_eq!(len(&bytes), slow.count(), "{bytes:x?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_compare_without_case_and_with_nothing_else() {
+        assert!(is_name(b"Keep-Alive", b"keep-alive") && is_name(b"HOST", b"host"));
+        for byte in (0..=255u8).filter(|&c| CLASSES[c as usize] & TCHAR != 0) {
+            assert_eq!(is_name(&[b'x', byte], b"x-"), byte == b'-');
+            assert_eq!(is_name(&[b'x', byte], b"xz"), byte.eq_ignore_ascii_case(&b'z'));
+        }
+        assert!(!is_name(b"hos", b"host") && !is_name(b"hosts", b"host"));
     }
 
     #[test]

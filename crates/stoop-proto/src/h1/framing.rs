@@ -4,7 +4,7 @@
 use http::{StatusCode, Version};
 
 use crate::error::Violation;
-use crate::grammar;
+use crate::grammar::{self, is_name};
 
 /// How the body of a message is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,19 +57,28 @@ impl Facts {
     #[inline]
     pub(super) fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Violation> {
         match name.len() {
-            4 if name.eq_ignore_ascii_case(b"host") => self.note_host(value),
-            6 if name.eq_ignore_ascii_case(b"expect") => self.note_expect(value),
-            7 if name.eq_ignore_ascii_case(b"upgrade") => {
+            4 if is_name(name, b"host") => self.note_host(value),
+            6 if is_name(name, b"expect") => self.note_expect(value),
+            7 if is_name(name, b"upgrade") => {
                 self.upgrade = true;
                 Ok(())
             }
-            10 if name.eq_ignore_ascii_case(b"connection") => {
+            10 if is_name(name, b"connection") => {
                 self.note_connection(value);
                 Ok(())
             }
-            14 if name.eq_ignore_ascii_case(b"content-length") => self.note_length(value),
-            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.note_codings(value),
+            14 if is_name(name, b"content-length") => self.note_length(value),
+            17 if is_name(name, b"transfer-encoding") => self.note_codings(value),
             _ => Ok(()),
+        }
+    }
+
+    /// The same of a response, in which Host and Expect mean nothing.
+    #[inline]
+    pub(super) fn note_response(&mut self, name: &[u8], value: &[u8]) -> Result<(), Violation> {
+        match name.len() {
+            4 | 6 => Ok(()),
+            _ => self.note(name, value),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::grammar;
 use crate::h1::fault;
 use crate::h1::framing::Facts;
 use crate::h1::lines::{index, index_leniently};
+use crate::h1::plain;
 use crate::h1::scan::{Scan, Section};
 use crate::limits::FIELDS_CEILING;
 use crate::message::{RequestHead, ResponseHead};
@@ -49,6 +50,9 @@ pub(super) fn request(
         return Ok(None);
     }
     let input = section.within(input);
+    if let Some(parsed) = scan.is_new().then(|| plain::request(input, head, section)).flatten() {
+        return Ok(Some(parsed));
+    }
     let mut lines = [const { MaybeUninit::uninit() }; 128];
     let parsed = match lines.get_mut(..section.fields_max) {
         Some(lines) => parse_request(input, lines, head, section),
@@ -69,6 +73,9 @@ pub(super) fn response(
         return Ok(None);
     }
     let input = section.within(input);
+    if let Some(parsed) = scan.is_new().then(|| plain::response(input, head, section)).flatten() {
+        return Ok(Some(parsed));
+    }
     let mut lines = [const { MaybeUninit::uninit() }; 64];
     let room = section.fields_max.min(lines.len());
     let parsed = match parse_response(input, &mut lines[..room], head, section) {
@@ -225,11 +232,7 @@ fn fill_response(
     head.reason.clear();
     head.reason.extend_from_slice(after_code.trim_ascii());
     let mut facts = Facts::default();
-    let note = |name: &[u8], value: &[u8]| match name.len() {
-        // Host and Expect mean nothing in a response.
-        4 | 6 => Ok(()),
-        _ => facts.note(name, value),
-    };
+    let note = |name: &[u8], value: &[u8]| facts.note_response(name, value);
     index_leniently(&wire[line_end + 1..], parsed.headers, &mut head.fields, note)?;
     Ok(facts)
 }

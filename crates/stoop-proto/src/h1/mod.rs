@@ -13,6 +13,7 @@ mod fault;
 mod framing;
 mod head;
 mod lines;
+mod plain;
 mod reader;
 mod scan;
 mod server;

@@ -155,6 +155,12 @@ impl Scan {
         }
     }
 
+    /// Whether nothing came before what is to be parsed.
+    #[inline]
+    pub(super) fn is_new(&self) -> bool {
+        self.tried == 0 && self.skipped == 0
+    }
+
     /// Whether parsing can tell something new.
     #[inline]
     pub(super) fn is_due(&mut self, input: &[u8], section: &Section) -> bool {

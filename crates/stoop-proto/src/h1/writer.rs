@@ -5,6 +5,7 @@ use bytes::Bytes;
 use crate::Sink;
 use crate::error::Misuse;
 use crate::fields::{Field, Fields};
+use crate::grammar::is_name;
 use crate::h1::chunked::FORBIDDEN_IN_TRAILERS;
 use crate::message::BodySize;
 
@@ -82,14 +83,12 @@ fn chunk_size(mut size: u64, line: &mut [u8; 18]) -> &[u8] {
 /// Whether the machine decides on fields of that name, whatever the caller passes.
 #[inline]
 pub(super) fn is_ours(name: &[u8]) -> bool {
-    let ours: &[u8] = match name.len() {
-        10 if name.eq_ignore_ascii_case(b"keep-alive") => return true,
-        10 => b"connection",
-        14 => b"content-length",
-        17 => b"transfer-encoding",
-        _ => return false,
-    };
-    name.eq_ignore_ascii_case(ours)
+    match name.len() {
+        10 => is_name(name, b"connection") || is_name(name, b"keep-alive"),
+        14 => is_name(name, b"content-length"),
+        17 => is_name(name, b"transfer-encoding"),
+        _ => false,
+    }
 }
 
 /// `field-name ": " field-value CRLF`. Both were checked when they were made.
