@@ -10,8 +10,9 @@ pub struct ServerLimits {
     pub wire: stoop_proto::Limits,
     /// How long what may take.
     pub time: ServerTime,
-    /// Connections of one server at a time: 80 % of the file descriptors this process may have. At
-    /// it, accepting pauses and new connections wait in the kernel's queue.
+    /// Connections of one server at a time, over all its threads: 80 % of the file descriptors this
+    /// process may have. At it, accepting pauses and new connections wait in the kernel's queue.
+    /// An upgraded connection counts until it is dropped.
     pub connections_max: usize,
     /// Requests on one connection: 10,000. The last one's response says `Connection: close`.
     pub requests_per_connection_max: u64,

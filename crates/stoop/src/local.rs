@@ -7,7 +7,7 @@ use stoop_io::{AnyTransport, MEMORY_BYTES, Memory, Timer};
 use crate::client::ClientBuilder;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
-use crate::server::{Connection, Control, Core};
+use crate::server::{Connection, Control, Core, Seat};
 
 impl ClientBuilder {
     /// Answers everything by a handler in this process, with the real machines at both ends and no
@@ -24,7 +24,8 @@ impl ClientBuilder {
         self.handler_from(move || {
             let (ours, theirs) = Memory::pair(MEMORY_BYTES);
             let theirs = AnyTransport::Custom(Box::new(theirs));
-            ::tokio::spawn(Connection::new(theirs, core.clone(), Timer::precise(), None));
+            let seat = Seat::extra(core.control.clone());
+            ::tokio::spawn(Connection::new(theirs, core.clone(), Timer::precise(), seat, None));
             AnyTransport::Custom(Box::new(ours))
         })
     }

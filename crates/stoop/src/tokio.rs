@@ -12,8 +12,8 @@ use stoop_io::{Stream, Timer, from_io};
 use crate::client::ClientBuilder;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
-use crate::server::{Connection, Control, Core};
-use crate::upgrade::Upgraded;
+use crate::server::{Connection, Control, Core, Seat};
+use crate::upgrade::{Keep, Upgraded};
 
 /// A client whose connections are what `connect` makes, whatever URLs name: an end of a pipe, a
 /// stream through somebody else's tunnel. TLS is spoken over it for https.
@@ -60,7 +60,8 @@ where
     T: IntoHandler<K>,
 {
     let core = Core::new(handler.into_handler(), Arc::new(limits), Arc::new(Control::default()));
-    Serving(Connection::new(from_io(io), core, Timer::precise(), None))
+    let seat = Seat::extra(core.control.clone());
+    Serving(Connection::new(from_io(io), core, Timer::precise(), seat, None))
 }
 
 /// A connection being served: see [`serve`].
@@ -84,11 +85,11 @@ impl<H: Handler> Future for Serving<H> {
 /// stream.read_exact(&mut first).await?;
 /// # Ok(()) }
 /// ```
-pub struct UpgradedStream(Stream);
+pub struct UpgradedStream(Stream, #[expect(dead_code, reason = "held, not used")] Option<Keep>);
 
 /// Makes an upgraded connection a stream of tokio's. What the peer sent behind the head comes first.
 pub fn stream(upgraded: Upgraded) -> UpgradedStream {
-    UpgradedStream(Stream::new(upgraded.0))
+    UpgradedStream(Stream::new(upgraded.io), upgraded.keep)
 }
 
 impl AsyncRead for UpgradedStream {

@@ -13,7 +13,13 @@ use crate::error::{Error, ErrorKind, Phase};
 /// A connection that is no longer HTTP's. What the peer sent behind the head is read first.
 ///
 /// With [`stoop::tokio`](crate::tokio) it is read and written as any stream of tokio's.
-pub struct Upgraded(pub(crate) AnyTransport);
+pub struct Upgraded {
+    pub(crate) io: AnyTransport,
+    pub(crate) keep: Option<Keep>,
+}
+
+/// What is to be kept as long as a connection, and dropped after it: its place among a server's.
+pub(crate) type Keep = Box<dyn Send + Sync>;
 
 impl fmt::Debug for Upgraded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -111,7 +111,7 @@ impl Exchange {
     /// The connection, after [`Answered::Switched`].
     pub(crate) fn into_upgraded(mut self) -> Result<Upgraded, Error> {
         let http1 = self.lease.connection.take().ok_or_else(|| no_connection(Phase::Wait))?;
-        Ok(Upgraded(http1.io))
+        Ok(Upgraded { io: http1.io, keep: None })
     }
 
     /// Drives the sending alone; ready when there is nothing more to send.

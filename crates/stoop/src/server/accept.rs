@@ -4,16 +4,15 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use stoop_io::{Accepted, AnyTransport, Listener, Post, Seat, Timer};
+use stoop_io::{Accepted, AnyTransport, Listener, Placed, Post, Timer};
 
 use crate::handler::Handler;
 use crate::server::Shared;
 use crate::server::connection::{Connection, Core};
-use crate::server::control::{Control, Course};
+use crate::server::control::{Control, Course, Place, Seat};
 
-/// How often in a row a listener's queue must seem empty when the server is to stop: once more than
-/// its own pauses and the event loop's delay can hide something.
-const LAST_LOOKS: u32 = 3;
+/// A connection that was accepted, with its place in the server. Handed from core to core as that.
+pub(crate) type Fresh = (Accepted, Place);
 
 /// Accepts for one core until the server stops.
 pub(crate) struct Acceptor<H: Handler> {
@@ -23,7 +22,7 @@ pub(crate) struct Acceptor<H: Handler> {
     core: Arc<Core<H>>,
     shared: Shared,
     /// Its part in spreading connections, where there are several cores.
-    post: Option<Post>,
+    post: Option<Post<Fresh>>,
 }
 
 impl<H: Handler> Acceptor<H> {
@@ -31,7 +30,7 @@ impl<H: Handler> Acceptor<H> {
         (listener, _accepting): (Listener, Accepting),
         core: Arc<Core<H>>,
         shared: Shared,
-        post: Option<Post>,
+        post: Option<Post<Fresh>>,
     ) -> Self {
         Self { listener, _accepting, core, shared, post }
     }
@@ -40,27 +39,22 @@ impl<H: Handler> Acceptor<H> {
     /// requests would be lost with the listener. Each connection gets a timer by `timer` and is given
     /// to `spawn`.
     pub(crate) async fn run(mut self, timer: impl Fn() -> Timer, spawn: impl Fn(Connection<H>)) {
-        while let Some((accepted, seat)) = poll_fn(|cx| self.poll_next(cx)).await {
-            self.begin(accepted, seat, &timer, &spawn);
+        while let Some(next) = poll_fn(|cx| self.poll_next(cx)).await {
+            self.begin(next, &timer, &spawn);
         }
-        let mut looks = 0;
-        while looks < LAST_LOOKS && self.shared.control.course() == Course::Draining {
-            match self.accept_queued().await {
-                Some(accepted) => {
-                    looks = 0;
-                    self.begin(accepted, None, &timer, &spawn);
-                }
-                None => looks += 1,
-            }
+        while self.shared.control.course() == Course::Draining
+            && let Some(queued) = self.queued()
+        {
+            self.begin(Next::Own(queued), &timer, &spawn);
         }
         let handed = self.post.take().map(Post::close);
         for placed in handed.into_iter().flatten() {
-            self.begin(placed.connection, Some(placed.seat), &timer, &spawn);
+            self.begin(Next::Placed(placed), &timer, &spawn);
         }
     }
 
     /// The next connection of this core; none once the server is to stop.
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Accepted, Option<Seat>)>> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Next>> {
         let control = &self.shared.control;
         if control.poll_course(Course::Draining, cx).is_ready() {
             return Poll::Ready(None);
@@ -69,57 +63,42 @@ impl<H: Handler> Acceptor<H> {
             if let Some(post) = &mut self.post
                 && let Poll::Ready(placed) = post.poll_handed(cx)
             {
-                return Poll::Ready(Some((placed.connection, Some(placed.seat))));
+                return Poll::Ready(Some(Next::Placed(placed)));
             }
             // At the bound, what comes waits in the kernel's queue.
-            ready!(control.poll_fewer(self.shared.limits.connections_max, cx));
+            let place = ready!(control.poll_place(self.shared.limits.connections_max, cx));
             let accepted = match ready!(self.listener.poll_accept(cx)) {
                 Ok(accepted) => accepted,
                 // The listener itself is broken, which only happens if it was closed under us.
                 Err(_) => return Poll::Ready(None),
             };
             match &self.post {
-                None => return Poll::Ready(Some((accepted, None))),
+                None => return Poll::Ready(Some(Next::Own((accepted, place)))),
                 Some(post) => {
-                    if let Some(placed) = post.place(accepted) {
-                        return Poll::Ready(Some((placed.connection, Some(placed.seat))));
+                    if let Some(placed) = post.place((accepted, place)) {
+                        return Poll::Ready(Some(Next::Placed(placed)));
                     }
                 }
             }
         }
     }
 
-    /// A connection that is in the listener's queue already; none if it seems empty.
-    async fn accept_queued(&mut self) -> Option<Accepted> {
-        let queued = poll_fn(|cx| {
-            let control = &self.shared.control;
-            if control.poll_fewer(self.shared.limits.connections_max, cx).is_pending() {
-                return Poll::Ready(None);
-            }
-            match self.listener.poll_accept(cx) {
-                Poll::Ready(accepted) => Poll::Ready(accepted.ok()),
-                Poll::Pending => Poll::Ready(None),
-            }
-        });
-        let queued = queued.await;
-        if queued.is_none() {
-            // The event loop may not have noticed yet.
-            ::tokio::task::yield_now().await;
-        }
-        queued
+    /// A connection that waits in the listener's queue, if there is one, and a place for it.
+    fn queued(&mut self) -> Option<Fresh> {
+        let place = self.shared.control.place(self.shared.limits.connections_max)?;
+        // Out of descriptors, there is nothing more to be done for those that wait.
+        Some((self.listener.accept_queued().ok()??, place))
     }
 
-    fn begin(
-        &self,
-        accepted: Accepted,
-        seat: Option<Seat>,
-        timer: &impl Fn() -> Timer,
-        spawn: &impl Fn(Connection<H>),
-    ) {
+    fn begin(&self, next: Next, timer: &impl Fn() -> Timer, spawn: &impl Fn(Connection<H>)) {
+        let ((accepted, place), balance) = match next {
+            Next::Own(fresh) => (fresh, None),
+            Next::Placed(placed) => (placed.connection, Some(placed.seat)),
+        };
         // What cannot be registered or has no TLS session is closed: nothing was said on it yet.
         let Ok(io) = accepted.register() else { return };
         let Some(io) = self.secure(io) else { return };
-        spawn(Connection::new(io, self.core.clone(), timer(), seat));
+        spawn(Connection::new(io, self.core.clone(), timer(), Seat::new(place), balance));
     }
 
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
@@ -134,6 +113,13 @@ impl<H: Handler> Acceptor<H> {
     fn secure(&self, io: AnyTransport) -> Option<AnyTransport> {
         Some(io)
     }
+}
+
+/// A connection to be begun on this core.
+enum Next {
+    /// Where there is no other core.
+    Own(Fresh),
+    Placed(Placed<Fresh>),
 }
 
 /// Somebody accepts for a server, or is about to.

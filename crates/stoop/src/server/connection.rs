@@ -54,6 +54,7 @@ impl<H: Handler> Connection<H> {
         io: AnyTransport,
         core: Arc<Core<H>>,
         timer: Timer,
+        seat: Seat,
         balance: Option<stoop_io::Seat>,
     ) -> Self {
         Self(Some(Driver {
@@ -67,8 +68,8 @@ impl<H: Handler> Connection<H> {
             stage: Stage::Handshake,
             violation: None,
             at_end: false,
-            seat: Seat::new(core.control.clone()),
-            _balance: balance,
+            seat,
+            balance,
             core,
         }))
     }
@@ -106,9 +107,9 @@ pub(super) struct Driver<H: Handler> {
     pub(super) violation: Option<Violation>,
     /// The client has said that it will send no more.
     pub(super) at_end: bool,
-    seat: Seat,
+    pub(super) seat: Seat,
     /// Its place on its core, behind the transport because it is dropped after it.
-    _balance: Option<stoop_io::Seat>,
+    pub(super) balance: Option<stoop_io::Seat>,
 }
 
 /// What a connection is up to.

@@ -19,7 +19,10 @@ pub(crate) enum Course {
 #[derive(Default)]
 pub(crate) struct Control {
     course: AtomicU8,
+    /// Connections that are served.
     connections: AtomicUsize,
+    /// Places taken: by those, by what is being accepted, and by tunnels.
+    taken: AtomicUsize,
     /// Who still accepts, and so may add to the connections.
     acceptors: AtomicUsize,
     /// Connections that had something to finish when everything ended.
@@ -29,13 +32,15 @@ pub(crate) struct Control {
 
 #[derive(Default)]
 struct Waiting {
-    /// A place for each connection, so that a change of course reaches those that sleep.
-    places: Vec<Option<Waker>>,
+    /// An entry for each connection, so that a change of course reaches those that sleep.
+    connections: Vec<Option<Waker>>,
     free: Vec<usize>,
     /// Who waits for a change of course.
     turning: Vec<Waker>,
-    /// Who waits until there are fewer connections than so many.
-    fewer: Vec<(usize, Waker)>,
+    /// Who waits for a free place.
+    queue: Vec<Waker>,
+    /// Who waits for the end.
+    over: Vec<Waker>,
 }
 
 impl Control {
@@ -53,7 +58,7 @@ impl Control {
         let wakers: Vec<Waker> = {
             let mut waiting = self.waiting();
             let turning = std::mem::take(&mut waiting.turning);
-            waiting.places.iter().flatten().cloned().chain(turning).collect()
+            waiting.connections.iter().flatten().cloned().chain(turning).collect()
         };
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -62,14 +67,21 @@ impl Control {
         self.connections.load(Ordering::Acquire)
     }
 
-    /// Ready once there are fewer than `below` connections.
-    pub(crate) fn poll_fewer(&self, below: usize, cx: &mut Context<'_>) -> Poll<()> {
-        if self.connections() < below {
-            return Poll::Ready(());
+    /// A place for one more connection, if fewer than `max` are taken.
+    pub(crate) fn place(self: &Arc<Self>, max: usize) -> Option<Place> {
+        let free = |taken| (taken < max).then_some(taken + 1);
+        self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
+        Some(Place(self.clone()))
+    }
+
+    /// The same, once there is one.
+    pub(crate) fn poll_place(self: &Arc<Self>, max: usize, cx: &mut Context<'_>) -> Poll<Place> {
+        if let Some(place) = self.place(max) {
+            return Poll::Ready(place);
         }
-        self.list_for_fewer(below, cx);
-        // One may have ended before we were listed.
-        if self.connections() < below { Poll::Ready(()) } else { Poll::Pending }
+        list(&mut self.waiting().queue, cx);
+        // One may have become free before we were listed.
+        self.place(max).map_or(Poll::Pending, Poll::Ready)
     }
 
     /// Ready once the course is at least `course`.
@@ -77,11 +89,7 @@ impl Control {
         if self.course() >= course {
             return Poll::Ready(());
         }
-        let mut waiting = self.waiting();
-        if !waiting.turning.iter().any(|waker| waker.will_wake(cx.waker())) {
-            waiting.turning.push(cx.waker().clone());
-        }
-        drop(waiting);
+        list(&mut self.waiting().turning, cx);
         if self.course() >= course { Poll::Ready(()) } else { Poll::Pending }
     }
 
@@ -91,16 +99,8 @@ impl Control {
         if over() {
             return Poll::Ready(());
         }
-        self.list_for_fewer(1, cx);
+        list(&mut self.waiting().over, cx);
         if over() { Poll::Ready(()) } else { Poll::Pending }
-    }
-
-    fn list_for_fewer(&self, below: usize, cx: &Context<'_>) {
-        let mut waiting = self.waiting();
-        let listed = |(of, waker): &(usize, Waker)| *of == below && waker.will_wake(cx.waker());
-        if !waiting.fewer.iter().any(listed) {
-            waiting.fewer.push((below, cx.waker().clone()));
-        }
     }
 
     pub(crate) fn cut_one_off(&self) {
@@ -118,72 +118,107 @@ impl Control {
 
     pub(crate) fn end_accepting(&self) {
         self.acceptors.fetch_sub(1, Ordering::AcqRel);
-        let woken = std::mem::take(&mut self.waiting().fewer);
-        woken.into_iter().for_each(|(_, waker)| waker.wake());
+        let woken = std::mem::take(&mut self.waiting().over);
+        woken.into_iter().for_each(Waker::wake);
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(&self) {
-        self.connections.fetch_add(1, Ordering::AcqRel);
-    }
-
-    fn leave(&self, place: Option<usize>) {
+    fn leave(&self, number: Option<usize>) {
         let left = self.connections.fetch_sub(1, Ordering::AcqRel) - 1;
         let mut waiting = self.waiting();
-        let listed = place.and_then(|place| {
-            waiting.free.push(place);
-            waiting.places[place].take()
+        let listed = number.and_then(|number| {
+            waiting.free.push(number);
+            waiting.connections[number].take()
         });
-        let reached: Vec<_> = waiting.fewer.extract_if(.., |(below, _)| left < *below).collect();
+        let over = if left == 0 { std::mem::take(&mut waiting.over) } else { Vec::new() };
         drop(waiting);
         // Not under the lock: dropping a waker may run anyone's code.
         drop(listed);
-        reached.into_iter().for_each(|(_, waker)| waker.wake());
+        over.into_iter().for_each(Waker::wake);
     }
 
     /// Lists a connection's task, to be woken when the course changes.
     fn list(&self, waker: &Waker) -> usize {
         let mut waiting = self.waiting();
         match waiting.free.pop() {
-            Some(place) => {
-                waiting.places[place] = Some(waker.clone());
-                place
+            Some(number) => {
+                waiting.connections[number] = Some(waker.clone());
+                number
             }
             None => {
-                waiting.places.push(Some(waker.clone()));
-                waiting.places.len() - 1
+                waiting.connections.push(Some(waker.clone()));
+                waiting.connections.len() - 1
             }
         }
     }
 }
 
-/// A connection's place among those of its server: counted from the start, and woken when the course
-/// changes once it was polled.
+fn list(wakers: &mut Vec<Waker>, cx: &Context<'_>) {
+    if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
+        wakers.push(cx.waker().clone());
+    }
+}
+
+/// A place among those that a server has for connections, taken before one is accepted, so that no
+/// two workers can take the last.
+pub(crate) struct Place(Arc<Control>);
+
+impl Place {
+    /// One that there is room for in any case.
+    fn extra(control: Arc<Control>) -> Self {
+        control.taken.fetch_add(1, Ordering::AcqRel);
+        Self(control)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.taken.fetch_sub(1, Ordering::AcqRel);
+        let woken = std::mem::take(&mut self.0.waiting().queue);
+        woken.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// A connection among those that its server serves: counted from when it was accepted, and woken when
+/// the course changes once it was polled.
 pub(crate) struct Seat {
     control: Arc<Control>,
-    place: Option<usize>,
+    number: Option<usize>,
+    /// None once it is a tunnel's.
+    place: Option<Place>,
 }
 
 impl Seat {
-    pub(crate) fn new(control: Arc<Control>) -> Self {
-        control.enter();
-        Self { control, place: None }
+    pub(crate) fn new(place: Place) -> Self {
+        let control = place.0.clone();
+        control.connections.fetch_add(1, Ordering::AcqRel);
+        Self { control, number: None, place: Some(place) }
+    }
+
+    /// For a connection that nobody accepted.
+    pub(crate) fn extra(control: Arc<Control>) -> Self {
+        Self::new(Place::extra(control))
     }
 
     /// Lists the connection's task, if it is not.
     #[inline]
     pub(crate) fn take(&mut self, waker: &Waker) {
-        if self.place.is_none() {
-            self.place = Some(self.control.list(waker));
+        if self.number.is_none() {
+            self.number = Some(self.control.list(waker));
         }
+    }
+
+    /// The connection is not the server's any more, and still open.
+    pub(crate) fn into_place(mut self) -> Option<Place> {
+        self.place.take()
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.control.leave(self.place);
+        self.control.leave(self.number);
     }
 }

@@ -7,7 +7,7 @@ use stoop_io::{Balance, Listener, Timer, Worker, WorkerOptions};
 
 use crate::handler::Handler;
 use crate::server::Shared;
-use crate::server::accept::{Accepting, Acceptor};
+use crate::server::accept::{Accepting, Acceptor, Fresh};
 use crate::server::connection::Core;
 
 /// The workers of a server: each has a listener and a handler of its own.
@@ -15,7 +15,7 @@ pub(super) struct Crew<M> {
     /// How its handlers are made, on their threads.
     make: M,
     shared: Shared,
-    balance: Balance,
+    balance: Balance<Fresh>,
     /// Each worker takes its own. They count as accepting from the beginning, for whoever stops the
     /// server before they start.
     listeners: Mutex<Vec<Option<(Listener, Accepting)>>>,

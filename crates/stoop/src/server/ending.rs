@@ -111,8 +111,10 @@ impl<H: Handler> Driver<H> {
             End::Broken => self.io.reset_on_close(),
             End::Switched => {
                 if let Stage::Switching(sender) = self.stage {
+                    // It has its descriptor still, so it keeps its place.
+                    let keep = Box::new((self.seat.into_place(), self.balance));
                     // If nobody waits for it any more, this closes it.
-                    let _ = sender.send(Upgraded(self.io));
+                    let _ = sender.send(Upgraded { io: self.io, keep: Some(keep) });
                 }
             }
         }

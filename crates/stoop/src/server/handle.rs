@@ -47,7 +47,8 @@ impl ServerHandle {
         &self.endpoint
     }
 
-    /// How many connections are open.
+    /// How many connections are open. Upgraded ones are their owners' and not among them, though
+    /// [`ServerLimits::connections_max`](crate::ServerLimits) bounds them too.
     pub fn connections(&self) -> usize {
         self.control.connections()
     }

@@ -26,7 +26,7 @@ use crate::limits::ServerLimits;
 
 use accept::{Accepting, Acceptor};
 pub(crate) use connection::{Connection, Core};
-pub(crate) use control::Control;
+pub(crate) use control::{Control, Seat};
 use crew::Crew;
 pub use handle::ServerHandle;
 pub use listening::ListenError;

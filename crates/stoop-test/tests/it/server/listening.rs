@@ -8,6 +8,8 @@ use tokio::time::{sleep, timeout};
 
 use super::{GET, dial, listen};
 
+const S: Duration = Duration::from_secs(1);
+
 fn hello(_: Request) -> &'static str {
     "hello"
 }
@@ -38,6 +40,47 @@ async fn at_the_bound_connections_wait_until_one_ends() {
     }
     // A stop is noticed at the bound too.
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
+}
+
+/// Also where several workers accept at the same moment, and hand over what they accepted.
+#[test]
+fn the_bound_holds_over_all_workers() {
+    const MAX: usize = 5;
+    let mut limits = ServerLimits::default();
+    limits.connections_max = MAX;
+    let server = Server::listen("127.0.0.1:0").unwrap().workers(4).limits(limits);
+    let server = server.run(hello).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        for _ in 0..20 {
+            let mut waiting = tokio::task::JoinSet::new();
+            for _ in 0..40 {
+                let mut peer = dial(&server).await;
+                waiting.spawn(async move {
+                    peer.say(GET).await;
+                    peer.reply().await.map(|_| peer)
+                });
+            }
+            let mut answered = Vec::new();
+            while let Ok(Some(next)) = timeout(S / 50, waiting.join_next()).await {
+                answered.push(next.unwrap().unwrap());
+                // Slow machines too are given the time to overdo it.
+                assert!(answered.len() <= MAX, "{} connections", server.connections());
+            }
+            while answered.len() < MAX {
+                answered.push(waiting.join_next().await.unwrap().unwrap().unwrap());
+            }
+            // Whose turn it is next comes as soon as one is gone.
+            drop(answered.pop());
+            answered.push(waiting.join_next().await.unwrap().unwrap().unwrap());
+            drop((waiting, answered));
+            while server.connections() > 0 {
+                sleep(S / 1_000).await;
+            }
+        }
+        server.close().await;
+    });
+    server.join();
 }
 
 #[test]

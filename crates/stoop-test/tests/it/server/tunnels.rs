@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use stoop::{Body, Request, Response, ServerLimits};
+use stoop::{Body, Request, Response, Server, ServerLimits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::{GET, connect, dial, listen};
 
@@ -182,4 +182,46 @@ async fn a_tunnel_opens_for_whoever_has_finished_sending_already() {
         assert!(!head.contains("501"), "{head}");
         assert_eq!(peer.rest().await.unwrap(), b"ALL THERE IS bye");
     }
+}
+
+/// A tunnel has a descriptor, so it counts for the bound as long as it is held; the server does not
+/// wait for it, because it is its owner's.
+#[test]
+fn a_tunnel_takes_the_place_of_a_connection() {
+    let mut limits = ServerLimits::default();
+    limits.connections_max = 2;
+    let server = Server::listen("127.0.0.1:0").unwrap().workers(2).limits(limits);
+    let (keep, kept) = std::sync::mpsc::channel();
+    let server = server.run(move |request: Request| {
+        if request.field("upgrade").is_none() {
+            return Response::text("hello");
+        }
+        let (response, switched) = Response::upgrade("echo").unwrap();
+        let keep = keep.clone();
+        tokio::task::spawn_local(async move { keep.send(switched.await.unwrap()).unwrap() });
+        response
+    });
+    let server = server.unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut tunnels = Vec::new();
+        for _ in 0..2 {
+            let mut peer = dial(&server).await;
+            peer.say(UPGRADE).await;
+            assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 101"));
+            tunnels.push(peer);
+        }
+        let mut kept: Vec<_> = (0..2).map(|_| kept.recv().unwrap()).collect();
+        assert_eq!(server.connections(), 0, "none of HTTP's");
+        let mut third = dial(&server).await;
+        third.say(GET).await;
+        let waited = timeout(Duration::from_millis(100), third.reply()).await;
+        assert!(waited.is_err(), "it waits in the kernel's queue");
+        drop(kept.pop());
+        assert_eq!(third.reply().await.unwrap().text(), "hello");
+        assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
+        // As a stream it is held as well.
+        drop(stoop::tokio::stream(kept.pop().unwrap()));
+    });
+    server.join();
 }

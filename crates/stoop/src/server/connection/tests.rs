@@ -55,7 +55,8 @@ fn a_connection_is_send_exactly_when_its_handlers_future_and_body_are() {
     let limits = Arc::new(ServerLimits::default());
     let core = Core::new(handler, limits, Arc::new(Control::default()));
     let (io, _) = stoop_io::Memory::pair(1);
-    send(&Connection::new(io.into(), core, Timer::precise(), None));
+    let seat = Seat::extra(core.control.clone());
+    send(&Connection::new(io.into(), core, Timer::precise(), seat, None));
 }
 
 /// What an idle connection keeps: its task is this and some 130 bytes, the socket's
