@@ -28,15 +28,16 @@ thread_local! {
 /// with their owner. Holds no buffer while it is empty.
 #[derive(Default)]
 pub struct Output {
-    /// Small pieces, one behind the other.
+    /// Small pieces, one behind the other. Most calls touch this alone.
     run: Vec<u8>,
     /// How much of `run` was sent.
     run_sent: usize,
+    /// How much of `run` the pieces name; what is behind it comes after them.
+    run_named: usize,
     /// The order of runs and shared pieces. Empty means: `run` is all there is.
     pieces: VecDeque<Piece>,
-    /// Bytes at the end of `run` that no piece names yet.
-    tail: usize,
-    len: usize,
+    /// Bytes in the shared pieces.
+    shared: usize,
 }
 
 enum Piece {
@@ -48,13 +49,13 @@ impl Output {
     /// How many bytes wait to be sent.
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.run.len() - self.run_sent + self.shared
     }
 
     /// Whether none wait.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// Appends a copy of `bytes`.
@@ -64,8 +65,6 @@ impl Output {
             self.run = lend_run();
         }
         self.run.extend_from_slice(bytes);
-        self.tail += bytes.len();
-        self.len += bytes.len();
     }
 
     /// Appends `bytes`, shared if they are large, copied if small.
@@ -73,11 +72,12 @@ impl Output {
         if bytes.len() < COPY_MAX {
             return self.put(&bytes);
         }
-        if self.tail > 0 {
-            self.pieces.push_back(Piece::Run(self.tail));
-            self.tail = 0;
+        let unnamed = self.run.len() - self.run_named.max(self.run_sent);
+        if unnamed > 0 {
+            self.pieces.push_back(Piece::Run(unnamed));
+            self.run_named = self.run.len();
         }
-        self.len += bytes.len();
+        self.shared += bytes.len();
         self.pieces.push_back(Piece::Shared(bytes));
     }
 
@@ -110,7 +110,7 @@ impl Output {
             };
             count += 1;
         }
-        if self.tail > 0 && count < SLICES_MAX {
+        if at < self.run.len() && count < SLICES_MAX {
             slices[count] = IoSlice::new(&self.run[at..]);
             count += 1;
         }
@@ -122,16 +122,14 @@ impl Output {
     /// # Panics
     /// If fewer than `n` bytes wait.
     pub fn advance(&mut self, mut n: usize) {
-        assert!(n <= self.len, "sent more than there was");
-        self.len -= n;
-        if self.len == 0 {
+        assert!(n <= self.len(), "sent more than there was");
+        if n == self.len() {
             return self.clear();
         }
         while n > 0 {
             match self.pieces.front_mut() {
                 None => {
                     self.run_sent += n;
-                    self.tail -= n;
                     return;
                 }
                 Some(Piece::Run(run)) => {
@@ -146,6 +144,7 @@ impl Output {
                 Some(Piece::Shared(bytes)) => {
                     let step = n.min(bytes.len());
                     bytes.advance(step);
+                    self.shared -= step;
                     n -= step;
                     if bytes.is_empty() {
                         self.pieces.pop_front();
@@ -161,7 +160,7 @@ impl Output {
         if self.pieces.capacity() > SLICES_MAX {
             self.pieces = VecDeque::new();
         }
-        (self.run_sent, self.tail, self.len) = (0, 0, 0);
+        (self.run_sent, self.run_named, self.shared) = (0, 0, 0);
         if self.run.capacity() > 0 {
             give_run_back(std::mem::take(&mut self.run));
         }
