@@ -7,6 +7,7 @@
 //! - `ending`: signals, `--duration`, a reader that leaves, a disk that is full
 //! - `bounds`: concurrency, deadlines, memory, a slow reader
 //! - `options`: redirects, bodies, certificates, time limits, against origins that misbehave
+//! - `machine`: what it runs out of
 //! - `report`: the same figures from lines
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ mod ending;
 mod input;
 mod internet;
 mod lines;
+mod machine;
 mod options;
 mod report;
 mod server;

@@ -5,6 +5,7 @@ mod cancel;
 mod deadlines;
 mod errors;
 mod exchange;
+mod kinds;
 mod kit;
 mod overtaken;
 mod pieces;

@@ -1,0 +1,78 @@
+//! What a machine runs out of: local ports, and descriptors.
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+use crate::server::Server;
+use crate::stoop::{Ran, finish, stoop};
+
+/// A network of its own in which no port is left for a connection to come from.
+const PORTLESS: &str = "ip link set lo up
+    echo 50000 50000 > /proc/sys/net/ipv4/ip_local_port_range
+    echo 50000 > /proc/sys/net/ipv4/ip_local_reserved_ports";
+
+/// What `script` makes of the machine, alone in a network; none where that is not allowed.
+fn apart(script: &str) -> Option<Command> {
+    let mut unshare = Command::new("unshare");
+    unshare.args(["-Urn", "sh", "-ec", script]).stderr(Stdio::null());
+    if unshare.status().is_ok_and(|status| status.success()) {
+        let mut command = Command::new("unshare");
+        let script = format!("{script}\nexec \"$@\"");
+        command.args(["-Urn", "sh", "-ec", &script, "sh"]);
+        return Some(command);
+    }
+    None
+}
+
+/// Says aloud that a test could not be done, as CONTRIBUTING.md has it.
+fn skipped(name: &str, reason: &str) {
+    eprintln!("skipped: {name}: {reason}");
+    if let Some(file) = std::env::var_os("STOOP_SKIPS") {
+        let mut file = std::fs::OpenOptions::new().append(true).open(file).expect("the report's");
+        writeln!(file, "{name}: {reason}").expect("the report's");
+    }
+}
+
+#[test]
+fn without_a_local_port_the_error_says_so() {
+    let Some(mut command) = apart(PORTLESS) else {
+        return skipped("no_local_ports", "a network of its own, by unshare and ip");
+    };
+    let fetch = stoop("fetch http://127.0.0.1:1/");
+    command.arg(fetch.get_program()).args(fetch.get_args());
+    let ran = Ran::from(command.stdin(Stdio::null()).output().expect("it ran above"));
+    let codes: Vec<_> = ran.codes().into_iter().map(|(_, code)| code).collect();
+    assert_eq!(codes, ["no_local_ports"], "{}", ran.stderr);
+    assert!(ran.stderr.contains("no_local_ports  "), "and what to do: {}", ran.stderr);
+}
+
+/// Whoever took the descriptors, here the limit that was lowered under a run.
+#[test]
+fn without_a_descriptor_the_error_says_so_and_the_run_goes_on() {
+    let server = Server::start();
+    let mut child = stoop("fetch -c 1").spawn().expect("the binary runs");
+    let id = i32::try_from(child.id()).expect("a process's number");
+    let mut stdin = child.stdin.take().expect("piped");
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    let mut answer = |url: String| {
+        writeln!(stdin, "{url}").expect("it reads");
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("it writes");
+        line.strip_prefix(&url).unwrap_or_else(|| panic!("{line}"))[1..].to_owned()
+    };
+    // Everything that is opened once is open after this.
+    assert!(answer(server.url("/ok/1")).starts_with("200,"));
+    let limit = |files| {
+        let (_, hard) = rlimit::getrlimit(rlimit::Resource::NOFILE).expect("it has a limit");
+        let new = Some((files, hard));
+        rlimit::prlimit(id, rlimit::Resource::NOFILE, new, None).expect("it is ours");
+    };
+    limit(3);
+    let other = Server::start();
+    assert!(answer(other.url("/ok/1")).starts_with("too_many_files,"));
+    limit(1_000);
+    assert!(answer(other.url("/ok/1")).starts_with("200,"));
+    drop(stdin);
+    assert_eq!(finish(child).code, Some(0));
+}

@@ -1,0 +1,87 @@
+//! Every kind of error is reached by a test from one end to the other: the table of which, and the
+//! kinds that `errors` does not reach.
+
+use std::pin::pin;
+use std::task::{Context, Waker};
+
+use stoop::{Client, ErrorKind, Phase, Request, Response};
+
+use super::kit::what;
+
+const CLIENT_ERRORS: &str = include_str!("errors.rs");
+const CLIENT_TLS: &str = include_str!("tls.rs");
+const HERE: &str = include_str!("kinds.rs");
+const MACHINE: &str = include_str!("../../../../stoop-cli/tests/it/machine.rs");
+
+/// A file and the test in it that reaches `kind`. Without a default arm, so that a new kind does not
+/// compile before it has one.
+const fn reached(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
+    use ErrorKind::*;
+    Some(match kind {
+        InvalidUrl => {
+            (CLIENT_ERRORS, "requests_that_make_no_sense_are_the_callers_and_cost_no_connection")
+        }
+        DnsNxdomain | DnsServfail | DnsTimeout | DnsOther => {
+            (CLIENT_ERRORS, "names_that_do_not_resolve")
+        }
+        ConnectRefused | ConnectTimeout | ConnectUnreachable | TotalTimeout => {
+            (CLIENT_ERRORS, "addresses_where_nobody_answers")
+        }
+        ConnectReset => (HERE, "a_reset_before_the_connection_is_known_open"),
+        NoLocalPorts => (MACHINE, "without_a_local_port_the_error_says_so"),
+        TooManyFiles => (MACHINE, "without_a_descriptor_the_error_says_so_and_the_run_goes_on"),
+        TlsHandshake | TlsTimeout => (CLIENT_ERRORS, "handshakes_that_fail"),
+        TlsCertExpired | TlsCertName | TlsCertUntrusted => (CLIENT_TLS, "certificates_are_checked"),
+        H1Parse | ClosedEarly | Reset | FirstByteTimeout | BodyTooLarge | RequestBody
+        | RedirectLimit | RedirectDenied => (CLIENT_ERRORS, "exchanges_that_go_wrong"),
+        ReadTimeout => (include_str!("deadlines.rs"), "content_that_stops_has_its_own_limit"),
+        Cancelled => (HERE, "a_switch_that_does_not_come_about_is_cancelled"),
+        // What cannot happen, but for a defect of ours: there is nothing that a test could do.
+        Internal => return None,
+    })
+}
+
+#[test]
+fn every_kind_is_reached() {
+    for kind in ErrorKind::ALL {
+        let Some((file, test)) = reached(*kind) else { continue };
+        let (_, from) = file.split_once(&format!("fn {test}(")).unwrap_or_else(|| panic!("{test}"));
+        let (test, _) = from.split_once("\n}\n").expect("it ends");
+        let named = test.contains(&format!("ErrorKind::{kind:?}")) || test.contains(kind.as_str());
+        assert!(named, "{kind:?} is not in its test");
+    }
+}
+
+/// The kernel says that a connection was made and reset in one breath.
+#[tokio::test]
+async fn a_reset_before_the_connection_is_known_open() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let client = Client::new();
+    let mut sent = pin!(client.get(&url));
+    assert!(sent.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    // While nobody looks at the event loop.
+    let (accepted, _) = listener.accept().unwrap();
+    accepted.set_nonblocking(true).unwrap();
+    let accepted = tokio::net::TcpStream::from_std(accepted).unwrap();
+    accepted.set_zero_linger().unwrap();
+    drop(accepted);
+    let error = sent.await.unwrap_err();
+    assert!(error.is_unprocessed());
+    assert_eq!(what(error), (ErrorKind::ConnectReset, Phase::Connect));
+}
+
+#[tokio::test]
+async fn a_switch_that_does_not_come_about_is_cancelled() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let client = Client::builder().handler(move |_: Request| {
+        let (response, switched) = Response::upgrade("x").unwrap();
+        let told = told.clone();
+        tokio::spawn(async move { told.send(what(switched.await.unwrap_err())) });
+        response
+    });
+    // It was not offered.
+    let response = client.build().unwrap().get("http://a/").await.unwrap();
+    assert_eq!(response.status(), 501);
+    assert_eq!(tell.recv().await, Some((ErrorKind::Cancelled, Phase::Wait)));
+}
