@@ -167,7 +167,8 @@ pub(super) enum Read {
     Moved,
     /// Nothing may be read now.
     Held,
-    /// Nothing is to be read, but that the client is gone is to be noticed.
+    /// Nothing is to be read, but that the client is gone is to be noticed: by reading, at most what
+    /// one call brings.
     Watches,
     /// The next request's bytes are needed.
     WantsHead,

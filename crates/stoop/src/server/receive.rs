@@ -36,7 +36,7 @@ impl<H: Handler> Driver<H> {
         }
         if self.held.is_some() {
             if !self.exchanges.is_empty() {
-                return Read::Held;
+                return Read::Watches;
             }
             if let Some(Held { parts, end }) = self.held.take() {
                 self.start(parts, end, cx);
@@ -149,7 +149,7 @@ impl<H: Handler> Driver<H> {
         if let Some(content) = content {
             if content.is_dropped() || !content.is_wanted(cx) {
                 self.waits.content_is_unwanted();
-                return Read::Held;
+                return Read::Watches;
             }
             self.machine.send_continue(&mut Sink(&mut self.out));
         } else if !matches!(self.stage, Stage::Discarding { .. }) {

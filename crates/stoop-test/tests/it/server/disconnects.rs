@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use stoop::{Body, Request, Response, ServerLimits};
 use stoop_test::peer::Peer;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::{GET, connect, connect_with, dial, listen};
 
@@ -107,6 +107,76 @@ async fn a_handler_is_dropped_when_its_client_resets() {
             sleep(Duration::from_millis(1)).await;
         }
     }
+    assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
+}
+
+/// Nor does it have to read for that, as long as nothing that was sent waits to be read.
+#[tokio::test]
+async fn a_handler_that_reads_nothing_is_dropped_when_its_client_resets() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let counted = dropped.clone();
+    let server = listen(ServerLimits::default(), move |request: Request| {
+        let witness = Witness(counted.clone());
+        async move {
+            sleep(Duration::from_secs(1_000)).await;
+            drop((request, witness));
+            "hello"
+        }
+    });
+    let upload = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n";
+    for request in [
+        [upload, "\r\n"].concat(),
+        [upload, "expect: 100-continue\r\n\r\n"].concat(),
+        // The second waits for the first.
+        [GET, upload, "\r\n"].concat(),
+    ] {
+        let before = dropped.load(Ordering::SeqCst);
+        let mut peer = dial(&server).await;
+        peer.say(&request).await;
+        while server.connections() == 0 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        sleep(Duration::from_millis(20)).await;
+        assert_eq!(dropped.load(Ordering::SeqCst), before, "{request}");
+        peer.stream().set_zero_linger().unwrap();
+        drop(peer);
+        let noticed = async {
+            while dropped.load(Ordering::SeqCst) == before {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(Duration::from_secs(5), noticed).await.expect(&request);
+    }
+    assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
+}
+
+/// Content that waits to be read is not read ahead without bound to see what comes behind it: then
+/// the handler learns it when it reads.
+#[tokio::test]
+async fn behind_unread_content_a_reset_is_noticed_by_reading() {
+    let (go, gone) = tokio::sync::oneshot::channel::<()>();
+    let (told, tell) = tokio::sync::oneshot::channel();
+    let once = std::sync::Mutex::new(Some((gone, told)));
+    let server = listen(ServerLimits::default(), move |request: Request| {
+        let (gone, told) = once.lock().unwrap().take().unwrap();
+        async move {
+            gone.await.unwrap();
+            told.send(request.into_body().bytes(100).await).unwrap();
+            "hello"
+        }
+    });
+    let mut peer = dial(&server).await;
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhello").await;
+    while server.connections() == 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    sleep(Duration::from_millis(20)).await;
+    peer.stream().set_zero_linger().unwrap();
+    drop(peer);
+    sleep(Duration::from_millis(20)).await;
+    assert_eq!(server.connections(), 1, "the handler goes on");
+    go.send(()).unwrap();
+    assert!(tell.await.is_err(), "it is dropped as it reads");
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
 }
 
