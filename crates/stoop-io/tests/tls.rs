@@ -46,6 +46,22 @@ async fn the_first_of_the_servers_protocols_that_the_client_offers_is_chosen() {
     assert_eq!(server.alpn(), Some(&b"h2"[..]));
 }
 
+/// As it is on the wire: RFC 8446 §4.1.2.
+#[tokio::test]
+async fn aes_128_is_the_cipher_that_a_client_would_rather_have() {
+    let (ours, mut theirs) = tcp_pair().await;
+    let mut client = Ca::new("test").client().build().unwrap().connect(ours, "localhost").unwrap();
+    tokio::select! {
+        _ = handshake(&mut client) => panic!("nobody answers"),
+        hello = receive(&mut theirs, 200) => {
+            let hello = hello.unwrap();
+            // Behind two heads, the version and the random comes the session's id, with its length.
+            let suites = 5 + 4 + 2 + 32 + 1 + usize::from(hello[43]) + 2;
+            assert_eq!(hello[suites..suites + 2], [0x13, 0x01], "TLS_AES_128_GCM_SHA256");
+        }
+    }
+}
+
 #[tokio::test]
 async fn without_an_offer_no_protocol_is_chosen() {
     let ca = Ca::new("test");

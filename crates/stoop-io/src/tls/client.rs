@@ -14,7 +14,7 @@ use super::machine::Machine;
 use super::pem::Pem;
 use super::stream::{CERTIFICATE_BYTES_MAX, Tls};
 use super::trust::{Anybody, Trust};
-use super::{ALPN_DEFAULT, provider};
+use super::{ALPN_DEFAULT, client_provider};
 use crate::transport::AnyTransport;
 
 /// Sessions a client remembers for resumption, unless told otherwise: of 32 servers at least.
@@ -36,7 +36,7 @@ pub struct ClientTls {
 
 impl ClientTls {
     /// Starts a configuration: the platform's CAs, no client certificate, ALPN `http/1.1`, 256
-    /// remembered sessions.
+    /// remembered sessions. Of TLS 1.3's ciphers AES-128-GCM is preferred, which costs least.
     pub fn builder() -> ClientTlsBuilder {
         ClientTlsBuilder::default()
     }
@@ -182,7 +182,7 @@ impl ClientTlsBuilder {
     /// If a file cannot be read or used, saying which and why; and if nothing is left to trust.
     pub fn build(self) -> Result<ClientTls, TlsConfigError> {
         static IDS: AtomicU64 = AtomicU64::new(1);
-        let builder = ClientConfig::builder_with_provider(provider())
+        let builder = ClientConfig::builder_with_provider(client_provider())
             .with_safe_default_protocol_versions()
             .map_err(|error| TlsConfigError::new(None, error.to_string()))?
             .dangerous();
