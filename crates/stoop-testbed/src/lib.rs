@@ -40,7 +40,8 @@
 //! [`Internet`] is as many hosts as there are URLs, up to 16 million, each with a name and an
 //! address of its own: about 80 % answer 2xx, 10 % 4xx, 10 % fail in every way there is, 30 %
 //! redirect. [`Plan`] says for each URL what a correct client must report ([`Expect`]), and the
-//! [`Log`] says how long the client really took, as the servers saw it ([`Spans`]).
+//! [`Log`] says how long the client really took, as the servers saw it ([`Spans`]). What is answered
+//! well is answered by the server of the crate `stoop`; what goes wrong on purpose is scripted.
 //!
 //! # Where it runs
 //!

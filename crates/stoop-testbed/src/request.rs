@@ -84,7 +84,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Parsed {
 }
 
 /// The authority and the origin form of a target; only the absolute form has the former.
-fn split_target(target: &str) -> (Option<&str>, &str) {
+pub(crate) fn split_target(target: &str) -> (Option<&str>, &str) {
     let Some((_, rest)) = target.split_once("://").filter(|_| !target.starts_with('/')) else {
         return (None, target);
     };
@@ -94,7 +94,8 @@ fn split_target(target: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn without_port(authority: &str) -> String {
+/// The host in an authority, in lower case.
+pub(crate) fn without_port(authority: &str) -> String {
     let host = authority.trim();
     let colon = host.rfind(':').filter(|colon| !host[*colon..].contains(']'));
     host[..colon.unwrap_or(host.len())].trim_end_matches('.').to_ascii_lowercase()

@@ -22,16 +22,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 pub(crate) const IDLE_MAX: Duration = Duration::from_secs(30);
 
 /// A request must have come completely this long after its first byte.
-const REQUEST_MAX: Duration = Duration::from_secs(60);
+pub(crate) const REQUEST_MAX: Duration = Duration::from_secs(60);
 
 /// A client that takes no bytes is given up after this long.
-const STALL_MAX: Duration = Duration::from_secs(60);
+pub(crate) const STALL_MAX: Duration = Duration::from_secs(60);
 
 /// The longest that a hang hangs: longer than any test, shorter than for ever.
 const HANG_MAX: Duration = Duration::from_secs(600);
 
 /// After an answer that closes, this long and this much is read, so that no RST destroys it.
-const LINGER_MAX: Duration = Duration::from_secs(1);
+pub(crate) const LINGER_MAX: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 256 * 1024;
 
 /// Bytes a client may send ahead while it waits.
@@ -49,6 +49,12 @@ pub(crate) struct Gone(pub(crate) Ended);
 
 impl From<io::Error> for Gone {
     fn from(error: io::Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&io::Error> for Gone {
+    fn from(error: &io::Error) -> Self {
         use stoop_io::TlsErrorKind as Tls;
         let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<stoop_io::TlsError>());
         let kind = match tls.map(stoop_io::TlsError::kind) {
@@ -71,15 +77,13 @@ pub(crate) struct Wire<S> {
     pub(crate) line: Line,
     /// Received and not yet consumed.
     inbox: Vec<u8>,
-    /// A request that was read already: see [`Wire::unread`].
-    unread: Option<Request>,
     /// What goes out with the next [`Wire::flush`].
     out: Vec<u8>,
 }
 
 impl<S: Stream> Wire<S> {
     pub(crate) fn new(stream: S, line: Line) -> Self {
-        Self { stream, line, inbox: Vec::new(), unread: None, out: Vec::new() }
+        Self { stream, line, inbox: Vec::new(), out: Vec::new() }
     }
 
     /// What it runs on.
@@ -87,16 +91,13 @@ impl<S: Stream> Wire<S> {
         &self.stream
     }
 
-    /// Gives a request back, for whoever asks next.
-    pub(crate) fn unread(&mut self, request: Request) {
-        self.unread = Some(request);
+    /// What it runs on, its line, and what was received and not consumed: for another to go on.
+    pub(crate) fn into_parts(self) -> (S, Line, Vec<u8>) {
+        (self.stream, self.line, self.inbox)
     }
 
-    /// The next request, its body read and forgotten.
-    pub(crate) async fn request(&mut self) -> Result<Request, Gone> {
-        if let Some(request) = self.unread.take() {
-            return Ok(request);
-        }
+    /// The head of the next request and its length, not consumed: whoever asks next gets it too.
+    pub(crate) async fn look(&mut self) -> Result<(Request, usize), Gone> {
         if self.inbox.is_empty() {
             // An idle connection holds no buffers.
             (self.inbox, self.out) = (Vec::new(), Vec::new());
@@ -107,17 +108,21 @@ impl<S: Stream> Wire<S> {
         }
         self.line.begin();
         let until = Instant::now() + REQUEST_MAX;
-        let request = loop {
+        loop {
             match request::parse(&self.inbox) {
-                Parsed::Whole(request, length) => {
-                    self.inbox.drain(..length);
-                    break request;
-                }
+                Parsed::Whole(request, length) => return Ok((request, length)),
                 Parsed::Partial => self.receive(until).await?,
                 Parsed::Bad => return Err(Gone(Ended::BadRequest)),
             }
-        };
+        }
+    }
+
+    /// The next request, its body read and forgotten.
+    pub(crate) async fn request(&mut self) -> Result<Request, Gone> {
+        let (request, length) = self.look().await?;
+        self.inbox.drain(..length);
         self.line.head(&request.target);
+        let until = Instant::now() + REQUEST_MAX;
         if request.expects_continue {
             self.put(b"HTTP/1.1 100 Continue\r\n\r\n");
             self.flush().await?;

@@ -12,6 +12,7 @@ mod route;
 mod serve;
 mod site;
 mod sni;
+mod witness;
 
 use std::fmt;
 use std::io;
@@ -261,6 +262,7 @@ async fn open(plan: Plan, options: &Options, counters: &Counters) -> io::Result<
     let shared = reach == Reach::LOCALHOST;
     let net = Arc::new(Net {
         certificates: Certificates::new(&[format!("*.{}", plan.domain())])?,
+        limits: good::limits(),
         plan: plan.clone(),
         shared,
         log: options.log.clone(),

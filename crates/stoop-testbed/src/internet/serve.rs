@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use stoop::ServerLimits;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -27,6 +28,8 @@ pub(super) struct Net {
     /// Whether all hosts share 127.0.0.1, so that only names tell them apart.
     pub(super) shared: bool,
     pub(super) certificates: Certificates,
+    /// Those of well-behaved hosts.
+    pub(super) limits: ServerLimits,
     pub(super) log: Log,
     pub(super) counters: Counters,
     pub(super) permits: Arc<Semaphore>,
@@ -50,13 +53,13 @@ pub(super) async fn accept(net: Arc<Net>, listener: TcpListener, tls: bool) {
         let Ok(permit) = net.permits.clone().acquire_owned().await else { return };
         let net = net.clone();
         connections.spawn(async move {
-            connection(&net, stream, peer, tls).await;
+            connection(net, stream, peer, tls).await;
             drop(permit);
         });
     }
 }
 
-async fn connection(net: &Net, stream: TcpStream, peer: SocketAddr, tls: bool) {
+async fn connection(net: Arc<Net>, stream: TcpStream, peer: SocketAddr, tls: bool) {
     let open = net.counters.accept();
     // The listener is bound to the loopback device, but this is what the promise rests on.
     let Some(local) = stream.local_addr().ok().filter(|local| local.ip().is_loopback()) else {
@@ -84,31 +87,32 @@ async fn connection(net: &Net, stream: TcpStream, peer: SocketAddr, tls: bool) {
             reset_on_close(&stream);
         }
         if behaviour.breaks_handshake() {
-            return serve(net, &mut Wire::new(stream, line), site, host, tls).await;
+            return serve(net, Wire::new(stream, line), site, host, tls).await;
         }
         showing = behaviour.certificate();
     }
     if !tls {
-        return by_name(net, &mut Wire::new(stream, line), site, host).await;
+        return by_name(net, Wire::new(stream, line), site, host).await;
     }
     match secure::accept(net.certificates.show(showing), stream, peer).await {
-        Ok(stream) => serve(net, &mut Wire::new(stream, line), site, host, tls).await,
+        Ok(stream) => serve(net, Wire::new(stream, line), site, host, tls).await,
         Err(Gone(ended)) => line.end(ended),
     }
 }
 
 /// Plain HTTP at a shared address: only the first request says which host is meant.
-async fn by_name(net: &Net, wire: &mut Wire<TcpStream>, site: Site, host: Option<u64>) {
+async fn by_name(net: Arc<Net>, mut wire: Wire<TcpStream>, site: Site, host: Option<u64>) {
     if host.is_some() {
         return serve(net, wire, site, host, false).await;
     }
-    let request = match wire.request().await {
-        Ok(request) => request,
+    let request = match wire.look().await {
+        Ok((request, _)) => request,
+        // Whoever answers well says what is wrong with it.
+        Err(Gone(Ended::BadRequest)) => return serve(net, wire, Site::Good, None, false).await,
         Err(Gone(ended)) => return wire.line.end(ended),
     };
     let named = address::parse(&request.host, net.plan.domain()).map(|(_, host)| host);
     wire.line.about(named, &request.host);
-    wire.unread(request);
     let site = named.map_or(Site::Good, |host| net.plan.site(host, false));
     if let Site::Scripted { behaviour, .. } = &site
         && behaviour.resets()
@@ -118,17 +122,20 @@ async fn by_name(net: &Net, wire: &mut Wire<TcpStream>, site: Site, host: Option
     serve(net, wire, site, named, false).await;
 }
 
-async fn serve<S: Stream>(net: &Net, wire: &mut Wire<S>, site: Site, host: Option<u64>, tls: bool) {
+async fn serve<S: Stream + 'static>(
+    net: Arc<Net>,
+    mut wire: Wire<S>,
+    site: Site,
+    host: Option<u64>,
+    tls: bool,
+) {
+    // Boxed, so that a connection takes what its host needs and not what any host may.
     match site {
-        Site::Good => {
-            if let Err(Gone(ended)) = serve_good(net, wire, host, tls).await {
-                wire.line.end(ended);
-            }
-        }
+        Site::Good => Box::pin(serve_good(net, wire, host, tls)).await,
         Site::Scripted { behaviour, delay } => {
-            play(&behaviour, &Place { delay, dead: String::new() }, wire).await;
+            Box::pin(play(&behaviour, &Place { delay, dead: String::new() }, &mut wire)).await;
+            // One that ends between two requests has no line; one that never had any has this.
+            wire.line.end(Ended::ClientClosed);
         }
     }
-    // A connection that ends between two requests has no line; one that never had any has this.
-    wire.line.end(Ended::ClientClosed);
 }
