@@ -3,7 +3,7 @@
 //! To add an example, add a line to `EXAMPLES`. One that is not on the list fails the step.
 
 use super::serve::{Running, get};
-use super::{Context, Outcome};
+use super::{Context, Outcome, programs};
 use crate::command::Command;
 use crate::workspace;
 use std::collections::BTreeSet;
@@ -62,11 +62,11 @@ pub(crate) fn run(_: &Context) -> Outcome {
     for example in EXAMPLES {
         let Example { package, name, args, .. } = example;
         let select = ["--package", package, "--example", name];
-        let build = Command::cargo("build").args(select);
-        if let Err(why) = build.run() {
-            return Outcome::Failed { why, repeat: build.to_string() };
-        }
-        if let Err(why) = try_one(example) {
+        let program = match programs::build(&select) {
+            Ok(program) => program,
+            Err(failed) => return failed,
+        };
+        if let Err(why) = try_one(example, &program) {
             let repeat = Command::cargo("run").args(select).arg("--").args(*args).to_string();
             return Outcome::Failed { why: format!("{name}: {why}"), repeat };
         }
@@ -74,11 +74,7 @@ pub(crate) fn run(_: &Context) -> Outcome {
     Outcome::Passed(format!("{} examples", EXAMPLES.len()))
 }
 
-/// Runs the program itself and not `cargo run`, which would outlive being killed.
-fn try_one(Example { package, name, args, expect }: &Example) -> Result<(), String> {
-    let build = Command::cargo("build").args(["--quiet", "--message-format=json"]);
-    let messages = build.args(["--package", package, "--example", name]).output()?;
-    let program = executable(&messages).ok_or("cargo named no executable for it")?;
+fn try_one(Example { args, expect, .. }: &Example, program: &str) -> Result<(), String> {
     let mut running = Running::start(&Command::new(program).args(*args))?;
     match expect {
         Expect::Prints(text) => {
@@ -97,12 +93,6 @@ fn expect_in(text: &str, whole: &str, what: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{what}, without `{text}` anywhere:\n{whole}"))
-}
-
-/// The last `"executable":"…"` of cargo's messages.
-fn executable(messages: &str) -> Option<&str> {
-    let (_, rest) = messages.rsplit_once("\"executable\":\"")?;
-    rest.split('"').next()
 }
 
 /// Every example of the workspace is on the list, and nothing else is.
@@ -135,14 +125,6 @@ fn check_list() -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cargo_names_the_program() {
-        let messages =
-            "{\"executable\":null}\n{\"executable\":\"/t/debug/examples/hello\",\"a\":1}\n";
-        assert_eq!(executable(messages), Some("/t/debug/examples/hello"));
-        assert_eq!(executable("{\"executable\":null}"), None);
-    }
 
     #[test]
     fn a_missing_answer_is_shown_whole() {

@@ -6,7 +6,9 @@
 //! `CI=true` it installs what it needs first, and a skip is a failure: otherwise a missing tool
 //! would turn a check off without anybody noticing.
 
+mod demo;
 mod examples;
+mod programs;
 mod serve;
 mod skips;
 mod steps;

@@ -1,7 +1,7 @@
 //! The steps, in their order: what is quick to run and often wrong comes first.
 
 use super::skips::Tally;
-use super::{Context, Outcome, Step, examples, tools};
+use super::{Context, Outcome, Step, demo, examples, tools};
 use crate::command::Command;
 use crate::{nevers, workspace};
 use std::path::PathBuf;
@@ -22,6 +22,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "features", what: "each crate alone, and each feature alone", run: features },
     Step { name: "msrv", what: "the oldest compiler we promise", run: msrv },
     Step { name: "examples", what: "the programs in examples/, run", run: examples::run },
+    Step { name: "demo", what: "the README's first command, in under 30 s", run: demo::run },
     Step { name: "fuzz", what: "each fuzz target for a few seconds", run: fuzz },
     Step { name: "deny", what: "licences, sources and banned crates", run: deny },
 ];

@@ -1,0 +1,60 @@
+//! The first command of the README, run as a newcomer runs it: `cargo run --release -- demo`.
+
+use super::serve::Running;
+use super::{Context, Outcome, programs};
+use crate::command::Command;
+use std::time::{Duration, Instant};
+
+/// What the README promises. It takes some 10 s, of which nearly all is waiting that was planned.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// What of its output a newcomer is to see, and by which text it is known.
+const SHOWN: &[(&str, &str)] = &[
+    ("how many URLs there are", "A synthetic internet of 2000 URLs"),
+    ("the table's columns", "│ totalUrls │"),
+    ("a row for all of them", "│      2000 │"),
+    ("failures by kind", "  dns_nxdomain  "),
+    ("what the servers saw", "The servers saw "),
+    ("what to run next", "stoop fetch https://example.com/"),
+];
+
+pub(crate) fn run(_: &Context) -> Outcome {
+    let fail = |why| Outcome::Failed { why, repeat: "cargo run --release -- demo".to_owned() };
+    // The program that `cargo run` starts: the only one of the default members.
+    let program = match programs::build(&["--release", "--bin", "stoop"]) {
+        Ok(program) => program,
+        Err(failed) => return failed,
+    };
+    let began = Instant::now();
+    let ran = Running::start(&Command::new(program).arg("demo"))
+        .and_then(|mut running| running.finish(LIMIT));
+    match ran.and_then(|printed| check(&printed)) {
+        Ok(()) => Outcome::Passed(format!("2,000 URLs in {:.1} s", began.elapsed().as_secs_f64())),
+        Err(why) => fail(why),
+    }
+}
+
+fn check(printed: &str) -> Result<(), String> {
+    match SHOWN.iter().find(|(_, text)| !printed.contains(text)) {
+        None => Ok(()),
+        Some((what, text)) => {
+            Err(format!("it does not show {what}: no `{text}` anywhere in\n{printed}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_shown_is_named() {
+        let whole: Vec<&str> = SHOWN.iter().map(|(_, text)| *text).collect();
+        assert_eq!(check(&whole.join("\n")), Ok(()));
+        for (at, (what, _)) in SHOWN.iter().enumerate() {
+            let mut part = whole.clone();
+            part.remove(at);
+            assert!(check(&part.join("\n")).unwrap_err().contains(what));
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Programs of the workspace, built, and where cargo put them.
+
+use super::Outcome;
+use crate::command::Command;
+
+/// Builds one program, with its output streamed, and says where it is: `cargo run` would outlive
+/// being killed. The failure is the step's.
+pub(crate) fn build(select: &[&str]) -> Result<String, Outcome> {
+    let build = Command::cargo("build").args(select);
+    let failed = |why| Outcome::Failed { why, repeat: build.to_string() };
+    build.run().map_err(failed)?;
+    let asked = Command::cargo("build").args(["--quiet", "--message-format=json"]).args(select);
+    let messages = asked.output().map_err(failed)?;
+    let program = executable(&messages).ok_or("cargo named no executable for it".to_owned());
+    program.map(str::to_owned).map_err(failed)
+}
+
+/// The last `"executable":"…"` of cargo's messages.
+fn executable(messages: &str) -> Option<&str> {
+    let (_, rest) = messages.rsplit_once("\"executable\":\"")?;
+    rest.split('"').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_names_the_program() {
+        let messages =
+            "{\"executable\":null}\n{\"executable\":\"/t/debug/examples/hello\",\"a\":1}\n";
+        assert_eq!(executable(messages), Some("/t/debug/examples/hello"));
+        assert_eq!(executable("{\"executable\":null}"), None);
+    }
+}
