@@ -239,8 +239,9 @@ pub struct ResponseParts<'a> {
     /// A Content-Type, if the fields do not have one.
     pub content_type: Option<&'a str>,
     /// The rest of the fields. Those that frame the message (Content-Length, Transfer-Encoding,
-    /// Connection, Keep-Alive) are not taken from here but decided by the machine; a Content-Length
-    /// is kept where there is no body to contradict it, as in an answer to HEAD.
+    /// Connection, Keep-Alive) are not taken from here but decided by the machine, which heeds a
+    /// `Connection: close`; a Content-Length is kept where there is no body to contradict it, as in an
+    /// answer to HEAD.
     pub fields: Option<&'a Fields>,
     /// Date, as an IMF-fixdate, if the fields do not have one.
     pub date: Option<&'a [u8; 29]>,

@@ -104,7 +104,9 @@ impl Server {
         let content_in_doubt = self.continue_owed && only_one;
         // A violation in the head that came next is still to be answered.
         let none_follows = !self.is_receiving() && only_one && !self.head_refused;
-        answer.last || parts.close || until_close || content_in_doubt || none_follows
+        // The field itself is ours to write, but whoever passes it means it.
+        let close = parts.close || parts.fields.is_some_and(|f| f.lists("connection", "close"));
+        answer.last || close || until_close || content_in_doubt || none_follows
     }
 
     /// Sends content of the response under way.

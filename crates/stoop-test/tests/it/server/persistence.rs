@@ -113,11 +113,15 @@ async fn the_last_request_of_a_connection_is_told_so() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_may_close() {
-    let mut peer = connect(|_: Request| Response::text("bye").with_close());
-    peer.say(GET.repeat(2)).await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.text(), reply.field("connection")), ("bye", Some("close")));
-    assert!(peer.is_closed().await);
+    fn by_field(_: Request) -> Response {
+        Response::text("bye").with_field("Connection", "x, Close").unwrap()
+    }
+    for mut peer in [connect(|_: Request| Response::text("bye").with_close()), connect(by_field)] {
+        peer.say(GET.repeat(2)).await;
+        let reply = peer.reply().await.unwrap();
+        assert_eq!((reply.text(), reply.field("connection")), ("bye", Some("close")));
+        assert!(peer.is_closed().await);
+    }
 }
 
 /// RFC 9112 §7.1.2, both ways.
