@@ -27,7 +27,7 @@ pub struct Limits {
     /// A trailer section, to the empty line: 16 KiB. Beyond it: 431.
     pub trailers_bytes_max: usize,
     /// Content of one message, after transfer coding: unlimited, because bodies are streamed.
-    /// Beyond it: 413, or an error at the client.
+    /// Beyond it: 413, or at the client an error when it is read.
     pub body_bytes_max: Option<u64>,
     /// Requests read and not yet answered on one HTTP/1 connection: 16, and 1 at least. At it,
     /// reading stops until one has been answered.

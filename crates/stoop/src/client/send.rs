@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::time::{Duration, Instant};
 
 use stoop_io::{Look, Peer, Transport, is_public, now};
-use stoop_proto::ResponseHead;
+use stoop_proto::{ResponseHead, Violation};
 use url::{Position, Url};
 
 use crate::body::{Body, Kind};
@@ -163,7 +163,12 @@ impl Job<'_> {
                 public_only: self.public_only,
             };
             let io = Box::pin(self.shared.connector.connect(url, terms)).await?;
-            let lease = self.allowed(permit.fill(Http1::new(io)), url)?;
+            let mut connection = Http1::new(io);
+            if connection.has_spoken() {
+                // RFC 9112 §9.2: never taken for an answer.
+                return Err(Error::violation(Violation::Unsolicited, Phase::Wait));
+            }
+            let lease = self.allowed(permit.fill(connection), url)?;
             return Ok(Leased { lease, reused: false, at: now() });
         }
     }

@@ -42,6 +42,13 @@ impl Http1 {
             && self.io.received().is_empty()
     }
 
+    /// Whether bytes came before anything was asked. Those that are still on their way nobody can
+    /// tell from an answer.
+    pub(crate) fn has_spoken(&mut self) -> bool {
+        self.io.liveness(Look::Cached) == Liveness::Readable
+            && self.io.liveness(Look::Kernel) == Liveness::Readable
+    }
+
     /// Whether the transport is open and silent. What the event loop has noticed costs nothing to
     /// ask, but lags behind both ways: what it does not know of, or says is there, the kernel is
     /// asked about.

@@ -31,6 +31,8 @@ pub struct Client {
     /// Another exchange may follow.
     keep: bool,
     awaiting_continue: bool,
+    /// The length of the content is beyond the limit.
+    too_large: bool,
 }
 
 impl Default for Client {
@@ -55,6 +57,7 @@ impl Client {
             in_flight: false,
             keep: true,
             awaiting_continue: false,
+            too_large: false,
         }
     }
 

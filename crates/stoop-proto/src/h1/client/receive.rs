@@ -88,11 +88,11 @@ impl Client {
             self.switch();
             return Ok(Event::Head { end: false });
         }
-        if let (Framing::Length(length), Some(max)) = (framing, limits.body_bytes_max)
-            && length > max
-        {
-            return Err(Violation::BodyTooLarge);
-        }
+        // Told when the content is asked for: the head may be all that matters, as a redirect's.
+        self.too_large = match framing {
+            Framing::Length(length) => limits.body_bytes_max.is_some_and(|max| length > max),
+            _ => false,
+        };
         self.keep &= facts.persistent(head.version)
             && !facts.is_doubtful(head.version, head.status)
             && framing != Framing::UntilClose;
@@ -106,6 +106,9 @@ impl Client {
     }
 
     fn receive_body(&mut self, input: &[u8], limits: &Limits) -> Received {
+        if self.too_large {
+            return self.violated(Violation::BodyTooLarge);
+        }
         let mut trailers = Fields::new();
         match self.reader.read(input, &mut trailers, limits) {
             Ok((consumed, Piece::NeedMore)) => Received { consumed, event: Event::NeedMore },

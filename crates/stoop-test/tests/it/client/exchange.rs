@@ -1,6 +1,11 @@
 //! One request, one response: how content is delimited, and what is not one.
 
-use stoop::{ErrorKind, Method, Phase, Request};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Waker};
+
+use stoop::{Client, ErrorKind, Method, Phase, Request};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::kit::{
     OK, Peer, URL, fetch, fetch_request, get, limited, listening, read, saying, scripted,
@@ -198,7 +203,7 @@ async fn a_reset_is_told_from_an_end() {
             peer.reset();
         });
         let url = format!("http://{}/", server.await);
-        let client = stoop::Client::new();
+        let client = Client::new();
         let (sender, body) = stoop::Body::channel(1);
         let response = client.send(Request::post(&url, body).unwrap()).await.unwrap();
         let mut body = response.into_body();
@@ -211,7 +216,7 @@ async fn a_reset_is_told_from_an_end() {
         peer.head().await;
         peer.reset();
     });
-    let error = stoop::Client::new().get(&format!("http://{}/", server.await)).await.unwrap_err();
+    let error = Client::new().get(&format!("http://{}/", server.await)).await.unwrap_err();
     assert_eq!(what(error), (ErrorKind::Reset, Phase::Wait));
 }
 
@@ -250,20 +255,32 @@ async fn bytes_behind_a_response_are_never_the_next_one() {
     }
 }
 
+/// RFC 9112 §9.2
+#[tokio::test(start_paused = true)]
+async fn bytes_before_a_request_are_not_its_answer() {
+    let connect = || {
+        let (ours, mut theirs) = tokio::io::duplex(1024);
+        let evil = theirs.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil");
+        assert!(pin!(evil).poll(&mut Context::from_waker(Waker::noop())).is_ready());
+        tokio::spawn(async move { theirs.read_to_end(&mut Vec::new()).await });
+        ours
+    };
+    let client = stoop::tokio::connections_from(Client::builder(), connect).build().unwrap();
+    assert_eq!(fetch(&client).await, Err((ErrorKind::H1Parse, Phase::Wait)));
+    assert_eq!(client.connections(), (0, 0));
+}
+
 #[tokio::test(start_paused = true)]
 async fn content_larger_than_its_limit_is_not_read() {
     let limit = || limited(|limits| limits.wire.body_bytes_max = Some(4));
     let too_large = ErrorKind::BodyTooLarge;
-    for (answer, phase) in [
-        ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello", Phase::Wait),
-        (
-            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-            Phase::Receive,
-        ),
-        ("HTTP/1.1 200 OK\r\n\r\nhello", Phase::Receive),
+    for answer in [
+        "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n\r\nhello",
     ] {
         let client = scripted_by(limit(), move |peer| peer.serve(answer));
-        assert_eq!(fetch(&client).await, Err((too_large, phase)), "{answer:?}");
+        assert_eq!(fetch(&client).await, Err((too_large, Phase::Receive)), "{answer:?}");
     }
     let client =
         scripted_by(limit(), |peer| peer.serve("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhell"));

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use stoop::{Body, Client, ErrorKind, Method, Phase, Redirects, Request, Response, StatusCode};
 
-use super::kit::{OK, URL, fetch, fetch_request, read, scripted, scripted_by, settle, what};
+use super::kit::{
+    OK, URL, fetch, fetch_request, limited, read, scripted, scripted_by, settle, what,
+};
 
 /// A client to a handler that answers `/STATUS?LOCATION` by a redirect, and says anything else
 /// back: method, host, target, content, and the fields that matter.
@@ -249,4 +251,21 @@ async fn an_endless_redirect_is_not_read_to_its_end() {
     assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
     assert!(begun.elapsed().as_millis() < 10);
     assert!(*sent.lock().unwrap() < 300_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_redirect_says_in_its_content_is_held_against_nobody() {
+    const REDIRECT: &str = "HTTP/1.1 302 Go\r\nlocation: /x\r\ncontent-length: 5\r\n\r\nhello";
+    let client = scripted_by(
+        limited(|limits| limits.wire.body_bytes_max = Some(2)),
+        move |mut peer| async move {
+            while let head = peer.head().await
+                && !head.is_empty()
+            {
+                let elsewhere = head.starts_with("GET /x");
+                peer.send(if elsewhere { OK } else { REDIRECT }).await;
+            }
+        },
+    );
+    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
 }
