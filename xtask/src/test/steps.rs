@@ -189,7 +189,7 @@ fn fuzz(_: &Context) -> Outcome {
             let why = format!("cannot create {}: {error}", found.display());
             return Outcome::Failed { why, repeat: list.to_string() };
         }
-        let seeds = format!("fuzz/corpus/{target}");
+        let seeds = format!("fuzz/seeds/{target}");
         let mut run = fuzz().args(["run", target]).arg(&found);
         if workspace::root().join(&seeds).is_dir() {
             run = run.arg(seeds);
