@@ -3,8 +3,12 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 
+use stoop_io::Peer;
 use stoop_proto::{Misuse, Violation};
+
+use crate::timings::Timings;
 
 /// Why an exchange failed: the limit or cause that fired.
 ///
@@ -268,12 +272,15 @@ struct Inner {
     phase: Phase,
     detail: Option<Box<str>>,
     source: Option<io::Error>,
+    remote: Option<SocketAddr>,
+    timings: Timings,
 }
 
 impl Error {
     /// An error of that kind, without details.
     pub fn new(kind: ErrorKind, phase: Phase) -> Self {
-        Self(Box::new(Inner { kind, phase, detail: None, source: None }))
+        let (detail, source, remote, timings) = (None, None, None, Timings::default());
+        Self(Box::new(Inner { kind, phase, detail, source, remote, timings }))
     }
 
     /// Adds what is known beyond the kind. What a peer sent is escaped.
@@ -312,6 +319,31 @@ impl Error {
     /// request that followed it.
     pub fn is_unprocessed(&self) -> bool {
         self.0.phase < Phase::Send
+    }
+
+    /// The address it happened with, if it was one: of several that could not be connected to, the
+    /// last.
+    pub fn remote_address(&self) -> Option<SocketAddr> {
+        self.0.remote
+    }
+
+    /// How long each phase took until it failed. What fails behind the head of a response, in
+    /// [`Phase::Receive`], adds nothing to [`Response::timings`](crate::Response::timings).
+    pub fn timings(&self) -> Timings {
+        self.0.timings
+    }
+
+    /// Adds who is at the other end, unless that is known.
+    pub(crate) fn with_peer(mut self, peer: Peer) -> Self {
+        if let Peer::Inet(address) = peer {
+            self.0.remote.get_or_insert(address);
+        }
+        self
+    }
+
+    pub(crate) fn with_timings(mut self, timings: Timings) -> Self {
+        self.0.timings = timings;
+        self
     }
 
     /// What an I/O error means in this phase.

@@ -34,6 +34,7 @@ mod recent;
 mod request;
 mod response;
 mod server;
+mod timings;
 mod upgrade;
 
 pub mod tokio;
@@ -51,6 +52,7 @@ pub use stoop_io::Resolver;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use stoop_io::{ClientTls, ServerTls, TlsConfigError};
 pub use stoop_proto::{Field, Fields, Limits as WireLimits, Misuse, RequestHead, ResponseHead};
+pub use timings::Timings;
 pub use upgrade::{OnUpgrade, Upgraded};
 
 pub use http::{Method, StatusCode, Version};

@@ -1,14 +1,17 @@
 //! Responses: sent by a server, received by a client, one type.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http::{StatusCode, Version};
+use stoop_io::Peer;
 use stoop_proto::{BodySize, Fields, Misuse, ResponseHead};
 use url::Url;
 
 use crate::body::{Body, BoxError, Kind, from_map, into_map};
 use crate::conn::recycle::{Recycle, RequestParts};
+use crate::timings::Timings;
 use crate::upgrade::{OnUpgrade, UpgradeSender, upgrade};
 
 static NO_FIELDS: Fields = Fields::new();
@@ -183,6 +186,20 @@ impl<B> Response<B> {
     /// Where it came from after all redirects; `None` for one that was made here.
     pub fn url(&self) -> Option<&str> {
         self.sent.as_ref()?.url.as_ref().map(Url::as_str)
+    }
+
+    /// The address that it came from after all redirects, if it came over TCP; `None` for one that
+    /// was made here. Through a tunnel or a proxy it is theirs.
+    pub fn remote_address(&self) -> Option<SocketAddr> {
+        match self.sent.as_ref()?.peer {
+            Some(Peer::Inet(address)) => Some(address),
+            Some(Peer::Unix | Peer::Memory) | None => None,
+        }
+    }
+
+    /// How long each phase took to get it; of one that was made here, there was none.
+    pub fn timings(&self) -> Timings {
+        self.sent.as_ref().map_or_else(Timings::default, |parts| parts.timings)
     }
 
     /// How many redirects were followed to get it.

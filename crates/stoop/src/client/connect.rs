@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use stoop_io::{
-    Addresses, AnyTransport, DnsError, DnsErrorKind, Resolver, Tcp, Unix, is_public, now,
+    Addresses, AnyTransport, DnsError, DnsErrorKind, Peer, Resolver, Tcp, Transport, Unix,
+    is_public, now,
 };
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::{ClientTls, TlsError, TlsErrorKind};
@@ -16,6 +17,7 @@ use url::{Host, Url};
 
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::ClientTime;
+use crate::timings::Stopwatch;
 
 /// How a client reaches servers.
 pub(crate) struct Connector {
@@ -51,11 +53,17 @@ pub(crate) struct Terms<'a> {
 }
 
 impl Connector {
-    pub(crate) async fn connect(&self, url: &Url, terms: Terms<'_>) -> Result<AnyTransport, Error> {
+    /// Makes the connection; each phase is measured by `watch` once it is over.
+    pub(crate) async fn connect(
+        &self,
+        url: &Url,
+        terms: Terms<'_>,
+        watch: &mut Stopwatch,
+    ) -> Result<AnyTransport, Error> {
         let io: AnyTransport = match &self.route {
             Route::Network => {
                 let port = url.port_or_known_default().unwrap_or(80);
-                let addresses = self.addresses(url, terms).await?;
+                let addresses = self.addresses(url, terms, watch).await?;
                 dial(&addresses, port, terms).await?.into()
             }
             Route::Unix(path) => {
@@ -67,17 +75,31 @@ impl Connector {
             Route::Made(connect) => connect(),
             Route::Handler(connect) => return Ok(connect()),
         };
-        if url.scheme() == "https" { self.secure(io, url, terms).await } else { Ok(io) }
+        watch.lap(Phase::Connect);
+        if url.scheme() != "https" {
+            return Ok(io);
+        }
+        let peer = io.peer();
+        let secured = self.secure(io, url, terms).await.map_err(|error| error.with_peer(peer))?;
+        watch.lap(Phase::Tls);
+        Ok(secured)
     }
 
-    async fn addresses(&self, url: &Url, terms: Terms<'_>) -> Result<Addresses, Error> {
+    async fn addresses(
+        &self,
+        url: &Url,
+        terms: Terms<'_>,
+        watch: &mut Stopwatch,
+    ) -> Result<Addresses, Error> {
         let addresses: Addresses = match url.host() {
             Some(Host::Ipv4(address)) => IpAddr::V4(address).into(),
             Some(Host::Ipv6(address)) => IpAddr::V6(address).into(),
             Some(Host::Domain(name)) => {
                 let looking_up = self.resolver.lookup(name);
                 let found = within(terms.time.dns, terms.total, Phase::Dns, looking_up).await?;
-                found.map_err(|error| dns_error(&error))?
+                let found = found.map_err(|error| dns_error(&error))?;
+                watch.lap(Phase::Dns);
+                found
             }
             None => return Err(Error::new(ErrorKind::InvalidUrl, Phase::Request)),
         };
@@ -142,7 +164,7 @@ async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, 
             Ok(Err(error)) => Error::io(error, Phase::Connect),
             Err(error) => error,
         };
-        let error = error.with_detail(address);
+        let error = error.with_detail(address).with_peer(Peer::Inet(address));
         if error.kind() == ErrorKind::TotalTimeout {
             return Err(error);
         }
@@ -206,6 +228,7 @@ fn tls_error(error: &TlsError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timings::Timings;
 
     #[tokio::test]
     async fn where_only_public_addresses_will_do_the_resolved_one_is_checked() {
@@ -232,7 +255,9 @@ mod tests {
             "[64:ff9b::7f00:1]",
         ] {
             let url = Url::parse(&format!("http://{host}:1/")).unwrap();
-            let Err(error) = connector.connect(&url, terms).await else { panic!("{host}") };
+            let mut watch = Stopwatch::new(Timings::default());
+            let connected = connector.connect(&url, terms, &mut watch).await;
+            let Err(error) = connected else { panic!("{host}") };
             assert_eq!(error.kind(), ErrorKind::RedirectDenied, "{host}: {error}");
         }
     }

@@ -18,6 +18,7 @@ use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::request::Request;
 use crate::response::Response;
+use crate::timings::Stopwatch;
 use crate::upgrade::Upgraded;
 
 type Interim<'a> = &'a mut (dyn FnMut(&ResponseHead) + Send);
@@ -44,7 +45,8 @@ pub(crate) async fn send(
                 return Err(error.with_detail("to switch protocols, use Client::switch"));
             }
         };
-        if !outgoing.follow(&head, redirects, shared)? {
+        let followed = outgoing.follow(&head, redirects, shared);
+        if !followed.map_err(|error| error.with_peer(peer).with_timings(outgoing.parts.timings))? {
             let mut response = Response::received(head, content(exchange));
             response.redirects = redirects;
             response.sent = Some(outgoing.parts);
@@ -107,14 +109,24 @@ enum Outcome {
 }
 
 impl Job<'_> {
-    /// Sends the request, again if the connection it was given turns out to have been closed.
+    /// Sends the request, again if the connection it was given turns out to have been closed. How long
+    /// that took is kept beside the request.
     async fn run(&self, outgoing: &mut Outgoing, interim: Interim<'_>) -> Result<Outcome, Error> {
+        let mut watch = Stopwatch::new(outgoing.parts.timings);
         let mut retries = 0;
-        loop {
-            let Leased { lease, reused, at } = self.lease(outgoing.url(), retries > 0).await?;
-            let sent = self.exchange(lease, outgoing, at, interim);
-            let Failed { error, received } = match sent.await {
-                Ok(outcome) => return Ok(outcome),
+        let error = loop {
+            let leased = self.lease(outgoing.url(), retries > 0, &mut watch).await;
+            let (lease, reused) = match leased {
+                Ok(leased) => leased,
+                Err(error) => break error,
+            };
+            let sent = self.exchange(lease, outgoing, watch.since, interim).await;
+            let Failed { error, received } = match sent {
+                Ok(outcome) => {
+                    watch.lap(Phase::Wait);
+                    outgoing.parts.timings = watch.timings;
+                    return Ok(outcome);
+                }
                 Err(failed) => failed,
             };
             // RFC 9110 §9.2.2, RFC 9112 §9.3.1: only what is idempotent, only on a connection that
@@ -124,16 +136,24 @@ impl Job<'_> {
                 && matches!(error.kind(), ErrorKind::ClosedEarly | ErrorKind::Reset);
             let may_repeat = outgoing.method().is_idempotent() && outgoing.is_repeatable();
             if !(is_stale && may_repeat) || retries >= self.shared.limits.retries_max {
-                return Err(error);
+                break error;
             }
             outgoing.repeat();
+            watch.lap(error.phase());
             retries += 1;
-        }
+        };
+        watch.lap(error.phase());
+        Err(error.with_timings(watch.timings))
     }
 
-    /// A connection to the URL's origin.
-    async fn lease(&self, url: &Url, fresh: bool) -> Result<Leased, Error> {
-        let mut at = now();
+    /// A connection to the URL's origin, and whether it has served before. Had since the watch says,
+    /// which is as good as now.
+    async fn lease(
+        &self,
+        url: &Url,
+        fresh: bool,
+        watch: &mut Stopwatch,
+    ) -> Result<(Lease, bool), Error> {
         let origin = &url[..Position::BeforePath];
         loop {
             let grant = match self.shared.pool.ask(origin, fresh) {
@@ -141,7 +161,7 @@ impl Job<'_> {
                 // Boxed, as all that is rare: what is awaited here is part of every request's size.
                 Asked::Later(turn) => {
                     let grant = Box::pin(within(None, self.total, Phase::Queue, turn)).await?;
-                    at = now();
+                    watch.lap(Phase::Queue);
                     grant
                 }
             };
@@ -149,9 +169,8 @@ impl Job<'_> {
                 Grant::Connect(permit) => permit,
                 Grant::Reuse(lease) if fresh => lease.close(),
                 Grant::Reuse(mut lease) => {
-                    if self.may_reuse(&mut lease, at) {
-                        let lease = self.allowed(lease, url)?;
-                        return Ok(Leased { lease, reused: true, at });
+                    if self.may_reuse(&mut lease, watch.since) {
+                        return Ok((self.allowed(lease, url)?, true));
                     }
                     lease.close();
                     continue;
@@ -162,14 +181,14 @@ impl Job<'_> {
                 total: self.total,
                 public_only: self.public_only,
             };
-            let io = Box::pin(self.shared.connector.connect(url, terms)).await?;
+            let io = Box::pin(self.shared.connector.connect(url, terms, watch)).await?;
             let mut connection = Http1::new(io);
             if connection.has_spoken() {
                 // RFC 9112 §9.2: never taken for an answer.
-                return Err(Error::violation(Violation::Unsolicited, Phase::Wait));
+                let error = Error::violation(Violation::Unsolicited, Phase::Wait);
+                return Err(error.with_peer(connection.io.peer()));
             }
-            let lease = self.allowed(permit.fill(connection), url)?;
-            return Ok(Leased { lease, reused: false, at: now() });
+            return Ok((self.allowed(permit.fill(connection), url)?, false));
         }
     }
 
@@ -205,6 +224,7 @@ impl Job<'_> {
     ) -> Result<Outcome, Failed> {
         let unsent = |error| Failed { error, received: false };
         let peer = lease.connection().map_or(Peer::Memory, |connection| connection.io.peer());
+        outgoing.parts.peer = Some(peer);
         let limits = self.shared.limits.clone();
         let body = std::mem::take(&mut outgoing.body);
         let started = Exchange::start(lease, outgoing.head(), body, limits, (begun, self.total));
@@ -218,14 +238,6 @@ impl Job<'_> {
             Err(error) => Err(Failed { error, received: exchange.has_received() }),
         }
     }
-}
-
-struct Leased {
-    lease: Lease,
-    /// It has served before.
-    reused: bool,
-    /// Since when we have it: as good as now, for what is not waited for.
-    at: Instant,
 }
 
 struct Failed {

@@ -249,11 +249,12 @@ impl Exchange {
     }
 
     /// The exchange is over; its connection is closed now, not when somebody drops the pieces.
-    fn fail(&mut self, error: Error) -> Error {
+    fn fail(&mut self, mut error: Error) -> Error {
         self.ended = true;
         self.upload.body = None;
         if let Some(http1) = self.lease.connection.as_deref_mut() {
             http1.is_broken = true;
+            error = error.with_peer(http1.io.peer());
         }
         self.lease.release();
         error

@@ -7,6 +7,8 @@ use stoop_io::Peer;
 use stoop_proto::{RequestHead, ResponseHead};
 use url::Url;
 
+use crate::timings::Timings;
+
 /// Boxes of each kind that a thread keeps.
 const KEPT_MAX: usize = 64;
 
@@ -14,9 +16,12 @@ const KEPT_MAX: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct RequestParts {
     pub(crate) head: RequestHead,
+    /// Who is at the other end of its connection.
     pub(crate) peer: Option<Peer>,
     /// Where a client sends it.
     pub(crate) url: Option<Url>,
+    /// What a client measured of it.
+    pub(crate) timings: Timings,
 }
 
 /// Something whose memory can serve again.
@@ -36,12 +41,14 @@ thread_local! {
 
 impl Recycled for RequestParts {
     fn fresh() -> Self {
-        Self { head: RequestHead::default(), peer: None, url: None }
+        let (head, timings) = (RequestHead::default(), Timings::default());
+        Self { head, peer: None, url: None, timings }
     }
     fn clear(&mut self) {
         self.head.clear();
         self.peer = None;
         self.url = None;
+        self.timings = Timings::default();
     }
     fn shelf<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R> {
         REQUESTS.try_with(|shelf| with(&mut shelf.borrow_mut())).ok()

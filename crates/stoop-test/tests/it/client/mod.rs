@@ -13,6 +13,7 @@ mod pool;
 mod redirects;
 mod reuse;
 mod runtimes;
+mod timings;
 mod tls;
 mod upload;
 mod urls;

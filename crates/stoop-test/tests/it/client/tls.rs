@@ -11,9 +11,9 @@ use stoop_io::{AnyTransport, Tcp};
 
 use super::kit::{OK, Outcome, Peer, fetch_request};
 
-type Authority = CertifiedIssuer<'static, KeyPair>;
+pub(super) type Authority = CertifiedIssuer<'static, KeyPair>;
 
-fn authority(name: &str) -> Authority {
+pub(super) fn authority(name: &str) -> Authority {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -21,7 +21,7 @@ fn authority(name: &str) -> Authority {
 }
 
 /// A certificate for `names` and its key, as PEM.
-fn certificate(issuer: &Authority, names: &[&str], expired: bool) -> (String, String) {
+pub(super) fn certificate(issuer: &Authority, names: &[&str], expired: bool) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let mut params = CertificateParams::new(names).unwrap();
@@ -34,12 +34,15 @@ fn certificate(issuer: &Authority, names: &[&str], expired: bool) -> (String, St
     (params.signed_by(&key, issuer).unwrap().pem(), key.serialize_pem())
 }
 
-fn showing((chain, key): (String, String)) -> ServerTls {
+pub(super) fn showing((chain, key): (String, String)) -> ServerTls {
     ServerTls::builder().certificate_pem(chain, key).build().unwrap()
 }
 
 /// A server that speaks TLS as `tls` says and HTTP as `script` says.
-async fn serving<F>(tls: ServerTls, script: impl Fn(Peer) -> F + Send + Sync + 'static) -> u16
+pub(super) async fn serving<F>(
+    tls: ServerTls,
+    script: impl Fn(Peer) -> F + Send + Sync + 'static,
+) -> u16
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -61,7 +64,7 @@ where
     port
 }
 
-fn trusting(authority: &Authority) -> stoop::ClientBuilder {
+pub(super) fn trusting(authority: &Authority) -> stoop::ClientBuilder {
     let tls = ClientTls::builder().platform_cas(false).ca_pem(authority.pem());
     Client::builder().tls(tls.build().unwrap())
 }
