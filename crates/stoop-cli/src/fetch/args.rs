@@ -32,7 +32,10 @@ Columns (csv), in order of completion:
 
 Fields (jsonl): url, start_time and ok (2xx); duration_us; status, final_url, redirects,
 http_version, content_type and body_bytes of an answer; error_kind, error_phase (request, queue,
-dns, connect, tls, send, wait, receive, redirect) and error, in words, where there was none.
+dns, connect, tls, send, wait, receive, redirect) and error, in words, where there was none;
+remote_ip and remote_port, of the last request if there were redirects; t_queue_us, t_dns_us,
+t_connect_us, t_tls_us, t_wait_us (to the head of the answer) and t_recv_us, which redirects add
+to, as far as they took place: a connection that was there was not made. Unknown is left out.
 
 Kinds of error, a closed list:
   invalid_url dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout

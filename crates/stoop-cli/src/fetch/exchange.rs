@@ -7,7 +7,7 @@ use stoop::{Client, ClientLimits, Error, Redirects, Request, Version};
 
 use super::args::Format;
 use super::plan::Plan;
-use super::record::{Details, Outcome};
+use super::record::{Details, Outcome, Phases, micros};
 use crate::failure::Failure;
 use crate::summary::Code;
 
@@ -117,7 +117,7 @@ impl Exchange {
         async move {
             match self.send(request, deadline).await {
                 Ok(outcome) => outcome,
-                Err(error) => self.failed(&error),
+                Err(error) => self.failed(&error, Phases::until_head(&error.timings())),
             }
         }
     }
@@ -128,16 +128,31 @@ impl Exchange {
         deadline: Instant,
     ) -> Result<Outcome, Error> {
         let mut response = self.client.send_by(request?, Some(deadline)).await?;
-        let details = self.detailed.then(|| Details {
+        let mut details = self.detailed.then(|| Details {
             final_url: response.url().map(str::to_owned),
             redirects: Some(response.redirects()),
             http_version: version(response.version()),
             content_type: response
                 .field("content-type")
                 .map(|value| String::from_utf8_lossy(value).into_owned()),
+            remote_ip: response.remote_address().map(|address| address.ip()),
+            remote_port: response.remote_address().map(|address| address.port()),
+            phases: Phases::until_head(&response.timings()),
             ..Details::default()
         });
-        let body_bytes = response.body_mut().discard().await?;
+        // Nobody reads this clock for nothing.
+        let head = details.is_some().then(Instant::now);
+        let received = response.body_mut().discard().await;
+        if let (Some(details), Some(head)) = (&mut details, head) {
+            details.phases.t_recv_us = Some(micros(head.elapsed()));
+        }
+        let body_bytes = match received {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let phases = details.map(|details| details.phases);
+                return Ok(self.failed(&error, phases.unwrap_or_default()));
+            }
+        };
         Ok(Outcome {
             code: Code::Status(response.status().as_u16()),
             body_bytes,
@@ -145,10 +160,13 @@ impl Exchange {
         })
     }
 
-    fn failed(&self, error: &Error) -> Outcome {
+    fn failed(&self, error: &Error, phases: Phases) -> Outcome {
         let details = self.detailed.then(|| Details {
             error_phase: Some(error.phase().as_str()),
             error: Some(error.to_string()),
+            remote_ip: error.remote_address().map(|address| address.ip()),
+            remote_port: error.remote_address().map(|address| address.port()),
+            phases,
             ..Details::default()
         });
         Outcome { details: details.map(Box::new), ..Outcome::error(error.kind().as_str()) }

@@ -1,10 +1,12 @@
 //! How one URL ended, and the line that says so.
 
 use std::io::Write as _;
+use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use serde::Serialize;
+use stoop::Timings;
 
 use super::args::Format;
 use crate::summary::Code;
@@ -36,6 +38,48 @@ pub(super) struct Details {
     pub(super) error_phase: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
+    /// Where the answer came from, or where it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) remote_ip: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) remote_port: Option<u16>,
+    #[serde(flatten)]
+    pub(super) phases: Phases,
+}
+
+/// How long what took, in microseconds; absent if it did not take place.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Phases {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    t_queue_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    t_dns_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    t_connect_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    t_tls_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    t_wait_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) t_recv_us: Option<u64>,
+}
+
+impl Phases {
+    /// Those up to the head of a response.
+    pub(super) fn until_head(timings: &Timings) -> Self {
+        Self {
+            t_queue_us: timings.queue().map(micros),
+            t_dns_us: timings.dns().map(micros),
+            t_connect_us: timings.connect().map(micros),
+            t_tls_us: timings.tls().map(micros),
+            t_wait_us: timings.wait().map(micros),
+            t_recv_us: None,
+        }
+    }
+}
+
+pub(super) fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 impl Outcome {

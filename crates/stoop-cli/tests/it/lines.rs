@@ -77,6 +77,49 @@ fn json_lines_are_json() {
 }
 
 #[test]
+fn json_lines_tell_with_whom_and_what_the_time_went_into() {
+    let (server, nobody) = (Server::start(), refusing());
+    let urls = [
+        server.url("/delay/60"),
+        server.url("/delay/60"),
+        server.url("/short"),
+        format!("http://{nobody}/"),
+    ];
+    let ran = run(stoop("fetch -c 1 -f jsonl"), urls.join("\n"));
+    let lines: Vec<serde_json::Value> = String::from_utf8_lossy(&ran.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("json"))
+        .collect();
+    let spans = |line: &serde_json::Value| {
+        let names =
+            ["t_queue_us", "t_dns_us", "t_connect_us", "t_tls_us", "t_wait_us", "t_recv_us"];
+        names.map(|name| line.get(name).map(|us| us.as_u64().expect("a number")))
+    };
+    for (line, known) in lines.iter().zip([
+        // The second is fetched over the first's connection, and an address needs no name.
+        [false, false, true, false, true, true],
+        [false, false, false, false, true, true],
+        [false, false, false, false, true, true],
+        [false, false, true, false, false, false],
+    ]) {
+        assert_eq!(spans(line).map(|us| us.is_some()), known, "{line}");
+        let sum: u64 = spans(line).into_iter().flatten().sum();
+        assert!(sum <= line["duration_us"].as_u64().expect("a number"), "{line}");
+    }
+    for line in &lines[..2] {
+        assert!(spans(line)[4] >= Some(60_000), "{line}");
+    }
+    for (line, address) in
+        lines.iter().zip([server.address, server.address, server.address, nobody])
+    {
+        assert_eq!(line["remote_ip"], address.ip().to_string(), "{line}");
+        assert_eq!(line["remote_port"], address.port(), "{line}");
+    }
+    assert_eq!(lines[2]["error_kind"], "closed_early");
+    assert_eq!(lines[3]["error_kind"], "connect_refused");
+}
+
+#[test]
 fn pretty_lines_into_a_pipe_have_no_colour() {
     let server = Server::start();
     let ran = run(stoop("fetch -f pretty"), server.url("/ok/7"));
