@@ -34,9 +34,10 @@ a state table:
 ";
 
 const NEVERS_HELP: &str = "\
-Checks the rules of ARCHITECTURE.md that a program can check: which crate depends on which, which
-modules never import each other, where `unsafe` and tower may appear, what stoop-proto and the
-libraries do without, and what a public signature may show.
+Checks the rules of ARCHITECTURE.md that a program can check: which crate depends on which, and
+that each dependency is listed there; which modules never import each other, where `unsafe` and
+tower may appear, what stoop-proto and the libraries do without, and what a public signature may
+show.
 
 Usage: cargo xtask nevers
 

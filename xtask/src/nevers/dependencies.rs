@@ -54,6 +54,11 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// Whether a crate is one of the workspace.
+pub(crate) fn is_ours(name: &str) -> bool {
+    OURS.iter().any(|(ours, _)| *ours == name)
+}
+
 fn verdict(Dependency { from, to, dev, .. }: &Dependency) -> Option<String> {
     let Some((_, may)) = OURS.iter().find(|(name, _)| name == from) else {
         return Some(format!(
@@ -61,7 +66,7 @@ fn verdict(Dependency { from, to, dev, .. }: &Dependency) -> Option<String> {
              xtask/src/nevers/dependencies.rs, and a line in ARCHITECTURE.md"
         ));
     };
-    if OURS.iter().any(|(name, _)| name == to) {
+    if is_ours(to) {
         let in_tests = *dev && IN_TESTS.contains(&(from.as_str(), to.as_str()));
         if may.contains(&to.as_str()) || in_tests {
             return None;

@@ -8,6 +8,7 @@ mod dependencies;
 mod imports;
 mod lexer;
 mod purity;
+mod reasons;
 mod shipped;
 mod signatures;
 mod source;
@@ -24,6 +25,8 @@ use std::path::Path;
 pub(crate) struct Tree {
     pub(crate) sources: Vec<Source>,
     pub(crate) dependencies: Vec<Dependency>,
+    /// The text of ARCHITECTURE.md.
+    pub(crate) architecture: String,
     /// Direct dependencies of the library that its users must not see, as code spells them.
     pub(crate) private_crates: HashSet<String>,
 }
@@ -41,6 +44,7 @@ type Rule = (&'static str, fn(&Tree) -> Vec<Finding>);
 
 const RULES: &[Rule] = &[
     ("layers depend downwards only", dependencies::check),
+    ("ARCHITECTURE.md lists the dependencies, and no others", reasons::check),
     ("h1, h2 and hpack, client and server, never import each other", imports::modules),
     ("tower appears in one file", imports::tower),
     ("unsafe only in stoop-io", purity::no_unsafe),
@@ -91,7 +95,10 @@ impl Tree {
                         See parse_tree in xtask/src/nevers/dependencies.rs"
                 .to_owned());
         }
-        let mut tree = Self { sources, dependencies, private_crates: HashSet::new() };
+        let page = root.join("ARCHITECTURE.md");
+        let architecture = fs::read_to_string(&page)
+            .map_err(|error| format!("cannot read {}: {error}", page.display()))?;
+        let mut tree = Self { sources, dependencies, architecture, private_crates: HashSet::new() };
         tree.private_crates = tree.private_crates();
         for at in 0..tree.dependencies.len() {
             let Dependency { from, to, .. } = &tree.dependencies[at];
@@ -163,6 +170,7 @@ mod testing {
         Tree {
             sources: files.iter().map(|(path, text)| Source::new(path, text)).collect(),
             dependencies: Vec::new(),
+            architecture: String::new(),
             private_crates: private.map(str::to_owned).into(),
         }
     }
