@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::error::Misuse;
 use crate::grammar;
+use crate::hidden;
 
 /// Capacity kept when a section is cleared for the next message.
 const BYTES_KEPT_MAX: usize = 8 * 1024;
@@ -73,6 +74,12 @@ impl<'a> Field<'a> {
     /// Whether this is the field of that name, in whatever case.
     pub fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
+    }
+
+    /// Whether the value lets whoever knows it act as somebody else, as those of Authorization and
+    /// Cookie do: `Debug` does not show it.
+    pub fn is_secret(&self) -> bool {
+        hidden::is_secret(self.name())
     }
 }
 
@@ -194,11 +201,13 @@ fn check(name: &str, value: &[u8]) -> Result<(), Misuse> {
     Ok(())
 }
 
+/// Without secrets: the values of Authorization, Cookie and their like are `<hidden>`.
 impl fmt::Debug for Fields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();
         for field in self.iter() {
-            map.entry(&field.name(), &format_args!("{}", field.value.escape_ascii()));
+            let shown = hidden::shown(field.name(), field.value);
+            map.entry(&field.name(), &format_args!("{shown}"));
         }
         map.finish()
     }
@@ -212,9 +221,10 @@ impl PartialEq for Fields {
 
 impl Eq for Fields {}
 
+/// Without secrets, as [`Fields`].
 impl fmt::Debug for Field<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name(), self.value.escape_ascii())
+        write!(f, "{}: {}", self.name(), hidden::shown(self.name(), self.value))
     }
 }
 
@@ -243,6 +253,26 @@ mod tests {
         fields.set("accept", b"none").unwrap();
         assert_eq!(fields.len(), 1);
         assert_eq!(fields.first("Accept"), Some(&b"none"[..]));
+    }
+
+    #[test]
+    fn credentials_are_not_shown() {
+        let mut fields = Fields::new();
+        for name in ["Authorization", "proxy-authorization", "COOKIE", "set-cookie", "cookie2"] {
+            fields.push(name, b"s3cret").unwrap();
+        }
+        fields.push("location", b"https://me:s3cret@a.example/").unwrap();
+        fields.push("accept", b"text/html").unwrap();
+        let each = fields.iter().map(|field| format!("{field:?}"));
+        for shown in each.chain([format!("{fields:?}"), format!("{fields:#?}")]) {
+            assert!(!shown.contains("s3cret"), "{shown}");
+        }
+        let shown = format!("{fields:?}");
+        for part in ["Authorization\": <hidden>", "https://<hidden>@a.example/", "text/html"] {
+            assert!(shown.contains(part), "{shown}");
+        }
+        assert_eq!(fields.iter().filter(Field::is_secret).count(), 5);
+        assert_eq!(fields.first("cookie"), Some(&b"s3cret"[..]));
     }
 
     #[test]

@@ -32,11 +32,13 @@ mod error;
 mod fields;
 mod grammar;
 pub mod h1;
+mod hidden;
 mod limits;
 mod message;
 
 pub use error::{Misuse, Violation};
 pub use fields::{Field, Fields};
+pub use hidden::without_userinfo;
 pub use limits::{FIELDS_CEILING, Limits};
 pub use message::{BodySize, RequestHead, ResponseHead, ResponseParts, TargetForm};
 

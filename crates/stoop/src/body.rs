@@ -290,7 +290,8 @@ pub(crate) fn into_map(fields: &Fields) -> HeaderMap {
     let mut map = HeaderMap::with_capacity(fields.len());
     for field in fields.iter() {
         let name = HeaderName::from_bytes(field.name().as_bytes());
-        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(field.value())) {
+        if let (Ok(name), Ok(mut value)) = (name, HeaderValue::from_bytes(field.value())) {
+            value.set_sensitive(field.is_secret());
             map.append(name, value);
         }
     }

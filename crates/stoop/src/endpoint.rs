@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use stoop_proto::without_userinfo;
+
 use crate::error::{Error, ErrorKind, Phase};
 
 /// An address with what is spoken there.
@@ -112,7 +114,7 @@ fn address(text: &str, default_port: u16) -> Option<SocketAddr> {
 
 fn invalid(text: &str, why: &str) -> Error {
     let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
-    error.with_detail(format_args!("{text:?}: {why}"))
+    error.with_detail(format_args!("{:?}: {why}", without_userinfo(text)))
 }
 
 impl From<SocketAddr> for Endpoint {

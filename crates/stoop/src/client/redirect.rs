@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::{Method, StatusCode};
 use percent_encoding::{AsciiSet, percent_encode};
-use stoop_proto::Fields;
+use stoop_proto::{Fields, without_userinfo};
 use url::Url;
 
 use crate::error::{Error, ErrorKind, Phase};
@@ -68,14 +68,15 @@ pub(crate) fn target(url: &Url, location: &[u8], policy: &Redirects) -> Result<U
         Error::new(ErrorKind::RedirectDenied, Phase::Redirect).with_detail(why)
     };
     let location = text(location);
+    let shown = without_userinfo(&location);
     let mut next =
-        url.join(&location).map_err(|error| denied(format_args!("{location:?}: {error}")))?;
+        url.join(&location).map_err(|error| denied(format_args!("{shown:?}: {error}")))?;
     next.set_fragment(None);
     // The same rule as for a URL that is asked for.
     request::check(&next)
-        .map_err(|_| denied(format_args!("{location:?} is not an http or https URL")))?;
+        .map_err(|_| denied(format_args!("{shown:?} is not an http or https URL")))?;
     if url.scheme() == "https" && next.scheme() == "http" && !policy.downgrade {
-        return Err(denied(format_args!("{next} would leave https")));
+        return Err(denied(format_args!("{} would leave https", without_userinfo(next.as_str()))));
     }
     Ok(next)
 }
@@ -169,6 +170,22 @@ mod tests {
         }
         let strict = Redirects::default().allow_https_to_http(false);
         assert!(target(&from, b"http://a.example/", &strict).is_err());
+    }
+
+    #[test]
+    fn what_is_said_of_a_location_has_no_credentials_in_it() {
+        let from = url("https://a.example/");
+        let strict = Redirects::default().allow_https_to_http(false);
+        for bad in [
+            "http://me:s3cret@b.example/",
+            "ftp://me:s3cret@b.example/",
+            "//me:s3cret@b.example:99999/",
+            "http://me:s3cret/4@b.example/",
+            " \thttps://me:s3cret@[::1",
+        ] {
+            let error = target(&from, bad.as_bytes(), &strict).unwrap_err().to_string();
+            assert!(!error.contains("s3cret") && error.contains("<hidden>@"), "{error}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::timings::Timings;
 const KEPT_MAX: usize = 64;
 
 /// What is kept of a request besides its content.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct RequestParts {
     pub(crate) head: RequestHead,
     /// Who is at the other end of its connection.

@@ -181,3 +181,31 @@ async fn other_protocols_are_switched_to() {
     let response = client.switch(refused).await.unwrap().unwrap_err();
     assert_eq!(response.status(), 200);
 }
+
+/// What a URL says of its user ends up in no log.
+#[tokio::test(start_paused = true)]
+async fn credentials_are_not_in_what_is_shown() {
+    const URL: &str = "http://me:s3cret@a.test/";
+    let request = Request::get(URL).unwrap().with_field("cookie", "id=s3cret").unwrap();
+    let mut shown = vec![format!("{request:?}")];
+    let client = scripted(|mut peer: Peer| async move {
+        peer.head().await;
+        peer.send("HTTP/1.1 200 OK\r\nset-cookie: id=s3cret\r\ncontent-length: 0\r\n\r\n").await;
+    });
+    shown.push(format!("{:?}", client.send(request).await.unwrap()));
+    for location in [URL, "http://me:s3cret@[", "ftp://me:s3cret@a.test/"] {
+        let client = scripted(move |peer: Peer| {
+            let head = format!("HTTP/1.1 302 Go\r\nlocation: {location}\r\n");
+            peer.serve(format!("{head}content-length: 0\r\n\r\n"))
+        });
+        let error = client.send(Request::get(URL).unwrap()).await.unwrap_err();
+        shown.extend([error.to_string(), format!("{error:?}")]);
+    }
+    for url in ["http://me:s3cret@a.test:99999/", "http://me:s3cret@/", "ftp://me:s3cret@a.test/"] {
+        shown.push(Request::get(url).unwrap_err().to_string());
+        shown.push(url.parse::<Endpoint>().unwrap_err().to_string());
+    }
+    for text in shown {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}

@@ -1,0 +1,111 @@
+//! What is not shown where messages and errors are: credentials end up in logs that way.
+
+use std::borrow::Cow;
+
+/// What stands where a secret was.
+const HIDDEN: &str = "<hidden>";
+
+/// Fields whose values let whoever knows them act as somebody else (RFC 9110 §11.6.2 and §11.7.2,
+/// RFC 6265 §4).
+const SECRET: [&str; 5] =
+    ["authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2"];
+
+/// Fields whose values are URLs.
+const URLS: [&str; 3] = ["location", "content-location", "referer"];
+
+fn is_one_of(names: &[&str], name: &str) -> bool {
+    names.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+pub(crate) fn is_secret(name: &str) -> bool {
+    is_one_of(&SECRET, name)
+}
+
+/// A field's value as text for people: escaped, and without secrets.
+pub(crate) fn shown(name: &str, value: &[u8]) -> String {
+    if is_secret(name) {
+        return HIDDEN.to_owned();
+    }
+    match std::str::from_utf8(value) {
+        Ok(url) if is_one_of(&URLS, name) => {
+            without_userinfo(url).as_bytes().escape_ascii().to_string()
+        }
+        _ => value.escape_ascii().to_string(),
+    }
+}
+
+/// A URL, absolute or relative, with `<hidden>` for its user and password, so that it can be shown.
+///
+/// It need not be well-formed: a password with a slash in it, which ends the host's part and so
+/// makes most URLs malformed, is hidden too.
+///
+/// ```
+/// use stoop_proto::without_userinfo;
+///
+/// assert_eq!(without_userinfo("http://me:secret@a.example/@b"), "http://<hidden>@a.example/@b");
+/// assert_eq!(without_userinfo("/path/@b"), "/path/@b");
+/// ```
+pub fn without_userinfo(url: &str) -> Cow<'_, str> {
+    // Spaces and control characters before a URL, and some within it, are no part of it.
+    let of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c) || c <= ' ';
+    let of_slashes = |c| matches!(c, '/' | '\\') || c <= ' ';
+    let after_scheme = match url.trim_start_matches(of_scheme) {
+        rest if rest.starts_with(':') => &rest[1..],
+        _ => url,
+    };
+    let host_on = after_scheme.trim_start_matches(of_slashes);
+    let start = url.len() - host_on.len();
+    let slashes = url[..start].matches(['/', '\\']).count();
+    if after_scheme.len() == url.len() && slashes < 2 {
+        return url.into();
+    }
+    let authority = &host_on[..host_on.find(['/', '\\', '?', '#']).unwrap_or(host_on.len())];
+    // What follows the colon of a host is digits. What follows a user's may be anything.
+    let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+    let is_host = authority.starts_with('[') || port.bytes().all(|byte| byte.is_ascii_digit());
+    let end = match authority.rfind('@') {
+        None if is_host => None,
+        None => host_on.rfind('@'),
+        found => found,
+    };
+    match end {
+        Some(end) => format!("{}{HIDDEN}{}", &url[..start], &host_on[end..]).into(),
+        None => url.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_and_password_are_hidden_however_a_url_is_written() {
+        for (url, shown) in [
+            ("http://u:p@h/x?y#z", "http://<hidden>@h/x?y#z"),
+            ("http://u@h", "http://<hidden>@h"),
+            ("HTTPS:\\\\u:p@h\\x", "HTTPS:\\\\<hidden>@h\\x"),
+            ("https:u:p@h/", "https:<hidden>@h/"),
+            ("https:/u:p@h/", "https:/<hidden>@h/"),
+            ("https:////u:p@h/", "https:////<hidden>@h/"),
+            ("//u:p@h/", "//<hidden>@h/"),
+            ("/\\u:p@h/", "/\\<hidden>@h/"),
+            ("ftp://u:p@h@i/", "ftp://<hidden>@i/"),
+            ("http://u:p/w@h/", "http://<hidden>@h/"),
+            ("http://u:p?w@h/", "http://<hidden>@h/"),
+            (" \thttp:\t//u:p@h", " \thttp:\t//<hidden>@h"),
+            (" /\t/u:p@h", " /\t/<hidden>@h"),
+            ("http://u:p@[::1", "http://<hidden>@[::1"),
+        ] {
+            assert_eq!(without_userinfo(url), shown, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_user_is_shown() {
+        let all = "http://h/ http://h:80/@a http://h/?a@b http://h#@ http://[::1]:80/@a http:///x \
+            /@a /a:b@c a/b@c ?a@b //h/@a http://h:80?x@y ://a";
+        for url in all.split(' ').chain([""]) {
+            assert_eq!(without_userinfo(url), url);
+        }
+    }
+}
