@@ -3,6 +3,7 @@
 
 mod tls_support;
 
+use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa};
 use stoop_io::{Alert, ClientTls, TlsError, TlsErrorKind, TlsVersion, Transport};
 use tls_support::*;
 
@@ -106,6 +107,83 @@ async fn a_wrong_name_is_refused_and_both_names_are_told() {
     );
     // The server learns of it by an alert, not by a closed connection.
     assert!(matches!(theirs.unwrap().kind(), TlsErrorKind::Alert(_)));
+}
+
+/// As `openssl req -x509` makes them: a CA by its own account.
+fn a_ca(params: &mut CertificateParams) {
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_named_itself_is_trusted() {
+    let leaf = Ca::new("test").issue(&["localhost"]);
+    let plain = Identity::self_signed(&["localhost"], |_| {});
+    let ca = Identity::self_signed(&["localhost"], a_ca);
+    for own in [leaf, plain, ca] {
+        let server = own.server().build().unwrap();
+        for platform in [true, false] {
+            let client = ClientTls::builder().platform_cas(platform).ca_pem(own.chain.as_str());
+            let (ours, _) = handshakes(&client.build().unwrap(), &server, "localhost").await;
+            assert!(ours.is_ok(), "{:?}", ours.err());
+        }
+    }
+}
+
+/// That somebody vouches for a certificate makes it neither valid for ever nor for every name.
+#[tokio::test]
+async fn a_certificate_that_is_named_itself_still_has_a_name_and_an_end() {
+    let long_ago = |params: &mut CertificateParams| {
+        params.not_before = rcgen::date_time_ymd(2000, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2001, 1, 1);
+    };
+    let issuer = Ca::new("test");
+    for (own, kind) in [
+        (Identity::self_signed(&["a.example"], a_ca), TlsErrorKind::CertificateName),
+        (issuer.issue(&["a.example"]), TlsErrorKind::CertificateName),
+        (
+            Identity::self_signed(&["localhost"], |params| {
+                a_ca(params);
+                long_ago(params);
+            }),
+            TlsErrorKind::CertificateExpired,
+        ),
+        (issuer.issue_with(&["localhost"], long_ago), TlsErrorKind::CertificateExpired),
+    ] {
+        let client = ClientTls::builder().platform_cas(false).ca_pem(own.chain.as_str());
+        let server = own.server().build().unwrap();
+        let (ours, _) = refusal(&client.build().unwrap(), &server, "localhost").await;
+        assert_eq!(ours.kind(), kind, "{ours}");
+    }
+}
+
+#[tokio::test]
+async fn a_ca_is_not_a_server_unless_it_is_named_itself() {
+    // The same name, and another key: it is the bytes that count.
+    let (own, other) = (Identity::self_signed(&["localhost"], a_ca), Ca::new("test"));
+    let server = own.server().build().unwrap();
+    let (ours, _) = refusal(&other.client().build().unwrap(), &server, "localhost").await;
+    assert_eq!(ours.kind(), TlsErrorKind::CertificateInvalid);
+    let text = ours.to_string();
+    assert!(text.contains("is a CA's") && text.contains("--cacert"), "{text}");
+    // Nor does a CA that is named vouch for another that shows itself as a server.
+    let server = other.issue_with(&["localhost"], a_ca).server().build().unwrap();
+    let (ours, _) = refusal(&other.client().build().unwrap(), &server, "localhost").await;
+    assert_eq!(ours.kind(), TlsErrorKind::CertificateInvalid, "{ours}");
+}
+
+/// What rustls has no text for is still said in words.
+#[tokio::test]
+async fn a_certificate_for_clients_is_refused_in_words() {
+    let ca = Ca::new("test");
+    let server = ca.issue_with(&["localhost"], |params| {
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    });
+    let server = server.server().build().unwrap();
+    let (ours, _) = refusal(&ca.client().build().unwrap(), &server, "localhost").await;
+    assert_eq!(
+        ours.to_string(),
+        "localhost's certificate is not acceptable: it is not meant for this purpose"
+    );
 }
 
 #[tokio::test]

@@ -120,13 +120,17 @@ impl Default for ClientTlsBuilder {
 }
 
 impl ClientTlsBuilder {
-    /// Trusts the CA certificates of this PEM file too.
+    /// Trusts the CA certificates of this PEM file too, and servers that show one of its
+    /// certificates as their own: `openssl req -x509` makes such. Name and time are checked all the
+    /// same.
     pub fn ca_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.cas.push(Pem::File(path.into()));
         self
     }
 
-    /// Trusts the CA certificates of this PEM text too.
+    /// Trusts the CA certificates of this PEM text too, and servers that show one of its
+    /// certificates as their own: `openssl req -x509` makes such. Name and time are checked all the
+    /// same.
     pub fn ca_pem(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.cas.push(Pem::Bytes(pem.into()));
         self

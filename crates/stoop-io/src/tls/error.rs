@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustls::{CertificateError, Error as Rustls, InvalidMessage};
 
 use super::alert::Alert;
-use super::trust::NoRoots;
+use super::trust::{NoRoots, is_ca};
 
 /// Why a TLS session failed. A closed list: match it without a default arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,10 +98,10 @@ impl TlsError {
             }
             Rustls::PeerIncompatible(why) => (
                 Kind::Handshake,
-                format!("{peer} and we have no way of speaking TLS in common: {why:?}"),
+                format!("{peer} and we have no way of speaking TLS in common: {}", words(why)),
             ),
             Rustls::PeerMisbehaved(why) => {
-                (Kind::Handshake, format!("{peer} broke the TLS protocol: {why:?}"))
+                (Kind::Handshake, format!("{peer} broke the TLS protocol: {}", words(why)))
             }
             Rustls::DecryptError => {
                 (Kind::Handshake, format!("a record from {peer} could not be decrypted"))
@@ -161,9 +161,16 @@ impl TlsError {
                     other.0
                 ),
             ),
+            own if is_ca(own) => (
+                Kind::CertificateInvalid,
+                format!(
+                    "{peer}'s certificate is a CA's and not one for a server; if it is its own and \
+                     you trust it, name exactly that one (--cacert FILE)"
+                ),
+            ),
             other => (
                 Kind::CertificateInvalid,
-                format!("{peer}'s certificate is not acceptable: {other}"),
+                format!("{peer}'s certificate is not acceptable: {}", unacceptable(other)),
             ),
         };
         Self::new(kind, text)
@@ -205,6 +212,38 @@ fn not_tls(peer: &str, input: &[u8]) -> String {
     } else {
         format!("{peer} does not speak TLS here")
     }
+}
+
+/// What is wrong with a certificate, where rustls has a name for it but no text.
+fn unacceptable(error: &CertificateError) -> String {
+    match error {
+        CertificateError::BadEncoding => "it is malformed".into(),
+        CertificateError::BadSignature => "its issuer's signature is wrong".into(),
+        CertificateError::Revoked => "its issuer revoked it".into(),
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "it is not meant for this purpose".into()
+        }
+        CertificateError::UnsupportedSignatureAlgorithmContext { .. }
+        | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            "its signature's algorithm is not supported".into()
+        }
+        CertificateError::Other(other) => words(&format_args!("{}", other.0)),
+        other => words(other),
+    }
+}
+
+/// The name of a variant as words: `PathLenConstraintViolated` is "path len constraint violated".
+fn words(variant: &dyn fmt::Debug) -> String {
+    let name = format!("{variant:?}");
+    let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    let mut words = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && words.ends_with(|last: char| last.is_ascii_lowercase()) {
+            words.push(' ');
+        }
+        words.push(c.to_ascii_lowercase());
+    }
+    words
 }
 
 /// The first few of `names`.

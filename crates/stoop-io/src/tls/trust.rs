@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore};
 use rustls::{SignatureScheme, crypto};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
@@ -52,11 +53,18 @@ fn platform() -> Result<Verifier, Error> {
         .map_err(|none| Error::InvalidCertificate(CertificateError::Other(OtherError(none))))
 }
 
+/// Whether a server showed the certificate of a CA for its own. rustls has no variant for it.
+pub(super) fn is_ca(error: &CertificateError) -> bool {
+    matches!(error, CertificateError::Other(other) if other.0.to_string() == "CaUsedAsEndEntity")
+}
+
 /// Believes the CAs it was given, and the platform if it was told to.
 #[derive(Debug)]
 pub(super) struct Trust {
     /// CAs that were named.
     named: Option<Arc<WebPkiServerVerifier>>,
+    /// The same certificates, byte for byte: a server's own may be among them.
+    itself: Vec<CertificateDer<'static>>,
     /// A machine without roots is an error only once a certificate needs them: plain HTTP and named
     /// CAs work without.
     platform: Option<Result<Verifier, Error>>,
@@ -66,6 +74,7 @@ impl Trust {
     /// `cas` are believed; so is the platform unless `exclusive`.
     pub(super) fn new(cas: &[Pem], exclusive: bool) -> Result<Self, TlsConfigError> {
         let store = roots(cas)?;
+        let itself = cas.iter().map(Pem::certificates).collect::<Result<Vec<_>, _>>()?.concat();
         let named = if store.is_empty() {
             None
         } else {
@@ -79,7 +88,21 @@ impl Trust {
                 "the platform's CAs are switched off, and no others are named",
             ));
         }
-        Ok(Self { named, platform: (!exclusive).then(platform) })
+        Ok(Self { named, itself, platform: (!exclusive).then(platform) })
+    }
+
+    /// Whether all that speaks against a server's certificate is who issued it, while it is itself
+    /// one that was named: the user vouches for it. What `openssl req -x509` makes calls itself a
+    /// CA, which no server's certificate may be that others vouch for.
+    ///
+    /// The verifier looks at the time before it looks at either, so that is not left out.
+    fn vouches_for(&self, end_entity: &CertificateDer<'_>, error: &Error) -> bool {
+        let of_the_issuer = match error {
+            Error::InvalidCertificate(CertificateError::UnknownIssuer) => true,
+            Error::InvalidCertificate(error) => is_ca(error),
+            _ => false,
+        };
+        of_the_issuer && self.itself.contains(end_entity)
     }
 }
 
@@ -98,6 +121,10 @@ impl ServerCertVerifier for Trust {
         // Named CAs first: they are few, and do not know a stranger at a glance.
         if let Some(named) = &self.named {
             match (ask(named.as_ref()), &self.platform) {
+                (Err(error), _) if self.vouches_for(end_entity, &error) => {
+                    verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+                    return Ok(ServerCertVerified::assertion());
+                }
                 (Err(Error::InvalidCertificate(CertificateError::UnknownIssuer)), Some(_)) => {}
                 (answer, _) => return answer,
             }

@@ -63,6 +63,16 @@ impl Ca {
 }
 
 impl Identity {
+    /// What nobody issued but itself.
+    pub fn self_signed(names: &[&str], f: impl FnOnce(&mut CertificateParams)) -> Self {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let mut params = CertificateParams::new(names).unwrap();
+        f(&mut params);
+        let key = KeyPair::generate().unwrap();
+        let chain = params.self_signed(&key).unwrap().pem();
+        Self { chain, key: key.serialize_pem() }
+    }
+
     pub fn server(&self) -> ServerTlsBuilder {
         ServerTls::builder().certificate_pem(self.chain.as_str(), self.key.as_str())
     }
