@@ -151,7 +151,7 @@ impl Request {
     }
 
     /// The client's address, if it came over TCP.
-    pub fn peer_addr(&self) -> Option<SocketAddr> {
+    pub fn remote_address(&self) -> Option<SocketAddr> {
         match self.parts.peer {
             Some(Peer::Inet(address)) => Some(address),
             Some(Peer::Unix | Peer::Memory) | None => None,
