@@ -7,9 +7,9 @@
 //!                                    └── Permits ──┘ the concurrency limit, over all cores
 //! ```
 //!
-//! [`args`] is what was typed, [`plan`] what it means, [`mod@run`] does it. [`input`] makes lines of
-//! bytes, [`target`] URLs of lines, [`exchange`] an outcome of a URL, [`record`] a line of an
-//! outcome. A line that was read is always in exactly one of these places, and each of them gives
+//! [`args`] is what was typed, [`plan`] what it means, [`mod@run`] does it. [`lines`] makes lines
+//! of bytes, [`input`] hands them to the cores, [`target`] makes URLs of lines, [`exchange`] an
+//! outcome of a URL, [`record`] a line of an outcome. A line that was read is always in exactly one of these places, and each of them gives
 //! what it holds an answer when the run ends early.
 
 mod args;
@@ -18,6 +18,7 @@ mod exchange;
 mod files;
 mod input;
 mod lane;
+mod lines;
 mod output;
 mod permits;
 mod plan;

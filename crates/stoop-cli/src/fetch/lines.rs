@@ -1,0 +1,224 @@
+//! From bytes to lines: what in an input asks for something, in memory that is no longer than the
+//! longest line.
+
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use memchr::memchr;
+
+use super::lane::Extent;
+
+/// A line longer than this is no URL any server would take; its first bytes are answered, and the
+/// rest is passed over unread, so that one endless line costs no memory.
+const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// The lines of a source that ask for something: trimmed, without blank ones and comments.
+pub(super) struct Lines<R> {
+    source: R,
+    /// As long as the longest line.
+    buffer: Box<[u8]>,
+    /// `buffer[..filled]` is the beginning of a line, `buffer[..searched]` holds no end of it.
+    filled: usize,
+    searched: usize,
+    /// Inside an overlong line that was answered already.
+    skipping: bool,
+    /// The first line may start with a byte order mark.
+    first: bool,
+    /// Read so far.
+    pub(super) bytes: u64,
+}
+
+pub(super) type Each<'a> = dyn FnMut(&[u8], Extent) -> ControlFlow<()> + 'a;
+
+impl<R: Read> Lines<R> {
+    pub(super) fn new(source: R) -> Self {
+        Self {
+            source,
+            buffer: vec![0; LINE_BYTES_MAX].into_boxed_slice(),
+            filled: 0,
+            searched: 0,
+            skipping: false,
+            first: true,
+            bytes: 0,
+        }
+    }
+
+    /// Reads once, and gives `each` the lines that are now complete; false at the end.
+    pub(super) fn read_some(&mut self, each: &mut Each<'_>) -> io::Result<bool> {
+        let read = loop {
+            match self.source.read(&mut self.buffer[self.filled..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Somebody who shares our terminal or pipe made it non-blocking.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                result => break result?,
+            }
+        };
+        if read == 0 {
+            if !self.skipping {
+                let _ = self.line(0, self.filled, Extent::Whole, each);
+            }
+            return Ok(false);
+        }
+        self.bytes += read as u64;
+        self.filled += read;
+        let mut start = 0;
+        while let Some(at) = memchr(b'\n', &self.buffer[self.searched..self.filled]) {
+            let end = self.searched + at;
+            self.searched = end + 1;
+            if !std::mem::take(&mut self.skipping)
+                && self.line(start, end, Extent::Whole, each).is_break()
+            {
+                return Ok(false);
+            }
+            start = end + 1;
+        }
+        if self.skipping {
+            start = self.filled;
+        }
+        self.keep_from(start);
+        if self.filled == self.buffer.len() {
+            // Leading blanks are no part of the line, so they cannot make it overlong.
+            self.keep_from(self.buffer.len() - self.buffer.trim_ascii_start().len());
+        }
+        if self.filled == self.buffer.len() {
+            self.skipping = true;
+            let flow = self.line(0, self.filled, Extent::Cut, each);
+            self.keep_from(self.filled);
+            return Ok(flow.is_continue());
+        }
+        Ok(true)
+    }
+
+    fn keep_from(&mut self, start: usize) {
+        self.buffer.copy_within(start..self.filled, 0);
+        self.filled -= start;
+        self.searched = self.filled;
+    }
+
+    fn line(
+        &mut self,
+        start: usize,
+        end: usize,
+        extent: Extent,
+        each: &mut Each<'_>,
+    ) -> ControlFlow<()> {
+        let mut line = &self.buffer[start..end];
+        if std::mem::take(&mut self.first) {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        if extent == Extent::Cut {
+            line = whole_characters(line);
+        }
+        let line = line.trim_ascii();
+        if line.is_empty() || line.starts_with(b"#") {
+            return ControlFlow::Continue(());
+        }
+        each(line, extent)
+    }
+}
+
+/// `cut` without the first half of a character at its end.
+fn whole_characters(cut: &[u8]) -> &[u8] {
+    match std::str::from_utf8(cut) {
+        Err(error) if error.error_len().is_none() => &cut[..error.valid_up_to()],
+        _ => cut,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives at most `step` bytes a read.
+    struct Drip<'a> {
+        rest: &'a [u8],
+        step: usize,
+    }
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let n = self.step.min(self.rest.len()).min(into.len());
+            let (now, rest) = self.rest.split_at(n);
+            into[..n].copy_from_slice(now);
+            self.rest = rest;
+            Ok(n)
+        }
+    }
+
+    fn read_in_steps(input: &[u8], step: usize) -> Vec<(Vec<u8>, Extent)> {
+        let mut lines = Lines::new(Drip { rest: input, step });
+        let mut found = Vec::new();
+        let mut each = |line: &[u8], extent| {
+            found.push((line.to_vec(), extent));
+            ControlFlow::Continue(())
+        };
+        while lines.read_some(&mut each).expect("no error") {}
+        found
+    }
+
+    #[track_caller]
+    fn check(input: &[u8], expected: &[&[u8]]) {
+        for step in [1, 2, 3, 7, usize::MAX] {
+            let found = read_in_steps(input, step);
+            let lines: Vec<_> = found.iter().map(|(line, _)| line.as_slice()).collect();
+            assert_eq!(lines, expected, "{step} bytes a read");
+            assert!(found.iter().all(|(_, extent)| *extent == Extent::Whole));
+        }
+    }
+
+    #[test]
+    fn blanks_and_comments_are_passed_over() {
+        check(b"a\n\n  \t\n# no\n  # no\nb # yes\n#\n", &[b"a", b"b # yes"]);
+        check(b"", &[]);
+        check(b"\n", &[]);
+    }
+
+    #[test]
+    fn line_ends_byte_order_mark_and_missing_last_end_are_tolerated() {
+        check(b"\xef\xbb\xbfa\r\nb\r\n \tc \r\nd", &[b"a", b"b", b"c", b"d"]);
+        check(b"\xef\xbb\xbf#a\n\xef\xbb\xbfb", &[b"\xef\xbb\xbfb"]);
+        check(b"\xef\xbb\xbf", &[]);
+        check(b"\xff\xfe bad \xc3\nb", &[b"\xff\xfe bad \xc3", b"b"]);
+    }
+
+    #[test]
+    fn an_overlong_line_is_answered_once_and_its_rest_skipped() {
+        let mut input = b"a\n".to_vec();
+        input.extend(vec![b'x'; 5 * LINE_BYTES_MAX + 3]);
+        input.extend(b"\nb\n");
+        for step in [100, 4096, LINE_BYTES_MAX, usize::MAX] {
+            let found = read_in_steps(&input, step);
+            assert_eq!(found.len(), 3, "{step} bytes a read");
+            assert_eq!(found[0], (b"a".to_vec(), Extent::Whole));
+            assert_eq!(found[1], (vec![b'x'; LINE_BYTES_MAX], Extent::Cut));
+            assert_eq!(found[2], (b"b".to_vec(), Extent::Whole));
+        }
+        let unfinished = read_in_steps(&input[..input.len() - 3], 4096);
+        assert_eq!(unfinished.len(), 2);
+    }
+
+    #[test]
+    fn the_longest_line_is_whole_and_blanks_do_not_count() {
+        let line = vec![b'x'; LINE_BYTES_MAX - 1];
+        let mut input = vec![b' '; 3 * LINE_BYTES_MAX];
+        input.extend(&line);
+        input.push(b'\n');
+        assert_eq!(read_in_steps(&input, usize::MAX), [(line, Extent::Whole)]);
+    }
+
+    #[test]
+    fn an_overlong_comment_is_still_a_comment_and_a_cut_character_is_left_out() {
+        let mut input = b"#".to_vec();
+        input.extend(vec![b'x'; 2 * LINE_BYTES_MAX]);
+        input.push(b'\n');
+        input.push(b'y');
+        input.extend("ü".repeat(LINE_BYTES_MAX).into_bytes());
+        let found = read_in_steps(&input, usize::MAX);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].0.len(), LINE_BYTES_MAX - 1);
+        assert!(std::str::from_utf8(&found[0].0).is_ok());
+    }
+}
