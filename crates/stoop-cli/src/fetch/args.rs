@@ -20,8 +20,9 @@ Examples:
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 
 Input: one URL a line. Blank lines and lines that start with # are passed over; 'host',
-'host:port' and 'host/path' mean https://. Any other line gets exactly one line of output,
-also if it is no URL, and also if a signal or --duration ends the run before its turn.
+'host:port' and 'host/path' mean https://. Any other line that is read gets exactly one line of
+output, also if it is no URL. A signal or --duration ends the reading at once; what was read by
+then and is unfinished is answered as 'cancelled', and so is what was read of a last line.
 
 Columns (csv), in order of completion:
   url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if need be
@@ -83,7 +84,7 @@ pub(crate) struct FetchArgs {
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) connect_timeout: Option<Duration>,
 
-    /// Fetch the first N URLs only
+    /// Fetch the first N URLs only; up to 64 KiB of input behind them may be read, too
     #[arg(short = 'n', long, value_name = "N", value_parser = limit)]
     pub(super) limit: Option<u64>,
 

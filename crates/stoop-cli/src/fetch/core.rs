@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::{consume_budget, spawn_local};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::exchange::Exchange;
 use super::lane::{Batch, Extent, Found, Lane};
@@ -24,6 +24,10 @@ use super::run::Run;
 use super::slots::Slots;
 use super::target::target;
 use crate::summary::{Code, Summary};
+
+/// How long the end of a run waits for the reader, which needs a moment: only a file whose disk is
+/// gone, or another process that reads the same pipe, can hold it in a read for longer.
+const READER_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Fetches what comes down lane `index` until its end, or the run's.
 ///
@@ -71,8 +75,7 @@ async fn dispatch(core: Rc<Core>) {
     rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         if core.run.is_stopping() {
-            core.cancel();
-            return;
+            return core.cancel().await;
         }
         core.fill();
         if core.is_done() {
@@ -172,6 +175,8 @@ impl Core {
             let line = match slot.extent {
                 Extent::Whole => std::str::from_utf8(&slot.line).ok(),
                 Extent::Cut => None,
+                // Half a URL can be another one.
+                Extent::Torn => return Outcome::error("cancelled"),
             };
             let deadline = slot.start + self.run.plan.timeout;
             line.and_then(target).map(|url| self.exchange.fetch(&url, deadline))
@@ -218,19 +223,31 @@ impl Core {
         gauge.in_flight.store(gauge.in_flight.load(Relaxed) + change, Relaxed);
     }
 
-    /// The run is over: answers what is in flight, and what was read and never started.
-    fn cancel(&self) {
+    /// The run is over: answers what is in flight, and what was read and never started. That is
+    /// all there only when the reader has closed the lane.
+    async fn cancel(&self) {
         let cancelled = Outcome::error("cancelled");
         let slots = self.slots.borrow().indices();
         for index in slots {
             self.answer(index, &cancelled);
         }
-        self.lane().close();
-        while self.lines_here() > 0 {
-            let mut local = self.local.borrow_mut();
-            while let Some((url, _)) = local.pop() {
-                let duration = Duration::ZERO;
-                self.tell(Record { url, start_ms: unix_ms(), duration, outcome: &cancelled });
+        let patience = sleep(READER_PATIENCE);
+        tokio::pin!(patience);
+        loop {
+            while self.lines_here() > 0 {
+                let mut local = self.local.borrow_mut();
+                while let Some((url, _)) = local.pop() {
+                    let duration = Duration::ZERO;
+                    self.tell(Record { url, start_ms: unix_ms(), duration, outcome: &cancelled });
+                }
+            }
+            if self.lane_ended.get() {
+                return;
+            }
+            tokio::select! {
+                biased;
+                () = self.lane().rung() => {}
+                () = &mut patience => self.lane().close(),
             }
         }
     }

@@ -1,13 +1,12 @@
 //! From a source to the cores, without ever holding more than a few thousand lines.
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::lane::{Batch, Closed, Lane};
+use super::lane::{Batch, Closed, Extent, Lane};
 use super::lines::Lines;
-use super::plan::Source;
+use super::source::Stop;
 use super::target::core_of;
 
 /// How far the reader is, for the progress display.
@@ -19,36 +18,9 @@ pub(super) struct InputGauge {
     pub(super) urls: AtomicU64,
 }
 
-/// Opens the source, and says how long it is if that can be known.
-pub(super) fn open(source: &Source) -> io::Result<(Box<dyn Read + Send>, u64)> {
-    Ok(match source {
-        Source::Stdin => {
-            let stdin = io::stdin();
-            if stdin.is_terminal() {
-                eprintln!(
-                    "stoop: type or paste URLs, one a line; end with Ctrl-D (--help shows more)"
-                );
-            }
-            (Box::new(stdin), 0)
-        }
-        Source::File(path) => {
-            let file = File::open(path)?;
-            let about = file.metadata()?;
-            if about.is_dir() {
-                return Err(io::ErrorKind::IsADirectory.into());
-            }
-            let length = if about.is_file() { about.len() } else { 0 };
-            (Box::new(file), length)
-        }
-        Source::Text(text) => {
-            let length = text.len() as u64;
-            (Box::new(io::Cursor::new(text.clone())), length)
-        }
-    })
-}
-
 /// Reads the whole source, and gives each line to the lane of its core. Returns at the end of the
-/// source, after `limit` URLs, or when the lanes were closed because the run is over.
+/// source, after `limit` URLs, or when the source stops because the run is over: then what was
+/// read has been handed over too, to be answered.
 ///
 /// # Errors
 /// The source's own.
@@ -57,13 +29,14 @@ pub(super) fn feed(
     limit: Option<u64>,
     lanes: &[Lane],
     gauge: &InputGauge,
+    stop: &Stop,
 ) -> io::Result<()> {
     let mut lines = Lines::new(source);
     let mut staged: Vec<Batch> = lanes.iter().map(|_| Batch::default()).collect();
     let mut left = limit.unwrap_or(u64::MAX);
     loop {
         let mut taken = 0;
-        let more = lines.read_some(&mut |line, extent| {
+        let mut each = |line: &[u8], extent| {
             if left == 0 {
                 return ControlFlow::Break(());
             }
@@ -71,11 +44,15 @@ pub(super) fn feed(
             taken += 1;
             staged[core_of(line, lanes.len())].push(line, extent);
             ControlFlow::Continue(())
-        });
-        // What was read before an error is fetched all the same.
-        if hand_over(&mut staged, lanes).is_err() {
-            return Ok(());
+        };
+        let more = lines.read_some(&mut each);
+        match &more {
+            Ok(true) => {}
+            Ok(false) if !stop.is_asked() => lines.finish(Extent::Whole, &mut each),
+            Ok(false) | Err(_) => lines.finish(Extent::Torn, &mut each),
         }
+        // What was read before an error is fetched all the same.
+        hand_over(&mut staged, lanes);
         gauge.urls.fetch_add(taken, Relaxed);
         gauge.bytes.store(lines.bytes, Relaxed);
         if !more? || left == 0 {
@@ -85,12 +62,16 @@ pub(super) fn feed(
 }
 
 /// First to all cores that have room, then to those the reader has to wait for: a core that is
-/// behind must not keep work from the others.
-fn hand_over(staged: &mut [Batch], lanes: &[Lane]) -> Result<(), Closed> {
+/// behind must not keep work from the others, and neither must one that failed.
+fn hand_over(staged: &mut [Batch], lanes: &[Lane]) {
     for (lines, lane) in staged.iter_mut().zip(lanes) {
-        lane.offer(lines)?;
+        let _ = lane.offer(lines);
     }
-    staged.iter_mut().zip(lanes).try_for_each(|(lines, lane)| lane.push(lines))
+    for (lines, lane) in staged.iter_mut().zip(lanes) {
+        if lane.push(lines) == Err(Closed) {
+            *lines = Batch::default();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -113,7 +94,8 @@ mod tests {
     fn the_limit_counts_urls_and_not_lines() {
         let lanes = [Lane::default()];
         let gauge = InputGauge::default();
-        feed(&b"#\n\na\n#\nb\nc\n"[..], Some(2), &lanes, &gauge).expect("no error");
+        feed(&b"#\n\na\n#\nb\nc\n"[..], Some(2), &lanes, &gauge, &Stop::default())
+            .expect("no error");
         assert_eq!(drain(&lanes[0]), ["a", "b"]);
         assert_eq!(gauge.urls.load(Relaxed), 2);
     }
@@ -128,16 +110,18 @@ mod tests {
         }
         let lanes = [Lane::default()];
         let source = b"a\nb\nunfinished".chain(Fails);
-        let error = feed(source, None, &lanes, &InputGauge::default()).expect_err("on fire");
+        let error = feed(source, None, &lanes, &InputGauge::default(), &Stop::default())
+            .expect_err("on fire");
         assert_eq!(error.to_string(), "disk on fire");
-        assert_eq!(drain(&lanes[0]), ["a", "b"]);
+        assert_eq!(drain(&lanes[0]), ["a", "b", "unfinished"]);
     }
 
     #[test]
     fn every_line_goes_to_exactly_one_lane() {
         let lanes: Vec<_> = (0..3).map(|_| Lane::default()).collect();
         let input: String = (0..500).map(|n| format!("http://host-{}/{n}\n", n % 50)).collect();
-        feed(input.as_bytes(), None, &lanes, &InputGauge::default()).expect("no error");
+        feed(input.as_bytes(), None, &lanes, &InputGauge::default(), &Stop::default())
+            .expect("no error");
         let all: Vec<_> = lanes.iter().map(drain).collect();
         assert_eq!(all.iter().map(Vec::len).sum::<usize>(), 500);
         for lines in &all {

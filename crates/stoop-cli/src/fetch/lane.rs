@@ -20,6 +20,8 @@ pub(super) enum Extent {
     Whole,
     /// The first bytes of an overlong line.
     Cut,
+    /// What was read of a line when reading ended, too early: with the run, or by an error.
+    Torn,
 }
 
 /// Lines on their way, first in, first out.
@@ -86,7 +88,7 @@ pub(super) enum Found {
     End,
 }
 
-/// The lane's end is gone: the run is over for this core.
+/// The lane's end is gone: its core failed, or did not wait any longer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Closed;
 
@@ -158,7 +160,7 @@ impl Lane {
         }
     }
 
-    /// Nothing more comes, from the reader's side; or nothing more is wanted, from the core's.
+    /// Nothing more comes, from the reader's side; or nobody is left to take it, from the core's.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;

@@ -3,7 +3,6 @@
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
-use std::time::Duration;
 
 use memchr::memchr;
 
@@ -46,20 +45,8 @@ impl<R: Read> Lines<R> {
 
     /// Reads once, and gives `each` the lines that are now complete; false at the end.
     pub(super) fn read_some(&mut self, each: &mut Each<'_>) -> io::Result<bool> {
-        let read = loop {
-            match self.source.read(&mut self.buffer[self.filled..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Somebody who shares our terminal or pipe made it non-blocking.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                result => break result?,
-            }
-        };
+        let read = self.source.read(&mut self.buffer[self.filled..])?;
         if read == 0 {
-            if !self.skipping {
-                let _ = self.line(0, self.filled, Extent::Whole, each);
-            }
             return Ok(false);
         }
         self.bytes += read as u64;
@@ -92,6 +79,14 @@ impl<R: Read> Lines<R> {
         Ok(true)
     }
 
+    /// Gives `each` the line that no line end followed, if there is one.
+    pub(super) fn finish(&mut self, extent: Extent, each: &mut Each<'_>) {
+        if !self.skipping {
+            let _ = self.line(0, self.filled, extent, each);
+        }
+        self.filled = 0;
+    }
+
     fn keep_from(&mut self, start: usize) {
         self.buffer.copy_within(start..self.filled, 0);
         self.filled -= start;
@@ -109,7 +104,7 @@ impl<R: Read> Lines<R> {
         if std::mem::take(&mut self.first) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
-        if extent == Extent::Cut {
+        if extent != Extent::Whole {
             line = whole_characters(line);
         }
         let line = line.trim_ascii();
@@ -156,6 +151,7 @@ mod tests {
             ControlFlow::Continue(())
         };
         while lines.read_some(&mut each).expect("no error") {}
+        lines.finish(Extent::Whole, &mut each);
         found
     }
 

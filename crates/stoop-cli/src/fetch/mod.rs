@@ -7,10 +7,11 @@
 //!                                    └── Permits ──┘ the concurrency limit, over all cores
 //! ```
 //!
-//! [`args`] is what was typed, [`plan`] what it means, [`mod@run`] does it. [`lines`] makes lines
-//! of bytes, [`input`] hands them to the cores, [`target`] makes URLs of lines, [`exchange`] an
-//! outcome of a URL, [`record`] a line of an outcome. A line that was read is always in exactly one of these places, and each of them gives
-//! what it holds an answer when the run ends early.
+//! [`args`] is what was typed, [`plan`] what it means, [`mod@run`] does it. [`source`] reads bytes
+//! until the run ends, [`lines`] makes lines of bytes, [`input`] hands them to the cores, [`target`]
+//! makes URLs of lines, [`exchange`] an outcome of a URL, [`record`] a line of an outcome. A line
+//! that was read is always in exactly one of these places, and each of them gives what it holds an
+//! answer when the run ends early: the reader by handing it over, the cores by writing it.
 
 mod args;
 mod core;
@@ -26,6 +27,7 @@ mod progress;
 mod record;
 mod run;
 mod slots;
+mod source;
 mod target;
 
 use std::io::{IsTerminal, Write, stderr, stdout};

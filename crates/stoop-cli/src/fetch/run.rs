@@ -4,7 +4,7 @@
 use std::future::pending;
 use std::io;
 use std::process::exit;
-use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -21,6 +21,7 @@ use super::output::{Output, Sink};
 use super::permits::Permits;
 use super::plan::{Plan, Source};
 use super::progress::Progress;
+use super::source::{Input, Reader, Stop};
 use crate::failure::Failure;
 use crate::summary::Summary;
 
@@ -38,7 +39,7 @@ pub(super) struct Run {
     pub(super) gauges: Vec<Gauge>,
     /// URLs the client held beyond their deadline.
     pub(super) overdue: AtomicU64,
-    stopping: AtomicBool,
+    stop: Stop,
     cause: Mutex<Option<Cause>>,
     input_error: Mutex<Option<io::Error>>,
     cores_left: AtomicUsize,
@@ -83,7 +84,7 @@ pub(crate) struct Ended {
 pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
     let name = source_name(&plan.source);
     let cannot_read = |error: &io::Error| Failure::io(&format!("cannot read {name}"), error);
-    let (source, total_bytes) = input::open(&plan.source).map_err(|error| cannot_read(&error))?;
+    let (input, total_bytes) = Input::open(&plan.source).map_err(|error| cannot_read(&error))?;
     let exchanges = Exchanges::new(&plan)?;
     let run = Arc::new(Run::new(plan, exchanges, total_bytes));
     let progress = run.plan.progress.then(|| Progress::new(&run));
@@ -103,8 +104,8 @@ pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
         .map(|index| run.spawn("stoop-core", move |run| run.core(index)))
         .collect();
     let cores = cores.map_err(cannot_start)?;
-    // Never waited for: it may sleep in a read that nobody answers any more.
-    run.spawn("stoop-read", move |run| run.read(source)).map_err(cannot_start)?;
+    // Never waited for: it may sleep in a read, however much is done against that.
+    run.spawn("stoop-read", move |run| run.read(input)).map_err(cannot_start)?;
 
     control.block_on(run.watch(signals, progress.as_ref()));
     if let Some(progress) = progress {
@@ -153,7 +154,7 @@ impl Run {
             input: InputGauge { total_bytes: total_bytes.into(), ..InputGauge::default() },
             gauges: (0..cores).map(|_| Gauge::default()).collect(),
             overdue: AtomicU64::new(0),
-            stopping: AtomicBool::new(false),
+            stop: Stop::default(),
             cause: Mutex::new(None),
             input_error: Mutex::new(None),
             cores_left: AtomicUsize::new(cores),
@@ -164,13 +165,13 @@ impl Run {
     }
 
     pub(super) fn is_stopping(&self) -> bool {
-        self.stopping.load(Relaxed)
+        self.stop.is_asked()
     }
 
     /// Ends the run: what is unfinished is answered as cancelled. The first cause counts.
     fn stop(&self, cause: Cause) {
         self.cause.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause);
-        self.stopping.store(true, Relaxed);
+        self.stop.ask();
         self.ring_all();
     }
 
@@ -187,7 +188,7 @@ impl Run {
         thread::Builder::new().name(name.to_owned()).spawn(move || work(&run))
     }
 
-    fn read(&self, source: impl io::Read) {
+    fn read(&self, input: Input) {
         /// Without a reader the cores must come to an end, whatever became of it.
         struct NoMore<'a>(&'a [Lane]);
         impl Drop for NoMore<'_> {
@@ -196,7 +197,10 @@ impl Run {
             }
         }
         let _at_the_end = NoMore(&self.lanes);
-        if let Err(error) = input::feed(source, self.plan.limit, &self.lanes, &self.input) {
+        let read = Reader::new(input, &self.stop).and_then(|source| {
+            input::feed(source, self.plan.limit, &self.lanes, &self.input, &self.stop)
+        });
+        if let Err(error) = read {
             *self.input_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
     }

@@ -1,7 +1,8 @@
 //! How a run ends before its input does.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::server::Server;
@@ -55,7 +56,7 @@ fn a_signal_ends_a_run_that_waits_for_input() {
     let server = Server::start();
     let mut child = stoop("fetch --summary json").spawn().expect("it runs");
     let mut stdin = child.stdin.take().expect("piped");
-    std::io::Write::write_all(&mut stdin, (server.url("/ok/1") + "\n").as_bytes()).expect("open");
+    Write::write_all(&mut stdin, (server.url("/ok/1") + "\n").as_bytes()).expect("open");
     let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
     let mut line = String::new();
     stdout.read_line(&mut line).expect("a line, though the input is still open");
@@ -73,9 +74,9 @@ fn a_second_signal_ends_at_once_even_if_nobody_reads() {
     let mut child = stoop("fetch -c 32 -t 30").spawn().expect("it runs");
     feed(&mut child, "not a url\n".repeat(200_000) + &long_list(&server));
     // Let the pipe and the buffer fill.
-    std::thread::sleep(Duration::from_millis(500));
+    thread::sleep(Duration::from_millis(500));
     kill(&child, "-TERM");
-    std::thread::sleep(Duration::from_millis(200));
+    thread::sleep(Duration::from_millis(200));
     assert!(child.try_wait().expect("ours").is_none(), "lines wait to be written");
     kill(&child, "-TERM");
     let begin = Instant::now();
@@ -137,4 +138,61 @@ fn help_and_completions_go_into_a_closed_pipe_quietly() {
         assert_eq!(ran.status.code(), Some(0), "{subcommand}: {ran:?}");
         assert!(ran.stderr.is_empty(), "{subcommand}: {ran:?}");
     }
+}
+
+/// Runs `line` over a pipe until it ends, by `end` or by itself. What was written into the pipe and
+/// is not in it any more was read: each line of that, the last one perhaps not whole, has to have
+/// its answer.
+#[track_caller]
+fn check_what_was_taken(line: &str, input: String, end: impl FnOnce(&Child)) {
+    let (mut pipe, mut feeder) = std::io::pipe().expect("a pipe");
+    let mut command = stoop(line);
+    command.stdin(Stdio::from(pipe.try_clone().expect("a descriptor")));
+    let child = command.spawn().expect("it runs");
+    drop(command);
+    let bytes = input.clone().into_bytes();
+    thread::spawn(move || feeder.write_all(&bytes));
+    end(&child);
+    let ran = finish(child);
+    let mut left = Vec::new();
+    pipe.read_to_end(&mut left).expect("readable");
+    let taken = &input[..input.len() - left.len()];
+    assert!(taken.len() < input.len(), "the run did not end early");
+    let mut expected: Vec<_> = taken.lines().map(|line| line.as_bytes().to_vec()).collect();
+    let mut answered: Vec<_> = ran.lines().into_iter().map(|line| line.url).collect();
+    expected.sort();
+    answered.sort();
+    assert_eq!(answered.len(), expected.len(), "{} bytes were taken", taken.len());
+    assert!(answered == expected, "other lines than those that were taken");
+}
+
+#[test]
+fn what_was_taken_from_a_pipe_is_answered_however_early_the_run_ends() {
+    let server = Server::start();
+    let input: String =
+        (0..20_000).map(|n| server.url(&format!("/delay/100?{n:05}")) + "\n").collect();
+    for cores in 1..=2 {
+        let fetch = format!("fetch -c 100 --cores {cores}");
+        check_what_was_taken(&format!("{fetch} --duration 0.5"), input.clone(), |_| ());
+        let before = server.requests();
+        check_what_was_taken(&fetch, input.clone(), |child| {
+            wait_for("requests", || server.requests() > before + 100);
+            kill(child, "-TERM");
+        });
+    }
+}
+
+#[test]
+fn a_line_that_was_read_in_part_is_answered_and_not_fetched() {
+    let server = Server::start();
+    let mut child = stoop("fetch").spawn().expect("it runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    let (whole, torn) = (server.url("/ok/1"), server.url("/ok/1?but-this-goe"));
+    write!(stdin, "{whole}\n{torn}").expect("open");
+    wait_for("the answer", || server.requests() == 1);
+    kill(&child, "-TERM");
+    let ran = finish(child);
+    drop(stdin);
+    assert_eq!(ran.codes(), [(whole, "200".to_owned()), (torn, "cancelled".to_owned())]);
+    assert_eq!(server.requests(), 1);
 }
