@@ -24,6 +24,7 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "reset" => "the connection was reset mid-answer",
         "first_byte_timeout" => "the request was sent, and no answer began",
         "read_timeout" => "the answer began, and then stalled",
+        "slow_body" => "the body came at less than 1,000 bytes a second",
         "total_timeout" => "not done within --timeout",
         "body_too_large" => "the body is longer than --max-body",
         "redirect_limit" => "more than --max-redirects, or a loop",

@@ -57,6 +57,8 @@ pub enum ErrorKind {
     FirstByteTimeout,
     /// Nothing more arrived, or could be sent, within the time for it.
     ReadTimeout,
+    /// The content came more slowly than the least that is accepted.
+    SlowBody,
     /// The whole exchange took longer than its deadline.
     TotalTimeout,
     /// The content is larger than the limit.
@@ -97,6 +99,7 @@ impl ErrorKind {
         Self::Reset,
         Self::FirstByteTimeout,
         Self::ReadTimeout,
+        Self::SlowBody,
         Self::TotalTimeout,
         Self::BodyTooLarge,
         Self::RequestBody,
@@ -130,6 +133,7 @@ impl ErrorKind {
             Self::Reset => "reset",
             Self::FirstByteTimeout => "first_byte_timeout",
             Self::ReadTimeout => "read_timeout",
+            Self::SlowBody => "slow_body",
             Self::TotalTimeout => "total_timeout",
             Self::BodyTooLarge => "body_too_large",
             Self::RequestBody => "request_body",
@@ -164,6 +168,7 @@ impl ErrorKind {
             Self::Reset => "the connection was reset",
             Self::FirstByteTimeout => "no response came in time",
             Self::ReadTimeout => "nothing moved for too long",
+            Self::SlowBody => "the content came too slowly",
             Self::TotalTimeout => "the deadline has passed",
             Self::BodyTooLarge => "the content is larger than the limit",
             Self::RequestBody => "the request's body failed",
@@ -199,6 +204,7 @@ impl ErrorKind {
             | Self::Reset
             | Self::FirstByteTimeout
             | Self::ReadTimeout
+            | Self::SlowBody
             | Self::TotalTimeout => Culprit::Network,
             Self::NoLocalPorts | Self::TooManyFiles => Culprit::Machine,
             Self::Internal => Culprit::Stoop,
@@ -451,7 +457,9 @@ impl From<Misuse> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.kind() {
-            ErrorKind::TotalTimeout | ErrorKind::ReadTimeout => io::ErrorKind::TimedOut,
+            ErrorKind::TotalTimeout | ErrorKind::ReadTimeout | ErrorKind::SlowBody => {
+                io::ErrorKind::TimedOut
+            }
             ErrorKind::ClosedEarly => io::ErrorKind::UnexpectedEof,
             ErrorKind::Reset => io::ErrorKind::ConnectionReset,
             _ => io::ErrorKind::Other,

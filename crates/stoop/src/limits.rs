@@ -53,7 +53,7 @@ pub struct ServerTime {
     /// Grace before [`ServerTime::body_bytes_per_second_min`] counts: 5 s.
     pub body_grace: Duration,
     /// Content must arrive at this rate on average, after the grace and while a handler waits for
-    /// it: 240 bytes per second. Beyond it: as `body_idle`.
+    /// it: 240 bytes per second. Beyond it: as `body_idle`. 0 is no limit.
     pub body_bytes_per_second_min: u64,
     /// Without any output accepted by the client: 30 s. Beyond it: reset.
     pub send: Duration,
@@ -130,6 +130,17 @@ pub struct ClientTime {
     pub send_idle: Option<Duration>,
     /// Without a byte of the response's content while its owner waits for it: 30 s.
     pub read_idle: Option<Duration>,
+    /// Grace before [`ClientTime::body_bytes_per_second_min`] counts: 10 s.
+    pub body_grace: Duration,
+    /// What the rate is averaged over: 20 s.
+    pub body_window: Duration,
+    /// The response's content must arrive at this rate, after the grace and while its owner waits
+    /// for it: 1,000 bytes per second. Waiting uses up `body_window`, and each byte gives back the
+    /// time it may take at this rate; when nothing is left of it: [`ErrorKind::SlowBody`]. 0 is no
+    /// limit, and so are a grace and a window of more than an hour together.
+    ///
+    /// [`ErrorKind::SlowBody`]: crate::ErrorKind::SlowBody
+    pub body_bytes_per_second_min: u64,
     /// Waiting for 100 Continue before the content is sent all the same: 1 s.
     pub expect_continue: Duration,
     /// Everything, from the call to the last byte of content, waiting for a connection and
@@ -146,6 +157,9 @@ impl Default for ClientTime {
             first_byte: Some(Duration::from_secs(15)),
             send_idle: Some(Duration::from_secs(30)),
             read_idle: Some(Duration::from_secs(30)),
+            body_grace: Duration::from_secs(10),
+            body_window: Duration::from_secs(20),
+            body_bytes_per_second_min: 1_000,
             expect_continue: Duration::from_secs(1),
             total: Some(Duration::from_secs(60)),
         }

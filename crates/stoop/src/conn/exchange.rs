@@ -54,7 +54,7 @@ impl Exchange {
         limits: Arc<ClientLimits>,
         (now, total): (Instant, Option<Instant>),
     ) -> Result<Self, Error> {
-        let mut deadlines = Deadlines::new(now, total);
+        let mut deadlines = Deadlines::new(now, total, &limits.time);
         let mut upload = Upload::default();
         let http1 = connection(&mut lease, Phase::Request)?;
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
@@ -151,7 +151,7 @@ impl Exchange {
             let awaited = http1.machine.is_awaiting_continue();
             let received = http1.machine.receive(http1.io.received(), head, &limits.wire);
             if let h1::Event::Data(span) = received.event {
-                deadlines.moved();
+                deadlines.content_came(span.len(), &limits.time);
                 let (before, len) = (span.start, span.len());
                 let after = received.consumed - span.end;
                 return Poll::Ready(Ok(Step::Data { before, len, after }));
@@ -272,7 +272,6 @@ impl Exchange {
         match http1.io.poll_fill(cx, room) {
             Poll::Ready(Ok(Filled::Bytes(_))) => {
                 self.received_any = true;
-                // Who always has something to read never waits for a deadline.
                 match phase == Phase::Receive && deadlines.is_over() {
                     true => Poll::Ready(Err(Deadlines::total_error(phase))),
                     false => Poll::Ready(Ok(None)),

@@ -35,6 +35,7 @@ const fn reached(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
         H1Parse | ClosedEarly | Reset | FirstByteTimeout | BodyTooLarge | RequestBody
         | RedirectLimit | RedirectDenied => (CLIENT_ERRORS, "exchanges_that_go_wrong"),
         ReadTimeout => (include_str!("deadlines.rs"), "content_that_stops_has_its_own_limit"),
+        SlowBody => (include_str!("rate.rs"), "content_that_drips_is_given_up"),
         Cancelled => (HERE, "a_switch_that_does_not_come_about_is_cancelled"),
         // What cannot happen, but for a defect of ours: there is nothing that a test could do.
         Internal => return None,

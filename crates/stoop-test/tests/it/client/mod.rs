@@ -10,6 +10,7 @@ mod kit;
 mod overtaken;
 mod pieces;
 mod pool;
+mod rate;
 mod redirects;
 mod reuse;
 mod runtimes;

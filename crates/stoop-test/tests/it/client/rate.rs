@@ -1,0 +1,176 @@
+//! How fast content must come: by default 1,000 bytes a second over 20 s, after 10 s of grace, while
+//! somebody waits for it. The clock is paused.
+
+use std::time::Duration;
+
+use stoop::{Body, Client, ClientTime, Error, ErrorKind, Phase};
+use tokio::time::{Instant, sleep};
+
+use super::kit::{Peer, URL, limited, scripted_by, what};
+
+/// The default limits but for the deadline of everything.
+fn patient(script: impl Fn(Peer) -> Script + Send + Sync + 'static) -> Client {
+    with(|_| {}, script)
+}
+
+type Script = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+fn with(
+    change: fn(&mut ClientTime),
+    script: impl Fn(Peer) -> Script + Send + Sync + 'static,
+) -> Client {
+    let builder = limited(|limits| {
+        limits.time.total = None;
+        change(&mut limits.time);
+    });
+    scripted_by(builder, script)
+}
+
+/// `first` bytes at once, then `piece` every `pause`, for ever or `times` times.
+async fn drip(mut peer: Peer, first: usize, piece: &str, pause: Duration, times: usize) {
+    peer.head().await;
+    peer.send("HTTP/1.1 200 OK\r\n\r\n").await;
+    peer.send(vec![b'x'; first]).await;
+    for _ in 0..times {
+        peer.send(piece).await;
+        sleep(pause).await;
+    }
+}
+
+const FOREVER: usize = usize::MAX;
+
+async fn body(client: &Client) -> Body {
+    client.get(URL).await.unwrap().into_body()
+}
+
+/// How long it took, and how it ended.
+async fn timed<T>(read: impl Future<Output = Result<T, Error>>) -> (Duration, Result<T, Error>) {
+    let begun = Instant::now();
+    let result = read.await;
+    (begun.elapsed(), result)
+}
+
+fn is_about(took: Duration, seconds: f64) -> bool {
+    (seconds..seconds * 1.002 + 0.01).contains(&took.as_secs_f64())
+}
+
+const TENTH: Duration = Duration::from_millis(100);
+
+#[tokio::test(start_paused = true)]
+async fn content_that_drips_is_given_up() {
+    let client = patient(|peer| Box::pin(drip(peer, 0, "x", TENTH, FOREVER)));
+    // 10 s of grace, 20 s, and 1/1,000 s for each byte.
+    let looked_at = timed(body(&client).await.discard()).await;
+    let (took, collected) = timed(body(&client).await.bytes(1 << 20)).await;
+    for (took, result) in [looked_at, (took, collected.map(|_| 0))] {
+        assert_eq!(what(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
+        assert!((30.0..30.4).contains(&took.as_secs_f64()), "{took:?}");
+    }
+    assert_eq!(client.connections(), (0, 0));
+}
+
+/// Nor do chunk extensions or sizes count as content.
+#[tokio::test(start_paused = true)]
+async fn chunks_that_drip_are_no_content() {
+    let client = with(
+        |time| time.read_idle = None,
+        |mut peer| {
+            Box::pin(async move {
+                peer.head().await;
+                peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5;a=").await;
+                for _ in 0..4_000 {
+                    peer.send("x").await;
+                    sleep(Duration::from_millis(10)).await;
+                }
+            })
+        },
+    );
+    let mut body = body(&client).await;
+    let (took, result) = timed(body.discard()).await;
+    assert_eq!(what(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
+    assert!(is_about(took, 30.0), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_least_rate_is_enough_and_less_is_not() {
+    let piece = |n| Box::leak("x".repeat(n).into_boxed_str());
+    let exact: &str = piece(1_000);
+    let second = Duration::from_secs(1);
+    let client = patient(move |peer| Box::pin(drip(peer, 0, exact, second, 600)));
+    assert_eq!(body(&client).await.discard().await.unwrap(), 600_000);
+    // A tenth less: after the grace, 19 s are used up in 190, and the last one is too short.
+    let less: &str = piece(900);
+    let client = patient(move |peer| Box::pin(drip(peer, 0, less, second, 600)));
+    let (took, result) = timed(body(&client).await.discard()).await;
+    assert_eq!(what(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
+    assert!((200.0..203.0).contains(&took.as_secs_f64()), "{took:?}");
+    // None is no limit.
+    let client = with(
+        |time| time.body_bytes_per_second_min = 0,
+        |peer| Box::pin(drip(peer, 0, "x", Duration::from_secs(1), 1_000)),
+    );
+    assert_eq!(body(&client).await.discard().await.unwrap(), 1_000);
+}
+
+/// Having been fast once is no licence to be slow for ever.
+#[tokio::test(start_paused = true)]
+async fn the_rate_is_that_of_the_last_seconds() {
+    let client = patient(|peer| Box::pin(drip(peer, 10 << 20, "x", TENTH, FOREVER)));
+    let (took, result) = timed(body(&client).await.discard()).await;
+    assert_eq!(what(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
+    assert!((30.0..30.4).contains(&took.as_secs_f64()), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn grace_and_window_are_what_they_are_set_to() {
+    let client = with(
+        |time| {
+            time.body_grace = Duration::from_secs(2);
+            time.body_window = Duration::from_secs(3);
+            time.body_bytes_per_second_min = 10;
+        },
+        |mut peer| {
+            Box::pin(async move {
+                peer.head().await;
+                peer.send("HTTP/1.1 200 OK\r\n\r\nx").await;
+                peer.stall().await;
+            })
+        },
+    );
+    let (took, result) = timed(body(&client).await.discard()).await;
+    assert_eq!(what(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
+    assert!(is_about(took, 5.0), "{took:?}");
+}
+
+/// It is the caller who is slow, and the server who is held up.
+#[tokio::test(start_paused = true)]
+async fn the_clock_stands_still_while_nobody_waits_for_content() {
+    let client = patient(|peer| Box::pin(drip(peer, 0, "xxxxxxxxxx", TENTH, 50)));
+    let mut body = body(&client).await;
+    let mut total = 0;
+    while let Some(piece) = body.chunk().await.unwrap() {
+        total += piece.len();
+        sleep(Duration::from_secs(100)).await;
+    }
+    assert_eq!(total, 500);
+}
+
+/// Who asks once, and looks again after a long time, has not waited.
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_nobody_attends_does_not_count() {
+    let client = patient(|peer| Box::pin(drip(peer, 0, "x", Duration::from_secs(1), 2)));
+    let mut body = body(&client).await;
+    assert_eq!(body.chunk().await.unwrap().unwrap(), "x");
+    {
+        let mut asked = std::pin::pin!(body.chunk());
+        assert!(
+            asked
+                .as_mut()
+                .poll(&mut std::task::Context::from_waker(std::task::Waker::noop()))
+                .is_pending()
+        );
+        sleep(Duration::from_secs(1_000)).await;
+    }
+    assert_eq!(body.chunk().await.unwrap().unwrap(), "x");
+    assert_eq!(body.chunk().await.unwrap(), None);
+}
