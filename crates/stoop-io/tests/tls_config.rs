@@ -46,6 +46,8 @@ fn a_file_that_is_not_there_is_named() {
     let error = ClientTls::builder().ca_file("/nowhere/ca.pem").build().unwrap_err();
     assert_eq!(error.path().unwrap().to_str(), Some("/nowhere/ca.pem"));
     assert!(error.to_string().starts_with("/nowhere/ca.pem: cannot read it: "), "{error}");
+    // Also where a program ends with it.
+    assert_eq!(format!("{error:?}"), format!("TlsConfigError({error})"));
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! ```
 
 use std::error::Error;
+use std::num::NonZeroUsize;
 
 use stoop::{Request, Response, Server};
 
@@ -50,14 +51,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
         match argument.as_str() {
             "--listen" => listen = value()?,
-            "--workers" => workers = Some(value()?.parse()?),
+            "--workers" => {
+                let count = value()?.parse::<NonZeroUsize>();
+                workers = Some(count.map_err(|_| "--workers needs a number, 1 at least")?);
+            }
             "--tls" => tls = Some((value()?, value()?)),
             _ => return Err("usage: hello [--listen ADDR] [--workers N] [--tls CERT KEY]".into()),
         }
     }
     let mut server = Server::listen(listen.as_str())?;
     if let Some(workers) = workers {
-        server = server.workers(workers);
+        server = server.workers(workers.get());
     }
     if let Some((certificate, key)) = tls {
         server =

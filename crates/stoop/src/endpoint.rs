@@ -89,7 +89,9 @@ impl FromStr for Endpoint {
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         let default_port = if secure { 443 } else { 80 };
         let address = address(rest, default_port);
-        let address = address.ok_or_else(|| invalid(text, "expected an IP address and a port"))?;
+        let address = address.ok_or_else(|| {
+            invalid(text, "expected an IP address and a port, such as 127.0.0.1:8080")
+        })?;
         Ok(Self { address: Address::Inet(address), secure })
     }
 }
@@ -114,7 +116,7 @@ fn address(text: &str, default_port: u16) -> Option<SocketAddr> {
 
 fn invalid(text: &str, why: &str) -> Error {
     let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
-    error.with_detail(format_args!("{:?}: {why}", without_userinfo(text)))
+    error.with_text(format_args!("cannot listen on {:?}: {why}", without_userinfo(text)))
 }
 
 impl From<SocketAddr> for Endpoint {
@@ -154,6 +156,10 @@ mod tests {
             assert_eq!(written.parse::<Endpoint>().unwrap(), endpoint);
         }
         for bad in ["", "a", "ftp://127.0.0.1", "unix:a", "127.0.0.1:99999", "http://a:1", "::"] {
+            if let Err(error) = bad.parse::<Endpoint>() {
+                let text = error.to_string();
+                assert!(text.starts_with(&format!("cannot listen on {bad:?}: ")), "{text}");
+            }
             match bad {
                 "::" => assert!(bad.parse::<Endpoint>().is_ok()),
                 _ => assert!(bad.parse::<Endpoint>().is_err(), "{bad:?}"),

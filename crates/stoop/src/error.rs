@@ -277,6 +277,8 @@ struct Inner {
     kind: ErrorKind,
     phase: Phase,
     detail: Option<Box<str>>,
+    /// The detail says what the kind means, and more.
+    is_whole: bool,
     source: Option<io::Error>,
     remote: Option<SocketAddr>,
     timings: Timings,
@@ -286,7 +288,8 @@ impl Error {
     /// An error of that kind, without details.
     pub fn new(kind: ErrorKind, phase: Phase) -> Self {
         let (detail, source, remote, timings) = (None, None, None, Timings::default());
-        Self(Box::new(Inner { kind, phase, detail, source, remote, timings }))
+        let is_whole = false;
+        Self(Box::new(Inner { kind, phase, detail, is_whole, source, remote, timings }))
     }
 
     /// Adds what is known beyond the kind. What a peer sent is escaped.
@@ -303,6 +306,13 @@ impl Error {
             .collect();
         self.0.detail = Some(escaped.into());
         self
+    }
+
+    /// Says this instead of what the kind means elsewhere.
+    pub(crate) fn with_text(self, text: impl fmt::Display) -> Self {
+        let mut error = self.with_detail(text);
+        error.0.is_whole = true;
+        error
     }
 
     /// Why.
@@ -419,9 +429,10 @@ fn os_error(error: &io::Error) -> Option<Os> {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.kind.explain())?;
-        if let Some(detail) = &self.0.detail {
-            write!(f, ": {detail}")?;
+        match &self.0.detail {
+            Some(text) if self.0.is_whole => write!(f, "{text}")?,
+            Some(detail) => write!(f, "{}: {detail}", self.0.kind.explain())?,
+            None => write!(f, "{}", self.0.kind.explain())?,
         }
         if let Some(source) = &self.0.source {
             write!(f, ": {source}")?;

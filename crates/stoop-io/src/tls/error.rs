@@ -275,7 +275,7 @@ fn roughly(seconds: u64) -> String {
 
 /// Why a [`ClientTls`](super::ClientTls) or [`ServerTls`](super::ServerTls) could not be built:
 /// which file, and what is wrong with it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TlsConfigError {
     path: Option<PathBuf>,
     problem: Box<str>,
@@ -309,6 +309,13 @@ impl fmt::Display for TlsConfigError {
             Some(path) => write!(f, "{}: {}", path.display(), self.problem),
             None => f.write_str(&self.problem),
         }
+    }
+}
+
+/// The same, for who returns it from `main`.
+impl fmt::Debug for TlsConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TlsConfigError({self})")
     }
 }
 

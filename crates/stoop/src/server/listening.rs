@@ -9,13 +9,11 @@ use crate::endpoint::{Address, Endpoint};
 use crate::error::{Error, ErrorKind, Phase};
 
 /// Why a server could not be started. The text says what to do about it.
-#[derive(Debug)]
 pub struct ListenError {
     endpoint: Endpoint,
     why: Why,
 }
 
-#[derive(Debug)]
 enum Why {
     /// An `https` endpoint without a certificate.
     Certificate,
@@ -109,6 +107,13 @@ impl fmt::Display for ListenError {
     }
 }
 
+/// The same, for who returns it from `main`.
+impl fmt::Debug for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ListenError({self})")
+    }
+}
+
 impl std::error::Error for ListenError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.why {
@@ -128,6 +133,6 @@ impl From<ListenError> for Error {
                 _ => ErrorKind::ConnectUnreachable,
             },
         };
-        Self::new(kind, Phase::Connect).with_detail(error)
+        Self::new(kind, Phase::Connect).with_text(error)
     }
 }
