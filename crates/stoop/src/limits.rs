@@ -1,6 +1,15 @@
 //! Every bound of the client and the server, each with its default and what happens beyond it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Nothing is waited for longer than this, whatever the limit says: clocks have an end.
+const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
+/// So much later. `Duration::MAX` is as good as never.
+#[inline]
+pub(crate) fn after(from: Instant, time: Duration) -> Instant {
+    from + time.min(FOREVER)
+}
 
 /// Bounds of a server.
 #[derive(Clone, Debug)]
@@ -38,7 +47,7 @@ impl Default for ServerLimits {
 }
 
 /// How long a client may take for each part of an exchange. There is a limit for every wait that a
-/// client causes; none for a handler.
+/// client causes; none for a handler. [`Duration::MAX`] is no limit.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerTime {
@@ -112,8 +121,8 @@ impl Default for ClientLimits {
     }
 }
 
-/// How long each part of an exchange may take. `None` is no limit of its own; the total holds
-/// anyway.
+/// How long each part of an exchange may take. `None`, or [`Duration::MAX`], is no limit of its own;
+/// the total holds anyway.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientTime {

@@ -6,6 +6,7 @@
 //! - [`accepted`]: what real programs send must be read
 //! - [`limits`]: each limit at its value, one beyond, and without
 //! - [`machines`]: short ways to drive one machine
+//! - [`pieces`]: content that counts how much of it was asked for
 //! - [`properties`]: what holds for every message, by way of many
 //! - [`rfc9110`]: what of HTTP's semantics a connection has to keep
 //! - [`splitting`]: nothing a caller passes can split a message
@@ -20,6 +21,7 @@ mod client;
 mod corpora;
 mod limits;
 mod machines;
+mod pieces;
 mod properties;
 mod rfc9110;
 mod rfc9112;

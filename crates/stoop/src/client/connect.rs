@@ -16,7 +16,7 @@ use stoop_io::{ClientTls, TlsError, TlsErrorKind};
 use url::{Host, Url};
 
 use crate::error::{Error, ErrorKind, Phase};
-use crate::limits::ClientTime;
+use crate::limits::{ClientTime, after};
 use crate::timings::Stopwatch;
 
 /// How a client reaches servers.
@@ -147,7 +147,7 @@ pub(crate) fn private_address(url: &Url, address: IpAddr) -> Error {
 /// Tries the addresses in turn; each gets an equal share of the time that is left, so that a silent
 /// one does not use up the others'.
 async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, Error> {
-    let own = terms.time.connect.map(|limit| now() + limit);
+    let own = terms.time.connect.map(|limit| after(now(), limit));
     let by = own.into_iter().chain(terms.total).min();
     let mut last = None;
     for (tried, address) in addresses.iter().enumerate() {
@@ -182,7 +182,7 @@ pub(crate) async fn within<T>(
     phase: Phase,
     what: impl Future<Output = T>,
 ) -> Result<T, Error> {
-    let own = limit.map(|limit| now() + limit);
+    let own = limit.map(|limit| after(now(), limit));
     let Some(by) = own.into_iter().chain(total).min() else { return Ok(what.await) };
     tokio::time::timeout_at(by.into(), what).await.map_err(|_| {
         let kind = match phase {

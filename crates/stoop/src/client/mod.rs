@@ -22,7 +22,7 @@ use stoop_io::{AnyTransport, Resolver};
 use crate::error::Error;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use crate::error::{ErrorKind, Phase};
-use crate::limits::ClientLimits;
+use crate::limits::{ClientLimits, after};
 use crate::request::Request;
 use crate::response::Response;
 
@@ -73,7 +73,7 @@ impl Client {
     /// # Errors
     /// See [`ErrorKind`](crate::ErrorKind). A status such as 404 is not an error.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
-        let total = self.0.limits.time.total.map(|limit| stoop_io::now() + limit);
+        let total = self.0.limits.time.total.map(|limit| after(stoop_io::now(), limit));
         self.send_by(request, total).await
     }
 
@@ -98,7 +98,7 @@ impl Client {
         request: Request,
         mut interim: impl FnMut(&stoop_proto::ResponseHead) + Send,
     ) -> Result<Response, Error> {
-        let total = self.0.limits.time.total.map(|limit| stoop_io::now() + limit);
+        let total = self.0.limits.time.total.map(|limit| after(stoop_io::now(), limit));
         send::send(&self.0, request, total, &mut interim).await
     }
 
@@ -119,7 +119,7 @@ impl Client {
         &self,
         request: Request,
     ) -> Result<Result<crate::Upgraded, Response>, Error> {
-        let total = self.0.limits.time.total.map(|limit| stoop_io::now() + limit);
+        let total = self.0.limits.time.total.map(|limit| after(stoop_io::now(), limit));
         send::switch(&self.0, request, total).await
     }
 

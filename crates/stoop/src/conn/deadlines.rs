@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use stoop_io::{Timer, now};
 
 use crate::error::{Error, ErrorKind, Phase};
-use crate::limits::ClientTime;
+use crate::limits::{ClientTime, after};
 
 /// What an exchange waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Deadlines {
                 Waiting::Head => time.first_byte,
                 Waiting::Content => time.read_idle,
             };
-            self.own = limit.map(|limit| now + limit);
+            self.own = limit.map(|limit| after(now, limit));
         }
         let slow = match waiting {
             Waiting::Content => self.slow_at(now),

@@ -14,7 +14,7 @@ use crate::conn::deadlines::{Deadlines, Waiting};
 use crate::conn::http1::{Http1, Lease};
 use crate::conn::upload::Upload;
 use crate::error::{Error, ErrorKind, Phase};
-use crate::limits::ClientLimits;
+use crate::limits::{ClientLimits, after};
 use crate::upgrade::Upgraded;
 
 /// An exchange under way.
@@ -64,7 +64,7 @@ impl Exchange {
             upload.finish(http1, None)?;
         } else {
             if http1.machine.is_awaiting_continue() {
-                deadlines.continue_by = Some(now + limits.time.expect_continue);
+                deadlines.continue_by = Some(after(now, limits.time.expect_continue));
             }
             upload.body = Some(body);
         }

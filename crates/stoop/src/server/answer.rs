@@ -14,6 +14,7 @@ use crate::body::from_map;
 use crate::conn::slot::SlotWriter;
 use crate::conn::{Sink, date};
 use crate::handler::Handler;
+use crate::limits::after;
 use crate::response::{IntoResponse, Payload, Response};
 use crate::server::connection::{Driver, Responding, Stage};
 use crate::server::control::Course;
@@ -220,7 +221,7 @@ impl<H: Handler> Driver<H> {
             self.stage = Stage::Closing { linger };
         } else if self.in_content() {
             let limits = &self.core.limits;
-            let (left, by) = (limits.drain_bytes_max, now() + limits.time.drain);
+            let (left, by) = (limits.drain_bytes_max, after(now(), limits.time.drain));
             self.stage = Stage::Discarding { left, by };
         }
     }

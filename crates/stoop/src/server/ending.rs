@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use stoop_io::{AnyTransport, Filled, Liveness, Look, Transport, now};
 
 use crate::handler::Handler;
+use crate::limits::after;
 use crate::server::connection::{Driver, Read, Round, Stage};
 use crate::server::control::Course;
 use crate::upgrade::Upgraded;
@@ -29,7 +30,7 @@ impl<H: Handler> Driver<H> {
             Poll::Ready(false) => Round::End(End::Closed),
             Poll::Ready(true) if linger => {
                 let limits = &self.core.limits;
-                let (left, by) = (limits.drain_bytes_max, now() + limits.time.linger);
+                let (left, by) = (limits.drain_bytes_max, after(now(), limits.time.linger));
                 self.stage = Stage::Lingering { left, by };
                 Round::Again
             }

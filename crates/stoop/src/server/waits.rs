@@ -10,7 +10,7 @@ use stoop_io::{Timer, Transport, now};
 use crate::conn::{Sink, date};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
-use crate::limits::ServerTime;
+use crate::limits::{ServerTime, after};
 use crate::server::connection::{Driver, Read, Round, Stage};
 use crate::server::control::Course;
 use crate::server::ending::End;
@@ -81,13 +81,13 @@ impl Waits {
 
     /// When content is late: after too long without a byte, or when it came too slowly on average.
     fn content_due(&self, since: Instant, time: &ServerTime) -> Instant {
-        let idle = since + time.body_idle;
+        let idle = after(since, time.body_idle);
         if time.body_bytes_per_second_min == 0 {
             return idle;
         }
         let paid = self.content_bytes.saturating_mul(1_000) / time.body_bytes_per_second_min;
-        let allowed = time.body_grace + Duration::from_millis(paid);
-        idle.min(since + allowed.saturating_sub(self.content_waited))
+        let allowed = time.body_grace.saturating_add(Duration::from_millis(paid));
+        idle.min(after(since, allowed.saturating_sub(self.content_waited)))
     }
 }
 
@@ -106,16 +106,16 @@ impl<H: Handler> Driver<H> {
         let unsent = self.unsent() > 0;
         let time = &self.core.limits.time;
         let waits = &mut self.waits;
-        let send = unsent.then(|| (*waits.send.get_or_insert(now) + time.send, Late::Send));
+        let send = unsent.then(|| (after(*waits.send.get_or_insert(now), time.send), Late::Send));
         let other = match (&self.stage, read) {
             (Stage::Handshake, _) => {
-                Some((*waits.head.get_or_insert(now) + time.head, Late::Stage))
+                Some((after(*waits.head.get_or_insert(now), time.head), Late::Stage))
             }
             (Stage::Discarding { by, .. } | Stage::Lingering { by, .. }, _) => {
                 Some((*by, Late::Stage))
             }
             (Stage::Open, Read::WantsHead) if !self.io.received().is_empty() => {
-                Some((*waits.head.get_or_insert(now) + time.head, Late::Head))
+                Some((after(*waits.head.get_or_insert(now), time.head), Late::Head))
             }
             (Stage::Open, Read::WantsHead) if self.exchanges.is_empty() && !unsent => {
                 // An empty line ahead of a request line began a head that is none.
@@ -126,7 +126,7 @@ impl<H: Handler> Driver<H> {
                 }
                 let fresh = self.requests == 0 && self.core.control.course() != Course::Running;
                 let allowed = if fresh { time.idle.min(FRESH) } else { time.idle };
-                Some((*waits.idle.get_or_insert(now) + allowed, Late::Idle))
+                Some((after(*waits.idle.get_or_insert(now), allowed), Late::Idle))
             }
             (Stage::Open, Read::WantsContent) => {
                 let since = *waits.content.get_or_insert(now);

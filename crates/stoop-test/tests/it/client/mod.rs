@@ -1,6 +1,7 @@
 //! The client against peers that say what they are told to: over memory where the clock matters
 //! (it is paused, nothing sleeps), over loopback where the kernel does.
 
+mod bounds;
 mod cancel;
 mod deadlines;
 mod errors;

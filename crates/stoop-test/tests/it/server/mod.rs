@@ -9,6 +9,7 @@ use tokio::io::DuplexStream;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
+mod bounds;
 mod clients;
 mod content;
 mod disconnects;

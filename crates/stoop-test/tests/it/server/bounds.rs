@@ -1,0 +1,164 @@
+//! Each limit of `ServerLimits` that is not the machine's, at its value, one beyond, and without.
+//! Those of connections and requests are in `listening` and `persistence`. The clock is paused.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use stoop::{Body, Request, Response, ServerLimits, ServerTime};
+use stoop_test::peer::Peer;
+use tokio::io::DuplexStream;
+use tokio::time::{Instant, sleep};
+
+use super::time::{hello, passed, s};
+use super::{GET, connect_with};
+use crate::pieces::{PIECE, Pieces};
+
+fn limits(change: impl FnOnce(&mut ServerLimits)) -> ServerLimits {
+    let mut limits = ServerLimits::default();
+    change(&mut limits);
+    limits
+}
+
+/// A POST to a handler that reads nothing, and the next request. Returns whether the response to the
+/// first says that the connection ends, and whether the second is answered.
+async fn unread(max: u64, length: usize, chunked: bool) -> (bool, bool) {
+    let (mut peer, _) = connect_with(limits(|limits| limits.drain_bytes_max = max), hello);
+    let framing = match chunked {
+        true => "transfer-encoding: chunked".to_owned(),
+        false => format!("content-length: {length}"),
+    };
+    peer.say(format!("POST / HTTP/1.1\r\nhost: a\r\n{framing}\r\n\r\n")).await;
+    let closes = peer.reply().await.unwrap().field("connection") == Some("close");
+    let content = "x".repeat(length);
+    peer.say(match chunked {
+        true => format!("{length:x}\r\n{content}\r\n0\r\n\r\n"),
+        false => content,
+    })
+    .await;
+    peer.say(GET).await;
+    (closes, peer.reply().await.is_ok())
+}
+
+#[tokio::test(start_paused = true)]
+async fn drain_bytes_max_is_how_much_unread_content_the_connection_survives() {
+    for max in [1, 1_000, 256 * 1024] {
+        let length = max as usize;
+        assert_eq!(unread(max, length, false).await, (false, true), "{max}");
+        assert_eq!(unread(max, length + 1, false).await, (true, false), "{max}");
+        // How much there is shows only as it comes.
+        assert_eq!(unread(max, length, true).await, (false, true), "{max}");
+        assert_eq!(unread(max, length + 1, true).await, (false, false), "{max}");
+    }
+    assert_eq!(unread(0, 1, false).await, (true, false));
+    for chunked in [true, false] {
+        assert_eq!(unread(u64::MAX, 1 << 20, chunked).await, (false, true));
+    }
+}
+
+const ALL: usize = 2_000;
+
+/// How many pieces of a response are made for a client that takes one byte and no more, and how long
+/// the head before them is.
+async fn made(max: usize) -> (usize, usize) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let handler = {
+        let asked = asked.clone();
+        move |_: Request| Response::new(Body::stream(Pieces { left: ALL, asked: asked.clone() }))
+    };
+    let (ours, theirs) = tokio::io::duplex(1);
+    let limits = limits(|limits| limits.output_bytes_max = max);
+    tokio::spawn(stoop::tokio::serve(theirs, handler, limits));
+    let mut peer = Peer::new(ours);
+    peer.say(GET).await;
+    sleep(s(1)).await;
+    let made = asked.load(Ordering::Relaxed);
+    (made, peer.head().await.unwrap().len() + 4)
+}
+
+#[tokio::test(start_paused = true)]
+async fn output_bytes_max_is_where_no_more_content_is_asked_for() {
+    let (_, head) = made(1).await;
+    for pieces in [1, 5, 60] {
+        let waiting = head - 1 + pieces * PIECE;
+        assert_eq!(made(waiting).await.0, pieces);
+        assert_eq!(made(waiting + 1).await.0, pieces + 1);
+    }
+    assert_eq!(made(usize::MAX).await.0, ALL);
+}
+
+/// A handler that reads content of ten bytes; its answer, and when it came.
+struct Upload {
+    peer: Peer<DuplexStream>,
+    begun: Instant,
+}
+
+fn upload(change: impl FnOnce(&mut ServerTime)) -> Upload {
+    let (peer, _) =
+        connect_with(limits(|limits| change(&mut limits.time)), async |body: Request| {
+            let bytes = body.into_body().bytes(1 << 20).await?;
+            Ok::<_, stoop::Error>(bytes.len().to_string())
+        });
+    Upload { peer, begun: Instant::now() }
+}
+
+impl Upload {
+    /// Sends so many `pieces` of `size` bytes, one after each `pause`, and waits for the answer.
+    async fn send(mut self, pieces: usize, size: usize, pause: Duration) -> (u16, Instant) {
+        let length = pieces * size;
+        self.peer
+            .say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n"))
+            .await;
+        let mut left = pieces;
+        loop {
+            tokio::select! {
+                reply = self.peer.reply() => return (reply.unwrap().status, self.begun),
+                () = sleep(pause), if left > 0 => {}
+            }
+            left -= 1;
+            self.peer.say("x".repeat(size)).await;
+        }
+    }
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+#[tokio::test(start_paused = true)]
+async fn body_idle_is_how_long_no_byte_may_come() {
+    let idle = |limit| {
+        move |time: &mut ServerTime| (time.body_idle, time.body_bytes_per_second_min) = (limit, 0)
+    };
+    // Timers are at most 50 ms late, and never early.
+    assert_eq!(upload(idle(s(3))).send(9, 1, s(3) - MS).await.0, 200);
+    let (status, begun) = upload(idle(s(3))).send(9, 1, s(3) + 51 * MS).await;
+    assert!(status == 408 && passed(begun, s(3)), "{status} {:?}", begun.elapsed());
+    assert_eq!(upload(idle(Duration::MAX)).send(3, 1, s(10_000_000)).await.0, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn body_grace_is_how_long_the_rate_does_not_count() {
+    let grace = |grace| {
+        move |time: &mut ServerTime| (time.body_grace, time.body_idle) = (grace, Duration::MAX)
+    };
+    assert_eq!(upload(grace(s(2))).send(1, 1, s(2) - MS).await.0, 200);
+    let (status, begun) = upload(grace(s(2))).send(1, 1, s(2) + 51 * MS).await;
+    assert!(status == 408 && passed(begun, s(2)), "{status} {:?}", begun.elapsed());
+    let (status, begun) = upload(grace(Duration::ZERO)).send(1, 1, s(1)).await;
+    assert!(status == 408 && passed(begun, s(0)), "{status} {:?}", begun.elapsed());
+    assert_eq!(upload(grace(Duration::MAX)).send(3, 1, s(10_000_000)).await.0, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn body_bytes_per_second_min_is_the_least_average() {
+    let least = |rate| {
+        move |time: &mut ServerTime| {
+            (time.body_grace, time.body_bytes_per_second_min) = (s(1) + 100 * MS, rate);
+        }
+    };
+    assert_eq!(upload(least(100)).send(600, 100, s(1)).await.0, 200);
+    // One byte a second too few uses up the tenth of a second in ten of them.
+    let (status, begun) = upload(least(100)).send(600, 99, s(1)).await;
+    let elapsed = begun.elapsed();
+    assert!(status == 408 && (s(9)..s(13)).contains(&elapsed), "{status} {elapsed:?}");
+    assert_eq!(upload(least(0)).send(100, 1, s(29)).await.0, 200);
+}
