@@ -266,6 +266,8 @@ pub enum Misuse {
     Target,
     /// A request needs exactly one Host.
     Host,
+    /// The Host is no host, or its port no port.
+    HostInvalid,
     /// This call does not belong here: the message it continues was not begun, or has ended.
     Order,
     /// More body bytes than the length that was announced.
@@ -287,6 +289,9 @@ impl fmt::Display for Misuse {
             Self::FieldValue => "the field value contains a control character (RFC 9110 §5.5)",
             Self::Target => "the request target contains a character no URI may have",
             Self::Host => "a request needs exactly one Host field (RFC 9112 §3.2)",
+            Self::HostInvalid => {
+                "the Host field is not a host with or without a port (RFC 9110 §7.2)"
+            }
             Self::Order => "this part of the message is not due now",
             Self::BodyTooLong => "the body is longer than its announced length",
             Self::BodyTooShort => "the body is shorter than its announced length",

@@ -18,8 +18,8 @@ impl Client {
     /// Expect is left out if there is no content to wait with.
     ///
     /// # Errors
-    /// [`Misuse::Host`] unless there is exactly one Host, and well-formed; [`Misuse::Target`]
-    /// without a target, or if its form does not fit the method; [`Misuse::Order`] while an exchange
+    /// [`Misuse::Host`] unless there is exactly one Host, [`Misuse::HostInvalid`] if it is malformed;
+    /// [`Misuse::Target`] without a target, or if its form does not fit the method; [`Misuse::Order`] while an exchange
     /// is under way. Nothing was written then.
     pub fn send(
         &mut self,
@@ -28,8 +28,10 @@ impl Client {
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {
         let mut hosts = head.fields.all("host");
-        if !hosts.next().is_some_and(grammar::is_host) || hosts.next().is_some() {
-            return Err(Misuse::Host);
+        match (hosts.next(), hosts.next()) {
+            (Some(host), None) if grammar::is_host(host) => {}
+            (Some(_), None) => return Err(Misuse::HostInvalid),
+            _ => return Err(Misuse::Host),
         }
         let fits = match head.form {
             TargetForm::Authority => head.method == Method::CONNECT,
