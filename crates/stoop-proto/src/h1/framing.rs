@@ -52,6 +52,19 @@ struct Codings {
     unknown: bool,
 }
 
+impl Codings {
+    /// 4. Chunked must be the final coding, and it is the only one we decode.
+    fn framing(&self) -> Result<Framing, Violation> {
+        if let Some(violation) = self.after_chunked {
+            return Err(violation);
+        }
+        if self.unknown {
+            return Err(Violation::CodingUnknown);
+        }
+        Ok(Framing::Chunked)
+    }
+}
+
 impl Facts {
     /// Takes note of one field line. Dispatches on the length first: most names end there.
     #[inline]
@@ -174,7 +187,6 @@ impl Facts {
 /// recipients could read differently is refused.
 pub(super) fn of_request(facts: &Facts, version: Version) -> Result<Framing, Violation> {
     // 3. Both fields: an attempt at smuggling until proven otherwise.
-    // 4. Chunked must be the final coding, and it is the only one we decode.
     if facts.codings.present {
         if version == Version::HTTP_10 {
             return Err(Violation::CodingInOldVersion);
@@ -182,13 +194,7 @@ pub(super) fn of_request(facts: &Facts, version: Version) -> Result<Framing, Vio
         if !matches!(facts.length, Length::None) {
             return Err(Violation::LengthAndCoding);
         }
-        if let Some(violation) = facts.codings.after_chunked {
-            return Err(violation);
-        }
-        if facts.codings.unknown {
-            return Err(Violation::CodingUnknown);
-        }
-        return Ok(Framing::Chunked);
+        return facts.codings.framing();
     }
     match facts.length {
         // 5. A list of equal numbers may be refused, and no honest client sends one.
@@ -225,13 +231,7 @@ pub(super) fn of_response(
     }
     // 3. Transfer-Encoding wins over Content-Length; the connection is not used again then.
     if facts.codings.present {
-        if let Some(violation) = facts.codings.after_chunked {
-            return Err(violation);
-        }
-        if facts.codings.unknown {
-            return Err(Violation::CodingUnknown);
-        }
-        return Ok(Framing::Chunked);
+        return facts.codings.framing();
     }
     match facts.length {
         // 5., 6. One number, however often it is repeated.

@@ -17,9 +17,7 @@ pub(super) fn index(
     fields: &mut Fields,
     mut note: impl FnMut(&[u8], &[u8]) -> Result<(), Violation>,
 ) -> Result<(), Violation> {
-    fields.clear();
-    fields.bytes.extend_from_slice(section);
-    fields.reserve(lines.len());
+    begin(section, lines, fields);
     let mut at = 0;
     for line in lines {
         let name = line.name.as_bytes();
@@ -40,6 +38,14 @@ pub(super) fn index(
         Some(b"\r\n") => Ok(()),
         _ => Err(Violation::BareLf),
     }
+}
+
+/// Takes the section's bytes and makes room for its lines.
+#[inline]
+fn begin(section: &[u8], lines: &[Header<'_>], fields: &mut Fields) {
+    fields.clear();
+    fields.bytes.extend_from_slice(section);
+    fields.reserve(lines.len());
 }
 
 /// Where the line whose text ends at `at` is over: whitespace, then CRLF.
@@ -63,9 +69,7 @@ pub(super) fn index_leniently(
     fields: &mut Fields,
     mut note: impl FnMut(&[u8], &[u8]) -> Result<(), Violation>,
 ) -> Result<(), Violation> {
-    fields.clear();
-    fields.bytes.extend_from_slice(section);
-    fields.reserve(lines.len());
+    begin(section, lines, fields);
     // A line end for each line and the empty one, or some are folded.
     let has_folds = memchr::memchr_iter(b'\n', section).count() != lines.len() + 1;
     for line in lines {
