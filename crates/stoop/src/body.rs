@@ -95,9 +95,6 @@ impl Body {
         if self.len().is_some_and(|length| length > max as u64) {
             return Err(too_large());
         }
-        if self.len().is_some_and(|length| length > max as u64) {
-            return Err(too_large());
-        }
         let Some(first) = self.chunk().await? else { return Ok(Bytes::new()) };
         if first.len() > max {
             return Err(too_large());

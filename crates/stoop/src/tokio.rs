@@ -1,4 +1,7 @@
 //! Where tokio's own traits are met: upgraded connections as streams, and streams as connections.
+//!
+//! It has the name of the crate, so import what you use of stoop by its name: after `use stoop::*`
+//! a plain `tokio::spawn` would look for it here.
 
 use std::future::Future;
 use std::io;
