@@ -6,6 +6,7 @@
 //! `CI=true` it installs what it needs first, and a skip is a failure: otherwise a missing tool
 //! would turn a check off without anybody noticing.
 
+mod corpora;
 mod demo;
 mod examples;
 mod programs;
@@ -61,8 +62,9 @@ pub(crate) fn help() -> String {
          repeat the failures, and a line `N passed, N failed, N skipped`. It exits with 1 if a step\n\
          failed.\n\n\
          Environment:\n\
-         \x20 CI=true           install the tools that are missing (as root, or with sudo), run slow\n\
-         \x20                   tests too, and let a skip be a failure\n\
+         \x20 CI=true           install the tools that are missing (as root, or with sudo), bring the\n\
+         \x20                   collections of requests that tests use, run slow tests too, and\n\
+         \x20                   let a skip be a failure\n\
          \x20 STOOP_TEST_DATA   the folder with the public test vectors; tests that need them are\n\
          \x20                   skipped without\n",
         list()
@@ -98,7 +100,7 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode, String> {
     let context = Context { ci, skips: Skips::new()? };
     let chosen = STEPS.iter().filter(|step| match &only {
         Some(names) => names.contains(&step.name),
-        None => ci || step.name != tools::INSTALL,
+        None => ci || ![tools::INSTALL, corpora::BRING].contains(&step.name),
     });
     let records = run_steps(chosen, &context);
     context.skips.remove();

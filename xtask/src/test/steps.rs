@@ -1,7 +1,7 @@
 //! The steps, in their order: what is quick to run and often wrong comes first.
 
 use super::skips::Tally;
-use super::{Context, Outcome, Step, demo, examples, tools};
+use super::{Context, Outcome, Step, corpora, demo, examples, tools};
 use crate::command::Command;
 use crate::{nevers, workspace};
 use std::path::PathBuf;
@@ -12,6 +12,11 @@ pub(crate) const STEPS: &[Step] = &[
         name: tools::INSTALL,
         what: "the tools that are missing (CI=true only)",
         run: tools::install,
+    },
+    Step {
+        name: corpora::BRING,
+        what: "other projects' bad requests, for the tests (CI=true only)",
+        run: corpora::bring,
     },
     Step { name: "fmt", what: "formatting", run: fmt },
     Step { name: "clippy", what: "lints, warnings denied", run: clippy },
@@ -74,7 +79,7 @@ fn tests(context: &Context) -> Outcome {
     if let Some(folder) = test_data() {
         tests = tests.env("STOOP_TEST_DATA", folder);
     }
-    libtest(tests, context)
+    libtest(corpora::told_to(tests), context)
 }
 
 fn doctests(context: &Context) -> Outcome {

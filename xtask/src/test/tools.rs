@@ -44,14 +44,15 @@ pub(crate) const CARGO_DENY: Tool = Tool {
 
 const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_DENY];
 
-/// Programs that the tests talk to, and the Debian packages that hold them. A test that does not
-/// find its program says that it skipped.
+/// Programs that the tests talk to or that bring what they read, and the Debian packages that hold
+/// them. A test that does not find its program says that it skipped.
 const PEERS: &[(&str, &str)] = &[
     ("nginx", "nginx"),
     ("curl", "curl"),
     ("h2load", "nghttp2-client"),
     ("ab", "apache2-utils"),
     ("wrk", "wrk"),
+    ("pip3", "python3-pip"),
 ];
 
 impl Tool {

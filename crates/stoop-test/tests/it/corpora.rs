@@ -1,5 +1,6 @@
 //! Other projects' collections of bad requests. They are not part of this repository: a variable
-//! names the folder where one was unpacked, and without it the test says so and passes.
+//! names the folder where one was unpacked, and without it the test says so and passes. They are
+//! brought by `cargo xtask test --only corpora`; its step `tests` sets the variables.
 //!
 //! - `STOOP_GUNICORN_REQUESTS`: `tests/requests` of gunicorn's source distribution
 //! - `STOOP_DESYNC_GUARDIAN`: `tests` of the crate `http_desync_guardian`
@@ -7,12 +8,21 @@
 mod guardian;
 mod gunicorn;
 
+use std::io::Write;
 use std::path::PathBuf;
 
-fn folder(variable: &str) -> Option<PathBuf> {
+/// The folder that `variable` names; without, this says aloud that the test could not be done, as
+/// CONTRIBUTING.md has it.
+fn folder(name: &str, variable: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable).map(PathBuf::from);
     if folder.is_none() {
-        eprintln!("skipped: {variable} names no folder");
+        let reason = format!("{variable} (cargo xtask test --only corpora)");
+        eprintln!("skipped: {name}: {reason}");
+        if let Some(file) = std::env::var_os("STOOP_SKIPS") {
+            let mut file =
+                std::fs::OpenOptions::new().append(true).open(file).expect("the report's");
+            writeln!(file, "{name}: {reason}").expect("the report's");
+        }
     }
     folder
 }

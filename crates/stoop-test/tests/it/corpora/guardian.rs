@@ -49,30 +49,34 @@ struct Case {
 
 #[test]
 fn the_guardians_requests_are_read_or_refused_by_their_tier() {
-    let Some(folder) = folder("STOOP_DESYNC_GUARDIAN") else { return };
+    let named = folder("http_desync_guardian's requests", "STOOP_DESYNC_GUARDIAN");
+    let Some(folder) = named else { return };
     let mut surprises = Vec::new();
     let mut count = 0;
-    for entry in fs::read_dir(folder).expect("the folder can be read") {
+    for entry in fs::read_dir(&folder).expect("the folder can be read") {
         let path = entry.expect("the folder can be read").path();
         if path.extension().is_none_or(|extension| extension != "yaml") {
             continue;
         }
         let text = fs::read_to_string(&path).expect("the file can be read");
         for case in cases(&text) {
-            count += 1;
             let is_read = serve(&wire(&case), &Limits::server(), false).violation.is_none();
             let right = match case.tier.as_str() {
                 "Compliant" => is_read || NOT_FOR_US.contains(&&*case.name),
                 "Severe" => !is_read,
                 "Ambiguous" => !is_read || ONE_MEANING.contains(&&*case.name),
-                _ => true,
+                "Acceptable" => true,
+                // A template, for a case of the reader's own.
+                _ => continue,
             };
+            count += 1;
             if !right {
                 let Case { name, tier, .. } = &case;
                 surprises.push(format!("{tier}, read: {is_read}: {name}"));
             }
         }
     }
+    assert_ne!(count, 0, "no requests in {}", folder.display());
     surprises.sort();
     assert!(surprises.is_empty(), "of {count}:\n{}", surprises.join("\n"));
 }

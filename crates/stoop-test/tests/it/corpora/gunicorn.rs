@@ -51,7 +51,7 @@ const TOO_STRICT: &[(&str, &str)] = &[
 
 #[test]
 fn gunicorns_requests_are_read_or_refused_as_there() {
-    let Some(folder) = folder("STOOP_GUNICORN_REQUESTS") else { return };
+    let Some(folder) = folder("gunicorn's requests", "STOOP_GUNICORN_REQUESTS") else { return };
     let mut surprises = Vec::new();
     let mut count = 0;
     for (kind, is_valid, known) in [("valid", true, TOO_LAX), ("invalid", false, TOO_STRICT)] {
@@ -71,6 +71,7 @@ fn gunicorns_requests_are_read_or_refused_as_there() {
             }
         }
     }
+    assert_ne!(count, 0, "no requests in {}", folder.display());
     surprises.sort();
     assert!(surprises.is_empty(), "of {count}:\n{}", surprises.join("\n"));
 }
