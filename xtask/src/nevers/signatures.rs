@@ -16,7 +16,7 @@ use super::{Finding, Tree};
 use std::collections::HashSet;
 
 /// Public dependencies, on purpose.
-pub(crate) const PUBLIC: &[&str] = &["http", "bytes", "http_body", "futures_core", "tower_service"];
+pub(crate) const PUBLIC: &[&str] = &["http", "bytes", "http_body"];
 
 /// Modules named for the dependency that they expose.
 const EXPOSED: &[&str] = &["tokio", "rustls_0_23"];
