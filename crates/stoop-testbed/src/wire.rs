@@ -2,6 +2,8 @@
 //!
 //! Generic over the byte stream, so that every behaviour runs over TCP and TLS alike.
 
+mod incoming;
+
 use std::io;
 use std::time::Duration;
 
@@ -11,7 +13,6 @@ use tokio::time::{Instant, timeout_at};
 use crate::body;
 use crate::line::Line;
 use crate::log::Ended;
-use crate::request::{self, Body, Parsed, Request};
 
 /// What a behaviour runs on.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -94,87 +95,6 @@ impl<S: Stream> Wire<S> {
     /// What it runs on, its line, and what was received and not consumed: for another to go on.
     pub(crate) fn into_parts(self) -> (S, Line, Vec<u8>) {
         (self.stream, self.line, self.inbox)
-    }
-
-    /// The head of the next request and its length, not consumed: whoever asks next gets it too.
-    pub(crate) async fn look(&mut self) -> Result<(Request, usize), Gone> {
-        if self.inbox.is_empty() {
-            // An idle connection holds no buffers.
-            (self.inbox, self.out) = (Vec::new(), Vec::new());
-            if let Err(gone) = self.receive(Instant::now() + IDLE_MAX).await {
-                self.line.unused();
-                return Err(gone);
-            }
-        }
-        self.line.begin();
-        let until = Instant::now() + REQUEST_MAX;
-        loop {
-            match request::parse(&self.inbox) {
-                Parsed::Whole(request, length) => return Ok((request, length)),
-                Parsed::Partial => self.receive(until).await?,
-                Parsed::Bad => return Err(Gone(Ended::BadRequest)),
-            }
-        }
-    }
-
-    /// The next request, its body read and forgotten.
-    pub(crate) async fn request(&mut self) -> Result<Request, Gone> {
-        let (request, length) = self.look().await?;
-        self.inbox.drain(..length);
-        self.line.head(&request.target);
-        let until = Instant::now() + REQUEST_MAX;
-        if request.expects_continue {
-            self.put(b"HTTP/1.1 100 Continue\r\n\r\n");
-            self.flush().await?;
-        }
-        match request.body {
-            Body::Length(length) => self.discard(length, until).await?,
-            Body::Chunked => self.discard_chunks(until).await?,
-        }
-        Ok(request)
-    }
-
-    async fn discard(&mut self, mut left: u64, until: Instant) -> Result<(), Gone> {
-        loop {
-            let here = usize::try_from(left).unwrap_or(usize::MAX).min(self.inbox.len());
-            self.inbox.drain(..here);
-            left -= here as u64;
-            if left == 0 {
-                return Ok(());
-            }
-            self.receive(until).await?;
-        }
-    }
-
-    /// Reads to the end of a chunked body, lenient wherever that does no harm: it is forgotten.
-    async fn discard_chunks(&mut self, until: Instant) -> Result<(), Gone> {
-        loop {
-            let line = self.discard_line(until).await?;
-            let size = line.split(|byte| *byte == b';').next().unwrap_or_default();
-            let size = std::str::from_utf8(size).ok().map(str::trim);
-            let size = size.and_then(|size| u64::from_str_radix(size, 16).ok());
-            match size.ok_or(Gone(Ended::BadRequest))? {
-                0 => break,
-                size => self.discard(size.saturating_add(2), until).await?,
-            }
-        }
-        while !self.discard_line(until).await?.is_empty() {}
-        Ok(())
-    }
-
-    /// One line without its end.
-    async fn discard_line(&mut self, until: Instant) -> Result<Vec<u8>, Gone> {
-        loop {
-            if let Some(end) = self.inbox.windows(2).position(|two| two == b"\r\n") {
-                let mut line: Vec<u8> = self.inbox.drain(..end + 2).collect();
-                line.truncate(end);
-                return Ok(line);
-            }
-            if self.inbox.len() > request::HEAD_BYTES_MAX {
-                return Err(Gone(Ended::BadRequest));
-            }
-            self.receive(until).await?;
-        }
     }
 
     /// Waits for more bytes, or the client's end.
