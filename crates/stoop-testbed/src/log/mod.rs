@@ -6,14 +6,16 @@
 
 mod entry;
 mod spans;
+mod text;
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use entry::{COLUMNS, Ended, Entry, Kind, Malformed};
+pub use entry::{Ended, Entry, Kind};
 pub use spans::{Span, Spans};
+pub use text::{COLUMNS, Malformed};
 
 /// How many entries a log in memory keeps; later ones are only counted.
 pub const MEMORY_ENTRIES_MAX: usize = 100_000;
