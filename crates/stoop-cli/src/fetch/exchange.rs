@@ -20,6 +20,8 @@ const IDLE_MAX: usize = 32;
 pub(super) struct Exchanges {
     #[cfg(feature = "tls")]
     tls: stoop::ClientTls,
+    #[cfg(feature = "tls")]
+    warmed_up: std::sync::Once,
 }
 
 impl Exchanges {
@@ -38,7 +40,16 @@ impl Exchanges {
         Ok(Self {
             #[cfg(feature = "tls")]
             tls: tls(plan).map_err(|error| Failure::Usage(error.to_string()))?,
+            #[cfg(feature = "tls")]
+            warmed_up: std::sync::Once::new(),
         })
+    }
+
+    /// Makes everything ready for TLS, or waits until somebody has. It takes some 20 to 50 ms, which
+    /// no URL should have on its clock, nor any other that shares its core.
+    pub(super) fn warm_up(&self) {
+        #[cfg(feature = "tls")]
+        self.warmed_up.call_once(|| self.tls.warm_up());
     }
 
     /// The client of one core.

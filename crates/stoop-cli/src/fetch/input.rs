@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::lane::{Batch, Closed, Extent, Lane};
 use super::lines::Lines;
 use super::source::Stop;
-use super::target::core_of;
+use super::target::{core_of, is_plain};
 
 /// How far the reader is, for the progress display.
 #[derive(Debug, Default)]
@@ -20,7 +20,8 @@ pub(super) struct InputGauge {
 
 /// Reads the whole source, and gives each line to the lane of its core. Returns at the end of the
 /// source, after `limit` URLs, or when the source stops because the run is over: then what was
-/// read has been handed over too, to be answered.
+/// read has been handed over too, to be answered. `before_tls` is called, and may take its time,
+/// before lines that need TLS are handed over: a URL's clock starts after that.
 ///
 /// # Errors
 /// The source's own.
@@ -30,18 +31,21 @@ pub(super) fn feed(
     lanes: &[Lane],
     gauge: &InputGauge,
     stop: &Stop,
+    before_tls: impl Fn(),
 ) -> io::Result<()> {
     let mut lines = Lines::new(source);
     let mut staged: Vec<Batch> = lanes.iter().map(|_| Batch::default()).collect();
     let mut left = limit.unwrap_or(u64::MAX);
     loop {
         let mut taken = 0;
+        let mut plain = true;
         let mut each = |line: &[u8], extent| {
             if left == 0 {
                 return ControlFlow::Break(());
             }
             left -= 1;
             taken += 1;
+            plain &= is_plain(line);
             staged[core_of(line, lanes.len())].push(line, extent);
             ControlFlow::Continue(())
         };
@@ -50,6 +54,9 @@ pub(super) fn feed(
             Ok(true) => {}
             Ok(false) if !stop.is_asked() => lines.finish(Extent::Whole, &mut each),
             Ok(false) | Err(_) => lines.finish(Extent::Torn, &mut each),
+        }
+        if !plain {
+            before_tls();
         }
         // What was read before an error is fetched all the same.
         hand_over(&mut staged, lanes);
@@ -94,7 +101,7 @@ mod tests {
     fn the_limit_counts_urls_and_not_lines() {
         let lanes = [Lane::default()];
         let gauge = InputGauge::default();
-        feed(&b"#\n\na\n#\nb\nc\n"[..], Some(2), &lanes, &gauge, &Stop::default())
+        feed(&b"#\n\na\n#\nb\nc\n"[..], Some(2), &lanes, &gauge, &Stop::default(), || ())
             .expect("no error");
         assert_eq!(drain(&lanes[0]), ["a", "b"]);
         assert_eq!(gauge.urls.load(Relaxed), 2);
@@ -110,7 +117,7 @@ mod tests {
         }
         let lanes = [Lane::default()];
         let source = b"a\nb\nunfinished".chain(Fails);
-        let error = feed(source, None, &lanes, &InputGauge::default(), &Stop::default())
+        let error = feed(source, None, &lanes, &InputGauge::default(), &Stop::default(), || ())
             .expect_err("on fire");
         assert_eq!(error.to_string(), "disk on fire");
         assert_eq!(drain(&lanes[0]), ["a", "b", "unfinished"]);
@@ -120,7 +127,7 @@ mod tests {
     fn every_line_goes_to_exactly_one_lane() {
         let lanes: Vec<_> = (0..3).map(|_| Lane::default()).collect();
         let input: String = (0..500).map(|n| format!("http://host-{}/{n}\n", n % 50)).collect();
-        feed(input.as_bytes(), None, &lanes, &InputGauge::default(), &Stop::default())
+        feed(input.as_bytes(), None, &lanes, &InputGauge::default(), &Stop::default(), || ())
             .expect("no error");
         let all: Vec<_> = lanes.iter().map(drain).collect();
         assert_eq!(all.iter().map(Vec::len).sum::<usize>(), 500);

@@ -99,6 +99,8 @@ pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
     let control = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let control = control.map_err(cannot_start)?;
     let signals = control.block_on(async { Signals::new() }).map_err(cannot_start)?;
+    // Meanwhile, and never waited for: where nothing needs TLS it costs no time. What does waits.
+    run.spawn("stoop-tls", |run| run.exchanges.warm_up()).map_err(cannot_start)?;
     let writer = run.spawn("stoop-write", move |run| run.write(sink)).map_err(cannot_start)?;
     let cores: Result<Vec<_>, _> = (0..run.plan.cores)
         .map(|index| run.spawn("stoop-core", move |run| run.core(index)))
@@ -198,7 +200,8 @@ impl Run {
         }
         let _at_the_end = NoMore(&self.lanes);
         let read = Reader::new(input, &self.stop).and_then(|source| {
-            input::feed(source, self.plan.limit, &self.lanes, &self.input, &self.stop)
+            let warm_up = || self.exchanges.warm_up();
+            input::feed(source, self.plan.limit, &self.lanes, &self.input, &self.stop, warm_up)
         });
         if let Err(error) = read {
             *self.input_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);

@@ -33,6 +33,11 @@ fn has_scheme(line: &str) -> bool {
     port.is_empty() || !port.bytes().all(|b| b.is_ascii_digit())
 }
 
+/// Whether `line`, as far as a glance tells, begins without TLS.
+pub(super) fn is_plain(line: &[u8]) -> bool {
+    line.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"http://"))
+}
+
 /// Which of `cores` fetches `line`. Lines of one origin go to one core, so that its connections
 /// are reused and its limits hold; the same origin spelt in an unusual way may go elsewhere, which
 /// costs a connection and is right all the same.

@@ -1,11 +1,11 @@
-//! What a machine runs out of: local ports, and descriptors.
+//! What a machine runs out of: local ports, and descriptors; and what it is slow at.
 #![cfg(target_os = "linux")]
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
-use crate::server::Server;
-use crate::stoop::{Ran, finish, stoop};
+use crate::server::{Server, refusing};
+use crate::stoop::{Ran, finish, lines, stoop};
 
 /// A network of its own in which no port is left for a connection to come from.
 const PORTLESS: &str = "ip link set lo up
@@ -75,4 +75,33 @@ fn without_a_descriptor_the_error_says_so_and_the_run_goes_on() {
     assert!(answer(other.url("/ok/1")).starts_with("200,"));
     drop(stdin);
     assert_eq!(finish(child).code, Some(0));
+}
+
+/// The platform's CAs are a pipe here, which is read only when the test lets it.
+#[test]
+fn getting_ready_for_tls_is_on_no_urls_clock_and_holds_up_no_plain_one() {
+    let server = Server::start();
+    let path = std::env::temp_dir().join(format!("stoop-cas-{}", std::process::id()));
+    assert!(Command::new("mkfifo").arg(&path).status().expect("it runs").success());
+    let mut command = stoop("fetch -t 5");
+    command.env("SSL_CERT_FILE", &path).env_remove("SSL_CERT_DIR");
+    let mut child = command.spawn().expect("the binary runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    writeln!(stdin, "{}", server.url("/ok/1")).expect("it reads");
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("it writes");
+    assert!(line.contains(",200,"), "{line}");
+    writeln!(stdin, "https://{}/", refusing()).expect("it reads");
+    drop(stdin);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let let_go = jiff::Timestamp::now().as_millisecond();
+    // Closing it is the end of what is read. (For both, because that does not wait for a reader.)
+    drop(std::fs::OpenOptions::new().read(true).write(true).open(&path).expect("a pipe"));
+    let mut rest = Vec::new();
+    stdout.read_to_end(&mut rest).expect("it writes");
+    assert_eq!(finish(child).code, Some(0));
+    let ran = lines(&rest);
+    std::fs::remove_file(&path).expect("ours");
+    assert!(ran[0].start_ms() >= let_go, "{ran:?} before {let_go}");
 }

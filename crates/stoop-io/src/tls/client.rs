@@ -13,7 +13,7 @@ use super::error::{TlsConfigError, TlsError, TlsErrorKind};
 use super::machine::Machine;
 use super::pem::Pem;
 use super::stream::{CERTIFICATE_BYTES_MAX, Tls};
-use super::trust::{Anybody, Trust};
+use super::trust::{Anybody, Trust, platform};
 use super::{ALPN_DEFAULT, client_provider};
 use crate::transport::AnyTransport;
 
@@ -32,6 +32,8 @@ const SESSIONS_MAX: usize = 256;
 pub struct ClientTls {
     config: Arc<ClientConfig>,
     id: u64,
+    /// The platform's CAs are asked for.
+    platform: bool,
 }
 
 impl ClientTls {
@@ -46,6 +48,32 @@ impl ClientTls {
     /// own.
     pub fn id(&self) -> u64 {
         self.id
+    }
+
+    /// Does now what the first handshake would do otherwise, on whichever thread and whoever's time
+    /// that runs: loads the platform's CAs, if they are to be trusted, and gathers the randomness
+    /// that all keys of the process come from. That takes some 20 to 50 ms the first time in a
+    /// process, and next to nothing after; meanwhile, a handshake elsewhere waits for it. There is
+    /// no need to call this, and no result: what went wrong is said by the handshake that needs it.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), stoop_io::TlsConfigError> {
+    /// let tls = stoop_io::ClientTls::builder().build()?;
+    /// std::thread::spawn({
+    ///     let tls = tls.clone();
+    ///     move || tls.warm_up()
+    /// });
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn warm_up(&self) {
+        if self.platform {
+            let _ = platform();
+        }
+        let provider = self.config.crypto_provider();
+        // The share of a key that a hello would offer first.
+        let _ = provider.kx_groups.first().map(|group| group.start());
+        let _ = provider.secure_random.fill(&mut [0; 32]);
     }
 
     /// Begins a session over `inner`, a connected transport, with the server `name`: a DNS name, or
@@ -177,7 +205,8 @@ impl ClientTlsBuilder {
         self
     }
 
-    /// Reads the files and builds.
+    /// Reads the files that were named, and builds. The platform's CAs are read when a certificate
+    /// first needs them, or by [`ClientTls::warm_up`].
     ///
     /// A machine without any CA certificates is not an error here: a server that needs one of them
     /// is refused with [`TlsErrorKind::CertificateUntrusted`] and the reason.
@@ -208,6 +237,7 @@ impl ClientTlsBuilder {
             sessions => Resumption::in_memory_sessions(sessions),
         };
         let id = IDS.fetch_add(1, Ordering::Relaxed);
-        Ok(ClientTls { config: Arc::new(config), id })
+        let platform = self.platform && !self.anybody;
+        Ok(ClientTls { config: Arc::new(config), id, platform })
     }
 }

@@ -41,8 +41,9 @@ impl std::error::Error for NoRoots {}
 
 type Verifier = Arc<dyn ServerCertVerifier>;
 
-/// The platform's verifier, or why there is none. Loaded once in a process: it reads files.
-fn platform() -> Result<Verifier, Error> {
+/// The platform's verifier, or why there is none. Loaded once in a process, by whoever is first: it
+/// reads some hundred files.
+pub(super) fn platform() -> Result<Verifier, Error> {
     static PLATFORM: OnceLock<Result<Verifier, Arc<NoRoots>>> = OnceLock::new();
     PLATFORM
         .get_or_init(|| match rustls_platform_verifier::Verifier::new(provider()) {
@@ -65,9 +66,9 @@ pub(super) struct Trust {
     named: Option<Arc<WebPkiServerVerifier>>,
     /// The same certificates, byte for byte: a server's own may be among them.
     itself: Vec<CertificateDer<'static>>,
-    /// A machine without roots is an error only once a certificate needs them: plain HTTP and named
-    /// CAs work without.
-    platform: Option<Result<Verifier, Error>>,
+    /// The platform's are believed, too. They are loaded, and a machine without any is an error,
+    /// only once a certificate needs them: plain HTTP and named CAs work without.
+    platform: bool,
 }
 
 impl Trust {
@@ -88,7 +89,7 @@ impl Trust {
                 "the platform's CAs are switched off, and no others are named",
             ));
         }
-        Ok(Self { named, itself, platform: (!exclusive).then(platform) })
+        Ok(Self { named, itself, platform: !exclusive })
     }
 
     /// Whether all that speaks against a server's certificate is who issued it, while it is itself
@@ -120,21 +121,23 @@ impl ServerCertVerifier for Trust {
         };
         // Named CAs first: they are few, and do not know a stranger at a glance.
         if let Some(named) = &self.named {
-            match (ask(named.as_ref()), &self.platform) {
+            match (ask(named.as_ref()), self.platform) {
                 (Err(error), _) if self.vouches_for(end_entity, &error) => {
                     verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
                     return Ok(ServerCertVerified::assertion());
                 }
-                (Err(Error::InvalidCertificate(CertificateError::UnknownIssuer)), Some(_)) => {}
+                (Err(Error::InvalidCertificate(CertificateError::UnknownIssuer)), true) => {}
                 (answer, _) => return answer,
             }
         }
-        match &self.platform {
-            Some(Ok(platform)) => ask(platform.as_ref()),
+        if !self.platform {
+            return Err(CertificateError::UnknownIssuer.into());
+        }
+        match platform() {
+            Ok(platform) => ask(platform.as_ref()),
             // With CAs named, a stranger is a stranger, roots or no roots.
-            Some(Err(_)) if self.named.is_some() => Err(CertificateError::UnknownIssuer.into()),
-            Some(Err(none)) => Err(none.clone()),
-            None => Err(CertificateError::UnknownIssuer.into()),
+            Err(_) if self.named.is_some() => Err(CertificateError::UnknownIssuer.into()),
+            Err(none) => Err(none),
         }
     }
 
