@@ -25,7 +25,8 @@ output, also if it is no URL. A signal or --duration ends the reading at once; w
 then and is unfinished is answered as 'cancelled', and so is what was read of a last line.
 
 Columns (csv), in order of completion:
-  url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if need be
+  url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if need be;
+               of a line over 64 KiB, which is an invalid_url, its first 64 KiB
   code         the status after redirects, or the kind of error (dns_nxdomain, total_timeout, ...)
   start_time   when it took one of the --concurrency slots: RFC 3339, UTC, milliseconds
   duration     from then to the last byte of the body, redirects included, in whole milliseconds
@@ -37,6 +38,9 @@ dns, connect, tls, send, wait, receive, redirect) and error, in words, where the
 remote_ip and remote_port, of the last request if there were redirects; t_queue_us, t_dns_us,
 t_connect_us, t_tls_us, t_wait_us (to the head of the answer) and t_recv_us, which redirects add
 to, as far as they took place: a connection that was there was not made. Unknown is left out.
+What was unfinished when the run ended has the phase queue if its turn had not come, else wait.
+url_bytes is the line where it is not UTF-8, with % and all but printable ASCII as %XX: url has
+U+FFFD for what is no text, and can be the same for different lines.
 
 Kinds of error, a closed list:
   invalid_url dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use stoop::Phase;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::{consume_budget, spawn_local};
 use tokio::time::{MissedTickBehavior, interval, sleep};
@@ -172,18 +173,18 @@ impl Core {
         let exchange = {
             let slots = self.slots.borrow();
             let slot = slots.slot(index);
-            let line = match slot.extent {
-                Extent::Whole => std::str::from_utf8(&slot.line).ok(),
-                Extent::Cut => None,
+            let url = match slot.extent {
+                Extent::Whole => std::str::from_utf8(&slot.line).map_err(|_| "not text in UTF-8"),
+                Extent::Cut => Err("longer than 64 KiB: these are the first"),
                 // Half a URL can be another one.
-                Extent::Torn => return Outcome::error("cancelled"),
+                Extent::Torn => return cancelled(Phase::Queue),
             };
             let deadline = slot.start + self.run.plan.timeout;
-            line.and_then(target).map(|url| self.exchange.fetch(&url, deadline))
+            url.and_then(target).map(|url| self.exchange.fetch(&url, deadline))
         };
         match exchange {
-            Some(exchange) => exchange.await,
-            None => Outcome::error("invalid_url"),
+            Ok(exchange) => exchange.await,
+            Err(words) => Outcome::without_client("invalid_url", Phase::Request, words),
         }
     }
 
@@ -226,10 +227,10 @@ impl Core {
     /// The run is over: answers what is in flight, and what was read and never started. That is
     /// all there only when the reader has closed the lane.
     async fn cancel(&self) {
-        let cancelled = Outcome::error("cancelled");
+        let (begun, waits) = (cancelled(Phase::Wait), cancelled(Phase::Queue));
         let slots = self.slots.borrow().indices();
         for index in slots {
-            self.answer(index, &cancelled);
+            self.answer(index, &begun);
         }
         let patience = sleep(READER_PATIENCE);
         tokio::pin!(patience);
@@ -238,7 +239,7 @@ impl Core {
                 let mut local = self.local.borrow_mut();
                 while let Some((url, _)) = local.pop() {
                     let duration = Duration::ZERO;
-                    self.tell(Record { url, start_ms: unix_ms(), duration, outcome: &cancelled });
+                    self.tell(Record { url, start_ms: unix_ms(), duration, outcome: &waits });
                 }
             }
             if self.lane_ended.get() {
@@ -267,12 +268,19 @@ impl Core {
         let slots = self.slots.borrow().indices();
         for index in slots {
             if self.slots.borrow().is_overdue(index, late) {
-                self.answer(index, &Outcome::error("total_timeout"));
+                let words = "cut off beyond the deadline, which the client should have kept";
+                let outcome = Outcome::without_client("total_timeout", Phase::Wait, words);
+                self.answer(index, &outcome);
                 self.slots.borrow_mut().abort(index);
                 self.run.overdue.fetch_add(1, Relaxed);
             }
         }
     }
+}
+
+/// The outcome of what the end of the run overtook: in the queue, or while it waited for an answer.
+fn cancelled(phase: Phase) -> Outcome {
+    Outcome::without_client("cancelled", phase, "the run ended first")
 }
 
 /// A slot's place: given back, with its permit, however the slot ends.
@@ -285,7 +293,8 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let Self { core, index } = self;
         // Only a panic in the client ends a slot before its answer.
-        core.answer(*index, &Outcome::error("internal"));
+        let words = "the client panicked: a defect";
+        core.answer(*index, &Outcome::without_client("internal", Phase::Request, words));
         core.slots.borrow_mut().close(*index);
         if let Some(next) = core.run.permits.give_back(core.index) {
             core.run.lanes[next].ring();

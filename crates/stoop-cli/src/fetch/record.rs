@@ -1,12 +1,14 @@
 //! How one URL ended, and the line that says so.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use serde::Serialize;
-use stoop::Timings;
+use stoop::{Phase, Timings};
 
 use super::args::Format;
 use crate::summary::Code;
@@ -83,8 +85,19 @@ pub(super) fn micros(duration: Duration) -> u64 {
 }
 
 impl Outcome {
+    /// An error by its kind alone.
     pub(super) fn error(kind: &'static str) -> Self {
         Self { code: Code::Error(kind), body_bytes: 0, details: None }
+    }
+
+    /// An error that the client had no part in: when it was, and why, in words.
+    pub(super) fn without_client(kind: &'static str, phase: Phase, words: &str) -> Self {
+        let details = Details {
+            error_phase: Some(phase.as_str()),
+            error: Some(words.to_owned()),
+            ..Details::default()
+        };
+        Self { details: Some(Box::new(details)), ..Self::error(kind) }
     }
 }
 
@@ -155,9 +168,11 @@ impl Recorder {
             Code::Status(status) => (Some(status), None),
             Code::Error(kind) => (None, Some(kind)),
         };
+        let url = String::from_utf8_lossy(record.url);
         let json = Json {
             v: 1,
-            url: &String::from_utf8_lossy(record.url),
+            url: &url,
+            url_bytes: matches!(url, Cow::Owned(_)).then(|| escaped(record.url)),
             method: "GET",
             status,
             ok: matches!(status, Some(200..=299)),
@@ -190,6 +205,9 @@ impl Recorder {
 struct Json<'a> {
     v: u8,
     url: &'a str,
+    /// The same where it is not text, so that different lines stay different.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url_bytes: Option<String>,
     method: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
@@ -201,6 +219,17 @@ struct Json<'a> {
     body_bytes: u64,
     #[serde(flatten)]
     details: Option<&'a Details>,
+}
+
+/// `bytes` in ASCII: what is no graphic character, and the percent sign, as RFC 3986 §2.1 has it.
+fn escaped(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len()), |mut text, &byte| {
+        match byte {
+            b'!'..=b'~' if byte != b'%' => text.push(char::from(byte)),
+            _ => write!(text, "%{byte:02X}").expect("memory takes all"),
+        }
+        text
+    })
 }
 
 /// A duration as lines and summaries count it.
@@ -317,12 +346,18 @@ mod tests {
         let error = Outcome { details: Some(Box::new(details)), ..Outcome::error("dns_nxdomain") };
         let error = line(Format::Jsonl, false, record(b"\xff", &error));
         let json: serde_json::Value = serde_json::from_str(&error).expect("json");
-        assert_eq!(json["url"], "\u{fffd}");
+        assert_eq!((&json["url"], &json["url_bytes"]), (&"\u{fffd}".into(), &"%FF".into()));
         assert_eq!(json["ok"], false);
         assert_eq!(json["status"], serde_json::Value::Null);
         assert_eq!(json["error_kind"], "dns_nxdomain");
         assert_eq!(json["error_phase"], "dns");
         assert_eq!(json["error"], "no such \"name\"");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_can_be_told_apart_and_restored() {
+        assert_eq!(escaped(b"http://a/%20 \xff\0~!"), "http://a/%2520%20%FF%00~!");
+        assert_eq!(escaped("ü".as_bytes()), "%C3%BC");
     }
 
     #[test]

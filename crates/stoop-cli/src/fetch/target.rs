@@ -6,16 +6,23 @@ use std::borrow::Cow;
 ///
 /// Whether it is a good URL is for the client to say; only lines no URL can look like (control
 /// characters, which an URL parser would silently take out) are turned down here.
-pub(super) fn target(line: &str) -> Option<Cow<'_, str>> {
-    if line.is_empty() || line.bytes().any(|b| b.is_ascii_control()) {
-        return None;
+///
+/// # Errors
+/// Why it means none, in words.
+pub(super) fn target(line: &str) -> Result<Cow<'_, str>, &'static str> {
+    if line.bytes().any(|b| b.is_ascii_control()) {
+        return Err("a control character is in no URL");
     }
     if has_scheme(line) {
-        return Some(Cow::Borrowed(line));
+        return Ok(Cow::Borrowed(line));
     }
     // A path has no host, though a parser that is used to missing slashes would find one in it.
     let rest = line.strip_prefix("//").unwrap_or(line);
-    (!rest.starts_with('/')).then(|| Cow::Owned(format!("https://{rest}")))
+    match rest.bytes().next() {
+        None => Err("there is no host"),
+        Some(b'/') => Err("a path, and no host"),
+        Some(_) => Ok(Cow::Owned(format!("https://{rest}"))),
+    }
 }
 
 /// RFC 3986 §3.1, but for `host:port`, which looks the same: what follows its colon is a number
@@ -89,7 +96,7 @@ mod tests {
             ("127.0.0.1:80/", "https://127.0.0.1:80/"),
             ("bücher.example", "https://bücher.example"),
         ] {
-            assert_eq!(target(line).as_deref(), Some(url), "{line}");
+            assert_eq!(target(line).as_deref(), Ok(url), "{line}");
         }
     }
 
@@ -97,21 +104,21 @@ mod tests {
     fn a_scheme_stays_as_it_is() {
         for line in ["http://a/", "HTTPS://A/", "ftp://a/", "mailto:a@b", "http:a", "x:", "http://"]
         {
-            assert_eq!(target(line).as_deref(), Some(line), "{line}");
+            assert_eq!(target(line).as_deref(), Ok(line), "{line}");
         }
     }
 
     #[test]
     fn control_characters_are_in_no_url() {
         for line in ["http://a/\tb", "a\0b", "http://a/\r\nX: y", "a\x7f", ""] {
-            assert_eq!(target(line), None, "{line:?}");
+            assert!(target(line).is_err(), "{line:?}");
         }
     }
 
     #[test]
     fn a_path_is_no_url() {
-        for line in ["/", "/etc/hosts", "///etc/hosts"] {
-            assert_eq!(target(line), None, "{line:?}");
+        for line in ["/", "/etc/hosts", "//", "///etc/hosts"] {
+            assert!(target(line).is_err(), "{line:?}");
         }
     }
 

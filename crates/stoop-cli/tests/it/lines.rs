@@ -138,3 +138,27 @@ fn the_summary_goes_to_stderr_as_a_table_or_not_at_all() {
     let ran = run(stoop("fetch --summary none"), input);
     assert_eq!(ran.stderr, "");
 }
+
+#[test]
+fn every_error_in_json_has_its_kind_its_phase_and_words() {
+    let server = Server::start();
+    let mut input = b"/etc/passwd\n\xff\na\tb\n//\n".to_vec();
+    input.extend(vec![b'x'; 100_000]);
+    let (dead, never) = (refusing(), server.url("/hang"));
+    input.extend(format!("\nhttp://{dead}/\n{never}\n{never}\n").into_bytes());
+    let ran = run(stoop("fetch -c 8 -f jsonl --duration 1"), input);
+    let rows: Vec<serde_json::Value> = String::from_utf8_lossy(&ran.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("json"))
+        .collect();
+    assert_eq!(rows.len(), 8);
+    for row in &rows {
+        for field in ["error_kind", "error_phase", "error"] {
+            assert!(row[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {row}");
+        }
+    }
+    let of_kind = |kind: &str| rows.iter().filter(|row| row["error_kind"] == kind).count();
+    assert_eq!((of_kind("invalid_url"), of_kind("cancelled")), (5, 2));
+    let bytes: Vec<_> = rows.iter().filter_map(|row| row["url_bytes"].as_str()).collect();
+    assert_eq!(bytes, ["%FF"]);
+}
