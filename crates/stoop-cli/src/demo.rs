@@ -94,6 +94,7 @@ fn say(text: &str) -> Result<(), Failure> {
 fn plan(internet: &Internet, concurrency: usize, timeout: Duration) -> Result<Plan, Failure> {
     let here = Surroundings {
         variable: |_| None,
+        stdin_is_terminal: false,
         stdout_is_terminal: false,
         stderr_is_terminal: stderr().is_terminal(),
     };

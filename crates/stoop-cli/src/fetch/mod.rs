@@ -30,7 +30,7 @@ mod slots;
 mod source;
 mod target;
 
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
 pub(crate) use self::args::FetchArgs;
 use self::args::SummaryStyle;
@@ -47,6 +47,7 @@ use crate::table;
 pub(crate) fn fetch(args: FetchArgs) -> Result<(), Failure> {
     let here = Surroundings {
         variable: |name| std::env::var_os(name),
+        stdin_is_terminal: stdin().is_terminal(),
         stdout_is_terminal: stdout().is_terminal(),
         stderr_is_terminal: stderr().is_terminal(),
     };

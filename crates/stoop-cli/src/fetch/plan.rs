@@ -68,6 +68,7 @@ pub(crate) enum Authority {
 /// What the process was started in: asked once, so that tests can say something else.
 pub(crate) struct Surroundings {
     pub(crate) variable: fn(&str) -> Option<OsString>,
+    pub(crate) stdin_is_terminal: bool,
     pub(crate) stdout_is_terminal: bool,
     pub(crate) stderr_is_terminal: bool,
 }
@@ -90,6 +91,7 @@ impl Plan {
             None if args.urls.is_empty() => Source::Stdin,
             None => Source::Text(args.urls.join("\n").into_bytes()),
         };
+        let typed = source == Source::Stdin && here.stdin_is_terminal;
         let Size(max_body) = args.max_body.unwrap_or(Size(Some(BODY_BYTES_MAX)));
         let cores = args.cores.unwrap_or_else(|| available_parallelism().map_or(1, Into::into));
         Ok(Self {
@@ -112,7 +114,8 @@ impl Plan {
             summary: args.summary.unwrap_or(SummaryStyle::Table),
             cores: cores.min(concurrency),
             colour: here.stdout_is_terminal && here.variable("NO_COLOR").is_none(),
-            progress: here.stderr_is_terminal,
+            // Who types URLs must see what they type.
+            progress: here.stderr_is_terminal && !typed,
         })
     }
 }
@@ -164,8 +167,12 @@ mod tests {
         Ok(args)
     }
 
-    const PIPED: Surroundings =
-        Surroundings { variable: |_| None, stdout_is_terminal: false, stderr_is_terminal: false };
+    const PIPED: Surroundings = Surroundings {
+        variable: |_| None,
+        stdin_is_terminal: false,
+        stdout_is_terminal: false,
+        stderr_is_terminal: false,
+    };
 
     fn plan(line: &str, here: &Surroundings) -> Plan {
         Plan::new(typed(line).expect("a good line"), here).expect("a good plan")
@@ -261,6 +268,17 @@ mod tests {
         // Asked for, it is also written to a file, but never in colour.
         assert_eq!(plan("fetch -f pretty", &PIPED).format, Format::Pretty);
         assert!(!plan("fetch -f pretty", &PIPED).colour);
+    }
+
+    #[test]
+    fn progress_is_shown_on_a_terminal_where_nobody_types() {
+        let shown = Surroundings { stderr_is_terminal: true, ..PIPED };
+        assert!(plan("fetch", &shown).progress);
+        let typing = Surroundings { stdin_is_terminal: true, ..shown };
+        assert!(!plan("fetch", &typing).progress);
+        assert!(!plan("fetch -i -", &typing).progress);
+        assert!(plan("fetch -i list", &typing).progress);
+        assert!(plan("fetch http://a/", &typing).progress);
     }
 
     #[test]
