@@ -1,6 +1,6 @@
 //! `stoop testbed`: a synthetic internet to try any client on, until it is told to stop.
 
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -94,7 +94,17 @@ pub(crate) fn testbed(args: TestbedArgs) -> Result<(), Failure> {
         latency: args.latency,
         body: args.body,
     };
-    let cannot = |error: io::Error| Failure::Io(format!("cannot run the testbed: {error}"));
+    let cannot = |error: io::Error| {
+        let next = match error.kind() {
+            ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable | ErrorKind::PermissionDenied
+                if error.to_string().contains("cannot listen") =>
+            {
+                ". Say where else by --dns, --http-port and --https-port; port 0 is a free one"
+            }
+            _ => "",
+        };
+        Failure::Io(format!("cannot run the testbed: {error}{next}"))
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let stats = runtime.map_err(cannot)?.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;

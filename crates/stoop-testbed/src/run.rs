@@ -67,7 +67,7 @@ pub async fn run(
     let log = match &args.log {
         Some(path) => {
             let file = File::create(path).and_then(|file| Log::text(BufWriter::new(file)));
-            file.map_err(|error| about(path, error))?
+            file.map_err(|error| about("log", path, &error))?
         }
         None => Log::none(),
     };
@@ -81,13 +81,13 @@ pub async fn run(
     let plan = Plan::new(args.seed, args.urls).latency(args.latency).body(args.body);
     let internet = Internet::start(plan, options).await?;
     if let Some(path) = &args.ca {
-        std::fs::write(path, internet.ca_pem()).map_err(|error| about(path, error))?;
+        std::fs::write(path, internet.ca_pem()).map_err(|error| about("ca", path, &error))?;
     }
     if let Some(path) = args.list {
         let plan = internet.planned().clone();
         // Ten million lines take a while: the runtime has other things to do.
         let written = tokio::task::spawn_blocking(move || {
-            write_list(&plan, &path).map_err(|error| about(&path, error))
+            write_list(&plan, &path).map_err(|error| about("list", &path, &error))
         });
         written.await.map_err(io::Error::other)??;
     }
@@ -96,8 +96,9 @@ pub async fn run(
     internet.stop().await
 }
 
-fn about(path: &Path, error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+/// What went wrong with the file that an option named.
+fn about(option: &str, path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("--{option} {}: {error}", path.display()))
 }
 
 /// Writes beside the file and renames, so that whoever waits for it finds it whole; but what exists

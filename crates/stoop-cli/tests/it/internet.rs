@@ -133,3 +133,25 @@ fn the_demo_shows_the_table_the_errors_and_what_to_do_next() {
     assert!(text.contains("  not done within --timeout\n"), "{text}");
     assert!(text.contains("stoop fetch -i urls.txt"), "{text}");
 }
+
+#[test]
+fn what_the_testbed_cannot_use_is_named_with_what_to_do() {
+    let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let taken = tcp.local_addr().expect("bound");
+    for (options, named) in [
+        (format!("--dns {taken}"), format!("the name server cannot listen at {taken}: ")),
+        (format!("--http-port {}", taken.port()), format!("HTTP cannot listen at {}: ", taken.port())),
+        (format!("--https-port {}", taken.port()), format!("HTTPS cannot listen at {}: ", taken.port())),
+    ] {
+        let ran = run(stoop(&format!("testbed --urls 10 {options}")), "");
+        assert_eq!(ran.code, Some(3), "{options}");
+        assert!(ran.stderr.contains(&named), "{options}: {}", ran.stderr);
+        let option = options.split(' ').next().expect("an option");
+        assert!(ran.stderr.contains(option) && ran.stderr.contains("port 0"), "{}", ran.stderr);
+    }
+    if cfg!(target_os = "linux") {
+        let ran = run(stoop("testbed --urls 10 --list /dev/full"), "");
+        assert_eq!(ran.code, Some(3));
+        assert!(ran.stderr.contains("--list /dev/full: No space left"), "{}", ran.stderr);
+    }
+}

@@ -243,15 +243,19 @@ struct Keep {
 }
 
 async fn open(plan: Plan, options: &Options, counters: &Counters) -> io::Result<(Started, Keep)> {
+    let http_at = |reach| {
+        listen(reach, options.http_port).map_err(|error| unheard("HTTP", options.http_port, &error))
+    };
     let (reach, http) = match options.addresses {
-        Addresses::Shared => (Reach::LOCALHOST, listen(Reach::LOCALHOST, options.http_port)?),
-        Addresses::BestPossible => match listen(Reach::LoopbackDevice, options.http_port) {
+        Addresses::Shared => (Reach::LOCALHOST, http_at(Reach::LOCALHOST)?),
+        Addresses::BestPossible => match http_at(Reach::LoopbackDevice) {
             Ok(listener) => (Reach::LoopbackDevice, listener),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(error),
-            Err(_) => (Reach::LOCALHOST, listen(Reach::LOCALHOST, options.http_port)?),
+            Err(_) => (Reach::LOCALHOST, http_at(Reach::LOCALHOST)?),
         },
     };
-    let https = listen(reach, options.https_port)?;
+    let https = listen(reach, options.https_port)
+        .map_err(|error| unheard("HTTPS", options.https_port, &error))?;
     let (refused, black_hole) = (Refused::bind(reach, 0)?, BlackHole::bind(reach, 0)?);
     let plan = plan.with_ports(Ports {
         http: http.local_addr()?.port(),
@@ -270,9 +274,15 @@ async fn open(plan: Plan, options: &Options, counters: &Counters) -> io::Result<
         permits: Arc::new(Semaphore::new(options.connections_max.max(1))),
     });
     let ca_pem = net.certificates.ca_pem().to_owned();
-    let dns = DnsThread::start(net.clone(), options.dns, net.log.clone(), counters.clone()).await?;
+    let dns = DnsThread::start(net.clone(), options.dns, net.log.clone(), counters.clone()).await;
+    let dns = dns.map_err(|error| unheard("the name server", options.dns, &error))?;
     let started = Started { plan, dns: dns.address(), ca_pem, shared };
     tokio::spawn(accept(net.clone(), http, false));
     tokio::spawn(accept(net, https, true));
     Ok((started, Keep { _refused: refused, _black_hole: black_hole, _dns: dns }))
+}
+
+/// What could not listen, and where.
+fn unheard(what: &str, place: impl fmt::Display, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{what} cannot listen at {place}: {error}"))
 }
