@@ -2,7 +2,7 @@
 //! which waits for signals, the clock, and the end.
 
 use std::future::pending;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::process::exit;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,6 +27,8 @@ use crate::summary::Summary;
 
 /// How often the progress display changes.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+const CANNOT_WRITE: &str = "cannot write to standard output";
 
 /// What the threads of a run share.
 pub(super) struct Run {
@@ -61,8 +63,8 @@ pub(super) enum Cause {
     Signal(u8),
     /// The time of `--duration` was over.
     Duration,
-    /// Lines could not be written.
-    Output(io::Error),
+    /// Lines could not be written; the writer says why.
+    Output,
     /// A core could not begin.
     Core(io::Error),
 }
@@ -71,6 +73,8 @@ pub(super) enum Cause {
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) summary: Summary,
+    /// All lines that the summary counts were written.
+    pub(crate) written: bool,
     /// How it ends for the exit code.
     pub(crate) result: Result<(), Failure>,
     /// URLs that had to be cut off because the client missed their deadline.
@@ -88,7 +92,10 @@ pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
     let exchanges = Exchanges::new(&plan)?;
     let run = Arc::new(Run::new(plan, exchanges, total_bytes));
     let progress = run.plan.progress.then(|| Progress::new(&run));
-    let cannot_write = |error: &io::Error| Failure::io("cannot write to standard output", error);
+    let cannot_write = |error: &io::Error| match Failure::io(CANNOT_WRITE, error) {
+        Failure::Io(text) => Failure::Io(text + "; the run ended there, without all its lines"),
+        quiet => quiet,
+    };
     let sink = if run.plan.lines {
         Sink::stdout(progress.as_ref().map(Progress::bar)).map_err(|error| cannot_write(&error))?
     } else {
@@ -119,19 +126,24 @@ pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
             summary.merge(&part);
         }
     }
-    let _ = writer.join();
+    let written = writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer failed")));
 
     let input_error = take(&run.input_error);
-    let result = match take(&run.cause) {
-        Some(Cause::Signal(number)) => Err(Failure::Signal(number)),
-        Some(Cause::Output(error)) => Err(cannot_write(&error)),
-        Some(Cause::Core(error)) => Err(cannot_start(error)),
-        Some(Cause::Duration) | None => match input_error {
+    let result = match (take(&run.cause), &written) {
+        // Whoever ended us may have ended our reader with us.
+        (Some(Cause::Signal(number)), Err(error)) if error.kind() == ErrorKind::BrokenPipe => {
+            Err(Failure::Signal(number))
+        }
+        (_, Err(error)) => Err(cannot_write(error)),
+        (Some(Cause::Signal(number)), Ok(())) => Err(Failure::Signal(number)),
+        (Some(Cause::Core(error)), Ok(())) => Err(cannot_start(error)),
+        (Some(Cause::Duration | Cause::Output) | None, Ok(())) => match input_error {
             Some(error) => Err(cannot_read(&error)),
             None => Ok(()),
         },
     };
-    Ok(Ended { summary, result, overdue: run.overdue.load(Relaxed) })
+    let overdue = run.overdue.load(Relaxed);
+    Ok(Ended { summary, written: written.is_ok(), result, overdue })
 }
 
 fn source_name(source: &Source) -> String {
@@ -226,11 +238,13 @@ impl Run {
         })
     }
 
-    fn write(&self, sink: Sink) {
-        if let Err(error) = self.output.write_to(sink, || self.ring_all()) {
-            self.stop(Cause::Output(error));
+    fn write(&self, sink: Sink) -> io::Result<()> {
+        let written = self.output.write_to(sink, || self.ring_all());
+        if written.is_err() {
+            self.stop(Cause::Output);
         }
         self.written.notify_one();
+        written
     }
 
     /// Waits for the last line to be written, and for reasons to end the run before.

@@ -140,8 +140,14 @@ fn what_the_testbed_cannot_use_is_named_with_what_to_do() {
     let taken = tcp.local_addr().expect("bound");
     for (options, named) in [
         (format!("--dns {taken}"), format!("the name server cannot listen at {taken}: ")),
-        (format!("--http-port {}", taken.port()), format!("HTTP cannot listen at {}: ", taken.port())),
-        (format!("--https-port {}", taken.port()), format!("HTTPS cannot listen at {}: ", taken.port())),
+        (
+            format!("--http-port {}", taken.port()),
+            format!("HTTP cannot listen at {}: ", taken.port()),
+        ),
+        (
+            format!("--https-port {}", taken.port()),
+            format!("HTTPS cannot listen at {}: ", taken.port()),
+        ),
     ] {
         let ran = run(stoop(&format!("testbed --urls 10 {options}")), "");
         assert_eq!(ran.code, Some(3), "{options}");
