@@ -11,7 +11,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stoop::Phase;
 use tokio::runtime::{Builder, LocalOptions};
@@ -265,9 +265,10 @@ impl Core {
         let timeout = self.run.plan.timeout;
         let tolerance = (timeout / 10).max(Duration::from_millis(50));
         let late = timeout + tolerance + self.round();
+        let now = Instant::now();
         let slots = self.slots.borrow().indices();
         for index in slots {
-            if self.slots.borrow().is_overdue(index, late) {
+            if self.slots.borrow().is_overdue(index, late, now) {
                 let words = "cut off beyond the deadline, which the client should have kept";
                 let outcome = Outcome::without_client("total_timeout", Phase::Wait, words);
                 self.answer(index, &outcome);

@@ -91,9 +91,10 @@ impl Slots {
         0..self.all.len()
     }
 
-    /// Whether a slot's line has waited for its answer for longer than `limit`.
-    pub(super) fn is_overdue(&self, index: usize, limit: Duration) -> bool {
-        self.all[index].waits && self.all[index].start.elapsed() > limit
+    /// Whether a slot's line has waited for its answer for longer than `limit`, as of `now`.
+    pub(super) fn is_overdue(&self, index: usize, limit: Duration, now: Instant) -> bool {
+        let slot = &self.all[index];
+        slot.waits && now.saturating_duration_since(slot.start) > limit
     }
 
     /// Ends the task of a slot, which then gives the slot back.
@@ -125,11 +126,13 @@ mod tests {
         let mut slots = Slots::default();
         let index = slots.open();
         slots.begin(index, b"line", Extent::Whole);
-        assert!(!slots.is_overdue(index, Duration::from_secs(60)));
-        std::thread::sleep(Duration::from_millis(2));
-        assert!(slots.is_overdue(index, Duration::from_millis(1)));
+        let limit = Duration::from_secs(60);
+        let at_the_limit = slots.slot(index).start + limit;
+        let later = at_the_limit + Duration::from_nanos(1);
+        assert!(!slots.is_overdue(index, limit, at_the_limit));
+        assert!(slots.is_overdue(index, limit, later));
         slots.answer(index);
-        assert!(!slots.is_overdue(index, Duration::from_millis(1)));
+        assert!(!slots.is_overdue(index, limit, later));
     }
 
     #[test]
