@@ -67,14 +67,16 @@ async fn it_writes_what_was_asked_for_and_ends_cleanly() {
 }
 
 #[tokio::test]
-async fn errors_name_the_file() {
-    for args in [
-        RunArgs { log: Some("/no/such/directory/log".into()), ..RunArgs::default() },
-        RunArgs { ca: Some("/no/such/directory/ca".into()), ..RunArgs::default() },
-        RunArgs { list: Some("/no/such/directory/list".into()), ..RunArgs::default() },
+async fn errors_name_the_option_and_the_file() {
+    let file = || Some("/no/such/directory/file".into());
+    for (option, args) in [
+        ("--log", RunArgs { log: file(), ..RunArgs::default() }),
+        ("--ca", RunArgs { ca: file(), ..RunArgs::default() }),
+        ("--list", RunArgs { list: file(), ..RunArgs::default() }),
     ] {
         let error = run(args, |_| panic!("it started"), async {}).await.unwrap_err();
-        assert!(error.to_string().starts_with("/no/such/directory/"), "{error}");
+        let begin = format!("{option} /no/such/directory/file: ");
+        assert!(error.to_string().starts_with(&begin), "{error}");
     }
     let public = RunArgs { dns: ([192, 0, 2, 1], 53).into(), ..RunArgs::default() };
     let error = run(public, |_| panic!("it started"), async {}).await.unwrap_err();
