@@ -35,7 +35,8 @@ pub enum ErrorKind {
     ConnectReset,
     /// This machine has no local port left for the address.
     NoLocalPorts,
-    /// This process has no file descriptor left.
+    /// This process has no file descriptor left. A client closes idle connections before it says so,
+    /// and waits for one to come free as long as connecting may take.
     TooManyFiles,
     /// The TLS handshake failed.
     TlsHandshake,

@@ -47,12 +47,42 @@ fn without_a_local_port_the_error_says_so() {
     assert!(ran.stderr.contains("no_local_ports  "), "and what to do: {}", ran.stderr);
 }
 
+/// Lowers, or raises again, how many descriptors a process may have.
+fn lower_limit(id: u32, files: u64) {
+    let id = i32::try_from(id).expect("a process's number");
+    let (_, hard) = rlimit::getrlimit(rlimit::Resource::NOFILE).expect("it has a limit");
+    rlimit::prlimit(id, rlimit::Resource::NOFILE, Some((files, hard)), None).expect("it is ours");
+}
+
+/// Six descriptors for forty slots: what idles is closed for the others, and the others wait.
+#[test]
+fn too_few_descriptors_make_a_run_slower_and_no_errors() {
+    let servers = [Server::start(), Server::start(), Server::start()];
+    let mut child = stoop("fetch -c 40 --cores 1 -t 10").spawn().expect("the binary runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    writeln!(stdin, "{}", servers[0].url("/ok/1")).expect("it reads");
+    stdout.read_line(&mut String::new()).expect("everything is open that is opened once");
+    let open = std::fs::read_dir(format!("/proc/{}/fd", child.id())).expect("it runs").count();
+    lower_limit(child.id(), open as u64 + 6);
+    let urls: String =
+        (0..150).map(|n| servers[n % 3].url(&format!("/delay/20?{n}")) + "\n").collect();
+    stdin.write_all(urls.as_bytes()).expect("it reads");
+    drop(stdin);
+    let mut rest = Vec::new();
+    stdout.read_to_end(&mut rest).expect("it writes");
+    assert_eq!(finish(child).code, Some(0));
+    let codes: Vec<_> = lines(&rest).into_iter().map(|line| line.code).collect();
+    assert_eq!(codes.len(), 150);
+    assert!(codes.iter().all(|code| code == "200"), "{codes:?}");
+}
+
 /// Whoever took the descriptors, here the limit that was lowered under a run.
 #[test]
 fn without_a_descriptor_the_error_says_so_and_the_run_goes_on() {
     let server = Server::start();
-    let mut child = stoop("fetch -c 1").spawn().expect("the binary runs");
-    let id = i32::try_from(child.id()).expect("a process's number");
+    let mut child = stoop("fetch -c 1 -t 1").spawn().expect("the binary runs");
+    let id = child.id();
     let mut stdin = child.stdin.take().expect("piped");
     let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
     let mut answer = |url: String| {
@@ -63,11 +93,7 @@ fn without_a_descriptor_the_error_says_so_and_the_run_goes_on() {
     };
     // Everything that is opened once is open after this.
     assert!(answer(server.url("/ok/1")).starts_with("200,"));
-    let limit = |files| {
-        let (_, hard) = rlimit::getrlimit(rlimit::Resource::NOFILE).expect("it has a limit");
-        let new = Some((files, hard));
-        rlimit::prlimit(id, rlimit::Resource::NOFILE, new, None).expect("it is ours");
-    };
+    let limit = |files| lower_limit(id, files);
     limit(3);
     let other = Server::start();
     assert!(answer(other.url("/ok/1")).starts_with("too_many_files,"));

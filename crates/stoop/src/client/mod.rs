@@ -6,6 +6,7 @@ mod pool;
 mod promote;
 mod redirect;
 mod send;
+mod starved;
 
 use std::fmt;
 #[cfg(feature = "dns")]

@@ -11,6 +11,7 @@ use crate::body::{Body, Kind};
 use crate::client::connect::{Terms, private_address, within};
 use crate::client::outgoing::Outgoing;
 use crate::client::pool::{Asked, Grant};
+use crate::client::starved::Starved;
 use crate::client::{Shared, promote};
 use crate::conn::exchange::{Answered, Exchange};
 use crate::conn::http1::{Http1, Lease};
@@ -155,6 +156,7 @@ impl Job<'_> {
         watch: &mut Stopwatch,
     ) -> Result<(Lease, bool), Error> {
         let origin = &url[..Position::BeforePath];
+        let mut starved = Starved::default();
         loop {
             let grant = match self.shared.pool.ask(origin, fresh) {
                 Asked::Now(grant) => grant,
@@ -181,7 +183,18 @@ impl Job<'_> {
                 total: self.total,
                 public_only: self.public_only,
             };
-            let io = Box::pin(self.shared.connector.connect(url, terms, watch)).await?;
+            let io = match Box::pin(self.shared.connector.connect(url, terms, watch)).await {
+                Ok(io) => io,
+                Err(error) => {
+                    // Whoever has a place and no descriptor for it may take what comes back.
+                    drop(permit);
+                    let pool = &self.shared.pool;
+                    let waited = starved.wait(error, pool, terms.time.connect, self.total);
+                    Box::pin(waited).await?;
+                    watch.lap(Phase::Queue);
+                    continue;
+                }
+            };
             let mut connection = Http1::new(io);
             if connection.has_spoken() {
                 // RFC 9112 §9.2: never taken for an answer.

@@ -144,6 +144,16 @@ impl Pool {
         more
     }
 
+    /// Closes the connection that has idled longest, because this process is out of descriptors.
+    /// Returns whether there was one.
+    pub(crate) fn shed(&self) -> bool {
+        let mut due = Due::default();
+        self.state().table.shed(&mut due);
+        let shed = !due.closed.is_empty();
+        self.settle(due);
+        shed
+    }
+
     /// One task a client, there only while something idles; it does not keep the client alive.
     fn start_reaper(&self) {
         // Without a runtime nothing can be timed; the next return tries again.

@@ -208,6 +208,12 @@ impl<C, W> Table<C, W> {
         self.sweep_order();
     }
 
+    /// Closes what has idled longest, if anything idles.
+    pub(super) fn shed(&mut self, due: &mut Due<C, W>) {
+        due.closed.extend(self.evict_oldest(None));
+        self.serve(due);
+    }
+
     /// Connections open, and idle among them.
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.open, self.idle)

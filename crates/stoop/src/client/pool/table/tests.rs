@@ -50,7 +50,7 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
         let (mut loans, mut turns) = (Vec::new(), Vec::new());
         for step in 0..400u32 {
             let mut due = Due::default();
-            match draw.below(8) {
+            match draw.below(9) {
                 0..=2 => {
                     let origin = format!("o{}", draw.below(5));
                     let (key, given) = table.ask(&origin, draw.below(4) == 0, || step, &mut due);
@@ -70,6 +70,7 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
                     let (key, number, waiter) = turns.swap_remove(draw.below(turns.len()));
                     assert_eq!(table.cancel(key, number), Some(waiter));
                 }
+                8 => table.shed(&mut due),
                 _ => table.reap(|connection| *connection % 3 == 0, &mut due),
             }
             for (waiter, key, _) in due.served {
@@ -175,4 +176,21 @@ fn who_gives_up_waiting_leaves_nothing() {
         assert_eq!(table.cancel(key, number), Some(n));
     }
     assert_eq!((table.keys.len(), table.starved.len()), (1, 0));
+}
+
+#[test]
+fn what_is_shed_is_what_idled_longest_and_one_at_a_time() {
+    let mut table = table(8, 8);
+    let (a, _) = ask(&mut table, "a", 0);
+    let (b, _) = ask(&mut table, "b", 0);
+    ask(&mut table, "b", 0);
+    table.give_back(b, 1, &mut Due::default());
+    table.give_back(a, 2, &mut Due::default());
+    for closed in [&[1][..], &[2], &[]] {
+        let mut due = Due::default();
+        table.shed(&mut due);
+        assert_eq!(due.closed, closed);
+        check(&table);
+    }
+    assert_eq!(table.counts(), (1, 0), "what is in use stays");
 }
