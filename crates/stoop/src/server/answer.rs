@@ -153,9 +153,7 @@ impl<H: Handler> Driver<H> {
         let mut sent = Sent::Nothing;
         for _ in 0..FRAMES_MAX {
             // An error shows again when everything is flushed.
-            if self.unsent() >= self.core.limits.output_bytes_max
-                && self.flush(cx) != Poll::Ready(true)
-            {
+            if self.is_full() && self.flush(cx) != Poll::Ready(true) {
                 return sent;
             }
             let Some(exchange) = self.exchanges.front_mut() else { return sent };

@@ -232,8 +232,13 @@ impl<H: Handler> Driver<H> {
         if answered || read == Read::Moved {
             return Round::Again;
         }
+        let was_full = self.is_full();
         if self.flush(cx) == Poll::Ready(false) {
             return Round::End(End::Closed);
+        }
+        if was_full && !self.is_full() {
+            // There is room again, and nobody else would wake us to use it.
+            return Round::Again;
         }
         match read {
             Read::Held | Read::Moved => return self.wait(cx, read),
@@ -273,6 +278,12 @@ impl<H: Handler> Driver<H> {
     #[inline]
     pub(super) fn unsent(&self) -> usize {
         self.out.len() + self.io.unsent()
+    }
+
+    /// Whether so much is that nothing more is begun.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.unsent() >= self.core.limits.output_bytes_max
     }
 
     /// Sends what there is. Ready with whether all of it is gone, rather than the client.

@@ -31,7 +31,7 @@ impl<H: Handler> Driver<H> {
             self.stage = Stage::Closing { linger: true };
             return Read::Moved;
         }
-        if self.unsent() >= self.core.limits.output_bytes_max {
+        if self.is_full() {
             return Read::Held;
         }
         if self.held.is_some() {

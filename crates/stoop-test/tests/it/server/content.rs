@@ -162,6 +162,21 @@ async fn both_directions_run_at_once() {
     assert_eq!(peer.reply().await.unwrap().status, 200);
 }
 
+/// The next request stayed unread when the last of a large response left in one go.
+#[tokio::test(start_paused = true)]
+async fn a_response_larger_than_what_may_wait_is_not_the_last_on_its_connection() {
+    let mut limits = ServerLimits::default();
+    // So that the last to leave is more than that, however little the client takes at a time.
+    limits.output_bytes_max = 1;
+    let (mut peer, _) = connect_with(limits, |_: Request| Response::bytes(vec![b'x'; 1 << 20]));
+    let begin = tokio::time::Instant::now();
+    for _ in 0..3 {
+        peer.say(GET).await;
+        assert_eq!(peer.reply().await.unwrap().body.len(), 1 << 20);
+    }
+    assert!(begin.elapsed() < Duration::from_secs(1), "a time limit had to wake it");
+}
+
 /// How much a client can send to a handler that reads nothing.
 #[tokio::test(start_paused = true)]
 async fn a_client_is_held_up_by_a_handler_that_does_not_read() {
