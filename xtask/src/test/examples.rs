@@ -2,7 +2,8 @@
 //!
 //! To add an example, add a line to `EXAMPLES`. One that is not on the list fails the step.
 
-use super::serve::{Running, get};
+use super::secure;
+use super::serve::{Ask, Running, ask};
 use super::{Context, Outcome, programs};
 use crate::command::Command;
 use crate::workspace;
@@ -20,9 +21,9 @@ struct Example {
 enum Expect {
     /// It ends by itself, with success, and prints this among other things.
     Prints(&'static str),
-    /// It prints `127.0.0.1:PORT`, serves until it is killed, and answers a GET of `path` with
-    /// this among other things.
-    Serves { path: &'static str, answer: &'static str },
+    /// It prints `127.0.0.1:PORT`, serves until it is killed, and answers each request with this
+    /// among other things.
+    Serves(&'static [(Ask, &'static str)]),
 }
 
 const EXAMPLES: &[Example] = &[
@@ -30,7 +31,11 @@ const EXAMPLES: &[Example] = &[
         package: "stoop",
         name: "hello",
         args: &["--listen", "127.0.0.1:0", "--workers", "1"],
-        expect: Expect::Serves { path: "/", answer: "Hello, world!" },
+        expect: Expect::Serves(&[
+            (Ask { path: "/", content: None }, "\r\n\r\nHello, world!"),
+            (Ask { path: "/echo", content: Some("to and fro") }, "\r\n\r\nto and fro"),
+            (Ask { path: "/body", content: Some("to and fro") }, "\r\n\r\n10\n"),
+        ]),
     },
     Example {
         package: "stoop",
@@ -59,6 +64,7 @@ pub(crate) fn run(_: &Context) -> Outcome {
     if let Err(why) = check_list() {
         return Outcome::Failed { why, repeat: "cargo xtask test --only examples".to_owned() };
     }
+    let mut skipped = None;
     for example in EXAMPLES {
         let Example { package, name, args, .. } = example;
         let select = ["--package", package, "--example", name];
@@ -70,6 +76,16 @@ pub(crate) fn run(_: &Context) -> Outcome {
             let repeat = Command::cargo("run").args(select).arg("--").args(*args).to_string();
             return Outcome::Failed { why: format!("{name}: {why}"), repeat };
         }
+        if *name == "hello" {
+            match secure::hello(&program, LIMIT) {
+                Outcome::Passed(_) => {}
+                Outcome::Skipped(why) => skipped = Some(why),
+                failed @ Outcome::Failed { .. } => return failed,
+            }
+        }
+    }
+    if let Some(why) = skipped {
+        return Outcome::Skipped(format!("{why}; the others passed"));
     }
     Outcome::Passed(format!("{} examples", EXAMPLES.len()))
 }
@@ -81,9 +97,12 @@ fn try_one(Example { args, expect, .. }: &Example, program: &str) -> Result<(), 
             let printed = running.finish(LIMIT)?;
             expect_in(text, &printed, "it printed")
         }
-        Expect::Serves { path, answer } => {
+        Expect::Serves(exchanges) => {
             let address = running.address(LIMIT)?;
-            expect_in(answer, &get(address, path, LIMIT)?, "it answered")
+            for (what, answer) in *exchanges {
+                expect_in(answer, &ask(address, *what, LIMIT)?, "it answered")?;
+            }
+            Ok(())
         }
     }
 }

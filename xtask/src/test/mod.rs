@@ -10,6 +10,7 @@ mod corpora;
 mod demo;
 mod examples;
 mod programs;
+mod secure;
 mod serve;
 mod skips;
 mod steps;

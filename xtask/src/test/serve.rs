@@ -96,21 +96,33 @@ fn address_in(line: &str) -> Option<SocketAddr> {
     format!("{host}{}", &rest[..end]).parse().ok()
 }
 
+/// A request: a GET without content, and a POST with.
+#[derive(Clone, Copy)]
+pub(crate) struct Ask {
+    pub(crate) path: &'static str,
+    pub(crate) content: Option<&'static str>,
+}
+
 /// A whole answer, head and body, as text. By hand: what is tested must not test itself.
-pub(crate) fn get(address: SocketAddr, path: &str, limit: Duration) -> Result<String, String> {
-    let ask = || {
+pub(crate) fn ask(address: SocketAddr, what: Ask, limit: Duration) -> Result<String, String> {
+    let Ask { path, content } = what;
+    let method = if content.is_some() { "POST" } else { "GET" };
+    let length = content.map(|content| format!("Content-Length: {}\r\n", content.len()));
+    let (length, content) = (length.unwrap_or_default(), content.unwrap_or_default());
+    let exchange = || {
         let mut stream = TcpStream::connect_timeout(&address, limit)?;
         stream.set_read_timeout(Some(limit))?;
         stream.set_write_timeout(Some(limit))?;
         // In one write: a server that answers the first piece and closes would reset the rest.
-        let request =
-            format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\n{length}Connection: close\r\n\r\n{content}"
+        );
         stream.write_all(request.as_bytes())?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
         Ok(answer)
     };
-    let answer = ask().map_err(|error: std::io::Error| format!("GET {path}: {error}"))?;
+    let answer = exchange().map_err(|error: std::io::Error| format!("{method} {path}: {error}"))?;
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
@@ -147,18 +159,33 @@ mod tests {
         assert!(shell("echo nothing").address(LIMIT).unwrap_err().contains("nothing"));
     }
 
-    #[test]
-    fn an_answer_is_read_to_its_end() {
+    /// What a server sees of a request, and what is seen of its answer.
+    fn exchange(what: Ask) -> (String, String) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            let mut request = [0; 64];
+            let mut request = [0; 256];
             let len = stream.read(&mut request).unwrap();
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello").unwrap();
             String::from_utf8_lossy(&request[..len]).into_owned()
         });
-        assert!(get(address, "/x", LIMIT).unwrap().ends_with("hello"));
-        assert!(server.join().unwrap().starts_with("GET /x HTTP/1.1\r\n"));
+        let answer = ask(address, what, LIMIT).unwrap();
+        (server.join().unwrap(), answer)
+    }
+
+    #[test]
+    fn an_answer_is_read_to_its_end() {
+        let (request, answer) = exchange(Ask { path: "/x", content: None });
+        assert!(request.starts_with("GET /x HTTP/1.1\r\n") && request.ends_with("\r\n\r\n"));
+        assert!(!request.contains("Content-Length") && answer.ends_with("hello"));
+    }
+
+    #[test]
+    fn content_is_posted() {
+        let (request, _) = exchange(Ask { path: "/x", content: Some("abc") });
+        assert!(request.starts_with("POST /x HTTP/1.1\r\n"), "{request}");
+        assert!(request.contains("\r\nContent-Length: 3\r\n"), "{request}");
+        assert!(request.ends_with("\r\n\r\nabc"), "{request}");
     }
 }

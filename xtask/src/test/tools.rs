@@ -49,6 +49,7 @@ const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_D
 const PEERS: &[(&str, &str)] = &[
     ("nginx", "nginx"),
     ("curl", "curl"),
+    ("openssl", "openssl"),
     ("h2load", "nghttp2-client"),
     ("ab", "apache2-utils"),
     ("wrk", "wrk"),
