@@ -5,6 +5,7 @@
 //! | word | meaning |
 //! |---|---|
 //! | `{program}` | the program that was built or found |
+//! | `{peers}` `{target}` | the folders of our own programs, and of what is built from them |
 //! | `{listen}` | `IP:PORT` to listen on |
 //! | `{cert}` `{key}` | PEM files for TLS |
 //! | `{dir}` | an empty directory of this start |
@@ -16,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+
+use crate::program::Program;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,17 +68,32 @@ pub(crate) enum Source {
     Installed(Installed),
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Built {
-    /// Where the command runs, from `bench/`.
+    /// Where the commands run, from `bench/`.
     #[serde(default)]
     pub(crate) directory: PathBuf,
+    /// Programs of the system that the commands or the program itself cannot do without.
+    #[serde(default)]
+    pub(crate) needs: Vec<String>,
+    /// Debian packages that bring them.
+    #[serde(default)]
+    pub(crate) apt: Vec<String>,
+    /// Run before `command`, such as what brings dependencies. They run every time, so each is to
+    /// be quick where nothing is left to do.
+    #[serde(default)]
+    pub(crate) before: Vec<Vec<String>>,
+    /// Empty for a script, which is ready as it is.
+    #[serde(default)]
     pub(crate) command: Vec<String>,
     /// What it makes, from `bench/`.
     pub(crate) program: PathBuf,
     /// The package whose version in the lock file of `directory` is the contender's.
     pub(crate) package: Option<String>,
+    /// Prints the version, where that is the language's own.
+    #[serde(default)]
+    pub(crate) version: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -83,9 +101,12 @@ pub(crate) struct Built {
 pub(crate) struct Installed {
     /// Looked for in PATH, and where a system keeps its servers.
     pub(crate) program: String,
-    /// What to do when it is not there.
+    /// Debian packages, installed where the program or its version is missing and we may.
+    #[serde(default)]
+    pub(crate) apt: Vec<String>,
+    /// What to do when it is not there and cannot be installed.
     pub(crate) hint: String,
-    /// Prints the version.
+    /// Prints the version; what is a library of some language is there if this succeeds.
     pub(crate) version: Vec<String>,
 }
 
@@ -121,6 +142,14 @@ fn names(directory: &Path) -> Vec<String> {
 pub(crate) struct Words(Vec<(&'static str, String)>);
 
 impl Words {
+    pub(crate) fn of(program: &Program) -> Self {
+        let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
+        Self::default()
+            .with("{program}", program.path.display())
+            .with("{peers}", bench.join("peers").display())
+            .with("{target}", bench.join("target").display())
+    }
+
     pub(crate) fn with(mut self, word: &'static str, value: impl ToString) -> Self {
         self.0.push((word, value.to_string()));
         self

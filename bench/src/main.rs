@@ -8,6 +8,7 @@ mod arguments;
 mod certificates;
 mod contender;
 mod cores;
+mod debian;
 mod exchange;
 mod figure;
 mod lines;

@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::contender::{Built, Installed, Source};
+use crate::debian;
 
 /// Something that can be started.
 #[derive(Clone)]
@@ -14,11 +15,12 @@ pub(crate) struct Program {
     pub(crate) version: Option<String>,
 }
 
-/// Either the program, or why the contender has to be skipped and what to do about that.
+/// Either the program, or why the contender has to be skipped and what to do about that. What is
+/// missing is built or installed first if `build` says so.
 pub(crate) fn obtain(source: &Source, bench: &Path, build: bool) -> Result<Program, String> {
     match source {
         Source::Built(built) => from_source(built, bench, build),
-        Source::Installed(installed) => from_system(installed),
+        Source::Installed(installed) => from_system(installed, build),
     }
 }
 
@@ -27,25 +29,48 @@ fn from_source(built: &Built, bench: &Path, build: bool) -> Result<Program, Stri
     // Without the `..`, which nobody wants to read in a hint.
     let directory = directory.canonicalize().unwrap_or(directory);
     let path = bench.join(&built.program);
+    let commands: Vec<&[String]> = built
+        .before
+        .iter()
+        .map(Vec::as_slice)
+        .chain((!built.command.is_empty()).then_some(built.command.as_slice()))
+        .collect();
+    require_all(built, build)?;
     if build {
-        compile(built, &directory)?;
+        commands.iter().try_for_each(|command| run(command, &directory))?;
     }
     if !path.is_file() {
+        let commands: Vec<_> = commands.iter().map(|command| command.join(" ")).collect();
         return Err(format!(
             "it is not built; in {}, run: {}",
             directory.display(),
-            built.command.join(" ")
+            commands.join(" && ")
         ));
     }
-    let version = built.package.as_ref().and_then(|package| locked(&directory, package));
-    Ok(Program { path, version })
+    let locked = built.package.as_ref().and_then(|package| locked(&directory, package));
+    Ok(Program { path, version: locked.or_else(|| version(&built.version).ok()) })
 }
 
-fn compile(built: &Built, directory: &Path) -> Result<(), String> {
-    let [program, arguments @ ..] = built.command.as_slice() else {
-        return Err("its build command is empty; correct its file in contenders/".into());
+/// That everything the commands need is there, installed first if `build` says so.
+fn require_all(built: &Built, build: bool) -> Result<(), String> {
+    let missing = |name: &&String| find(name).is_none();
+    let Some(name) = built.needs.iter().find(missing) else { return Ok(()) };
+    let explain = |what: &str| format!("it needs {name}, which is not installed; {what}");
+    if !build {
+        return Err(explain("install it, or run without --no-build"));
+    }
+    debian::install(&built.apt).map_err(|why| explain(&why))?;
+    match built.needs.iter().find(missing) {
+        None => Ok(()),
+        Some(name) => Err(format!("{} did not bring {name}", built.apt.join(" "))),
+    }
+}
+
+fn run(command: &[String], directory: &Path) -> Result<(), String> {
+    let [program, arguments @ ..] = command else {
+        return Err("a build command is empty; correct its file in contenders/".into());
     };
-    let command = built.command.join(" ");
+    let command = command.join(" ");
     eprintln!("building: {command}");
     let output = Command::new(program)
         .args(arguments)
@@ -57,32 +82,68 @@ fn compile(built: &Built, directory: &Path) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let text = String::from_utf8_lossy(&output.stderr);
-    let first = text.lines().find(|line| line.starts_with("error")).unwrap_or("no error text");
+    // Maven is alone in printing its errors to standard output.
+    let first = first_error(&[output.stderr, output.stdout].concat());
     Err(format!("`{command}` failed ({first}); run it in {} and repair it", directory.display()))
 }
 
-/// The version of `package` in the lock file of the workspace in `directory`.
-fn locked(directory: &Path, package: &str) -> Option<String> {
-    let text = std::fs::read_to_string(directory.join("Cargo.lock")).ok()?;
-    let lock: toml::Table = text.parse().ok()?;
-    let packages = lock.get("package")?.as_array()?;
-    let entry = packages
-        .iter()
-        .find(|entry| entry.get("name").and_then(toml::Value::as_str) == Some(package))?;
-    Some(format!("{package} {}", entry.get("version")?.as_str()?))
+/// The line of what a command said that is most likely to say why it failed.
+pub(crate) fn first_error(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(said);
+    let is_error = |line: &&str| {
+        ["error", "[ERROR]", "E:", "npm error", "ERROR"].iter().any(|word| line.starts_with(word))
+    };
+    let last = || text.lines().rfind(|line| !line.trim().is_empty());
+    text.lines().find(is_error).or_else(last).unwrap_or("no error text").trim().to_owned()
 }
 
-fn from_system(installed: &Installed) -> Result<Program, String> {
-    let path = find(&installed.program)
-        .ok_or_else(|| format!("{} is not installed; {}", installed.program, installed.hint))?;
-    let version = installed.version.split_first().and_then(|(program, arguments)| {
-        let output = Command::new(find(program)?).args(arguments).output().ok()?;
-        // Programs differ in which of the two they print to.
-        let text = [output.stdout, output.stderr].concat();
-        String::from_utf8_lossy(&text).lines().next().map(str::to_owned)
+/// The version of `package` in the lock file of `directory`, whichever language that is in.
+fn locked(directory: &Path, package: &str) -> Option<String> {
+    const CARGO: (&str, &str) = ("Cargo.lock", "\"");
+    const OTHERS: [(&str, &str); 4] =
+        [("go.mod", ""), ("package-lock.json", ""), ("requirements.txt", ""), ("pom.xml", "")];
+    // In Cargo's, names are in quotation marks, and are the ends of others without them.
+    [CARGO].into_iter().chain(OTHERS).find_map(|(file, mark)| {
+        let text = std::fs::read_to_string(directory.join(file)).ok()?;
+        let version = version_after(&text, &format!("{mark}{package}{mark}"))?;
+        Some(format!("{package} {version}"))
+    })
+}
+
+/// What looks like a version after the first `name`: all these files have it there, with nothing
+/// but marks and words without digits in between.
+fn version_after<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let rest = &text[text.find(name)? + name.len()..];
+    let rest = &rest[rest.find(|c: char| c.is_ascii_digit())?..];
+    let is_part = |c: char| c.is_ascii_alphanumeric() || ['.', '-', '+'].contains(&c);
+    Some(&rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())])
+}
+
+fn from_system(installed: &Installed, build: bool) -> Result<Program, String> {
+    let look = || Ok((find(&installed.program).ok_or("")?, version(&installed.version)?));
+    let found = look().or_else(|_: String| {
+        let explain = |why: &str| format!("{} is not installed; {why}", installed.program);
+        if installed.apt.is_empty() || !build {
+            return Err(explain(&installed.hint));
+        }
+        debian::install(&installed.apt).map_err(|why| explain(&why))?;
+        look().map_err(|why| format!("it is installed, but does not work ({why}); see why"))
     });
-    Ok(Program { path, version })
+    found.map(|(path, version)| Program { path, version: Some(version) })
+}
+
+/// What a command that prints a version says first.
+fn version(command: &[String]) -> Result<String, String> {
+    let (program, arguments) = command.split_first().ok_or("nothing prints its version")?;
+    let program = find(program).ok_or_else(|| format!("no {program}"))?;
+    let output = Command::new(program).args(arguments).output().map_err(|e| e.to_string())?;
+    // Programs differ in which of the two they print to.
+    let text = [output.stdout, output.stderr].concat();
+    if !output.status.success() {
+        return Err(first_error(&text));
+    }
+    let text = String::from_utf8_lossy(&text);
+    Ok(text.lines().next().unwrap_or("unknown").to_owned())
 }
 
 /// A program of the system by its name.
@@ -98,4 +159,76 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 /// A load generator, without which the work cannot be done at all.
 pub(crate) fn require(name: &str, hint: &str) -> Result<PathBuf> {
     find(name).with_context(|| format!("{name} is not installed; {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_in_the_lock_files_of_all_languages() {
+        let lock = "name = \"hyper-util\"\nversion = \"0.1.21\"\n\n\
+                    name = \"hyper\"\nversion = \"1.12.0\"\nsource = \"registry\"\n";
+        assert_eq!(version_after(lock, "\"hyper\""), Some("1.12.0"));
+        let module = "require github.com/valyala/fasthttp v1.65.0\n";
+        assert_eq!(version_after(module, "github.com/valyala/fasthttp"), Some("1.65.0"));
+        let lock = "\"node_modules/undici\": {\n      \"version\": \"7.16.0\",";
+        assert_eq!(version_after(lock, "node_modules/undici"), Some("7.16.0"));
+        let pom = "<artifactId>netty</artifactId>\n<version>4.2.7.Final</version>";
+        assert_eq!(version_after(pom, "netty"), Some("4.2.7.Final"));
+        assert_eq!(version_after(pom, "jetty"), None);
+    }
+
+    #[test]
+    fn what_needs_a_program_that_nothing_brings_is_skipped_with_its_name() {
+        let built = Built { needs: vec!["no-such-program".into()], ..Built::default() };
+        for (build, hint) in [(true, "install it"), (false, "run without --no-build")] {
+            let why = require_all(&built, build).unwrap_err();
+            assert!(why.contains("no-such-program") && why.contains(hint), "{why}");
+        }
+        let built = Built { needs: vec!["sh".into()], ..Built::default() };
+        assert_eq!(require_all(&built, true), Ok(()));
+    }
+
+    #[test]
+    fn commands_run_in_their_order_and_the_first_that_fails_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let mut built = Built {
+            directory: directory.path().into(),
+            before: vec![words("mkdir made")],
+            command: words("touch made/it"),
+            program: directory.path().join("made/it"),
+            ..Built::default()
+        };
+        let obtain = |built: &Built| from_source(built, directory.path(), true);
+        assert_eq!(obtain(&built).map(|program| program.path).unwrap(), built.program);
+        // This time it is there already.
+        let why = obtain(&built).err().unwrap();
+        assert!(why.starts_with("`mkdir made` failed (mkdir: "), "{why}");
+        built.program = directory.path().join("made/that");
+        let why = from_source(&built, directory.path(), false).err().unwrap();
+        assert!(why.ends_with("run: mkdir made && touch made/it"), "{why}");
+    }
+
+    #[test]
+    fn a_library_that_is_missing_is_a_contender_that_is_missing() {
+        let mut installed = Installed {
+            program: "sh".into(),
+            apt: Vec::new(),
+            hint: "find it".into(),
+            version: ["sh", "-c", "echo 1.2; exit 0"].map(str::to_owned).to_vec(),
+        };
+        assert_eq!(from_system(&installed, false).ok().unwrap().version.as_deref(), Some("1.2"));
+        installed.version[2] = "exit 1".into();
+        let why = from_system(&installed, false).err().unwrap();
+        assert_eq!(why, "sh is not installed; find it");
+    }
+
+    #[test]
+    fn an_error_is_what_a_command_says_first_in_any_of_their_ways() {
+        assert_eq!(first_error(b"Compiling\nerror: no\nmore\n"), "error: no");
+        assert_eq!(first_error(b"building\n/usr/bin/ld: no\n\n"), "/usr/bin/ld: no");
+        assert_eq!(first_error(b""), "no error text");
+    }
 }

@@ -66,8 +66,7 @@ impl Startable {
     }
 
     fn command(&self, task: &Task<'_>) -> Result<Command> {
-        let mut words = Words::default()
-            .with("{program}", self.program.path.display())
+        let mut words = Words::of(&self.program)
             .with("{concurrency}", task.concurrency)
             .with("{timeout_s}", task.timeout_s);
         let mut line = self.client.start.clone();
@@ -76,6 +75,10 @@ impl Startable {
             line.extend(self.client.with_ca.iter().cloned());
         }
         if let Some(dns) = task.dns {
+            ensure!(
+                !self.client.with_dns.is_empty(),
+                "it asks the system for names and cannot be told otherwise; leave it out of this work"
+            );
             words = words.with("{dns}", dns);
             line.extend(self.client.with_dns.iter().cloned());
         }

@@ -79,8 +79,7 @@ impl Startable {
         let line = self.start_line(mode).map_err(anyhow::Error::msg)?;
         let directory = TempDir::new_in(bench.directory()).context("a directory for the server")?;
         let address = free_address()?;
-        let words = Words::default()
-            .with("{program}", self.program.path.display())
+        let words = Words::of(&self.program)
             .with("{listen}", address)
             .with("{cert}", bench.certificates.certificate.display())
             .with("{key}", bench.certificates.key.display())

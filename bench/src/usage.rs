@@ -95,10 +95,15 @@ pub(crate) fn anonymous_bytes(pid: i32) -> Result<u64> {
     tree(pid).into_iter().map(|pid| status_kib(pid, "RssAnon:").map(|kib| kib * 1024)).sum()
 }
 
-/// The most memory that the process ever had resident (`VmHWM`), in bytes. Read while it runs;
-/// `ru_maxrss` would include what this program had before `exec`.
+/// The most memory that the process ever had resident (`VmHWM`), in bytes, and each of those that it
+/// started and that still run. Read while it runs; `ru_maxrss` would include what this program had
+/// before `exec`.
 pub(crate) fn peak_resident_bytes(pid: i32) -> Result<u64> {
-    status_kib(pid, "VmHWM:").map(|kib| kib * 1024)
+    let own = status_kib(pid, "VmHWM:")?;
+    let others = tree(pid).into_iter().skip(1);
+    // One of them may end in between.
+    let others: u64 = others.filter_map(|pid| status_kib(pid, "VmHWM:").ok()).sum();
+    Ok((own + others) * 1024)
 }
 
 fn status_kib(pid: i32, name: &str) -> Result<u64> {

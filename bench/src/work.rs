@@ -111,7 +111,7 @@ impl Bench {
             directory: PathBuf::from("plan"),
             command: ["cargo", "build", "--release"].map(str::to_owned).to_vec(),
             program: PathBuf::from("plan/target/release/stoop-bench-plan"),
-            package: None,
+            ..Built::default()
         };
         program::obtain(&Source::Built(built), &self.root, self.build).map_err(anyhow::Error::msg)
     }

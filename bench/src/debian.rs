@@ -1,0 +1,55 @@
+//! Debian packages, installed where a contender is missing and we may.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::program;
+
+/// Installs `packages`, or says what a person has to do.
+pub(crate) fn install(packages: &[String]) -> Result<(), String> {
+    let list = packages.join(" ");
+    let hint = format!("install it, for example with `apt-get install {list}`");
+    if packages.is_empty() {
+        return Err("install it".into());
+    }
+    if !may_install() {
+        return Err(hint);
+    }
+    eprintln!("installing: {list}");
+    // A machine that is new knows no packages yet, one that is old knows some that are gone.
+    if apt_get(&["install", "-y", "--no-install-recommends"], packages).is_ok() {
+        return Ok(());
+    }
+    apt_get(&["update"], &[])
+        .and_then(|()| apt_get(&["install", "-y", "--no-install-recommends"], packages))
+        .map_err(|why| format!("{hint}, which was tried ({why})"))
+}
+
+fn may_install() -> bool {
+    // SAFETY: geteuid has no preconditions.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    is_root && Path::new("/etc/debian_version").exists() && program::find("apt-get").is_some()
+}
+
+fn apt_get(arguments: &[&str], packages: &[String]) -> Result<(), String> {
+    let output = Command::new("apt-get")
+        .args(arguments)
+        .args(packages)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .output()
+        .map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(program::first_error(&output.stderr))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_packages_a_person_has_to_install_it() {
+        assert_eq!(install(&[]), Err("install it".into()));
+    }
+}
