@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `{program}` | the program that was built or found |
 //! | `{peers}` `{target}` | the folders of our own programs, and of what is built from them |
-//! | `{listen}` | `IP:PORT` to listen on |
+//! | `{listen}` `{host}` `{port}` | `IP:PORT` to listen on, and its parts |
 //! | `{cert}` `{key}` | PEM files for TLS |
 //! | `{dir}` | an empty directory of this start |
 //! | `{concurrency}` `{timeout_s}` | of a client |
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use crate::paths::PATHS;
 use crate::program::Program;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -30,7 +31,7 @@ pub(crate) struct Contender {
     pub(crate) client: Option<Client>,
 }
 
-/// Answers every request with 200 and `Hello, world!`.
+/// Answers as [`crate::paths`] says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Server {
@@ -40,9 +41,15 @@ pub(crate) struct Server {
     /// Without it, the contender has no TLS.
     pub(crate) start_tls: Option<Vec<String>>,
     pub(crate) program: Source,
+    /// What it can be asked for, of [`PATHS`]: a work that asks for anything else leaves it out.
+    #[serde(default = "all_paths")]
+    pub(crate) paths: Vec<String>,
     /// Written to `{dir}` before the start.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
+    /// Files of so many bytes of the agreed text, written to `{dir}` too.
+    #[serde(default)]
+    pub(crate) bodies: BTreeMap<String, usize>,
     /// How long it is driven before the measurement: a just-in-time compiler wants more.
     #[serde(default = "one_second")]
     pub(crate) warm_up_s: u32,
@@ -114,6 +121,10 @@ fn one_second() -> u32 {
     1
 }
 
+fn all_paths() -> Vec<String> {
+    PATHS.map(str::to_owned).to_vec()
+}
+
 impl Contender {
     pub(crate) fn load(directory: &Path, name: &str) -> Result<Self> {
         let path = directory.join(name).with_extension("toml");
@@ -170,7 +181,19 @@ mod tests {
         for name in names(&directory) {
             let contender = Contender::load(&directory, &name).unwrap();
             assert!(contender.server.is_some() || contender.client.is_some(), "{name}");
+            for path in contender.server.into_iter().flat_map(|server| server.paths) {
+                assert!(PATHS.contains(&path.as_str()), "{name} has a path of its own: {path}");
+            }
         }
+    }
+
+    #[test]
+    fn a_server_answers_every_path_unless_it_says_which() {
+        let start = "start = []\nprogram.built.program = 'p'";
+        let server: Server = toml::from_str(start).unwrap();
+        assert_eq!(server.paths, PATHS);
+        let server: Server = toml::from_str(&format!("paths = ['GET /']\n{start}")).unwrap();
+        assert_eq!(server.paths, ["GET /"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod exchange;
 mod figure;
 mod lines;
 mod load;
+mod paths;
 mod plan;
 mod process;
 mod program;

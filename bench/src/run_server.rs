@@ -1,5 +1,6 @@
 //! A contender's server: started on the server's core, and known to answer as all others do.
 
+use std::cell::Cell;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,6 +13,7 @@ use tempfile::TempDir;
 use crate::contender::{self, Words};
 use crate::cores::Placement;
 use crate::exchange;
+use crate::paths;
 use crate::process::Process;
 use crate::program::Program;
 use crate::report::Series;
@@ -30,7 +32,9 @@ pub(crate) enum Mode {
 /// A server that can be started.
 pub(crate) struct Startable {
     pub(crate) server: contender::Server,
-    pub(crate) program: Program,
+    program: Program,
+    /// Whether it was seen to answer everything that its file says.
+    proven: Cell<bool>,
 }
 
 pub(crate) struct RunningServer {
@@ -47,6 +51,10 @@ impl RunningServer {
 }
 
 impl Startable {
+    pub(crate) fn new(server: contender::Server, program: Program) -> Self {
+        Self { server, program, proven: Cell::new(false) }
+    }
+
     /// The command line for `mode`, or why this contender cannot do it.
     fn start_line(&self, mode: Mode) -> Result<&[String], String> {
         let line = match mode {
@@ -68,6 +76,11 @@ impl Startable {
         mode: Mode,
         series: &mut Series,
     ) -> Result<RunningServer> {
+        // By a process of its own, so that no measured one has had large bodies in its memory.
+        if mode != Mode::Tls && !self.proven.replace(true) {
+            let server = self.start_once(bench, Mode::Plain, series)?;
+            paths::prove(server.address, &self.server.paths)?;
+        }
         // Others on the machine may be quicker to take the port: that deserves a second attempt.
         self.start_once(bench, mode, series).or_else(|error| {
             eprintln!("{}: {error:#}; once more", series.name);
@@ -81,12 +94,19 @@ impl Startable {
         let address = free_address()?;
         let words = Words::of(&self.program)
             .with("{listen}", address)
+            .with("{host}", address.ip())
+            .with("{port}", address.port())
             .with("{cert}", bench.certificates.certificate.display())
             .with("{key}", bench.certificates.key.display())
             .with("{dir}", directory.path().display());
         for (name, text) in &self.server.files {
             let path = directory.path().join(name);
             std::fs::write(&path, words.fill(text)).with_context(|| path.display().to_string())?;
+        }
+        for (name, bytes) in &self.server.bodies {
+            let path = directory.path().join(name);
+            std::fs::write(&path, paths::text(*bytes))
+                .with_context(|| path.display().to_string())?;
         }
         let errors = directory.path().join("stderr");
         let command = command(line, &words, &errors)?;

@@ -71,7 +71,7 @@ impl Bench {
                 contender.server.clone().ok_or("it is no server; leave it out of this work")?;
             let program = program::obtain(&server.program, &self.root, self.build)?;
             let version = program.version.clone();
-            let startable = run_server::Startable { server, program };
+            let startable = run_server::Startable::new(server, program);
             startable.supports(mode)?;
             Ok((version, startable))
         })

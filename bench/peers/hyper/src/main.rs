@@ -9,30 +9,23 @@
 //! and its fastest form, so it is ours too; `--header-timeout SECONDS` turns it on, which is the
 //! like-for-like comparison with servers whose limits are always on.
 
-mod arguments;
-mod tls;
-
-use std::convert::Infallible;
 use std::io;
-use std::time::Duration;
 
-use arguments::Arguments;
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Either, Full};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::rt::{Read, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use stoop_bench_peer::{Arguments, HELLO, Pieces, text};
+
+type Content = Either<Full<Bytes>, Pieces>;
 
 fn main() {
-    let arguments = Arguments::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
-        eprintln!("hyper: {problem}\n{}", arguments::USAGE);
-        std::process::exit(2);
-    });
+    let arguments = Arguments::of_process("hyper");
     let outcome = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -46,16 +39,16 @@ fn main() {
 async fn serve(arguments: Arguments) -> io::Result<()> {
     let mut http = http1::Builder::new();
     http.pipeline_flush(true);
-    if let Some(seconds) = arguments.header_timeout_s {
-        http.timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(seconds));
+    if let Some(limit) = arguments.header_timeout {
+        http.timer(TokioTimer::new()).header_read_timeout(limit);
     }
     let acceptor = match &arguments.tls {
-        Some((certificate, key)) => Some(tls::acceptor(certificate, key)?),
+        Some((certificate, key)) => Some(stoop_bench_peer::acceptor(certificate, key)?),
         None => None,
     };
-    let listener = TcpListener::bind(arguments.listen).await?;
+    let listener = stoop_bench_peer::listen(arguments.listen)?;
     loop {
-        let Some(stream) = accept(&listener).await else { continue };
+        let Some(stream) = stoop_bench_peer::accept(&listener).await else { continue };
         let http = http.clone();
         match acceptor.clone() {
             None => {
@@ -72,28 +65,39 @@ async fn serve(arguments: Arguments) -> io::Result<()> {
     }
 }
 
-/// The next connection, or nothing when this one could not be had: a peer that left early, or a
-/// moment without descriptors, must not end the server.
-async fn accept(listener: &TcpListener) -> Option<TcpStream> {
-    match listener.accept().await {
-        Ok((stream, _)) => stream.set_nodelay(true).is_ok().then_some(stream),
-        Err(_) => {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            None
-        }
-    }
-}
-
 async fn serve_connection<I>(http: http1::Builder, io: I)
 where
     I: Read + Write + Unpin,
 {
     // A connection that breaks is the load's business; the load generator counts it.
-    let _ = http.serve_connection(io, service_fn(hello)).await;
+    let _ = http.serve_connection(io, service_fn(answer)).await;
 }
 
-async fn hello(_: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let mut response = Response::new(Full::new(Bytes::from_static(b"Hello, world!")));
+async fn answer(request: Request<Incoming>) -> hyper::Result<Response<Content>> {
+    if request.method() == Method::POST {
+        return sink(request.into_body()).await;
+    }
+    Ok(match request.uri().path() {
+        "/820" => whole(text(820)),
+        "/1m" => whole(text(1 << 20)),
+        "/stream" => plain(Either::Right(Pieces::new())),
+        _ => whole(Bytes::from_static(HELLO)),
+    })
+}
+
+async fn sink(mut content: Incoming) -> hyper::Result<Response<Content>> {
+    while let Some(frame) = content.frame().await {
+        frame?;
+    }
+    Ok(whole(Bytes::from_static(HELLO)))
+}
+
+fn whole(bytes: Bytes) -> Response<Content> {
+    plain(Either::Left(Full::new(bytes)))
+}
+
+fn plain(content: Content) -> Response<Content> {
+    let mut response = Response::new(content);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-    Ok(response)
+    response
 }

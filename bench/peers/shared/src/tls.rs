@@ -1,4 +1,4 @@
-//! TLS with tokio-rustls, offering only HTTP/1.1.
+//! TLS with rustls, offering only HTTP/1.1.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,12 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-pub(crate) fn acceptor(certificate: &Path, key: &Path) -> io::Result<TlsAcceptor> {
+pub fn acceptor(certificate: &Path, key: &Path) -> io::Result<TlsAcceptor> {
+    Ok(TlsAcceptor::from(Arc::new(config(certificate, key)?)))
+}
+
+/// Of PEM files.
+pub fn config(certificate: &Path, key: &Path) -> io::Result<ServerConfig> {
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| unreadable(certificate, &error))?;
@@ -19,7 +24,7 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> io::Result<TlsAcceptor
         .with_single_cert(chain, key_der)
         .map_err(io::Error::other)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok(config)
 }
 
 fn unreadable(path: &Path, error: &dyn std::error::Error) -> io::Error {

@@ -1,0 +1,49 @@
+//! The command line every server contender understands.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub struct Arguments {
+    pub listen: SocketAddr,
+    /// The files of a certificate and its key.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// For those that have this limit, and have it off by default.
+    pub header_timeout: Option<Duration>,
+}
+
+impl Arguments {
+    /// Those of this process, which ends if they are not what they should be.
+    pub fn of_process(name: &str) -> Self {
+        Self::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
+            let usage = "--listen ADDR [--tls CERT KEY] [--header-timeout SECONDS]";
+            eprintln!("{name}: {problem}\nusage: stoop-bench-{name} {usage}");
+            std::process::exit(2);
+        })
+    }
+
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut listen = None;
+        let mut tls = None;
+        let mut header_timeout = None;
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
+            match word.as_str() {
+                "--listen" => {
+                    let text = value()?;
+                    let address = text.parse().map_err(|_| format!("{text} is not IP:PORT"))?;
+                    listen = Some(address);
+                }
+                "--tls" => tls = Some((PathBuf::from(value()?), PathBuf::from(value()?))),
+                "--header-timeout" => {
+                    let text = value()?;
+                    let seconds =
+                        text.parse().map_err(|_| format!("{text} is not a number of seconds"))?;
+                    header_timeout = Some(Duration::from_secs(seconds));
+                }
+                other => return Err(format!("{other} is not an option")),
+            }
+        }
+        Ok(Self { listen: listen.ok_or("--listen is missing")?, tls, header_timeout })
+    }
+}

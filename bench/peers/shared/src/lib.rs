@@ -1,0 +1,16 @@
+//! What the servers in Rust have in common and what is none of theirs to be fast at: their command
+//! line, and the content that all of them answer.
+
+mod arguments;
+mod content;
+#[cfg(feature = "tokio")]
+mod listener;
+#[cfg(feature = "tokio")]
+mod tls;
+
+pub use arguments::Arguments;
+pub use content::{HELLO, PIECE_BYTES, Pieces, text};
+#[cfg(feature = "tokio")]
+pub use listener::{accept, listen};
+#[cfg(feature = "tokio")]
+pub use tls::{acceptor, config};

@@ -1,0 +1,51 @@
+//! stoop as a server: its ordinary public API with limits and deadlines as they come, which for the
+//! small GET is what the example `hello` is too.
+//!
+//! One worker, the caller's thread. What is there at once is answered without a future; `Date` and
+//! `content-length` are stoop's own.
+
+use std::error::Error;
+use std::pin::Pin;
+
+use stoop::{Answer, Body, Handler, IntoResponse, Request, Response, Server, ServerTls};
+use stoop_bench_peer::{Arguments, HELLO, Pieces, text};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::of_process("stoop");
+    let mut server = Server::listen(arguments.listen)?.workers(1);
+    if let Some((certificate, key)) = arguments.tls {
+        server = server.tls(ServerTls::builder().certificate_files(certificate, key).build()?);
+    }
+    server.run_blocking(Paths, |_| {})?;
+    Ok(())
+}
+
+#[derive(Clone)]
+struct Paths;
+
+impl Handler for Paths {
+    type Body = Body;
+    type Output = Response;
+    type Future = Pin<Box<dyn Future<Output = Response>>>;
+
+    fn call(&self, request: Request) -> Answer<Self::Future, Body> {
+        if request.method() == "POST" {
+            return Answer::Later(Box::pin(async { sink(request).await.into_response() }));
+        }
+        Answer::Now(match request.path() {
+            "/820" => Response::text(text(820)),
+            "/1m" => Response::text(text(1 << 20)),
+            "/stream" => stream().into_response(),
+            _ => Response::text(HELLO),
+        })
+    }
+}
+
+fn stream() -> Result<Response, stoop::Error> {
+    Ok(Response::new(Body::stream(Pieces::new())).with_field("content-type", "text/plain")?)
+}
+
+async fn sink(request: Request) -> Result<Response, stoop::Error> {
+    request.into_body().for_each(|_| ()).await?;
+    Ok(Response::text(HELLO))
+}

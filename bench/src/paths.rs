@@ -1,0 +1,145 @@
+//! What servers can be asked for, and what each of them must answer to it.
+//!
+//! | path | answer |
+//! |---|---|
+//! | `GET /` | `Hello, world!`, with `content-type: text/plain`, `content-length` and `date`: so have all |
+//! | `GET /820` | 820 bytes of the agreed text, likewise |
+//! | `GET /1m` | 1 MiB of it from memory, likewise |
+//! | `GET /stream` | the same 1 MiB in sixteen pieces, its length not told before |
+//! | `POST /` | reads the small content and answers as `GET /` |
+//! | `POST /sink` | reads all of any content and answers as `GET /` |
+//!
+//! The agreed text is the alphabet over and over.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::exchange;
+
+/// Everything a server can be asked for, as contenders name it.
+pub(crate) const PATHS: [&str; 6] =
+    ["GET /", "GET /820", "GET /1m", "GET /stream", "POST /", "POST /sink"];
+
+const MEBIBYTE: usize = 1 << 20;
+/// More than socket buffers hold, so that whoever does not read is found out.
+const SUNK_BYTES: usize = 16 * MEBIBYTE;
+
+/// So many bytes of the agreed text.
+pub(crate) fn text(bytes: usize) -> Vec<u8> {
+    (b'a'..=b'z').cycle().take(bytes).collect()
+}
+
+/// Asks the server at `address` for each of `paths` twice on one connection, which nobody may
+/// close in between.
+pub(crate) fn prove(address: SocketAddr, paths: &[String]) -> Result<()> {
+    for path in paths {
+        let connection = exchange::connect(address)?;
+        for _ in 0..2 {
+            ask(&connection, path).with_context(|| format!("asked for {path}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn ask(mut connection: &TcpStream, path: &str) -> Result<()> {
+    let (content, expected) = match path {
+        "GET /" => (0, exchange::BODY.into()),
+        "GET /820" => (0, text(820)),
+        "GET /1m" | "GET /stream" => (0, text(MEBIBYTE)),
+        "POST /" => (16, exchange::BODY.into()),
+        "POST /sink" => (SUNK_BYTES, exchange::BODY.into()),
+        other => bail!("no path is called {other}"),
+    };
+    let length = match content {
+        0 => String::new(),
+        _ => format!("content-type: text/plain\r\ncontent-length: {content}\r\n"),
+    };
+    let head = format!("{path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{length}\r\n");
+    connection
+        .write_all(&[head.as_bytes(), &text(content)].concat())
+        .context("cannot send the request")?;
+    let answer = Answer::read(&mut BufReader::new(connection))?;
+    let head = &answer.head;
+    ensure!(answer.body == expected, "{} bytes that are others: {head:?}", answer.body.len());
+    let is_told = head.to_ascii_lowercase().contains("\r\ncontent-length:");
+    ensure!(is_told != (path == "GET /stream"), "length told or not: {head:?}");
+    Ok(())
+}
+
+struct Answer {
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn read(from: &mut impl BufRead) -> Result<Self> {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            let count = from.read_line(&mut head).context("no answer")?;
+            ensure!(count > 0, "closed before the head was over: {head:?}");
+        }
+        ensure!(head.starts_with("HTTP/1.1 200 "), "not 200: {head:?}");
+        let body = match (field(&head, "content-length"), field(&head, "transfer-encoding")) {
+            (Some(length), None) => {
+                let mut body = vec![0; length.parse().context("the length")?];
+                from.read_exact(&mut body).context("too little content")?;
+                body
+            }
+            (None, Some(coding)) if coding.eq_ignore_ascii_case("chunked") => chunked(from)?,
+            framing => bail!("framed neither by length nor by chunks: {framing:?}"),
+        };
+        Ok(Self { head, body })
+    }
+}
+
+fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    let fields = head.split("\r\n").filter_map(|line| line.split_once(':'));
+    fields.filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim()).next()
+}
+
+/// Content in chunks, without extensions or trailers, which nobody here sends.
+fn chunked(from: &mut impl BufRead) -> Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let mut size = String::new();
+        from.read_line(&mut size).context("a chunk's size")?;
+        let size = usize::from_str_radix(size.trim_end(), 16).context("a chunk's size")?;
+        let start = body.len();
+        body.resize(start + size + 2, 0);
+        from.read_exact(&mut body[start..]).context("too little of a chunk")?;
+        ensure!(body.ends_with(b"\r\n"), "a chunk that ends in something else");
+        body.truncate(start + size);
+        if size == 0 {
+            return Ok(body);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(answer: &str) -> Result<Answer> {
+        Answer::read(&mut answer.as_bytes())
+    }
+
+    #[test]
+    fn answers_are_read_by_their_length_or_their_chunks() {
+        let told = read("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP").unwrap();
+        assert_eq!(told.body, text(3));
+        let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        let streamed = read(&format!("{head}2\r\nab\r\n1\r\nc\r\n0\r\n\r\n")).unwrap();
+        assert_eq!(streamed.body, text(3));
+    }
+
+    #[test]
+    fn what_is_cut_or_not_framed_is_no_answer() {
+        assert!(read("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nab").is_err());
+        assert!(read("HTTP/1.1 200 OK\r\n\r\nabc").is_err());
+        assert!(read("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").is_err());
+        let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        assert!(read(&format!("{head}2\r\nabc\r\n0\r\n\r\n")).is_err());
+    }
+}
