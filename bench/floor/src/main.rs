@@ -16,42 +16,14 @@
 //! With `--pipelined` the heads in one `recv` are counted by their empty lines and answered by one
 //! `send`; without it, one `recv` is taken for one request.
 
-mod response;
 mod server;
 
-use std::net::SocketAddr;
+use stoop_bench_floor::arguments::Arguments;
 
 fn main() {
-    let arguments = Arguments::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
-        eprintln!("floor: {problem}\nusage: stoop-bench-floor --listen ADDR [--pipelined]");
-        std::process::exit(2);
-    });
+    let arguments = Arguments::of_process("floor");
     if let Err(error) = server::serve(arguments.listen, arguments.pipelined) {
         eprintln!("floor: {error}; is {} free, and is this Linux?", arguments.listen);
         std::process::exit(1);
-    }
-}
-
-struct Arguments {
-    listen: SocketAddr,
-    pipelined: bool,
-}
-
-impl Arguments {
-    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut listen = None;
-        let mut pipelined = false;
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--listen" => {
-                    let text = words.next().ok_or("--listen wants an address")?;
-                    let address = text.parse().map_err(|_| format!("{text} is not IP:PORT"))?;
-                    listen = Some(address);
-                }
-                "--pipelined" => pipelined = true,
-                other => return Err(format!("{other} is not an option")),
-            }
-        }
-        Ok(Self { listen: listen.ok_or("--listen is missing")?, pipelined })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use stoop_bench_floor::sys;
+use crate::sys;
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 13\r\ndate: ";
 const DATE_BYTES: usize = 29;
@@ -11,13 +11,19 @@ const TAIL: &[u8] = b"\r\n\r\nHello, world!";
 /// Copies of the answer kept ready, so that a pipelined burst is one `send` of one slice.
 const COPIES: usize = 256;
 
-pub(crate) struct Response {
+pub struct Response {
     copies: Vec<u8>,
     date_s: i64,
 }
 
+impl Default for Response {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Response {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let one = [HEAD, &[b' '; DATE_BYTES], TAIL].concat();
         let mut response = Self { copies: one.repeat(COPIES), date_s: 0 };
         response.refresh_date();
@@ -25,7 +31,7 @@ impl Response {
     }
 
     /// Rewrites the date when the second has changed.
-    pub(crate) fn refresh_date(&mut self) {
+    pub fn refresh_date(&mut self) {
         let now_s = sys::coarse_seconds();
         if now_s == self.date_s {
             return;
@@ -41,7 +47,7 @@ impl Response {
 
     /// The answer, `count` times. A burst longer than the copies kept is cut short, which shows as
     /// errors in the load's report; 16 KiB cannot hold so many heads of the loads here.
-    pub(crate) fn times(&self, count: usize) -> &[u8] {
+    pub fn times(&self, count: usize) -> &[u8] {
         let length = self.copies.len() / COPIES;
         &self.copies[..length * count.min(COPIES)]
     }

@@ -5,9 +5,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
 use stoop_bench_floor::count::{Counter, HEAD_END};
+use stoop_bench_floor::response::Response;
 use stoop_bench_floor::sys::{self, Epoll};
-
-use crate::response::Response;
 
 /// Room for sixteen pipelined requests of a browser's size, and for any one request.
 const RECEIVE_BYTES: usize = 16 * 1024;

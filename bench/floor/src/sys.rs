@@ -105,6 +105,14 @@ pub fn set_nodelay(fd: RawFd) -> io::Result<()> {
         .map(drop)
 }
 
+/// How many descriptors this process may have.
+pub fn descriptors_max() -> u32 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is live for the kernel to fill; a refusal leaves it at zero.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    u32::try_from(limit.rlim_cur).unwrap_or(u32::MAX)
+}
+
 /// Seconds since the epoch, from the coarse clock: a read of shared memory and no system call.
 pub fn coarse_seconds() -> libc::time_t {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };

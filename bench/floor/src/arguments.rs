@@ -1,0 +1,35 @@
+//! The command line of both floors.
+
+use std::net::SocketAddr;
+
+pub struct Arguments {
+    pub listen: SocketAddr,
+    pub pipelined: bool,
+}
+
+impl Arguments {
+    /// Those of this process, which ends if they are not what they should be.
+    pub fn of_process(name: &str) -> Self {
+        Self::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
+            eprintln!("{name}: {problem}\nusage: stoop-bench-{name} --listen ADDR [--pipelined]");
+            std::process::exit(2);
+        })
+    }
+
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut listen = None;
+        let mut pipelined = false;
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--listen" => {
+                    let text = words.next().ok_or("--listen wants an address")?;
+                    let address = text.parse().map_err(|_| format!("{text} is not IP:PORT"))?;
+                    listen = Some(address);
+                }
+                "--pipelined" => pipelined = true,
+                other => return Err(format!("{other} is not an option")),
+            }
+        }
+        Ok(Self { listen: listen.ok_or("--listen is missing")?, pipelined })
+    }
+}

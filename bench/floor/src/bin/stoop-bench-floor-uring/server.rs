@@ -1,0 +1,146 @@
+//! The loop: what is complete is answered with new entries, and one call submits them and waits.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsRawFd;
+
+use io_uring::squeue::{Entry, Flags};
+use io_uring::types::{Fd, Fixed};
+use io_uring::{IoUring, cqueue, opcode};
+use stoop_bench_floor::count::{Counter, HEAD_END};
+use stoop_bench_floor::response::Response;
+use stoop_bench_floor::sys;
+
+use crate::buffers::{Buffers, GROUP};
+
+const ENTRIES: u32 = 4096;
+const COMPLETIONS: u32 = 4 * ENTRIES;
+/// The ring's own table of files, bounded by the process's limit of descriptors too.
+const FILES_MAX: u32 = 20_000;
+
+/// What an entry was for; the place in the table of files is in the low half of its data.
+const ACCEPT: u64 = 1 << 32;
+const RECEIVE: u64 = 2 << 32;
+const SEND: u64 = 3 << 32;
+const CLOSE: u64 = 4 << 32;
+
+/// Serves until the process is killed.
+pub(crate) fn serve(listen: SocketAddr, pipelined: bool) -> io::Result<()> {
+    let listener = TcpListener::bind(listen)?;
+    sys::set_nodelay(listener.as_raw_fd())?;
+    let mut ring = IoUring::builder()
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .setup_submit_all()
+        .setup_cqsize(COMPLETIONS)
+        .build(ENTRIES)?;
+    ring.submitter().register_files_sparse(sys::descriptors_max().min(FILES_MAX))?;
+    let buffers = Buffers::register(&ring.submitter())?;
+    let accept = opcode::AcceptMulti::new(Fd(listener.as_raw_fd())).allocate_file_index(true);
+    let accept = accept.build().user_data(ACCEPT);
+    let mut turn =
+        Turn { buffers, response: Response::new(), counters: Vec::new(), pipelined, accept };
+    queue(&mut ring, &turn.accept)?;
+    let mut complete = Vec::with_capacity(COMPLETIONS as usize);
+    loop {
+        match ring.submit_and_wait(1) {
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => continue,
+            outcome => outcome?,
+        };
+        turn.response.refresh_date();
+        complete.extend(ring.completion());
+        for entry in complete.drain(..) {
+            turn.take(&mut ring, &entry)?;
+        }
+        turn.buffers.publish();
+    }
+}
+
+fn queue(ring: &mut IoUring, entry: &Entry) -> io::Result<()> {
+    loop {
+        // SAFETY: buffers and answers that entries point to live as long as the ring.
+        if unsafe { ring.submission().push(entry) }.is_ok() {
+            return Ok(());
+        }
+        ring.submit()?;
+    }
+}
+
+struct Turn {
+    buffers: Buffers,
+    response: Response,
+    /// By place in the table of files. Used only for pipelined requests.
+    counters: Vec<Counter>,
+    pipelined: bool,
+    accept: Entry,
+}
+
+impl Turn {
+    fn take(&mut self, ring: &mut IoUring, entry: &cqueue::Entry) -> io::Result<()> {
+        let place = entry.user_data() as u32;
+        match entry.user_data() & !u64::from(u32::MAX) {
+            ACCEPT => self.accepted(ring, entry),
+            RECEIVE => self.received(ring, entry, place),
+            // Only a send that failed leaves one. Its connection's receive ends too.
+            _ => Ok(()),
+        }
+    }
+
+    fn accepted(&mut self, ring: &mut IoUring, entry: &cqueue::Entry) -> io::Result<()> {
+        if let Ok(place) = u32::try_from(entry.result()) {
+            queue(ring, &receive(place))?;
+        }
+        // It ends when something failed, such as a full table of files.
+        if cqueue::more(entry.flags()) { Ok(()) } else { queue(ring, &self.accept) }
+    }
+
+    fn received(
+        &mut self,
+        ring: &mut IoUring,
+        entry: &cqueue::Entry,
+        place: u32,
+    ) -> io::Result<()> {
+        let count = usize::try_from(entry.result()).unwrap_or(0);
+        if let Some(id) = cqueue::buffer_select(entry.flags()) {
+            let answers = if self.pipelined { self.heads_in(place, id, count) } else { 1 };
+            self.buffers.push(id);
+            if count > 0 && answers > 0 {
+                queue(ring, &send(place, self.response.times(answers)))?;
+            }
+        }
+        if cqueue::more(entry.flags()) {
+            return Ok(());
+        }
+        // A receive also ends when no buffer was left, and then begins again.
+        if count > 0 || entry.result() == -libc::ENOBUFS {
+            return queue(ring, &receive(place));
+        }
+        if let Some(counter) = self.counters.get_mut(place as usize) {
+            *counter = Counter::default();
+        }
+        let close = opcode::Close::new(Fixed(place)).build().user_data(CLOSE);
+        queue(ring, &close.flags(Flags::SKIP_SUCCESS))
+    }
+
+    fn heads_in(&mut self, place: u32, id: u16, count: usize) -> usize {
+        let index = place as usize;
+        if self.counters.len() <= index {
+            self.counters.resize_with(index + 1, Counter::default);
+        }
+        self.counters[index].count(HEAD_END, self.buffers.received(id, count))
+    }
+}
+
+fn receive(place: u32) -> Entry {
+    let entry = opcode::RecvMulti::new(Fixed(place), GROUP).build();
+    entry.user_data(RECEIVE | u64::from(place))
+}
+
+/// The date in `answer` may change while a send waits for a slow peer, which the loads here are
+/// not.
+fn send(place: u32, answer: &[u8]) -> Entry {
+    let entry = opcode::Send::new(Fixed(place), answer.as_ptr(), answer.len() as u32)
+        .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
+        .build();
+    entry.flags(Flags::SKIP_SUCCESS).user_data(SEND | u64::from(place))
+}
