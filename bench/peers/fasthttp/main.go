@@ -1,0 +1,85 @@
+// fasthttp as a server, in its strongest fair form.
+//
+// One core (GOMAXPROCS 1), no name of its own in a `server` field, fields written as they are given,
+// no copy of the answered content (SetBodyRaw). Time limits are off, which is its default. Content of
+// requests is streamed, so that large content does not sit in memory.
+package main
+
+import (
+	"bufio"
+	"flag"
+	"io"
+	"log"
+	"runtime"
+
+	"github.com/valyala/fasthttp"
+)
+
+const pieceBytes = 64 << 10
+
+var (
+	hello = []byte("Hello, world!")
+	text  = agreedText(1 << 20)
+)
+
+func agreedText(bytes int) []byte {
+	text := make([]byte, bytes)
+	for i := range text {
+		text[i] = 'a' + byte(i%26)
+	}
+	return text
+}
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:8080", "IP:PORT")
+	cert := flag.String("cert", "", "PEM file, for TLS")
+	key := flag.String("key", "", "PEM file, for TLS")
+	flag.Parse()
+	runtime.GOMAXPROCS(1)
+
+	server := &fasthttp.Server{
+		Handler:                       answer,
+		NoDefaultServerHeader:         true,
+		DisableHeaderNamesNormalizing: true,
+		StreamRequestBody:             true,
+		MaxRequestBodySize:            1 << 30,
+		Concurrency:                   1 << 20,
+	}
+	if *cert == "" {
+		log.Fatal(server.ListenAndServe(*listen))
+	}
+	log.Fatal(server.ListenAndServeTLS(*listen, *cert, *key))
+}
+
+func answer(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType("text/plain")
+	if ctx.IsPost() {
+		// Small content is there with the head; the rest of a large one is a stream.
+		if stream := ctx.RequestBodyStream(); stream != nil {
+			if _, err := io.Copy(io.Discard, stream); err != nil {
+				ctx.SetConnectionClose()
+				return
+			}
+		}
+		ctx.Response.SetBodyRaw(hello)
+		return
+	}
+	switch string(ctx.Path()) {
+	case "/820":
+		ctx.Response.SetBodyRaw(text[:820])
+	case "/1m":
+		ctx.Response.SetBodyRaw(text)
+	case "/stream":
+		ctx.SetBodyStreamWriter(stream)
+	default:
+		ctx.Response.SetBodyRaw(hello)
+	}
+}
+
+func stream(w *bufio.Writer) {
+	for at := 0; at < len(text); at += pieceBytes {
+		if _, err := w.Write(text[at : at+pieceBytes]); err != nil {
+			return
+		}
+	}
+}

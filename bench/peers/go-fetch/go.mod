@@ -1,0 +1,3 @@
+module stoop.invalid/bench/go-fetch
+
+go 1.21

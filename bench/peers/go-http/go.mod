@@ -1,0 +1,3 @@
+module stoop.invalid/bench/go-http
+
+go 1.21

@@ -1,0 +1,81 @@
+// Go's net/http as a server, in its strongest fair form.
+//
+// One core: GOMAXPROCS is 1, as the harness gives it one core anyway. The multiplexer is left out,
+// TCP_NODELAY is Go's default, time limits are off, which is its default too, and content-length is
+// set by hand where the content is known. net/http writes through a buffer of 4 KiB for each
+// connection, so that pipelined answers leave together. The listener's backlog is the kernel's
+// somaxconn.
+package main
+
+import (
+	"crypto/tls"
+	"flag"
+	"io"
+	"log"
+	"net/http"
+	"runtime"
+	"strconv"
+)
+
+const pieceBytes = 64 << 10
+
+var (
+	hello = []byte("Hello, world!")
+	text  = agreedText(1 << 20)
+)
+
+func agreedText(bytes int) []byte {
+	text := make([]byte, bytes)
+	for i := range text {
+		text[i] = 'a' + byte(i%26)
+	}
+	return text
+}
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:8080", "IP:PORT")
+	cert := flag.String("cert", "", "PEM file, for TLS")
+	key := flag.String("key", "", "PEM file, for TLS")
+	flag.Parse()
+	runtime.GOMAXPROCS(1)
+
+	server := &http.Server{Addr: *listen, Handler: http.HandlerFunc(answer)}
+	if *cert == "" {
+		log.Fatal(server.ListenAndServe())
+	}
+	// HTTP/1.1 alone, as everybody else.
+	server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
+	log.Fatal(server.ListenAndServeTLS(*cert, *key))
+}
+
+func answer(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return
+		}
+		whole(w, hello)
+		return
+	}
+	switch r.URL.Path {
+	case "/820":
+		whole(w, text[:820])
+	case "/1m":
+		whole(w, text)
+	case "/stream":
+		w.Header().Set("Content-Type", "text/plain")
+		for at := 0; at < len(text); at += pieceBytes {
+			if _, err := w.Write(text[at : at+pieceBytes]); err != nil {
+				return
+			}
+		}
+	default:
+		whole(w, hello)
+	}
+}
+
+func whole(w http.ResponseWriter, content []byte) {
+	fields := w.Header()
+	fields.Set("Content-Type", "text/plain")
+	fields.Set("Content-Length", strconv.Itoa(len(content)))
+	w.Write(content)
+}
