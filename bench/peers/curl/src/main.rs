@@ -1,0 +1,129 @@
+//! `curl --parallel` under the contract of `stoop fetch`: two small translations around it.
+//!
+//! URLs come on standard input and go to curl as a config file on its own; what curl writes for
+//! each, a line at a time, becomes `url,code,start_time,duration,length`. curl is one thread, keeps
+//! one pool, speaks HTTP/1.1 here, asks for no compression and follows ten redirects. It reads all
+//! of its config before it starts, and runs at most 300 transfers at once, whatever it is told. As
+//! Debian builds it, it asks the system for names and cannot be told otherwise.
+//!
+//! What this program costs is in the figures, and is small beside curl: a line is copied twice.
+
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+/// What curl is asked to write for each URL. Its errors are numbers, since their texts may hold
+/// anything.
+const WRITTEN: &str = "%{exitcode} %{http_code} %{time_total} %{size_download} %{url}\\n";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads our lines may stop reading them.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("curl: {error}; are curl and stdbuf installed?");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn run() -> io::Result<()> {
+    // Without stdbuf, curl's lines would come in bursts of many, with the wrong times.
+    let mut curl = Command::new("stdbuf")
+        .args(["-oL", "curl", "--disable", "--config", "-"])
+        .args(["--parallel", "--silent", "--http1.1", "--globoff", "--location"])
+        .args(["--max-redirs", "10", "--noproxy", "*", "--proto-default", "https"])
+        .args(translated(std::env::args().skip(1)).map_err(io::Error::other)?)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // Where it shows its progress, even if it is told not to.
+        .stderr(Stdio::null())
+        .spawn()?;
+    let config = curl.stdin.take().ok_or_else(|| io::Error::other("no standard input"))?;
+    let lines = curl.stdout.take().ok_or_else(|| io::Error::other("no standard output"))?;
+    let writer = std::thread::spawn(move || write_config(config));
+    let mut output = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    for line in BufReader::new(lines).lines() {
+        if let Some(line) = line_of(&line?, Timestamp::now()) {
+            output.write_all(line.as_bytes())?;
+        }
+    }
+    output.flush()?;
+    // Its status is that of the last transfer that failed: the lines have told that already.
+    curl.wait()?;
+    writer.join().map_err(|_| io::Error::other("the config could not be written"))?
+}
+
+/// Our options as curl calls them.
+fn translated(words: impl Iterator<Item = String>) -> Result<Vec<String>, String> {
+    let rename = |word: String| match word.as_str() {
+        "--concurrency" => "--parallel-max".to_owned(),
+        "--timeout" => "--max-time".to_owned(),
+        _ => word,
+    };
+    let words: Vec<String> = words.map(rename).collect();
+    match words.len() % 2 {
+        0 => Ok(words),
+        _ => {
+            Err("usage: --concurrency N --timeout SECONDS --user-agent TEXT [--cacert FILE]".into())
+        }
+    }
+}
+
+fn write_config(config: impl Write) -> io::Result<()> {
+    let mut config = BufWriter::new(config);
+    writeln!(config, "write-out = \"{WRITTEN}\"")?;
+    for line in io::stdin().lines() {
+        let line = line?;
+        let target = line.trim();
+        if !target.is_empty() && !target.starts_with('#') {
+            let quoted = target.replace('\\', "\\\\").replace('"', "\\\"");
+            writeln!(config, "url = \"{quoted}\"\noutput = \"/dev/null\"")?;
+        }
+    }
+    config.flush()
+}
+
+/// The line of the contract for a line of curl's that was written at `end`.
+fn line_of(written: &str, end: Timestamp) -> Option<String> {
+    let mut fields = written.splitn(5, ' ');
+    let mut field = || fields.next();
+    let (exit, status, seconds, bytes, url) = (field()?, field()?, field()?, field()?, field()?);
+    let duration = Duration::from_secs_f64(seconds.parse().ok()?);
+    let start = end.checked_sub(duration).ok()?;
+    let (code, length) = match exit {
+        "0" => (status.to_owned(), bytes),
+        "28" => ("timeout".to_owned(), "0"),
+        "47" => ("redirect_limit".to_owned(), "0"),
+        "3" => ("invalid_url".to_owned(), "0"),
+        number => (format!("curl {number}"), "0"),
+    };
+    let url = match url.contains([',', '"']) {
+        true => format!("\"{}\"", url.replace('"', "\"\"")),
+        false => url.to_owned(),
+    };
+    Some(format!("{url},{code},{start:.3},{},{length}\n", duration.as_millis()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_curl_writes_becomes_a_line() {
+        let end: Timestamp = "2026-11-22T00:00:10.500Z".parse().unwrap();
+        let line = |written| line_of(written, end).unwrap();
+        assert_eq!(
+            line("0 200 0.250000 13 http://a/b,c"),
+            "\"http://a/b,c\",200,2026-11-22T00:00:10.250Z,250,13\n"
+        );
+        assert_eq!(
+            line("28 000 5.000000 7 http://a/"),
+            "http://a/,timeout,2026-11-22T00:00:05.500Z,5000,0\n"
+        );
+        assert_eq!(line_of("nonsense", end), None);
+    }
+}
