@@ -15,10 +15,10 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Work {
-    /// Keep-alive GET over 64 connections: CPU time per request of the server
+    /// CPU time per request of the server, in a choice of works
     Server(ServerOptions),
-    /// The same, sixteen requests deep, each with five fields as a browser sends them
-    Pipelined(ServerOptions),
+    /// The same with a connection for each request
+    Churn(ServerOptions),
     /// User memory that an idle connection costs the server
     Memory(MemoryOptions),
     /// Small URLs of one fast server: CPU time per request of the client
@@ -30,7 +30,7 @@ pub(crate) enum Work {
 impl Work {
     pub(crate) fn common(&self) -> &Common {
         match self {
-            Self::Server(options) | Self::Pipelined(options) => &options.common,
+            Self::Server(options) | Self::Churn(options) => &options.common,
             Self::Memory(options) => &options.common,
             Self::Fetch(options) => &options.common,
             Self::Internet(options) => &options.common,
@@ -58,15 +58,21 @@ pub(crate) struct Common {
 pub(crate) struct ServerOptions {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Connections that are kept busy
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=15000))]
-    pub(crate) connections: u32,
+    /// What is asked, by name: get-64, pipelined, 1m, tls-64, …; `get` or `active` for all that begin so
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(crate) work: Option<Vec<String>>,
+    /// Everything that can be asked, which takes hours with many contenders
+    #[arg(long, conflicts_with = "work")]
+    pub(crate) full: bool,
+    /// Connections that are kept busy, instead of the work's own number
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=18000))]
+    pub(crate) connections: Option<u32>,
     /// How long each turn is measured, in seconds
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=60))]
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=60))]
     pub(crate) seconds: u32,
-    /// What keeps the connections busy
-    #[arg(long, value_enum, default_value_t = Generator::Wrk)]
-    pub(crate) load: Generator,
+    /// What keeps the connections busy, where it can, instead of the work's own
+    #[arg(long, value_enum)]
+    pub(crate) load: Option<Generator>,
 }
 
 #[derive(Args)]

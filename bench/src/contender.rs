@@ -44,6 +44,9 @@ pub(crate) struct Server {
     /// What it can be asked for, of [`PATHS`]: a work that asks for anything else leaves it out.
     #[serde(default = "all_paths")]
     pub(crate) paths: Vec<String>,
+    /// Whether it closes a connection when it is asked to: one that parses nothing cannot know.
+    #[serde(default = "yes")]
+    pub(crate) closes: bool,
     /// Written to `{dir}` before the start.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
@@ -68,14 +71,14 @@ pub(crate) struct Client {
 }
 
 /// Where the program comes from.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Source {
     Built(Built),
     Installed(Installed),
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Built {
     /// Where the commands run, from `bench/`.
@@ -103,7 +106,7 @@ pub(crate) struct Built {
     pub(crate) version: Vec<String>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Installed {
     /// Looked for in PATH, and where a system keeps its servers.
@@ -119,6 +122,10 @@ pub(crate) struct Installed {
 
 fn one_second() -> u32 {
     1
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn all_paths() -> Vec<String> {

@@ -30,7 +30,12 @@ mod work;
 use anyhow::{Context, Result};
 use arguments::{Arguments, Work};
 use clap::Parser;
+use report::Report;
 use work::Bench;
+
+/// What `server` does if not told otherwise: under ten minutes with five contenders.
+const SERVER_WORKS: &[&str] = &["get-64", "get-512", "pipelined", "1m"];
+const CHURN_WORKS: &[&str] = &["churn"];
 
 fn main() {
     let arguments = Arguments::parse();
@@ -43,18 +48,16 @@ fn main() {
 fn run(arguments: Arguments) -> Result<()> {
     let common = arguments.work.common().clone();
     let bench = Bench::prepare(&common)?;
-    let report = match &arguments.work {
-        Work::Server(options) => work::server::run(&bench, options, work::server::Kind::Plain),
-        Work::Pipelined(options) => {
-            work::server::run(&bench, options, work::server::Kind::Pipelined)
-        }
-        Work::Memory(options) => work::memory::run(&bench, options),
-        Work::Fetch(options) => work::fetch::run(&bench, options),
-        Work::Internet(options) => work::internet::run(&bench, options),
+    let one = |report: Result<Report>| report.map(|report| vec![table::shown(report)]);
+    let reports = match &arguments.work {
+        Work::Server(options) => work::server::run(&bench, options, SERVER_WORKS),
+        Work::Churn(options) => work::server::run(&bench, options, CHURN_WORKS),
+        Work::Memory(options) => one(work::memory::run(&bench, options)),
+        Work::Fetch(options) => one(work::fetch::run(&bench, options)),
+        Work::Internet(options) => one(work::internet::run(&bench, options)),
     }?;
-    print!("{}", table::render(&report));
     if let Some(path) = &common.json {
-        let text = serde_json::to_string_pretty(&report).context("the report as JSON")?;
+        let text = serde_json::to_string_pretty(&reports).context("the report as JSON")?;
         std::fs::write(path, text + "\n")
             .with_context(|| format!("cannot write {}; choose another --json", path.display()))?;
     }

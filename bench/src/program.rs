@@ -156,9 +156,11 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// A load generator, without which the work cannot be done at all.
-pub(crate) fn require(name: &str, hint: &str) -> Result<PathBuf> {
-    find(name).with_context(|| format!("{name} is not installed; {hint}"))
+/// A tool without which a work cannot be done at all, and the Debian package that brings it.
+pub(crate) fn tool(name: &str, package: &str) -> Result<PathBuf> {
+    find(name).with_context(|| {
+        format!("{name} is not installed; install it, for example with `apt-get install {package}`")
+    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,13 @@ use crate::statistics::Summary;
 /// Wider tables wrap in a terminal and cannot be read.
 const METRICS_PER_TABLE: usize = 4;
 
-pub(crate) fn render(report: &Report) -> String {
+/// Prints a report as soon as it is there: what comes behind it may take long.
+pub(crate) fn shown(report: Report) -> Report {
+    print!("{}", render(&report));
+    report
+}
+
+fn render(report: &Report) -> String {
     let mut text = format!("\n{}: {}\n{}\n", report.work, report.what, report.machine);
     text.push_str("median (min – max) over the rounds; ratios: median of the rounds' own [of the best rounds]\n");
     // A metric that nobody has does not apply to this run.

@@ -5,6 +5,8 @@ pub(crate) mod internet;
 pub(crate) mod memory;
 pub(crate) mod server;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -26,6 +28,8 @@ pub(crate) struct Bench {
     root: PathBuf,
     directory: TempDir,
     build: bool,
+    /// What was obtained already, or why it cannot be had: several works have the same contenders.
+    obtained: RefCell<HashMap<Source, Result<Program, String>>>,
     pub(crate) cores: Cores,
     pub(crate) certificates: Certificates,
 }
@@ -48,6 +52,7 @@ impl Bench {
             certificates: Certificates::make(directory.path())?,
             directory,
             build: !common.no_build,
+            obtained: RefCell::default(),
             cores: Cores::detect()?,
         })
     }
@@ -69,7 +74,7 @@ impl Bench {
         self.field(names, |contender| {
             let server =
                 contender.server.clone().ok_or("it is no server; leave it out of this work")?;
-            let program = program::obtain(&server.program, &self.root, self.build)?;
+            let program = self.obtain(&server.program)?;
             let version = program.version.clone();
             let startable = run_server::Startable::new(server, program);
             startable.supports(mode)?;
@@ -81,7 +86,7 @@ impl Bench {
         self.field(names, |contender| {
             let client =
                 contender.client.clone().ok_or("it is no client; leave it out of this work")?;
-            let program = program::obtain(&client.program, &self.root, self.build)?;
+            let program = self.obtain(&client.program)?;
             let version = program.version.clone();
             Ok((version, run_client::Startable { client, program }))
         })
@@ -91,7 +96,7 @@ impl Bench {
     pub(crate) fn stoop_command(&self) -> Result<Program> {
         let contender = Contender::load(&self.root.join("contenders"), STOOP)?;
         let client = contender.client.context("contenders/stoop.toml has no client; add it")?;
-        program::obtain(&client.program, &self.root, self.build)
+        self.obtain(&client.program)
             .map_err(|why| anyhow::anyhow!("the testbed is part of the command stoop: {why}"))
     }
 
@@ -99,7 +104,7 @@ impl Bench {
     pub(crate) fn own_load(&self) -> Result<PathBuf> {
         let floor = Contender::load(&self.root.join("contenders"), "floor")?;
         let server = floor.server.context("contenders/floor.toml has no server; add it")?;
-        let program = program::obtain(&server.program, &self.root, self.build);
+        let program = self.obtain(&server.program);
         let path = program.map_err(anyhow::Error::msg)?.path.with_file_name("stoop-bench-load");
         ensure!(path.is_file(), "{} is not there; run without --no-build", path.display());
         Ok(path)
@@ -113,7 +118,16 @@ impl Bench {
             program: PathBuf::from("plan/target/release/stoop-bench-plan"),
             ..Built::default()
         };
-        program::obtain(&Source::Built(built), &self.root, self.build).map_err(anyhow::Error::msg)
+        self.obtain(&Source::Built(built)).map_err(anyhow::Error::msg)
+    }
+
+    fn obtain(&self, source: &Source) -> Result<Program, String> {
+        if let Some(obtained) = self.obtained.borrow().get(source) {
+            return obtained.clone();
+        }
+        let obtained = program::obtain(source, &self.root, self.build);
+        self.obtained.borrow_mut().insert(source.clone(), obtained.clone());
+        obtained
     }
 
     fn field<C>(

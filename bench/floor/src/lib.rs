@@ -2,5 +2,6 @@
 
 pub mod arguments;
 pub mod count;
+pub mod latency;
 pub mod response;
 pub mod sys;

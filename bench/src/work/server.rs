@@ -1,17 +1,20 @@
-//! `server` and `pipelined`: how much CPU time a server spends on a request.
+//! `server` and `churn`: how much CPU time a server spends on a request, in each of many works.
+
+mod list;
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::arguments::ServerOptions;
-use crate::figure::{Figure, Limit};
-use crate::load::{Generator, Load};
+use crate::load::{Asked, Generator, Load};
 use crate::report::{Metric, Report, Sample, Series, Subject, metric};
-use crate::rounds;
 use crate::run_server::{Mode, Startable};
 use crate::usage;
 use crate::work::{self, Bench, Field};
+use crate::{rounds, table};
+
+pub(crate) use list::{ServerWork, WORKS};
 
 const CPU: &str = "cpu_us_per_request";
 
@@ -22,101 +25,126 @@ const METRICS: &[Metric] = &[
     // and waking up is part of its CPU time.
     metric("busy_pct", "server busy %", 0),
     metric("errors", "errors", 0),
+    metric("memory_mib", "memory, MiB", 1),
+    metric("answered_pct", "connections answered %", 1),
+    metric("p50_us", "p50 µs", 0),
+    metric("p99_us", "p99 µs", 0),
+    metric("p999_us", "p99.9 µs", 0),
     // Other processes take turns on the server's core and its caches. A figure from a round in
     // which this is high deserves no trust.
     metric("core_elsewhere_pct", "core busy elsewhere %", 1),
     metric("reconnects", "reconnects", 0),
-    metric("p50_us", "p50 µs", 0),
-    metric("p99_us", "p99 µs", 0),
 ];
 
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
-    Plain,
-    Pipelined,
+/// Contenders of a work that names none of its own.
+const USUAL: &[&str] = &["floor", "hyper", "nginx"];
+
+/// Does the chosen works one after the other; each begins with its contenders' first round.
+pub(crate) fn run(bench: &Bench, options: &ServerOptions, chosen: &[&str]) -> Result<Vec<Report>> {
+    let works = choose(options, chosen)?;
+    // What is missing is built before anything is measured.
+    bench.servers(&work::names(&options.common, USUAL), Mode::Plain)?;
+    works.into_iter().map(|work| run_one(bench, options, work).map(table::shown)).collect()
 }
 
-pub(crate) fn run(bench: &Bench, options: &ServerOptions, kind: Kind) -> Result<Report> {
-    let mode = if kind == Kind::Pipelined { Mode::Pipelined } else { Mode::Plain };
-    let load = Load::prepare(bench, options.load, kind == Kind::Pipelined)?;
-    let names = work::names(&options.common, &["floor", "hyper", "nginx"]);
-    let Field { ready, mut skipped } = bench.servers(&names, mode)?;
+/// The works to do: those asked for by name, else `chosen`, else all.
+fn choose(options: &ServerOptions, chosen: &[&str]) -> Result<Vec<&'static ServerWork>> {
+    let named: Vec<&str> = match &options.work {
+        Some(names) => names.iter().map(String::as_str).collect(),
+        None if options.full => WORKS.iter().map(|work| work.name).collect(),
+        None => chosen.to_vec(),
+    };
+    for name in &named {
+        let known = WORKS.iter().any(|work| work.is_called(name));
+        ensure!(known, "no work {name}; there are: {}", list::names());
+    }
+    Ok(WORKS.iter().filter(|work| named.iter().any(|name| work.is_called(name))).collect())
+}
+
+fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<Report> {
+    let generator = options.load.filter(|load| load.can(work.asked)).unwrap_or(work.load);
+    let load = Load::prepare(bench, generator, work.asked)?;
+    let names = work::names(&options.common, USUAL);
+    let Field { ready, mut skipped } = bench.servers(&names, work.mode())?;
     bench.step_aside()?;
+    let turn = Turn { bench, load: &load, work, options };
     let series =
         rounds::interleave(options.common.rounds, ready, &mut skipped, |series, startable| {
-            turn(bench, &load, options, mode, series, startable)
+            turn.take(series, startable)
         });
-    Ok(Report::new(subject(options, kind), series, skipped))
+    Ok(Report::new(subject(options, work, generator), series, skipped))
 }
 
-fn turn(
-    bench: &Bench,
-    load: &Load,
-    options: &ServerOptions,
-    mode: Mode,
-    series: &mut Series,
-    startable: &Startable,
-) -> Result<Sample> {
-    let server = startable.start(bench, mode, series)?;
-    load.run(server.address, options.connections, startable.server.warm_up_s)?;
-
-    let before = Instant::now();
-    let cpu_before = usage::cpu_time(server.pid())?;
-    let busy_before = usage::core_busy(bench.cores.server())?;
-    let seen = load.run(server.address, options.connections, options.seconds)?;
-    let cpu = usage::cpu_time(server.pid())?.saturating_sub(cpu_before);
-    let busy = usage::core_busy(bench.cores.server())?.saturating_sub(busy_before);
-    let elapsed = before.elapsed();
-
-    let percent = |part: Duration| 100.0 * part.as_secs_f64() / elapsed.as_secs_f64();
-    let mut sample = Sample::from([
-        (CPU, cpu.as_secs_f64() * 1e6 / seen.requests as f64),
-        ("requests_per_s", seen.requests as f64 / seen.duration.as_secs_f64()),
-        ("busy_pct", percent(cpu)),
-        ("core_elsewhere_pct", percent(busy.saturating_sub(cpu))),
-    ]);
-    let counted = ["errors", "reconnects", "p50_us", "p99_us"];
-    let counted = counted.into_iter().filter_map(|key| Some((key, *seen.more.get(key)? as f64)));
-    // wrk's clock does not understand bursts.
-    sample.extend(counted.filter(|(key, _)| mode == Mode::Plain || !key.ends_with("_us")));
-    Ok(sample)
+struct Turn<'a> {
+    bench: &'a Bench,
+    load: &'a Load,
+    work: &'a ServerWork,
+    options: &'a ServerOptions,
 }
 
-fn subject(options: &ServerOptions, kind: Kind) -> Subject {
-    let ServerOptions { connections, seconds, common, load } = options;
-    let rounds = common.rounds;
-    let load = match load {
-        Generator::Wrk => "wrk",
-        Generator::Own => "our own load",
-    };
-    let how = format!(
-        "{connections} connections, {rounds} rounds of {seconds} s, server on one core, {load} on another"
+impl Turn<'_> {
+    fn take(&self, series: &mut Series, startable: &Startable) -> Result<Sample> {
+        let Self { bench, load, work, options } = self;
+        let connections = options.connections.unwrap_or(work.connections);
+        let server = startable.start(bench, work.mode(), series)?;
+        load.run(server.address, connections, startable.server.warm_up_s)?;
+
+        let before = Instant::now();
+        let cpu_before = usage::cpu_time(server.pid())?;
+        let busy_before = usage::core_busy(bench.cores.server())?;
+        let seen = load.run(server.address, connections, options.seconds)?;
+        let cpu = usage::cpu_time(server.pid())?.saturating_sub(cpu_before);
+        let busy = usage::core_busy(bench.cores.server())?.saturating_sub(busy_before);
+        let elapsed = before.elapsed();
+
+        let percent = |part: Duration| 100.0 * part.as_secs_f64() / elapsed.as_secs_f64();
+        let mut sample = Sample::from([
+            (CPU, cpu.as_secs_f64() * 1e6 / seen.requests as f64),
+            ("requests_per_s", seen.requests as f64 / seen.duration.as_secs_f64()),
+            ("busy_pct", percent(cpu)),
+            ("core_elsewhere_pct", percent(busy.saturating_sub(cpu))),
+            ("memory_mib", usage::anonymous_bytes(server.pid())? as f64 / 1024.0 / 1024.0),
+        ]);
+        let answered = seen.more.get("answered");
+        sample.extend(
+            answered.map(|answered| ("answered_pct", 100.0 * answered / f64::from(connections))),
+        );
+        // wrk's clock does not understand bursts.
+        let is_told = |key: &str| !(work.asked.pipelined && key.ends_with("_us"));
+        let counted = ["errors", "reconnects", "p50_us", "p99_us", "p999_us"];
+        let counted = counted.into_iter().filter(|key| is_told(key));
+        sample.extend(counted.filter_map(|key| Some((key, *seen.more.get(key)?))));
+        Ok(sample)
+    }
+}
+
+fn subject(options: &ServerOptions, work: &ServerWork, generator: Generator) -> Subject {
+    let connections = options.connections.unwrap_or(work.connections);
+    let (rounds, seconds) = (options.common.rounds, options.seconds);
+    let what = format!(
+        "{}, {connections} connections, {rounds} rounds of {seconds} s, server on one core, {} on another",
+        work.what,
+        generator.name()
     );
-    // What makes the floor a floor. In pipelined bursts it counts heads, which is work of its own,
-    // and nobody else is measured against it there.
-    let floor = Figure::ratio(CPU, "floor", "nginx", Limit::AtMost(0.85));
-    let (work, what, figures) = match kind {
-        Kind::Plain => (
-            "server",
-            format!("keep-alive GET of 13 bytes, {how}"),
-            vec![
-                Figure::ratio(CPU, "stoop", "floor", Limit::AtMost(1.12)),
-                Figure::ratio(CPU, "stoop", "hyper", Limit::Below(1.0)),
-                floor.called("floor / nginx, a check of the floor itself"),
-            ],
-        ),
-        Kind::Pipelined => (
-            "pipelined",
-            format!("GET of 13 bytes, 16 deep, five fields each, {how}"),
-            vec![Figure::ratio(CPU, "stoop", "hyper", Limit::AtMost(0.6))],
-        ),
-    };
     Subject {
-        work,
+        work: work.name,
         what,
         metrics: METRICS,
         compared: CPU,
         baselines: &["floor", "hyper", "stoop"],
-        figures,
+        figures: work.figures(),
+    }
+}
+
+impl Generator {
+    /// Whether it can ask that; else the work's own does.
+    fn can(self, asked: Asked) -> bool {
+        match self {
+            Self::Wrk => true,
+            Self::Ab => !asked.pipelined && !asked.tls,
+            Self::Own => {
+                (asked.post, asked.fresh, asked.tls) == (None, false, false) && asked.path == "/"
+            }
+        }
     }
 }

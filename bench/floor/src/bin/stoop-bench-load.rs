@@ -2,7 +2,8 @@
 //!
 //! wrk parses every answer and takes its time, which costs more than the floor spends on answering;
 //! a server that waits for wrk pays for falling asleep and waking up instead of for requests. This
-//! one counts answers by the body that all contenders send, and measures no latency.
+//! one counts answers by the body that all contenders send. A latency is that of a burst: from its
+//! sending to its last answer.
 //!
 //! The pattern of system calls: epoll_wait, then for each readable socket one recv and one send.
 
@@ -12,6 +13,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
 use stoop_bench_floor::count::{BODY, Counter};
+use stoop_bench_floor::latency::Latencies;
 use stoop_bench_floor::sys::{self, Epoll};
 
 const USAGE: &str = "usage: stoop-bench-load ADDR CONNECTIONS SECONDS [DEPTH FIELDS-FILE]";
@@ -24,10 +26,7 @@ fn main() {
         std::process::exit(2);
     });
     match load.run() {
-        Ok(Seen { answers, elapsed, errors, reconnects }) => println!(
-            "summary requests={answers} duration_us={} errors={errors} reconnects={reconnects}",
-            elapsed.as_micros()
-        ),
+        Ok(seen) => println!("{}", seen.summary()),
         Err(error) => {
             eprintln!("load: {error}; does a server listen at {}?", load.address);
             std::process::exit(1);
@@ -44,13 +43,29 @@ struct Load {
     burst: Vec<u8>,
 }
 
+#[derive(Default)]
 struct Seen {
     answers: u64,
     elapsed: Duration,
+    /// Connections that had an answer at all.
+    answered: u64,
+    latencies: Latencies,
     /// Bursts that were answered in part when the server closed.
     errors: u64,
     /// Connections opened again because the server closed: some limit how much they do on one.
     reconnects: u64,
+}
+
+impl Seen {
+    fn summary(&self) -> String {
+        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| self.latencies.within(share));
+        let Self { answers, elapsed, answered, errors, reconnects, .. } = self;
+        format!(
+            "summary requests={answers} duration_us={} errors={errors} reconnects={reconnects} \
+             answered={answered} p50_us={p50} p99_us={p99} p999_us={p999}",
+            elapsed.as_micros()
+        )
+    }
 }
 
 /// A connection and how many answers it still has to bring.
@@ -58,6 +73,8 @@ struct Connection {
     stream: TcpStream,
     counter: Counter,
     outstanding: usize,
+    sent: Instant,
+    answered: bool,
 }
 
 impl Load {
@@ -95,7 +112,7 @@ impl Load {
             self.open(&epoll, &mut connections)?;
         }
         let mut received = vec![0; RECEIVE_BYTES];
-        let mut seen = Seen { answers: 0, elapsed: Duration::ZERO, errors: 0, reconnects: 0 };
+        let mut seen = Seen::default();
         let started = Instant::now();
         while seen.elapsed < self.duration {
             epoll.wait(100)?;
@@ -103,8 +120,8 @@ impl Load {
                 let fd = epoll.fd(index);
                 let Some(Some(connection)) = connections.get_mut(fd as usize) else { continue };
                 let outstanding = connection.outstanding;
-                match connection.advance(self, &mut received) {
-                    Ok(answers) => seen.answers += answers as u64,
+                match connection.advance(self, &mut received, &mut seen) {
+                    Ok(()) => {}
                     Err(()) => {
                         seen.reconnects += 1;
                         seen.errors += u64::from(outstanding < self.depth);
@@ -131,7 +148,9 @@ impl Load {
             connections.resize_with(index + 1, || None);
         }
         let outstanding = self.depth;
-        connections[index] = Some(Connection { stream, counter: Counter::default(), outstanding });
+        let (counter, sent) = (Counter::default(), Instant::now());
+        connections[index] =
+            Some(Connection { stream, counter, outstanding, sent, answered: false });
         Ok(())
     }
 
@@ -149,26 +168,30 @@ impl Load {
 impl Connection {
     /// Takes what has arrived, and asks again once everything is answered. An error when the
     /// connection is over.
-    fn advance(&mut self, load: &Load, received: &mut [u8]) -> Result<usize, ()> {
+    fn advance(&mut self, load: &Load, received: &mut [u8], seen: &mut Seen) -> Result<(), ()> {
         let fd = self.stream.as_raw_fd();
-        let mut answers = 0;
         loop {
             let count = match sys::recv(fd, received) {
-                Ok(None) => return Ok(answers),
+                Ok(None) => return Ok(()),
                 Ok(Some(0)) | Err(_) => return Err(()),
                 Ok(Some(count)) => count,
             };
             let found = self.counter.count(BODY, &received[..count]);
-            answers += found;
+            seen.answers += found as u64;
             self.outstanding = self.outstanding.saturating_sub(found);
+            if found > 0 && !std::mem::replace(&mut self.answered, true) {
+                seen.answered += 1;
+            }
             if self.outstanding == 0 {
+                let now = Instant::now();
+                seen.latencies.note(now - std::mem::replace(&mut self.sent, now));
                 if !sys::send_all(fd, &load.burst) {
                     return Err(());
                 }
                 self.outstanding = load.depth;
             }
             if count < received.len() {
-                return Ok(answers);
+                return Ok(());
             }
         }
     }

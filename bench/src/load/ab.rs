@@ -1,0 +1,63 @@
+//! ab, as the DataKernel project's own figures were made with it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use super::{Load, Seen};
+
+/// ab keeps a record of so many requests in memory; no server gets that far in a turn.
+const REQUESTS_MAX: &str = "3000000";
+
+pub(super) fn arguments(
+    load: &Load,
+    address: SocketAddr,
+    connections: u32,
+    seconds: u32,
+) -> Vec<String> {
+    let mut words: Vec<String> =
+        ["-q", "-t", &seconds.to_string(), "-n", REQUESTS_MAX, "-c", &connections.to_string()]
+            .map(str::to_owned)
+            .to_vec();
+    if !load.asked.fresh {
+        words.push("-k".to_owned());
+    }
+    if load.asked.post.is_some() {
+        words.extend(["-p".to_owned(), load.file.display().to_string()]);
+        words.extend(["-T", "text/plain"].map(str::to_owned));
+    }
+    words.push(load.url(address));
+    words
+}
+
+pub(super) fn seen(text: &str) -> Option<Seen> {
+    let value = |title: &str| {
+        let line = text.lines().find_map(|line| line.trim_start().strip_prefix(title))?;
+        line.split_ascii_whitespace().next()?.parse::<f64>().ok()
+    };
+    // Answers whose length differs from the first one's count as failed, and so does what was
+    // under way at the end; a status that is no 2xx is told apart.
+    let errors = value("Failed requests:")? + value("Non-2xx responses:").unwrap_or(0.0);
+    let mut more = BTreeMap::from([("errors", errors)]);
+    for (key, title) in [("p50_us", "50%"), ("p99_us", "99%")] {
+        // In whole milliseconds.
+        more.extend(value(title).map(|millis| (key, millis * 1000.0)));
+    }
+    let duration = Duration::try_from_secs_f64(value("Time taken for tests:")?).ok()?;
+    Some(Seen { requests: value("Complete requests:")? as u64, duration, more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_report_is_read() {
+        let text = "Concurrency Level:      8\nTime taken for tests:   2.500 seconds\n\
+            Complete requests:      1000\nFailed requests:        2\n   (Connect: 0)\n\
+            Non-2xx responses:      1\n  50%      3\n  99%     12\n";
+        let seen = seen(text).unwrap();
+        assert_eq!((seen.requests, seen.duration.as_millis()), (1000, 2500));
+        assert_eq!((seen.more["errors"], seen.more["p99_us"]), (3.0, 12_000.0));
+    }
+}

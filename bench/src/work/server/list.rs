@@ -1,0 +1,224 @@
+//! The works of `server` and `churn`, each with what the project has set itself for it.
+
+use crate::figure::{Figure, Limit};
+use crate::load::{Asked, Generator};
+use crate::run_server::Mode;
+
+use super::CPU;
+
+/// Something done to a server, again and again.
+pub(crate) struct ServerWork {
+    pub(crate) name: &'static str,
+    /// For people: what is asked, without how many connections ask it.
+    pub(crate) what: &'static str,
+    pub(crate) connections: u32,
+    pub(crate) load: Generator,
+    pub(crate) asked: Asked,
+    limits: &'static [(&'static str, Limit)],
+}
+
+use Generator::{Ab, Own, Wrk};
+use Limit::{AtMost, Below};
+
+const GET: Asked = Asked::HELLO;
+const GET_820: Asked = Asked { path: "/820", ..GET };
+const POST_16: Asked = Asked { post: Some(16), ..GET };
+const FRESH: Asked = Asked { fresh: true, ..GET };
+const HELLO: &str = "keep-alive GET of 13 bytes";
+const ACTIVE: &str = "keep-alive GET of 13 bytes, all connections active";
+
+/// No peer may need less, within the noise of medians.
+const NO_WORSE: f64 = 1.03;
+
+const fn work(
+    name: &'static str,
+    what: &'static str,
+    connections: u32,
+    load: Generator,
+    asked: Asked,
+    limits: &'static [(&'static str, Limit)],
+) -> ServerWork {
+    ServerWork { name, what, connections, load, asked, limits }
+}
+
+/// All of them. A name before a dash stands for all that begin with it.
+pub(crate) const WORKS: &[ServerWork] = &[
+    work(
+        "get-64",
+        HELLO,
+        64,
+        Wrk,
+        GET,
+        &[
+            ("floor", AtMost(1.12)),
+            ("hyper", Below(1.0)),
+            ("ntex", AtMost(NO_WORSE)),
+            ("fasthttp", AtMost(NO_WORSE)),
+        ],
+    ),
+    work("get-1", HELLO, 1, Wrk, GET, PEERS),
+    work("get-512", HELLO, 512, Wrk, GET, PEERS),
+    work(
+        "get-5000",
+        HELLO,
+        5_000,
+        Wrk,
+        GET,
+        &[
+            ("floor", AtMost(1.1)),
+            ("hyper", AtMost(NO_WORSE)),
+            ("ntex", AtMost(NO_WORSE)),
+            ("fasthttp", AtMost(NO_WORSE)),
+        ],
+    ),
+    work(
+        "pipelined",
+        "GET of 13 bytes, 16 deep, five fields each",
+        64,
+        Wrk,
+        Asked { pipelined: true, ..GET },
+        &[("hyper", AtMost(0.6)), ("ntex", AtMost(NO_WORSE)), ("fasthttp", AtMost(NO_WORSE))],
+    ),
+    work(
+        "churn-8",
+        "GET of 13 bytes, each on a new connection",
+        8,
+        Ab,
+        FRESH,
+        &[
+            ("nginx", AtMost(1.1)),
+            ("hyper", AtMost(NO_WORSE)),
+            ("ntex", AtMost(NO_WORSE)),
+            ("fasthttp", AtMost(NO_WORSE)),
+        ],
+    ),
+    work("churn-64", "GET of 13 bytes, each on a new connection", 64, Wrk, FRESH, PEERS),
+    work(
+        "820-1",
+        "GET of 820 bytes, each on a new connection",
+        1,
+        Ab,
+        Asked { fresh: true, ..GET_820 },
+        PEERS,
+    ),
+    work("820-k", "keep-alive GET of 820 bytes", 1, Ab, GET_820, PEERS),
+    work("820-k-100", "keep-alive GET of 820 bytes", 100, Ab, GET_820, PEERS),
+    work(
+        "post-100",
+        "POST of 16 bytes, each on a new connection",
+        100,
+        Ab,
+        Asked { fresh: true, ..POST_16 },
+        PEERS,
+    ),
+    work("post-k-100", "keep-alive POST of 16 bytes", 100, Wrk, POST_16, PEERS),
+    work(
+        "1m",
+        "keep-alive GET of 1 MiB from memory",
+        8,
+        Wrk,
+        Asked { path: "/1m", ..GET },
+        &[
+            ("nginx", AtMost(1.1)),
+            ("hyper", AtMost(NO_WORSE)),
+            ("ntex", AtMost(NO_WORSE)),
+            ("fasthttp", AtMost(NO_WORSE)),
+        ],
+    ),
+    work(
+        "stream",
+        "keep-alive GET of 1 MiB in sixteen pieces",
+        8,
+        Wrk,
+        Asked { path: "/stream", ..GET },
+        PEERS,
+    ),
+    work(
+        "upload",
+        "keep-alive POST of 1 MiB",
+        8,
+        Wrk,
+        Asked { path: "/sink", post: Some(1 << 20), ..GET },
+        PEERS,
+    ),
+    work(
+        "tls-64",
+        "keep-alive GET of 13 bytes over TLS",
+        64,
+        Wrk,
+        Asked { tls: true, ..GET },
+        PEERS,
+    ),
+    work(
+        "tls-churn",
+        "GET of 13 bytes over TLS, each on a new connection",
+        8,
+        Wrk,
+        Asked { tls: true, ..FRESH },
+        PEERS,
+    ),
+    work(
+        "tls-1m",
+        "keep-alive GET of 1 MiB over TLS",
+        8,
+        Wrk,
+        Asked { tls: true, path: "/1m", ..GET },
+        PEERS,
+    ),
+    work("active-1", ACTIVE, 1, Own, GET, &[]),
+    work("active-10", ACTIVE, 10, Own, GET, &[]),
+    work("active-100", ACTIVE, 100, Own, GET, &[]),
+    work("active-1000", ACTIVE, 1_000, Own, GET, &[]),
+    work("active-10000", ACTIVE, 10_000, Own, GET, &[]),
+    work("active-18000", ACTIVE, 18_000, Own, GET, &[]),
+];
+
+const PEERS: &[(&str, Limit)] =
+    &[("hyper", AtMost(NO_WORSE)), ("ntex", AtMost(NO_WORSE)), ("fasthttp", AtMost(NO_WORSE))];
+
+impl ServerWork {
+    pub(crate) fn mode(&self) -> Mode {
+        match (self.asked.tls, self.asked.pipelined) {
+            (true, _) => Mode::Tls,
+            (false, true) => Mode::Pipelined,
+            (false, false) => Mode::Plain,
+        }
+    }
+
+    /// Whether it is meant by `name`: its own, or what it begins with.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.name.split_once('-').is_some_and(|(group, _)| group == name)
+    }
+
+    pub(crate) fn figures(&self) -> Vec<Figure> {
+        let limits = self.limits.iter();
+        let mut figures: Vec<Figure> =
+            limits.map(|&(peer, limit)| Figure::ratio(CPU, "stoop", peer, limit)).collect();
+        if self.name == "get-64" {
+            // What makes the floor a floor. In pipelined bursts it counts heads, which is work of
+            // its own, and nobody else is measured against it there.
+            let floor = Figure::ratio(CPU, "floor", "nginx", AtMost(0.85));
+            figures.push(floor.called("floor / nginx, a check of the floor itself"));
+        }
+        figures
+    }
+}
+
+pub(crate) fn names() -> String {
+    WORKS.iter().map(|work| work.name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_none_is_a_group_of_others() {
+        for work in WORKS {
+            assert_eq!(WORKS.iter().filter(|other| other.name == work.name).count(), 1);
+            let grouped = WORKS.iter().filter(|other| other.is_called(work.name));
+            assert_eq!(grouped.count(), 1, "{}", work.name);
+        }
+        assert!(WORKS.iter().filter(|work| work.is_called("active")).count() == 6);
+    }
+}
