@@ -25,6 +25,8 @@ pub(crate) enum Work {
     Fetch(FetchOptions),
     /// The testbed's synthetic internet: answers, deadlines, CPU time and memory of the client
     Internet(InternetOptions),
+    /// The protocol machines alone, in instructions: the same on a busy machine
+    Proto(Common),
 }
 
 impl Work {
@@ -34,6 +36,7 @@ impl Work {
             Self::Memory(options) => &options.common,
             Self::Fetch(options) => &options.common,
             Self::Internet(options) => &options.common,
+            Self::Proto(common) => common,
         }
     }
 }

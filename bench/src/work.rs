@@ -3,6 +3,7 @@
 pub(crate) mod fetch;
 pub(crate) mod internet;
 pub(crate) mod memory;
+pub(crate) mod proto;
 pub(crate) mod server;
 
 use std::cell::RefCell;
@@ -110,15 +111,19 @@ impl Bench {
         Ok(path)
     }
 
-    /// Prints what the testbed plans.
-    pub(crate) fn plan_program(&self) -> Result<Program> {
+    /// A program of ours that is a workspace of its own, in a folder beside this one's `src`.
+    pub(crate) fn own_program(&self, folder: &str, name: &str) -> Result<Program> {
         let built = Built {
-            directory: PathBuf::from("plan"),
+            directory: PathBuf::from(folder),
             command: ["cargo", "build", "--release"].map(str::to_owned).to_vec(),
-            program: PathBuf::from("plan/target/release/stoop-bench-plan"),
+            program: Path::new(folder).join("target/release").join(name),
             ..Built::default()
         };
         self.obtain(&Source::Built(built)).map_err(anyhow::Error::msg)
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     fn obtain(&self, source: &Source) -> Result<Program, String> {

@@ -40,8 +40,9 @@ const METRICS: &[Metric] = &[
 pub(crate) fn run(bench: &Bench, options: &InternetOptions) -> Result<Report> {
     let names = work::names(&options.common, &["reqwest"]);
     let stoop = bench.stoop_command()?;
-    let plan =
-        bench.plan_program().and_then(|program| Plan::read(&program, options.seed, options.urls));
+    let plan = bench
+        .own_program("plan", "stoop-bench-plan")
+        .and_then(|program| Plan::read(&program, options.seed, options.urls));
     if let Err(error) = &plan {
         eprintln!("answers are not compared with the plan: {error:#}");
     }

@@ -1,0 +1,147 @@
+//! The cases, each a loop over one thing that a connection does.
+
+use std::hint::black_box;
+
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use stoop_proto::h1::{Client, Event, Server};
+use stoop_proto::{BodySize, Limits, RequestHead, ResponseHead, ResponseParts};
+
+use crate::messages::{ANSWER, API, BROWSER, CDN, CURL, chunked};
+
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    /// How many bytes one turn of it reads or writes.
+    pub(crate) bytes: fn() -> usize,
+    pub(crate) run: fn(usize),
+}
+
+const fn case(name: &'static str, bytes: fn() -> usize, run: fn(usize)) -> Case {
+    Case { name, bytes, run }
+}
+
+pub(crate) const CASES: &[Case] = &[
+    case("request-curl", || CURL.len(), |n| requests(n, CURL, 0)),
+    case("request-browser", || BROWSER.len(), |n| requests(n, BROWSER, 0)),
+    case("request-api", || API.len(), |n| requests(n, API, 0)),
+    case("request-in-pieces", || BROWSER.len(), |n| requests(n, BROWSER, 200)),
+    case("request-chunked", || chunked().len(), |n| requests(n, &chunked(), 0)),
+    case("exchange-hello", || CURL.len(), exchanges),
+    case("response-api", || ANSWER.len(), |n| responses(n, ANSWER)),
+    case("response-cdn", || CDN.len(), |n| responses(n, CDN)),
+    case(
+        "send-request",
+        || sent(1),
+        |n| {
+            sent(n);
+        },
+    ),
+    case("send-chunked", || 64 * 1024, send_chunked),
+];
+
+const DATE: &[u8; 29] = b"Sat, 21 Nov 2026 12:00:00 GMT";
+
+/// A server reads a request, of which the first `first` bytes arrive ahead of the rest.
+fn requests(count: usize, wire: &[u8], first: usize) {
+    let (limits, mut head) = (Limits::server(), RequestHead::default());
+    for _ in 0..count {
+        let (mut server, mut at, mut ends) = (Server::new(), 0, 0);
+        for arrived in [first, wire.len()] {
+            loop {
+                let received = server.receive(black_box(&wire[at..arrived]), &mut head, &limits);
+                at += received.consumed;
+                match received.event {
+                    Event::NeedMore | Event::Paused => break,
+                    Event::Head { end: true } | Event::End { .. } => ends += 1,
+                    Event::Violation(violation) => panic!("{violation}"),
+                    _ => {}
+                }
+            }
+        }
+        assert_eq!((at, ends), (wire.len(), 1));
+        black_box(&head);
+    }
+}
+
+/// A server answers a small request on one connection.
+fn exchanges(count: usize) {
+    let (limits, mut head) = (Limits::server(), RequestHead::default());
+    let (mut server, mut out) = (Server::new(), Vec::new());
+    for _ in 0..count {
+        server.receive(black_box(CURL), &mut head, &limits);
+        let parts = ResponseParts {
+            content_type: Some("text/plain"),
+            date: Some(DATE),
+            ..ResponseParts::new(StatusCode::OK)
+        };
+        out.clear();
+        let answer = server.answer();
+        server.respond(answer, &parts, BodySize::Exact(13), &mut out).expect("a request is due");
+        server.data(Bytes::from_static(b"Hello, world!"), &mut out).expect("as announced");
+        server.finish(None, &mut out).expect("as announced");
+        black_box(&out);
+    }
+}
+
+fn request() -> RequestHead {
+    let mut head = RequestHead::new(Method::GET, "/v2/orders/17").expect("a target");
+    for (name, value) in
+        [("host", "api.example.com"), ("user-agent", "orders/1.4"), ("accept", "*/*")]
+    {
+        head.fields_mut().push(name, value.as_bytes()).expect("a field");
+    }
+    head
+}
+
+/// A client asks and reads the answer, on one connection.
+fn responses(count: usize, wire: &[u8]) {
+    let (limits, asked, mut head) = (Limits::client(), request(), ResponseHead::default());
+    let (mut client, mut out) = (Client::new(), Vec::new());
+    for _ in 0..count {
+        out.clear();
+        client.send(&asked, BodySize::Exact(0), &mut out).expect("the connection is free");
+        client.finish(None, &mut out).expect("as announced");
+        let mut at = 0;
+        loop {
+            let received = client.receive(black_box(&wire[at..]), &mut head, &limits);
+            at += received.consumed;
+            match received.event {
+                Event::Head { end: true } | Event::End { .. } => break,
+                Event::Head { .. } | Event::Data(_) => {}
+                event => panic!("{event:?}"),
+            }
+        }
+        black_box((&head, &out));
+    }
+}
+
+/// A client writes a request; returns how long it is.
+fn sent(count: usize) -> usize {
+    let (asked, mut out) = (request(), Vec::new());
+    for _ in 0..count {
+        let mut client = Client::new();
+        out.clear();
+        client.send(black_box(&asked), BodySize::Exact(0), &mut out).expect("a fresh connection");
+        client.finish(None, &mut out).expect("as announced");
+        black_box(&out);
+    }
+    out.len()
+}
+
+/// A server writes 64 KiB whose length it does not know, in pieces of 1 KiB.
+fn send_chunked(count: usize) {
+    let (limits, mut head) = (Limits::server(), RequestHead::default());
+    let (mut server, mut out) = (Server::new(), Vec::new());
+    let piece = Bytes::from(vec![b'x'; 1024]);
+    for _ in 0..count {
+        server.receive(CURL, &mut head, &limits);
+        out.clear();
+        let (answer, parts) = (server.answer(), ResponseParts::new(StatusCode::OK));
+        server.respond(answer, &parts, BodySize::Unknown, &mut out).expect("a request is due");
+        for _ in 0..64 {
+            server.data(piece.clone(), &mut out).expect("a response is under way");
+        }
+        server.finish(None, &mut out).expect("a response is under way");
+        black_box(&out);
+    }
+}

@@ -1,0 +1,29 @@
+//! What the protocol machines cost, to be counted in instructions: `stoop-bench-proto CASE COUNT`
+//! does one case so many times, and without arguments prints `case bytes` for each.
+//!
+//! Instructions of a run do not depend on what else the machine does, so that a change of one in a
+//! hundred shows. They are not time: a cache miss counts as much as an addition.
+
+mod cases;
+mod messages;
+
+use cases::CASES;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => CASES.iter().for_each(|case| println!("{} {}", case.name, (case.bytes)())),
+        [name, count] => {
+            let case = CASES.iter().find(|case| case.name == *name);
+            let (Some(case), Ok(count)) = (case, count.parse()) else {
+                eprintln!("stoop-bench-proto: no case {name}, or {count} is not a number");
+                std::process::exit(2);
+            };
+            (case.run)(count);
+        }
+        _ => {
+            eprintln!("usage: stoop-bench-proto [CASE COUNT]");
+            std::process::exit(2);
+        }
+    }
+}

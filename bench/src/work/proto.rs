@@ -1,0 +1,151 @@
+//! `proto`: what the protocol machines cost, in instructions.
+//!
+//! The cases are in `proto/`; valgrind counts. What starting the program costs cancels out between
+//! two counts, so that one turn of a case comes out to the instruction, on a busy machine too.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::program::{self, Program};
+use crate::report::{Metric, Report, Sample, Series, Subject, metric};
+use crate::work::Bench;
+
+const INSTRUCTIONS: &str = "instructions";
+
+const METRICS: &[Metric] = &[
+    metric(INSTRUCTIONS, "instructions", 0),
+    metric("bytes", "bytes", 0),
+    metric("per_byte", "instructions/byte", 2),
+    metric("released", "last release", 0),
+    metric("change_pct", "change %", 1),
+];
+
+/// How often a case is done in the two runs whose difference counts.
+const FEW: u64 = 100;
+const MANY: u64 = 1_100;
+
+pub(crate) fn run(bench: &Bench) -> Result<Report> {
+    let valgrind = program::tool("valgrind", "valgrind")?;
+    let program = bench.proto_program()?;
+    let released = released(&std::fs::read_to_string(bench.changelog()).unwrap_or_default());
+    let mut series = Vec::new();
+    for (name, bytes) in cases(&program)? {
+        eprintln!("counting {name}");
+        let count = |turns| count(&valgrind, &program, &name, turns, bench.directory());
+        let instructions = (count(MANY)? - count(FEW)?) as f64 / (MANY - FEW) as f64;
+        let mut sample = Sample::from([
+            (INSTRUCTIONS, instructions),
+            ("bytes", bytes),
+            ("per_byte", instructions / bytes),
+        ]);
+        if let Some(&released) = released.get(&name) {
+            sample.insert("released", released);
+            sample.insert("change_pct", 100.0 * (instructions / released - 1.0));
+        }
+        let mut one = Series::new(&name, "", None);
+        one.samples.push(sample);
+        series.push(one);
+    }
+    Ok(Report::new(subject(), series, Vec::new()))
+}
+
+/// The cases' names, and how many bytes a turn of each reads or writes.
+fn cases(program: &Program) -> Result<Vec<(String, f64)>> {
+    let output = Command::new(&program.path).output().context("stoop-bench-proto")?;
+    let text = String::from_utf8(output.stdout).context("the list of cases is not text")?;
+    let case = |line: &str| {
+        let (name, bytes) = line.split_once(' ')?;
+        Some((name.to_owned(), bytes.parse().ok()?))
+    };
+    let cases: Option<Vec<_>> = text.lines().map(case).collect();
+    cases.filter(|cases| !cases.is_empty()).context("stoop-bench-proto lists no cases")
+}
+
+fn count(
+    valgrind: &Path,
+    program: &Program,
+    case: &str,
+    turns: u64,
+    directory: &Path,
+) -> Result<u64> {
+    let output = Command::new(valgrind)
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(&program.path)
+        .args([case, &turns.to_string()])
+        .current_dir(directory)
+        .output()
+        .context("valgrind")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "valgrind of {case} failed: {said}");
+    collected(&said).with_context(|| format!("valgrind does not say what it counted: {said}"))
+}
+
+/// From `==PID== Collected : N`.
+fn collected(said: &str) -> Option<u64> {
+    let line = said.lines().find_map(|line| line.split_once("Collected :"))?;
+    line.1.trim().parse().ok()
+}
+
+/// What the last release that has figures says: rows `| name | N |` below its heading.
+fn released(changelog: &str) -> BTreeMap<String, f64> {
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        match cells.as_slice() {
+            ["", name, number, ""] => {
+                Some(((*name).to_owned(), number.replace(',', "").parse().ok()?))
+            }
+            _ => None,
+        }
+    };
+    let mut releases =
+        changelog.split("\n## ").skip(1).filter(|part| !part.starts_with("Unreleased"));
+    let tables = releases.find_map(|release| {
+        let table: BTreeMap<String, f64> = release.lines().filter_map(row).collect();
+        (!table.is_empty()).then_some(table)
+    });
+    tables.unwrap_or_default()
+}
+
+fn subject() -> Subject {
+    Subject {
+        work: "proto",
+        what: "instructions of one turn of each case of bench/proto, by valgrind".to_owned(),
+        metrics: METRICS,
+        compared: INSTRUCTIONS,
+        baselines: &[],
+        figures: Vec::new(),
+    }
+}
+
+impl Bench {
+    /// The cases, and what does them.
+    fn proto_program(&self) -> Result<Program> {
+        self.own_program("proto", "stoop-bench-proto")
+    }
+
+    fn changelog(&self) -> PathBuf {
+        self.root().join("../CHANGELOG.md")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_release_with_figures_counts() {
+        let changelog = "# Changelog\n\n## Unreleased\n\n| a | 1 |\n\n## 0.2.0\n\nNone.\n\n\
+                         ## 0.1.0\n\n| case | instructions |\n|---|---|\n| a | 1,234 |\n| b | 5 |\n";
+        let released = released(changelog);
+        assert_eq!((released["a"], released["b"], released.len()), (1234.0, 5.0, 2));
+    }
+
+    #[test]
+    fn what_valgrind_counted_is_found() {
+        assert_eq!(collected("==1== Events    : Ir\n==1== Collected : 123\n==1== \n"), Some(123));
+        assert_eq!(collected("nothing"), None);
+    }
+}
