@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use crate::contender::{Built, Installed, Source};
 use crate::debian;
@@ -158,9 +158,12 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 
 /// A tool without which a work cannot be done at all, and the Debian package that brings it.
 pub(crate) fn tool(name: &str, package: &str) -> Result<PathBuf> {
-    find(name).with_context(|| {
-        format!("{name} is not installed; install it, for example with `apt-get install {package}`")
-    })
+    if let Some(path) = find(name) {
+        return Ok(path);
+    }
+    debian::install(&[package.to_owned()])
+        .map_err(|why| anyhow!("{name} is not installed; {why}"))?;
+    find(name).with_context(|| format!("{package} did not bring {name}"))
 }
 
 #[cfg(test)]

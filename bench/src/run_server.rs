@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use crate::contender::{self, Words};
 use crate::cores::Placement;
 use crate::exchange;
+use crate::load::Asked;
 use crate::paths;
 use crate::process::Process;
 use crate::program::Program;
@@ -67,6 +68,19 @@ impl Startable {
 
     pub(crate) fn supports(&self, mode: Mode) -> Result<(), String> {
         self.start_line(mode).map(drop)
+    }
+
+    /// Whether it can be asked that, or why not.
+    pub(crate) fn answers(&self, asked: &Asked) -> Result<(), String> {
+        let method = if asked.post.is_some() { "POST" } else { "GET" };
+        let path = format!("{method} {}", asked.path);
+        match self.server.paths.contains(&path) {
+            false => Err(format!("it does not answer {path}; leave it out of this work")),
+            true if asked.fresh && !self.server.closes => {
+                Err("it never closes; leave it out of this work".into())
+            }
+            true => Ok(()),
+        }
     }
 
     /// Starts it and waits until it answers. What it answers beyond the agreed fields is noted.

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 
 use crate::arguments::ServerOptions;
 use crate::load::{Asked, Generator, Load};
-use crate::report::{Metric, Report, Sample, Series, Subject, metric};
+use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
 use crate::run_server::{Mode, Startable};
 use crate::usage;
 use crate::work::{self, Bench, Field};
@@ -65,7 +65,13 @@ fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<
     let generator = options.load.filter(|load| load.can(work.asked)).unwrap_or(work.load);
     let load = Load::prepare(bench, generator, work.asked)?;
     let names = work::names(&options.common, USUAL);
-    let Field { ready, mut skipped } = bench.servers(&names, work.mode())?;
+    let Field { mut ready, mut skipped } = bench.servers(&names, work.mode())?;
+    ready.retain(|(series, startable)| {
+        let answers = startable.answers(&work.asked);
+        let name = series.name.clone();
+        skipped.extend(answers.err().map(|why| Skipped { name, why }));
+        startable.answers(&work.asked).is_ok()
+    });
     bench.step_aside()?;
     let turn = Turn { bench, load: &load, work, options };
     let series =
