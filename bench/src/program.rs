@@ -106,7 +106,7 @@ fn locked(directory: &Path, package: &str) -> Option<String> {
     [CARGO].into_iter().chain(OTHERS).find_map(|(file, mark)| {
         let text = std::fs::read_to_string(directory.join(file)).ok()?;
         let version = version_after(&text, &format!("{mark}{package}{mark}"))?;
-        Some(format!("{package} {version}"))
+        Some(format!("{} {version}", package.trim_start_matches("node_modules/")))
     })
 }
 
