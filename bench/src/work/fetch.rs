@@ -56,8 +56,8 @@ fn turn(
     let lines = bench.directory().join("lines");
     let mut text = String::new();
     for number in 0..options.urls {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "http://{}/{number}", server.address);
+        // Writing to a String cannot fail. In the query, because some paths mean something.
+        let _ = writeln!(text, "http://{}/?{number}", server.address);
     }
     std::fs::write(&list, text).context("the list of URLs")?;
 
