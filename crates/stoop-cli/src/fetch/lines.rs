@@ -105,7 +105,8 @@ impl<R: Read> Lines<R> {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
         if extent != Extent::Whole {
-            line = whole_characters(line);
+            // If there is nothing else, half a character is a line too: it was read.
+            line = Some(whole_characters(line)).filter(|whole| !whole.is_empty()).unwrap_or(line);
         }
         let line = line.trim_ascii();
         if line.is_empty() || line.starts_with(b"#") {
@@ -178,6 +179,21 @@ mod tests {
         check(b"\xef\xbb\xbf#a\n\xef\xbb\xbfb", &[b"\xef\xbb\xbfb"]);
         check(b"\xef\xbb\xbf", &[]);
         check(b"\xff\xfe bad \xc3\nb", &[b"\xff\xfe bad \xc3", b"b"]);
+    }
+
+    #[test]
+    fn half_a_character_is_left_out_of_a_torn_line_unless_it_is_all_there_is() {
+        for (input, expected) in [(&b"a\nb\xc3"[..], &b"b"[..]), (b"a\n\xc3", b"\xc3")] {
+            let mut lines = Lines::new(Drip { rest: input, step: usize::MAX });
+            let mut found = Vec::new();
+            let mut each = |line: &[u8], _| {
+                found.push(line.to_vec());
+                ControlFlow::Continue(())
+            };
+            while lines.read_some(&mut each).expect("no error") {}
+            lines.finish(Extent::Torn, &mut each);
+            assert_eq!(found, [b"a", expected]);
+        }
     }
 
     #[test]
