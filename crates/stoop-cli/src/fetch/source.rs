@@ -86,7 +86,12 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(input: Input, stop: &'a Stop) -> io::Result<Self> {
+    pub(super) fn new(mut input: Input, stop: &'a Stop) -> io::Result<Self> {
+        if let Input::File(file) = &mut input {
+            // Whoever waits for bytes of what cannot be read, such as a pipe's other end, waits for
+            // ever; to read none of them is an error at once.
+            let _none = file.read(&mut [])?;
+        }
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let waiting = match &input {
             Input::File(file) => Some(file.as_fd().try_clone_to_owned()?),
@@ -150,6 +155,13 @@ mod tests {
         let (reader, writer) = io::pipe().expect("a pipe");
         let ours = reader.try_clone().expect("a descriptor");
         (Input::File(File::from(OwnedFd::from(ours))), reader, writer)
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_error_and_not_waited_for() {
+        let (_reader, writer) = io::pipe().expect("a pipe");
+        let input = Input::File(File::from(OwnedFd::from(writer)));
+        assert!(Reader::new(input, &Stop::default()).is_err());
     }
 
     #[test]
