@@ -10,6 +10,7 @@ use stoop_io::now;
 
 use crate::client::pool::Pool;
 use crate::error::{Error, ErrorKind};
+use crate::limits::after;
 
 /// The first pause, and the longest. Nobody says when a descriptor comes free: others have them too.
 const FIRST: Duration = Duration::from_millis(5);
@@ -44,7 +45,8 @@ impl Starved {
         }
         let now = now();
         let until = *self.until.get_or_insert_with(|| {
-            let own = connect.or(total.is_none().then_some(PATIENCE)).map(|limit| now + limit);
+            let own =
+                connect.or(total.is_none().then_some(PATIENCE)).map(|limit| after(now, limit));
             own.into_iter().chain(total).min().unwrap_or(now)
         });
         if now >= until {
@@ -89,6 +91,12 @@ mod tests {
         assert_eq!(waits(None, Some(315)).await, (315, 7));
         assert_eq!(waits(None, None).await.0, PATIENCE.as_millis());
         assert_eq!(waits(Some(1000), Some(0)).await, (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connecting_without_a_limit_waits_like_any_other() {
+        let (pool, forever) = (Pool::new(PoolLimits::default()), Some(Duration::MAX));
+        Starved::default().wait(starving(), &pool, forever, None).await.unwrap();
     }
 
     #[tokio::test]
