@@ -26,18 +26,20 @@ pub(crate) fn shown(name: &str, value: &[u8]) -> String {
     if is_secret(name) {
         return HIDDEN.to_owned();
     }
-    match std::str::from_utf8(value) {
-        Ok(url) if is_one_of(&URLS, name) => {
-            without_userinfo(url).as_bytes().escape_ascii().to_string()
-        }
-        _ => value.escape_ascii().to_string(),
+    if !is_one_of(&URLS, name) {
+        return value.escape_ascii().to_string();
     }
+    // A character for each byte, whatever it stands for: a URL's parts end at ASCII's.
+    let url: String = value.iter().copied().map(char::from).collect();
+    let shown: Vec<u8> = without_userinfo(&url).chars().map(|c| c as u8).collect();
+    shown.escape_ascii().to_string()
 }
 
 /// A URL, absolute or relative, with `<hidden>` for its user and password, so that it can be shown.
 ///
 /// It need not be well-formed: a password with a slash in it, which ends the host's part and so
-/// makes most URLs malformed, is hidden too.
+/// makes most URLs malformed, is hidden too. Where what is before the slash looks like a host and
+/// its port, as in `http://me:12/s3cret@a.example/`, that is what it is, and the rest a path.
 ///
 /// ```
 /// use stoop_proto::without_userinfo;
@@ -98,6 +100,14 @@ mod tests {
         ] {
             assert_eq!(without_userinfo(url), shown, "{url}");
         }
+    }
+
+    #[test]
+    fn user_and_password_are_hidden_in_what_is_no_text() {
+        let location = |value| shown("Location", value);
+        assert_eq!(location(b"http://u:p@h/\xff"), r"http://<hidden>@h/\xff");
+        assert_eq!(location(b"http://u:p\xff\xe9@h/\xc3\xa9"), r"http://<hidden>@h/\xc3\xa9");
+        assert_eq!(location(b"/caf\xe9"), r"/caf\xe9");
     }
 
     #[test]
