@@ -3,6 +3,8 @@
 
 mod tls_support;
 
+use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
 use stoop_io::{ClientTls, ServerTls};
@@ -37,6 +39,20 @@ async fn files_work_as_well_as_text() {
     );
     let server = ServerTls::builder().certificate_files(&chain.0, &key.0).build().unwrap();
     let client = ClientTls::builder().platform_cas(false).ca_file(&ca_file.0).build().unwrap();
+    let (client, server) = handshakes(&client, &server, "localhost").await;
+    assert!(client.is_ok() && server.is_ok());
+}
+
+/// `--cacert <(…)`.
+#[tokio::test]
+async fn a_file_may_be_a_pipe_which_can_be_read_only_once() {
+    let ca = Ca::new("test");
+    let server = ca.issue(&["localhost"]).server().build().unwrap();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(ca.pem.as_bytes()).unwrap();
+    drop(writer);
+    let path = format!("/dev/fd/{}", reader.as_raw_fd());
+    let client = ClientTls::builder().platform_cas(false).ca_file(path).build().unwrap();
     let (client, server) = handshakes(&client, &server, "localhost").await;
     assert!(client.is_ok() && server.is_ok());
 }

@@ -132,7 +132,7 @@ impl ServerTlsBuilder {
             }
             Arc::new(NoClientAuth)
         } else {
-            let roots = Arc::new(roots(&self.client_cas)?);
+            let roots = Arc::new(roots(&self.client_cas)?.0);
             let builder = WebPkiClientVerifier::builder_with_provider(roots, provider());
             let builder = if self.anonymous { builder.allow_unauthenticated() } else { builder };
             builder.build().map_err(|error| internal(error.to_string()))?

@@ -14,17 +14,21 @@ use super::error::TlsConfigError;
 use super::pem::Pem;
 use super::provider;
 
-/// Reads every certificate of `sources` as a root.
-pub(super) fn roots(sources: &[Pem]) -> Result<RootCertStore, TlsConfigError> {
+/// Reads every certificate of `sources`, once, as a root. A file may be a pipe.
+pub(super) fn roots(
+    sources: &[Pem],
+) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsConfigError> {
     let mut store = RootCertStore::empty();
+    let mut all = Vec::new();
     for source in sources {
         for certificate in source.certificates()? {
-            store.add(certificate).map_err(|error| {
+            store.add(certificate.clone()).map_err(|error| {
                 TlsConfigError::new(source.path(), format!("not usable as a CA: {error}"))
             })?;
+            all.push(certificate);
         }
     }
-    Ok(store)
+    Ok((store, all))
 }
 
 /// This machine could not tell whom it trusts.
@@ -74,8 +78,7 @@ pub(super) struct Trust {
 impl Trust {
     /// `cas` are believed; so is the platform unless `exclusive`.
     pub(super) fn new(cas: &[Pem], exclusive: bool) -> Result<Self, TlsConfigError> {
-        let store = roots(cas)?;
-        let itself = cas.iter().map(Pem::certificates).collect::<Result<Vec<_>, _>>()?.concat();
+        let (store, itself) = roots(cas)?;
         let named = if store.is_empty() {
             None
         } else {
