@@ -68,13 +68,15 @@ impl Workers {
     /// is called in between, once all the others have their runtimes.
     ///
     /// With one worker no thread is started at all: system calls cost less in a process that has
-    /// one, since nobody else could close a descriptor under them.
+    /// one, since nobody else could close a descriptor under them. With [`WorkerOptions::pin`] the
+    /// calling thread stays on its core afterwards.
     ///
     /// # Errors
     /// As [`Workers::start`]; and, within, as [`Workers::join`].
     ///
     /// # Panics
-    /// Within an asynchronous task.
+    /// Within an asynchronous task, before anything is started. If `started` panics, after the
+    /// others were asked to end.
     pub fn run<M, F>(
         options: &WorkerOptions,
         main: M,
@@ -85,6 +87,8 @@ impl Workers {
         F: Future<Output = ()> + 'static,
     {
         let runtime = runtime()?;
+        // Panics where blocking is not allowed.
+        runtime.block_on(async {});
         let main = Arc::new(main);
         let others = Self::spawn(options, 1, &main)?;
         started(others.stopper());

@@ -1,10 +1,13 @@
 //! Threads with a local runtime each.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
+
+use tokio::runtime::Builder;
 
 use stoop_io::{Timer, Wheel, Worker, WorkerOptions, Workers, now};
 
@@ -188,6 +191,26 @@ fn the_calling_thread_can_be_the_first_worker() {
         assert_eq!(elsewhere.load(Ordering::Relaxed), count - 1);
         assert_eq!(stopped.load(Ordering::Relaxed), count);
     }
+}
+
+#[test]
+fn nothing_is_started_where_blocking_is_not_allowed() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let starts = Arc::new(AtomicUsize::new(0));
+    let counts = Arc::clone(&starts);
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        runtime.block_on(async {
+            let main = move |worker| {
+                counts.fetch_add(1, Ordering::Relaxed);
+                until_stopped(worker)
+            };
+            let started = |_| starts.store(100, Ordering::Relaxed);
+            Workers::run(&options(2), main, started).unwrap()
+        })
+    }));
+    let panic = ran.unwrap_err();
+    assert!(panic.downcast_ref::<String>().unwrap().contains("runtime"), "{panic:?}");
+    assert_eq!(starts.load(Ordering::Relaxed), 0);
 }
 
 #[test]

@@ -1,14 +1,18 @@
 //! What the threads of a server share, and what each of them does.
 
 use std::future::poll_fn;
-use std::sync::{Mutex, PoisonError};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stoop_io::{Balance, Listener, Timer, Worker, WorkerOptions};
 
+use crate::endpoint::Endpoint;
 use crate::handler::Handler;
 use crate::server::Shared;
 use crate::server::accept::{Accepting, Acceptor, Fresh};
 use crate::server::connection::Core;
+use crate::server::control::Course;
+use crate::server::listening::ListenError;
 
 /// The workers of a server: each has a listener and a handler of its own.
 pub(super) struct Crew<M> {
@@ -18,9 +22,12 @@ pub(super) struct Crew<M> {
     balance: Balance<Fresh>,
     /// Each worker takes its own. They count as accepting from the beginning, for whoever stops the
     /// server before they start.
-    listeners: Mutex<Vec<Option<(Listener, Accepting)>>>,
+    listeners: Mutex<Listeners>,
     count: usize,
 }
+
+/// Empty once the crew was given up.
+type Listeners = Vec<Option<(Listener, Accepting)>>;
 
 impl<M> Crew<M> {
     pub(super) fn new(listeners: Vec<Listener>, shared: Shared, make: M) -> Self {
@@ -35,21 +42,61 @@ impl<M> Crew<M> {
     }
 
     /// Accepts and serves, until the server has stopped.
-    pub(super) fn work<H: Handler>(&self, worker: &Worker) -> impl Future<Output = ()> + use<M, H>
+    pub(super) fn work<H: Handler>(
+        self: &Arc<Self>,
+        worker: &Worker,
+    ) -> impl Future<Output = ()> + use<M, H>
     where
         M: Fn() -> H,
     {
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        let listening = listeners[worker.index()].take().expect("each worker starts once");
-        drop(listeners);
-        let control = self.shared.control.clone();
-        let core = Core::new((self.make)(), self.shared.limits.clone(), control.clone());
-        let post = self.balance.post(worker.index());
-        let acceptor = Acceptor::new(listening, core, self.shared.clone(), Some(post));
+        let on_panic = self.given_up_on_panic();
+        let listening = self.listeners().get_mut(worker.index()).and_then(Option::take);
+        let acceptor = listening.map(|listening| {
+            let Shared { control, limits, .. } = &self.shared;
+            let core = Core::new((self.make)(), limits.clone(), control.clone());
+            let post = self.balance.post(worker.index());
+            Acceptor::new(listening, core, self.shared.clone(), Some(post))
+        });
         async move {
+            let Some(acceptor) = acceptor else { return };
             let spawn = |connection| drop(::tokio::task::spawn_local(connection));
             acceptor.run(Timer::coarse, spawn).await;
+            let control = &on_panic.0.shared.control;
             poll_fn(|cx| control.poll_over(cx)).await;
+        }
+    }
+
+    /// Gives up for want of a thread.
+    pub(super) fn without_threads(&self, endpoint: &Endpoint, error: io::Error) -> ListenError {
+        self.give_up();
+        ListenError::thread(endpoint, error)
+    }
+
+    /// Ends the server because not all of its threads are there: what is left must not look like
+    /// all of it. Those that have not begun never will.
+    fn give_up(&self) {
+        self.shared.control.steer(Course::Closing);
+        let unused = std::mem::take(&mut *self.listeners());
+        // Not under the lock: their end wakes others.
+        drop(unused);
+    }
+
+    /// Gives up if it is dropped by a panic.
+    pub(super) fn given_up_on_panic(self: &Arc<Self>) -> GivenUpOnPanic<M> {
+        GivenUpOnPanic(self.clone())
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Listeners> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) struct GivenUpOnPanic<M>(Arc<Crew<M>>);
+
+impl<M> Drop for GivenUpOnPanic<M> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.give_up();
         }
     }
 }

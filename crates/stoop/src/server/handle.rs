@@ -2,15 +2,13 @@
 
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stoop_io::Workers;
+use stoop_io::{Panicked, Workers};
 
 use crate::endpoint::Endpoint;
 use crate::server::control::{Control, Course};
-use crate::server::listening::ListenError;
 
 /// A running server. Dropping it leaves the server running.
 pub struct ServerHandle {
@@ -23,18 +21,6 @@ pub struct ServerHandle {
 impl ServerHandle {
     pub(super) fn new(endpoint: Endpoint, control: Arc<Control>) -> Self {
         Self { endpoint, control, workers: None }
-    }
-
-    /// The same without the threads.
-    pub(super) fn another(&self) -> Self {
-        Self::new(self.endpoint.clone(), self.control.clone())
-    }
-
-    /// Not all threads could be started: those that were must not go on without anybody to stop
-    /// them.
-    pub(super) fn give_up(&self, error: io::Error) -> ListenError {
-        self.control.steer(Course::Closing);
-        ListenError::thread(&self.endpoint, error)
     }
 
     /// Threads that are to be waited for.
@@ -87,13 +73,17 @@ impl ServerHandle {
     /// Waits for the server's threads to end, once it was told to stop; blocks the caller.
     ///
     /// # Panics
-    /// Within an asynchronous task.
+    /// Within an asynchronous task, and if a thread could not make its handler.
     pub fn join(self) {
         if let Some(workers) = self.workers {
-            // Workers do not panic: handlers' panics are caught.
-            let _ = workers.wait();
+            workers.wait().unwrap_or_else(panicked);
         }
     }
+}
+
+/// What made a thread end. Handlers' panics are caught; this one is passed on.
+pub(super) fn panicked(thread: Panicked) {
+    panic!("{thread}");
 }
 
 impl fmt::Debug for ServerHandle {

@@ -102,6 +102,8 @@ impl Server {
     /// Runs on threads of its own, each with its listener and a copy of the handler. Connections
     /// are spread evenly over them, and each stays on its thread.
     ///
+    /// A panic while the handler is copied or made closes the server. One of its calls answers 500.
+    ///
     /// # Errors
     /// If the address cannot be listened on, or a thread cannot be started.
     pub fn run<K, T>(self, handler: T) -> Result<ServerHandle, ListenError>
@@ -122,8 +124,9 @@ impl Server {
         M: Fn() -> H + Send + Sync + 'static,
     {
         let (mut handle, crew) = self.crew(make)?;
-        let workers = Workers::start(&crew.options(), move |worker| crew.work(&worker));
-        handle.own(workers.map_err(|error| handle.give_up(error))?);
+        let works = crew.clone();
+        let workers = Workers::start(&crew.options(), move |worker| works.work(&worker));
+        handle.own(workers.map_err(|error| crew.without_threads(handle.endpoint(), error))?);
         Ok(handle)
     }
 
@@ -145,7 +148,8 @@ impl Server {
     /// As [`Server::run`].
     ///
     /// # Panics
-    /// Within an asynchronous task.
+    /// Within an asynchronous task; and if `started`, or copying the handler, panics, which closes
+    /// the server. What a handler's calls do is caught.
     pub fn run_blocking<K, T>(
         self,
         handler: T,
@@ -155,11 +159,14 @@ impl Server {
         T: IntoHandler<K> + Clone + Send + Sync + 'static,
     {
         let (handle, crew) = self.crew(move || handler.clone().into_handler())?;
-        let unstarted = handle.another();
+        let _on_panic = crew.given_up_on_panic();
+        let (works, endpoint) = (crew.clone(), handle.endpoint().clone());
         let started = |_| started(handle);
-        // Workers do not panic: handlers' panics are caught.
-        let ended = Workers::run(&crew.options(), move |worker| crew.work(&worker), started);
-        ended.map(drop).map_err(|error| unstarted.give_up(error))
+        let ended = Workers::run(&crew.options(), move |worker| works.work(&worker), started);
+        ended
+            .map_err(|error| crew.without_threads(&endpoint, error))?
+            .unwrap_or_else(handle::panicked);
+        Ok(())
     }
 
     /// Runs on the thread this is called on, under a `LocalRuntime` or in a `LocalSet` of tokio's.
@@ -202,10 +209,10 @@ impl Server {
         Ok(handle)
     }
 
-    fn crew<M>(self, make: M) -> Result<(ServerHandle, Crew<M>), ListenError> {
+    fn crew<M>(self, make: M) -> Result<(ServerHandle, Arc<Crew<M>>), ListenError> {
         let listeners = self.bind(self.workers)?;
         let (handle, shared) = self.start(&listeners);
-        Ok((handle, Crew::new(listeners, shared, make)))
+        Ok((handle, Arc::new(Crew::new(listeners, shared, make))))
     }
 
     fn bind(&self, count: usize) -> Result<Vec<Listener>, ListenError> {
