@@ -148,6 +148,9 @@ pub struct ClientTime {
     /// time it may take at this rate; when nothing is left of it: [`ErrorKind::SlowBody`]. 0 is no
     /// limit, and so are a grace and a window of more than an hour together.
     ///
+    /// An owner waits from a poll that finds nothing until the next that finds something. One that
+    /// stops polling in between is taken to wait on; what came meanwhile counts for the server.
+    ///
     /// [`ErrorKind::SlowBody`]: crate::ErrorKind::SlowBody
     pub body_bytes_per_second_min: u64,
     /// Waiting for 100 Continue before the content is sent all the same: 1 s.
