@@ -176,6 +176,7 @@ impl Core {
             let url = match slot.extent {
                 Extent::Whole => std::str::from_utf8(&slot.line).map_err(|_| "not text in UTF-8"),
                 Extent::Cut => Err("longer than 64 KiB: these are the first"),
+                Extent::Broken => Err("the input failed within this line: this is its beginning"),
                 // Half a URL can be another one.
                 Extent::Torn => return cancelled(Phase::Queue),
             };

@@ -53,7 +53,8 @@ pub(super) fn feed(
         match &more {
             Ok(true) => {}
             Ok(false) if !stop.is_asked() => lines.finish(Extent::Whole, &mut each),
-            Ok(false) | Err(_) => lines.finish(Extent::Torn, &mut each),
+            Ok(false) => lines.finish(Extent::Torn, &mut each),
+            Err(_) => lines.finish(Extent::Broken, &mut each),
         }
         if !plain {
             before_tls();
@@ -87,11 +88,15 @@ mod tests {
     use super::*;
 
     fn drain(lane: &Lane) -> Vec<String> {
+        extents(lane).into_iter().map(|(line, _)| line).collect()
+    }
+
+    fn extents(lane: &Lane) -> Vec<(String, Extent)> {
         let mut all = Vec::new();
         let mut batch = Batch::default();
         while lane.refill(&mut batch) == Found::Lines {
-            while let Some((line, _)) = batch.pop() {
-                all.push(String::from_utf8_lossy(line).into_owned());
+            while let Some((line, extent)) = batch.pop() {
+                all.push((String::from_utf8_lossy(line).into_owned(), extent));
             }
         }
         all
@@ -120,7 +125,9 @@ mod tests {
         let error = feed(source, None, &lanes, &InputGauge::default(), &Stop::default(), || ())
             .expect_err("on fire");
         assert_eq!(error.to_string(), "disk on fire");
-        assert_eq!(drain(&lanes[0]), ["a", "b", "unfinished"]);
+        let last = ("unfinished".to_owned(), Extent::Broken);
+        let whole = |line: &str| (line.to_owned(), Extent::Whole);
+        assert_eq!(extents(&lanes[0]), [whole("a"), whole("b"), last]);
     }
 
     #[test]

@@ -20,8 +20,10 @@ pub(super) enum Extent {
     Whole,
     /// The first bytes of an overlong line.
     Cut,
-    /// What was read of a line when reading ended, too early: with the run, or by an error.
+    /// What was read of a line when the run ended.
     Torn,
+    /// What was read of a line before the input failed.
+    Broken,
 }
 
 /// Lines on their way, first in, first out.

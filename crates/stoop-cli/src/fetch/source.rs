@@ -7,6 +7,8 @@
 use std::fs::File;
 use std::io::{self, Cursor, IsTerminal, Read};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -39,6 +41,8 @@ impl Stop {
 #[derive(Debug)]
 pub(super) enum Input {
     File(File),
+    /// A named pipe, to be opened where nobody waits for its first writer.
+    Fifo(PathBuf),
     Text(Cursor<Vec<u8>>),
 }
 
@@ -58,6 +62,9 @@ impl Input {
                 (Self::File(File::from(stdin.as_fd().try_clone_to_owned()?)), 0)
             }
             Source::File(path) => {
+                if std::fs::metadata(path)?.file_type().is_fifo() {
+                    return Ok((Self::Fifo(path.clone()), 0));
+                }
                 let file = File::open(path)?;
                 let about = file.metadata()?;
                 if about.is_dir() {
@@ -87,15 +94,20 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(mut input: Input, stop: &'a Stop) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_io().build()?;
+        if let Input::Fifo(path) = &input {
+            let _registers = runtime.enter();
+            let file = pipe::OpenOptions::new().open_receiver(path)?;
+            input = Input::File(file.into_nonblocking_fd()?.into());
+        }
         if let Input::File(file) = &mut input {
             // Whoever waits for bytes of what cannot be read, such as a pipe's other end, waits for
             // ever; to read none of them is an error at once.
             let _none = file.read(&mut [])?;
         }
-        let runtime = Builder::new_current_thread().enable_io().build()?;
         let waiting = match &input {
             Input::File(file) => Some(file.as_fd().try_clone_to_owned()?),
-            Input::Text(_) => None,
+            Input::Fifo(_) | Input::Text(_) => None,
         };
         Ok(Self { input, stop, runtime, waiting })
     }
@@ -128,6 +140,7 @@ impl Read for Reader<'_> {
             let read = match &mut self.input {
                 Input::File(file) => file.read(into),
                 Input::Text(text) => text.read(into),
+                Input::Fifo(_) => Ok(0),
             };
             match read {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

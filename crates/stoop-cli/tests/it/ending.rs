@@ -185,6 +185,30 @@ fn what_was_taken_from_a_pipe_is_answered_however_early_the_run_ends() {
     }
 }
 
+/// `-i` of a named pipe that nobody writes to.
+#[test]
+fn a_pipe_without_a_writer_is_waited_for_and_keeps_no_run_from_ending() {
+    let server = Server::start();
+    let path = std::env::temp_dir().join(format!("stoop-fifo-{}", std::process::id()));
+    assert!(Command::new("mkfifo").arg(&path).status().expect("it runs").success());
+    let fetch = |rest: &str| stoop(&format!("fetch -i {} {rest}", path.display()));
+    let ran = finish(fetch("--duration 1").spawn().expect("it runs"));
+    assert_eq!((ran.code, ran.codes()), (Some(0), vec![]));
+
+    let child = fetch("").spawn().expect("it runs");
+    thread::sleep(Duration::from_millis(300));
+    kill(&child, "-TERM");
+    assert_eq!(finish(child).code, Some(143));
+
+    let child = fetch("").spawn().expect("it runs");
+    thread::sleep(Duration::from_millis(300));
+    let url = server.url("/ok/1");
+    std::fs::write(&path, &url).expect("it reads");
+    let ran = finish(child);
+    std::fs::remove_file(&path).expect("ours");
+    assert_eq!((ran.code, ran.codes()), (Some(0), vec![(url, "200".to_owned())]));
+}
+
 #[test]
 fn a_line_that_was_read_in_part_is_answered_and_not_fetched() {
     let server = Server::start();
