@@ -23,6 +23,8 @@ pub(crate) enum Work {
     Memory(MemoryOptions),
     /// Small URLs of one fast server: CPU time per request of the client
     Fetch(FetchOptions),
+    /// The comparison of fetching clients: the synthetic internet and one fast server, one table each
+    Client(ClientOptions),
     /// The testbed's synthetic internet: answers, deadlines, CPU time and memory of the client
     Internet(InternetOptions),
     /// The protocol machines alone, in instructions: the same on a busy machine
@@ -35,6 +37,7 @@ impl Work {
             Self::Server(options) | Self::Churn(options) => &options.common,
             Self::Memory(options) => &options.common,
             Self::Fetch(options) => &options.common,
+            Self::Client(options) => &options.common,
             Self::Internet(options) => &options.common,
             Self::Proto(common) => common,
         }
@@ -43,9 +46,9 @@ impl Work {
 
 #[derive(Args, Clone)]
 pub(crate) struct Common {
-    /// How often each contender has its turn
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) rounds: u32,
+    /// How often each contender has its turn [default: 5, of client 3]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: Option<u32>,
     /// Contenders beside stoop, by the names of their files in contenders/
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) against: Option<Vec<String>>,
@@ -55,6 +58,17 @@ pub(crate) struct Common {
     /// Take the programs that were built last time
     #[arg(long)]
     pub(crate) no_build: bool,
+}
+
+impl Common {
+    pub(crate) fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(5)
+    }
+
+    /// The same options with fewer rounds, unless their number was given.
+    pub(crate) fn usually(&self, rounds: u32) -> Self {
+        Self { rounds: self.rounds.or(Some(rounds)), ..self.clone() }
+    }
 }
 
 #[derive(Args)]
@@ -106,6 +120,27 @@ pub(crate) struct FetchOptions {
     /// Let the client use every core, and not only the one beside the server's
     #[arg(long)]
     pub(crate) unpinned: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ClientOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// URLs of the synthetic internet
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) urls: u32,
+    /// Requests in flight at once there
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) concurrency: u32,
+    /// URLs of the fast server, at concurrency 64
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=5_000_000))]
+    pub(crate) fast_urls: u32,
+    /// Deadline of one URL, in seconds
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub(crate) timeout: u32,
+    /// From which the whole synthetic internet follows
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Args)]

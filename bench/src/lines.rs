@@ -93,7 +93,7 @@ impl Lines {
         Ok(Self::parse(&text))
     }
 
-    fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let parsed: Vec<_> = text.lines().map(Line::parse).collect();
         let malformed = parsed.iter().filter(|line| line.is_none()).count();
         Self { lines: parsed.into_iter().flatten().collect(), malformed }
@@ -126,6 +126,12 @@ impl Lines {
             self.lines.iter().map(|line| line.end().min(last) - line.started).sum();
         let window = (last - first).as_secs_f64();
         (window > 0.0).then(|| busy.as_secs_f64() / window)
+    }
+
+    /// From the first start to the last end.
+    pub(crate) fn time(&self) -> Option<Duration> {
+        let first = self.lines.iter().map(|line| line.started).min()?;
+        Some(self.lines.iter().map(Line::end).max()? - first)
     }
 
     /// From the last start to the last end.

@@ -54,6 +54,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Work::Churn(options) => work::server::run(&bench, options, CHURN_WORKS),
         Work::Memory(options) => one(work::memory::run(&bench, options)),
         Work::Fetch(options) => one(work::fetch::run(&bench, options)),
+        Work::Client(options) => work::client::run(&bench, options),
         Work::Proto(_) => one(work::proto::run(&bench)),
         Work::Internet(options) => one(work::internet::run(&bench, options)),
     }?;

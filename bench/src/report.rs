@@ -73,6 +73,8 @@ pub(crate) struct Subject {
     /// The contenders that all others are divided by, where they took part.
     pub(crate) baselines: &'static [&'static str],
     pub(crate) figures: Vec<Figure>,
+    /// Contenders are shown in one wide row each, of medians, by this metric from the least on.
+    pub(crate) sorted_by: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -89,11 +91,13 @@ pub(crate) struct Report {
     pub(crate) ratios: BTreeMap<String, BTreeMap<&'static str, Ratio>>,
     pub(crate) figures: Vec<Judged>,
     pub(crate) skipped: Vec<Skipped>,
+    #[serde(skip)]
+    pub(crate) sorted_by: Option<&'static str>,
 }
 
 impl Report {
     pub(crate) fn new(subject: Subject, contenders: Vec<Series>, skipped: Vec<Skipped>) -> Self {
-        let Subject { work, what, metrics, compared, baselines, figures } = subject;
+        let Subject { work, what, metrics, compared, baselines, figures, sorted_by } = subject;
         let summaries = contenders.iter().map(|series| {
             let all = metrics.iter().filter_map(|m| Some((m.key, series.summary(m.key)?)));
             (series.name.clone(), all.collect())
@@ -117,6 +121,7 @@ impl Report {
             compared,
             contenders,
             skipped,
+            sorted_by,
         }
     }
 }

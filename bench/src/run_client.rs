@@ -1,12 +1,12 @@
 //! A contender's client: given a list, timed to its end, and looked at while it runs.
 
 use std::fs::File;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::contender::{self, Words};
 use crate::cores::Placement;
@@ -19,6 +19,9 @@ use crate::work::Bench;
 const LOOK: Duration = Duration::from_millis(20);
 /// Counting sockets costs more than reading a number, so it is done less often.
 const LOOKS_PER_COUNT: u32 = 5;
+
+/// Where the name server is for clients that ask the system.
+const SYSTEM_DNS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 53, 53, 53)), 53);
 
 /// A client that can be started.
 pub(crate) struct Startable {
@@ -48,8 +51,21 @@ pub(crate) struct Run {
 }
 
 impl Startable {
+    /// Where a name server has to listen for this client: anywhere, or where the system's resolver
+    /// looks, which knows no other port.
+    pub(crate) fn name_server(&self) -> SocketAddr {
+        match self.asks_the_system() {
+            true => SYSTEM_DNS,
+            false => SocketAddr::from(([127, 0, 0, 1], 0)),
+        }
+    }
+
+    fn asks_the_system(&self) -> bool {
+        self.client.with_dns.is_empty()
+    }
+
     pub(crate) fn run(&self, bench: &Bench, name: &str, task: &Task<'_>) -> Result<Run> {
-        let command = self.command(task)?;
+        let command = self.command(bench, task)?;
         let started = Instant::now();
         let process = Process::start(command, bench.cores.set(task.placement), name)?;
         let (mut peak_bytes, mut peak_connections, mut looks) = (0, 0, 0);
@@ -65,7 +81,7 @@ impl Startable {
         Ok(Run { wall: started.elapsed(), cpu: ended.cpu, peak_bytes, peak_connections })
     }
 
-    fn command(&self, task: &Task<'_>) -> Result<Command> {
+    fn command(&self, bench: &Bench, task: &Task<'_>) -> Result<Command> {
         let mut words = Words::of(&self.program)
             .with("{concurrency}", task.concurrency)
             .with("{timeout_s}", task.timeout_s);
@@ -75,19 +91,40 @@ impl Startable {
             line.extend(self.client.with_ca.iter().cloned());
         }
         if let Some(dns) = task.dns {
-            ensure!(
-                !self.client.with_dns.is_empty(),
-                "it asks the system for names and cannot be told otherwise; leave it out of this work"
-            );
             words = words.with("{dns}", dns);
             line.extend(self.client.with_dns.iter().cloned());
         }
-        let mut filled = line.iter().map(|word| words.fill(word));
-        let program = filled.next().context("`start` is empty; correct the file in contenders/")?;
+        let mut filled: Vec<String> = line.iter().map(|word| words.fill(word)).collect();
+        ensure!(!filled.is_empty(), "`start` is empty; correct the file in contenders/");
+        if task.dns.is_some() && self.asks_the_system() {
+            filled.splice(0..0, with_system_dns(bench)?);
+        }
         let list = File::open(task.list).with_context(|| task.list.display().to_string())?;
         let lines = File::create(task.lines).with_context(|| task.lines.display().to_string())?;
-        let mut command = Command::new(program);
-        command.args(filled).stdin(list).stdout(lines).stderr(Stdio::inherit());
+        let mut command = Command::new(&filled[0]);
+        command.args(&filled[1..]).stdin(list).stdout(lines).stderr(Stdio::inherit());
         Ok(command)
+    }
+}
+
+/// What a command is prefixed with so that the system's resolver asks [`SYSTEM_DNS`]: its
+/// configuration is replaced in a mount namespace of that command's own. Takes the right to make
+/// one.
+fn with_system_dns(bench: &Bench) -> Result<Vec<String>> {
+    const ENTER: &str = "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"";
+    let configuration = bench.directory().join("resolv.conf");
+    std::fs::write(&configuration, format!("nameserver {}\n", SYSTEM_DNS.ip()))
+        .context("a configuration for the system's resolver")?;
+    let prefix = ["unshare", "--mount", "--", "sh", "-c", ENTER].map(str::to_owned);
+    let prefix = [prefix.as_slice(), &[configuration.display().to_string()]].concat();
+    let tried = Command::new(&prefix[0]).args(&prefix[1..]).arg("true").output();
+    match tried {
+        Ok(output) if output.status.success() => Ok(prefix),
+        Ok(output) => bail!(
+            "it asks the system for names, and the system cannot be told whom to ask: {}; \
+             be root, or leave it out of this work",
+            String::from_utf8_lossy(&output.stderr).trim()
+        ),
+        Err(error) => bail!("it asks the system for names, and there is no `unshare`: {error}"),
     }
 }

@@ -16,6 +16,11 @@ pub(crate) fn shown(report: Report) -> Report {
 
 fn render(report: &Report) -> String {
     let mut text = format!("\n{}: {}\n{}\n", report.work, report.what, report.machine);
+    if let Some(key) = report.sorted_by {
+        text.push_str("medians of the rounds\n\n");
+        text.push_str(&aligned(&medians(report, key)));
+        text.push('\n');
+    }
     text.push_str("median (min – max) over the rounds; ratios: median of the rounds' own [of the best rounds]\n");
     // A metric that nobody has does not apply to this run.
     let measured =
@@ -33,6 +38,24 @@ fn render(report: &Report) -> String {
     section(&mut text, "contenders", &contenders(report));
     section(&mut text, "skipped", &skipped(report));
     text
+}
+
+/// A row for each contender, those with the least of `key` first.
+fn medians(report: &Report, key: &str) -> Vec<Vec<String>> {
+    let median = |series: &Series, key| series.summary(key).map(|summary| summary.median);
+    let mut contenders: Vec<&Series> = report.contenders.iter().collect();
+    let of = |series: &Series| median(series, key).unwrap_or(f64::INFINITY);
+    contenders.sort_by(|a, b| of(a).total_cmp(&of(b)));
+    let mut head = vec![String::new()];
+    head.extend(report.metrics.iter().map(|metric| metric.title.to_owned()));
+    let body = contenders.into_iter().map(|series| {
+        let cell = |metric: &Metric| match median(series, metric.key) {
+            Some(median) => grouped(&format!("{median:.*}", metric.decimals)),
+            None => "–".into(),
+        };
+        [series.name.clone()].into_iter().chain(report.metrics.iter().map(cell)).collect()
+    });
+    std::iter::once(head).chain(body).collect()
 }
 
 fn rows(report: &Report, metrics: &[&Metric], with_ratios: bool) -> Vec<Vec<String>> {

@@ -32,6 +32,7 @@ impl Testbed {
         stoop: &Program,
         seed: u64,
         urls: u32,
+        dns: SocketAddr,
         placement: Placement,
     ) -> Result<Self> {
         let directory =
@@ -40,7 +41,7 @@ impl Testbed {
         let mut command = Command::new(&stoop.path);
         command
             .args(["testbed", "--seed", &seed.to_string(), "--urls", &urls.to_string()])
-            .args(["--dns", "127.0.0.1:0"])
+            .args(["--dns", &dns.to_string()])
             .arg("--list")
             .arg(file("list"))
             .arg("--ca")
@@ -51,7 +52,6 @@ impl Testbed {
             .stdout(File::create(file("said")).context("the testbed's output")?)
             .stderr(File::create(file("complained")).context("the testbed's errors")?);
         let process = Process::start(command, bench.cores.set(placement), "stoop testbed")?;
-        let dns = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut testbed = Self { process, directory, dns };
         testbed.dns = testbed.wait_until_ready().with_context(|| {
             let complaint = std::fs::read_to_string(testbed.directory.path().join("complained"));

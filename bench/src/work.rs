@@ -1,5 +1,6 @@
 //! The works, and what they share: the machine, a directory, and contenders ready to start.
 
+pub(crate) mod client;
 pub(crate) mod fetch;
 pub(crate) mod internet;
 pub(crate) mod memory;

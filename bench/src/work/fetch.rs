@@ -13,8 +13,8 @@ use crate::figure::{Figure, Limit};
 use crate::lines::Lines;
 use crate::report::{Metric, Report, Sample, Series, Subject, metric};
 use crate::rounds;
-use crate::run_client::{Startable, Task};
-use crate::run_server::{self, Mode};
+use crate::run_client::{Run, Startable, Task};
+use crate::run_server::{self, Mode, RunningServer};
 use crate::work::{self, Bench, Field};
 
 const CPU: &str = "cpu_us_per_request";
@@ -30,17 +30,22 @@ const METRICS: &[Metric] = &[
 pub(crate) fn run(bench: &Bench, options: &FetchOptions) -> Result<Report> {
     let names = work::names(&options.common, &["reqwest", "reqwest-current"]);
     let Field { ready, mut skipped } = bench.clients(&names)?;
-    let mut servers = bench.servers(std::slice::from_ref(&options.server), Mode::Plain)?;
-    let (mut server_series, server) = servers.ready.pop().with_context(|| {
-        let why = servers.skipped.first().map_or("no reason given", |skipped| &skipped.why);
-        format!("{} cannot serve: {why}", options.server)
-    })?;
+    let (mut server_series, server) = server(bench, &options.server)?;
     bench.step_aside()?;
     let series =
-        rounds::interleave(options.common.rounds, ready, &mut skipped, |series, startable| {
+        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
             turn(bench, options, series, startable, &server, &mut server_series)
         });
     Ok(Report::new(subject(options), series, skipped))
+}
+
+/// The contender that answers.
+pub(super) fn server(bench: &Bench, name: &str) -> Result<(Series, run_server::Startable)> {
+    let mut servers = bench.servers(&[name.to_owned()], Mode::Plain)?;
+    servers.ready.pop().with_context(|| {
+        let why = servers.skipped.first().map_or("no reason given", |skipped| &skipped.why);
+        format!("{name} cannot serve: {why}")
+    })
 }
 
 fn turn(
@@ -52,17 +57,7 @@ fn turn(
     server_series: &mut Series,
 ) -> Result<Sample> {
     let server = server.start(bench, Mode::Plain, server_series)?;
-    let list = bench.directory().join("urls");
-    let lines = bench.directory().join("lines");
-    let mut text = String::new();
-    for number in 0..options.urls {
-        // Writing to a String cannot fail. In the query, because some paths mean something.
-        let _ = writeln!(text, "http://{}/?{number}", server.address);
-    }
-    std::fs::write(&list, text).context("the list of URLs")?;
-
-    let run = client.run(bench, &series.name, &task(options, &list, &lines))?;
-    let answered = Lines::read(&lines)?;
+    let (run, answered) = fetch(bench, options, &series.name, client, &server)?;
     let good = answered.lines.iter().filter(|line| is_good(&line.code, line.length)).count();
     let urls = f64::from(options.urls);
     Ok(Sample::from([
@@ -73,6 +68,27 @@ fn turn(
         ("peak_mib", run.peak_bytes as f64 / 1024.0 / 1024.0),
         ("wall_s", run.wall.as_secs_f64()),
     ]))
+}
+
+/// Has `client` fetch a list of URLs of `server`, all different.
+pub(super) fn fetch(
+    bench: &Bench,
+    options: &FetchOptions,
+    name: &str,
+    client: &Startable,
+    server: &RunningServer,
+) -> Result<(Run, Lines)> {
+    let list = bench.directory().join("urls");
+    let lines = bench.directory().join("lines");
+    let mut text = String::new();
+    for number in 0..options.urls {
+        // Writing to a String cannot fail. In the query, because some paths mean something.
+        let _ = writeln!(text, "http://{}/?{number}", server.address);
+    }
+    std::fs::write(&list, text).context("the list of URLs")?;
+
+    let run = client.run(bench, name, &task(options, &list, &lines))?;
+    Ok((run, Lines::read(&lines)?))
 }
 
 fn task<'a>(options: &FetchOptions, list: &'a Path, lines: &'a Path) -> Task<'a> {
@@ -98,7 +114,10 @@ fn subject(options: &FetchOptions) -> Subject {
     let place = if options.unpinned { "on all cores" } else { "on one core" };
     let what = format!(
         "{} URLs of {} on another core, concurrency {}, client {place}, {} rounds",
-        options.urls, options.server, options.concurrency, options.common.rounds
+        options.urls,
+        options.server,
+        options.concurrency,
+        options.common.rounds()
     );
     let figures = vec![
         Figure::ratio(CPU, "stoop", "reqwest", Limit::AtMost(0.6)),
@@ -106,5 +125,13 @@ fn subject(options: &FetchOptions) -> Subject {
         Figure::worst("errors", "errors", "stoop", Limit::Exactly(0.0)),
     ];
     let baselines = &["reqwest", "reqwest-current", "stoop"];
-    Subject { work: "fetch", what, metrics: METRICS, compared: CPU, baselines, figures }
+    Subject {
+        work: "fetch",
+        what,
+        metrics: METRICS,
+        compared: CPU,
+        baselines,
+        figures,
+        sorted_by: None,
+    }
 }

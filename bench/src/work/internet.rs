@@ -52,7 +52,7 @@ pub(crate) fn run(bench: &Bench, options: &InternetOptions) -> Result<Report> {
         bench.step_aside()?;
     }
     let series =
-        rounds::interleave(options.common.rounds, ready, &mut skipped, |series, client| {
+        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, client| {
             setup.turn(series, client)
         });
     Ok(Report::new(subject(options), series, skipped))
@@ -66,12 +66,27 @@ struct Setup<'a> {
     plan: Option<Plan>,
 }
 
-impl Setup<'_> {
-    fn turn(&self, series: &mut Series, client: &Startable) -> Result<Sample> {
-        let Self { bench, options, .. } = self;
+/// A list that was fetched, and what the testbed saw of it.
+pub(super) struct Fetched {
+    pub(super) run: Run,
+    pub(super) answered: Lines,
+    urls: Vec<String>,
+    log: Log,
+}
+
+impl Fetched {
+    /// Has `client` fetch the list of a testbed of its own.
+    pub(super) fn by(
+        client: &Startable,
+        name: &str,
+        bench: &Bench,
+        stoop: &Program,
+        options: &InternetOptions,
+    ) -> Result<Self> {
         let place = |placement| if options.pinned { placement } else { Placement::Anywhere };
         let (server, load) = (place(Placement::Server), place(Placement::Load));
-        let testbed = Testbed::start(bench, &self.stoop, options.seed, options.urls, server)?;
+        let dns = client.name_server();
+        let testbed = Testbed::start(bench, stoop, options.seed, options.urls, dns, server)?;
         let (list, authority) = (testbed.list(), testbed.authority());
         let lines = testbed.directory().join("lines");
         let task = Task {
@@ -85,20 +100,28 @@ impl Setup<'_> {
             limit: longest(options),
             count_connections: true,
         };
-        let run = client.run(bench, &series.name, &task)?;
+        let run = client.run(bench, name, &task)?;
         let answered = Lines::read(&lines)?;
         let list = std::fs::read_to_string(&list).context("the testbed's list")?;
-        let urls: Vec<String> = list.lines().map(str::to_owned).collect();
+        let urls = list.lines().map(str::to_owned).collect();
         let log = testbed.stop()?;
+        Ok(Self { run, answered, urls, log })
+    }
+}
 
-        let mut sample = sample(options, &run, &answered, &log);
+impl Setup<'_> {
+    fn turn(&self, series: &mut Series, client: &Startable) -> Result<Sample> {
+        let Self { bench, options, stoop, .. } = self;
+        let fetched = Fetched::by(client, &series.name, bench, stoop, options)?;
+        let Fetched { answered, urls, .. } = &fetched;
+        let mut sample = sample(options, &fetched);
         if let Some(plan) = &self.plan {
             let deadline = Duration::from_secs(options.timeout.into());
-            let class = answered.misfits(&urls, |url, line| plan.admits_class(url, line, deadline));
+            let class = answered.misfits(urls, |url, line| plan.admits_class(url, line, deadline));
             sample.insert("class_misfits", class as f64);
             // The words for failures and what counts as the body are our own.
             if series.name == work::STOOP {
-                let answer = answered.misfits(&urls, |url, line| plan.admits(url, line, deadline));
+                let answer = answered.misfits(urls, |url, line| plan.admits(url, line, deadline));
                 sample.insert("answer_misfits", answer as f64);
             }
         }
@@ -112,7 +135,8 @@ fn longest(options: &InternetOptions) -> Duration {
     Duration::from_secs(30 + 2 * u64::from(turns) * u64::from(options.timeout))
 }
 
-fn sample(options: &InternetOptions, run: &Run, answered: &Lines, log: &Log) -> Sample {
+fn sample(options: &InternetOptions, fetched: &Fetched) -> Sample {
+    let Fetched { run, answered, log, .. } = fetched;
     let mut sample = Sample::from([
         (CPU, run.cpu.as_secs_f64()),
         ("wall_s", run.wall.as_secs_f64()),
@@ -144,7 +168,7 @@ fn tolerated(options: &InternetOptions) -> Duration {
 
 fn subject(options: &InternetOptions) -> Subject {
     let InternetOptions { urls, concurrency, timeout, seed, .. } = options;
-    let rounds = options.common.rounds;
+    let rounds = options.common.rounds();
     let what = format!(
         "{urls} URLs of the synthetic internet (seed {seed}), concurrency {concurrency}, \
          deadline {timeout} s, {rounds} rounds"
@@ -163,5 +187,13 @@ fn subject(options: &InternetOptions) -> Subject {
             .called("stoop / reqwest, wall time"),
     ];
     let baselines = &["reqwest", "stoop"];
-    Subject { work: "internet", what, metrics: METRICS, compared: CPU, baselines, figures }
+    Subject {
+        work: "internet",
+        what,
+        metrics: METRICS,
+        compared: CPU,
+        baselines,
+        figures,
+        sorted_by: None,
+    }
 }

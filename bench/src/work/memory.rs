@@ -41,7 +41,7 @@ pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
     let Field { ready, mut skipped } = bench.servers(&names, mode)?;
     bench.step_aside()?;
     let series =
-        rounds::interleave(options.common.rounds, ready, &mut skipped, |series, startable| {
+        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
             turn(bench, options, tls.as_ref(), series, startable)
         });
     Ok(Report::new(subject(options), series, skipped))
@@ -122,8 +122,17 @@ fn subject(options: &MemoryOptions) -> Subject {
         if options.tls { ("memory --tls", "TLS", 10.0) } else { ("memory", "HTTP/1.1", 2.0) };
     let what = format!(
         "user memory (RssAnon) of {} idle {protocol} connections that did one request each, {} rounds",
-        options.connections, options.common.rounds
+        options.connections,
+        options.common.rounds()
     );
     let figures = vec![Figure::median("KiB per connection", KIB, "stoop", Limit::AtMost(limit))];
-    Subject { work, what, metrics: METRICS, compared: KIB, baselines: &["hyper", "stoop"], figures }
+    Subject {
+        work,
+        what,
+        metrics: METRICS,
+        compared: KIB,
+        baselines: &["hyper", "stoop"],
+        figures,
+        sorted_by: None,
+    }
 }

@@ -117,6 +117,7 @@ fn subject() -> Subject {
         compared: INSTRUCTIONS,
         baselines: &[],
         figures: Vec::new(),
+        sorted_by: None,
     }
 }
 

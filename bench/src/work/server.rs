@@ -75,7 +75,7 @@ fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<
     bench.step_aside()?;
     let turn = Turn { bench, load: &load, work, options };
     let series =
-        rounds::interleave(options.common.rounds, ready, &mut skipped, |series, startable| {
+        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
             turn.take(series, startable)
         });
     Ok(Report::new(subject(options, work, generator), series, skipped))
@@ -126,7 +126,7 @@ impl Turn<'_> {
 
 fn subject(options: &ServerOptions, work: &ServerWork, generator: Generator) -> Subject {
     let connections = options.connections.unwrap_or(work.connections);
-    let (rounds, seconds) = (options.common.rounds, options.seconds);
+    let (rounds, seconds) = (options.common.rounds(), options.seconds);
     let what = format!(
         "{}, {connections} connections, {rounds} rounds of {seconds} s, server on one core, {} on another",
         work.what,
@@ -139,6 +139,7 @@ fn subject(options: &ServerOptions, work: &ServerWork, generator: Generator) -> 
         compared: CPU,
         baselines: &["floor", "hyper", "stoop"],
         figures: work.figures(),
+        sorted_by: None,
     }
 }
 

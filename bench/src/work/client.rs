@@ -1,0 +1,187 @@
+//! `client`: the comparison that fetching clients are known by, over the synthetic internet and over
+//! one fast server: its fifteen columns, and CPU time and memory beside them.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::arguments::{ClientOptions, FetchOptions, InternetOptions};
+use crate::figure::{Figure, Limit};
+use crate::lines::{Class, Lines};
+use crate::report::{Metric, Report, Sample, Subject, metric};
+use crate::rounds;
+use crate::run_client::Run;
+use crate::run_server::Mode;
+use crate::table;
+use crate::work::fetch;
+use crate::work::internet::Fetched;
+use crate::work::{self, Bench, Field};
+
+const TIME: &str = "time_ms";
+const CPU: &str = "cpu_s";
+
+/// As the comparison has them, from left to right, behind the client's name: language and method
+/// are our contender and what it is about.
+const METRICS: &[Metric] = &[
+    metric("concurrency", "concurrency", 0),
+    metric(TIME, "time", 0),
+    metric("avg_ms", "avg", 0),
+    metric("max_ms", "max", 0),
+    metric("total_urls", "totalUrls", 0),
+    metric("ok_per_s", "okReqsSec", 0),
+    metric("ok_share", "okReqsPct", 2),
+    metric("ok_length", "avgBodyLen", 0),
+    metric("class_2xx", "2xx", 0),
+    metric("class_3xx", "3xx", 0),
+    metric("class_4xx", "4xx", 0),
+    metric("class_5xx", "5xx", 0),
+    metric("exceptions", "Exception", 0),
+    metric(CPU, "CPU s", 2),
+    metric("peak_mib", "peak MiB", 1),
+];
+
+const USUAL: &[&str] = &[
+    "reqwest",
+    "go",
+    "node-fetch",
+    "undici",
+    "aiohttp",
+    "java",
+    "async-http",
+    "curl",
+    "deno",
+    "bun",
+];
+
+/// What the comparison asks of the fast server.
+const FAST_CONCURRENCY: u32 = 64;
+
+pub(crate) fn run(bench: &Bench, options: &ClientOptions) -> Result<Vec<Report>> {
+    let internet = table::shown(over_the_internet(bench, options)?);
+    let fast = table::shown(over_one_server(bench, options)?);
+    Ok(vec![internet, fast])
+}
+
+fn over_the_internet(bench: &Bench, options: &ClientOptions) -> Result<Report> {
+    let ClientOptions { urls, concurrency, timeout, seed, .. } = *options;
+    let common = options.common.usually(3);
+    let stoop = bench.stoop_command()?;
+    let Field { ready, mut skipped } = bench.clients(&work::names(&common, USUAL))?;
+    let rounds = common.rounds();
+    let options = InternetOptions { common, urls, concurrency, timeout, seed, pinned: false };
+    let series = rounds::interleave(rounds, ready, &mut skipped, |series, client| {
+        let fetched = Fetched::by(client, &series.name, bench, &stoop, &options)?;
+        Ok(sample(concurrency, &fetched.run, &fetched.answered))
+    });
+    let what = format!(
+        "{urls} URLs of the synthetic internet (seed {seed}), deadline {timeout} s, {rounds} rounds"
+    );
+    let figures = vec![
+        Figure::ratio(CPU, "stoop", "reqwest", Limit::AtMost(0.8)).called("stoop / reqwest, CPU"),
+        Figure::ratio(TIME, "stoop", "reqwest", Limit::AtMost(1.0)).called("stoop / reqwest, time"),
+    ];
+    let work = "client, synthetic internet";
+    let subject = Subject { work, what, figures, ..SUBJECT };
+    Ok(Report::new(subject, series, skipped))
+}
+
+fn over_one_server(bench: &Bench, options: &ClientOptions) -> Result<Report> {
+    let common = options.common.usually(3);
+    let Field { ready, mut skipped } = bench.clients(&work::names(&common, USUAL))?;
+    let rounds = common.rounds();
+    let options = FetchOptions {
+        common,
+        urls: options.fast_urls,
+        concurrency: FAST_CONCURRENCY,
+        server: "floor".to_owned(),
+        unpinned: false,
+    };
+    let (mut server_series, server) = fetch::server(bench, &options.server)?;
+    bench.step_aside()?;
+    let series = rounds::interleave(rounds, ready, &mut skipped, |series, client| {
+        let server = server.start(bench, Mode::Plain, &mut server_series)?;
+        let (run, answered) = fetch::fetch(bench, &options, &series.name, client, &server)?;
+        Ok(sample(options.concurrency, &run, &answered))
+    });
+    let what = format!(
+        "{} URLs of {} on another core, client on one core, {rounds} rounds",
+        options.urls, options.server
+    );
+    let figures = vec![Figure::ratio(CPU, "stoop", "reqwest", Limit::AtMost(0.6))];
+    let subject = Subject { work: "client, one fast server", what, figures, ..SUBJECT };
+    Ok(Report::new(subject, series, skipped))
+}
+
+const SUBJECT: Subject = Subject {
+    work: "client",
+    what: String::new(),
+    metrics: METRICS,
+    compared: CPU,
+    baselines: &["reqwest", "stoop"],
+    figures: Vec::new(),
+    sorted_by: Some(TIME),
+};
+
+/// The comparison's aggregation of the lines, and what the run cost.
+fn sample(concurrency: u32, run: &Run, answered: &Lines) -> Sample {
+    let Lines { lines, malformed } = answered;
+    let ok: Vec<_> = lines.iter().filter(|line| line.class() == Class::Status(2)).collect();
+    let time = answered.time().unwrap_or_default();
+    let mean = |sum: f64, count: usize| sum / count.max(1) as f64;
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    let all = lines.len() + malformed;
+    let class = |digit| answered.count(Class::Status(digit)) as f64;
+    Sample::from([
+        ("concurrency", f64::from(concurrency)),
+        (TIME, ms(time)),
+        ("avg_ms", mean(lines.iter().map(|line| ms(line.duration)).sum(), lines.len())),
+        ("max_ms", lines.iter().map(|line| line.duration).max().map_or(0.0, ms)),
+        ("total_urls", all as f64),
+        ("ok_per_s", ok.len() as f64 / time.as_secs_f64().max(1e-3)),
+        ("ok_share", mean(ok.len() as f64, all)),
+        ("ok_length", mean(ok.iter().map(|line| line.length as f64).sum(), ok.len())),
+        ("class_2xx", class(2)),
+        ("class_3xx", class(3)),
+        ("class_4xx", class(4)),
+        ("class_5xx", class(5)),
+        ("exceptions", answered.count(Class::Failed) as f64 + *malformed as f64),
+        (CPU, run.cpu.as_secs_f64()),
+        ("peak_mib", run.peak_bytes as f64 / 1024.0 / 1024.0),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_summed_up_as_the_comparison_does() {
+        let lines = "http://a/,200,2026-11-21T00:00:00Z,100,10\n\
+                     http://b/,204,2026-11-21T00:00:01Z,1000,20\n\
+                     http://c/,404,2026-11-21T00:00:00Z,300,99\n\
+                     http://d/,dns_nxdomain,2026-11-21T00:00:00Z,200,0\n\
+                     torn\n";
+        let cpu = Duration::from_millis(1_500);
+        let run = Run { wall: cpu, cpu, peak_bytes: 3 << 20, peak_connections: 0 };
+        let sample = sample(7, &run, &Lines::parse(lines));
+        let expected = [
+            ("concurrency", 7.0),
+            (TIME, 2_000.0),
+            ("avg_ms", 400.0),
+            ("max_ms", 1_000.0),
+            ("total_urls", 5.0),
+            ("ok_per_s", 1.0),
+            ("ok_share", 0.4),
+            ("ok_length", 15.0),
+            ("class_2xx", 2.0),
+            ("class_3xx", 0.0),
+            ("class_4xx", 1.0),
+            ("class_5xx", 0.0),
+            ("exceptions", 2.0),
+            (CPU, 1.5),
+            ("peak_mib", 3.0),
+        ];
+        assert_eq!(sample, Sample::from(expected));
+        assert!(METRICS.iter().all(|metric| sample.contains_key(metric.key)));
+    }
+}
