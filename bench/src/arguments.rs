@@ -1,5 +1,6 @@
 //! The command line. Each work has its own few options and all share [`Common`].
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -10,7 +11,16 @@ use crate::load::Generator;
 #[command(version, about = "Runs stoop and its peers side by side and prints ratios")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) work: Work,
+    pub(crate) role: Role,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Role {
+    #[command(flatten)]
+    Run(Work),
+    /// Part of `memory`: opens connections and holds them
+    #[command(hide = true)]
+    Hold(HoldOptions),
 }
 
 #[derive(Subcommand)]
@@ -96,12 +106,23 @@ pub(crate) struct ServerOptions {
 pub(crate) struct MemoryOptions {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Idle connections, each of which has done one request
-    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(100..=15000))]
+    /// Idle connections in all, each of which has done one request
+    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(100..=100_000))]
     pub(crate) connections: u32,
+    /// Processes of the contender that they are spread over: one has descriptors for some 19,000
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10))]
+    pub(crate) servers: u32,
     /// Over TLS
     #[arg(long)]
     pub(crate) tls: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct HoldOptions {
+    pub(crate) address: SocketAddr,
+    pub(crate) count: u32,
+    #[arg(long)]
+    pub(crate) cacert: Option<PathBuf>,
 }
 
 #[derive(Args)]

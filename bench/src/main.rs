@@ -11,6 +11,7 @@ mod cores;
 mod debian;
 mod exchange;
 mod figure;
+mod holder;
 mod lines;
 mod load;
 mod paths;
@@ -28,7 +29,7 @@ mod usage;
 mod work;
 
 use anyhow::{Context, Result};
-use arguments::{Arguments, Work};
+use arguments::{Arguments, Role, Work};
 use clap::Parser;
 use report::Report;
 use work::Bench;
@@ -38,18 +39,21 @@ const SERVER_WORKS: &[&str] = &["get-64", "get-512", "pipelined", "1m"];
 const CHURN_WORKS: &[&str] = &["churn"];
 
 fn main() {
-    let arguments = Arguments::parse();
-    if let Err(error) = run(arguments) {
+    let done = match Arguments::parse().role {
+        Role::Run(work) => run(&work),
+        Role::Hold(options) => holder::hold(&options),
+    };
+    if let Err(error) = done {
         eprintln!("stoop-bench: {error:#}");
         std::process::exit(1);
     }
 }
 
-fn run(arguments: Arguments) -> Result<()> {
-    let common = arguments.work.common().clone();
+fn run(work: &Work) -> Result<()> {
+    let common = work.common().clone();
     let bench = Bench::prepare(&common)?;
     let one = |report: Result<Report>| report.map(|report| vec![table::shown(report)]);
-    let reports = match &arguments.work {
+    let reports = match work {
         Work::Server(options) => work::server::run(&bench, options, SERVER_WORKS),
         Work::Churn(options) => work::server::run(&bench, options, CHURN_WORKS),
         Work::Memory(options) => one(work::memory::run(&bench, options)),

@@ -44,7 +44,6 @@ pub(crate) struct Field<C> {
 
 impl Bench {
     pub(crate) fn prepare(common: &Common) -> Result<Self> {
-        rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
         raise_descriptor_limit();
         let directory = TempDir::with_prefix("stoop-bench-").context("a temporary directory")?;
         let path = directory.path().to_owned();
@@ -172,7 +171,7 @@ pub(crate) fn names(common: &Common, usual: &[&str]) -> Vec<String> {
 }
 
 /// Thousands of connections need as many descriptors, here and in whatever is started.
-fn raise_descriptor_limit() {
+pub(crate) fn raise_descriptor_limit() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is live in both calls. A refusal leaves the limit as it was, and the work
     // that needs more descriptors says so.

@@ -1,5 +1,6 @@
 //! stoop as a server: its ordinary public API with limits and deadlines as they come, which for the
-//! small GET is what the example `hello` is too.
+//! small GET is what the example `hello` is too. But for the number of connections: it takes as many
+//! as the process has descriptors for, as the others do, and not four fifths of that.
 //!
 //! One worker, the caller's thread. What is there at once is answered without a future; `Date` and
 //! `content-length` are stoop's own.
@@ -7,12 +8,16 @@
 use std::error::Error;
 use std::pin::Pin;
 
-use stoop::{Answer, Body, Handler, IntoResponse, Request, Response, Server, ServerTls};
+use stoop::{
+    Answer, Body, Handler, IntoResponse, Request, Response, Server, ServerLimits, ServerTls,
+};
 use stoop_bench_peer::{Arguments, HELLO, Pieces, text};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::of_process("stoop");
-    let mut server = Server::listen(arguments.listen)?.workers(1);
+    let mut limits = ServerLimits::default();
+    limits.connections_max = usize::MAX;
+    let mut server = Server::listen(arguments.listen)?.workers(1).limits(limits);
     if let Some((certificate, key)) = arguments.tls {
         server = server.tls(ServerTls::builder().certificate_files(certificate, key).build()?);
     }
