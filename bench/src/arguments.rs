@@ -147,14 +147,17 @@ pub(crate) struct FetchOptions {
 pub(crate) struct ClientOptions {
     #[command(flatten)]
     pub(crate) common: Common,
+    /// All contenders, also those that take several times as long as the others together
+    #[arg(long, conflicts_with = "against")]
+    pub(crate) full: bool,
     /// URLs of the synthetic internet
-    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) urls: u32,
     /// Requests in flight at once there
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) concurrency: u32,
     /// URLs of the fast server, at concurrency 64
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=5_000_000))]
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=5_000_000))]
     pub(crate) fast_urls: u32,
     /// Deadline of one URL, in seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=60))]

@@ -25,7 +25,11 @@ fn render(report: &Report) -> String {
     // A metric that nobody has does not apply to this run.
     let measured =
         |metric: &&Metric| report.contenders.iter().any(|c| c.summary(metric.key).is_some());
-    let metrics: Vec<&Metric> = report.metrics.iter().filter(measured).collect();
+    // In a row of medians everything was said but how much those two spread.
+    let shown = |metric: &&Metric| {
+        report.sorted_by.is_none_or(|key| metric.key == key || metric.key == report.compared)
+    };
+    let metrics: Vec<&Metric> = report.metrics.iter().filter(measured).filter(shown).collect();
     for (number, metrics) in metrics.chunks(METRICS_PER_TABLE).enumerate() {
         let with_ratios = number == 0;
         text.push('\n');
