@@ -229,9 +229,11 @@ pub(crate) fn target_form(method: &Method, target: &[u8]) -> Result<TargetForm, 
         return Err(Violation::Target);
     }
     if *method == Method::CONNECT {
-        // authority-form = uri-host ":" port, where the port is not optional (§3.2.3)
+        // authority-form = uri-host ":" port, where the port is not optional (§3.2.3), and neither
+        // empty nor invalid, as 0 is (RFC 9110 §9.3.6).
         let port = target.iter().rposition(|&byte| byte == b':').map(|at| &target[at + 1..]);
-        let whole = port.is_some_and(|port| !port.is_empty() && !port.ends_with(b"]"));
+        let whole = port
+            .is_some_and(|port| !port.ends_with(b"]") && port.iter().any(|&digit| digit != b'0'));
         return match whole && is_host(target) {
             true => Ok(TargetForm::Authority),
             false => Err(Violation::TargetForm),
@@ -363,6 +365,8 @@ mod tests {
             (Method::CONNECT, "/"),
             (Method::CONNECT, "a"),
             (Method::CONNECT, "a:"),
+            (Method::CONNECT, "a:0"),
+            (Method::CONNECT, "a:000"),
             (Method::CONNECT, ":443"),
             (Method::CONNECT, "[::1]"),
             (Method::CONNECT, "http://a:1"),

@@ -30,6 +30,8 @@ pub struct Server {
     in_flight: u32,
     /// A violation stood in a head: it belongs to no request in flight.
     head_refused: bool,
+    /// The request whose head was last looked at, whole or wrong or in part, is a HEAD.
+    head_begun: bool,
     paused: bool,
     continue_owed: bool,
 }
@@ -81,6 +83,7 @@ impl Server {
             },
             in_flight: 0,
             head_refused: false,
+            head_begun: false,
             paused: false,
             continue_owed: false,
         }

@@ -14,6 +14,9 @@ use crate::h1::{Event, Received};
 use crate::limits::Limits;
 use crate::message::RequestHead;
 
+/// How a HEAD request begins.
+const HEAD: &[u8] = b"HEAD ";
+
 impl Server {
     /// Reads from the front of `input` up to one event; a request's head goes into `head`.
     #[inline]
@@ -36,9 +39,14 @@ impl Server {
         let section = Section::request(limits);
         let skipped = match self.scan.skip_empty_lines(input, &section) {
             Ok(skipped) => skipped,
-            Err(violation) => return self.refused(violation),
+            Err(violation) => {
+                self.head_begun = false;
+                return self.refused(violation);
+            }
         };
-        let parsed = match head::request(&mut self.scan, &input[skipped..], head, &section) {
+        let input = &input[skipped..];
+        self.head_begun = input.starts_with(HEAD);
+        let parsed = match head::request(&mut self.scan, input, head, &section) {
             Ok(Some(parsed)) => parsed,
             Ok(None) => return Received { consumed: skipped, event: Event::NeedMore },
             Err(violation) => return self.refused(violation),

@@ -106,7 +106,10 @@ impl Server {
         let none_follows = !self.is_receiving() && only_one && !self.head_refused;
         // The field itself is ours to write, but whoever passes it means it.
         let close = parts.close || parts.fields.is_some_and(|f| f.lists("connection", "close"));
-        answer.last || close || until_close || content_in_doubt || none_follows
+        // What follows a CONNECT that is declined was meant for the tunnel, by a client that did
+        // not wait for it: whoever chose those bytes must not get to make requests of them.
+        let for_the_tunnel = answer.connect;
+        answer.last || close || until_close || content_in_doubt || none_follows || for_the_tunnel
     }
 
     /// Sends content of the response under way.
@@ -190,14 +193,12 @@ impl Server {
             self.abort();
             return true;
         };
-        let silent = self.in_flight > 0 && self.answer.head_only;
-        let text = if silent { String::new() } else { format!("{status}: {violation}\n") };
-        self.refuse_with(status, text.into(), date, out);
+        self.refuse_with(status, format!("{status}: {violation}\n").into(), date, out);
         true
     }
 
     /// Ends the connection with a final response of our own, such as a 408. Nothing is said where a
-    /// response was begun: whoever reads on would take it for content.
+    /// response was begun: whoever reads on would take it for content. To HEAD it says no `text`.
     pub fn refuse_with(
         &mut self,
         status: StatusCode,
@@ -211,6 +212,12 @@ impl Server {
                 date: date.filter(|date| grammar::is_date(date)),
                 ..ResponseParts::new(status)
             };
+            // RFC 9110 §9.3.2: not even if the rest of the head is wrong, or never comes.
+            let silent = match self.in_flight {
+                0 => self.head_begun,
+                _ => self.answer.head_only,
+            };
+            let text = if silent { bytes::Bytes::new() } else { text };
             put_status_line(status, out);
             put_fields(&parts, out);
             put_length(text.len() as u64, out);

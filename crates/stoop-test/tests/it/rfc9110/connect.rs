@@ -37,22 +37,24 @@ fn a_2xx_to_connect_frames_nothing() {
     assert_eq!(out, b"HTTP/1.1 200 OK\r\nvia: x\r\n\r\n");
 }
 
-/// What follows a CONNECT is the tunnel's, unless there is none.
+/// What follows a CONNECT is the tunnel's, and if there is none, nobody's: bytes that somebody meant
+/// for the other end must not become requests.
 #[test]
-fn bytes_behind_connect_wait_until_it_is_declined() {
+fn bytes_behind_connect_are_never_requests() {
     let mut server = Server::new();
     let wire = format!("{CONNECT}GET /next HTTP/1.1\r\nHost: a\r\n\r\n");
     let mut input = wire.as_bytes();
     let (_, answer) = receive(&mut server, &mut input);
     assert_eq!(receive(&mut server, &mut input).0, Event::Paused);
     let parts = ResponseParts::new(StatusCode::METHOD_NOT_ALLOWED);
-    assert!(!respond(&mut server, answer, &parts).contains("close"));
-    assert_eq!(receive(&mut server, &mut input).0, Event::Head { end: true });
+    assert!(respond(&mut server, answer, &parts).contains("connection: close\r\n"));
+    assert_eq!(receive(&mut server, &mut input).0, Event::Paused);
+    assert!(server.is_sent() && !server.is_receiving());
 }
 
 /// In a last request, too: HTTP/1.0 clients and those that say close may connect.
 #[test]
-fn a_declined_connect_ends_the_connection_where_any_other_request_would() {
+fn a_last_request_may_connect_or_be_declined() {
     for wire in [
         "CONNECT b:443 HTTP/1.0\r\n\r\n",
         "CONNECT b:443 HTTP/1.1\r\nHost: b\r\nConnection: close\r\n\r\n",

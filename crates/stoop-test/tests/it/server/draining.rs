@@ -1,7 +1,6 @@
 //! Stopping a server: gracefully, in time, and at once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use stoop::{Body, Request, Response, Server, ServerLimits};
@@ -224,20 +223,23 @@ fn the_calling_thread_can_be_one_of_its_threads() {
     }
 }
 
-/// A handler whose copies can be made so many times.
-struct Scarce(Arc<AtomicUsize>);
+/// A handler that panics when it is copied to the server's thread with that number.
+struct Fussy(Option<usize>);
 
-impl Clone for Scarce {
+impl Clone for Fussy {
     fn clone(&self) -> Self {
-        assert!(self.0.fetch_sub(1, Ordering::Relaxed) > 0, "out of handlers");
-        Self(self.0.clone())
+        // The calling thread is the first and has no such name.
+        let name = std::thread::current().name().unwrap_or_default().to_owned();
+        let number = name.strip_prefix("stoop-").map_or(0, |number| number.parse().unwrap());
+        assert!(self.0.is_none_or(|refused| refused != number), "no handler for you");
+        Self(self.0)
     }
 }
 
-fn scarce(copies: usize) -> impl Fn(Request) -> &'static str + Clone + Send + Sync + 'static {
-    let scarce = Scarce(Arc::new(AtomicUsize::new(copies)));
+fn fussy(refused: Option<usize>) -> impl Fn(Request) -> &'static str + Clone + Send + Sync {
+    let fussy = Fussy(refused);
     move |_| {
-        let _held = &scarce;
+        let _held = &fussy;
         "here"
     }
 }
@@ -247,56 +249,37 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap()
 }
 
-/// Whether all threads of the server end, and the port with them.
-async fn check_gone(server: &stoop::ServerHandle) {
-    tokio::time::timeout(5 * S, server.ended()).await.unwrap();
-    let stoop::Address::Inet(address) = *server.endpoint().address() else { panic!("not TCP") };
-    while tokio::net::TcpStream::connect(address).await.is_ok() {
-        sleep(S / 100).await;
-    }
-}
-
 #[tokio::test]
 async fn a_thread_without_a_handler_ends_the_server_and_says_so() {
-    for copies in [0, 1] {
+    for refused in [0, 1] {
         let server = Server::listen("127.0.0.1:0").unwrap().workers(2);
-        let server = server.run(scarce(copies)).unwrap();
-        check_gone(&server).await;
+        let server = server.run(fussy(Some(refused))).unwrap();
+        tokio::time::timeout(5 * S, server.ended()).await.unwrap();
         let joins = tokio::task::spawn_blocking(|| server.join()).await.unwrap_err();
-        assert!(said(&*joins.into_panic()).ends_with(" panicked: out of handlers"));
+        let panic = said(&*joins.into_panic());
+        assert_eq!(panic, format!("worker {refused} panicked: no handler for you"));
     }
 }
 
 #[test]
 fn a_panic_on_the_calling_thread_is_the_callers() {
-    let run = |copies, started: fn(&stoop::ServerHandle)| {
+    for (refused, started_panics, expected) in [
+        (Some(0), false, "worker 0 panicked: no handler for you"),
+        (Some(1), false, "worker 1 panicked: no handler for you"),
+        (None, true, "not like this"),
+    ] {
         let (handles, handle) = std::sync::mpsc::channel();
         let listening = Server::listen("127.0.0.1:0").unwrap().workers(2);
         let running = std::thread::spawn(move || {
-            listening.run_blocking(scarce(copies), |handle| {
-                let was_told = started;
-                was_told(&handle);
+            listening.run_blocking(fussy(refused), |handle| {
                 handles.send(handle).unwrap();
+                assert!(!started_panics, "not like this");
             })
         });
-        let panic = running.join().unwrap_err();
-        (said(&*panic), handle)
-    };
-    let (panic, handle) = run(1, |_| ());
-    assert!(panic.ends_with(" panicked: out of handlers"), "{panic}");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(check_gone(&handle.recv().unwrap()));
-
-    static ELSEWHERE: std::sync::Mutex<Option<stoop::Endpoint>> = std::sync::Mutex::new(None);
-    let (panic, _) = run(2, |handle| {
-        *ELSEWHERE.lock().unwrap() = Some(handle.endpoint().clone());
-        panic!("not like this");
-    });
-    assert_eq!(panic, "not like this");
-    let endpoint = ELSEWHERE.lock().unwrap().take().unwrap();
-    let stoop::Address::Inet(address) = *endpoint.address() else { panic!("not TCP") };
-    while std::net::TcpStream::connect(address).is_ok() {
-        std::thread::sleep(S / 100);
+        assert_eq!(said(&*running.join().unwrap_err()), expected);
+        let handle: stoop::ServerHandle = handle.recv().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { tokio::time::timeout(5 * S, handle.ended()).await.unwrap() });
     }
 }
 
