@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use stoop_testbed::{Internet, RunArgs};
+use stoop_testbed::{Internet, Plan, RunArgs};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
@@ -55,11 +55,11 @@ pub(crate) struct TestbedArgs {
     log: Option<PathBuf>,
 
     /// Multiply how long servers wait before they answer
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = latency)]
     latency: f64,
 
     /// Multiply how long bodies are
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = body)]
     body: f64,
 
     /// The port of plain HTTP; 0 is a free one
@@ -73,6 +73,14 @@ pub(crate) struct TestbedArgs {
 
 fn urls(text: &str) -> Result<u64, String> {
     units::count(text, 1..=stoop_testbed::HOSTS_MAX)
+}
+
+fn latency(text: &str) -> Result<f64, String> {
+    units::factor(text, Plan::LATENCY_MAX)
+}
+
+fn body(text: &str) -> Result<f64, String> {
+    units::factor(text, Plan::BODY_MAX)
 }
 
 /// Runs the subcommand.
@@ -106,7 +114,8 @@ pub(crate) fn testbed(args: TestbedArgs) -> Result<(), Failure> {
         Failure::Io(format!("cannot run the testbed: {error}{next}"))
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let stats = runtime.map_err(cannot)?.block_on(async {
+    let runtime = runtime.map_err(cannot)?;
+    let stats = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let asked_to_stop = async move {
@@ -117,6 +126,8 @@ pub(crate) fn testbed(args: TestbedArgs) -> Result<(), Failure> {
         };
         stoop_testbed::run(run, announce, asked_to_stop).await
     });
+    // A pipe that nobody reads may still be waited for.
+    runtime.shutdown_background();
     let stats = stats.map_err(cannot)?;
     eprintln!(
         "stoop: {} connections ({} at once), {} requests, {} DNS queries, {} bytes sent",

@@ -86,6 +86,18 @@ pub(crate) fn count(text: &str, allowed: std::ops::RangeInclusive<u64>) -> Resul
     })
 }
 
+/// A factor from 0 to `max`, with a fraction or without.
+///
+/// # Errors
+/// Anything else.
+pub(crate) fn factor(text: &str, max: f64) -> Result<f64, String> {
+    let text = text.trim();
+    let factor = is_decimal(text).then(|| text.parse().ok()).flatten();
+    factor
+        .filter(|factor| *factor <= max)
+        .ok_or_else(|| format!("a factor is a number from 0 to {max} (2, 0.5)"))
+}
+
 /// Digits and nothing else: `u64` alone would take a leading `+`.
 fn whole(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
@@ -94,6 +106,16 @@ fn whole(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn factors() {
+        for (text, read) in [("0", 0.0), ("1", 1.0), (" 0.25 ", 0.25), ("100", 100.0)] {
+            assert_eq!(factor(text, 100.0), Ok(read), "{text}");
+        }
+        for text in ["", ".", "-1", "nan", "inf", "1e3", "100.1", "1.2.3", "2x"] {
+            assert!(factor(text, 100.0).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_time_is_seconds_or_has_a_unit() {

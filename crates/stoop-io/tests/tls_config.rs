@@ -67,6 +67,12 @@ fn a_file_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_file_without_end_is_not_read_to_its_end() {
+    let error = ClientTls::builder().ca_file("/dev/zero").build().unwrap_err();
+    assert!(error.to_string().starts_with("/dev/zero: longer than 16 MiB"), "{error}");
+}
+
+#[test]
 fn a_file_without_a_certificate_is_named() {
     let file = TempFile::new("empty.pem", "nothing here\n");
     let error = ClientTls::builder().ca_file(&file.0).build().unwrap_err();

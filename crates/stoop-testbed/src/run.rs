@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io::{self, BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::pin::{Pin, pin};
 
 use crate::internet::{Internet, Options, Plan};
 use crate::log::Log;
@@ -55,7 +56,8 @@ impl Default for RunArgs {
 /// Runs a synthetic internet until `shutdown` is ready, and says what happened.
 ///
 /// `started` is called once everything listens and is written. Then the log is complete when this
-/// returns: its last line is there and it is flushed.
+/// returns: its last line is there and it is flushed. If `shutdown` is ready before that, a thread
+/// of the runtime may be left waiting for a pipe's reader.
 ///
 /// # Errors
 /// If a port cannot be had or a file not be written; the error names the file.
@@ -64,11 +66,18 @@ pub async fn run(
     started: impl FnOnce(&Internet),
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<Stats> {
-    let log = match &args.log {
-        Some(path) => {
-            let file = File::create(path).and_then(|file| Log::text(BufWriter::new(file)));
-            file.map_err(|error| about("log", path, &error))?
+    let mut shutdown = pin!(shutdown);
+    let log = args.log.clone().map(|path| {
+        move || {
+            let file = File::create(&path).and_then(|file| Log::text(BufWriter::new(file)));
+            file.map_err(|error| about("log", &path, &error))
         }
+    });
+    let log = match log {
+        Some(open) => match unless(shutdown.as_mut(), open).await? {
+            Some(log) => log,
+            None => return Ok(Stats::default()),
+        },
         None => Log::none(),
     };
     let options = Options {
@@ -80,20 +89,38 @@ pub async fn run(
     };
     let plan = Plan::new(args.seed, args.urls).latency(args.latency).body(args.body);
     let internet = Internet::start(plan, options).await?;
-    if let Some(path) = &args.ca {
-        std::fs::write(path, internet.ca_pem()).map_err(|error| about("ca", path, &error))?;
+    let (plan, ca_pem) = (internet.planned().clone(), internet.ca_pem().to_owned());
+    let (ca, list) = (args.ca.clone(), args.list.clone());
+    let write = move || {
+        if let Some(path) = &ca {
+            std::fs::write(path, ca_pem).map_err(|error| about("ca", path, &error))?;
+        }
+        if let Some(path) = &list {
+            write_list(&plan, path).map_err(|error| about("list", path, &error))?;
+        }
+        Ok(())
+    };
+    if unless(shutdown.as_mut(), write).await?.is_some() {
+        started(&internet);
+        shutdown.await;
     }
-    if let Some(path) = args.list {
-        let plan = internet.planned().clone();
-        // Ten million lines take a while: the runtime has other things to do.
-        let written = tokio::task::spawn_blocking(move || {
-            write_list(&plan, &path).map_err(|error| about("list", &path, &error))
-        });
-        written.await.map_err(io::Error::other)??;
+    internet.stop().await.map_err(|error| match &args.log {
+        Some(path) => about("log", path, &error),
+        None => error,
+    })
+}
+
+/// Does what may block elsewhere: ten million lines take a while, and a pipe waits for its reader.
+/// None if `shutdown` is ready before it is done.
+async fn unless<T: Send + 'static>(
+    shutdown: Pin<&mut impl Future<Output = ()>>,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<Option<T>> {
+    tokio::select! {
+        biased;
+        done = tokio::task::spawn_blocking(work) => done.map_err(io::Error::other)?.map(Some),
+        () = shutdown => Ok(None),
     }
-    started(&internet);
-    shutdown.await;
-    internet.stop().await
 }
 
 /// What went wrong with the file that an option named.

@@ -22,7 +22,8 @@ Examples:
 Input: one URL a line. Blank lines and lines that start with # are passed over; 'host',
 'host:port' and 'host/path' mean https://. Any other line that is read gets exactly one line of
 output, also if it is no URL. A signal or --duration ends the reading at once; what was read by
-then and is unfinished is answered as 'cancelled', and so is what was read of a last line.
+then and is unfinished is answered as 'cancelled', and so is what was read of a last line. If the
+input fails within a line, what was read of that one is an invalid_url: the rest may be missing.
 
 Columns (csv), in order of completion:
   url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if need be;
@@ -52,7 +53,8 @@ Kinds of error, a closed list:
 
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
 in ms; okReqsSec, 2xx answers per second; okReqsPct, their share, 0 to 1; avgBodyLen, their mean
-body in bytes; answers by class; Exception, those without an answer, by kind below.
+body in bytes; answers by class; Exception, those without an answer, by kind below, and with them
+statuses beyond 599, which are in no class.
 
 Variables (a flag beats a variable; an empty variable is none):
   CONCURRENCY, REQUEST_TIMEOUT, USER_AGENT, LIMIT, DURATION   as the flags
@@ -187,7 +189,7 @@ fn body(text: &str) -> Result<Size, String> {
 }
 
 pub(super) fn user_agent(text: &str) -> Result<String, String> {
-    if !text.is_empty() && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic()) {
+    if !text.trim().is_empty() && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic()) {
         Ok(text.trim().to_owned())
     } else {
         Err("must be printable ASCII, and not empty".to_owned())
@@ -227,6 +229,7 @@ mod tests {
     fn a_user_agent_cannot_split_the_request() {
         assert!(user_agent("x\r\nEvil: 1").is_err());
         assert!(user_agent("").is_err());
+        assert!(user_agent(" ").is_err());
         assert_eq!(
             user_agent("me/1 (+https://me.example)").as_deref(),
             Ok("me/1 (+https://me.example)")

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Cursor, IsTerminal, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -41,8 +41,6 @@ impl Stop {
 #[derive(Debug)]
 pub(super) enum Input {
     File(File),
-    /// A named pipe, to be opened where nobody waits for its first writer.
-    Fifo(PathBuf),
     Text(Cursor<Vec<u8>>),
 }
 
@@ -63,7 +61,7 @@ impl Input {
             }
             Source::File(path) => {
                 if std::fs::metadata(path)?.file_type().is_fifo() {
-                    return Ok((Self::Fifo(path.clone()), 0));
+                    return Ok((Self::File(open_fifo(path)?), 0));
                 }
                 let file = File::open(path)?;
                 let about = file.metadata()?;
@@ -81,6 +79,15 @@ impl Input {
     }
 }
 
+/// Opens a named pipe without waiting for its first writer, as anybody else does who opens one: to
+/// wait for that is the reader's, who can be told to stop.
+fn open_fifo(path: &Path) -> io::Result<File> {
+    let runtime = Builder::new_current_thread().enable_io().build()?;
+    let _registered_there = runtime.enter();
+    let pipe = pipe::OpenOptions::new().open_receiver(path)?;
+    Ok(pipe.into_nonblocking_fd()?.into())
+}
+
 /// An input that ends when the run does.
 pub(super) struct Reader<'a> {
     input: Input,
@@ -94,20 +101,15 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(mut input: Input, stop: &'a Stop) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_io().build()?;
-        if let Input::Fifo(path) = &input {
-            let _registers = runtime.enter();
-            let file = pipe::OpenOptions::new().open_receiver(path)?;
-            input = Input::File(file.into_nonblocking_fd()?.into());
-        }
         if let Input::File(file) = &mut input {
             // Whoever waits for bytes of what cannot be read, such as a pipe's other end, waits for
             // ever; to read none of them is an error at once.
             let _none = file.read(&mut [])?;
         }
+        let runtime = Builder::new_current_thread().enable_io().build()?;
         let waiting = match &input {
             Input::File(file) => Some(file.as_fd().try_clone_to_owned()?),
-            Input::Fifo(_) | Input::Text(_) => None,
+            Input::Text(_) => None,
         };
         Ok(Self { input, stop, runtime, waiting })
     }
@@ -140,7 +142,6 @@ impl Read for Reader<'_> {
             let read = match &mut self.input {
                 Input::File(file) => file.read(into),
                 Input::Text(text) => text.read(into),
-                Input::Fifo(_) => Ok(0),
             };
             match read {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -1,7 +1,7 @@
 //! The synthetic internet, fetched: every URL comes to what the plan says, in time.
 
 use std::collections::HashMap;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use stoop_testbed::{Internet, Log, Options, Plan, Spans};
@@ -124,6 +124,22 @@ fn the_testbed_runs_alone_and_says_where() {
 }
 
 #[test]
+fn the_testbed_can_be_stopped_while_it_waits_for_a_pipes_reader() {
+    let path = std::env::temp_dir().join(format!("stoop-unread-{}", std::process::id()));
+    assert!(Command::new("mkfifo").arg(&path).status().expect("it runs").success());
+    for option in ["--log", "--ca", "--list"] {
+        let mut command = stoop(&format!("testbed --urls 10 {option} {}", path.display()));
+        let child = command.stdin(Stdio::null()).spawn().expect("it runs");
+        // Long enough to get there. If it is not, the test passes all the same.
+        std::thread::sleep(Duration::from_millis(300));
+        kill(&child, "-TERM");
+        let ran = crate::stoop::finish(child);
+        assert_eq!((ran.code, &ran.stdout[..]), (Some(0), &b""[..]), "{option}: {}", ran.stderr);
+    }
+    std::fs::remove_file(&path).expect("ours");
+}
+
+#[test]
 fn the_demo_shows_the_table_the_errors_and_what_to_do_next() {
     let ran = run(stoop("demo --urls 100 -t 1"), "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -159,5 +175,10 @@ fn what_the_testbed_cannot_use_is_named_with_what_to_do() {
         let ran = run(stoop("testbed --urls 10 --list /dev/full"), "");
         assert_eq!(ran.code, Some(3));
         assert!(ran.stderr.contains("--list /dev/full: No space left"), "{}", ran.stderr);
+    }
+    for options in ["--latency nan", "--latency 1001", "--body=-1", "--body inf"] {
+        let ran = run(stoop(&format!("testbed {options}")), "");
+        assert_eq!(ran.code, Some(2), "{options}");
+        assert!(ran.stderr.contains("a factor is a number from 0 to 1"), "{}", ran.stderr);
     }
 }

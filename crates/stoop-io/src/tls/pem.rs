@@ -1,11 +1,16 @@
 //! Certificates and keys out of PEM, with errors that say where they came from.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rustls_pki_types::pem::{Error as PemError, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::error::TlsConfigError;
+
+/// Some fifty times what all authorities that platforms trust come to.
+const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Where PEM text comes from. Read when the configuration is built, never later.
 #[derive(Clone, Debug)]
@@ -29,8 +34,16 @@ impl Pem {
 
     fn read(&self) -> Result<Vec<u8>, TlsConfigError> {
         match self {
-            Self::File(path) => std::fs::read(path)
-                .map_err(|error| self.problem(format!("cannot read it: {error}"))),
+            Self::File(path) => {
+                let mut bytes = Vec::new();
+                File::open(path)
+                    .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+                    .map_err(|error| self.problem(format!("cannot read it: {error}")))?;
+                match bytes.len() as u64 {
+                    ..=FILE_BYTES_MAX => Ok(bytes),
+                    _ => Err(self.problem("longer than 16 MiB: not certificates")),
+                }
+            }
             Self::Bytes(bytes) => Ok(bytes.clone()),
         }
     }

@@ -194,7 +194,7 @@ impl Internet {
     pub async fn stop(mut self) -> io::Result<Stats> {
         self.stop = None;
         if let Some(stopped) = self.stopped.take() {
-            stopped.await.unwrap_or(Ok(()))?;
+            stopped.await.unwrap_or_else(|_| Err(io::Error::other("its thread panicked")))?;
         }
         Ok(self.stats())
     }

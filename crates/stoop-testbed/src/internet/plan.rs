@@ -52,17 +52,25 @@ impl Plan {
         }
     }
 
-    /// Multiplies how long servers wait. Default 1; 0 answers at once. What stalls still stalls.
+    /// The most that [`Plan::latency`] multiplies by.
+    pub const LATENCY_MAX: f64 = 1_000.0;
+    /// The most that [`Plan::body`] multiplies by.
+    pub const BODY_MAX: f64 = 100.0;
+
+    /// Multiplies how long servers wait. Default 1; 0 answers at once; beyond
+    /// [`LATENCY_MAX`](Self::LATENCY_MAX) is that, and what is no number is 0. What stalls still
+    /// stalls.
     #[must_use]
     pub fn latency(mut self, factor: f64) -> Self {
-        self.latency = factor.clamp(0.0, 1_000.0);
+        self.latency = within(factor, Self::LATENCY_MAX);
         self
     }
 
-    /// Multiplies how long bodies are. Default 1, at most 100.
+    /// Multiplies how long bodies are. Default 1; bounded as the latency is, by
+    /// [`BODY_MAX`](Self::BODY_MAX).
     #[must_use]
     pub fn body(mut self, factor: f64) -> Self {
-        self.body = factor.clamp(0.0, 100.0);
+        self.body = within(factor, Self::BODY_MAX);
         self
     }
 
@@ -256,4 +264,9 @@ impl Answer {
             Self::Failure { kinds } => kinds.contains(&code),
         }
     }
+}
+
+/// What is no number is the least.
+fn within(factor: f64, max: f64) -> f64 {
+    if factor.is_nan() { 0.0 } else { factor.clamp(0.0, max) }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
@@ -19,6 +20,7 @@ pub(super) async fn peek(stream: &TcpStream) -> Option<String> {
     let until = Instant::now() + WAIT_MAX;
     let mut seen = 0;
     while Instant::now() < until {
+        let ready = stream.ready(Interest::READABLE).await.ok()?;
         let length = stream.peek(&mut bytes).await.ok()?;
         if length == 0 {
             return None;
@@ -27,6 +29,9 @@ pub(super) async fn peek(stream: &TcpStream) -> Option<String> {
             bytes[..length].get(3..5).map(|l| 5 + usize::from(l[0]) * 256 + usize::from(l[1]));
         if length > seen && whole.is_some_and(|whole| length >= whole) {
             return server_name(&bytes[..length]);
+        }
+        if length == seen && ready.is_read_closed() {
+            return None;
         }
         seen = length;
         sleep(LOOK_AGAIN).await;
@@ -75,6 +80,8 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncWriteExt;
+
     use super::*;
 
     /// A ClientHello with one cipher and these extensions.
@@ -105,5 +112,22 @@ mod tests {
             assert_eq!(server_name(&both[..cut]), None);
         }
         assert_eq!(server_name(b"GET / HTTP/1.1\r\n\r\n"), None);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_leaves_within_its_hello_is_not_waited_for() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let half = &hello(&[])[..20];
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(half).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        let begin = Instant::now();
+        let (name, ()) = tokio::join!(peek(&server), async {
+            sleep(20 * LOOK_AGAIN).await;
+            drop(client);
+        });
+        assert_eq!(name, None);
+        assert!(begin.elapsed() < WAIT_MAX / 2, "{:?}", begin.elapsed());
     }
 }

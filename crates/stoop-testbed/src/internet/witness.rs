@@ -4,6 +4,10 @@
 //! come and go and who ends it, and what answers says what was asked and when its answer is whole.
 //! Together these are the same line that the scripted servers write. One request at a time: the
 //! server must be told to have one in flight.
+//!
+//! What a client sends behind a request before that is answered belongs to the next line only if it
+//! is a request: nobody here reads HTTP. What is none, and the server's own answer to it, is in the
+//! line of the request before.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

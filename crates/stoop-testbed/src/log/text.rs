@@ -120,23 +120,37 @@ impl FromStr for Entry {
             let column = names.next().unwrap_or("end");
             fields.next().map(|text| (column, text)).ok_or(Malformed { column })
         };
-        Ok(Self {
+        let entry = Self {
             kind: next()
                 .and_then(|(column, text)| value(KINDS, &text).ok_or(Malformed { column }))?,
             url: maybe(next()?)?,
             host: next()?.1,
             connection: maybe(next()?)?,
-            accepted: ms(next()?)?.unwrap_or_default(),
-            begin: ms(next()?)?.unwrap_or_default(),
+            accepted: there(next()?, ms)?,
+            begin: there(next()?, ms)?,
             head: ms(next()?)?,
-            end: ms(next()?)?.unwrap_or_default(),
-            sent: maybe(next()?)?.unwrap_or_default(),
+            end: there(next()?, ms)?,
+            sent: there(next()?, maybe)?,
             status: maybe(next()?)?,
             ended: next()
                 .and_then(|(column, text)| value(ENDS, &text).ok_or(Malformed { column }))?,
             target: next()?.1,
-        })
+        };
+        // A column more is another log's line.
+        match fields.next() {
+            None => Ok(entry),
+            Some(_) => Err(Malformed { column: "end" }),
+        }
     }
+}
+
+/// What is in every line.
+fn there<T>(
+    field: (&'static str, String),
+    read: impl FnOnce((&'static str, String)) -> Result<Option<T>, Malformed>,
+) -> Result<T, Malformed> {
+    let column = field.0;
+    read(field)?.ok_or(Malformed { column })
 }
 
 fn maybe<T: FromStr>((column, text): (&'static str, String)) -> Result<Option<T>, Malformed> {
@@ -226,6 +240,15 @@ mod tests {
         let unknown = Entry { url: None, connection: None, head: None, status: None, ..entry() };
         assert_eq!(unknown.to_string().parse(), Ok(unknown));
         assert_eq!("exchange,x".parse::<Entry>(), Err(Malformed { column: "url" }));
+    }
+
+    #[test]
+    fn a_line_with_more_or_less_than_its_columns_is_malformed() {
+        let line = entry().to_string();
+        let more = format!("{line},more").parse::<Entry>();
+        assert_eq!(more, Err(Malformed { column: "end" }));
+        let less = line.replacen(",300.000,", ",,", 1).parse::<Entry>();
+        assert_eq!(less, Err(Malformed { column: "end_ms" }));
     }
 
     #[test]

@@ -113,6 +113,13 @@ fn factors_scale_what_they_say() {
             assert!(full / 2 == half);
         }
     }
+    let url = |plan: Plan| plan.iter().next().unwrap().expect;
+    for no_factor in [f64::NAN, -1.0, f64::NEG_INFINITY] {
+        let plan = Plan::new(1, 2_000).latency(no_factor).body(no_factor);
+        assert_eq!(url(plan), url(Plan::new(1, 2_000).latency(0.0).body(0.0)));
+    }
+    let most = Plan::new(1, 2_000).latency(Plan::LATENCY_MAX).body(Plan::BODY_MAX);
+    assert_eq!(url(Plan::new(1, 2_000).latency(f64::INFINITY).body(1e300)), url(most));
 }
 
 /// The first URLs of seed 1, and how many of each class there are: a change here is a change of

@@ -74,11 +74,11 @@ async fn errors_name_the_option_and_the_file() {
         ("--ca", RunArgs { ca: file(), ..RunArgs::default() }),
         ("--list", RunArgs { list: file(), ..RunArgs::default() }),
     ] {
-        let error = run(args, |_| panic!("it started"), async {}).await.unwrap_err();
+        let error = run(args, |_| panic!("it started"), std::future::pending()).await.unwrap_err();
         let begin = format!("{option} /no/such/directory/file: ");
         assert!(error.to_string().starts_with(&begin), "{error}");
     }
     let public = RunArgs { dns: ([192, 0, 2, 1], 53).into(), ..RunArgs::default() };
-    let error = run(public, |_| panic!("it started"), async {}).await.unwrap_err();
+    let error = run(public, |_| panic!("it started"), std::future::pending()).await.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
 }
