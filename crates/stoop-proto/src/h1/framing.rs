@@ -23,15 +23,20 @@ pub(super) enum Framing {
 /// indexed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Facts {
-    pub(super) host: bool,
     length: Length,
     codings: Codings,
-    pub(super) close: bool,
-    pub(super) keep_alive: bool,
-    pub(super) upgrade_listed: bool,
-    pub(super) upgrade: bool,
-    pub(super) expects_continue: bool,
+    /// Bits, and no booleans: the compiler gathers six of those one by one, with a hundred
+    /// instructions for each head.
+    said: u8,
 }
+
+/// What a head may say besides.
+const HOST: u8 = 1;
+const CLOSE: u8 = 2;
+const KEEP_ALIVE: u8 = 4;
+const UPGRADE_LISTED: u8 = 8;
+const UPGRADE: u8 = 16;
+const EXPECTS_CONTINUE: u8 = 32;
 
 #[derive(Clone, Copy, Debug, Default)]
 enum Length {
@@ -73,7 +78,7 @@ impl Facts {
             4 if is_name(name, b"host") => self.note_host(value),
             6 if is_name(name, b"expect") => self.note_expect(value),
             7 if is_name(name, b"upgrade") => {
-                self.upgrade = true;
+                self.said |= UPGRADE;
                 Ok(())
             }
             10 if is_name(name, b"connection") => {
@@ -96,9 +101,10 @@ impl Facts {
     }
 
     fn note_host(&mut self, value: &[u8]) -> Result<(), Violation> {
-        if std::mem::replace(&mut self.host, true) {
+        if self.has_host() {
             return Err(Violation::HostRepeated);
         }
+        self.said |= HOST;
         if grammar::is_host(value) { Ok(()) } else { Err(Violation::HostInvalid) }
     }
 
@@ -108,20 +114,23 @@ impl Facts {
             if !expectation.eq_ignore_ascii_case(b"100-continue") {
                 return Err(Violation::Expectation);
             }
-            self.expects_continue = true;
+            self.said |= EXPECTS_CONTINUE;
         }
         Ok(())
     }
 
     fn note_connection(&mut self, value: &[u8]) {
         if value.eq_ignore_ascii_case(b"keep-alive") {
-            self.keep_alive = true;
+            self.said |= KEEP_ALIVE;
             return;
         }
         for option in grammar::list(value) {
-            self.close |= option.eq_ignore_ascii_case(b"close");
-            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
-            self.upgrade_listed |= option.eq_ignore_ascii_case(b"upgrade");
+            self.said |= match option {
+                _ if option.eq_ignore_ascii_case(b"close") => CLOSE,
+                _ if option.eq_ignore_ascii_case(b"keep-alive") => KEEP_ALIVE,
+                _ if option.eq_ignore_ascii_case(b"upgrade") => UPGRADE_LISTED,
+                _ => 0,
+            };
         }
     }
 
@@ -177,9 +186,26 @@ impl Facts {
         Ok(())
     }
 
+    fn say(&self, all: u8) -> bool {
+        self.said & all == all
+    }
+
+    pub(super) fn has_host(&self) -> bool {
+        self.say(HOST)
+    }
+
+    /// Whether Upgrade is there, and Connection lists it (RFC 9110 §7.8).
+    pub(super) fn offer_upgrade(&self) -> bool {
+        self.say(UPGRADE | UPGRADE_LISTED)
+    }
+
+    pub(super) fn expect_continue(&self) -> bool {
+        self.say(EXPECTS_CONTINUE)
+    }
+
     /// Whether the peer means to go on after this message: RFC 9112 §9.3.
     pub(super) fn persistent(&self, version: Version) -> bool {
-        !self.close && (version == Version::HTTP_11 || self.keep_alive)
+        !self.say(CLOSE) && (version == Version::HTTP_11 || self.say(KEEP_ALIVE))
     }
 }
 

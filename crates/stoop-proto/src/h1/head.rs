@@ -50,9 +50,15 @@ pub(super) fn request(
         return Ok(None);
     }
     let input = section.within(input);
-    if let Some(parsed) = scan.is_new().then(|| plain::request(input, head, section)).flatten() {
-        return Ok(Some(parsed));
+    match scan.is_new().then(|| plain::request(input, head, section)).flatten() {
+        Some(parsed) => Ok(Some(parsed)),
+        None => any_request(scan, input, head, section),
     }
+}
+
+/// Not part of its caller, who has no use for its room on the stack.
+#[inline(never)]
+fn any_request(scan: &mut Scan, input: &[u8], head: &mut RequestHead, section: &Section) -> Step {
     let mut lines = [const { MaybeUninit::uninit() }; 128];
     let parsed = match lines.get_mut(..section.fields_max) {
         Some(lines) => parse_request(input, lines, head, section),
@@ -73,9 +79,15 @@ pub(super) fn response(
         return Ok(None);
     }
     let input = section.within(input);
-    if let Some(parsed) = scan.is_new().then(|| plain::response(input, head, section)).flatten() {
-        return Ok(Some(parsed));
+    match scan.is_new().then(|| plain::response(input, head, section)).flatten() {
+        Some(parsed) => Ok(Some(parsed)),
+        None => any_response(scan, input, head, section),
     }
+}
+
+/// As [`any_request`].
+#[inline(never)]
+fn any_response(scan: &mut Scan, input: &[u8], head: &mut ResponseHead, section: &Section) -> Step {
     let mut lines = [const { MaybeUninit::uninit() }; 64];
     let room = section.fields_max.min(lines.len());
     let parsed = match parse_response(input, &mut lines[..room], head, section) {
@@ -188,7 +200,7 @@ fn fill_request(
     let mut facts = Facts::default();
     index(fields, parsed.headers, &mut head.fields, |name, value| facts.note(name, value))?;
     // RFC 9112 §3.2: Host is required in HTTP/1.1, whatever the target says.
-    if !facts.host && head.version == Version::HTTP_11 {
+    if !facts.has_host() && head.version == Version::HTTP_11 {
         return Err(Violation::HostMissing);
     }
     Ok(facts)

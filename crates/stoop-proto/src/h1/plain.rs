@@ -41,7 +41,7 @@ pub(super) fn request(input: &[u8], head: &mut RequestHead, section: &Section) -
     let note = |name: &[u8], value: &[u8]| facts.note(name, value);
     let len = at + fields(&input[at..], &mut head.fields, section, note)?;
     // RFC 9112 §3.2: Host is required in HTTP/1.1.
-    (facts.host || head.version == Version::HTTP_10).then_some(Parsed { len, facts })
+    (facts.has_host() || head.version == Version::HTTP_10).then_some(Parsed { len, facts })
 }
 
 /// Reads a response head that is plain.

@@ -76,11 +76,11 @@ impl Server {
             old,
             last: !facts.persistent(head.version),
             // RFC 9110 §7.8: not in HTTP/1.0, and not unless Connection lists it.
-            upgrade: facts.upgrade && facts.upgrade_listed && !old,
+            upgrade: facts.offer_upgrade() && !old,
         };
         self.in_flight += 1;
         // RFC 9110 §10.1.1: not for HTTP/1.0.
-        self.continue_owed = facts.expects_continue && !old && !end;
+        self.continue_owed = facts.expect_continue() && !old && !end;
         self.trailers = None;
         self.reader = Reader::new(framing, false);
         // A tunnel may follow even the last request; if it does not, the response is the last.
