@@ -65,6 +65,9 @@ pub(crate) struct Common {
     /// Write everything measured to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// Draw what is compared to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
     /// Take the programs that were built last time
     #[arg(long)]
     pub(crate) no_build: bool,

@@ -15,6 +15,7 @@ mod holder;
 mod lines;
 mod load;
 mod paths;
+mod picture;
 mod plan;
 mod process;
 mod program;
@@ -66,6 +67,9 @@ fn run(work: &Work) -> Result<()> {
         let text = serde_json::to_string_pretty(&reports).context("the report as JSON")?;
         std::fs::write(path, text + "\n")
             .with_context(|| format!("cannot write {}; choose another --json", path.display()))?;
+    }
+    if let Some(path) = &common.svg {
+        picture::write(path, &reports)?;
     }
     Ok(())
 }
