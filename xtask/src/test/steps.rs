@@ -27,6 +27,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "features", what: "each crate alone, and each feature alone", run: features },
     Step { name: "msrv", what: "the oldest compiler we promise", run: msrv },
     Step { name: "examples", what: "the programs in examples/, run", run: examples::run },
+    Step { name: "proto", what: "instructions of the protocol machines, printed", run: proto },
     Step { name: "demo", what: "the README's first command, in under 30 s", run: demo::run },
     Step { name: "fuzz", what: "each fuzz target for a few seconds", run: fuzz },
     Step { name: "deny", what: "licences, sources and banned crates", run: deny },
@@ -174,6 +175,17 @@ fn msrv(context: &Context) -> Outcome {
 fn rust_version(manifest: &str) -> &str {
     let line = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \""));
     line.map_or("", |rest| rest.trim_end_matches('"'))
+}
+
+/// Prints what the protocol machines cost beside what the changelog says. A count is no test: what
+/// it may be is decided by whoever reads it.
+fn proto(_: &Context) -> Outcome {
+    if !tools::is_on_path(tools::VALGRIND) {
+        let install = tools::as_root("apt-get install valgrind");
+        return Outcome::Skipped(format!("needs valgrind ({install})"));
+    }
+    let bench = Command::cargo("run").args(["--release", "--manifest-path", "bench/Cargo.toml"]);
+    all(&[bench.args(["--", "proto"])], "")
 }
 
 fn fuzz(_: &Context) -> Outcome {

@@ -54,7 +54,11 @@ const PEERS: &[(&str, &str)] = &[
     ("ab", "apache2-utils"),
     ("wrk", "wrk"),
     ("pip3", "python3-pip"),
+    (VALGRIND, "valgrind"),
 ];
+
+/// Counts instructions.
+pub(crate) const VALGRIND: &str = "valgrind";
 
 impl Tool {
     fn is_there(&self) -> bool {
@@ -104,12 +108,12 @@ pub(crate) fn install(_: &Context) -> Outcome {
 }
 
 /// Found as a shell finds it. Servers live in /usr/sbin, which is not on everybody's path.
-fn is_on_path(program: &str) -> bool {
+pub(crate) fn is_on_path(program: &str) -> bool {
     let look = format!("PATH=\"$PATH:/usr/sbin\"; command -v {program}");
     Command::new("sh").args(["-c", &look]).succeeds()
 }
 
-fn as_root(words: &str) -> Command {
+pub(crate) fn as_root(words: &str) -> Command {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|id| id.trim() == "0");
     let words = words.split(' ');
     // `env`, because sudo drops the variable that keeps packages from asking questions.
