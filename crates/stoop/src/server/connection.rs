@@ -65,6 +65,7 @@ impl<H: Handler> Connection<H> {
             held: None,
             waits: Waits::new(timer),
             requests: 0,
+            pace: 0,
             stage: Stage::Handshake,
             violation: None,
             at_end: false,
@@ -102,6 +103,8 @@ pub(super) struct Driver<H: Handler> {
     pub(super) held: Option<Held>,
     pub(super) waits: Waits,
     pub(super) requests: u64,
+    /// How often the limit of output was doubled.
+    pub(super) pace: u32,
     pub(super) stage: Stage,
     /// What the client did wrong, to be answered once what came before it is.
     pub(super) violation: Option<Violation>,
@@ -283,7 +286,7 @@ impl<H: Handler> Driver<H> {
     /// Whether so much is that nothing more is begun.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.unsent() >= self.core.limits.output_bytes_max
+        self.unsent() >= self.core.limits.output_bytes_max.saturating_mul(1 << self.pace)
     }
 
     /// Sends what there is. Ready with whether all of it is gone, rather than the client.

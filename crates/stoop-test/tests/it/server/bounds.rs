@@ -58,15 +58,15 @@ async fn drain_bytes_max_is_how_much_unread_content_the_connection_survives() {
 
 const ALL: usize = 2_000;
 
-/// How many pieces of a response are made for a client that takes one byte and no more, and how long
-/// the head before them is.
-async fn made(max: usize) -> (usize, usize) {
+/// How many pieces of a response are made for a client that takes so many bytes and no more, and how
+/// long the head before them is.
+async fn made(taken: usize, max: usize) -> (usize, usize) {
     let asked = Arc::new(AtomicUsize::new(0));
     let handler = {
         let asked = asked.clone();
         move |_: Request| Response::new(Body::stream(Pieces { left: ALL, asked: asked.clone() }))
     };
-    let (ours, theirs) = tokio::io::duplex(1);
+    let (ours, theirs) = tokio::io::duplex(taken);
     let limits = limits(|limits| limits.output_bytes_max = max);
     tokio::spawn(stoop::tokio::serve(theirs, handler, limits));
     let mut peer = Peer::new(ours);
@@ -78,13 +78,30 @@ async fn made(max: usize) -> (usize, usize) {
 
 #[tokio::test(start_paused = true)]
 async fn output_bytes_max_is_where_no_more_content_is_asked_for() {
-    let (_, head) = made(1).await;
+    let (_, head) = made(1, 1).await;
     for pieces in [1, 5, 60] {
         let waiting = head - 1 + pieces * PIECE;
-        assert_eq!(made(waiting).await.0, pieces);
-        assert_eq!(made(waiting + 1).await.0, pieces + 1);
+        assert_eq!(made(1, waiting).await.0, pieces);
+        assert_eq!(made(1, waiting + 1).await.0, pieces + 1);
     }
-    assert_eq!(made(usize::MAX).await.0, ALL);
+    for max in [usize::MAX, usize::MAX / 2 + 1, 1 << 62] {
+        assert_eq!(made(1, max).await.0, ALL);
+    }
+}
+
+/// A client that takes all at once, three times, is sent four times the limit, and no more waits for
+/// it if it then takes nothing.
+#[tokio::test(start_paused = true)]
+async fn output_bytes_max_grows_fourfold_for_who_keeps_up_and_no_further() {
+    let max = 20 * PIECE;
+    for (times, grown) in [(1, 2), (3, 4), (7, 4), (11, 4)] {
+        // Each time a piece more than the limit may have to be taken, and nothing of the next.
+        let taken = times * max + PIECE * 3;
+        let (pieces, head) = made(taken, max).await;
+        let waiting = head + pieces * PIECE - taken;
+        assert!(waiting <= grown * max + PIECE, "{times}: {waiting}");
+        assert!(waiting > (grown - 1) * max, "{times}: {waiting}");
+    }
 }
 
 /// A handler that reads content of ten bytes; its answer, and when it came.
