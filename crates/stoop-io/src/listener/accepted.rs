@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use socket2::{Domain, SockAddr, Socket};
 use tokio::net::{TcpStream, UnixStream};
@@ -69,6 +69,16 @@ impl From<Accepted> for OwnedFd {
     fn from(accepted: Accepted) -> Self {
         accepted.socket.into()
     }
+}
+
+/// Whether a connection waits to be accepted. `accept4` says that too, but makes a socket before it
+/// looks.
+pub(super) fn is_waiting(listener: &Socket) -> bool {
+    let mut asked = libc::pollfd { fd: listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: the pointer is to one `pollfd`, which lives as long as the call.
+    let found = unsafe { libc::poll(&raw mut asked, 1, 0) };
+    // What is wrong is for `accept` to say.
+    found != 0
 }
 
 /// Accepts a connection, non-blocking from the start.

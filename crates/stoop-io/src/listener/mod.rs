@@ -77,8 +77,15 @@ impl Listener {
                 self.burst = 0;
                 return Poll::Pending;
             };
+            // Mostly one connection comes alone, and whether it does has to be found out.
+            let look = self.burst == 1;
             // Nothing there is said as an error too, and forgets readiness; then wait for it.
-            let Ok(result) = ready?.try_io(|socket| accepted::accept(socket.get_ref())) else {
+            let Ok(result) = ready?.try_io(|socket| match socket.get_ref() {
+                socket if look && !accepted::is_waiting(socket) => {
+                    Err(io::ErrorKind::WouldBlock.into())
+                }
+                socket => accepted::accept(socket),
+            }) else {
                 continue;
             };
             self.burst += 1;
