@@ -24,7 +24,7 @@ impl Epoll {
 
     /// Watches a descriptor until it is closed.
     pub fn watch(&self, fd: RawFd) -> io::Result<()> {
-        let interest = (libc::EPOLLIN | libc::EPOLLET) as u32;
+        let interest = (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
         let mut event = libc::epoll_event { events: interest, u64: fd as u64 };
         let epoll = self.epoll.as_raw_fd();
         // SAFETY: `event` lives through the call; a descriptor that is not open is refused.
@@ -46,6 +46,12 @@ impl Epoll {
 
     pub fn ready(&self) -> usize {
         self.ready
+    }
+
+    /// Whether the peer of event `index` has said that it will send no more: that comes with its
+    /// last bytes, and is not said again.
+    pub fn is_ending(&self, index: usize) -> bool {
+        self.events[index].events & libc::EPOLLRDHUP as u32 != 0
     }
 
     /// The descriptor of event `index`, below [`Epoll::ready`].

@@ -109,7 +109,7 @@ impl Load {
         // By descriptor, which the kernel keeps small and dense.
         let mut connections: Vec<Option<Connection>> = Vec::new();
         for _ in 0..self.connections {
-            self.open(&epoll, &mut connections)?;
+            self.open(false, &epoll, &mut connections)?;
         }
         let mut received = vec![0; RECEIVE_BYTES];
         let mut seen = Seen::default();
@@ -120,7 +120,8 @@ impl Load {
                 let fd = epoll.fd(index);
                 let Some(Some(connection)) = connections.get_mut(fd as usize) else { continue };
                 let outstanding = connection.outstanding;
-                match connection.advance(self, &mut received, &mut seen) {
+                let is_ending = epoll.is_ending(index);
+                match connection.advance(self, is_ending, &mut received, &mut seen) {
                     Ok(()) => {}
                     Err(()) => {
                         seen.reconnects += 1;
@@ -134,7 +135,13 @@ impl Load {
         Ok(seen)
     }
 
-    fn open(&self, epoll: &Epoll, connections: &mut Vec<Option<Connection>>) -> io::Result<()> {
+    /// One that takes the place of another does not count as one more that was answered.
+    fn open(
+        &self,
+        answered: bool,
+        epoll: &Epoll,
+        connections: &mut Vec<Option<Connection>>,
+    ) -> io::Result<()> {
         let stream = TcpStream::connect(self.address)?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
@@ -149,8 +156,7 @@ impl Load {
         }
         let outstanding = self.depth;
         let (counter, sent) = (Counter::default(), Instant::now());
-        connections[index] =
-            Some(Connection { stream, counter, outstanding, sent, answered: false });
+        connections[index] = Some(Connection { stream, counter, outstanding, sent, answered });
         Ok(())
     }
 
@@ -160,15 +166,22 @@ impl Load {
         epoll: &Epoll,
         connections: &mut Vec<Option<Connection>>,
     ) -> io::Result<()> {
-        connections[fd as usize] = None;
-        self.open(epoll, connections)
+        let closed = connections[fd as usize].take();
+        let answered = closed.is_some_and(|closed| closed.answered);
+        self.open(answered, epoll, connections)
     }
 }
 
 impl Connection {
     /// Takes what has arrived, and asks again once everything is answered. An error when the
     /// connection is over.
-    fn advance(&mut self, load: &Load, received: &mut [u8], seen: &mut Seen) -> Result<(), ()> {
+    fn advance(
+        &mut self,
+        load: &Load,
+        is_ending: bool,
+        received: &mut [u8],
+        seen: &mut Seen,
+    ) -> Result<(), ()> {
         let fd = self.stream.as_raw_fd();
         loop {
             let count = match sys::recv(fd, received) {
@@ -190,7 +203,7 @@ impl Connection {
                 }
                 self.outstanding = load.depth;
             }
-            if count < received.len() {
+            if count < received.len() && !is_ending {
                 return Ok(());
             }
         }
