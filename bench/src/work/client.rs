@@ -41,18 +41,7 @@ const METRICS: &[Metric] = &[
 
 const USUAL: &[&str] = &["reqwest", "go", "node-fetch", "undici", "aiohttp", "curl", "deno", "bun"];
 /// These take several times as long as all others together.
-const ALL: &[&str] = &[
-    "reqwest",
-    "go",
-    "node-fetch",
-    "undici",
-    "aiohttp",
-    "curl",
-    "deno",
-    "bun",
-    "java",
-    "async-http",
-];
+const SLOW: &[&str] = &["java", "async-http"];
 
 /// What the comparison asks of the fast server.
 const FAST_CONCURRENCY: u32 = 64;
@@ -64,7 +53,8 @@ pub(crate) fn run(bench: &Bench, options: &ClientOptions) -> Result<Vec<Report>>
 }
 
 fn names(options: &ClientOptions) -> Vec<String> {
-    work::names(&options.common, if options.full { ALL } else { USUAL })
+    let slow = if options.full { SLOW } else { &[] };
+    work::names(&options.common, &[USUAL, slow].concat())
 }
 
 fn over_the_internet(bench: &Bench, options: &ClientOptions) -> Result<Report> {

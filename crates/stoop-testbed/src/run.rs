@@ -67,18 +67,18 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<Stats> {
     let mut shutdown = pin!(shutdown);
-    let log = args.log.clone().map(|path| {
-        move || {
-            let file = File::create(&path).and_then(|file| Log::text(BufWriter::new(file)));
-            file.map_err(|error| about("log", &path, &error))
-        }
-    });
-    let log = match log {
-        Some(open) => match unless(shutdown.as_mut(), open).await? {
-            Some(log) => log,
-            None => return Ok(Stats::default()),
-        },
+    let log = match args.log.clone() {
         None => Log::none(),
+        Some(path) => {
+            let open = move || {
+                let file = File::create(&path).and_then(|file| Log::text(BufWriter::new(file)));
+                file.map_err(|error| about("log", &path, &error))
+            };
+            match unless(shutdown.as_mut(), open).await? {
+                Some(log) => log,
+                None => return Ok(Stats::default()),
+            }
+        }
     };
     let options = Options {
         dns: args.dns,

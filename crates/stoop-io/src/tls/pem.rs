@@ -9,7 +9,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::error::TlsConfigError;
 
-/// Some fifty times what all authorities that platforms trust come to.
+/// More than fifty times what all authorities that platforms trust come to.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Where PEM text comes from. Read when the configuration is built, never later.

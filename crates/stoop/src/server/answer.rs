@@ -23,10 +23,6 @@ use crate::server::shelf::Place;
 /// Pieces of content in one go, after which there is a look at what else is to do.
 const FRAMES_MAX: u32 = 64;
 
-/// For a client that takes everything as soon as it is there, output is gathered up to four times
-/// the limit: sixteen calls of 64 KiB cost nearly twice what one of 1 MiB does.
-const PACE_MAX: u32 = 2;
-
 impl<H: Handler> Driver<H> {
     /// Polls the handlers that may have something to say, and sends what the oldest has. True if
     /// something moved.
@@ -156,15 +152,9 @@ impl<H: Handler> Driver<H> {
     fn send(&mut self, cx: &mut Context<'_>) -> Sent {
         let mut sent = Sent::Nothing;
         for _ in 0..FRAMES_MAX {
-            if self.is_full() && !self.has_ended() {
-                match self.flush(cx) {
-                    Poll::Ready(true) => self.pace = (self.pace + 1).min(PACE_MAX),
-                    // An error shows again when everything is flushed.
-                    _ => {
-                        self.pace = 0;
-                        return sent;
-                    }
-                }
+            // An error shows again when everything is flushed.
+            if self.is_full() && !self.has_ended() && self.flush(cx) != Poll::Ready(true) {
+                return sent;
             }
             let Some(exchange) = self.exchanges.front_mut() else { return sent };
             let Responding::Sending(body) = &mut exchange.response else { return sent };

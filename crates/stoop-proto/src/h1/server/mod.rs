@@ -31,7 +31,7 @@ pub struct Server {
     /// A violation stood in a head: it belongs to no request in flight.
     head_refused: bool,
     /// The request whose head was last looked at, whole or wrong or in part, is a HEAD.
-    head_begun: bool,
+    method_is_head: bool,
     paused: bool,
     continue_owed: bool,
 }
@@ -83,7 +83,7 @@ impl Server {
             },
             in_flight: 0,
             head_refused: false,
-            head_begun: false,
+            method_is_head: false,
             paused: false,
             continue_owed: false,
         }

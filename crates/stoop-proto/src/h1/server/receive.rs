@@ -40,12 +40,12 @@ impl Server {
         let skipped = match self.scan.skip_empty_lines(input, &section) {
             Ok(skipped) => skipped,
             Err(violation) => {
-                self.head_begun = false;
+                self.method_is_head = false;
                 return self.refused(violation);
             }
         };
         let input = &input[skipped..];
-        self.head_begun = input.starts_with(HEAD);
+        self.method_is_head = input.starts_with(HEAD);
         let parsed = match head::request(&mut self.scan, input, head, &section) {
             Ok(Some(parsed)) => parsed,
             Ok(None) => return Received { consumed: skipped, event: Event::NeedMore },

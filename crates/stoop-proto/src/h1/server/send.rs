@@ -214,7 +214,7 @@ impl Server {
             };
             // RFC 9110 §9.3.2: not even if the rest of the head is wrong, or never comes.
             let silent = match self.in_flight {
-                0 => self.head_begun,
+                0 => self.method_is_head,
                 _ => self.answer.head_only,
             };
             let text = if silent { bytes::Bytes::new() } else { text };
