@@ -57,7 +57,7 @@ impl Default for RunArgs {
 ///
 /// `started` is called once everything listens and is written. Then the log is complete when this
 /// returns: its last line is there and it is flushed. If `shutdown` is ready before that, a thread
-/// of the runtime may be left waiting for a pipe's reader.
+/// of the runtime may be left writing a file, or waiting for a pipe's reader.
 ///
 /// # Errors
 /// If a port cannot be had or a file not be written; the error names the file.

@@ -194,7 +194,9 @@ impl Internet {
     pub async fn stop(mut self) -> io::Result<Stats> {
         self.stop = None;
         if let Some(stopped) = self.stopped.take() {
-            stopped.await.unwrap_or_else(|_| Err(io::Error::other("its thread panicked")))?;
+            stopped
+                .await
+                .unwrap_or_else(|_| Err(io::Error::other("the testbed's thread panicked")))?;
         }
         Ok(self.stats())
     }

@@ -153,7 +153,8 @@ impl<H: Handler> Driver<H> {
         let mut sent = Sent::Nothing;
         for _ in 0..FRAMES_MAX {
             // An error shows again when everything is flushed.
-            if self.is_full() && !self.has_ended() && self.flush(cx) != Poll::Ready(true) {
+            let has_ended = self.is_full() && self.has_ended();
+            if self.is_full() && !has_ended && self.flush(cx) != Poll::Ready(true) {
                 return sent;
             }
             let Some(exchange) = self.exchanges.front_mut() else { return sent };
@@ -182,6 +183,10 @@ impl<H: Handler> Driver<H> {
                     if self.machine.data(data, &mut Sink(&mut self.out)).is_err() {
                         self.break_off();
                         return Sent::All;
+                    }
+                    // It said that it had no more: it is not taken at its word again.
+                    if has_ended && self.flush(cx) != Poll::Ready(true) {
+                        return sent;
                     }
                 }
                 Err(frame) => {

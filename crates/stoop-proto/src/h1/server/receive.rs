@@ -30,7 +30,8 @@ impl Server {
     }
 
     fn receive_head(&mut self, input: &[u8], head: &mut RequestHead, limits: &Limits) -> Received {
-        // What follows an offer to switch is HTTP only once the offer was declined.
+        // What follows an offer to switch is HTTP only once the offer was declined, and what follows
+        // CONNECT never is.
         let undecided = self.in_flight > 0 && self.answer.may_switch();
         self.paused = undecided || self.in_flight() >= limits.pipelined_max.max(1);
         if self.paused {

@@ -217,12 +217,13 @@ impl Server {
                 0 => self.method_is_head,
                 _ => self.answer.head_only,
             };
-            let text = if silent { bytes::Bytes::new() } else { text };
             put_status_line(status, out);
             put_fields(&parts, out);
             put_length(text.len() as u64, out);
             out.put(b"connection: close\r\n\r\n");
-            out.share(text);
+            if !silent {
+                out.share(text);
+            }
         }
         self.abort();
     }

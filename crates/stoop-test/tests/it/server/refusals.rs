@@ -167,6 +167,14 @@ async fn a_head_request_is_refused_without_content() {
         assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{wire}: {head}");
         assert!(head.contains("\r\nconnection: close"), "{wire}: {head}");
         assert_eq!(peer.rest().await.unwrap(), b"", "{wire}");
+        // The length is that of the text a GET gets.
+        let mut peer = connect(length);
+        peer.say(wire.replace("HEAD", "GET")).await;
+        let text = peer.reply().await.unwrap().body;
+        assert!(
+            head.contains(&format!("\r\ncontent-length: {}\r\n", text.len())),
+            "{wire}: {head}"
+        );
     }
     // What comes behind a whole one is no HEAD.
     let mut peer = connect(length);
