@@ -38,15 +38,15 @@ pub(crate) struct Server {
     pub(crate) start: Vec<String>,
     /// Where pipelined requests need other arguments.
     pub(crate) start_pipelined: Option<Vec<String>>,
+    /// Where connections are for one request each, and it needs other arguments to close them: one
+    /// that parses nothing cannot know.
+    pub(crate) start_closing: Option<Vec<String>>,
     /// Without it, the contender has no TLS.
     pub(crate) start_tls: Option<Vec<String>>,
     pub(crate) program: Source,
     /// What it can be asked for, of [`PATHS`]: a work that asks for anything else leaves it out.
     #[serde(default = "all_paths")]
     pub(crate) paths: Vec<String>,
-    /// Whether it closes a connection when it is asked to: one that parses nothing cannot know.
-    #[serde(default = "yes")]
-    pub(crate) closes: bool,
     /// Written to `{dir}` before the start.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
@@ -122,10 +122,6 @@ pub(crate) struct Installed {
 
 fn one_second() -> u32 {
     1
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn all_paths() -> Vec<String> {

@@ -1,6 +1,7 @@
-//! The load on a server: wrk and ab, which are nobody's here, or our own, which no server outruns.
+//! The load on a server: wrk, ab and h2load, which are nobody's here, or our own, which no server outruns.
 
 mod ab;
+mod h2load;
 mod own;
 mod wrk;
 
@@ -54,6 +55,8 @@ pub(crate) enum Generator {
     Wrk,
     /// ab: one request at a time on each connection, HTTP/1.0, and slower still
     Ab,
+    /// h2load: keeps its connections; its latencies have no percentiles
+    H2load,
     /// stoop-bench-load: only counts answers, and keeps the fastest servers busy
     Own,
 }
@@ -63,7 +66,20 @@ impl Generator {
         match self {
             Self::Wrk => "wrk",
             Self::Ab => "ab",
+            Self::H2load => "h2load",
             Self::Own => "our own load",
+        }
+    }
+
+    /// Whether it can ask that.
+    pub(crate) fn can(self, asked: Asked) -> bool {
+        match self {
+            Self::Wrk => true,
+            Self::Ab => !asked.pipelined && !asked.tls,
+            Self::H2load => !asked.fresh,
+            Self::Own => {
+                (asked.post, asked.fresh, asked.tls) == (None, false, false) && asked.path == "/"
+            }
         }
     }
 }
@@ -71,7 +87,7 @@ impl Generator {
 pub(crate) struct Load {
     generator: Generator,
     program: PathBuf,
-    /// What the generator reads: wrk's script, ab's content, our own load's fields.
+    /// What the generator reads: wrk's script, ab's and h2load's content, our own load's fields.
     file: PathBuf,
     asked: Asked,
     cores: CoreSet,
@@ -91,18 +107,14 @@ impl Load {
         let program = match generator {
             Generator::Wrk => program::tool("wrk", "wrk")?,
             Generator::Ab => program::tool("ab", "apache2-utils")?,
+            Generator::H2load => program::tool("h2load", "nghttp2-client")?,
             Generator::Own => bench.own_load()?,
         };
-        ensure!(
-            generator != Generator::Own
-                || (asked.post, asked.fresh, asked.tls) == (None, false, false),
-            "our own load neither posts nor speaks TLS, and keeps its connections; use --load wrk"
-        );
-        ensure!(generator != Generator::Ab || !asked.pipelined, "ab does not pipeline");
+        ensure!(generator.can(asked), "{} cannot ask that; use --load wrk", generator.name());
         let file = bench.directory().join(format!("load-{}", generator.name().replace(' ', "-")));
         let text = match generator {
             Generator::Wrk => wrk::script(&asked),
-            Generator::Ab => "x".repeat(asked.post.unwrap_or(0)),
+            Generator::Ab | Generator::H2load => "x".repeat(asked.post.unwrap_or(0)),
             Generator::Own => FIELDS.to_owned(),
         };
         std::fs::write(&file, text).with_context(|| file.display().to_string())?;
@@ -118,6 +130,7 @@ impl Load {
         let arguments = match self.generator {
             Generator::Wrk => wrk::arguments,
             Generator::Ab => ab::arguments,
+            Generator::H2load => h2load::arguments,
             Generator::Own => own::arguments,
         };
         command.args(arguments(self, address, connections, seconds));
@@ -129,6 +142,7 @@ impl Load {
         let seen = match self.generator {
             Generator::Wrk | Generator::Own => summary(&text),
             Generator::Ab => ab::seen(&text),
+            Generator::H2load => h2load::seen(&text),
         };
         seen.filter(|seen| ended.success && seen.requests > 0).with_context(|| {
             format!("the load generator had no answers of {address}; it says: {}", text.trim())

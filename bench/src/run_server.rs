@@ -27,6 +27,7 @@ const READY: Duration = Duration::from_secs(15);
 pub(crate) enum Mode {
     Plain,
     Pipelined,
+    Closing,
     Tls,
 }
 
@@ -61,6 +62,7 @@ impl Startable {
         let line = match mode {
             Mode::Plain => Some(&self.server.start),
             Mode::Pipelined => self.server.start_pipelined.as_ref().or(Some(&self.server.start)),
+            Mode::Closing => self.server.start_closing.as_ref().or(Some(&self.server.start)),
             Mode::Tls => self.server.start_tls.as_ref(),
         };
         line.map(Vec::as_slice).ok_or_else(|| "it has no TLS; leave it out of this work".into())
@@ -76,9 +78,6 @@ impl Startable {
         let path = format!("{method} {}", asked.path);
         match self.server.paths.contains(&path) {
             false => Err(format!("it does not answer {path}; leave it out of this work")),
-            true if asked.fresh && !self.server.closes => {
-                Err("it never closes; leave it out of this work".into())
-            }
             true => Ok(()),
         }
     }

@@ -4,21 +4,34 @@ use std::net::SocketAddr;
 
 pub struct Arguments {
     pub listen: SocketAddr,
-    pub pipelined: bool,
+    pub mode: Mode,
+}
+
+/// What the floor is to be the floor of.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Mode {
+    /// What is received at once is one request.
+    Single,
+    /// What is received at once may be many requests, whose ends are counted.
+    Pipelined,
+    /// One request a connection, which is closed behind its answer.
+    Closing,
 }
 
 impl Arguments {
     /// Those of this process, which ends if they are not what they should be.
     pub fn of_process(name: &str) -> Self {
         Self::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
-            eprintln!("{name}: {problem}\nusage: stoop-bench-{name} --listen ADDR [--pipelined]");
+            eprintln!(
+                "{name}: {problem}\nusage: stoop-bench-{name} --listen ADDR [--pipelined|--close]"
+            );
             std::process::exit(2);
         })
     }
 
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut listen = None;
-        let mut pipelined = false;
+        let mut mode = Mode::Single;
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--listen" => {
@@ -26,10 +39,11 @@ impl Arguments {
                     let address = text.parse().map_err(|_| format!("{text} is not IP:PORT"))?;
                     listen = Some(address);
                 }
-                "--pipelined" => pipelined = true,
+                "--pipelined" => mode = Mode::Pipelined,
+                "--close" => mode = Mode::Closing,
                 other => return Err(format!("{other} is not an option")),
             }
         }
-        Ok(Self { listen: listen.ok_or("--listen is missing")?, pipelined })
+        Ok(Self { listen: listen.ok_or("--listen is missing")?, mode })
     }
 }

@@ -14,7 +14,8 @@
 //!
 //! TCP_NODELAY is set on the listener and inherited, so that a connection does not pay for it.
 //! With `--pipelined` the heads in one `recv` are counted by their empty lines and answered by one
-//! `send`; without it, one `recv` is taken for one request.
+//! `send`; without it, one `recv` is taken for one request. With `--close` a connection is for one
+//! request, and `send` is followed by `close`.
 
 mod server;
 
@@ -22,7 +23,7 @@ use stoop_bench_floor::arguments::Arguments;
 
 fn main() {
     let arguments = Arguments::of_process("floor");
-    if let Err(error) = server::serve(arguments.listen, arguments.pipelined) {
+    if let Err(error) = server::serve(arguments.listen, arguments.mode) {
         eprintln!("floor: {error}; is {} free, and is this Linux?", arguments.listen);
         std::process::exit(1);
     }

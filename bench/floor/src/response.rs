@@ -2,10 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::arguments::Mode;
 use crate::sys;
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 13\r\ndate: ";
 const DATE_BYTES: usize = 29;
+const CLOSE: &[u8] = b"\r\nconnection: close";
 const TAIL: &[u8] = b"\r\n\r\nHello, world!";
 
 /// Copies of the answer kept ready, so that a pipelined burst is one `send` of one slice.
@@ -16,15 +18,10 @@ pub struct Response {
     date_s: i64,
 }
 
-impl Default for Response {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Response {
-    pub fn new() -> Self {
-        let one = [HEAD, &[b' '; DATE_BYTES], TAIL].concat();
+    pub fn new(mode: Mode) -> Self {
+        let close = if mode == Mode::Closing { CLOSE } else { b"" };
+        let one = [HEAD, &[b' '; DATE_BYTES], close, TAIL].concat();
         let mut response = Self { copies: one.repeat(COPIES), date_s: 0 };
         response.refresh_date();
         response

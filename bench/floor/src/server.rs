@@ -4,6 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
+use stoop_bench_floor::arguments::Mode;
 use stoop_bench_floor::count::{Counter, HEAD_END};
 use stoop_bench_floor::response::Response;
 use stoop_bench_floor::sys::{self, Epoll};
@@ -12,7 +13,7 @@ use stoop_bench_floor::sys::{self, Epoll};
 const RECEIVE_BYTES: usize = 16 * 1024;
 
 /// Serves until the process is killed.
-pub(crate) fn serve(listen: SocketAddr, pipelined: bool) -> io::Result<()> {
+pub(crate) fn serve(listen: SocketAddr, mode: Mode) -> io::Result<()> {
     let listener = TcpListener::bind(listen)?;
     listener.set_nonblocking(true)?;
     sys::set_nodelay(listener.as_raw_fd())?;
@@ -20,9 +21,9 @@ pub(crate) fn serve(listen: SocketAddr, pipelined: bool) -> io::Result<()> {
     epoll.watch(listener.as_raw_fd())?;
     let mut turn = Turn {
         received: Box::new([0; RECEIVE_BYTES]),
-        response: Response::new(),
+        response: Response::new(mode),
         counters: Vec::new(),
-        pipelined,
+        mode,
     };
     loop {
         epoll.wait(-1)?;
@@ -54,7 +55,7 @@ struct Turn {
     response: Response,
     /// By descriptor, which the kernel keeps small and dense. Used only for pipelined requests.
     counters: Vec<Counter>,
-    pipelined: bool,
+    mode: Mode,
 }
 
 impl Turn {
@@ -66,8 +67,8 @@ impl Turn {
                 Ok(Some(0)) | Err(_) => return false,
                 Ok(Some(count)) => count,
             };
-            let answers = if self.pipelined { self.heads_in(fd, count) } else { 1 };
-            if !sys::send_all(fd, self.response.times(answers)) {
+            let answers = if self.mode == Mode::Pipelined { self.heads_in(fd, count) } else { 1 };
+            if !sys::send_all(fd, self.response.times(answers)) || self.mode == Mode::Closing {
                 return false;
             }
             // The socket is drained after a short read; a full one may have left bytes behind,

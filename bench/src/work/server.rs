@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 
 use crate::arguments::ServerOptions;
-use crate::load::{Asked, Generator, Load};
+use crate::load::{Generator, Load};
 use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
 use crate::run_server::{Mode, Startable};
 use crate::usage;
@@ -140,18 +140,5 @@ fn subject(options: &ServerOptions, work: &ServerWork, generator: Generator) -> 
         baselines: &["floor", "hyper", "stoop"],
         figures: work.figures(),
         sorted_by: None,
-    }
-}
-
-impl Generator {
-    /// Whether it can ask that; else the work's own does.
-    fn can(self, asked: Asked) -> bool {
-        match self {
-            Self::Wrk => true,
-            Self::Ab => !asked.pipelined && !asked.tls,
-            Self::Own => {
-                (asked.post, asked.fresh, asked.tls) == (None, false, false) && asked.path == "/"
-            }
-        }
     }
 }

@@ -178,10 +178,11 @@ const PEERS: &[(&str, Limit)] =
 
 impl ServerWork {
     pub(crate) fn mode(&self) -> Mode {
-        match (self.asked.tls, self.asked.pipelined) {
-            (true, _) => Mode::Tls,
-            (false, true) => Mode::Pipelined,
-            (false, false) => Mode::Plain,
+        match self.asked {
+            Asked { tls: true, .. } => Mode::Tls,
+            Asked { pipelined: true, .. } => Mode::Pipelined,
+            Asked { fresh: true, .. } => Mode::Closing,
+            _ => Mode::Plain,
         }
     }
 

@@ -14,7 +14,8 @@
 //! The ring is made for a single thread that does the kernel's deferred work itself when it waits
 //! (`SINGLE_ISSUER`, `DEFER_TASKRUN`), which is the strongest form there is without a thread of the
 //! kernel's that polls. TCP_NODELAY is set on the listener and inherited. As in the other floor, a
-//! receive is taken for one request unless `--pipelined` has heads counted.
+//! receive is taken for one request unless `--pipelined` has heads counted; with `--close` a second
+//! entry, linked to the one that sends, ends the connection.
 
 mod buffers;
 mod server;
@@ -23,7 +24,7 @@ use stoop_bench_floor::arguments::Arguments;
 
 fn main() {
     let arguments = Arguments::of_process("floor-uring");
-    if let Err(error) = server::serve(arguments.listen, arguments.pipelined) {
+    if let Err(error) = server::serve(arguments.listen, arguments.mode) {
         let listen = arguments.listen;
         eprintln!("floor-uring: {error}; is {listen} free, and does the kernel allow io_uring?");
         std::process::exit(1);

@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fd, Fixed};
 use io_uring::{IoUring, cqueue, opcode};
+use stoop_bench_floor::arguments::Mode;
 use stoop_bench_floor::count::{Counter, HEAD_END};
 use stoop_bench_floor::response::Response;
 use stoop_bench_floor::sys;
@@ -25,7 +26,7 @@ const SEND: u64 = 3 << 32;
 const CLOSE: u64 = 4 << 32;
 
 /// Serves until the process is killed.
-pub(crate) fn serve(listen: SocketAddr, pipelined: bool) -> io::Result<()> {
+pub(crate) fn serve(listen: SocketAddr, mode: Mode) -> io::Result<()> {
     let listener = TcpListener::bind(listen)?;
     sys::set_nodelay(listener.as_raw_fd())?;
     let mut ring = IoUring::builder()
@@ -39,7 +40,7 @@ pub(crate) fn serve(listen: SocketAddr, pipelined: bool) -> io::Result<()> {
     let accept = opcode::AcceptMulti::new(Fd(listener.as_raw_fd())).allocate_file_index(true);
     let accept = accept.build().user_data(ACCEPT);
     let mut turn =
-        Turn { buffers, response: Response::new(), counters: Vec::new(), pipelined, accept };
+        Turn { buffers, response: Response::new(mode), counters: Vec::new(), mode, accept };
     queue(&mut ring, &turn.accept)?;
     let mut complete = Vec::with_capacity(COMPLETIONS as usize);
     loop {
@@ -71,7 +72,7 @@ struct Turn {
     response: Response,
     /// By place in the table of files. Used only for pipelined requests.
     counters: Vec<Counter>,
-    pipelined: bool,
+    mode: Mode,
     accept: Entry,
 }
 
@@ -102,10 +103,11 @@ impl Turn {
     ) -> io::Result<()> {
         let count = usize::try_from(entry.result()).unwrap_or(0);
         if let Some(id) = cqueue::buffer_select(entry.flags()) {
-            let answers = if self.pipelined { self.heads_in(place, id, count) } else { 1 };
+            let answers =
+                if self.mode == Mode::Pipelined { self.heads_in(place, id, count) } else { 1 };
             self.buffers.push(id);
             if count > 0 && answers > 0 {
-                queue(ring, &send(place, self.response.times(answers)))?;
+                self.answer(ring, place, answers)?;
             }
         }
         if cqueue::more(entry.flags()) {
@@ -120,6 +122,17 @@ impl Turn {
         }
         let close = opcode::Close::new(Fixed(place)).build().user_data(CLOSE);
         queue(ring, &close.flags(Flags::SKIP_SUCCESS))
+    }
+
+    fn answer(&self, ring: &mut IoUring, place: u32, answers: usize) -> io::Result<()> {
+        let send = send(place, self.response.times(answers));
+        if self.mode != Mode::Closing {
+            return queue(ring, &send);
+        }
+        // The receive that is under way then ends, and closes.
+        let end = opcode::Shutdown::new(Fixed(place), libc::SHUT_RDWR).build();
+        queue(ring, &send.flags(Flags::IO_LINK | Flags::SKIP_SUCCESS))?;
+        queue(ring, &end.flags(Flags::SKIP_SUCCESS).user_data(SEND | u64::from(place)))
     }
 
     fn heads_in(&mut self, place: u32, id: u16, count: usize) -> usize {

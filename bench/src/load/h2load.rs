@@ -1,0 +1,65 @@
+//! h2load, the nghttp2 project's own.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use super::{DEPTH, FIELDS, Load, Seen};
+
+pub(super) fn arguments(
+    load: &Load,
+    address: SocketAddr,
+    connections: u32,
+    seconds: u32,
+) -> Vec<String> {
+    let mut words: Vec<String> =
+        ["--h1", "-t", "1", "-c", &connections.to_string(), "-D", &seconds.to_string()]
+            .map(str::to_owned)
+            .to_vec();
+    if load.asked.pipelined {
+        words.extend(["-m".to_owned(), DEPTH.to_string()]);
+        // It writes the host itself.
+        let fields = FIELDS.lines().filter(|line| !line.starts_with("Host"));
+        words.extend(fields.flat_map(|line| ["-H".to_owned(), line.to_owned()]));
+    }
+    if load.asked.post.is_some() {
+        words.extend(["-d".to_owned(), load.file.display().to_string()]);
+    }
+    words.push(load.url(address));
+    words
+}
+
+pub(super) fn seen(text: &str) -> Option<Seen> {
+    let words = |title: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(title))?;
+        Some(line.split([' ', ',']).filter(|word| !word.is_empty()).collect::<Vec<_>>())
+    };
+    let counts = words("requests: ")?;
+    let count = |name: &str| {
+        let place = counts.iter().position(|word| *word == name)?;
+        counts.get(place.checked_sub(1)?)?.parse::<u64>().ok()
+    };
+    // Its latencies come without percentiles.
+    let more = BTreeMap::from([("errors", count("failed")? as f64)]);
+    // The time itself is told in units that change with its length.
+    let requests = count("succeeded")?;
+    let rate: f64 = words("finished in ")?.get(1)?.parse().ok()?;
+    let duration = Duration::try_from_secs_f64(requests as f64 / rate).ok()?;
+    Some(Seen { requests, duration, more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_report_is_read() {
+        let text = "Warm-up started for thread #0.\n\nfinished in 2.50s, 10.40 req/s, 0.56KB/s\n\
+            requests: 28 total, 29 started, 26 done, 26 succeeded, 2 failed, 2 errored, 0 timeout\n\
+            status codes: 26 2xx, 0 3xx, 0 4xx, 0 5xx\n";
+        let seen = seen(text).unwrap();
+        assert_eq!((seen.requests, seen.duration.as_millis()), (26, 2500));
+        assert_eq!(seen.more["errors"], 2.0);
+        assert_eq!(super::seen("requests: 28 total"), None);
+    }
+}
