@@ -89,6 +89,13 @@ pub trait Transport: 'static {
     /// called again with more at any time.
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>>;
 
+    /// Sends the last of our direction, and with it whatever is said at an end (close_notify where
+    /// there is TLS), so that both leave in one call. After it only [`Transport::poll_shutdown`] may
+    /// follow in this direction.
+    fn poll_flush_last(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        self.poll_flush(cx, out)
+    }
+
     /// How many bytes were taken from an [`Output`] and not yet given to the kernel.
     fn unsent(&self) -> usize;
 
@@ -152,6 +159,17 @@ impl AnyTransport {
         }
     }
 
+    /// Whether dropping this, after [`Transport::poll_flush_last`], says all that
+    /// [`Transport::poll_shutdown`] would.
+    pub fn ends_when_dropped(&self) -> bool {
+        match self {
+            Self::Tcp(_) | Self::Unix(_) => true,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            Self::Tls(tls) => tls.ends_when_dropped(),
+            Self::Custom(_) => false,
+        }
+    }
+
     /// Makes closing visible as a failure where the end of the stream alone would look like the
     /// end of the message: RST for TCP, and for TLS over it. TLS over anything else says the same by
     /// leaving close_notify out.
@@ -193,6 +211,9 @@ impl Transport for AnyTransport {
     }
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
         each!(self, t => t.poll_flush(cx, out))
+    }
+    fn poll_flush_last(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        each!(self, t => t.poll_flush_last(cx, out))
     }
     fn unsent(&self) -> usize {
         each!(self, t => t.unsent())

@@ -98,6 +98,40 @@ async fn openssls_client_talks_to_us() {
     }
 }
 
+/// Whatever the client prefers: RFC 8446 §4.1.3.
+#[tokio::test]
+async fn openssls_client_gets_aes_128_where_it_offers_it() {
+    if !is_here("openssl", "version") {
+        return;
+    }
+    let folder = Folder::new("ciphers", &Ca::new("test"));
+    let tls = folder.server();
+    for (offered, chosen) in [
+        ("TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256"),
+        ("TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let mut client = Command::new("openssl")
+            .args(["s_client", "-brief", "-ciphersuites", offered, "-connect", &address])
+            .args(["-CAfile", &folder.file("ca.pem")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map(Killed)
+            .unwrap();
+        let (stream, peer) = listener.accept().await.unwrap();
+        let mut server = tls.accept(Tcp::new(stream, peer)).unwrap();
+        handshake(&mut server).await.unwrap();
+        shutdown(&mut server).await.unwrap();
+        drop(server);
+        let mut said = String::new();
+        client.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert!(said.contains(&format!("Ciphersuite: {chosen}")), "{said}");
+    }
+}
+
 #[tokio::test]
 async fn openssls_client_changes_its_keys() {
     if !is_here("openssl", "version") {

@@ -150,6 +150,22 @@ async fn close_notify_is_an_end() {
 }
 
 #[tokio::test]
+async fn the_last_bytes_and_the_end_leave_together() {
+    let ca = Ca::new("test");
+    let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
+    let (mut client, mut server) = open_pair(&client, &server).await;
+    let mut out = Output::default();
+    out.put(b"goodbye");
+    std::future::poll_fn(|cx| server.poll_flush_last(cx, &mut out)).await.unwrap();
+    let (all, end) = receive_all(&mut client).await;
+    assert_eq!(all, b"goodbye");
+    end.unwrap();
+    // There is no second one, and nothing can follow.
+    assert_eq!(send(&mut server, b"more").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    shutdown(&mut server).await.unwrap();
+}
+
+#[tokio::test]
 async fn an_end_without_close_notify_is_an_error_after_what_came() {
     let ca = Ca::new("test");
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());

@@ -14,7 +14,7 @@ use super::machine::Machine;
 use super::pem::Pem;
 use super::stream::{CERTIFICATE_BYTES_MAX, Tls};
 use super::trust::{Anybody, Trust, platform};
-use super::{ALPN_DEFAULT, client_provider};
+use super::{ALPN_DEFAULT, provider};
 use crate::transport::AnyTransport;
 
 /// Sessions a client remembers for resumption, unless told otherwise: of 32 servers at least.
@@ -215,7 +215,7 @@ impl ClientTlsBuilder {
     /// If a file cannot be read or used, saying which and why; and if nothing is left to trust.
     pub fn build(self) -> Result<ClientTls, TlsConfigError> {
         static IDS: AtomicU64 = AtomicU64::new(1);
-        let builder = ClientConfig::builder_with_provider(client_provider())
+        let builder = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(|error| TlsConfigError::new(None, error.to_string()))?
             .dangerous();

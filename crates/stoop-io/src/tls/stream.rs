@@ -170,6 +170,10 @@ impl Tls {
         self.inner.reset_on_close();
     }
 
+    pub(crate) fn ends_when_dropped(&self) -> bool {
+        self.inner.ends_when_dropped()
+    }
+
     /// In TLS 1.3 the client has the last word of the handshake; the tickets that a server goes on
     /// to send can leave with its first answer.
     fn owes_only_tickets(&self) -> bool {

@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -223,6 +224,9 @@ impl<H: Handler> Driver<H> {
             Poll::Ready(Ok(())) => {
                 self.waits.restart();
                 self.stage = Stage::Open;
+                // The first request may have come with the handshake's last message: then what TLS
+                // still has to send leaves with its answer. What fails here fails again.
+                let _ = self.io.poll_fill(cx, self.room());
                 Round::Again
             }
             Poll::Ready(Err(_)) => Round::End(End::Closed),
@@ -295,12 +299,25 @@ impl<H: Handler> Driver<H> {
 
     /// Sends what there is. Ready with whether all of it is gone, rather than the client.
     pub(super) fn flush(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        let before = self.unsent();
-        if before == 0 {
+        if self.unsent() == 0 {
             return Poll::Ready(true);
         }
+        self.flush_by(cx, AnyTransport::poll_flush)
+    }
+
+    /// The same, when nothing will follow.
+    pub(super) fn flush_last(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        self.flush_by(cx, AnyTransport::poll_flush_last)
+    }
+
+    fn flush_by(
+        &mut self,
+        cx: &mut Context<'_>,
+        flush: fn(&mut AnyTransport, &mut Context<'_>, &mut Output) -> Poll<io::Result<()>>,
+    ) -> Poll<bool> {
+        let before = self.unsent();
         let was_full = self.is_full();
-        let flushed = self.io.poll_flush(cx, &mut self.out);
+        let flushed = flush(&mut self.io, cx, &mut self.out);
         self.pace = match flushed {
             Poll::Ready(_) if was_full => (self.pace + 1).min(PACE_MAX),
             Poll::Ready(_) => self.pace,

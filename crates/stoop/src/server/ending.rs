@@ -3,7 +3,7 @@
 
 use std::task::{Context, Poll};
 
-use stoop_io::{AnyTransport, Filled, Liveness, Look, Transport, now};
+use stoop_io::{Filled, Liveness, Look, Transport, now};
 
 use crate::handler::Handler;
 use crate::limits::after;
@@ -25,7 +25,7 @@ pub(super) enum End {
 impl<H: Handler> Driver<H> {
     /// Closes once everything is sent.
     pub(super) fn close(&mut self, linger: bool, cx: &mut Context<'_>) -> Round {
-        match self.flush(cx) {
+        match self.flush_last(cx) {
             Poll::Pending => self.wait(cx, Read::Held),
             Poll::Ready(false) => Round::End(End::Closed),
             Poll::Ready(true) if linger => {
@@ -35,9 +35,8 @@ impl<H: Handler> Driver<H> {
                 Round::Again
             }
             Poll::Ready(true) => {
-                // Closing a socket says that this is the end. What has an end of its own to say, as
-                // TLS, says it before; nobody waits for it to arrive.
-                if !matches!(self.io, AnyTransport::Tcp(_) | AnyTransport::Unix(_)) {
+                // Closing a socket says that this is the end; nobody waits for it to arrive.
+                if !self.io.ends_when_dropped() {
                     let _ = self.io.poll_shutdown(cx);
                 }
                 Round::End(End::Closed)

@@ -72,22 +72,11 @@ impl Transport for Tls {
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
-        ready!(self.poll_handshake(cx))?;
-        if self.closing && !out.is_empty() {
-            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
-        }
-        loop {
-            while !out.is_empty() && self.sealed.len() < SEALED_BYTES_MAX {
-                if let Err(error) = self.seal(Some(out)) {
-                    self.fail(&error);
-                    return self.poll_handshake(cx).map_err(Into::into);
-                }
-            }
-            ready!(self.inner.poll_flush(cx, &mut self.sealed))?;
-            if out.is_empty() {
-                return Poll::Ready(Ok(()));
-            }
-        }
+        self.poll_seal(cx, out, false)
+    }
+
+    fn poll_flush_last(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        self.poll_seal(cx, out, true)
     }
 
     fn unsent(&self) -> usize {
@@ -95,14 +84,7 @@ impl Transport for Tls {
     }
 
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if let Phase::Open = self.phase
-            && !self.closing
-        {
-            self.closing = true;
-            if let Err(error) = self.seal(None) {
-                self.fail(&error);
-            }
-        }
+        self.say_goodbye();
         ready!(self.inner.poll_flush(cx, &mut self.sealed))?;
         self.inner.poll_shutdown(cx)
     }
@@ -129,6 +111,46 @@ impl Transport for Tls {
 }
 
 impl Tls {
+    /// Seals and sends all of `out`, and our close_notify with it if it is the last.
+    fn poll_seal(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+        last: bool,
+    ) -> Poll<io::Result<()>> {
+        ready!(self.poll_handshake(cx))?;
+        if self.closing && !out.is_empty() {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        loop {
+            while !out.is_empty() && self.sealed.len() < SEALED_BYTES_MAX {
+                if let Err(error) = self.seal(Some(out)) {
+                    self.fail(&error);
+                    return self.poll_handshake(cx).map_err(Into::into);
+                }
+            }
+            if last && out.is_empty() {
+                self.say_goodbye();
+            }
+            ready!(self.inner.poll_flush(cx, &mut self.sealed))?;
+            if out.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+
+    /// Seals our close_notify, once.
+    fn say_goodbye(&mut self) {
+        if let Phase::Open = self.phase
+            && !self.closing
+        {
+            self.closing = true;
+            if let Err(error) = self.seal(None) {
+                self.fail(&error);
+            }
+        }
+    }
+
     /// Shows the caller as much of the plaintext as it has room for.
     fn reveal(&mut self, room: usize) -> Option<Filled> {
         if self.visible >= room {

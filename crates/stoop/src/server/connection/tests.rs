@@ -24,7 +24,7 @@ struct Made<F, B>(PhantomData<fn() -> (F, B)>);
 impl<F, B> Handler for Made<F, B>
 where
     F: Future<Output = Response<B>> + 'static,
-    B: http_body::Body<Data = bytes::Bytes, Error = std::io::Error> + 'static,
+    B: http_body::Body<Data = bytes::Bytes, Error = io::Error> + 'static,
 {
     type Body = B;
     type Output = Response<B>;
@@ -36,8 +36,8 @@ where
 
 type Sendable<B> = Pin<Box<dyn Future<Output = Response<B>> + Send>>;
 type Bound<B> = Pin<Box<dyn Future<Output = Response<B>>>>;
-type SendableBody = dyn http_body::Body<Data = bytes::Bytes, Error = std::io::Error> + Send;
-type BoundBody = dyn http_body::Body<Data = bytes::Bytes, Error = std::io::Error>;
+type SendableBody = dyn http_body::Body<Data = bytes::Bytes, Error = io::Error> + Send;
+type BoundBody = dyn http_body::Body<Data = bytes::Bytes, Error = io::Error>;
 
 #[test]
 fn a_connection_is_send_exactly_when_its_handlers_future_and_body_are() {
