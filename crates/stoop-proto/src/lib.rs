@@ -33,6 +33,7 @@ mod fields;
 mod grammar;
 pub mod h1;
 mod hidden;
+pub mod hpack;
 mod limits;
 mod message;
 

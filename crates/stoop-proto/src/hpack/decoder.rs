@@ -1,0 +1,315 @@
+//! The decoder: header blocks to field lines (RFC 7541 §3 and §6).
+
+use std::fmt;
+
+use super::huffman;
+use super::integer;
+use super::static_table::ENTRIES;
+use super::table::{Name, Stored, Table};
+use crate::hpack::DecodeError;
+
+/// Capacity of the scratch buffer that is kept from block to block.
+const SCRATCH_KEPT_MAX: usize = 4 * 1024;
+
+/// No limit is due to be answered.
+const NONE_DUE: u32 = u32::MAX;
+
+/// No entry of the dynamic table.
+const NO_ENTRY: usize = usize::MAX;
+
+/// Reads the header blocks of one direction of one connection, in their order.
+///
+/// Without heap memory when it is new. What it comes to hold is the dynamic table, in at most three
+/// times its limit, and up to 4 KiB for strings in Huffman code.
+///
+/// ```
+/// use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, Decoder};
+///
+/// let mut decoder = Decoder::new(DEFAULT_TABLE_BYTES_MAX);
+/// let mut block = decoder.block(b"\x82\x41\x01a");
+/// let line = block.next()?.expect("the method");
+/// assert_eq!((line.name, line.value, line.static_name), (&b":method"[..], &b"GET"[..], 2));
+/// let line = block.next()?.expect("the authority");
+/// assert_eq!((line.name, line.value), (&b":authority"[..], &b"a"[..]));
+/// assert_eq!(block.next()?, None);
+/// # Ok::<(), stoop_proto::hpack::DecodeError>(())
+/// ```
+#[derive(Clone)]
+pub struct Decoder {
+    table: Table,
+    /// Strings out of Huffman code, those of one line at a time. Only ever as long as it needs to be:
+    /// what is in it between lines means nothing.
+    scratch: Vec<u8>,
+    table_bytes_max: u32,
+    /// The least limit since the last block that is lower than what the peer uses.
+    due: u32,
+}
+
+impl Decoder {
+    /// `table_bytes_max` is the SETTINGS_HEADER_TABLE_SIZE in force for the peer's encoder: what it was
+    /// told and has acknowledged, 4,096 until then. More than 1 GiB is taken for 1 GiB.
+    pub const fn new(table_bytes_max: u32) -> Self {
+        let table = Table::new(table_bytes_max);
+        Self { table, scratch: Vec::new(), table_bytes_max, due: NONE_DUE }
+    }
+
+    /// The peer has acknowledged another SETTINGS_HEADER_TABLE_SIZE. If that is less than the size in
+    /// use, the next block has to begin with a size update that says as much (RFC 7541 §4.2). If it is
+    /// more, nothing changes until the peer makes use of it.
+    pub fn set_table_bytes_max(&mut self, bytes: u32) {
+        self.table_bytes_max = bytes;
+        if (bytes as usize) < self.table.size_max() {
+            self.due = self.due.min(bytes);
+        }
+    }
+
+    /// Begins a header block, which is here as a whole: its fragments in CONTINUATION frames joined.
+    ///
+    /// It has to be read to its end, even by who has seen enough of it: the lines that are not read do
+    /// not get into the dynamic table, and the next block is decoded wrongly.
+    #[inline]
+    pub fn block<'a>(&'a mut self, input: &'a [u8]) -> Block<'a> {
+        Block { decoder: self, input, last: NO_ENTRY, size_updates: 0, is_begun: false }
+    }
+
+    /// What the entries of the dynamic table count (RFC 7541 §4.1).
+    pub fn table_bytes(&self) -> usize {
+        self.table.size()
+    }
+
+    /// Name and value of the entries of the dynamic table, the newest first.
+    pub fn entries(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.table.iter().map(|entry| (entry.name, entry.value))
+    }
+}
+
+/// Without the entries, which may be secrets.
+impl fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoder")
+            .field("entries", &self.table.len())
+            .field("table_bytes", &self.table.size())
+            .field("table_bytes_max", &self.table_bytes_max)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A header block that is being read, line by line.
+///
+/// [`Decoder::block`] says why it must be read to its end.
+#[derive(Debug)]
+pub struct Block<'a> {
+    decoder: &'a mut Decoder,
+    /// What is left. A representation is taken from it once it is known to be right, so that what is
+    /// wrong stays wrong.
+    input: &'a [u8],
+    /// The entry the last line came from or went into.
+    last: usize,
+    size_updates: u8,
+    is_begun: bool,
+}
+
+/// A field line. Its slices are the input's, a table's or the decoder's own, and live until the next is
+/// read.
+///
+/// Neither name nor value was looked at: both may have any bytes, and the name no bytes at all.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The name.
+    pub name: &'a [u8],
+    /// The value.
+    pub value: &'a [u8],
+    /// The index, 1 to 61, of an entry of the static table that has this name, if the peer referred to
+    /// one, by this line or by the line that brought its name into the dynamic table; else 0. Which of
+    /// several entries of one name it is, is the peer's choice: 2 and 3 are both `:method`.
+    pub static_name: u8,
+    /// Whether the whole line is that entry.
+    pub is_static: bool,
+    /// What [`Block::mark`] has remembered, else 0.
+    pub mark: u8,
+    /// Whether the peer asks never to index this line (RFC 7541 §6.2.3): who forwards it has to encode
+    /// it with [`Indexing::Never`](crate::hpack::Indexing::Never).
+    pub never_indexed: bool,
+}
+
+/// Without the value, which may be a secret.
+impl fmt::Debug for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ({} bytes)", self.name.escape_ascii(), self.value.len())
+    }
+}
+
+/// A string of a literal, before anything else is done with the decoder.
+enum Text<'a> {
+    Input(&'a [u8]),
+    Scratch { start: usize, end: usize },
+}
+
+impl<'a> Text<'a> {
+    #[inline]
+    fn of(&self, scratch: &'a [u8]) -> &'a [u8] {
+        match *self {
+            Self::Input(text) => text,
+            Self::Scratch { start, end } => &scratch[start..end],
+        }
+    }
+}
+
+/// Where the name of a literal is.
+enum Named<'a> {
+    Static(u8),
+    Dynamic(Name),
+    Literal(Text<'a>),
+}
+
+impl<'a> Block<'a> {
+    /// The next field line; `None` at the end.
+    ///
+    /// # Errors
+    /// What is wrong with the block. The connection has to be closed, since the two ends no longer
+    /// agree on the dynamic table.
+    #[inline]
+    #[allow(clippy::should_implement_trait, reason = "it lends what it returns")]
+    pub fn next(&mut self) -> Result<Option<Line<'_>>, DecodeError> {
+        if !self.is_begun {
+            self.begin()?;
+        }
+        let Some((&first, rest)) = self.input.split_first() else {
+            self.end();
+            return Ok(None);
+        };
+        match first {
+            0x80.. => self.indexed(first, rest).map(Some),
+            0x20..=0x3f => Err(DecodeError::SizeUpdateLate),
+            _ => self.literal(first, rest).map(Some),
+        }
+    }
+
+    /// Remembers `mark` with the entry of the dynamic table that the last line came from or went into,
+    /// for all later lines that come from it: whoever has examined a line need not examine it again. 0
+    /// forgets it. Nothing happens if the line has nothing to do with an entry.
+    ///
+    /// An entry that has only its name from another does not have that one's mark.
+    #[inline]
+    pub fn mark(&mut self, mark: u8) {
+        self.decoder.table.mark(self.last, mark);
+    }
+
+    /// Nothing is left. A large block leaves no large buffer behind.
+    #[inline]
+    fn end(&mut self) {
+        self.last = NO_ENTRY;
+        let scratch = &mut self.decoder.scratch;
+        if scratch.len() > SCRATCH_KEPT_MAX {
+            scratch.truncate(SCRATCH_KEPT_MAX);
+            scratch.shrink_to(SCRATCH_KEPT_MAX);
+        }
+    }
+
+    /// Dynamic table size updates (RFC 7541 §6.3): at the start of a block, two at most, and one at
+    /// least if the limit was lowered (§4.2).
+    fn begin(&mut self) -> Result<(), DecodeError> {
+        let decoder = &mut *self.decoder;
+        while let Some((&first @ 0x20..=0x3f, mut rest)) = self.input.split_first() {
+            if self.size_updates == 2 {
+                return Err(DecodeError::TooManySizeUpdates);
+            }
+            let bytes = integer::read(first, 5, &mut rest)?;
+            if bytes > decoder.table_bytes_max {
+                return Err(DecodeError::SizeUpdateTooLarge);
+            }
+            // Of several limits the least has to be among them, and is the first.
+            if bytes > decoder.due {
+                return Err(DecodeError::SizeUpdateMissing);
+            }
+            decoder.table.set_size_max(bytes);
+            decoder.due = NONE_DUE;
+            self.size_updates += 1;
+            self.input = rest;
+        }
+        if decoder.due != NONE_DUE {
+            return Err(DecodeError::SizeUpdateMissing);
+        }
+        self.is_begun = true;
+        Ok(())
+    }
+
+    /// Indexed field line (RFC 7541 §6.1).
+    #[inline]
+    fn indexed(&mut self, first: u8, mut rest: &'a [u8]) -> Result<Line<'_>, DecodeError> {
+        let index = integer::read(first, 7, &mut rest)? as usize;
+        self.last = NO_ENTRY;
+        let line = match ENTRIES.get(index) {
+            Some(_) if index == 0 => return Err(DecodeError::IndexZero),
+            Some(&(name, value)) => {
+                let static_name = index as u8;
+                Line { name, value, static_name, is_static: true, mark: 0, never_indexed: false }
+            }
+            None => {
+                let entry = index - ENTRIES.len();
+                let stored = self.decoder.table.get(entry).ok_or(DecodeError::IndexBeyondTables)?;
+                self.last = entry;
+                let Stored { name, value, static_name, mark } = stored;
+                Line { name, value, static_name, is_static: false, mark, never_indexed: false }
+            }
+        };
+        self.input = rest;
+        Ok(line)
+    }
+
+    /// Literal field line, with incremental indexing, without, or never indexed (RFC 7541 §6.2).
+    fn literal(&mut self, first: u8, mut rest: &'a [u8]) -> Result<Line<'_>, DecodeError> {
+        let inserts = first & 0x40 != 0;
+        let index = integer::read(first, if inserts { 6 } else { 4 }, &mut rest)? as usize;
+        let Decoder { table, scratch, .. } = &mut *self.decoder;
+        let mut used = 0;
+        let name = match ENTRIES.get(index) {
+            Some(_) if index == 0 => Named::Literal(string(&mut rest, scratch, &mut used)?),
+            Some(_) => Named::Static(index as u8),
+            None => {
+                let name = table.name(index - ENTRIES.len());
+                Named::Dynamic(name.ok_or(DecodeError::IndexBeyondTables)?)
+            }
+        };
+        let value = string(&mut rest, scratch, &mut used)?;
+        self.input = rest;
+        let value = value.of(scratch);
+        let is_inserted = inserts
+            && match &name {
+                Named::Static(index) => table.insert(ENTRIES[usize::from(*index)].0, value, *index),
+                Named::Dynamic(name) => table.insert_named(*name, value),
+                Named::Literal(text) => table.insert(text.of(scratch), value, 0),
+            };
+        self.last = if is_inserted { 0 } else { NO_ENTRY };
+        let (name, static_name) = match name {
+            Named::Static(index) => (ENTRIES[usize::from(index)].0, index),
+            Named::Dynamic(name) => (table.text(name), name.static_name),
+            Named::Literal(text) => (text.of(scratch), 0),
+        };
+        let never_indexed = first & 0xf0 == 0x10;
+        Ok(Line { name, value, static_name, is_static: false, mark: 0, never_indexed })
+    }
+}
+
+/// String literal (RFC 7541 §5.2). Out of Huffman code it goes behind what of `scratch` is `used`.
+fn string<'a>(
+    rest: &mut &'a [u8],
+    scratch: &mut Vec<u8>,
+    used: &mut usize,
+) -> Result<Text<'a>, DecodeError> {
+    let (&first, mut text) = rest.split_first().ok_or(DecodeError::Truncated)?;
+    let len = integer::read(first, 7, &mut text)? as usize;
+    if len > text.len() {
+        return Err(DecodeError::Truncated);
+    }
+    *rest = &text[len..];
+    if first & 0x80 == 0 {
+        return Ok(Text::Input(&text[..len]));
+    }
+    let (start, room) = (*used, *used + huffman::room(len));
+    if scratch.len() < room {
+        scratch.resize(room, 0);
+    }
+    *used += huffman::decode(text, len, &mut scratch[start..])?;
+    Ok(Text::Scratch { start, end: *used })
+}

@@ -1,0 +1,275 @@
+//! The encoder: field lines to header blocks (RFC 7541 §2.5 and §6).
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use super::hash;
+use super::huffman;
+use super::integer;
+use super::static_table::{self, ENTRIES, LEN};
+use super::table::{Table, entry_size};
+use crate::hpack::DEFAULT_TABLE_BYTES_MAX;
+
+/// Writes the header blocks of one direction of one connection.
+///
+/// Without heap memory when it is new; what it comes to hold is the dynamic table, in at most three
+/// times its size. Names have to be in lower case: they are written as they are.
+///
+/// ```
+/// use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, Encoder, Indexing};
+///
+/// let (mut encoder, mut out) = (Encoder::new(DEFAULT_TABLE_BYTES_MAX), Vec::new());
+/// for _ in 0..2 {
+///     encoder.begin(&mut out);
+///     encoder.static_line(8, &mut out);
+///     encoder.line(b"server", b"a", Indexing::Insert, &mut out);
+/// }
+/// assert_eq!(out, b"\x88\x76\x01a\x88\xbe");
+/// ```
+#[derive(Clone)]
+pub struct Encoder {
+    table: Table,
+    /// Of each entry of the table a hash of name and value, and one of the name, 0 if that is one of the
+    /// static table; in the table's order.
+    lines: VecDeque<u32>,
+    names: VecDeque<u32>,
+    own_bytes_max: u32,
+    /// The size that the peer was told last, and the least one since.
+    told: u32,
+    least: u32,
+    huffman: bool,
+}
+
+/// What is to become of a field line that the tables do not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Indexing {
+    /// It goes into the dynamic table, so that the next time it is one byte or two. For what many
+    /// blocks of a connection say alike.
+    Insert,
+    /// It does not. For what is different each time.
+    Without,
+    /// It does not, and whoever forwards it must not put it into a table either (RFC 7541 §7.1.3). For
+    /// secrets short enough to be guessed.
+    Never,
+}
+
+impl Encoder {
+    /// `table_bytes_max` is how large a dynamic table may become, whatever the peer allows. More than 1
+    /// GiB is taken for 1 GiB.
+    ///
+    /// The peer starts with a table of 4,096 bytes; with less, the first block says so.
+    pub const fn new(table_bytes_max: u32) -> Self {
+        let told = DEFAULT_TABLE_BYTES_MAX;
+        let size = if table_bytes_max < told { table_bytes_max } else { told };
+        Self {
+            table: Table::new(size),
+            lines: VecDeque::new(),
+            names: VecDeque::new(),
+            own_bytes_max: table_bytes_max,
+            told,
+            least: size,
+            huffman: false,
+        }
+    }
+
+    /// The peer's SETTINGS_HEADER_TABLE_SIZE, when it comes. The smaller of this and our own limit is
+    /// the size of the table from the next block on.
+    pub fn set_peer_table_bytes_max(&mut self, bytes: u32) {
+        self.table.set_size_max(bytes.min(self.own_bytes_max));
+        self.forget_evicted();
+        self.least = self.least.min(self.size_max());
+    }
+
+    /// Whether strings are written in Huffman code where that is shorter. Off by default: it saves a
+    /// fifth to a quarter of the bytes of a literal, for several times the processor time. That pays
+    /// over slow links and seldom on a server.
+    pub fn set_huffman(&mut self, on: bool) {
+        self.huffman = on;
+    }
+
+    /// Begins a header block: says what has become of the table's size since the last, the least in
+    /// between and the one it is now (RFC 7541 §4.2). Nothing, as a rule.
+    #[inline]
+    pub fn begin(&mut self, out: &mut Vec<u8>) {
+        if self.least != self.told || self.size_max() != self.told {
+            self.tell_size(out);
+        }
+    }
+
+    /// Writes a field line as briefly as the tables allow.
+    ///
+    /// With [`Indexing::Never`] the value is always written out. A line larger than the table is not
+    /// inserted, since nothing but an empty table would be left.
+    pub fn line(&mut self, name: &[u8], value: &[u8], indexing: Indexing, out: &mut Vec<u8>) {
+        match static_table::static_name(name) {
+            0 => self.dynamic_line(name, 0, hash::of(0, name), value, indexing, out),
+            first => match static_table::with_value(first, value) {
+                Some(index) if indexing != Indexing::Never => self.static_line(index, out),
+                _ => self.line_with_static_name(first, value, indexing, out),
+            },
+        }
+    }
+
+    /// Writes a field line that is an entry of the static table: one byte.
+    ///
+    /// # Panics
+    /// If there is no such entry: the index is 0 or more than 61.
+    #[inline]
+    pub fn static_line(&mut self, index: u8, out: &mut Vec<u8>) {
+        assert!((1..=LEN).contains(&index), "no entry of the static table");
+        out.push(0x80 | index);
+    }
+
+    /// Writes a field line whose name is that of an entry of the static table, and whose value is not.
+    ///
+    /// # Panics
+    /// If there is no such entry: the index is 0 or more than 61.
+    pub fn line_with_static_name(
+        &mut self,
+        index: u8,
+        value: &[u8],
+        indexing: Indexing,
+        out: &mut Vec<u8>,
+    ) {
+        assert!((1..=LEN).contains(&index), "no entry of the static table");
+        let name = ENTRIES[usize::from(index)].0;
+        self.dynamic_line(name, index, u64::from(index), value, indexing, out);
+    }
+
+    /// What the entries of the dynamic table count (RFC 7541 §4.1).
+    pub fn table_bytes(&self) -> usize {
+        self.table.size()
+    }
+
+    /// Name and value of the entries of the dynamic table, the newest first.
+    pub fn entries(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.table.iter().map(|entry| (entry.name, entry.value))
+    }
+
+    /// Writes a line that is not in the static table; its name is, if `static_name` is not 0.
+    fn dynamic_line(
+        &mut self,
+        name: &[u8],
+        static_name: u8,
+        name_hash: u64,
+        value: &[u8],
+        indexing: Indexing,
+        out: &mut Vec<u8>,
+    ) {
+        let inserts = indexing == Indexing::Insert
+            && entry_size(name.len(), value.len()) <= self.table.size_max();
+        let mut line_hash = 0;
+        if inserts {
+            line_hash = hash::short(hash::of(name_hash, value));
+            if let Some(entry) = self.find_line(line_hash, name, value) {
+                return integer::write(0x80, 7, ENTRIES.len() + entry, out);
+            }
+        }
+        let (flags, bits) = match indexing {
+            Indexing::Insert if inserts => (0x40, 6),
+            Indexing::Insert | Indexing::Without => (0, 4),
+            Indexing::Never => (0x10, 4),
+        };
+        let name_hash = if static_name == 0 { hash::short(name_hash) } else { 0 };
+        match static_name {
+            0 => match self.find_name(name_hash, name) {
+                Some(entry) => integer::write(flags, bits, ENTRIES.len() + entry, out),
+                None => {
+                    out.push(flags);
+                    self.string(name, out);
+                }
+            },
+            index => integer::write(flags, bits, usize::from(index), out),
+        }
+        self.string(value, out);
+        if inserts {
+            self.table.insert(name, value, static_name);
+            self.lines.push_front(line_hash);
+            self.names.push_front(name_hash);
+            self.forget_evicted();
+        }
+    }
+
+    fn find_line(&self, hash: u32, name: &[u8], value: &[u8]) -> Option<usize> {
+        find(&self.lines, hash, |index| {
+            self.table.get(index).is_some_and(|entry| entry.name == name && entry.value == value)
+        })
+    }
+
+    fn find_name(&self, hash: u32, name: &[u8]) -> Option<usize> {
+        find(&self.names, hash, |index| {
+            self.table.get(index).is_some_and(|entry| entry.name == name)
+        })
+    }
+
+    /// String literal (RFC 7541 §5.2).
+    #[inline]
+    fn string(&self, text: &[u8], out: &mut Vec<u8>) {
+        if self.huffman {
+            let len = huffman::encoded_len(text);
+            if len < text.len() {
+                integer::write(0x80, 7, len, out);
+                return huffman::encode(text, out);
+            }
+        }
+        integer::write(0, 7, text.len(), out);
+        out.extend_from_slice(text);
+    }
+
+    #[cold]
+    fn tell_size(&mut self, out: &mut Vec<u8>) {
+        let size = self.size_max();
+        if self.least < size.min(self.told) {
+            integer::write(0x20, 5, self.least as usize, out);
+            self.told = self.least;
+        }
+        if size != self.told {
+            integer::write(0x20, 5, size as usize, out);
+        }
+        (self.told, self.least) = (size, size);
+    }
+
+    fn size_max(&self) -> u32 {
+        self.table.size_max() as u32
+    }
+
+    fn forget_evicted(&mut self) {
+        self.lines.truncate(self.table.len());
+        self.names.truncate(self.table.len());
+    }
+}
+
+/// Without the entries, which may be secrets.
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoder")
+            .field("entries", &self.table.len())
+            .field("table_bytes", &self.table.size())
+            .field("table_bytes_max", &self.table.size_max())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The first entry with that hash that `is` the one.
+#[inline]
+fn find(hashes: &VecDeque<u32>, hash: u32, is: impl Fn(usize) -> bool) -> Option<usize> {
+    let (newer, older) = hashes.as_slices();
+    let found = find_in(newer, hash, &is);
+    found.or_else(|| find_in(older, hash, |at| is(newer.len() + at)).map(|at| newer.len() + at))
+}
+
+#[inline]
+fn find_in(hashes: &[u32], hash: u32, is: impl Fn(usize) -> bool) -> Option<usize> {
+    let mut at = 0;
+    for some in hashes.chunks(8) {
+        // All of them, without an end at the first, are two vector instructions.
+        if some.iter().fold(false, |any, &one| any | (one == hash)) {
+            let mut those = (at..at + some.len()).filter(|&at| hashes[at] == hash);
+            if let Some(found) = those.find(|&at| is(at)) {
+                return Some(found);
+            }
+        }
+        at += some.len();
+    }
+    None
+}

@@ -1,0 +1,90 @@
+//! The code of RFC 7541 Appendix B, as its lengths.
+//!
+//! The code is canonical: words are numbered by length, and within one by symbol, so that the
+//! lengths say all there is to it. Everything else is made of them when this is compiled.
+
+/// How many symbols there are but for EOS, the last one.
+pub(super) const BYTES: usize = 256;
+
+/// The longest word, which EOS has too.
+pub(super) const LONGEST: usize = 30;
+
+/// How many bits the word of each symbol has, EOS included.
+#[rustfmt::skip]
+const LENGTHS: [u8; BYTES + 1] = [
+    13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
+    28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
+     6, 10, 10, 12, 13,  6,  8, 11, 10, 10,  8, 11,  8,  6,  6,  6,
+     5,  5,  5,  6,  6,  6,  6,  6,  6,  6,  7,  8, 15,  6, 12, 10,
+    13,  6,  7,  7,  7,  7,  7,  7,  7,  7,  7,  7,  7,  7,  7,  7,
+     7,  7,  7,  7,  7,  7,  7,  7,  8,  7,  8, 13, 19, 13, 14,  6,
+    15,  5,  6,  5,  6,  5,  6,  6,  6,  5,  7,  7,  6,  6,  6,  5,
+     6,  7,  6,  5,  5,  6,  7,  7,  7,  7,  7, 15, 11, 14, 13, 28,
+    20, 22, 20, 20, 22, 22, 22, 23, 22, 23, 23, 23, 23, 23, 24, 23,
+    24, 24, 22, 23, 24, 23, 23, 23, 23, 21, 22, 23, 22, 23, 23, 24,
+    22, 21, 20, 22, 22, 23, 23, 21, 23, 22, 22, 24, 21, 22, 23, 23,
+    21, 21, 22, 21, 23, 22, 23, 23, 20, 22, 22, 22, 23, 22, 22, 23,
+    26, 26, 20, 19, 22, 23, 22, 25, 26, 26, 26, 27, 27, 26, 24, 25,
+    19, 21, 26, 27, 27, 26, 27, 24, 21, 21, 26, 26, 28, 27, 27, 27,
+    20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23,
+    26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
+    30,
+];
+
+/// A symbol's word: its bits, at the low end, and how many.
+#[derive(Clone, Copy)]
+pub(super) struct Word {
+    pub(super) bits: u32,
+    pub(super) len: u8,
+}
+
+/// The words of one length. They follow each other, as do their symbols in [`Code::symbols`].
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    /// The first word and what comes after the last, each shifted to the high end of 32 bits. If there
+    /// are no words of this length, both are what comes after the last shorter one.
+    pub(super) first: u32,
+    pub(super) end: u32,
+    /// Which symbol of all the first word is.
+    pub(super) rank: u8,
+}
+
+pub(super) struct Code {
+    pub(super) words: [Word; BYTES],
+    /// The bytes in the order of their words.
+    pub(super) symbols: [u8; BYTES],
+    /// By length. EOS is in none of them: it is what lies beyond all.
+    pub(super) rows: [Row; LONGEST + 1],
+}
+
+pub(super) static CODE: Code = code();
+
+pub(super) const fn code() -> Code {
+    let mut code = Code {
+        words: [Word { bits: 0, len: 0 }; BYTES],
+        symbols: [0; BYTES],
+        rows: [Row { first: 0, end: 0, rank: 0 }; LONGEST + 1],
+    };
+    let (mut len, mut next, mut rank) = (1, 0_u32, 0);
+    while len <= LONGEST {
+        let high = 32 - len;
+        code.rows[len].first = next << high;
+        code.rows[len].rank = rank as u8;
+        let mut byte = 0;
+        while byte < BYTES {
+            if LENGTHS[byte] as usize == len {
+                code.words[byte] = Word { bits: next, len: len as u8 };
+                code.symbols[rank] = byte as u8;
+                next += 1;
+                rank += 1;
+            }
+            byte += 1;
+        }
+        code.rows[len].end = next << high;
+        next <<= 1;
+        len += 1;
+    }
+    // The code is complete: after the last byte's word one of 30 bits is left, which is EOS.
+    assert!(rank == BYTES && next == (1 << (LONGEST + 1)) - 2);
+    code
+}
