@@ -6,6 +6,46 @@ use crate::error::Misuse;
 use crate::grammar;
 use crate::hidden;
 
+/// Fields that frame, route, authenticate or control, or say how the content is to be read, must
+/// not come behind it: RFC 9110 §6.5.1. They are dropped where they do, and not sent.
+pub(crate) const FORBIDDEN_IN_TRAILERS: [&str; 35] = [
+    "age",
+    "authorization",
+    "cache-control",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "content-type",
+    "cookie",
+    "date",
+    "expect",
+    "expires",
+    "host",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "keep-alive",
+    "location",
+    "max-forwards",
+    "pragma",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "range",
+    "retry-after",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "vary",
+    "warning",
+    "www-authenticate",
+];
+
 /// Capacity kept when a section is cleared for the next message.
 const BYTES_KEPT_MAX: usize = 8 * 1024;
 const LINES_KEPT_MAX: usize = 128;
@@ -176,6 +216,15 @@ impl Fields {
         self.bytes.shrink_to(BYTES_KEPT_MAX);
         self.lines.clear();
         self.lines.shrink_to(LINES_KEPT_MAX);
+    }
+
+    /// Appends a line that was checked.
+    #[inline]
+    pub(crate) fn append(&mut self, name: &[u8], value: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(name);
+        self.bytes.extend_from_slice(value);
+        self.index(Span::new(start, name.len()), Span::new(start + name.len(), value.len()));
     }
 
     /// Adds a line whose bytes are in `bytes` already and were checked.

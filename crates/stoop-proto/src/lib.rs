@@ -32,6 +32,7 @@ mod error;
 mod fields;
 mod grammar;
 pub mod h1;
+pub mod h2;
 mod hidden;
 pub mod hpack;
 mod limits;
@@ -40,7 +41,7 @@ mod message;
 pub use error::{Misuse, Violation};
 pub use fields::{Field, Fields};
 pub use hidden::without_userinfo;
-pub use limits::{FIELDS_CEILING, Limits};
+pub use limits::{FIELDS_CEILING, Http2Limits, Limits, Rate};
 pub use message::{BodySize, RequestHead, ResponseHead, ResponseParts, TargetForm};
 
 use bytes::Bytes;

@@ -1,5 +1,7 @@
 //! Every bound of the protocol machines, each with what happens beyond it.
 
+use std::time::Duration;
+
 /// The most field lines any head may have, whatever [`Limits::fields_max`] says: parsing keeps its
 /// index of them on the stack.
 pub const FIELDS_CEILING: usize = 512;
@@ -34,6 +36,93 @@ pub struct Limits {
     pub pipelined_max: usize,
     /// Interim (1xx) responses before a final one: 16. Beyond it: an error at the client.
     pub interim_max: usize,
+    /// What HTTP/2 alone has.
+    pub http2: Http2Limits,
+}
+
+/// Bounds on what a peer may do over HTTP/2. Sizes are in bytes. Of the other [`Limits`] those on
+/// heads, trailers, content and interim responses hold as well: a field line then counts its name,
+/// its value and 32 bytes (RFC 9113 §6.5.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Http2Limits {
+    /// Streams that a client may have open at a time: 100. Beyond it: REFUSED_STREAM.
+    pub streams_max: u32,
+    /// Content of a stream that may be on its way or unread: 64 KiB for requests, 256 KiB for
+    /// responses, and 65,535 at least. Beyond it: FLOW_CONTROL_ERROR.
+    pub stream_window_bytes: u32,
+    /// What that may grow to where the connection is fast and long enough to need it: 1 MiB for
+    /// requests, 4 MiB for responses.
+    pub stream_window_bytes_max: u32,
+    /// The same of all streams together: 1 MiB for requests, 4 MiB for responses, and 65,535 at
+    /// least. Beyond it: FLOW_CONTROL_ERROR.
+    pub connection_window_bytes: u32,
+    /// What that may grow to: 2 MiB for requests, 16 MiB for responses.
+    pub connection_window_bytes_max: u32,
+    /// The peer's table of fields, which it may make us keep: 4,096.
+    pub decoder_table_bytes_max: u32,
+    /// Our own, if the peer allows as much: 1,024 for responses, 4,096 for requests.
+    pub encoder_table_bytes_max: u32,
+    /// Answers to PING and SETTINGS, and other frames of a connection, that wait for a peer that
+    /// does not read: 1,000. At it, reading stops.
+    pub control_frames_max: u32,
+    /// Streams that the peer resets, or makes us reset: 200 at once and 20 a second; one that ends
+    /// well gives one back. Beyond it: ENHANCE_YOUR_CALM (CVE-2023-44487, CVE-2025-8671).
+    pub resets: Rate,
+    /// Frames that ask for work and bring nothing (PING, SETTINGS, PRIORITY, WINDOW_UPDATE, unknown
+    /// ones): 10,000 at once and 330 a second; content and exchanges give some back. Beyond it:
+    /// ENHANCE_YOUR_CALM.
+    pub odd_frames: Rate,
+    /// What empty and small DATA frames may lack in all to 256 bytes each, but for the last of a
+    /// stream: 25,600; larger ones give back what they have more. Beyond it: ENHANCE_YOUR_CALM.
+    pub small_data_bytes_max: u32,
+    /// Until the peer acknowledges our SETTINGS: 10 s. Beyond it: SETTINGS_TIMEOUT.
+    pub settings_timeout: Duration,
+    /// Until it answers a PING: 10 s. Beyond it the connection is closed.
+    pub ping_timeout: Duration,
+    /// Whether clients may ask for tunnels of other protocols (RFC 8441): no.
+    pub extended_connect: bool,
+}
+
+/// How often something may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// So many at once.
+    pub burst: u32,
+    /// And so many a second after that.
+    pub per_second: u32,
+}
+
+impl Http2Limits {
+    const fn server() -> Self {
+        Self {
+            streams_max: 100,
+            stream_window_bytes: 65_535,
+            stream_window_bytes_max: 1 << 20,
+            connection_window_bytes: 1 << 20,
+            connection_window_bytes_max: 2 << 20,
+            decoder_table_bytes_max: 4_096,
+            encoder_table_bytes_max: 1_024,
+            control_frames_max: 1_000,
+            resets: Rate { burst: 200, per_second: 20 },
+            odd_frames: Rate { burst: 10_000, per_second: 330 },
+            small_data_bytes_max: 25_600,
+            settings_timeout: Duration::from_secs(10),
+            ping_timeout: Duration::from_secs(10),
+            extended_connect: false,
+        }
+    }
+
+    const fn client() -> Self {
+        Self {
+            stream_window_bytes: 256 * 1024,
+            stream_window_bytes_max: 4 << 20,
+            connection_window_bytes: 4 << 20,
+            connection_window_bytes_max: 16 << 20,
+            encoder_table_bytes_max: 4_096,
+            ..Self::server()
+        }
+    }
 }
 
 impl Limits {
@@ -49,12 +138,18 @@ impl Limits {
             body_bytes_max: None,
             pipelined_max: 16,
             interim_max: 16,
+            http2: Http2Limits::server(),
         }
     }
 
     /// The defaults for reading responses.
     pub const fn client() -> Self {
-        Self { head_bytes_max: 256 * 1024, fields_max: 500, ..Self::server() }
+        Self {
+            head_bytes_max: 256 * 1024,
+            fields_max: 500,
+            http2: Http2Limits::client(),
+            ..Self::server()
+        }
     }
 }
 

@@ -34,6 +34,7 @@ pub struct RequestHead {
     pub(crate) target: String,
     pub(crate) form: TargetForm,
     pub(crate) version: Version,
+    pub(crate) protocol: Option<Box<str>>,
     pub(crate) fields: Fields,
 }
 
@@ -44,6 +45,7 @@ impl Default for RequestHead {
             target: String::new(),
             form: TargetForm::Origin,
             version: Version::HTTP_11,
+            protocol: None,
             fields: Fields::new(),
         }
     }
@@ -80,6 +82,7 @@ impl RequestHead {
         self.target.shrink_to(LINE_KEPT_MAX);
         self.form = TargetForm::Origin;
         self.version = Version::HTTP_11;
+        self.protocol = None;
     }
 
     /// The method.
@@ -145,6 +148,11 @@ impl RequestHead {
     /// The version the peer speaks.
     pub fn version(&self) -> Version {
         self.version
+    }
+
+    /// The protocol that an extended CONNECT asks for, such as `websocket` (RFC 8441 §4).
+    pub fn protocol(&self) -> Option<&str> {
+        self.protocol.as_deref()
     }
 
     /// The fields.

@@ -1,7 +1,7 @@
 //! The chunked transfer coding, as it is read (RFC 9112 §7.1).
 
 use crate::error::Violation;
-use crate::fields::Fields;
+use crate::fields::{FORBIDDEN_IN_TRAILERS, Fields};
 use crate::h1::head;
 use crate::h1::reader::Piece;
 use crate::h1::scan::{Scan, Section};
@@ -153,43 +153,3 @@ impl Chunked {
         Ok(())
     }
 }
-
-/// Fields that frame, route, authenticate or control, or say how the content is to be read, must
-/// not come behind it: RFC 9110 §6.5.1. They are dropped where they do, and not sent.
-pub(super) const FORBIDDEN_IN_TRAILERS: [&str; 35] = [
-    "age",
-    "authorization",
-    "cache-control",
-    "connection",
-    "content-encoding",
-    "content-length",
-    "content-range",
-    "content-type",
-    "cookie",
-    "date",
-    "expect",
-    "expires",
-    "host",
-    "if-match",
-    "if-modified-since",
-    "if-none-match",
-    "if-range",
-    "if-unmodified-since",
-    "keep-alive",
-    "location",
-    "max-forwards",
-    "pragma",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "range",
-    "retry-after",
-    "set-cookie",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "vary",
-    "warning",
-    "www-authenticate",
-];

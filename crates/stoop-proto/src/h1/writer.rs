@@ -4,9 +4,8 @@ use bytes::Bytes;
 
 use crate::Sink;
 use crate::error::Misuse;
-use crate::fields::{Field, Fields};
+use crate::fields::{FORBIDDEN_IN_TRAILERS, Field, Fields};
 use crate::grammar::is_name;
-use crate::h1::chunked::FORBIDDEN_IN_TRAILERS;
 use crate::message::BodySize;
 
 /// Writes a body in the framing its head announced.

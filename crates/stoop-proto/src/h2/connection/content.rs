@@ -1,0 +1,196 @@
+//! DATA: RFC 9113 §6.1.
+
+use std::time::Instant;
+
+use super::receive::{NEED_MORE, Progress};
+use super::{Connection, Reading};
+use crate::h2::Event;
+use crate::h2::fault::Fault;
+use crate::h2::frame::{HEADER_BYTES, Header, flag, kind};
+use crate::h2::state::StreamInput;
+use crate::h2::streams::StreamKey;
+use crate::limits::Limits;
+
+/// DATA frames of less content than this cost of the budget for small ones, others give back.
+const SMALL_BYTES: u32 = 256;
+
+/// A DATA frame under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Content {
+    pub(super) key: StreamKey,
+    /// Of the content, and of the padding behind it.
+    pub(super) left: u32,
+    pub(super) padding: u32,
+    end: bool,
+}
+
+impl Connection {
+    /// Reads the beginning of a DATA frame, and settles what follows from it. All of the frame counts
+    /// for the windows at once.
+    pub(super) fn begin_content(
+        &mut self,
+        now: Instant,
+        header: Header,
+        input: &[u8],
+        limits: &Limits,
+    ) -> Progress {
+        let padded = header.has(flag::PADDED);
+        let (begin, padding) = match (padded, input.get(HEADER_BYTES)) {
+            (false, _) => (HEADER_BYTES, 0),
+            (true, _) if header.len == 0 => return Err(Fault::FrameSize),
+            (true, None) => return NEED_MORE,
+            (true, Some(&padding)) => (HEADER_BYTES + 1, u32::from(padding)),
+        };
+        let overhead = u32::from(padded) + padding;
+        let left = header.len.checked_sub(overhead).ok_or(Fault::Padding)?;
+        if self.is_idle(header.stream) {
+            return Err(Fault::StreamIdle);
+        }
+        self.receive.receive(header.len).map_err(|_| Fault::WindowExceeded)?;
+        let end = header.has(flag::END_STREAM);
+        self.count_small(left, end, limits)?;
+        let skip = Reading::Skip { left: left + padding };
+        let Some(key) = self.streams.find(header.stream) else {
+            self.credit(header.len);
+            self.reading = skip;
+            if self.was_reset(header.stream) {
+                self.odd(now, limits)?;
+            } else {
+                self.refuse(now, header.stream, Fault::AfterEnd, limits)?;
+            }
+            return Ok((begin, None));
+        };
+        if let Err(fault) = self.admit(key, header.len, left, limits) {
+            self.credit(header.len);
+            self.reading = skip;
+            return Ok((begin, self.end_stream(now, key, fault, limits)?));
+        }
+        if overhead > 0 {
+            self.consumed(key, overhead);
+        }
+        self.reading = Reading::Content(Content { key, left, padding, end });
+        if self.bdp.received(header.len, now) {
+            self.measure(limits);
+        }
+        Ok((begin, None))
+    }
+
+    /// Whether a stream takes a frame of that size, with so much content.
+    fn admit(
+        &mut self,
+        key: StreamKey,
+        size: u32,
+        data: u32,
+        limits: &Limits,
+    ) -> Result<(), Fault> {
+        let Some(stream) = self.streams.get_mut(key) else { return Ok(()) };
+        if stream.state.next(StreamInput::ReceiveData).is_none() {
+            return Err(Fault::AfterEnd);
+        }
+        if !stream.head_received {
+            return Err(Fault::HeadMissing);
+        }
+        let data = u64::from(data);
+        if let Some(coming) = &mut stream.coming {
+            *coming = coming.checked_sub(data).ok_or(Fault::Length)?;
+        }
+        stream.received = stream.received.saturating_add(data);
+        if limits.body_bytes_max.is_some_and(|max| stream.received > max) && !stream.is_connect {
+            return Err(Fault::BodyTooLarge);
+        }
+        stream.receive.receive(size).map_err(|_| Fault::StreamWindowExceeded)
+    }
+
+    /// Frames with little or nothing in them are paid for by larger ones.
+    #[inline]
+    fn count_small(&mut self, data: u32, end: bool, limits: &Limits) -> Result<(), Fault> {
+        if data >= SMALL_BYTES {
+            self.small_bytes = self.small_bytes.saturating_sub(data - SMALL_BYTES);
+        } else if !end {
+            self.small_bytes += SMALL_BYTES - data;
+            if self.small_bytes > limits.http2.small_data_bytes_max {
+                return Err(Fault::TooMuchOverhead);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands on as much of the content as is here.
+    pub(super) fn content(
+        &mut self,
+        now: Instant,
+        input: &[u8],
+        mut content: Content,
+        limits: &Limits,
+    ) -> Progress {
+        let Content { key, end, .. } = content;
+        if content.left > 0 {
+            let taken = input.len().min(content.left as usize);
+            if taken == 0 {
+                return NEED_MORE;
+            }
+            content.left -= taken as u32;
+            let over = content.left == 0 && content.padding == 0;
+            self.reading = if over { Reading::Frame } else { Reading::Content(content) };
+            let end = over && end;
+            if end && let Some(reset) = self.content_ended(now, key, limits)? {
+                return Ok((taken, Some(reset)));
+            }
+            return Ok((taken, Some(Event::Data { key, span: 0..taken, end })));
+        }
+        let skipped = input.len().min(content.padding as usize);
+        if skipped == 0 && content.padding > 0 {
+            return NEED_MORE;
+        }
+        content.padding -= skipped as u32;
+        self.reading = Reading::Content(content);
+        if content.padding > 0 {
+            return Ok((skipped, None));
+        }
+        self.reading = Reading::Frame;
+        if !end {
+            return Ok((skipped, None));
+        }
+        let reset = self.content_ended(now, key, limits)?;
+        let ended = Event::Data { key, span: skipped..skipped, end };
+        Ok((skipped, Some(reset.unwrap_or(ended))))
+    }
+
+    /// The peer has sent all it will on a stream: §8.1.1. Returns the event if that was too little.
+    pub(super) fn content_ended(
+        &mut self,
+        now: Instant,
+        key: StreamKey,
+        limits: &Limits,
+    ) -> super::Step {
+        let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
+        if stream.coming.is_some_and(|coming| coming > 0) {
+            return self.end_stream(now, key, Fault::Length, limits);
+        }
+        stream.step(StreamInput::ReceiveEnd);
+        let state = stream.state;
+        self.settle(key, state);
+        Ok(None)
+    }
+
+    /// So many bytes of an open stream's content were used up: the peer may send as many more, which
+    /// it is told by halves of a window.
+    #[inline]
+    pub fn consumed(&mut self, key: StreamKey, bytes: u32) {
+        let size = self.stream_window;
+        let Some(stream) = self.streams.get_mut(key) else { return };
+        stream.receive.consume(bytes);
+        if stream.state.may_receive()
+            && let Some(increment) = stream.receive.update(size)
+        {
+            let id = stream.id;
+            self.control(kind::WINDOW_UPDATE, 0, id, &increment.to_be_bytes());
+        }
+        self.credit(bytes);
+    }
+
+    /// The same for a stream that has ended in both directions, and was not reset.
+    pub fn consumed_late(&mut self, bytes: u32) {
+        self.credit(bytes);
+    }
+}

@@ -1,0 +1,237 @@
+//! Frames that carry no message: SETTINGS, PING, GOAWAY, WINDOW_UPDATE, RST_STREAM, and priorities.
+
+use std::time::Instant;
+
+use super::receive::{NEED_MORE, Progress};
+use super::{Connection, Reading, Step};
+use crate::h2::fault::Fault;
+use crate::h2::frame::{HEADER_BYTES, Header, STREAM_MAX, flag, kind};
+use crate::h2::priority::Priority;
+use crate::h2::settings::{Role, Settings};
+use crate::h2::window;
+use crate::h2::{ErrorCode, Event, Reset};
+use crate::limits::Limits;
+
+/// What our PINGs carry, by what they are for.
+pub(super) const PING_MEASURE: [u8; 8] = *b"measure\0";
+pub(super) const PING_ALIVE: [u8; 8] = *b"alive?\0\0";
+pub(super) const PING_DRAIN: [u8; 8] = *b"drained\0";
+
+impl Connection {
+    /// §6.5.
+    pub(super) fn settings(
+        &mut self,
+        now: Instant,
+        header: Header,
+        payload: &[u8],
+        limits: &Limits,
+    ) -> Step {
+        if header.has(flag::ACK) {
+            if std::mem::replace(&mut self.settings_known, true) {
+                self.odd(now, limits)?;
+            }
+            self.end.settings_by = None;
+            self.decoder.set_table_bytes_max(self.header_table_bytes);
+            return Ok(None);
+        }
+        let sender = match self.role {
+            Role::Client => Role::Server,
+            Role::Server => Role::Client,
+        };
+        let before = self.theirs;
+        self.theirs.read(payload, sender)?;
+        let Settings { initial_window_bytes, header_table_bytes, .. } = self.theirs;
+        let by = i64::from(initial_window_bytes) - i64::from(before.initial_window_bytes);
+        if by != 0 {
+            self.shift_windows(by)?;
+        }
+        if header_table_bytes != before.header_table_bytes {
+            self.encoder.set_peer_table_bytes_max(header_table_bytes);
+        }
+        if std::mem::replace(&mut self.settings_came, true) {
+            self.odd(now, limits)?;
+        }
+        self.control(kind::SETTINGS, flag::ACK, 0, &[]);
+        Ok(Some(Event::Settings))
+    }
+
+    /// §6.9.2: a change of the initial window changes that of each stream.
+    fn shift_windows(&mut self, by: i64) -> Result<(), Fault> {
+        for stream in self.streams.iter_mut() {
+            stream.send.shift(by).map_err(|_| Fault::InitialWindow)?;
+        }
+        let keys: Vec<_> = self.streams.keys().collect();
+        keys.into_iter().for_each(|key| self.streams.settle(key));
+        Ok(())
+    }
+
+    /// §6.7.
+    pub(super) fn ping_came(
+        &mut self,
+        now: Instant,
+        header: Header,
+        payload: &[u8],
+        limits: &Limits,
+    ) -> Step {
+        if !header.has(flag::ACK) {
+            self.odd(now, limits)?;
+            self.control(kind::PING, flag::ACK, 0, payload);
+            return Ok(None);
+        }
+        match payload {
+            _ if payload == PING_MEASURE => self.measured(now, limits),
+            _ if payload == PING_ALIVE => self.end.ping_by = None,
+            _ if payload == PING_DRAIN => self.name_the_last(),
+            _ => self.odd(now, limits)?,
+        }
+        Ok(None)
+    }
+
+    /// Asks how long a round trip is, while windows may grow.
+    pub(super) fn measure(&mut self, limits: &Limits) {
+        let http2 = &limits.http2;
+        if self.stream_window < http2.stream_window_bytes_max
+            || self.connection_window < http2.connection_window_bytes_max
+        {
+            self.control(kind::PING, 0, 0, &PING_MEASURE);
+        }
+    }
+
+    fn measured(&mut self, now: Instant, limits: &Limits) {
+        let grown =
+            |size: u32, max: u32| size.max(size.saturating_mul(2).min(max)).min(window::MAX);
+        let http2 = &limits.http2;
+        if self.bdp.answered(now, self.stream_window) {
+            self.stream_window = grown(self.stream_window, http2.stream_window_bytes_max);
+            let least = self.stream_window.min(http2.connection_window_bytes_max);
+            self.connection_window = self.connection_window.max(least);
+            self.connection_window =
+                grown(self.connection_window, http2.connection_window_bytes_max);
+        }
+    }
+
+    /// §6.9.
+    pub(super) fn window_update(
+        &mut self,
+        now: Instant,
+        header: Header,
+        payload: &[u8],
+        limits: &Limits,
+    ) -> Step {
+        let increment = word(payload) & STREAM_MAX;
+        self.odd(now, limits)?;
+        if header.stream == 0 {
+            if increment == 0 {
+                return Err(Fault::WindowUnchanged);
+            }
+            return self.send.grow(increment).map(|()| None).map_err(|_| Fault::WindowOverflow);
+        }
+        if self.is_idle(header.stream) {
+            return Err(Fault::StreamIdle);
+        }
+        let Some(key) = self.streams.find(header.stream) else { return Ok(None) };
+        let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
+        if increment == 0 {
+            return self.end_stream(now, key, Fault::StreamWindowUnchanged, limits);
+        }
+        if stream.send.grow(increment).is_err() {
+            return self.end_stream(now, key, Fault::StreamWindowOverflow, limits);
+        }
+        self.streams.settle(key);
+        Ok(None)
+    }
+
+    /// §6.4.
+    pub(super) fn rst_stream(
+        &mut self,
+        now: Instant,
+        header: Header,
+        payload: &[u8],
+        limits: &Limits,
+    ) -> Step {
+        if self.is_idle(header.stream) {
+            return Err(Fault::StreamIdle);
+        }
+        let Some(key) = self.streams.find(header.stream) else {
+            self.odd(now, limits)?;
+            return Ok(None);
+        };
+        self.count_reset(now, limits)?;
+        self.forget(key);
+        Ok(Some(Event::Reset { key, why: Reset::Peer(ErrorCode(word(payload))) }))
+    }
+
+    /// §6.8. What it says beside the code is for people, and skipped.
+    pub(super) fn go_away(&mut self, header: Header, input: &[u8]) -> Progress {
+        const FIXED: usize = 8;
+        let Some(payload) = input.get(HEADER_BYTES..HEADER_BYTES + FIXED) else { return NEED_MORE };
+        let (last, code) = (word(payload) & STREAM_MAX, ErrorCode(word(&payload[4..])));
+        self.end.went_away(last)?;
+        self.reading = Reading::Skip { left: header.len - FIXED as u32 };
+        Ok((HEADER_BYTES + FIXED, Some(Event::GoAway { code })))
+    }
+
+    /// §6.3: what it says is not heeded, but it has to be well-formed.
+    pub(super) fn priority(
+        &mut self,
+        now: Instant,
+        header: Header,
+        payload: &[u8],
+        limits: &Limits,
+    ) -> Step {
+        self.odd(now, limits)?;
+        let fault = match payload.len() {
+            5 if word(payload) & STREAM_MAX != header.stream => return Ok(None),
+            5 => Fault::PrioritySelf,
+            _ => Fault::PrioritySize,
+        };
+        match self.streams.find(header.stream) {
+            Some(key) => self.end_stream(now, key, fault, limits),
+            // A stream that was not opened cannot be reset: §5.1.
+            None if self.is_idle(header.stream) => Err(fault),
+            None => self.refuse(now, header.stream, fault, limits),
+        }
+    }
+
+    /// RFC 9218 §7.1.
+    pub(super) fn priority_update(
+        &mut self,
+        now: Instant,
+        _header: Header,
+        payload: &[u8],
+        limits: &Limits,
+    ) -> Step {
+        self.odd(now, limits)?;
+        let id = word(payload) & STREAM_MAX;
+        if self.role == Role::Client || id.is_multiple_of(2) {
+            return Err(Fault::PriorityUpdate);
+        }
+        let priority = Priority::parse(&payload[4..]);
+        if let Some(key) = self.streams.find(id) {
+            self.streams.set_priority(key, priority);
+        } else if self.is_idle(id) {
+            self.early.retain(|(other, _)| *other != id);
+            if self.early.len() + self.streams.len() >= limits.http2.streams_max as usize {
+                return Err(Fault::PriorityUpdate);
+            }
+            self.early.push((id, priority));
+        }
+        Ok(None)
+    }
+
+    /// What was said of a stream before it was opened.
+    pub(super) fn take_early(&mut self, id: u32) -> Option<Priority> {
+        if self.early.is_empty() {
+            return None;
+        }
+        let told = self.early.iter().find(|(other, _)| *other == id).map(|(_, told)| *told);
+        // Those that were passed over cannot be opened any more.
+        self.early.retain(|(other, _)| *other > id);
+        told
+    }
+}
+
+/// The first four bytes of a payload that is known to have them.
+fn word(payload: &[u8]) -> u32 {
+    payload.first_chunk().map_or(0, |word| u32::from_be_bytes(*word))
+}

@@ -1,0 +1,214 @@
+//! How a connection ends, and what it waits for: RFC 9113 §5.4.1, §6.5.3, §6.8.
+
+use std::time::{Duration, Instant};
+
+use super::Connection;
+use super::control::{PING_ALIVE, PING_DRAIN};
+use crate::h2::code::ErrorCode;
+use crate::h2::fault::Fault;
+use crate::h2::frame::{STREAM_MAX, kind};
+use crate::h2::settings::Role;
+use crate::h2::streams::StreamKey;
+use crate::limits::Limits;
+
+/// How long requests that were on their way when a server said that it ends are still taken, if
+/// nothing tells that they have arrived: §6.8 asks for one round trip.
+const DRAIN: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Default)]
+pub(super) struct End {
+    /// Nothing is read or opened any more, for this reason.
+    closed: Option<Option<Fault>>,
+    /// The last stream that the peer will answer.
+    theirs: Option<u32>,
+    /// Whether streams above it were looked for, and given up.
+    theirs_is_settled: bool,
+    ours: Drain,
+    pub(super) settings_by: Option<Instant>,
+    pub(super) ping_by: Option<Instant>,
+}
+
+/// How far our own end is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Drain {
+    #[default]
+    Open,
+    /// It was announced; streams are taken still, until then.
+    Announced { until: Instant },
+    /// The last stream was named.
+    Named,
+}
+
+impl End {
+    #[inline]
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    pub(super) fn close(&mut self, fault: Option<Fault>) {
+        self.closed.get_or_insert(fault);
+    }
+
+    /// Whether the peer's streams are still taken.
+    #[inline]
+    pub(super) fn accepts(&self) -> bool {
+        self.ours != Drain::Named
+    }
+
+    /// Whether the peer still answers new streams.
+    pub(super) fn may_open(&self) -> bool {
+        self.theirs.is_none() && self.ours == Drain::Open && !self.is_closed()
+    }
+
+    /// GOAWAY came. The last stream it names may only fall.
+    pub(super) fn went_away(&mut self, last: u32) -> Result<(), Fault> {
+        if self.theirs.is_some_and(|before| last > before) {
+            return Err(Fault::GoAway);
+        }
+        self.theirs = Some(last);
+        self.theirs_is_settled = false;
+        Ok(())
+    }
+}
+
+impl Connection {
+    /// Whether the connection is over: nothing will be read or opened. What it had to say about it is
+    /// [`transmit`](Self::transmit)'s.
+    pub fn is_closed(&self) -> bool {
+        self.end.is_closed()
+    }
+
+    /// What the peer did to end the connection, if it did.
+    pub fn fault(&self) -> Option<Fault> {
+        self.end.closed.flatten()
+    }
+
+    /// Whether the peer has said that it ends: no stream can be opened.
+    pub fn is_going_away(&self) -> bool {
+        self.end.theirs.is_some()
+    }
+
+    /// Whether nothing will come any more that was promised: one side has said that it ends, and
+    /// there are no streams.
+    pub fn is_drained(&self) -> bool {
+        let ends = self.end.theirs.is_some() || self.end.ours == Drain::Named;
+        self.end.is_closed() || ends && self.streams.len() == 0
+    }
+
+    /// Says that this end is to stop: streams that are on their way are still taken, those that were
+    /// taken go on. After a round trip, or a second, the last one is named (§6.8).
+    pub fn drain(&mut self, now: Instant) {
+        if self.end.ours != Drain::Open || self.end.is_closed() {
+            return;
+        }
+        match self.role {
+            Role::Server => {
+                self.put_go_away(STREAM_MAX, ErrorCode::NO_ERROR, "");
+                self.control(kind::PING, 0, 0, &PING_DRAIN);
+                self.end.ours = Drain::Announced { until: now + DRAIN };
+            }
+            // Servers push nothing: there is no last stream to wait for.
+            Role::Client => {
+                self.put_go_away(0, ErrorCode::NO_ERROR, "");
+                self.end.ours = Drain::Named;
+            }
+        }
+    }
+
+    /// The second GOAWAY: all streams that the client had sent before it knew are here.
+    pub(super) fn name_the_last(&mut self) {
+        if let Drain::Announced { .. } = self.end.ours {
+            self.put_go_away(self.last_peer, ErrorCode::NO_ERROR, "");
+            self.end.ours = Drain::Named;
+        }
+    }
+
+    /// Ends the connection at once, and says so.
+    pub fn close(&mut self, code: ErrorCode) {
+        if !self.end.is_closed() {
+            self.put_go_away(self.last_peer, code, "");
+            self.end.close(None);
+        }
+    }
+
+    /// The peer broke the protocol so that the connection must end.
+    pub(super) fn fail(&mut self, fault: Fault) {
+        if !self.end.is_closed() {
+            self.put_go_away(self.last_peer, fault.code(), fault.explain());
+            self.end.close(Some(fault));
+        }
+    }
+
+    fn put_go_away(&mut self, last: u32, code: ErrorCode, text: &str) {
+        let mut payload = Vec::with_capacity(8 + text.len());
+        payload.extend_from_slice(&last.to_be_bytes());
+        payload.extend_from_slice(&code.0.to_be_bytes());
+        payload.extend_from_slice(text.as_bytes());
+        self.control(kind::GOAWAY, 0, 0, &payload);
+    }
+
+    /// A stream that the peer's GOAWAY has passed over, each once. It is forgotten.
+    #[inline]
+    pub(super) fn next_unprocessed(&mut self) -> Option<StreamKey> {
+        let last = self.end.theirs.filter(|_| !self.end.theirs_is_settled)?;
+        let is_above = |key: &StreamKey| self.stream_id(*key).is_some_and(|id| id > last);
+        let key = match self.role {
+            Role::Client => self.streams.keys().find(is_above),
+            Role::Server => None,
+        };
+        match key {
+            Some(key) => self.forget(key),
+            None => self.end.theirs_is_settled = true,
+        }
+        key
+    }
+
+    /// Asks the peer whether it is there; if it does not answer, the connection ends.
+    pub fn ping(&mut self, now: Instant, limits: &Limits) {
+        if self.end.ping_by.is_none() && !self.end.is_closed() {
+            self.end.ping_by = Some(now + limits.http2.ping_timeout);
+            self.control(kind::PING, 0, 0, &PING_ALIVE);
+        }
+    }
+
+    /// Whether a PING of [`ping`](Self::ping) is unanswered.
+    pub fn is_pinging(&self) -> bool {
+        self.end.ping_by.is_some()
+    }
+
+    pub(super) fn await_settings(&mut self, now: Instant, limits: &Limits) {
+        self.end.settings_by.get_or_insert(now + limits.http2.settings_timeout);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if nothing happens before.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        if self.end.is_closed() {
+            return None;
+        }
+        let drain = match self.end.ours {
+            Drain::Announced { until } => Some(until),
+            Drain::Open | Drain::Named => None,
+        };
+        [self.end.settings_by, self.end.ping_by, drain].into_iter().flatten().min()
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let is_over = |by: Option<Instant>| by.is_some_and(|by| now >= by);
+        if is_over(self.end.settings_by) {
+            self.fail(Fault::SettingsIgnored);
+        }
+        if is_over(self.end.ping_by) {
+            self.fail(Fault::PingIgnored);
+        }
+        if let Drain::Announced { until } = self.end.ours
+            && now >= until
+        {
+            self.name_the_last();
+        }
+    }
+
+    pub(super) fn may_open(&self) -> bool {
+        self.end.may_open()
+    }
+}

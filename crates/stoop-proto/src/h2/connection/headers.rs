@@ -1,0 +1,279 @@
+//! HEADERS and CONTINUATION: RFC 9113 §6.2, §6.10, and what their field sections mean: §8.
+
+use std::time::Instant;
+
+use http::StatusCode;
+
+use super::{Connection, Step};
+use crate::h2::fault::Fault;
+use crate::h2::frame::{Header, STREAM_MAX, flag};
+use crate::h2::priority::Priority;
+use crate::h2::section::Of;
+use crate::h2::settings::Role;
+use crate::h2::state::StreamInput;
+use crate::h2::streams::{Stream, StreamKey};
+use crate::h2::window::{ReceiveWindow, SendWindow};
+use crate::h2::{ErrorCode, Event};
+use crate::limits::Limits;
+use crate::message::ResponseParts;
+
+/// A block may take this many frames however short they are, and one more for each 4 KiB.
+const FRAMES_MAX: usize = 8;
+const FRAME_BYTES_MIN: usize = 4 * 1024;
+
+/// The encoded block may be so many times the limit on what it decodes to: Huffman code is longer than
+/// the text for most bytes that are no text.
+const ENCODED: usize = 4;
+
+/// A header block whose end has not come.
+#[derive(Debug)]
+pub(super) struct Partial {
+    pub(super) stream: u32,
+    end: bool,
+    depends_on: Option<u32>,
+    bytes: Vec<u8>,
+    frames: usize,
+}
+
+/// What HEADERS says beside its block.
+struct Opening {
+    stream: u32,
+    end: bool,
+    depends_on: Option<u32>,
+}
+
+impl Connection {
+    pub(super) fn headers(
+        &mut self,
+        now: Instant,
+        header: Header,
+        payload: &[u8],
+        limits: &Limits,
+    ) -> Step {
+        let (block, depends_on) = fragment(header, payload)?;
+        let (stream, end) = (header.stream, header.has(flag::END_STREAM));
+        if header.has(flag::END_HEADERS) {
+            return self.section(now, &Opening { stream, end, depends_on }, block, limits);
+        }
+        let bytes = block.to_vec();
+        self.partial = Some(Box::new(Partial { stream, end, depends_on, bytes, frames: 1 }));
+        Ok(None)
+    }
+
+    pub(super) fn continuation(
+        &mut self,
+        now: Instant,
+        header: Header,
+        payload: &[u8],
+        limits: &Limits,
+    ) -> Step {
+        let Some(mut partial) = self.partial.take() else { return Err(Fault::Continuation) };
+        partial.frames += 1;
+        partial.bytes.extend_from_slice(payload);
+        let bytes = partial.bytes.len();
+        if bytes > limits.head_bytes_max.saturating_mul(ENCODED)
+            || partial.frames > FRAMES_MAX + bytes / FRAME_BYTES_MIN
+        {
+            return Err(Fault::BlockTooLarge);
+        }
+        if !header.has(flag::END_HEADERS) {
+            self.partial = Some(partial);
+            return Ok(None);
+        }
+        let Partial { stream, end, depends_on, ref bytes, .. } = *partial;
+        self.section(now, &Opening { stream, end, depends_on }, bytes, limits)
+    }
+
+    /// A whole header block.
+    fn section(&mut self, now: Instant, opening: &Opening, block: &[u8], limits: &Limits) -> Step {
+        let key = self.streams.find(opening.stream);
+        let opens = key.is_none() && self.is_idle(opening.stream);
+        if opens && (self.role == Role::Client || opening.stream.is_multiple_of(2)) {
+            return Err(match self.role {
+                Role::Client => Fault::StreamIdle,
+                Role::Server => Fault::StreamId,
+            });
+        }
+        let of = match key.and_then(|key| self.streams.get(key)) {
+            Some(stream) if stream.head_received => Of::Trailers,
+            Some(_) => Of::Response,
+            None => Of::Request,
+        };
+        let allowed = self.allowed(&limits.http2);
+        self.section.read(&mut self.decoder, block, of, allowed, limits)?;
+        let Some(key) = key else {
+            return match opens {
+                true => self.request(now, opening, limits),
+                // They may have been on their way when we reset the stream.
+                false if self.was_reset(opening.stream) => self.odd(now, limits).map(|()| None),
+                false => Err(Fault::StreamEnded),
+            };
+        };
+        let Some(stream) = self.streams.get(key) else { return Ok(None) };
+        if stream.state.next(StreamInput::ReceiveHead).is_none() {
+            return self.end_stream(now, key, Fault::AfterEnd, limits);
+        }
+        if opening.depends_on == Some(opening.stream) {
+            return self.end_stream(now, key, Fault::PrioritySelf, limits);
+        }
+        if let Err(fault) = self.section.finish(of, allowed) {
+            return self.end_stream(now, key, fault, limits);
+        }
+        match of {
+            Of::Trailers => self.trailers(now, key, opening.end, limits),
+            _ => self.response(now, key, opening.end, limits),
+        }
+    }
+
+    /// A request opens a stream: §5.1.1, §5.1.2.
+    fn request(&mut self, now: Instant, opening: &Opening, limits: &Limits) -> Step {
+        let Opening { stream: id, end, .. } = *opening;
+        self.last_peer = id;
+        let early = self.take_early(id);
+        if !self.end.accepts() {
+            // §6.8: after the last stream was named, others are ignored.
+            self.remember(id);
+            return Ok(None);
+        }
+        if self.peers >= limits.http2.streams_max {
+            return self.refuse(now, id, Fault::TooManyStreams, limits);
+        }
+        if opening.depends_on == Some(id) {
+            return self.refuse(now, id, Fault::PrioritySelf, limits);
+        }
+        let length = match self.section.finish(Of::Request, self.allowed(&limits.http2)) {
+            Ok(()) => self.section.content_length,
+            Err(Fault::HeadTooLarge) => {
+                let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+                return self.answer_request(now, id, status, end, limits);
+            }
+            Err(fault) => return self.refuse(now, id, fault, limits),
+        };
+        if end && length.is_some_and(|length| length > 0) {
+            return self.refuse(now, id, Fault::Length, limits);
+        }
+        if let (Some(length), Some(max)) = (length, limits.body_bytes_max)
+            && length > max
+        {
+            return self.answer_request(now, id, StatusCode::PAYLOAD_TOO_LARGE, end, limits);
+        }
+        let send = SendWindow::new(self.theirs.initial_window_bytes);
+        let mut stream = Stream::new(id, send, ReceiveWindow::new(self.initial_window));
+        stream.step(StreamInput::ReceiveHead);
+        if end {
+            stream.step(StreamInput::ReceiveEnd);
+        }
+        stream.head_received = true;
+        stream.coming = if end { Some(0) } else { length };
+        stream.is_head = self.section.method == http::Method::HEAD;
+        stream.is_connect = self.section.method == http::Method::CONNECT;
+        if let Some(priority) = early.or_else(|| self.told_priority()) {
+            stream.priority = priority;
+        }
+        self.peers += 1;
+        let key = self.streams.insert(stream);
+        Ok(Some(Event::Request { key, end }))
+    }
+
+    /// RFC 9218 §5.
+    fn told_priority(&self) -> Option<Priority> {
+        if !self.section.has_priority {
+            return None;
+        }
+        let lines: Vec<_> = self.section.fields.all("priority").collect();
+        Some(Priority::parse(&lines.join(&b","[..])))
+    }
+
+    /// Answers a request that is not handed on, and ends its stream.
+    fn answer_request(
+        &mut self,
+        now: Instant,
+        id: u32,
+        status: StatusCode,
+        end: bool,
+        limits: &Limits,
+    ) -> Step {
+        self.count_reset(now, limits)?;
+        self.answer_early(id, status);
+        if !end {
+            // §8.1: the rest of it is not needed.
+            self.put_reset(id, ErrorCode::NO_ERROR);
+        }
+        Ok(None)
+    }
+
+    /// Queues a response without content. It fits into one frame.
+    pub(super) fn answer_early(&mut self, id: u32, status: StatusCode) {
+        self.block.clear();
+        let parts = ResponseParts::new(status);
+        crate::h2::encode::response(&mut self.encoder, &parts, Some(0), &mut self.block);
+        let block = std::mem::take(&mut self.block);
+        let flags = flag::END_HEADERS | flag::END_STREAM;
+        self.control(crate::h2::frame::kind::HEADERS, flags, id, &block);
+        self.block = block;
+    }
+
+    /// §8.1: interim responses, and then the final one.
+    fn response(&mut self, now: Instant, key: StreamKey, end: bool, limits: &Limits) -> Step {
+        let (status, length) = (self.section.status, self.section.content_length);
+        let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
+        if status.is_informational() {
+            stream.interim += 1;
+            let too_many = usize::from(stream.interim) > limits.interim_max;
+            return match (end, too_many) {
+                (true, _) => self.end_stream(now, key, Fault::InterimEnds, limits),
+                (_, true) => self.end_stream(now, key, Fault::TooManyInterim, limits),
+                _ => Ok(Some(Event::Interim { key })),
+            };
+        }
+        stream.head_received = true;
+        // RFC 9110 §6.4.1: what is said of the content is then not said of this message.
+        let no_content =
+            stream.is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        let is_tunnel = stream.is_connect && status.is_success();
+        stream.coming = match (no_content, is_tunnel) {
+            (true, _) => Some(0),
+            (_, true) => None,
+            _ => length,
+        };
+        stream.is_connect = is_tunnel;
+        if end && let Some(reset) = self.content_ended(now, key, limits)? {
+            return Ok(Some(reset));
+        }
+        Ok(Some(Event::Response { key, end }))
+    }
+
+    fn trailers(&mut self, now: Instant, key: StreamKey, end: bool, limits: &Limits) -> Step {
+        if !end {
+            return self.end_stream(now, key, Fault::TrailersOpen, limits);
+        }
+        if let Some(reset) = self.content_ended(now, key, limits)? {
+            return Ok(Some(reset));
+        }
+        self.trailers = Some(Box::new(std::mem::take(&mut self.section.fields)));
+        Ok(Some(Event::Trailers { key }))
+    }
+}
+
+/// The part of a header block that HEADERS carries, and the stream it depends on by RFC 7540: which
+/// means nothing any more, but may not be itself.
+fn fragment(header: Header, payload: &[u8]) -> Result<(&[u8], Option<u32>), Fault> {
+    let (padding, rest) = match header.has(flag::PADDED) {
+        false => (0, payload),
+        true => match payload.split_first() {
+            Some((&padding, rest)) => (usize::from(padding), rest),
+            None => return Err(Fault::FrameSize),
+        },
+    };
+    let (depends_on, rest) = match header.has(flag::PRIORITY) {
+        false => (None, rest),
+        true => match rest.split_first_chunk::<5>() {
+            Some((&[a, b, c, d, _weight], rest)) => {
+                (Some(u32::from_be_bytes([a, b, c, d]) & STREAM_MAX), rest)
+            }
+            None => return Err(Fault::FrameSize),
+        },
+    };
+    let len = rest.len().checked_sub(padding).ok_or(Fault::Padding)?;
+    Ok((&rest[..len], depends_on))
+}

@@ -1,0 +1,436 @@
+//! One connection, of either role.
+//!
+//! `receive` reads frames; `headers`, `content` and `control` are what the frames of each sort do;
+//! `send` writes messages; `end` is how a connection ends, and what it waits for.
+
+use std::time::Instant;
+
+use crate::Sink;
+use crate::fields::Fields;
+use crate::h2::bdp::Bdp;
+use crate::h2::budget::Bucket;
+use crate::h2::code::ErrorCode;
+use crate::h2::fault::Fault;
+use crate::h2::frame::{Header, STREAM_MAX, kind};
+use crate::h2::priority::Priority;
+use crate::h2::section::{Allowed, Section};
+use crate::h2::settings::{Role, Settings};
+use crate::h2::state::StreamState;
+use crate::h2::streams::{StreamKey, Streams};
+use crate::h2::window::{self, ReceiveWindow, SendWindow};
+use crate::h2::{Event, PREFACE, Reset};
+use crate::hpack::{Decoder, Encoder};
+use crate::limits::{Http2Limits, Limits};
+use crate::message::{RequestHead, ResponseHead};
+
+mod content;
+mod control;
+mod end;
+mod headers;
+mod receive;
+mod send;
+
+pub use send::Refusal;
+
+use content::Content;
+use end::End;
+use headers::Partial;
+
+/// Streams that we reset and whose frames may still be on their way: so many are remembered.
+const RESETS_KEPT: usize = 64;
+
+/// Capacity of buffers that is kept while nothing is in them.
+const BUFFER_KEPT_MAX: usize = 4 * 1024;
+
+/// One end of a connection.
+///
+/// Call [`receive`](Self::receive) with everything received and not consumed until it says
+/// [`Event::NeedMore`], then [`transmit`](Self::transmit) for what the connection itself has to say.
+/// A key names a stream from the event or the call that opened it to the one that ends it; after
+/// that it may name another, so [`is_open`](Self::is_open) is to be asked after the end of either
+/// direction. On a connection that has [closed](Self::is_closed) no call but `transmit` does
+/// anything.
+#[derive(Debug)]
+pub struct Connection {
+    role: Role,
+    reading: Reading,
+    /// A header block whose end has not come.
+    partial: Option<Box<Partial>>,
+    decoder: Decoder,
+    encoder: Encoder,
+    section: Section,
+    trailers: Option<Box<Fields>>,
+    streams: Streams,
+    /// Streams that the peer has opened and that are not over.
+    peers: u32,
+    /// The highest stream that the peer has opened, and the next that we may.
+    last_peer: u32,
+    next_own: u32,
+    send: SendWindow,
+    receive: ReceiveWindow,
+    /// What windows are to be, of a stream and of the connection.
+    stream_window: u32,
+    connection_window: u32,
+    /// What streams begin with.
+    initial_window: u32,
+    bdp: Bdp,
+    theirs: Settings,
+    header_table_bytes: u32,
+    /// SETTINGS came from the peer; it has acknowledged ours.
+    settings_came: bool,
+    settings_known: bool,
+    /// Frames of the connection that are to be sent, and how many they are.
+    control: Vec<u8>,
+    control_frames: u32,
+    /// A header block on its way out.
+    block: Vec<u8>,
+    resets: Vec<u32>,
+    next_reset: usize,
+    /// Priorities of streams that were not opened yet: RFC 9218 §7.
+    early: Vec<(u32, Priority)>,
+    reset_bucket: Bucket,
+    odd_bucket: Bucket,
+    small_bytes: u32,
+    end: End,
+}
+
+/// What the next bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Preface,
+    Frame,
+    /// Of a DATA frame.
+    Content(Content),
+    /// Of a payload that is of no interest.
+    Skip {
+        left: u32,
+    },
+}
+
+impl Connection {
+    /// The end of a client that has just connected.
+    pub fn client(limits: &Limits) -> Self {
+        Self::new(Role::Client, limits)
+    }
+
+    /// The end of a server that has just accepted.
+    pub fn server(limits: &Limits) -> Self {
+        Self::new(Role::Server, limits)
+    }
+
+    fn new(role: Role, limits: &Limits) -> Self {
+        let http2 = &limits.http2;
+        let stream_window = http2.stream_window_bytes.clamp(window::INITIAL, window::MAX);
+        let connection_window = http2.connection_window_bytes.clamp(window::INITIAL, window::MAX);
+        let mut connection = Self {
+            role,
+            reading: match role {
+                Role::Server => Reading::Preface,
+                Role::Client => Reading::Frame,
+            },
+            partial: None,
+            decoder: Decoder::new(Settings::INITIAL.header_table_bytes),
+            encoder: Encoder::new(http2.encoder_table_bytes_max),
+            section: Section::default(),
+            trailers: None,
+            streams: Streams::default(),
+            peers: 0,
+            last_peer: 0,
+            next_own: 1,
+            send: SendWindow::new(window::INITIAL),
+            receive: ReceiveWindow::new(window::INITIAL),
+            stream_window,
+            connection_window,
+            initial_window: stream_window,
+            bdp: Bdp::default(),
+            theirs: Settings::INITIAL,
+            header_table_bytes: http2.decoder_table_bytes_max,
+            settings_came: false,
+            settings_known: false,
+            control: Vec::new(),
+            control_frames: 0,
+            block: Vec::new(),
+            resets: Vec::new(),
+            next_reset: 0,
+            early: Vec::new(),
+            reset_bucket: Bucket::default(),
+            odd_bucket: Bucket::default(),
+            small_bytes: 0,
+            end: End::default(),
+        };
+        connection.introduce(limits);
+        connection
+    }
+
+    /// What goes out first: RFC 9113 §3.4.
+    fn introduce(&mut self, limits: &Limits) {
+        let http2 = &limits.http2;
+        let ours = Settings {
+            header_table_bytes: http2.decoder_table_bytes_max,
+            initial_window_bytes: self.stream_window,
+            header_list_bytes_max: u32::try_from(limits.head_bytes_max).unwrap_or(u32::MAX),
+            ..Settings::INITIAL
+        };
+        let ours = match self.role {
+            Role::Client => Settings { push: false, ..ours },
+            Role::Server => Settings {
+                streams_max: http2.streams_max,
+                extended_connect: http2.extended_connect,
+                no_rfc7540_priorities: true,
+                ..ours
+            },
+        };
+        if self.role == Role::Client {
+            self.control.extend_from_slice(PREFACE);
+        }
+        ours.put(&Settings::INITIAL, &mut self.control);
+        self.credit(0);
+    }
+
+    /// Whether a key names a stream that is not over.
+    #[inline]
+    pub fn is_open(&self, key: StreamKey) -> bool {
+        self.streams.get(key).is_some()
+    }
+
+    /// Whether the peer may still send on a stream.
+    pub fn is_receiving(&self, key: StreamKey) -> bool {
+        self.streams.get(key).is_some_and(|stream| stream.state.may_receive())
+    }
+
+    /// Whether we may still send on a stream.
+    pub fn is_sending(&self, key: StreamKey) -> bool {
+        self.streams.get(key).is_some_and(|stream| stream.state.may_send())
+    }
+
+    /// How many streams there are.
+    #[inline]
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// The keys of all streams.
+    pub fn keys(&self) -> impl Iterator<Item = StreamKey> {
+        self.streams.keys()
+    }
+
+    /// The identifier of a stream, as frames name it.
+    pub fn stream_id(&self, key: StreamKey) -> Option<u32> {
+        self.streams.get(key).map(|stream| stream.id)
+    }
+
+    /// What the peer has said of itself.
+    pub fn peer_settings(&self) -> &Settings {
+        &self.theirs
+    }
+
+    /// Whether the peer's SETTINGS came.
+    pub fn is_peer_known(&self) -> bool {
+        self.settings_came
+    }
+
+    /// How much content of a stream is still to come, if a length says.
+    pub fn remaining(&self, key: StreamKey) -> Option<u64> {
+        self.streams.get(key)?.coming
+    }
+
+    /// Whether a header block or a frame was begun that has not ended: what comes now is late some
+    /// time.
+    pub fn is_within_head(&self) -> bool {
+        self.partial.is_some() || self.reading == Reading::Preface || !self.settings_came
+    }
+
+    /// The head that [`Event::Request`] announced.
+    pub fn take_request(&mut self, head: &mut RequestHead) {
+        head.clear();
+        head.version = http::Version::HTTP_2;
+        std::mem::swap(&mut head.method, &mut self.section.method);
+        std::mem::swap(&mut head.target, &mut self.section.target);
+        std::mem::swap(&mut head.fields, &mut self.section.fields);
+        head.protocol = self.section.protocol.take();
+        head.form = self.section.form;
+    }
+
+    /// The head that [`Event::Response`] or [`Event::Interim`] announced.
+    pub fn take_response(&mut self, head: &mut ResponseHead) {
+        head.clear();
+        head.version = http::Version::HTTP_2;
+        head.status = self.section.status;
+        std::mem::swap(&mut head.fields, &mut self.section.fields);
+    }
+
+    /// The section that [`Event::Trailers`] announced.
+    pub fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        self.trailers.take()
+    }
+
+    /// Gives memory back that an idle connection has no use for.
+    pub fn rest(&mut self) {
+        if self.streams.len() == 0 {
+            self.streams.shrink();
+            self.section = Section::default();
+            self.block = Vec::new();
+            self.early = Vec::new();
+        }
+        if self.control.is_empty() {
+            self.control = Vec::new();
+        }
+    }
+
+    /// Whether there is something that only [`transmit`](Self::transmit) sends.
+    #[inline]
+    pub fn has_control(&self) -> bool {
+        !self.control.is_empty()
+    }
+
+    /// Sends what the connection itself has to say.
+    #[inline]
+    pub fn transmit(&mut self, now: Instant, limits: &Limits, out: &mut impl Sink) {
+        if !self.settings_known {
+            self.await_settings(now, limits);
+        }
+        self.put_control(out);
+    }
+
+    /// What is to be sent by the connection goes ahead of what its streams send: header blocks have
+    /// an order.
+    #[inline]
+    fn put_control(&mut self, out: &mut impl Sink) {
+        if self.control.is_empty() {
+            return;
+        }
+        out.put(&self.control);
+        self.control.clear();
+        self.control.shrink_to(BUFFER_KEPT_MAX);
+        self.control_frames = 0;
+    }
+
+    fn control(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        let len = payload.len() as u32;
+        self.control.extend_from_slice(&Header { len, kind, flags, stream }.bytes());
+        self.control.extend_from_slice(payload);
+        self.control_frames += 1;
+    }
+
+    fn allowed(&self, http2: &Http2Limits) -> Allowed {
+        Allowed {
+            extended_connect: http2.extended_connect,
+            equal_lengths: self.role == Role::Client,
+        }
+    }
+
+    /// Whether a stream was never opened.
+    fn is_idle(&self, id: u32) -> bool {
+        let by_client = id % 2 == 1;
+        match (self.role, by_client) {
+            (Role::Server, true) => id > self.last_peer,
+            (Role::Client, true) => id >= self.next_own,
+            // Nothing is pushed.
+            (_, false) => true,
+        }
+    }
+
+    /// Whether we have reset a stream not long ago.
+    fn was_reset(&self, id: u32) -> bool {
+        self.resets.contains(&id)
+    }
+
+    /// The connection's window is owed `bytes` more; what is due is said.
+    fn credit(&mut self, bytes: u32) {
+        self.receive.consume(bytes);
+        if let Some(increment) = self.receive.update(self.connection_window) {
+            self.control(kind::WINDOW_UPDATE, 0, 0, &increment.to_be_bytes());
+        }
+    }
+
+    /// Frames that bring nothing have a budget.
+    fn odd(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
+        let taken = self.odd_bucket.take(limits.http2.odd_frames, now);
+        taken.map_err(|_| Fault::TooMuchOverhead)
+    }
+
+    /// An exchange has ended well.
+    fn exchanged(&mut self) {
+        self.reset_bucket.give_back(1);
+        self.odd_bucket.give_back(8);
+    }
+
+    /// Queues RST_STREAM.
+    fn put_reset(&mut self, id: u32, code: ErrorCode) {
+        self.control(kind::RST_STREAM, 0, id, &code.0.to_be_bytes());
+        self.remember(id);
+    }
+
+    /// Frames for this stream may be on their way, and are nobody's fault.
+    fn remember(&mut self, id: u32) {
+        if self.resets.len() < RESETS_KEPT {
+            self.resets.push(id);
+        } else {
+            self.resets[self.next_reset] = id;
+            self.next_reset = (self.next_reset + 1) % RESETS_KEPT;
+        }
+    }
+
+    /// Ends a stream because of what the peer did with it. Such resets are bounded like the peer's.
+    fn end_stream(&mut self, now: Instant, key: StreamKey, fault: Fault, limits: &Limits) -> Step {
+        self.count_reset(now, limits)?;
+        let Some(stream) = self.streams.get(key) else { return Ok(None) };
+        let (id, says_so) = (stream.id, fault == Fault::BodyTooLarge && !stream.head_sent);
+        if says_so && self.role == Role::Server {
+            self.answer_early(id, http::StatusCode::PAYLOAD_TOO_LARGE);
+            self.put_reset(id, ErrorCode::NO_ERROR);
+        } else {
+            self.put_reset(id, fault.code());
+        }
+        self.forget(key);
+        Ok(Some(Event::Reset { key, why: Reset::Fault(fault) }))
+    }
+
+    /// The same for a stream that is not, or not any more.
+    fn refuse(&mut self, now: Instant, id: u32, fault: Fault, limits: &Limits) -> Step {
+        self.count_reset(now, limits)?;
+        self.put_reset(id, fault.code());
+        Ok(None)
+    }
+
+    fn count_reset(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
+        let taken = self.reset_bucket.take(limits.http2.resets, now);
+        taken.map_err(|_| Fault::TooManyResets)
+    }
+
+    /// Forgets a stream that was broken off: what of it was not used up never will be.
+    fn forget(&mut self, key: StreamKey) {
+        let Some(stream) = self.streams.get(key) else { return };
+        let unread = stream.receive.unread();
+        if let Reading::Content(content) = self.reading
+            && content.key == key
+        {
+            self.reading = Reading::Skip { left: content.left + content.padding };
+        }
+        self.remove(key);
+        self.credit(unread);
+    }
+
+    /// Forgets a stream that is over in both directions. What of it was not used up still may be:
+    /// [`consumed_late`](Self::consumed_late).
+    fn remove(&mut self, key: StreamKey) {
+        let Some(stream) = self.streams.get(key) else { return };
+        if self.role == Role::Server {
+            debug_assert!(stream.id <= STREAM_MAX && stream.id % 2 == 1);
+            self.peers -= 1;
+        }
+        self.streams.remove(key);
+    }
+
+    /// Forgets a stream if it is over.
+    #[inline]
+    fn settle(&mut self, key: StreamKey, state: StreamState) {
+        if state == StreamState::Closed {
+            self.exchanged();
+            self.remove(key);
+        }
+    }
+}
+
+/// What a frame did: an event, nothing worth one, or the end of the connection.
+type Step = Result<Option<Event>, Fault>;

@@ -1,0 +1,170 @@
+//! Reading frames: RFC 9113 §4, and which of them may come when.
+
+use std::time::Instant;
+
+use super::{Connection, Reading};
+use crate::h2::fault::Fault;
+use crate::h2::frame::{HEADER_BYTES, Header, PAYLOAD_MAX, flag, kind};
+use crate::h2::{Event, PREFACE, Received, Reset, Role};
+use crate::limits::Limits;
+
+/// What was read from the front of the input, and whether it is worth telling.
+pub(super) type Progress = Result<(usize, Option<Event>), Fault>;
+
+/// Nothing can be read before more bytes come.
+pub(super) const NEED_MORE: Progress = Ok((0, Some(Event::NeedMore)));
+
+impl Connection {
+    /// Reads from the front of `input` up to one event. `may_open`: whether a request is wanted now;
+    /// if not, and one comes, the answer is [`Event::Paused`] and it stays in the input.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        input: &[u8],
+        may_open: bool,
+        limits: &Limits,
+    ) -> Received {
+        let mut at = 0;
+        loop {
+            if self.end.is_closed() {
+                return Received { consumed: input.len(), event: Event::Closed };
+            }
+            if let Some(key) = self.next_unprocessed() {
+                let event = Event::Reset { key, why: Reset::Unprocessed };
+                return Received { consumed: at, event };
+            }
+            if self.control_frames >= limits.http2.control_frames_max {
+                return Received { consumed: at, event: Event::Paused };
+            }
+            match self.step(now, &input[at..], may_open, limits) {
+                Ok((consumed, None)) => at += consumed,
+                Ok((consumed, Some(event))) => {
+                    return Received { consumed: at + consumed, event: event.moved_by(at) };
+                }
+                Err(fault) => self.fail(fault),
+            }
+        }
+    }
+
+    /// The peer will send no more.
+    pub fn receive_end(&mut self) {
+        if !self.end.is_closed() {
+            match self.streams.len() == 0 && self.partial.is_none() {
+                true => self.end.close(None),
+                false => self.end.close(Some(Fault::CutShort)),
+            }
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, now: Instant, input: &[u8], may_open: bool, limits: &Limits) -> Progress {
+        match self.reading {
+            Reading::Frame => self.frame(now, input, may_open, limits),
+            Reading::Content(content) => self.content(now, input, content, limits),
+            Reading::Skip { left } => {
+                let skipped = input.len().min(left as usize);
+                self.reading = match left - skipped as u32 {
+                    0 => Reading::Frame,
+                    left => Reading::Skip { left },
+                };
+                if skipped == 0 && left > 0 { NEED_MORE } else { Ok((skipped, None)) }
+            }
+            Reading::Preface => {
+                let there = input.len().min(PREFACE.len());
+                if input[..there] != PREFACE[..there] {
+                    return Err(Fault::Preface);
+                }
+                if there < PREFACE.len() {
+                    return NEED_MORE;
+                }
+                self.reading = Reading::Frame;
+                Ok((there, None))
+            }
+        }
+    }
+
+    fn frame(&mut self, now: Instant, input: &[u8], may_open: bool, limits: &Limits) -> Progress {
+        let Some(header) = Header::read(input) else { return NEED_MORE };
+        self.check(header)?;
+        match header.kind {
+            kind::DATA => return self.begin_content(now, header, input, limits),
+            kind::GOAWAY => return self.go_away(header, input),
+            kind::HEADERS if !may_open && self.would_open(header.stream) => {
+                return Ok((0, Some(Event::Paused)));
+            }
+            kind::HEADERS..=kind::CONTINUATION | kind::PRIORITY_UPDATE => {}
+            // §5.5: what is not known is ignored.
+            _ => {
+                self.odd(now, limits)?;
+                self.reading = Reading::Skip { left: header.len };
+                return Ok((HEADER_BYTES, None));
+            }
+        }
+        let bytes = header.frame_bytes();
+        let Some(payload) = input.get(HEADER_BYTES..bytes) else { return NEED_MORE };
+        let event = match header.kind {
+            kind::HEADERS => self.headers(now, header, payload, limits),
+            kind::CONTINUATION => self.continuation(now, header, payload, limits),
+            kind::SETTINGS => self.settings(now, header, payload, limits),
+            kind::WINDOW_UPDATE => self.window_update(now, header, payload, limits),
+            kind::RST_STREAM => self.rst_stream(now, header, payload, limits),
+            kind::PING => self.ping_came(now, header, payload, limits),
+            kind::PRIORITY => self.priority(now, header, payload, limits),
+            _ => self.priority_update(now, header, payload, limits),
+        };
+        Ok((bytes, event?))
+    }
+
+    /// What is wrong with a frame by its header alone.
+    #[inline]
+    fn check(&self, header: Header) -> Result<(), Fault> {
+        if header.len > PAYLOAD_MAX {
+            return Err(Fault::FrameTooLarge);
+        }
+        if let Some(partial) = &self.partial
+            && (header.kind != kind::CONTINUATION || header.stream != partial.stream)
+        {
+            return Err(Fault::Interleaved);
+        }
+        if !self.settings_came && (header.kind != kind::SETTINGS || header.has(flag::ACK)) {
+            return Err(Fault::NoSettings);
+        }
+        let (of_stream, size_fits) = match header.kind {
+            kind::DATA | kind::HEADERS | kind::CONTINUATION => (Some(true), true),
+            // Of another size it only ends its stream: §6.3.
+            kind::PRIORITY => (Some(true), true),
+            kind::RST_STREAM => (Some(true), header.len == 4),
+            kind::PUSH_PROMISE => return Err(Fault::Push),
+            kind::SETTINGS => (Some(false), !header.has(flag::ACK) || header.len == 0),
+            kind::PING => (Some(false), header.len == 8),
+            kind::GOAWAY => (Some(false), header.len >= 8),
+            kind::PRIORITY_UPDATE => (Some(false), header.len >= 4),
+            kind::WINDOW_UPDATE => (None, header.len == 4),
+            _ => (None, true),
+        };
+        match of_stream {
+            Some(true) if header.stream == 0 => Err(Fault::OnConnection),
+            Some(false) if header.stream != 0 => Err(Fault::OnStream),
+            _ if !size_fits => Err(Fault::FrameSize),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether HEADERS on that stream are a new request.
+    fn would_open(&self, stream: u32) -> bool {
+        self.role == Role::Server && stream > self.last_peer
+    }
+}
+
+impl Event {
+    /// The same event, of which `at` bytes came before.
+    #[inline]
+    fn moved_by(self, at: usize) -> Self {
+        match self {
+            Self::Data { key, span, end } => {
+                Self::Data { key, span: span.start + at..span.end + at, end }
+            }
+            other => other,
+        }
+    }
+}

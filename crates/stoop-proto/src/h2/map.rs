@@ -1,0 +1,138 @@
+//! From stream identifiers to the places of streams: an open-addressing table.
+//!
+//! Identifiers of live streams are mostly neighbours, so that half of each is a perfect hash: a look
+//! is one comparison. Nothing is allocated before the first stream.
+
+#[derive(Debug, Default)]
+pub(super) struct Map {
+    /// Identifier and place; identifier 0 is an empty entry. A power of two long, at most half full.
+    entries: Vec<(u32, u32)>,
+    len: usize,
+}
+
+const CAPACITY_MIN: usize = 8;
+
+impl Map {
+    #[inline]
+    fn home(&self, id: u32) -> usize {
+        (id >> 1) as usize & (self.entries.len() - 1)
+    }
+
+    #[inline]
+    pub(super) fn get(&self, id: u32) -> Option<u32> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let mut at = self.home(id);
+        loop {
+            match self.entries[at] {
+                (found, place) if found == id => return Some(place),
+                (0, _) => return None,
+                _ => at = (at + 1) & (self.entries.len() - 1),
+            }
+        }
+    }
+
+    /// Adds an identifier that is not there.
+    #[inline]
+    pub(super) fn insert(&mut self, id: u32, place: u32) {
+        if self.len * 2 >= self.entries.len() {
+            self.grow();
+        }
+        self.len += 1;
+        self.put(id, place);
+    }
+
+    #[inline]
+    fn put(&mut self, id: u32, place: u32) {
+        let mut at = self.home(id);
+        while self.entries[at].0 != 0 {
+            at = (at + 1) & (self.entries.len() - 1);
+        }
+        self.entries[at] = (id, place);
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let capacity = (self.entries.len() * 2).max(CAPACITY_MIN);
+        let old = std::mem::replace(&mut self.entries, vec![(0, 0); capacity]);
+        old.into_iter().filter(|(id, _)| *id != 0).for_each(|(id, place)| self.put(id, place));
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, id: u32) {
+        if self.entries.is_empty() {
+            return;
+        }
+        let mask = self.entries.len() - 1;
+        let mut hole = self.home(id);
+        while self.entries[hole].0 != id {
+            if self.entries[hole].0 == 0 {
+                return;
+            }
+            hole = (hole + 1) & mask;
+        }
+        self.len -= 1;
+        // What was pushed on by this entry moves up, so that no look stops short of it.
+        let mut at = hole;
+        loop {
+            at = (at + 1) & mask;
+            let (moved, _) = self.entries[at];
+            if moved == 0 {
+                break;
+            }
+            let from_home = at.wrapping_sub(self.home(moved)) & mask;
+            if from_home >= at.wrapping_sub(hole) & mask {
+                self.entries[hole] = self.entries[at];
+                hole = at;
+            }
+        }
+        self.entries[hole] = (0, 0);
+    }
+
+    /// Gives memory back while nothing is in it.
+    pub(super) fn shrink(&mut self) {
+        if self.len == 0 {
+            self.entries = Vec::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn it_is_a_map_whatever_comes_and_goes() {
+        let (mut map, mut model) = (Map::default(), HashMap::new());
+        let mut state = 1u32;
+        for step in 0..5_000u32 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // Neighbours, and some that collide.
+            let id = 1 + 2 * ((state >> 8) % 64) + 1024 * ((state >> 20) % 3);
+            if model.remove(&id).is_some() {
+                map.remove(id);
+            } else {
+                map.insert(id, step);
+                model.insert(id, step);
+            }
+            assert_eq!(map.len, model.len());
+            for id in (1..4_000).step_by(2).filter(|id| step % 97 == 0 || id % 128 == 1) {
+                assert_eq!(map.get(id), model.get(&id).copied());
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_one_holds_nothing_and_finds_nothing() {
+        let mut map = Map::default();
+        map.remove(1);
+        assert_eq!((map.get(1), map.entries.capacity()), (None, 0));
+        map.insert(1, 7);
+        map.remove(1);
+        map.shrink();
+        assert_eq!((map.get(1), map.entries.capacity()), (None, 0));
+    }
+}

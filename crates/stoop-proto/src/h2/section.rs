@@ -1,0 +1,331 @@
+//! Reading a header section: from a header block to a head, by the rules of RFC 9113 §8.
+//!
+//! A block is always decoded to its end, whatever is wrong with it, because the tables of both ends
+//! must stay alike; the first thing that is wrong is what counts.
+
+use http::{Method, StatusCode};
+
+use crate::fields::{FORBIDDEN_IN_TRAILERS, Fields};
+use crate::grammar;
+use crate::h2::fault::Fault;
+use crate::h2::kind::Kind;
+use crate::hpack::{Decoder, Line};
+use crate::limits::Limits;
+use crate::message::TargetForm;
+
+/// What RFC 9113 §6.5.2 counts for a line beside its name and value.
+const LINE_BYTES: usize = 32;
+
+/// A list that is larger than so many times the limit ends the connection: until then it is decoded,
+/// and not kept, so that only its stream ends.
+const ABUSE: usize = 4;
+
+/// Whose header section it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    Request,
+    Response,
+    Trailers,
+}
+
+/// A header section as it was read. Used again for the next.
+#[derive(Debug, Default)]
+pub(super) struct Section {
+    pub(super) fields: Fields,
+    pub(super) method: Method,
+    /// `:path`, or of a CONNECT `:authority`.
+    pub(super) target: String,
+    pub(super) form: TargetForm,
+    pub(super) protocol: Option<Box<str>>,
+    pub(super) status: StatusCode,
+    pub(super) content_length: Option<u64>,
+    /// The `priority` field's value is among the fields.
+    pub(super) has_priority: bool,
+    bytes: usize,
+    seen: Seen,
+    cookies: u32,
+    fault: Option<Fault>,
+}
+
+/// Which pseudo-fields were there, and whether a field was.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen(u8);
+
+const METHOD: u8 = 1;
+const SCHEME: u8 = 2;
+const PATH: u8 = 4;
+const AUTHORITY: u8 = 8;
+const PROTOCOL: u8 = 16;
+const STATUS: u8 = 32;
+const FIELD: u8 = 64;
+const HOST: u8 = 128;
+
+impl Seen {
+    fn has(self, what: u8) -> bool {
+        self.0 & what != 0
+    }
+
+    /// §8.3: a pseudo-field comes once, and ahead of all fields.
+    #[inline]
+    fn pseudo(&mut self, what: u8) -> Result<(), Fault> {
+        if self.has(FIELD) {
+            return Err(Fault::PseudoLate);
+        }
+        if self.has(what) {
+            return Err(Fault::PseudoRepeated);
+        }
+        self.0 |= what;
+        Ok(())
+    }
+}
+
+/// What a server allows beyond the rule.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowed {
+    /// We have said SETTINGS_ENABLE_CONNECT_PROTOCOL: RFC 8441.
+    pub(super) extended_connect: bool,
+    /// Equal Content-Lengths count as one: what servers send is read as far as it has one meaning.
+    pub(super) equal_lengths: bool,
+}
+
+impl Section {
+    /// Reads a whole header block.
+    ///
+    /// # Errors
+    /// Those that end the connection. What ends the stream is [`Section::finish`]'s.
+    pub(super) fn read(
+        &mut self,
+        decoder: &mut Decoder,
+        block: &[u8],
+        of: Of,
+        allowed: Allowed,
+        limits: &Limits,
+    ) -> Result<(), Fault> {
+        self.clear();
+        let bytes_max = match of {
+            Of::Trailers => limits.trailers_bytes_max,
+            Of::Request | Of::Response => limits.head_bytes_max,
+        };
+        let mut block = decoder.block(block);
+        while let Some(line) = block.next().map_err(|_| Fault::Compression)? {
+            self.bytes += line.name.len() + line.value.len() + LINE_BYTES;
+            if self.bytes > bytes_max || self.fields.len() >= limits.fields_max {
+                if self.bytes > bytes_max.saturating_mul(ABUSE) {
+                    return Err(Fault::BlockTooLarge);
+                }
+                self.fault.get_or_insert(Fault::HeadTooLarge);
+                continue;
+            }
+            let kind = Kind::of(&line);
+            let taken = match self.fault {
+                None => self.take(kind, &line, of, allowed),
+                Some(_) => Ok(()),
+            };
+            let mark = (line.mark != kind.mark()).then_some(kind.mark());
+            self.fault = self.fault.or(taken.err());
+            if let Some(mark) = mark {
+                block.mark(mark);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.fields.clear();
+        self.method = Method::GET;
+        self.target.clear();
+        self.form = TargetForm::Origin;
+        self.protocol = None;
+        self.status = StatusCode::OK;
+        self.content_length = None;
+        self.has_priority = false;
+        (self.bytes, self.seen, self.cookies, self.fault) = (0, Seen::default(), 0, None);
+    }
+
+    #[inline]
+    fn take(&mut self, kind: Kind, line: &Line<'_>, of: Of, allowed: Allowed) -> Result<(), Fault> {
+        match kind {
+            Kind::Plain | Kind::Cookie | Kind::Priority | Kind::ContentLength | Kind::Host => {
+                self.seen.0 |= FIELD;
+                return self.take_field(kind, line, of, allowed);
+            }
+            _ => {}
+        }
+        if let Some(fault) = kind.fault() {
+            return Err(fault);
+        }
+        match (kind, of) {
+            (Kind::Method, Of::Request) => {
+                self.seen.pseudo(METHOD)?;
+                self.method = match line.value {
+                    b"GET" => Method::GET,
+                    other => Method::from_bytes(other).map_err(|_| Fault::Method)?,
+                };
+            }
+            (Kind::Path, Of::Request) => {
+                self.seen.pseudo(PATH)?;
+                self.set_target(line.value, Fault::Path)?;
+            }
+            (Kind::Scheme, Of::Request) => {
+                self.seen.pseudo(SCHEME)?;
+                if !is_scheme(line.value) {
+                    return Err(Fault::Scheme);
+                }
+            }
+            (Kind::Authority, Of::Request) => {
+                self.seen.pseudo(AUTHORITY)?;
+                if line.value.is_empty() || !grammar::is_host(line.value) {
+                    return Err(Fault::Authority);
+                }
+                // §8.3.1: for whoever knows only HTTP/1.1, it is Host.
+                self.fields.append(b"host", line.value);
+            }
+            (Kind::Protocol, Of::Request) => {
+                self.seen.pseudo(PROTOCOL)?;
+                let name = std::str::from_utf8(line.value).ok();
+                let name = name.filter(|name| grammar::is_token(name.as_bytes()));
+                self.protocol = Some(name.ok_or(Fault::Connect)?.into());
+            }
+            (Kind::Status, Of::Response) => {
+                self.seen.pseudo(STATUS)?;
+                let status = StatusCode::from_bytes(line.value).ok();
+                // §8.6: HTTP/2 has no 101.
+                let status = status.filter(|&status| status != StatusCode::SWITCHING_PROTOCOLS);
+                self.status = status.ok_or(Fault::Status)?;
+            }
+            _ => return Err(Fault::PseudoUnknown),
+        }
+        Ok(())
+    }
+
+    fn set_target(&mut self, target: &[u8], fault: Fault) -> Result<(), Fault> {
+        let fits = !target.is_empty() && grammar::target_len(target) == target.len();
+        let text = std::str::from_utf8(target).ok().filter(|_| fits);
+        self.target.push_str(text.ok_or(fault)?);
+        Ok(())
+    }
+
+    fn take_field(
+        &mut self,
+        kind: Kind,
+        line: &Line<'_>,
+        of: Of,
+        allowed: Allowed,
+    ) -> Result<(), Fault> {
+        if of == Of::Trailers {
+            // RFC 9110 §6.5.1: what must not come behind the content is not believed.
+            let is_forbidden = |name: &&str| name.as_bytes() == line.name;
+            if !FORBIDDEN_IN_TRAILERS.iter().any(is_forbidden) {
+                self.fields.append(line.name, line.value);
+            }
+            return Ok(());
+        }
+        match kind {
+            Kind::Cookie => self.cookies += 1,
+            Kind::Priority => self.has_priority = true,
+            Kind::ContentLength => {
+                let length = digits(line.value).ok_or(Fault::Length)?;
+                match self.content_length.replace(length) {
+                    None => {}
+                    Some(other) if other == length && allowed.equal_lengths => return Ok(()),
+                    Some(_) => return Err(Fault::Length),
+                }
+            }
+            Kind::Host if of == Of::Request => {
+                if self.seen.has(HOST) || line.value.is_empty() || !grammar::is_host(line.value) {
+                    return Err(Fault::Authority);
+                }
+                self.seen.0 |= HOST;
+                if self.seen.has(AUTHORITY) {
+                    let authority = self.fields.first("host").unwrap_or_default();
+                    return match authority.eq_ignore_ascii_case(line.value) {
+                        true => Ok(()),
+                        false => Err(Fault::Authority),
+                    };
+                }
+            }
+            _ => {}
+        }
+        self.fields.append(line.name, line.value);
+        Ok(())
+    }
+
+    /// Settles what is true only of the whole section.
+    ///
+    /// # Errors
+    /// What is wrong with it, which ends its stream.
+    pub(super) fn finish(&mut self, of: Of, allowed: Allowed) -> Result<(), Fault> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        if self.cookies > 1 {
+            self.join_cookies();
+        }
+        match of {
+            Of::Request => self.finish_request(allowed),
+            Of::Response if !self.seen.has(STATUS) => Err(Fault::PseudoMissing),
+            Of::Response | Of::Trailers => Ok(()),
+        }
+    }
+
+    /// §8.3.1, §8.5, RFC 8441 §4.
+    fn finish_request(&mut self, allowed: Allowed) -> Result<(), Fault> {
+        let seen = self.seen;
+        if !seen.has(METHOD) {
+            return Err(Fault::PseudoMissing);
+        }
+        if self.method == Method::CONNECT && !seen.has(PROTOCOL) {
+            if seen.has(SCHEME) || seen.has(PATH) || !seen.has(AUTHORITY) {
+                return Err(Fault::Connect);
+            }
+            let authority = self.fields.first("host").unwrap_or_default();
+            self.target.push_str(std::str::from_utf8(authority).unwrap_or_default());
+        } else {
+            if seen.has(PROTOCOL) && (self.method != Method::CONNECT || !allowed.extended_connect) {
+                return Err(Fault::Connect);
+            }
+            if !seen.has(SCHEME) || !seen.has(PATH) || !(seen.has(AUTHORITY) || seen.has(HOST)) {
+                return Err(Fault::PseudoMissing);
+            }
+        }
+        self.form = match (self.target.as_bytes(), seen.has(PROTOCOL)) {
+            ([b'/', ..], _) if self.method != Method::CONNECT || seen.has(PROTOCOL) => {
+                TargetForm::Origin
+            }
+            (b"*", false) if self.method == Method::OPTIONS => TargetForm::Asterisk,
+            (target, false) if self.method == Method::CONNECT => {
+                grammar::target_form(&self.method, target).map_err(|_| Fault::Authority)?
+            }
+            _ => return Err(Fault::Path),
+        };
+        Ok(())
+    }
+
+    /// §8.2.3: crumbs become one field for those who do not know of HTTP/2.
+    fn join_cookies(&mut self) {
+        let cookie = self.fields.all("cookie").collect::<Vec<_>>().join(&b"; "[..]);
+        self.fields.remove("cookie");
+        self.fields.append(b"cookie", &cookie);
+    }
+}
+
+/// scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." ) (RFC 3986 §3.1)
+fn is_scheme(value: &[u8]) -> bool {
+    match value {
+        b"http" | b"https" => true,
+        [first, rest @ ..] => {
+            let of_rest = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'-' | b'.');
+            first.is_ascii_alphabetic() && rest.iter().all(of_rest)
+        }
+        [] => false,
+    }
+}
+
+/// 1*DIGIT (RFC 9110 §8.6)
+fn digits(value: &[u8]) -> Option<u64> {
+    let add = |sum: u64, &digit: &u8| {
+        let digit = char::from(digit).to_digit(10)?;
+        sum.checked_mul(10)?.checked_add(u64::from(digit))
+    };
+    (!value.is_empty()).then(|| value.iter().try_fold(0, add)).flatten()
+}

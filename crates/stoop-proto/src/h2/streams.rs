@@ -1,0 +1,311 @@
+//! The streams of a connection, and whose turn it is to send.
+//!
+//! A stream stands in one place for as long as it lives, and its place is its key; keys of streams
+//! that ended are used again. Those that have something to send and may are in a queue for their
+//! urgency (RFC 9218 §4.1), linked through the streams themselves.
+
+use crate::h2::map::Map;
+use crate::h2::priority::Priority;
+use crate::h2::state::{StreamInput, StreamState};
+use crate::h2::window::{ReceiveWindow, SendWindow};
+
+/// Which stream: a small number, used again after its stream has ended, so that a caller can keep
+/// what belongs to a stream in a `Vec` of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StreamKey(u32);
+
+impl StreamKey {
+    /// The number.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// No place.
+const NONE: u32 = u32::MAX;
+
+const URGENCIES: usize = 8;
+
+/// So much of a response goes out before others of its urgency have a turn, even if it is of no use
+/// piece by piece: nobody waits for an endless one.
+const BURST_MAX: u32 = 1 << 20;
+
+/// After so many turns in which less urgent streams waited, one of them has one.
+const PATIENCE: u32 = 16;
+
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) id: u32,
+    pub(super) state: StreamState,
+    pub(super) send: SendWindow,
+    pub(super) receive: ReceiveWindow,
+    /// What is still to come by the peer's Content-Length.
+    pub(super) coming: Option<u64>,
+    /// What is still to go by ours.
+    pub(super) going: Option<u64>,
+    /// Content that came.
+    pub(super) received: u64,
+    pub(super) priority: Priority,
+    /// Interim responses that came.
+    pub(super) interim: u16,
+    /// The peer's request, or final response, was received.
+    pub(super) head_received: bool,
+    /// Ours was sent.
+    pub(super) head_sent: bool,
+    /// The request is a HEAD: its response has no content, whatever it says.
+    pub(super) is_head: bool,
+    /// The request is a CONNECT: DATA is a tunnel's.
+    pub(super) is_connect: bool,
+    /// It has content to send, or an end.
+    wants: bool,
+    queued: bool,
+    /// What it sent in this turn.
+    burst: u32,
+    next: u32,
+    previous: u32,
+}
+
+impl Stream {
+    pub(super) fn new(id: u32, send: SendWindow, receive: ReceiveWindow) -> Self {
+        Self {
+            id,
+            state: StreamState::Idle,
+            send,
+            receive,
+            coming: None,
+            going: None,
+            received: 0,
+            priority: Priority::UNTOLD,
+            interim: 0,
+            head_received: false,
+            head_sent: false,
+            is_head: false,
+            is_connect: false,
+            wants: false,
+            queued: false,
+            burst: 0,
+            next: NONE,
+            previous: NONE,
+        }
+    }
+
+    /// Takes a step that is known to be allowed.
+    #[inline]
+    pub(super) fn step(&mut self, input: StreamInput) {
+        debug_assert!(self.state.next(input).is_some(), "{:?} {input:?}", self.state);
+        self.state = self.state.next(input).unwrap_or(StreamState::Closed);
+    }
+}
+
+#[derive(Debug)]
+struct Queue {
+    first: u32,
+    last: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Streams {
+    /// A free place has a closed stream, whose `next` is the next free place.
+    places: Vec<Stream>,
+    free: u32,
+    map: Map,
+    len: usize,
+    queues: [Queue; URGENCIES],
+    /// Which queues are not empty.
+    waiting: u8,
+    /// Turns in which a less urgent stream waited.
+    passed_over: u32,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self {
+            places: Vec::new(),
+            free: NONE,
+            map: Map::default(),
+            len: 0,
+            queues: std::array::from_fn(|_| Queue { first: NONE, last: NONE }),
+            waiting: 0,
+            passed_over: 0,
+        }
+    }
+}
+
+impl Streams {
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(super) fn find(&self, id: u32) -> Option<StreamKey> {
+        self.map.get(id).map(StreamKey)
+    }
+
+    #[inline]
+    pub(super) fn get(&self, key: StreamKey) -> Option<&Stream> {
+        self.places.get(key.index()).filter(|stream| stream.state != StreamState::Closed)
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, key: StreamKey) -> Option<&mut Stream> {
+        self.places.get_mut(key.index()).filter(|stream| stream.state != StreamState::Closed)
+    }
+
+    #[inline]
+    pub(super) fn insert(&mut self, stream: Stream) -> StreamKey {
+        let id = stream.id;
+        let place = match self.places.get_mut(self.free as usize) {
+            Some(free) => {
+                let place = std::mem::replace(&mut self.free, free.next);
+                *free = stream;
+                place
+            }
+            None => {
+                self.places.push(stream);
+                (self.places.len() - 1) as u32
+            }
+        };
+        self.map.insert(id, place);
+        self.len += 1;
+        StreamKey(place)
+    }
+
+    /// Forgets a stream.
+    #[inline]
+    pub(super) fn remove(&mut self, key: StreamKey) {
+        self.leave_queue(key);
+        let free = self.free;
+        let Some(stream) = self.places.get_mut(key.index()) else { return };
+        stream.state = StreamState::Closed;
+        stream.next = free;
+        self.map.remove(stream.id);
+        self.free = key.0;
+        self.len -= 1;
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = StreamKey> {
+        let live = self.places.iter().enumerate();
+        live.filter(|(_, stream)| stream.state != StreamState::Closed)
+            .map(|(place, _)| StreamKey(place as u32))
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.places.iter_mut().filter(|stream| stream.state != StreamState::Closed)
+    }
+
+    /// Gives memory back while there are none.
+    pub(super) fn shrink(&mut self) {
+        if self.len == 0 {
+            self.places = Vec::new();
+            self.free = NONE;
+            self.map.shrink();
+        }
+    }
+
+    /// Says whether a stream has content to send.
+    #[inline]
+    pub(super) fn set_wants(&mut self, key: StreamKey, wants: bool) {
+        if let Some(stream) = self.get_mut(key) {
+            stream.wants = wants;
+            self.settle(key);
+        }
+    }
+
+    pub(super) fn set_priority(&mut self, key: StreamKey, priority: Priority) {
+        self.leave_queue(key);
+        if let Some(stream) = self.get_mut(key) {
+            stream.priority = priority;
+            self.settle(key);
+        }
+    }
+
+    /// Puts a stream into its queue or takes it out, after its wish, window or state changed.
+    #[inline]
+    pub(super) fn settle(&mut self, key: StreamKey) {
+        let Some(stream) = self.get(key) else { return };
+        let due = stream.wants && stream.send.available() > 0 && stream.state.may_send();
+        match (due, stream.queued) {
+            (true, false) => self.join_queue(key),
+            (false, true) => self.leave_queue(key),
+            _ => {}
+        }
+    }
+
+    /// The stream whose turn it is.
+    pub(super) fn next_to_send(&mut self) -> Option<StreamKey> {
+        let first = self.waiting.trailing_zeros() as usize;
+        let queue = self.queues.get(first)?;
+        let later = self.waiting & self.waiting.wrapping_sub(1);
+        if later != 0 && self.passed_over >= PATIENCE {
+            let queue = self.queues.get(later.trailing_zeros() as usize)?;
+            return Some(StreamKey(queue.first));
+        }
+        Some(StreamKey(queue.first))
+    }
+
+    /// A stream sent so much: the turn may be another's.
+    #[inline]
+    pub(super) fn sent(&mut self, key: StreamKey, bytes: u32) {
+        let Some(stream) = self.places.get_mut(key.index()) else { return };
+        stream.send.take(bytes);
+        stream.burst += bytes;
+        if !stream.queued {
+            return;
+        }
+        let urgency = stream.priority.urgency;
+        let gives_way = stream.priority.incremental || stream.burst >= BURST_MAX;
+        let has_room = stream.send.available() > 0;
+        let more_urgent = self.waiting & ((1 << urgency) - 1);
+        let less_urgent = u16::from(self.waiting) >> (urgency + 1);
+        match (more_urgent, less_urgent) {
+            (0, 0) => {}
+            (0, _) => self.passed_over += 1,
+            _ => self.passed_over = 0,
+        }
+        if gives_way || !has_room {
+            self.leave_queue(key);
+            if has_room {
+                self.join_queue(key);
+            }
+        }
+    }
+
+    fn join_queue(&mut self, key: StreamKey) {
+        let Some(stream) = self.places.get_mut(key.index()) else { return };
+        let urgency = usize::from(stream.priority.urgency & 7);
+        let queue = &mut self.queues[urgency];
+        let last = std::mem::replace(&mut queue.last, key.0);
+        (stream.queued, stream.burst) = (true, 0);
+        (stream.previous, stream.next) = (last, NONE);
+        match self.places.get_mut(last as usize) {
+            Some(last) => last.next = key.0,
+            None => self.queues[urgency].first = key.0,
+        }
+        self.waiting |= 1 << urgency;
+    }
+
+    fn leave_queue(&mut self, key: StreamKey) {
+        let Some(stream) = self.places.get_mut(key.index()) else { return };
+        if !std::mem::replace(&mut stream.queued, false) {
+            return;
+        }
+        let urgency = usize::from(stream.priority.urgency & 7);
+        let (previous, next) = (stream.previous, stream.next);
+        match self.places.get_mut(previous as usize) {
+            Some(previous) => previous.next = next,
+            None => self.queues[urgency].first = next,
+        }
+        match self.places.get_mut(next as usize) {
+            Some(next) => next.previous = previous,
+            None => self.queues[urgency].last = previous,
+        }
+        if self.queues[urgency].first == NONE {
+            self.waiting &= !(1 << urgency);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+use super::*;
+use crate::h2::window;
+
+fn open(streams: &mut Streams, id: u32, urgency: u8, incremental: bool) -> StreamKey {
+    let receive = ReceiveWindow::new(window::INITIAL);
+    let mut stream = Stream::new(id, SendWindow::new(1 << 30), receive);
+    stream.step(StreamInput::ReceiveHead);
+    stream.priority = Priority { urgency, incremental };
+    streams.insert(stream)
+}
+
+/// The identifiers of those whose turn it is, `count` times, each sending `bytes`.
+fn turns(streams: &mut Streams, count: usize, bytes: u32) -> Vec<u32> {
+    let mut turn = || {
+        let key = streams.next_to_send().unwrap();
+        streams.sent(key, bytes);
+        streams.get(key).unwrap().id
+    };
+    (0..count).map(|_| turn()).collect()
+}
+
+#[test]
+fn places_are_used_again() {
+    let mut streams = Streams::default();
+    let first = open(&mut streams, 1, 3, true);
+    let second = open(&mut streams, 3, 3, true);
+    assert_eq!((streams.find(1), streams.find(3), streams.len()), (Some(first), Some(second), 2));
+    streams.remove(first);
+    assert_eq!((streams.find(1), streams.len()), (None, 1));
+    assert!(streams.get(first).is_none());
+    assert_eq!(open(&mut streams, 5, 3, true), first);
+    assert_eq!(streams.keys().collect::<Vec<_>>(), [first, second]);
+}
+
+#[test]
+fn only_who_wants_and_may_has_a_turn() {
+    let mut streams = Streams::default();
+    let key = open(&mut streams, 1, 3, true);
+    assert_eq!(streams.next_to_send(), None);
+    streams.set_wants(key, true);
+    assert_eq!(streams.next_to_send(), Some(key));
+    let all = streams.get(key).unwrap().send.available();
+    streams.sent(key, all);
+    assert_eq!(streams.next_to_send(), None);
+    streams.get_mut(key).unwrap().send.grow(1).unwrap();
+    streams.settle(key);
+    assert_eq!(streams.next_to_send(), Some(key));
+    streams.set_wants(key, false);
+    assert_eq!(streams.next_to_send(), None);
+    streams.set_wants(key, true);
+    streams.remove(key);
+    assert_eq!(streams.next_to_send(), None);
+}
+
+#[test]
+fn incremental_ones_take_turns_and_others_go_one_after_the_other() {
+    let mut streams = Streams::default();
+    for id in [1, 3, 5] {
+        let key = open(&mut streams, id, 3, true);
+        streams.set_wants(key, true);
+    }
+    assert_eq!(turns(&mut streams, 6, 16_384), [1, 3, 5, 1, 3, 5]);
+    let mut streams = Streams::default();
+    for id in [1, 3] {
+        let key = open(&mut streams, id, 3, false);
+        streams.set_wants(key, true);
+    }
+    assert_eq!(turns(&mut streams, 4, 16_384), [1, 1, 1, 1]);
+    let key = streams.find(1).unwrap();
+    streams.set_wants(key, false);
+    assert_eq!(turns(&mut streams, 2, 16_384), [3, 3]);
+}
+
+#[test]
+fn nobody_waits_behind_an_endless_one() {
+    let mut streams = Streams::default();
+    for id in [1, 3] {
+        let key = open(&mut streams, id, 3, false);
+        streams.set_wants(key, true);
+    }
+    let ids = turns(&mut streams, 130, 16_384);
+    assert_eq!(ids.iter().position(|&id| id == 3), Some(64));
+    assert_eq!(ids.iter().rposition(|&id| id == 3), Some(127));
+}
+
+#[test]
+fn the_more_urgent_go_first_but_not_always() {
+    let mut streams = Streams::default();
+    for (id, urgency) in [(1, 6), (3, 1), (5, 1)] {
+        let key = open(&mut streams, id, urgency, true);
+        streams.set_wants(key, true);
+    }
+    let ids = turns(&mut streams, 170, 1_000);
+    assert_eq!(ids[..4], [3, 5, 3, 5]);
+    assert_eq!(ids.iter().filter(|&&id| id == 1).count(), 10);
+}
+
+#[test]
+fn a_priority_changes_while_it_waits() {
+    let mut streams = Streams::default();
+    for id in [1, 3] {
+        let key = open(&mut streams, id, 3, true);
+        streams.set_wants(key, true);
+    }
+    let last = streams.find(3).unwrap();
+    streams.set_priority(last, Priority { urgency: 0, incremental: false });
+    assert_eq!(turns(&mut streams, 3, 1), [3, 3, 3]);
+    streams.remove(last);
+    assert_eq!(turns(&mut streams, 2, 1), [1, 1]);
+}
