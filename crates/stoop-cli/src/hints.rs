@@ -20,6 +20,7 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "tls_cert_untrusted" => "an unknown issuer: --cacert FILE if it is yours",
         "tls_timeout" => "connected, and then TLS never came about",
         "h1_parse" => "the answer is not HTTP",
+        "h2_protocol" => "the answer is not HTTP/2 as it ought to be",
         "closed_early" => "the server hung up before the answer was complete",
         "reset" => "the connection was reset mid-answer",
         "first_byte_timeout" => "the request was sent, and no answer began",

@@ -3,6 +3,7 @@
 //! - [`feed`]: one literal message, every way it can arrive
 //! - [`pair`]: a client and a server over a wire that cuts as it likes
 //! - [`peer`]: a peer that says what it is told to, byte for byte
+//! - [`http2`]: a client of HTTP/2 that decides nothing
 //! - [`golden`]: a text to compare with a file that is checked in
 //! - [`random`]: numbers that are the same in every run
 //!
@@ -12,6 +13,7 @@
 
 pub mod feed;
 pub mod golden;
+pub mod http2;
 pub mod pair;
 pub mod peer;
 pub mod random;

@@ -5,12 +5,16 @@
 //! ```text
 //! cargo run --release -p stoop --example hello -- --listen 127.0.0.1:8080 --workers 1
 //! cargo run --release -p stoop --example hello -- --listen 127.0.0.1:8443 --tls cert.pem key.pem
+//! cargo run --release -p stoop --example hello -- --http2      # nothing but HTTP/2
 //! ```
 
 use std::error::Error;
 use std::num::NonZeroUsize;
 
-use stoop::{Request, Response, Server};
+use stoop::{Request, Response, Server, Versions};
+
+const USAGE: &str =
+    "usage: hello [--listen ADDR] [--workers N] [--tls CERT KEY] [--http2 | --http1.1]";
 
 /// Content that `/body` reads at most: 64 MiB.
 const BODY_MAX: usize = 64 << 20;
@@ -46,6 +50,7 @@ impl stoop::Handler for Hello {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut listen, mut workers, mut tls) = (String::from("127.0.0.1:8080"), None, None);
+    let mut versions = Versions::All;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -56,10 +61,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 workers = Some(count.map_err(|_| "--workers needs a number, 1 at least")?);
             }
             "--tls" => tls = Some((value()?, value()?)),
-            _ => return Err("usage: hello [--listen ADDR] [--workers N] [--tls CERT KEY]".into()),
+            "--http2" => versions = Versions::Http2,
+            "--http1.1" => versions = Versions::Http1,
+            _ => return Err(USAGE.into()),
         }
     }
-    let mut server = Server::listen(listen.as_str())?;
+    let mut server = Server::listen(listen.as_str())?.versions(versions);
     if let Some(workers) = workers {
         server = server.workers(workers.get());
     }

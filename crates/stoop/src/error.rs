@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use stoop_io::Peer;
-use stoop_proto::{Misuse, Violation};
+use stoop_proto::{Misuse, Violation, h2};
 
 use crate::timings::Timings;
 
@@ -50,6 +50,8 @@ pub enum ErrorKind {
     TlsTimeout,
     /// The peer's HTTP/1 is malformed or goes past a limit.
     H1Parse,
+    /// The peer's HTTP/2 is malformed or goes past a limit.
+    H2Protocol,
     /// The peer closed the connection before the message was complete.
     ClosedEarly,
     /// The peer reset the connection.
@@ -96,6 +98,7 @@ impl ErrorKind {
         Self::TlsCertUntrusted,
         Self::TlsTimeout,
         Self::H1Parse,
+        Self::H2Protocol,
         Self::ClosedEarly,
         Self::Reset,
         Self::FirstByteTimeout,
@@ -130,6 +133,7 @@ impl ErrorKind {
             Self::TlsCertUntrusted => "tls_cert_untrusted",
             Self::TlsTimeout => "tls_timeout",
             Self::H1Parse => "h1_parse",
+            Self::H2Protocol => "h2_protocol",
             Self::ClosedEarly => "closed_early",
             Self::Reset => "reset",
             Self::FirstByteTimeout => "first_byte_timeout",
@@ -165,6 +169,7 @@ impl ErrorKind {
             Self::TlsCertUntrusted => "the server's certificate is not trusted",
             Self::TlsTimeout => "the TLS handshake was not finished in time",
             Self::H1Parse => "the peer's HTTP is malformed",
+            Self::H2Protocol => "the peer broke the rules of HTTP/2",
             Self::ClosedEarly => "the connection was closed before the message was complete",
             Self::Reset => "the connection was reset",
             Self::FirstByteTimeout => "no response came in time",
@@ -189,6 +194,7 @@ impl ErrorKind {
             | Self::TlsCertName
             | Self::TlsCertUntrusted
             | Self::H1Parse
+            | Self::H2Protocol
             | Self::ClosedEarly
             | Self::BodyTooLarge
             | Self::RedirectLimit
@@ -401,6 +407,16 @@ impl Error {
             _ => ErrorKind::H1Parse,
         };
         Self::new(kind, phase).with_detail(violation)
+    }
+
+    /// What a fault of the peer over HTTP/2 means in this phase.
+    pub(crate) fn fault(fault: h2::Fault, phase: Phase) -> Self {
+        let kind = match fault {
+            h2::Fault::CutShort => ErrorKind::ClosedEarly,
+            h2::Fault::BodyTooLarge => ErrorKind::BodyTooLarge,
+            _ => ErrorKind::H2Protocol,
+        };
+        Self::new(kind, phase).with_detail(fault)
     }
 
     /// A call that the protocol does not allow.

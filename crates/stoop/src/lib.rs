@@ -47,7 +47,7 @@ pub use handler::{Answer, Async, AsyncHandler, Handler, IntoHandler, Itself, Pla
 pub use limits::{ClientLimits, ClientTime, PoolLimits, ServerLimits, ServerTime};
 pub use request::Request;
 pub use response::{IntoResponse, Response};
-pub use server::{ListenError, Server, ServerHandle};
+pub use server::{ListenError, Server, ServerHandle, Versions};
 pub use stoop_io::Resolver;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use stoop_io::{ClientTls, ServerTls, TlsConfigError};

@@ -23,7 +23,7 @@ pub struct ServerLimits {
     /// process may have. At it, accepting pauses and new connections wait in the kernel's queue.
     /// An upgraded connection counts until it is dropped.
     pub connections_max: usize,
-    /// Requests on one connection: 10,000. The last one's response says `Connection: close`.
+    /// Requests on one HTTP/1 connection: 10,000. The last one's response says `Connection: close`.
     pub requests_per_connection_max: u64,
     /// Content of a request that its handler left unread, read and thrown away so that the
     /// connection can go on: 256 KiB. Beyond it the connection is closed.

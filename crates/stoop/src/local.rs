@@ -7,7 +7,7 @@ use stoop_io::{AnyTransport, MEMORY_BYTES, Memory, Timer};
 use crate::client::ClientBuilder;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
-use crate::server::{Connection, Control, Core, Seat};
+use crate::server::{Connection, Control, Core, Seat, Versions};
 
 impl ClientBuilder {
     /// Answers everything by a handler in this process, with the real machines at both ends and no
@@ -20,7 +20,8 @@ impl ClientBuilder {
         <T::Handler as Handler>::Body: Send,
     {
         let limits = Arc::new(ServerLimits::default());
-        let core = Core::new(handler.into_handler(), limits, Arc::new(Control::default()));
+        let control = Arc::new(Control::default());
+        let core = Core::new(handler.into_handler(), limits, control, Versions::Http1);
         self.handler_from(move || {
             let (ours, theirs) = Memory::pair(MEMORY_BYTES);
             let theirs = AnyTransport::Custom(Box::new(theirs));

@@ -356,9 +356,10 @@ impl IntoResponse for crate::Error {
         Response::from_status(match (self.kind(), self.phase()) {
             (ErrorKind::BodyTooLarge, _) => StatusCode::PAYLOAD_TOO_LARGE,
             (ErrorKind::ReadTimeout, Phase::Receive) => StatusCode::REQUEST_TIMEOUT,
-            (ErrorKind::H1Parse | ErrorKind::ClosedEarly, Phase::Receive) => {
-                StatusCode::BAD_REQUEST
-            }
+            (
+                ErrorKind::H1Parse | ErrorKind::H2Protocol | ErrorKind::ClosedEarly,
+                Phase::Receive,
+            ) => StatusCode::BAD_REQUEST,
             (ErrorKind::Internal, _) => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::BAD_GATEWAY,
         })

@@ -15,7 +15,7 @@ use stoop_io::{Stream, Timer, from_io};
 use crate::client::ClientBuilder;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
-use crate::server::{Connection, Control, Core, Seat};
+use crate::server::{Connection, Control, Core, Seat, Versions};
 use crate::upgrade::{Keep, Upgraded};
 
 /// A client whose connections are what `connect` makes, whatever URLs name: an end of a pipe, a
@@ -62,7 +62,8 @@ where
     I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     T: IntoHandler<K>,
 {
-    let core = Core::new(handler.into_handler(), Arc::new(limits), Arc::new(Control::default()));
+    let control = Arc::new(Control::default());
+    let core = Core::new(handler.into_handler(), Arc::new(limits), control, Versions::All);
     let seat = Seat::extra(core.control.clone());
     Serving(Connection::new(from_io(io), core, Timer::precise(), seat, None))
 }

@@ -23,14 +23,26 @@ use crate::transport::AnyTransport;
 #[derive(Clone)]
 pub struct ServerTls {
     config: Arc<ServerConfig>,
+    /// Nobody has said which protocols to accept.
+    alpn_is_default: bool,
     /// Ciphertext of a client that may wait during the handshake.
     hello_bytes_max: usize,
 }
 
 impl ServerTls {
-    /// Starts a configuration: ALPN `http/1.1`, clients are not asked for certificates.
+    /// Starts a configuration: ALPN `http/1.1`, unless its user knows better; clients are not asked
+    /// for certificates.
     pub fn builder() -> ServerTlsBuilder {
         ServerTlsBuilder::default()
+    }
+
+    /// The same, accepting these protocols, the preferred one first, if nobody has said which.
+    pub fn with_alpn_default(mut self, protocols: &[&[u8]]) -> Self {
+        if self.alpn_is_default {
+            let config = Arc::make_mut(&mut self.config);
+            config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        }
+        self
     }
 
     /// Begins a session over `inner`, a connected transport. The handshake runs as the result is
@@ -54,23 +66,12 @@ impl std::fmt::Debug for ServerTls {
 }
 
 /// Makes a [`ServerTls`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ServerTlsBuilder {
     certificate: Option<(Pem, Pem)>,
     client_cas: Vec<Pem>,
     anonymous: bool,
-    alpn: Vec<Vec<u8>>,
-}
-
-impl Default for ServerTlsBuilder {
-    fn default() -> Self {
-        Self {
-            certificate: None,
-            client_cas: Vec::new(),
-            anonymous: false,
-            alpn: vec![ALPN_DEFAULT.to_vec()],
-        }
-    }
+    alpn: Option<Vec<Vec<u8>>>,
 }
 
 impl ServerTlsBuilder {
@@ -111,9 +112,9 @@ impl ServerTlsBuilder {
 
     /// Accepts these protocols by ALPN, the preferred one first; none: ignores what clients offer.
     /// A client that offers protocols of which none is here is refused (RFC 7301 §3.2). Default:
-    /// `http/1.1`.
+    /// what whoever uses it speaks, else `http/1.1`.
     pub fn alpn<P: Into<Vec<u8>>>(mut self, protocols: impl IntoIterator<Item = P>) -> Self {
-        self.alpn = protocols.into_iter().map(Into::into).collect();
+        self.alpn = Some(protocols.into_iter().map(Into::into).collect());
         self
     }
 
@@ -145,7 +146,8 @@ impl ServerTlsBuilder {
             .with_client_cert_verifier(clients)
             .with_single_cert(chain.certificates()?, key.key()?)
             .map_err(|error| TlsConfigError::unusable(key.path(), &error))?;
-        config.alpn_protocols = self.alpn;
+        let alpn_is_default = self.alpn.is_none();
+        config.alpn_protocols = self.alpn.unwrap_or_else(|| vec![ALPN_DEFAULT.to_vec()]);
         // The preferred suite is ours, for its cost, whatever the client prefers.
         config.ignore_client_order = true;
         // One for each connection: a client that opens many gets many.
@@ -157,6 +159,6 @@ impl ServerTlsBuilder {
         config.ticketer = ticketer.map_err(|error| internal(error.to_string()))?;
         let hello_bytes_max =
             if self.client_cas.is_empty() { HELLO_BYTES_MAX } else { CERTIFICATE_BYTES_MAX };
-        Ok(ServerTls { config: Arc::new(config), hello_bytes_max })
+        Ok(ServerTls { config: Arc::new(config), alpn_is_default, hello_bytes_max })
     }
 }

@@ -36,6 +36,7 @@ const PATIENCE: u32 = 16;
 
 #[derive(Debug)]
 pub(super) struct Stream {
+    /// 0 where there is none: the place is free.
     pub(super) id: u32,
     pub(super) state: StreamState,
     pub(super) send: SendWindow,
@@ -106,7 +107,7 @@ struct Queue {
 
 #[derive(Debug)]
 pub(super) struct Streams {
-    /// A free place has a closed stream, whose `next` is the next free place.
+    /// A free place has a stream without identifier, whose `next` is the next free place.
     places: Vec<Stream>,
     free: u32,
     map: Map,
@@ -145,12 +146,12 @@ impl Streams {
 
     #[inline]
     pub(super) fn get(&self, key: StreamKey) -> Option<&Stream> {
-        self.places.get(key.index()).filter(|stream| stream.state != StreamState::Closed)
+        self.places.get(key.index()).filter(|stream| stream.id != 0)
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, key: StreamKey) -> Option<&mut Stream> {
-        self.places.get_mut(key.index()).filter(|stream| stream.state != StreamState::Closed)
+        self.places.get_mut(key.index()).filter(|stream| stream.id != 0)
     }
 
     #[inline]
@@ -177,22 +178,21 @@ impl Streams {
     pub(super) fn remove(&mut self, key: StreamKey) {
         self.leave_queue(key);
         let free = self.free;
-        let Some(stream) = self.places.get_mut(key.index()) else { return };
-        stream.state = StreamState::Closed;
+        let Some(stream) = self.get_mut(key) else { return };
+        let id = std::mem::take(&mut stream.id);
         stream.next = free;
-        self.map.remove(stream.id);
+        self.map.remove(id);
         self.free = key.0;
         self.len -= 1;
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = StreamKey> {
         let live = self.places.iter().enumerate();
-        live.filter(|(_, stream)| stream.state != StreamState::Closed)
-            .map(|(place, _)| StreamKey(place as u32))
+        live.filter(|(_, stream)| stream.id != 0).map(|(place, _)| StreamKey(place as u32))
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
-        self.places.iter_mut().filter(|stream| stream.state != StreamState::Closed)
+        self.places.iter_mut().filter(|stream| stream.id != 0)
     }
 
     /// Gives memory back while there are none.

@@ -5,6 +5,7 @@ pub(crate) mod date;
 mod deadlines;
 pub(crate) mod exchange;
 pub(crate) mod http1;
+pub(crate) mod ready;
 pub(crate) mod recycle;
 pub(crate) mod slot;
 mod upload;

@@ -1,6 +1,9 @@
 //! Where the content of a request waits between its connection, which reads it, and its handler,
-//! which may be anywhere. One piece at a time: reading stops until the piece is taken.
+//! which may be anywhere. Over HTTP/1 there is one piece at a time: reading stops until it is taken.
+//! Over HTTP/2 there are as many as the stream's window lets the client send, which is told what was
+//! taken.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -11,7 +14,11 @@ use crate::error::Error;
 
 #[derive(Default)]
 struct State {
-    piece: Option<Bytes>,
+    pieces: VecDeque<Bytes>,
+    /// Bytes that were taken, or will not be, and that the connection has not been told of.
+    taken: u32,
+    /// At so many the connection is woken.
+    taken_max: Option<u32>,
     /// Bytes that the reader has not taken yet, where a length said how many there are.
     remaining: Option<u64>,
     end: Option<Result<(), Error>>,
@@ -55,11 +62,40 @@ impl SlotWriter {
     /// Whether the reader waits for a piece. If not, the connection is woken once it does.
     pub(crate) fn is_wanted(&self, cx: &Context<'_>) -> bool {
         let mut state = self.0.state();
-        let wanted = state.wanted && state.piece.is_none();
+        let wanted = state.wanted && state.pieces.is_empty();
         if !wanted && !state.connection.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
             state.connection = Some(cx.waker().clone());
         }
         wanted
+    }
+
+    /// Has the connection woken by `waker` when the reader has taken `taken_max` bytes, or finds
+    /// nothing to take.
+    pub(crate) fn watch(&self, waker: &Waker, taken_max: u32) {
+        let mut state = self.0.state();
+        state.taken_max = Some(taken_max);
+        if !state.connection.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            state.connection = Some(waker.clone());
+        }
+    }
+
+    /// How many bytes the reader has taken, or will not take, since this was asked last.
+    pub(crate) fn take_taken(&self) -> u32 {
+        std::mem::take(&mut self.0.state().taken)
+    }
+
+    /// Whether the reader has found nothing to take.
+    pub(crate) fn is_awaited(&self) -> bool {
+        let state = self.0.state();
+        state.wanted && state.pieces.is_empty()
+    }
+
+    /// Gives up the connection's side of content that has come to its end: how many bytes of it were
+    /// taken, or may still be, and were not told of.
+    pub(crate) fn abandon(self) -> u32 {
+        let mut state = self.0.state();
+        let unread: usize = state.pieces.iter().map(Bytes::len).sum();
+        std::mem::take(&mut state.taken).saturating_add(unread as u32)
     }
 
     /// Whether nobody will read any more.
@@ -70,7 +106,11 @@ impl SlotWriter {
     /// Hands a piece over. True if the reader is polled by the same task, which then goes on itself.
     pub(crate) fn put(&self, piece: Bytes, cx: &Context<'_>) -> bool {
         let mut state = self.0.state();
-        state.piece = Some(piece);
+        if state.dropped {
+            state.taken = state.taken.saturating_add(piece.len() as u32);
+            return false;
+        }
+        state.pieces.push_back(piece);
         state.wanted = false;
         wake(state, cx)
     }
@@ -118,8 +158,15 @@ impl Drop for SlotWriter {
 impl SlotReader {
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         let mut state = self.0.state();
-        if let Some(piece) = state.piece.take() {
+        if let Some(piece) = state.pieces.pop_front() {
             state.remaining = state.remaining.map(|n| n.saturating_sub(piece.len() as u64));
+            state.taken = state.taken.saturating_add(piece.len() as u32);
+            let is_due = state.taken_max.is_some_and(|max| state.taken >= max) && !state.attended;
+            let connection = if is_due { state.connection.clone() } else { None };
+            drop(state);
+            if let Some(connection) = connection {
+                connection.wake();
+            }
             return Poll::Ready(Some(Ok(piece)));
         }
         match state.end.as_mut() {
@@ -134,6 +181,7 @@ impl SlotReader {
             state.reader = Some(cx.waker().clone());
         }
         let connection = match (std::mem::replace(&mut state.wanted, true), state.attended) {
+            (false, false) if state.taken_max.is_some() => state.connection.clone(),
             (false, false) => state.connection.take(),
             _ => None,
         };
@@ -151,7 +199,7 @@ impl SlotReader {
 
     pub(crate) fn is_end(&self) -> bool {
         let state = self.0.state();
-        state.piece.is_none() && matches!(state.end, Some(Ok(())))
+        state.pieces.is_empty() && matches!(state.end, Some(Ok(())))
     }
 
     pub(crate) fn take_trailers(&self) -> Option<Box<Fields>> {
@@ -163,7 +211,8 @@ impl Drop for SlotReader {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.dropped = true;
-        state.piece = None;
+        let unread: usize = state.pieces.drain(..).map(|piece| piece.len()).sum();
+        state.taken = state.taken.saturating_add(unread as u32);
         let connection = if state.attended { None } else { state.connection.take() };
         drop(state);
         if let Some(connection) = connection {

@@ -10,7 +10,6 @@ use crate::endpoint::Endpoint;
 use crate::handler::Handler;
 use crate::server::Shared;
 use crate::server::accept::{Accepting, Acceptor, Fresh};
-use crate::server::connection::Core;
 use crate::server::control::Course;
 use crate::server::listening::ListenError;
 
@@ -52,8 +51,7 @@ impl<M> Crew<M> {
         let on_panic = self.given_up_on_panic();
         let listening = self.listeners().get_mut(worker.index()).and_then(Option::take);
         let acceptor = listening.map(|listening| {
-            let Shared { control, limits, .. } = &self.shared;
-            let core = Core::new((self.make)(), limits.clone(), control.clone());
+            let core = self.shared.core((self.make)());
             let post = self.balance.post(worker.index());
             Acceptor::new(listening, core, self.shared.clone(), Some(post))
         });

@@ -1,16 +1,16 @@
 //! The server: listeners, cores, connections.
 
 mod accept;
-mod answer;
 mod connection;
 mod control;
 mod crew;
-mod ending;
 mod handle;
+mod http1;
+mod http2;
 mod listening;
-mod receive;
 mod shelf;
-mod waits;
+mod versions;
+mod wire;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -30,6 +30,7 @@ pub(crate) use control::{Control, Seat};
 use crew::Crew;
 pub use handle::ServerHandle;
 pub use listening::ListenError;
+pub use versions::Versions;
 
 /// A server to be described, then run.
 ///
@@ -52,6 +53,7 @@ pub struct Server {
     endpoint: Endpoint,
     workers: usize,
     limits: ServerLimits,
+    versions: Versions,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     tls: Option<ServerTls>,
 }
@@ -71,6 +73,7 @@ impl Server {
             endpoint: endpoint.try_into()?,
             workers: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             limits: ServerLimits::default(),
+            versions: Versions::default(),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
         })
@@ -89,6 +92,12 @@ impl Server {
     /// Replaces the limits.
     pub fn limits(mut self, limits: ServerLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Which versions of HTTP are spoken: both, unless this says otherwise.
+    pub fn versions(mut self, versions: Versions) -> Self {
+        self.versions = versions;
         self
     }
 
@@ -179,7 +188,7 @@ impl Server {
     /// Where tasks that are not `Send` cannot be spawned.
     pub fn run_local<K, T: IntoHandler<K>>(self, handler: T) -> Result<ServerHandle, ListenError> {
         let (handle, shared, listening) = self.start_one()?;
-        let core = Core::new(handler.into_handler(), shared.limits.clone(), shared.control.clone());
+        let core = shared.core(handler.into_handler());
         let acceptor = Acceptor::new(listening, core, shared, None);
         let spawn = |connection| drop(::tokio::task::spawn_local(connection));
         drop(::tokio::task::spawn_local(acceptor.run(Timer::precise, spawn)));
@@ -202,7 +211,7 @@ impl Server {
         <T::Handler as Handler>::Body: Send,
     {
         let (handle, shared, listening) = self.start_one()?;
-        let core = Core::new(handler.into_handler(), shared.limits.clone(), shared.control.clone());
+        let core = shared.core(handler.into_handler());
         let acceptor = Acceptor::new(listening, core, shared, None);
         let spawn = |connection| drop(::tokio::spawn(connection));
         drop(::tokio::spawn(acceptor.run(Timer::precise, spawn)));
@@ -247,8 +256,9 @@ impl Server {
         let shared = Shared {
             control: control.clone(),
             limits: Arc::new(self.limits),
+            versions: self.versions,
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            tls: self.tls,
+            tls: self.tls.map(|tls| tls.with_alpn_default(self.versions.alpn())),
         };
         (ServerHandle::new(endpoint, control), shared)
     }
@@ -259,6 +269,13 @@ impl Server {
 pub(crate) struct Shared {
     control: Arc<Control>,
     limits: Arc<ServerLimits>,
+    versions: Versions,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     tls: Option<ServerTls>,
+}
+
+impl Shared {
+    fn core<H: Handler>(&self, handler: H) -> Arc<Core<H>> {
+        Core::new(handler, self.limits.clone(), self.control.clone(), self.versions)
+    }
 }

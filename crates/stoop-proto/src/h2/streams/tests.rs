@@ -108,3 +108,15 @@ fn a_priority_changes_while_it_waits() {
     streams.remove(last);
     assert_eq!(turns(&mut streams, 2, 1), [1, 1]);
 }
+
+#[test]
+fn a_stream_that_has_closed_is_there_until_it_is_removed() {
+    let mut streams = Streams::default();
+    let key = open(&mut streams, 1, 3, true);
+    streams.get_mut(key).unwrap().step(StreamInput::Reset);
+    assert!(streams.get(key).is_some());
+    streams.remove(key);
+    assert_eq!((streams.get(key).is_none(), streams.find(1), streams.len()), (true, None, 0));
+    streams.remove(key);
+    assert_eq!(streams.len(), 0);
+}

@@ -15,6 +15,7 @@ mod content;
 mod disconnects;
 mod draining;
 mod handlers;
+mod http2;
 mod listening;
 mod parting;
 mod persistence;

@@ -1,5 +1,6 @@
 //! What kind of thing a connection is.
 
+use std::io;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
@@ -7,6 +8,7 @@ use super::*;
 use crate::body::Body;
 use crate::handler::{Answer, IntoHandler};
 use crate::request::Request;
+use crate::response::Response;
 
 /// `SEND` of this is true for types that are `Send`: an inherent constant comes before a trait's.
 struct Is<T>(PhantomData<T>);
@@ -53,7 +55,7 @@ fn a_connection_is_send_exactly_when_its_handlers_future_and_body_are() {
     fn send<T: Send>(_: &T) {}
     let handler = (async |_: Request| Response::<Body>::text("hello")).into_handler();
     let limits = Arc::new(ServerLimits::default());
-    let core = Core::new(handler, limits, Arc::new(Control::default()));
+    let core = Core::new(handler, limits, Arc::new(Control::default()), Versions::All);
     let (io, _) = stoop_io::Memory::pair(1);
     let seat = Seat::extra(core.control.clone());
     send(&Connection::new(io.into(), core, Timer::precise(), seat, None));

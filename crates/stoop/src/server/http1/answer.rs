@@ -16,8 +16,8 @@ use crate::conn::{Sink, date};
 use crate::handler::Handler;
 use crate::limits::after;
 use crate::response::{IntoResponse, Payload, Response};
-use crate::server::connection::{Driver, Exchange, Responding, Stage};
 use crate::server::control::Course;
+use crate::server::http1::{Driver, Exchange, Responding, Stage};
 use crate::server::shelf::Place;
 
 /// Pieces of content in one go, after which there is a look at what else is to do.
@@ -87,7 +87,7 @@ impl<H: Handler> Driver<H> {
     ) -> Option<Responding<H>> {
         if let Some(sender) = response.upgrade.take() {
             let parts = parts(&response);
-            if self.machine.switch(answer, &parts, &mut Sink(&mut self.out)).is_ok() {
+            if self.machine.switch(answer, &parts, &mut Sink(&mut self.wire.out)).is_ok() {
                 self.stage = Stage::Switching(sender);
                 return None;
             }
@@ -96,7 +96,7 @@ impl<H: Handler> Driver<H> {
         let read_on = is_read_on(content, &response);
         let close = self.closes_with(read_on, &response);
         if read_on {
-            self.machine.send_continue(&mut Sink(&mut self.out));
+            self.machine.send_continue(&mut Sink(&mut self.wire.out));
         }
         let date = date::now();
         let sized = catch_unwind(AssertUnwindSafe(|| response.size()));
@@ -106,7 +106,7 @@ impl<H: Handler> Driver<H> {
         });
         loop {
             let parts = ResponseParts { date: Some(&date), close, ..parts(&response) };
-            let out = &mut Sink(&mut self.out);
+            let out = &mut Sink(&mut self.wire.out);
             let status = match self.machine.respond(answer, &parts, size, out) {
                 Ok(()) => break,
                 // A 2xx to CONNECT that is no tunnel: RFC 9110 §9.3.6.
@@ -180,7 +180,7 @@ impl<H: Handler> Driver<H> {
             sent = Sent::Some;
             match frame.into_data() {
                 Ok(data) => {
-                    if self.machine.data(data, &mut Sink(&mut self.out)).is_err() {
+                    if self.machine.data(data, &mut Sink(&mut self.wire.out)).is_err() {
                         self.break_off();
                         return Sent::All;
                     }
@@ -221,7 +221,7 @@ impl<H: Handler> Driver<H> {
 
     /// Ends a response, and settles what becomes of the connection.
     fn finish(&mut self, answer: h1::Answer, content: Option<Bytes>, trailers: Option<&Fields>) {
-        let out = &mut Sink(&mut self.out);
+        let out = &mut Sink(&mut self.wire.out);
         let sent = content.map_or(Ok(()), |bytes| self.machine.data(bytes, out));
         if sent.and_then(|()| self.machine.finish(trailers, out)).is_err() {
             return self.break_off();
@@ -229,7 +229,8 @@ impl<H: Handler> Driver<H> {
         if self.machine.is_sent() {
             // A client that said it would send no more, and did not, needs no time to read: nothing
             // unread on our side will make the kernel reset the connection.
-            let quiet = answer.is_last() && !self.in_content() && self.io.received().is_empty();
+            let quiet =
+                answer.is_last() && !self.in_content() && self.wire.io.received().is_empty();
             let linger = !quiet && !self.at_end;
             self.stage = Stage::Closing { linger };
         } else if self.in_content() {
@@ -246,7 +247,7 @@ enum Sent {
     All,
 }
 
-fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
+pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
     ResponseParts {
         content_type: response.content_type(),
         fields: Some(response.fields()),
@@ -255,7 +256,7 @@ fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
 }
 
 /// Polls a handler once. A panic in it, or in what makes its result a response, is answered 500.
-pub(super) fn poll_handler<H: Handler>(
+pub(in crate::server) fn poll_handler<H: Handler>(
     place: &mut Place<H::Future>,
     content: Option<&SlotWriter>,
     cx: &mut Context<'_>,

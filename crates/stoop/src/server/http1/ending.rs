@@ -7,25 +7,28 @@ use stoop_io::{Filled, Liveness, Look, Transport, now};
 
 use crate::handler::Handler;
 use crate::limits::after;
-use crate::server::connection::{Driver, Read, Round, Stage};
+use crate::server::connection::Place;
 use crate::server::control::Course;
+use crate::server::http1::{Driver, Read, Round, Stage};
 use crate::upgrade::Upgraded;
 
 /// What becomes of the transport.
 #[derive(Clone, Copy)]
-pub(super) enum End {
+pub(in crate::server) enum End {
     /// It is closed.
     Closed,
     /// It is closed so that the client cannot take what it got for whole.
     Broken,
     /// It is given to whoever speaks the other protocol.
     Switched,
+    /// It goes on as HTTP/2.
+    Http2,
 }
 
 impl<H: Handler> Driver<H> {
     /// Closes once everything is sent.
     pub(super) fn close(&mut self, linger: bool, cx: &mut Context<'_>) -> Round {
-        match self.flush_last(cx) {
+        match self.wire.flush_last(cx, self.core.limits.output_bytes_max) {
             Poll::Pending => self.wait(cx, Read::Held),
             Poll::Ready(false) => Round::End(End::Closed),
             Poll::Ready(true) if linger => {
@@ -36,8 +39,8 @@ impl<H: Handler> Driver<H> {
             }
             Poll::Ready(true) => {
                 // Closing a socket says that this is the end; nobody waits for it to arrive.
-                if !self.io.ends_when_dropped() {
-                    let _ = self.io.poll_shutdown(cx);
+                if !self.wire.io.ends_when_dropped() {
+                    let _ = self.wire.io.poll_shutdown(cx);
                 }
                 Round::End(End::Closed)
             }
@@ -47,12 +50,12 @@ impl<H: Handler> Driver<H> {
     /// Says that nothing more comes and reads on, because closing with unread bytes makes the
     /// kernel reset the connection, which takes our last answer from the client.
     pub(super) fn linger(&mut self, left: u64, cx: &mut Context<'_>) -> Round {
-        if let Poll::Ready(Err(_)) = self.io.poll_shutdown(cx) {
+        if let Poll::Ready(Err(_)) = self.wire.io.poll_shutdown(cx) {
             return Round::End(End::Closed);
         }
-        let waiting = self.io.received().len();
-        self.io.consume(waiting);
-        match self.io.poll_fill(cx, usize::MAX) {
+        let waiting = self.wire.io.received().len();
+        self.wire.io.consume(waiting);
+        match self.wire.io.poll_fill(cx, usize::MAX) {
             Poll::Ready(Ok(Filled::Bytes(n))) => match left.checked_sub(n as u64) {
                 Some(less) => {
                     if let Stage::Lingering { left, .. } = &mut self.stage {
@@ -89,8 +92,8 @@ impl<H: Handler> Driver<H> {
             && self.requests > 0
             && matches!(self.stage, Stage::Open)
             && self.exchanges.is_empty()
-            && self.io.received().is_empty()
-            && self.io.liveness(Look::Kernel) != Liveness::Readable
+            && self.wire.io.received().is_empty()
+            && self.wire.io.liveness(Look::Kernel) != Liveness::Readable
     }
 
     /// Whether nothing is lost by ending now.
@@ -99,24 +102,28 @@ impl<H: Handler> Driver<H> {
             Stage::Lingering { .. } => true,
             Stage::Open | Stage::Discarding { .. } => {
                 let idle = self.exchanges.is_empty() && self.held.is_none();
-                idle && self.io.received().is_empty() && self.unsent() == 0
+                idle && self.wire.io.received().is_empty() && self.wire.unsent() == 0
             }
             _ => false,
         }
     }
 
-    pub(super) fn end(self, end: End) {
-        match end {
-            End::Closed => {}
-            End::Broken => self.io.reset_on_close(),
-            End::Switched => {
-                if let Stage::Switching(sender) = self.stage {
-                    // It has its descriptor still, so it keeps its place.
-                    let keep = Box::new((self.seat.into_place(), self.balance));
-                    // If nobody waits for it any more, this closes it.
-                    let _ = sender.send(Upgraded { io: self.io, keep: Some(keep) });
-                }
+    /// Ends the driver: what it had, if the connection goes on.
+    pub(in crate::server) fn end(self, end: End) -> Option<Place<H>> {
+        let Self { wire, core, waits, seat, balance, stage, .. } = self;
+        match (end, stage) {
+            (End::Http2, _) => {
+                return Some(Place { wire, core, timer: waits.into_timer(), seat, balance });
             }
+            (End::Broken, _) => wire.io.reset_on_close(),
+            (End::Switched, Stage::Switching(sender)) => {
+                // It has its descriptor still, so it keeps its place.
+                let keep = Box::new((seat.into_place(), balance));
+                // If nobody waits for it any more, this closes it.
+                let _ = sender.send(Upgraded { io: wire.io, keep: Some(keep) });
+            }
+            (End::Closed | End::Switched, _) => {}
         }
+        None
     }
 }

@@ -1,4 +1,4 @@
-//! One connection of a server: reads requests, runs handlers, writes responses.
+//! A connection that speaks HTTP/1: reads requests, runs handlers, writes responses.
 //!
 //! A round answers what can be answered and reads up to one event. When neither moves, everything
 //! is sent in one call and the nearest is waited for: bytes, room to send, a handler, a deadline.
@@ -7,121 +7,61 @@
 //! `receive` is the reading half of a round, `answer` the other; `ending` is how a connection ends,
 //! `waits` how long it may wait for what.
 
+mod answer;
+mod ending;
+mod receive;
+mod waits;
+
 use std::collections::VecDeque;
-use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Instant;
 
-use stoop_io::{AnyTransport, Filled, Output, Timer, Transport};
+use stoop_io::{Filled, Transport};
 use stoop_proto::{Violation, h1};
 
 use crate::conn::recycle::{Recycle, RequestParts};
 use crate::conn::slot::SlotWriter;
 use crate::handler::Handler;
-use crate::limits::ServerLimits;
 use crate::response::Response;
-use crate::server::control::{Control, Course, Seat};
-use crate::server::ending::End;
-use crate::server::shelf::{Place, Shelf};
-use crate::server::waits::Waits;
+use crate::server::connection::{self, Core};
+use crate::server::control::{Course, Seat};
+use crate::server::shelf::Place;
+use crate::server::wire::Wire;
 use crate::upgrade::UpgradeSender;
+
+pub(super) use answer::{parts, poll_handler};
+use ending::End;
+use waits::Waits;
 
 /// Rounds in one go, after which other connections of the core get theirs.
 const ROUNDS_MAX: u32 = 64;
 
-/// For a client that takes everything as soon as it is there, output is gathered up to four times
-/// the limit: sixteen calls of 64 KiB cost nearly twice what one of 1 MiB does.
-const PACE_MAX: u32 = 2;
-
-/// What the connections of one core share.
-pub(crate) struct Core<H: Handler> {
-    pub(crate) handler: H,
-    pub(crate) limits: Arc<ServerLimits>,
-    pub(crate) control: Arc<Control>,
-    pub(super) shelf: Shelf<H::Future>,
-}
-
-impl<H: Handler> Core<H> {
-    pub(crate) fn new(handler: H, limits: Arc<ServerLimits>, control: Arc<Control>) -> Arc<Self> {
-        Arc::new(Self { handler, limits, control, shelf: Shelf::default() })
-    }
-}
-
-/// A connection being served; done when it is over. `Send` exactly when the handler's future and
-/// body are.
-pub(crate) struct Connection<H: Handler>(Option<Driver<H>>);
-
-impl<H: Handler> Connection<H> {
-    pub(crate) fn new(
-        io: AnyTransport,
-        core: Arc<Core<H>>,
-        timer: Timer,
-        seat: Seat,
-        balance: Option<stoop_io::Seat>,
-    ) -> Self {
-        Self(Some(Driver {
-            io,
-            machine: h1::Server::new(),
-            out: Output::default(),
-            exchanges: VecDeque::new(),
-            held: None,
-            waits: Waits::new(timer),
-            requests: 0,
-            pace: 0,
-            stage: Stage::Handshake,
-            violation: None,
-            at_end: false,
-            seat,
-            balance,
-            core,
-        }))
-    }
-}
-
-impl<H: Handler> Future for Connection<H> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(driver) = &mut self.0 else { return Poll::Ready(()) };
-        let end = ready!(driver.poll(cx));
-        if let Some(driver) = self.0.take() {
-            driver.end(end);
-        }
-        Poll::Ready(())
-    }
-}
-
-impl<H: Handler> Unpin for Connection<H> {}
-
-pub(super) struct Driver<H: Handler> {
-    pub(super) io: AnyTransport,
-    pub(super) core: Arc<Core<H>>,
-    pub(super) machine: h1::Server,
-    pub(super) out: Output,
+/// Drives one connection.
+pub(in crate::server) struct Driver<H: Handler> {
+    wire: Wire,
+    core: Arc<Core<H>>,
+    machine: h1::Server,
     /// Requests not answered to the end, oldest first. One that its handler answers at once, with a
     /// buffer, never comes here. More than one only if all are parallel.
-    pub(super) exchanges: VecDeque<Exchange<H>>,
+    exchanges: VecDeque<Exchange<H>>,
     /// A request that was read and must wait until those before it are answered.
-    pub(super) held: Option<Held>,
-    pub(super) waits: Waits,
-    pub(super) requests: u64,
-    /// How often the limit of output was doubled.
-    pub(super) pace: u32,
-    pub(super) stage: Stage,
+    held: Option<Held>,
+    waits: Waits,
+    requests: u64,
+    stage: Stage,
     /// What the client did wrong, to be answered once what came before it is.
-    pub(super) violation: Option<Violation>,
+    violation: Option<Violation>,
     /// The client has said that it will send no more.
-    pub(super) at_end: bool,
-    pub(super) seat: Seat,
+    at_end: bool,
+    seat: Seat,
     /// Its place on its core, behind the transport because it is dropped after it.
-    pub(super) balance: Option<stoop_io::Seat>,
+    balance: Option<stoop_io::Seat>,
 }
 
 /// What a connection is up to.
-pub(super) enum Stage {
+enum Stage {
     /// TLS; over at once where there is none.
     Handshake,
     /// Requests and responses.
@@ -136,41 +76,43 @@ pub(super) enum Stage {
     Breaking,
     /// The connection is another protocol's once the head that says so was sent.
     Switching(UpgradeSender),
+    /// The client has said that it speaks HTTP/2.
+    Http2,
 }
 
-pub(super) enum Round {
+enum Round {
     Again,
     Wait,
     End(End),
 }
 
 /// A request whose response is not finished.
-pub(super) struct Exchange<H: Handler> {
-    pub(super) answer: h1::Answer,
-    pub(super) response: Responding<H>,
+struct Exchange<H: Handler> {
+    answer: h1::Answer,
+    response: Responding<H>,
     /// Where the request's content goes, while there is some to come.
-    pub(super) content: Option<SlotWriter>,
+    content: Option<SlotWriter>,
     /// Safe and without content: others may run beside it (RFC 9112 §9.3.2).
-    pub(super) parallel: bool,
+    parallel: bool,
     /// It was woken, or may have been.
-    pub(super) due: bool,
+    due: bool,
 }
 
-pub(super) enum Responding<H: Handler> {
+enum Responding<H: Handler> {
     Running(Place<H::Future>),
     There(Response<H::Body>),
     Sending(Pin<Box<H::Body>>),
 }
 
 /// A request whose handler was not called yet.
-pub(super) struct Held {
-    pub(super) parts: Recycle<RequestParts>,
+struct Held {
+    parts: Recycle<RequestParts>,
     /// Nothing follows its head.
-    pub(super) end: bool,
+    end: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Read {
+enum Read {
     /// Something was read: there may be more to do.
     Moved,
     /// Nothing may be read now.
@@ -185,7 +127,25 @@ pub(super) enum Read {
 }
 
 impl<H: Handler> Driver<H> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
+    pub(in crate::server) fn new(place: connection::Place<H>) -> Self {
+        let connection::Place { wire, core, timer, seat, balance } = place;
+        Self {
+            wire,
+            machine: h1::Server::new(),
+            exchanges: VecDeque::new(),
+            held: None,
+            waits: Waits::new(timer),
+            requests: 0,
+            stage: Stage::Handshake,
+            violation: None,
+            at_end: false,
+            seat,
+            balance,
+            core,
+        }
+    }
+
+    pub(in crate::server) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
         self.seat.take(cx.waker());
         if self.core.control.course() == Course::Closing {
             if !self.is_finished() {
@@ -216,17 +176,22 @@ impl<H: Handler> Driver<H> {
             Stage::Lingering { left, .. } => self.linger(left, cx),
             Stage::Breaking => self.flush_and_end(End::Broken, cx),
             Stage::Switching(_) => self.flush_and_end(End::Switched, cx),
+            Stage::Http2 => Round::End(End::Http2),
         }
     }
 
     fn handshake(&mut self, cx: &mut Context<'_>) -> Round {
-        match self.io.poll_handshake(cx) {
+        match self.wire.io.poll_handshake(cx) {
             Poll::Ready(Ok(())) => {
                 self.waits.restart();
-                self.stage = Stage::Open;
+                let alpn = self.wire.io.alpn();
+                self.stage = match self.core.versions.begin_with_http2(alpn) {
+                    true => Stage::Http2,
+                    false => Stage::Open,
+                };
                 // The first request may have come with the handshake's last message: then what TLS
                 // still has to send leaves with its answer. What fails here fails again.
-                let _ = self.io.poll_fill(cx, self.room());
+                let _ = self.wire.io.poll_fill(cx, self.room());
                 Round::Again
             }
             Poll::Ready(Err(_)) => Round::End(End::Closed),
@@ -253,13 +218,13 @@ impl<H: Handler> Driver<H> {
         }
         match read {
             Read::Held | Read::Moved => return self.wait(cx, read),
-            Read::Watches if self.at_end || !self.io.received().is_empty() => {
+            Read::Watches if self.at_end || !self.wire.io.received().is_empty() => {
                 return self.wait(cx, read);
             }
             Read::WantsHead | Read::WantsContent if self.at_end => return self.ended(cx),
             Read::Watches | Read::WantsHead | Read::WantsContent => {}
         }
-        match self.io.poll_fill(cx, self.room()) {
+        match self.wire.io.poll_fill(cx, self.room()) {
             Poll::Ready(Ok(Filled::Bytes(_))) => Round::Again,
             // What follows from it is seen when more is wanted.
             Poll::Ready(Ok(Filled::End)) => {
@@ -275,7 +240,7 @@ impl<H: Handler> Driver<H> {
         }
     }
 
-    pub(super) fn is_serving(&self) -> bool {
+    fn is_serving(&self) -> bool {
         matches!(self.stage, Stage::Open | Stage::Discarding { .. })
     }
 
@@ -285,58 +250,22 @@ impl<H: Handler> Driver<H> {
         wire.head_bytes_max.max(wire.trailers_bytes_max).saturating_add(1)
     }
 
-    /// How much is on its way to the client and not the kernel's yet.
+    /// Whether so much is on its way to the client that nothing more is begun.
     #[inline]
-    pub(super) fn unsent(&self) -> usize {
-        self.out.len() + self.io.unsent()
-    }
-
-    /// Whether so much is that nothing more is begun.
-    #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.unsent() >= self.core.limits.output_bytes_max.saturating_mul(1 << self.pace)
+    fn is_full(&self) -> bool {
+        self.wire.is_full(self.core.limits.output_bytes_max)
     }
 
     /// Sends what there is. Ready with whether all of it is gone, rather than the client.
-    pub(super) fn flush(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        if self.unsent() == 0 {
-            return Poll::Ready(true);
-        }
-        self.flush_by(cx, AnyTransport::poll_flush)
-    }
-
-    /// The same, when nothing will follow.
-    pub(super) fn flush_last(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        self.flush_by(cx, AnyTransport::poll_flush_last)
-    }
-
-    fn flush_by(
-        &mut self,
-        cx: &mut Context<'_>,
-        flush: fn(&mut AnyTransport, &mut Context<'_>, &mut Output) -> Poll<io::Result<()>>,
-    ) -> Poll<bool> {
-        let before = self.unsent();
-        let was_full = self.is_full();
-        let flushed = flush(&mut self.io, cx, &mut self.out);
-        self.pace = match flushed {
-            Poll::Ready(_) if was_full => (self.pace + 1).min(PACE_MAX),
-            Poll::Ready(_) => self.pace,
-            Poll::Pending => 0,
-        };
-        if self.unsent() < before {
-            self.waits.sent_some();
-        }
-        flushed.map(|sent| sent.is_ok())
+    fn flush(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        self.wire.flush(cx, self.core.limits.output_bytes_max)
     }
 
     /// Waits for whoever wakes us, or the nearest deadline.
-    pub(super) fn wait(&mut self, cx: &mut Context<'_>, read: Read) -> Round {
+    fn wait(&mut self, cx: &mut Context<'_>, read: Read) -> Round {
         match self.poll_late(cx, read) {
             Poll::Pending => Round::Wait,
             Poll::Ready(round) => round,
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

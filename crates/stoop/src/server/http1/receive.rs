@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use http::StatusCode;
 use stoop_io::{Output, Transport};
-use stoop_proto::{Violation, h1};
+use stoop_proto::{Violation, h1, h2};
 
 use crate::body::{Body, Kind};
 use crate::conn::recycle::{Recycle, RequestParts};
@@ -15,9 +15,9 @@ use crate::error::{Error, Phase};
 use crate::handler::{Answer, Handler};
 use crate::request::Request;
 use crate::response::Response;
-use crate::server::answer::poll_handler;
-use crate::server::connection::{Driver, Exchange, Held, Read, Responding, Round, Stage};
 use crate::server::control::Course;
+use crate::server::http1::answer::poll_handler;
+use crate::server::http1::{Driver, Exchange, Held, Read, Responding, Round, Stage};
 
 impl<H: Handler> Driver<H> {
     /// Reads up to one event.
@@ -27,7 +27,7 @@ impl<H: Handler> Driver<H> {
                 return Read::Held;
             }
             let date = date::now();
-            self.machine.refuse(violation, Some(&date), &mut Sink(&mut self.out));
+            self.machine.refuse(violation, Some(&date), &mut Sink(&mut self.wire.out));
             self.stage = Stage::Closing { linger: true };
             return Read::Moved;
         }
@@ -59,14 +59,27 @@ impl<H: Handler> Driver<H> {
         self.read_head(cx)
     }
 
+    /// Over TLS the version was agreed on, if anything was (RFC 9113 §3.3).
+    fn may_be_http2(&self) -> bool {
+        self.core.versions.allow_http2() && self.wire.io.alpn().is_none()
+    }
+
     fn read_head(&mut self, cx: &mut Context<'_>) -> Read {
-        if self.io.received().is_empty() {
+        let received = self.wire.io.received();
+        if received.is_empty() {
             return Read::WantsHead;
+        }
+        if self.requests == 0 && self.may_be_http2() && is_preface(received) {
+            if received.len() < h2::PREFACE.len() {
+                return Read::WantsHead;
+            }
+            self.stage = Stage::Http2;
+            return Read::Moved;
         }
         let mut parts = Recycle::<RequestParts>::new();
         let limits = &self.core.limits.wire;
-        let received = self.machine.receive(self.io.received(), &mut parts.head, limits);
-        self.io.consume(received.consumed);
+        let received = self.machine.receive(self.wire.io.received(), &mut parts.head, limits);
+        self.wire.io.consume(received.consumed);
         match received.event {
             h1::Event::Head { end } => {
                 self.requests += 1;
@@ -95,12 +108,13 @@ impl<H: Handler> Driver<H> {
         let answer = self.machine.answer();
         let (mut content, mut body) = (None, Body::empty());
         if !end {
-            if let Err(violation) = self.machine.foresee(self.io.received(), &self.core.limits.wire)
+            if let Err(violation) =
+                self.machine.foresee(self.wire.io.received(), &self.core.limits.wire)
             {
                 self.violation = Some(violation);
                 return;
             }
-            if !self.io.received().is_empty() {
+            if !self.wire.io.received().is_empty() {
                 // The client did not wait to be told to go on: nobody needs to be any more.
                 self.machine.send_continue(&mut Sink(&mut Output::default()));
             }
@@ -112,7 +126,7 @@ impl<H: Handler> Driver<H> {
             self.machine.stop_receiving();
         }
         let parallel = self.is_parallel(&parts, end);
-        parts.peer = Some(self.io.peer());
+        parts.peer = Some(self.wire.io.peer());
         let request = Request { parts, body };
         let core = &self.core;
         let response = match catch_unwind(AssertUnwindSafe(|| core.handler.call(request))) {
@@ -151,20 +165,20 @@ impl<H: Handler> Driver<H> {
                 self.waits.content_is_unwanted();
                 return Read::Watches;
             }
-            self.machine.send_continue(&mut Sink(&mut self.out));
+            self.machine.send_continue(&mut Sink(&mut self.wire.out));
         } else if !matches!(self.stage, Stage::Discarding { .. }) {
             return Read::Held;
         }
         let limits = &self.core.limits.wire;
-        let received = self.machine.receive_content(self.io.received(), limits);
+        let received = self.machine.receive_content(self.wire.io.received(), limits);
         match received.event {
             h1::Event::Data(span) => {
-                self.io.consume(span.start);
+                self.wire.io.consume(span.start);
                 self.deliver(span.len(), cx);
-                self.io.consume(received.consumed - span.end);
+                self.wire.io.consume(received.consumed - span.end);
             }
             h1::Event::End { .. } => {
-                self.io.consume(received.consumed);
+                self.wire.io.consume(received.consumed);
                 let trailers = self.machine.take_trailers();
                 if let Some(exchange) = self.exchanges.back_mut()
                     && let Some(content) = exchange.content.take()
@@ -175,7 +189,7 @@ impl<H: Handler> Driver<H> {
             }
             h1::Event::Violation(violation) => self.content_violated(violation, cx),
             _ => {
-                self.io.consume(received.consumed);
+                self.wire.io.consume(received.consumed);
                 return Read::WantsContent;
             }
         }
@@ -187,10 +201,10 @@ impl<H: Handler> Driver<H> {
         if let Some(exchange) = self.exchanges.back_mut()
             && let Some(content) = &exchange.content
         {
-            exchange.due |= content.put(self.io.take(len), cx);
+            exchange.due |= content.put(self.wire.io.take(len), cx);
             return;
         }
-        self.io.consume(len);
+        self.wire.io.consume(len);
         if let Stage::Discarding { left, .. } = &mut self.stage {
             match left.checked_sub(len as u64) {
                 Some(less) => *left = less,
@@ -234,7 +248,7 @@ impl<H: Handler> Driver<H> {
     /// The client will send no more. What it asked for is still answered.
     pub(super) fn ended(&mut self, cx: &mut Context<'_>) -> Round {
         let in_body = self.machine.in_body();
-        match self.machine.receive_end(self.io.received()) {
+        match self.machine.receive_end(self.wire.io.received()) {
             h1::Event::Violation(violation) if in_body => self.content_violated(violation, cx),
             h1::Event::Violation(violation) => self.violation = Some(violation),
             _ if self.exchanges.is_empty() => self.stage = Stage::Closing { linger: false },
@@ -242,4 +256,10 @@ impl<H: Handler> Driver<H> {
         }
         Round::Again
     }
+}
+
+/// Whether this is how HTTP/2 begins, as far as it is here: RFC 9113 §3.4.
+fn is_preface(received: &[u8]) -> bool {
+    let there = received.len().min(h2::PREFACE.len());
+    received[..there] == h2::PREFACE[..there]
 }

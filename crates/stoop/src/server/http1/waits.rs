@@ -11,9 +11,9 @@ use crate::conn::{Sink, date};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerTime, after};
-use crate::server::connection::{Driver, Read, Round, Stage};
 use crate::server::control::Course;
-use crate::server::ending::End;
+use crate::server::http1::ending::End;
+use crate::server::http1::{Driver, Read, Round, Stage};
 
 /// How long a server that is to stop waits for the first byte of a connection that it accepted and
 /// has not heard of: its request may be on the way.
@@ -24,7 +24,6 @@ pub(super) struct Waits {
     timer: Timer,
     idle: Option<Instant>,
     head: Option<Instant>,
-    send: Option<Instant>,
     content: Option<Instant>,
     /// Bytes of the content being read, and how long its reader waited for them before now.
     content_bytes: u64,
@@ -47,7 +46,6 @@ impl Waits {
             timer,
             idle: None,
             head: None,
-            send: None,
             content: None,
             content_bytes: 0,
             content_waited: Duration::ZERO,
@@ -61,10 +59,8 @@ impl Waits {
         (self.content_bytes, self.content_waited) = (0, Duration::ZERO);
     }
 
-    /// The client took some of what is sent to it.
-    #[inline]
-    pub(super) fn sent_some(&mut self) {
-        self.send = None;
+    pub(super) fn into_timer(self) -> Timer {
+        self.timer
     }
 
     pub(super) fn content_came(&mut self, bytes: usize) {
@@ -103,10 +99,10 @@ impl<H: Handler> Driver<H> {
     }
 
     fn nearest(&mut self, now: Instant, read: Read) -> Option<(Instant, Late)> {
-        let unsent = self.unsent() > 0;
+        let unsent = self.wire.unsent() > 0;
         let time = &self.core.limits.time;
         let waits = &mut self.waits;
-        let send = unsent.then(|| (after(*waits.send.get_or_insert(now), time.send), Late::Send));
+        let send = self.wire.send_due(now, time.send).map(|due| (due, Late::Send));
         let other = match (&self.stage, read) {
             (Stage::Handshake, _) => {
                 Some((after(*waits.head.get_or_insert(now), time.head), Late::Stage))
@@ -114,7 +110,7 @@ impl<H: Handler> Driver<H> {
             (Stage::Discarding { by, .. } | Stage::Lingering { by, .. }, _) => {
                 Some((*by, Late::Stage))
             }
-            (Stage::Open, Read::WantsHead) if !self.io.received().is_empty() => {
+            (Stage::Open, Read::WantsHead) if !self.wire.io.received().is_empty() => {
                 Some((after(*waits.head.get_or_insert(now), time.head), Late::Head))
             }
             (Stage::Open, Read::WantsHead) if self.exchanges.is_empty() && !unsent => {
@@ -161,7 +157,7 @@ impl<H: Handler> Driver<H> {
     /// 408, and no more.
     fn refuse_late(&mut self) {
         let text = "408 Request Timeout: the request did not come in time (RFC 9110 §15.5.9)\n";
-        let (date, out) = (date::now(), &mut Sink(&mut self.out));
+        let (date, out) = (date::now(), &mut Sink(&mut self.wire.out));
         self.machine.refuse_with(StatusCode::REQUEST_TIMEOUT, text.into(), Some(&date), out);
         self.stage = Stage::Closing { linger: true };
     }

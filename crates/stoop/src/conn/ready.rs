@@ -1,0 +1,114 @@
+//! Which of a connection's exchanges were woken: each has a waker of its own, so that only those are
+//! polled that have a reason to be.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
+
+/// The exchanges of one connection that were woken, by their numbers, and the task to wake for them.
+#[derive(Default)]
+pub(crate) struct Ready(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    task: Option<Waker>,
+    /// A bit for each number.
+    woken: Vec<u64>,
+    any: bool,
+}
+
+impl Ready {
+    /// A waker for the exchange of that number.
+    pub(crate) fn waker(self: &Arc<Self>, number: usize) -> Waker {
+        Arc::new(One { ready: self.clone(), number }).into()
+    }
+
+    /// Remembers the task that polls.
+    pub(crate) fn register(&self, task: &Waker) {
+        let mut state = self.state();
+        if !state.task.as_ref().is_some_and(|known| known.will_wake(task)) {
+            state.task = Some(task.clone());
+        }
+    }
+
+    /// Takes the numbers that were woken since the last time.
+    pub(crate) fn take(&self, into: &mut Vec<usize>) {
+        let mut state = self.state();
+        if !std::mem::take(&mut state.any) {
+            return;
+        }
+        for (place, word) in state.woken.iter_mut().enumerate() {
+            let mut bits = std::mem::take(word);
+            while bits != 0 {
+                into.push(place * 64 + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct One {
+    ready: Arc<Ready>,
+    number: usize,
+}
+
+impl Wake for One {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let (place, bit) = (self.number / 64, 1 << (self.number % 64));
+        let mut state = self.ready.state();
+        if state.woken.len() <= place {
+            state.woken.resize(place + 1, 0);
+        }
+        state.woken[place] |= bit;
+        // Somebody who woke it before did so for us too.
+        let task = match std::mem::replace(&mut state.any, true) {
+            false => state.task.clone(),
+            true => None,
+        };
+        drop(state);
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    struct Counted(AtomicUsize);
+
+    impl Wake for Counted {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn the_task_is_woken_once_for_all_that_are() {
+        let counted = Arc::new(Counted(AtomicUsize::new(0)));
+        let ready = Arc::new(Ready::default());
+        ready.register(&counted.clone().into());
+        for number in [3, 200, 3, 64] {
+            ready.waker(number).wake();
+        }
+        assert_eq!(counted.0.load(Ordering::Relaxed), 1);
+        let mut woken = Vec::new();
+        ready.take(&mut woken);
+        assert_eq!(woken, [3, 64, 200]);
+        woken.clear();
+        ready.take(&mut woken);
+        assert!(woken.is_empty());
+        ready.waker(0).wake();
+        assert_eq!(counted.0.load(Ordering::Relaxed), 2);
+    }
+}

@@ -1,0 +1,100 @@
+//! One connection of a server, whichever version of HTTP it turns out to speak.
+//!
+//! It begins as HTTP/1, which a client that wants HTTP/2 says at once that it does not: by ALPN, or by
+//! its first bytes (RFC 9113 §3.3). What is served stays with the connection, and its driver changes.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use stoop_io::{AnyTransport, Timer};
+
+use crate::handler::Handler;
+use crate::limits::ServerLimits;
+use crate::server::control::{Control, Seat};
+use crate::server::shelf::Shelf;
+use crate::server::wire::Wire;
+use crate::server::{Versions, http1, http2};
+
+/// What the connections of one core share.
+pub(crate) struct Core<H: Handler> {
+    pub(crate) handler: H,
+    pub(crate) limits: Arc<ServerLimits>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) versions: Versions,
+    pub(super) shelf: Shelf<H::Future>,
+}
+
+impl<H: Handler> Core<H> {
+    pub(crate) fn new(
+        handler: H,
+        limits: Arc<ServerLimits>,
+        control: Arc<Control>,
+        versions: Versions,
+    ) -> Arc<Self> {
+        Arc::new(Self { handler, limits, control, versions, shelf: Shelf::default() })
+    }
+}
+
+/// What a connection has, whoever drives it.
+pub(super) struct Place<H: Handler> {
+    pub(super) wire: Wire,
+    pub(super) core: Arc<Core<H>>,
+    pub(super) timer: Timer,
+    pub(super) seat: Seat,
+    /// Its place on its core, behind the transport because it is dropped after it.
+    pub(super) balance: Option<stoop_io::Seat>,
+}
+
+/// A connection being served; done when it is over. `Send` exactly when the handler's future and
+/// body are.
+pub(crate) struct Connection<H: Handler>(Option<Driver<H>>);
+
+#[expect(clippy::large_enum_variant, reason = "most are HTTP/1, and each is a task's only content")]
+enum Driver<H: Handler> {
+    Http1(http1::Driver<H>),
+    Http2(Box<http2::Driver<H>>),
+}
+
+impl<H: Handler> Connection<H> {
+    pub(crate) fn new(
+        io: AnyTransport,
+        core: Arc<Core<H>>,
+        timer: Timer,
+        seat: Seat,
+        balance: Option<stoop_io::Seat>,
+    ) -> Self {
+        let place = Place { wire: Wire::new(io), core, timer, seat, balance };
+        Self(Some(Driver::Http1(http1::Driver::new(place))))
+    }
+}
+
+impl<H: Handler> Future for Connection<H> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match &mut self.0 {
+                None => return Poll::Ready(()),
+                Some(Driver::Http2(driver)) => {
+                    ready!(driver.poll(cx));
+                    self.0 = None;
+                }
+                Some(Driver::Http1(driver)) => {
+                    let end = ready!(driver.poll(cx));
+                    if let Some(Driver::Http1(driver)) = self.0.take() {
+                        let place = driver.end(end);
+                        self.0 =
+                            place.map(|place| Driver::Http2(Box::new(http2::Driver::new(place))));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<H: Handler> Unpin for Connection<H> {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! From handlers to frames.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::StatusCode;
+use http_body::Body as _;
+use stoop_proto::h2::{ErrorCode, StreamKey};
+use stoop_proto::{BodySize, Fields, Misuse, ResponseParts};
+
+use super::Driver;
+use super::exchange::{Exchange, Patience, Responding, Sending};
+use crate::body::from_map;
+use crate::conn::slot::SlotWriter;
+use crate::conn::{Sink, date};
+use crate::handler::Handler;
+use crate::response::{Payload, Response};
+use crate::server::http1::{parts, poll_handler};
+
+/// Frames of content in a round, after which there is a look at what else is to do.
+const FRAMES_MAX: u32 = 256;
+
+impl<H: Handler> Driver<H> {
+    /// Polls the exchanges that were woken. True if there were any.
+    pub(super) fn run_woken(&mut self) -> bool {
+        let mut woken = std::mem::take(&mut self.woken);
+        woken.clear();
+        self.ready.take(&mut woken);
+        woken.iter().for_each(|&place| self.run(place));
+        let any = !woken.is_empty();
+        self.woken = woken;
+        any
+    }
+
+    /// Polls an exchange, if there is one at that place.
+    pub(super) fn run(&mut self, place: usize) {
+        let Some(exchange) = self.exchanges.get_mut(place).and_then(Option::as_mut) else { return };
+        let key = exchange.key;
+        match &mut exchange.response {
+            Responding::Running(_) => self.run_handler(place),
+            Responding::Sending(sending) => {
+                if sending.piece.is_empty() && sending.body.is_some() {
+                    self.make(key);
+                }
+            }
+            Responding::Sent => {}
+        }
+        self.attend_to_content(key);
+        self.let_go(key);
+    }
+
+    fn run_handler(&mut self, place: usize) {
+        let waker = self.waker(place);
+        let mut cx = Context::from_waker(&waker);
+        let Some(exchange) = self.exchanges.get_mut(place).and_then(Option::as_mut) else { return };
+        let key = exchange.key;
+        let Responding::Running(future) = &mut exchange.response else { return };
+        let polled = poll_handler::<H>(future, exchange.content.as_ref(), &mut cx);
+        let Poll::Ready(response) = polled else { return };
+        let Some(exchange) = self.exchanges.get_mut(place).and_then(Option::take) else { return };
+        if let Responding::Running(future) = exchange.response {
+            self.core.shelf.put_back(future);
+        }
+        self.respond(key, exchange.content, response);
+    }
+
+    /// Begins a response, and ends it too if its content is a buffer that fits; else it becomes an
+    /// exchange's.
+    pub(super) fn respond(
+        &mut self,
+        key: StreamKey,
+        content: Option<SlotWriter>,
+        mut response: Response<H::Body>,
+    ) {
+        let date = date::now();
+        let sized = catch_unwind(AssertUnwindSafe(|| response.size()));
+        let mut size = sized.unwrap_or_else(|_| {
+            response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
+            BodySize::Exact(0)
+        });
+        if response.close {
+            self.machine.drain(self.now);
+        }
+        let has_content = loop {
+            let parts = ResponseParts { date: Some(&date), ..parts(&response) };
+            let out = &mut Sink(&mut self.wire.out);
+            let status = match self.machine.respond(key, &parts, size, out) {
+                Ok(has_content) => break has_content,
+                // A 2xx to CONNECT that is no tunnel: RFC 9110 §9.3.6.
+                Err(Misuse::Tunnel) => StatusCode::NOT_IMPLEMENTED,
+                Err(Misuse::Status | Misuse::FieldValue) => StatusCode::INTERNAL_SERVER_ERROR,
+                Err(_) => return self.machine.reset(key, ErrorCode::INTERNAL_ERROR),
+            };
+            response = Response::failure(status);
+            size = BodySize::Exact(0);
+        };
+        let sending = match response.payload {
+            Payload::Full(_) | Payload::Stream(_) if !has_content => None,
+            Payload::Full(bytes) if bytes.len() <= self.machine.sendable(key) => {
+                let _ = self.machine.data(key, bytes, true, &mut Sink(&mut self.wire.out));
+                None
+            }
+            Payload::Full(piece) => Some(Sending { body: None, piece, trailers: None }),
+            Payload::Stream(body) => {
+                let body = Some(Box::pin(body));
+                Some(Sending { body, piece: Bytes::new(), trailers: None })
+            }
+        };
+        // Nobody needs to be told to go on any more: the final response is out.
+        let (continue_owed, patience) = (false, Patience::default());
+        match sending {
+            None if content.is_none() && !self.machine.is_open(key) => {}
+            None => {
+                let response = Responding::Sent;
+                self.keep(Exchange { key, response, content, continue_owed, patience });
+                self.attend_to_content(key);
+                self.let_go(key);
+            }
+            Some(sending) => {
+                let makes = sending.body.is_some();
+                let response = Responding::Sending(sending);
+                self.keep(Exchange { key, response, content, continue_owed, patience });
+                match makes {
+                    true => self.make(key),
+                    false => self.machine.want_to_send(key, true),
+                }
+                self.attend_to_content(key);
+            }
+        }
+    }
+
+    pub(super) fn say_continue(&mut self, key: StreamKey) {
+        let out = &mut Sink(&mut self.wire.out);
+        // It cannot fail where a response is due, and is of no use elsewhere.
+        let _ = self.machine.inform(key, StatusCode::CONTINUE, &Fields::new(), out);
+    }
+
+    /// Asks a response's content for its next piece, and says whether there is one to send.
+    fn make(&mut self, key: StreamKey) {
+        let waker = self.waker(key.index());
+        let mut cx = Context::from_waker(&waker);
+        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        let Responding::Sending(sending) = &mut exchange.response else { return };
+        let Some(body) = &mut sending.body else { return };
+        attend(exchange.content.as_ref(), true);
+        let polled = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll_frame(&mut cx)));
+        attend(exchange.content.as_ref(), false);
+        match polled {
+            Ok(Poll::Pending) => self.machine.want_to_send(key, false),
+            Ok(Poll::Ready(None)) => self.finish(key),
+            // The content failed, or its maker panicked: the client must not take it for whole.
+            Ok(Poll::Ready(Some(Err(_)))) | Err(_) => self.break_off(key),
+            Ok(Poll::Ready(Some(Ok(frame)))) => match frame.into_data() {
+                Ok(data) => {
+                    sending.piece = data;
+                    let ended = catch_unwind(AssertUnwindSafe(|| body.is_end_stream()));
+                    if ended.unwrap_or(false) {
+                        sending.body = None;
+                    }
+                    if sending.piece.is_empty() {
+                        // It is asked again in its turn, for others to have theirs.
+                        waker.wake_by_ref();
+                        if sending.body.is_none() {
+                            self.finish(key);
+                        }
+                    } else {
+                        self.machine.want_to_send(key, true);
+                    }
+                }
+                Err(frame) => {
+                    let mut trailers = Fields::new();
+                    if let Ok(map) = frame.into_trailers() {
+                        from_map(&map, &mut trailers);
+                    }
+                    sending.trailers = Some(Box::new(trailers));
+                    self.finish(key);
+                }
+            },
+        }
+    }
+
+    /// Lets exchanges send whose turn it is, while there is room. True if any did.
+    pub(super) fn send(&mut self) -> bool {
+        let mut any = false;
+        for _ in 0..FRAMES_MAX {
+            if self.is_full() {
+                break;
+            }
+            let Some((key, max)) = self.machine.next_to_send() else { break };
+            any = true;
+            let exchange = self.exchanges.get_mut(key.index()).and_then(Option::as_mut);
+            let Some(Exchange { response: Responding::Sending(sending), patience, .. }) = exchange
+            else {
+                self.machine.want_to_send(key, false);
+                continue;
+            };
+            patience.blocked = 0;
+            let piece = sending.piece.split_to(sending.piece.len().min(max));
+            let is_over = sending.piece.is_empty();
+            let is_last = is_over && sending.body.is_none();
+            let sent = self.machine.data(key, piece, is_last, &mut Sink(&mut self.wire.out));
+            match sent {
+                Err(_) => self.break_off(key),
+                Ok(()) if is_last => self.sent(key),
+                Ok(()) if is_over => self.make(key),
+                Ok(()) => {}
+            }
+        }
+        any
+    }
+
+    /// Ends a response.
+    fn finish(&mut self, key: StreamKey) {
+        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        let Responding::Sending(sending) = &mut exchange.response else { return };
+        let trailers = sending.trailers.take();
+        let out = &mut Sink(&mut self.wire.out);
+        match self.machine.finish(key, trailers.as_deref(), out) {
+            Ok(()) => self.sent(key),
+            Err(_) => self.break_off(key),
+        }
+    }
+
+    /// A response is out to its end.
+    fn sent(&mut self, key: StreamKey) {
+        if let Some(exchange) = self.exchange(key) {
+            exchange.response = Responding::Sent;
+        }
+        self.let_go(key);
+    }
+
+    /// A response cannot be completed.
+    pub(super) fn break_off(&mut self, key: StreamKey) {
+        self.machine.reset(key, ErrorCode::INTERNAL_ERROR);
+        self.exchanges[key.index()] = None;
+    }
+
+    /// Forgets an exchange that has nothing left to do: its response is out, and its request was
+    /// read. What nobody reads is thrown away for a while; of more than that the client is told that
+    /// it need not send it (RFC 9113 §8.1).
+    fn let_go(&mut self, key: StreamKey) {
+        let Some(exchange) = self.exchanges.get(key.index()).and_then(Option::as_ref) else {
+            return;
+        };
+        if !matches!(exchange.response, Responding::Sent) {
+            return;
+        }
+        let is_read = |content: &SlotWriter| !content.is_dropped();
+        let is_open = self.machine.is_open(key);
+        if is_open {
+            let is_too_much = exchange.patience.drained_bytes > self.core.limits.drain_bytes_max;
+            if exchange.content.as_ref().is_some_and(is_read) || !is_too_much {
+                return;
+            }
+            self.machine.reset(key, ErrorCode::NO_ERROR);
+        }
+        let exchange = self.exchanges[key.index()].take();
+        // What was not read of content that has come to its end.
+        let unread = exchange.and_then(|exchange| exchange.content).map(SlotWriter::abandon);
+        if !is_open {
+            self.credit(key, unread.unwrap_or(0));
+        }
+    }
+}
+
+fn attend(content: Option<&SlotWriter>, attended: bool) {
+    if let Some(content) = content {
+        content.attend(attended);
+    }
+}

@@ -1,0 +1,235 @@
+//! A connection that speaks HTTP/2: many exchanges at a time, polled right here.
+//!
+//! A round polls the exchanges that were woken, reads what has arrived, lets those send whose turn it
+//! is, and sends everything in one call. When nothing moves, it waits: for bytes, for room to send, for
+//! an exchange, for a deadline. A request that is answered at once, with a buffer that the windows have
+//! room for, is never an exchange: it is answered where it was read.
+//!
+//! `receive` is from events to handlers, `answer` from handlers to frames, `exchange` what is kept of a
+//! request until it is answered, `waits` how long may be waited for what.
+
+mod answer;
+mod exchange;
+mod receive;
+mod waits;
+
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use stoop_io::{Filled, Transport, now};
+use stoop_proto::h2;
+
+use crate::conn::Sink;
+use crate::conn::ready::Ready;
+use crate::handler::Handler;
+use crate::server::connection::{Core, Place};
+use crate::server::control::{Course, Seat};
+use crate::server::wire::Wire;
+
+use exchange::Exchange;
+use waits::Waits;
+
+/// Rounds in one go, after which other connections of the core get theirs.
+const ROUNDS_MAX: u32 = 64;
+
+/// Events read in a round, before their answers are sent.
+const EVENTS_MAX: u32 = 256;
+
+/// Drives one connection.
+pub(in crate::server) struct Driver<H: Handler> {
+    wire: Wire,
+    core: Arc<Core<H>>,
+    machine: h2::Connection,
+    /// By the keys of their streams.
+    exchanges: Vec<Option<Exchange<H>>>,
+    /// Which of them were woken, and their wakers, made when they are first needed.
+    ready: Arc<Ready>,
+    wakers: Vec<Option<Waker>>,
+    woken: Vec<usize>,
+    waits: Waits,
+    stage: Stage,
+    at_end: bool,
+    /// The time at the beginning of this poll.
+    now: Instant,
+    seat: Seat,
+    /// Its place on its core, behind the transport because it is dropped after it.
+    _balance: Option<stoop_io::Seat>,
+}
+
+/// What a connection is up to.
+enum Stage {
+    Open,
+    /// Everything is said, and still on its way.
+    Closing,
+    /// We have closed; the client gets time to read what we said.
+    Lingering {
+        left: u64,
+        by: Instant,
+    },
+}
+
+enum Round {
+    Again,
+    Wait,
+    End,
+}
+
+impl<H: Handler> Driver<H> {
+    pub(in crate::server) fn new(place: Place<H>) -> Self {
+        let Place { wire, core, timer, seat, balance } = place;
+        Self {
+            wire,
+            machine: h2::Connection::server(&core.limits.wire),
+            exchanges: Vec::new(),
+            ready: Arc::default(),
+            wakers: Vec::new(),
+            woken: Vec::new(),
+            waits: Waits::new(timer),
+            stage: Stage::Open,
+            at_end: false,
+            now: now(),
+            core,
+            seat,
+            _balance: balance,
+        }
+    }
+
+    /// Ready when the connection is over.
+    pub(in crate::server) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.seat.take(cx.waker());
+        self.ready.register(cx.waker());
+        self.now = now();
+        match self.core.control.course() {
+            Course::Closing => {
+                if self.machine.streams() > 0 || self.wire.unsent() > 0 {
+                    self.core.control.cut_one_off();
+                }
+                self.wire.io.reset_on_close();
+                return Poll::Ready(());
+            }
+            Course::Draining => self.machine.drain(self.now),
+            Course::Running => {}
+        }
+        for _ in 0..ROUNDS_MAX {
+            let round = match self.stage {
+                Stage::Open => self.serve(cx),
+                Stage::Closing => self.close(cx),
+                Stage::Lingering { left, .. } => self.linger(left, cx),
+            };
+            match round {
+                Round::Again => {}
+                Round::Wait => return Poll::Pending,
+                Round::End => return Poll::Ready(()),
+            }
+        }
+        cx.waker().wake_by_ref();
+        match self.flush(cx) {
+            Poll::Ready(false) => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    }
+
+    fn serve(&mut self, cx: &mut Context<'_>) -> Round {
+        let mut moved = self.run_woken();
+        let (read, wants_bytes) = self.read();
+        moved |= read;
+        moved |= self.send();
+        let limits = &self.core.limits.wire;
+        self.machine.transmit(self.now, limits, &mut Sink(&mut self.wire.out));
+        if self.machine.is_closed() || self.machine.is_drained() {
+            self.stage = Stage::Closing;
+            return Round::Again;
+        }
+        if moved && !self.is_full() {
+            return Round::Again;
+        }
+        let was_full = self.is_full();
+        if self.flush(cx) == Poll::Ready(false) {
+            return Round::End;
+        }
+        if moved || was_full && !self.is_full() {
+            return Round::Again;
+        }
+        if !wants_bytes || self.at_end {
+            return self.wait(cx);
+        }
+        match self.wire.io.poll_fill(cx, h2::FRAME_BYTES_MAX) {
+            Poll::Ready(Ok(Filled::Bytes(_))) => {
+                self.waits.received();
+                Round::Again
+            }
+            Poll::Ready(Ok(Filled::End)) => {
+                // A client of HTTP/2 does not half-close: nobody waits for what is not sent yet.
+                self.at_end = true;
+                self.machine.receive_end();
+                Round::Again
+            }
+            Poll::Ready(Ok(Filled::Full) | Err(_)) => Round::End,
+            Poll::Pending => self.wait(cx),
+        }
+    }
+
+    fn close(&mut self, cx: &mut Context<'_>) -> Round {
+        // What is left of exchanges is over: their handlers are dropped.
+        self.exchanges.clear();
+        match self.wire.flush_last(cx, self.core.limits.output_bytes_max) {
+            Poll::Pending => self.wait(cx),
+            Poll::Ready(false) => Round::End,
+            Poll::Ready(true) if self.at_end => Round::End,
+            Poll::Ready(true) => {
+                let (left, by) = self.waits.linger(&self.core.limits, self.now);
+                self.stage = Stage::Lingering { left, by };
+                Round::Again
+            }
+        }
+    }
+
+    /// Reads on behind the last we said: closing with unread bytes makes the kernel reset the
+    /// connection, which would take that from the client.
+    fn linger(&mut self, left: u64, cx: &mut Context<'_>) -> Round {
+        if let Poll::Ready(Err(_)) = self.wire.io.poll_shutdown(cx) {
+            return Round::End;
+        }
+        let waiting = self.wire.io.received().len();
+        self.wire.io.consume(waiting);
+        match self.wire.io.poll_fill(cx, usize::MAX) {
+            Poll::Ready(Ok(Filled::Bytes(n))) => match left.checked_sub(n as u64) {
+                Some(less) => {
+                    if let Stage::Lingering { left, .. } = &mut self.stage {
+                        *left = less;
+                    }
+                    Round::Again
+                }
+                None => Round::End,
+            },
+            Poll::Ready(_) => Round::End,
+            Poll::Pending => self.wait(cx),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.wire.is_full(self.core.limits.output_bytes_max)
+    }
+
+    fn flush(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        self.wire.flush(cx, self.core.limits.output_bytes_max)
+    }
+
+    /// The waker of the exchange at that place.
+    fn waker(&mut self, place: usize) -> Waker {
+        if self.wakers.len() <= place {
+            self.wakers.resize(place + 1, None);
+        }
+        let ready = &self.ready;
+        self.wakers[place].get_or_insert_with(|| ready.waker(place)).clone()
+    }
+
+    /// Gives memory back that an idle connection has no use for.
+    fn rest(&mut self) {
+        if self.exchanges.capacity() > 0 || self.wakers.capacity() > 0 {
+            (self.exchanges, self.wakers, self.woken) = (Vec::new(), Vec::new(), Vec::new());
+            self.machine.rest();
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! From events to handlers, and content to whoever wants it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll};
+
+use http::StatusCode;
+use stoop_io::Transport;
+use stoop_proto::h2::{self, Event, StreamKey};
+
+use super::exchange::{Exchange, Patience, Responding};
+use super::{Driver, EVENTS_MAX};
+use crate::body::{Body, Kind};
+use crate::conn::recycle::{Recycle, RequestParts};
+use crate::conn::slot::{SlotWriter, slot};
+use crate::error::{Error, ErrorKind, Phase};
+use crate::handler::{Answer, Handler};
+use crate::request::Request;
+use crate::response::Response;
+use crate::server::http1::poll_handler;
+
+impl<H: Handler> Driver<H> {
+    /// Reads what has arrived, up to a bound. Whether anything was, and whether more bytes are
+    /// needed to read on.
+    pub(super) fn read(&mut self) -> (bool, bool) {
+        let mut moved = false;
+        for _ in 0..EVENTS_MAX {
+            let may_open = !self.is_full();
+            let limits = &self.core.limits.wire;
+            let input = self.wire.io.received();
+            let received = self.machine.receive(self.now, input, may_open, limits);
+            match received.event {
+                Event::Data { key, span, end } => {
+                    self.wire.io.consume(span.start);
+                    self.deliver(key, span.len(), end);
+                    self.wire.io.consume(received.consumed - span.end);
+                    moved = true;
+                    continue;
+                }
+                _ => self.wire.io.consume(received.consumed),
+            }
+            moved |= received.consumed > 0;
+            match received.event {
+                Event::NeedMore => return (moved, true),
+                Event::Paused | Event::Closed => return (moved, false),
+                Event::Request { key, end } => self.start(key, end),
+                Event::Trailers { key } => {
+                    let trailers = self.machine.take_trailers();
+                    self.end_content(key, |content, cx| content.end(Ok(()), trailers, cx));
+                }
+                Event::Reset { key, why } => self.reset(key, why),
+                _ => {}
+            }
+            moved = true;
+        }
+        (moved, false)
+    }
+
+    /// Runs the handler of a request.
+    fn start(&mut self, key: StreamKey, end: bool) {
+        let mut parts = Recycle::<RequestParts>::new();
+        self.machine.take_request(&mut parts.head);
+        parts.peer = Some(self.wire.io.peer());
+        let (mut content, mut body, mut continue_owed) = (None, Body::empty(), false);
+        if !end {
+            match parts.head.fields().first("expect") {
+                None => {}
+                Some(expected) if expected.eq_ignore_ascii_case(b"100-continue") => {
+                    continue_owed = true;
+                }
+                Some(_) => {
+                    let response = Response::failure(StatusCode::EXPECTATION_FAILED);
+                    return self.respond(key, None, response);
+                }
+            }
+            let (writer, reader) = slot(self.machine.remaining(key));
+            (content, body) = (Some(writer), Body(Kind::Request(reader)));
+        }
+        let request = Request { parts, body };
+        let core = self.core.clone();
+        // The panic's message has been shown by the program's panic hook.
+        let answer = catch_unwind(AssertUnwindSafe(|| core.handler.call(request)));
+        let place = match answer {
+            Ok(Answer::Now(response)) => return self.respond(key, content, response),
+            Err(_) => {
+                let response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
+                return self.respond(key, content, response);
+            }
+            Ok(Answer::Later(future)) => core.shelf.place(future),
+        };
+        let waker = self.waker(key.index());
+        let mut cx = Context::from_waker(&waker);
+        if let Some(content) = &content {
+            content.watch(&waker, self.core.limits.wire.http2.stream_window_bytes / 2);
+        }
+        let mut place = place;
+        match poll_handler::<H>(&mut place, content.as_ref(), &mut cx) {
+            Poll::Ready(response) => {
+                core.shelf.put_back(place);
+                self.respond(key, content, response);
+            }
+            Poll::Pending => {
+                let response = Responding::Running(place);
+                self.keep(Exchange {
+                    key,
+                    response,
+                    content,
+                    continue_owed,
+                    patience: Patience::default(),
+                });
+                self.attend_to_content(key);
+            }
+        }
+    }
+
+    /// Keeps an exchange under its key.
+    pub(super) fn keep(&mut self, exchange: Exchange<H>) {
+        let place = exchange.key.index();
+        if self.exchanges.len() <= place {
+            self.exchanges.resize_with(place + 1, || None);
+        }
+        self.exchanges[place] = Some(exchange);
+    }
+
+    pub(super) fn exchange(&mut self, key: StreamKey) -> Option<&mut Exchange<H>> {
+        self.exchanges.get_mut(key.index())?.as_mut()
+    }
+
+    /// Content came. What nobody will read is thrown away.
+    fn deliver(&mut self, key: StreamKey, len: usize, end: bool) {
+        let waker = self.waker(key.index());
+        let cx = Context::from_waker(&waker);
+        let exchange = self.exchanges.get_mut(key.index()).and_then(Option::as_mut);
+        let content = exchange.as_ref().and_then(|exchange| exchange.content.as_ref());
+        if len > 0 {
+            match content.filter(|content| !content.is_dropped()) {
+                Some(content) => drop(content.put(self.wire.io.take(len), &cx)),
+                None => {
+                    self.wire.io.consume(len);
+                    self.credit(key, len as u32);
+                }
+            }
+            if let Some(exchange) = self.exchange(key) {
+                let is_drained = matches!(exchange.response, Responding::Sent);
+                let patience = &mut exchange.patience;
+                patience.content_bytes += len as u64;
+                patience.content_idle = 0;
+                patience.drained_bytes += if is_drained { len as u64 } else { 0 };
+                exchange.continue_owed = false;
+            }
+        }
+        if end {
+            self.end_content(key, |content, cx| content.end(Ok(()), None, cx));
+        } else {
+            self.run(key.index());
+        }
+    }
+
+    /// The last of a request's content has come, or never will.
+    fn end_content(
+        &mut self,
+        key: StreamKey,
+        end: impl FnOnce(&SlotWriter, &mut Context<'_>) -> bool,
+    ) {
+        let waker = self.waker(key.index());
+        if let Some(exchange) = self.exchange(key)
+            && let Some(content) = &exchange.content
+        {
+            end(content, &mut Context::from_waker(&waker));
+        }
+        self.run(key.index());
+    }
+
+    /// So much of a stream's content was used up, or thrown away.
+    pub(super) fn credit(&mut self, key: StreamKey, bytes: u32) {
+        if bytes == 0 {
+            return;
+        }
+        match self.machine.is_open(key) {
+            true => self.machine.consumed(key, bytes),
+            false => self.machine.consumed_late(bytes),
+        }
+    }
+
+    /// Looks at what became of a request's content: what was read of it, whether it is waited for.
+    pub(super) fn attend_to_content(&mut self, key: StreamKey) {
+        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        let Some(content) = &exchange.content else { return };
+        let (taken, awaited) = (content.take_taken(), content.is_awaited());
+        let says_continue = awaited && std::mem::take(&mut exchange.continue_owed);
+        self.credit(key, taken);
+        if says_continue {
+            self.say_continue(key);
+        }
+    }
+
+    /// A stream is over before its end: whoever reads its content is told, and its handler dropped.
+    fn reset(&mut self, key: StreamKey, why: h2::Reset) {
+        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::take) else {
+            return;
+        };
+        let waker = self.waker(key.index());
+        if let Some(content) = &exchange.content {
+            let error = match why {
+                h2::Reset::Fault(fault) => Error::fault(fault, Phase::Receive),
+                _ => Error::new(ErrorKind::ClosedEarly, Phase::Receive)
+                    .with_detail("the client reset the stream"),
+            };
+            content.end(Err(error), None, &Context::from_waker(&waker));
+        }
+        if let Responding::Running(place) = exchange.response {
+            self.core.shelf.put_back(place);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What a connection waits for, and for how long: every wait that a client causes ends.
+//!
+//! The connection has deadlines of its own. Those of its exchanges are counted in ticks: a look at
+//! all of them once a second costs less than a timer for each.
+
+use std::task::Context;
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use stoop_io::{Timer, Transport};
+use stoop_proto::h2::{ErrorCode, StreamKey};
+
+use super::exchange::Responding;
+use super::{Driver, Round, Stage};
+use crate::conn::slot::SlotWriter;
+use crate::error::{Error, ErrorKind, Phase};
+use crate::handler::Handler;
+use crate::limits::{ServerLimits, after};
+use crate::response::Response;
+use crate::server::http1::poll_handler;
+
+const TICK: Duration = Duration::from_secs(1);
+
+/// Since when what is waited for. A wait begins when it is first found that there is nothing to do.
+pub(super) struct Waits {
+    timer: Timer,
+    idle: Option<Instant>,
+    head: Option<Instant>,
+    tick: Option<Instant>,
+}
+
+/// What did not happen in time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Late {
+    Idle,
+    Quiet,
+    Head,
+    Send,
+    Stage,
+    Tick,
+    Machine,
+}
+
+/// What an exchange has waited for too long.
+#[derive(Clone, Copy)]
+enum What {
+    /// Content of the request, which somebody reads.
+    Content,
+    /// A window to send in.
+    Window,
+    /// Content of the request, which nobody reads.
+    Rest,
+}
+
+impl Waits {
+    pub(super) fn new(timer: Timer) -> Self {
+        Self { timer, idle: None, head: None, tick: None }
+    }
+
+    /// Something came.
+    #[inline]
+    pub(super) fn received(&mut self) {
+        self.idle = None;
+    }
+
+    /// How much is read behind the last that was said, and until when.
+    pub(super) fn linger(&self, limits: &ServerLimits, now: Instant) -> (u64, Instant) {
+        (limits.drain_bytes_max, after(now, limits.time.linger))
+    }
+}
+
+impl<H: Handler> Driver<H> {
+    /// Waits for whoever wakes us, or the nearest deadline.
+    pub(super) fn wait(&mut self, cx: &mut Context<'_>) -> Round {
+        let Some((due, late)) = self.nearest() else { return Round::Wait };
+        if self.now < due && self.waits.timer.poll(cx, Some(due)).is_pending() {
+            return Round::Wait;
+        }
+        self.now = stoop_io::now();
+        self.act(late)
+    }
+
+    fn nearest(&mut self) -> Option<(Instant, Late)> {
+        let (now, time) = (self.now, &self.core.limits.time);
+        let send = self.wire.send_due(now, time.send).map(|due| (due, Late::Send));
+        let waits = &mut self.waits;
+        let own = match self.stage {
+            Stage::Lingering { by, .. } => Some((by, Late::Stage)),
+            Stage::Closing => None,
+            Stage::Open => {
+                // A frame that has begun is to end, as a header block is.
+                let is_within = self.machine.is_within_head()
+                    || !self.wire.io.received().is_empty() && self.wire.unsent() == 0;
+                let streams = self.machine.streams();
+                if !is_within {
+                    waits.head = None;
+                }
+                if is_within {
+                    Some((after(*waits.head.get_or_insert(now), time.head), Late::Head))
+                } else if streams == 0 {
+                    Some((after(*waits.idle.get_or_insert(now), time.idle), Late::Idle))
+                } else {
+                    Some((after(*waits.idle.get_or_insert(now), time.idle), Late::Quiet))
+                }
+            }
+        };
+        let ticks = self.exchanges.iter().any(Option::is_some) && matches!(self.stage, Stage::Open);
+        let tick = match ticks {
+            true => Some((*self.waits.tick.get_or_insert(now + TICK), Late::Tick)),
+            false => {
+                self.waits.tick = None;
+                None
+            }
+        };
+        if !ticks && self.machine.streams() == 0 && self.wire.unsent() == 0 {
+            self.rest();
+        }
+        let machine = self.machine.next_timeout().map(|due| (due, Late::Machine));
+        [send, own, tick, machine].into_iter().flatten().min_by_key(|(due, _)| *due)
+    }
+
+    fn act(&mut self, late: Late) -> Round {
+        match late {
+            // What the client does not take now will not be taken by waiting for it either.
+            Late::Send => {
+                self.wire.io.reset_on_close();
+                return Round::End;
+            }
+            Late::Stage => return Round::End,
+            Late::Idle => self.machine.close(ErrorCode::NO_ERROR),
+            Late::Head => self.machine.close(ErrorCode::ENHANCE_YOUR_CALM),
+            // Exchanges are under way, and nothing was heard for long: is anybody there?
+            Late::Quiet => {
+                self.waits.idle = None;
+                self.machine.ping(self.now, &self.core.limits.wire);
+            }
+            Late::Tick => {
+                self.waits.tick = Some(self.now + TICK);
+                self.tick();
+            }
+            Late::Machine => self.machine.handle_timeout(self.now),
+        }
+        Round::Again
+    }
+
+    /// Looks at all exchanges: which of them wait for the client, and for how long.
+    fn tick(&mut self) {
+        let time = &self.core.limits.time;
+        let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX).max(1);
+        let (idle, send, grace) =
+            (seconds(time.body_idle), seconds(time.send), seconds(time.body_grace));
+        let rate = time.body_bytes_per_second_min;
+        let drain = seconds(time.drain);
+        let mut late: Vec<(StreamKey, What)> = Vec::new();
+        for exchange in self.exchanges.iter_mut().flatten() {
+            let patience = &mut exchange.patience;
+            let is_awaited = exchange.content.as_ref().is_some_and(|content| content.is_awaited());
+            if is_awaited && self.machine.is_receiving(exchange.key) {
+                patience.content_waited += 1;
+                patience.content_idle += 1;
+                let paid = patience.content_bytes.checked_div(rate).unwrap_or(u64::MAX);
+                let allowed = paid.saturating_add(u64::from(grace));
+                if patience.content_idle > idle || u64::from(patience.content_waited) > allowed {
+                    late.push((exchange.key, What::Content));
+                    continue;
+                }
+            }
+            let is_read = |content: &SlotWriter| !content.is_dropped();
+            if matches!(exchange.response, Responding::Sent)
+                && !exchange.content.as_ref().is_some_and(is_read)
+            {
+                patience.drained += 1;
+                if patience.drained > drain {
+                    late.push((exchange.key, What::Rest));
+                }
+            }
+            if let Responding::Sending(sending) = &exchange.response
+                && !sending.piece.is_empty()
+                && self.machine.sendable(exchange.key) == 0
+            {
+                patience.blocked += 1;
+                if patience.blocked > send {
+                    late.push((exchange.key, What::Window));
+                }
+            }
+        }
+        for (key, what) in late {
+            let code = match what {
+                What::Content => {
+                    self.content_is_late(key);
+                    continue;
+                }
+                What::Window => ErrorCode::CANCEL,
+                What::Rest => ErrorCode::NO_ERROR,
+            };
+            self.machine.reset(key, code);
+            self.exchanges[key.index()] = None;
+        }
+    }
+
+    /// A request's content did not come in time: its handler is told, so that it can clean up, and
+    /// then stopped. Where no response was begun, that is the response.
+    fn content_is_late(&mut self, key: StreamKey) {
+        let waker = self.waker(key.index());
+        let mut cx = Context::from_waker(&waker);
+        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::take) else {
+            return;
+        };
+        if let Some(content) = &exchange.content {
+            content.end(Err(Error::new(ErrorKind::ReadTimeout, Phase::Receive)), None, &cx);
+        }
+        match exchange.response {
+            Responding::Running(mut place) => {
+                // What it answers to that is not asked any more.
+                let _ = poll_handler::<H>(&mut place, None, &mut cx);
+                self.core.shelf.put_back(place);
+                self.respond(key, None, Response::failure(StatusCode::REQUEST_TIMEOUT));
+            }
+            Responding::Sending(_) => self.machine.reset(key, ErrorCode::CANCEL),
+            Responding::Sent => self.machine.reset(key, ErrorCode::NO_ERROR),
+        }
+    }
+}
