@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 pub mod chunked;
+pub mod hpack_decode;
+pub mod hpack_round_trip;
 pub mod pair;
 pub mod request;
 pub mod response;

@@ -11,18 +11,20 @@ mod gunicorn;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// The folder that `variable` names; without, this says aloud that the test could not be done, as
-/// CONTRIBUTING.md has it.
+/// The folder that `variable` names; without, this says aloud that the test could not be done.
 fn folder(name: &str, variable: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable).map(PathBuf::from);
     if folder.is_none() {
-        let reason = format!("{variable} (cargo xtask test --only corpora)");
-        eprintln!("skipped: {name}: {reason}");
-        if let Some(file) = std::env::var_os("STOOP_SKIPS") {
-            let mut file =
-                std::fs::OpenOptions::new().append(true).open(file).expect("the report's");
-            writeln!(file, "{name}: {reason}").expect("the report's");
-        }
+        skipped(name, &format!("{variable} (cargo xtask test --only corpora)"));
     }
     folder
+}
+
+/// Says that a test could not be done for want of something, as CONTRIBUTING.md has it.
+pub(crate) fn skipped(name: &str, what: &str) {
+    eprintln!("skipped: {name}: {what}");
+    if let Some(file) = std::env::var_os("STOOP_SKIPS") {
+        let mut file = std::fs::OpenOptions::new().append(true).open(file).expect("the report's");
+        writeln!(file, "{name}: {what}").expect("the report's");
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`client`]: the client against scripted peers, over memory and over sockets
 //! - [`server`]: the running server, over memory and over sockets
+//! - [`rfc7541`]: HPACK, in the order of the RFC, and what other encoders write
 //! - [`rfc9112`]: HTTP/1.1, in the order of the RFC; test names are its sentences
 //! - [`accepted`]: what real programs send must be read
 //! - [`limits`]: each limit at its value, one beyond, and without
@@ -23,6 +24,7 @@ mod limits;
 mod machines;
 mod pieces;
 mod properties;
+mod rfc7541;
 mod rfc9110;
 mod rfc9112;
 mod seeds;

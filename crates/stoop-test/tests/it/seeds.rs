@@ -68,3 +68,13 @@ fn chunked_bodies() {
 fn pairs() {
     run("pair", fuzz::pair::check);
 }
+
+#[test]
+fn header_blocks() {
+    run("hpack_decode", fuzz::hpack_decode::check);
+}
+
+#[test]
+fn header_blocks_of_our_own() {
+    run("hpack_round_trip", fuzz::hpack_round_trip::check);
+}

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use http::Method;
 use stoop_proto::h1::{Event, Half, Input, Server};
+use stoop_proto::hpack::DecodeError;
 use stoop_proto::{FIELDS_CEILING, Limits, RequestHead, ResponseHead, Violation};
 use stoop_test::feed::Asked;
 use stoop_test::golden::golden;
@@ -32,6 +33,16 @@ fn every_violation() {
         writeln!(table, "{violation:?}\n    {answer}\n    {violation}").unwrap();
     }
     golden("violations.txt", &table);
+}
+
+/// What ends a connection because of a header block, and where it says so.
+#[test]
+fn every_decode_error() {
+    let mut table = String::new();
+    for error in DecodeError::ALL {
+        writeln!(table, "{error:?}\n    {error}").unwrap();
+    }
+    golden("hpack/errors.txt", &table);
 }
 
 /// The defaults, by role.

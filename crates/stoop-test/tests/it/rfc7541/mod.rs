@@ -1,0 +1,83 @@
+//! RFC 7541, HPACK, section by section; and the stories that other encoders tell.
+
+mod binary_format;
+mod dynamic_table;
+mod examples;
+mod indexing_tables;
+mod primitive_types;
+mod probing;
+mod stories;
+
+use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, DecodeError, Decoder, Encoder};
+
+/// A decoder as a connection begins with it.
+fn decoder() -> Decoder {
+    Decoder::new(DEFAULT_TABLE_BYTES_MAX)
+}
+
+/// An encoder as a connection begins with it.
+fn encoder() -> Encoder {
+    Encoder::new(DEFAULT_TABLE_BYTES_MAX)
+}
+
+/// Name and value.
+type Field = (String, String);
+
+fn field(name: &[u8], value: &[u8]) -> Field {
+    (name.escape_ascii().to_string(), value.escape_ascii().to_string())
+}
+
+/// Fields as they are written in the examples: `name: value`, one a line.
+#[track_caller]
+fn fields(text: &str) -> Vec<Field> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let split = |line: &str| {
+        let (name, value) = line.split_once(": ").expect("name: value");
+        (name.to_owned(), value.to_owned())
+    };
+    lines.map(split).collect()
+}
+
+/// Bytes written in hexadecimal, with spaces wherever they help.
+#[track_caller]
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| c.to_digit(16).expect("a hexadecimal digit") as u8)
+        .collect();
+    assert!(digits.len().is_multiple_of(2), "{text}");
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// The lines of a block.
+fn read(decoder: &mut Decoder, wire: &[u8]) -> Result<Vec<Field>, DecodeError> {
+    let (mut block, mut lines) = (decoder.block(wire), Vec::new());
+    loop {
+        match block.next() {
+            Ok(Some(line)) => lines.push(field(line.name, line.value)),
+            Ok(None) => return Ok(lines),
+            Err(error) => {
+                assert_eq!(block.next(), Err(error), "what is wrong stays wrong");
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// The lines of a block that is right.
+#[track_caller]
+fn accepted(decoder: &mut Decoder, wire: &str) -> Vec<Field> {
+    read(decoder, &hex(wire)).unwrap_or_else(|error| panic!("{wire}: {error}"))
+}
+
+/// A fresh decoder refuses that block.
+#[track_caller]
+fn refused(wire: &str, error: DecodeError) {
+    assert_eq!(read(&mut decoder(), &hex(wire)), Err(error), "{wire}");
+}
+
+/// The dynamic table, the newest entry first.
+fn table<'a>(entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Vec<Field> {
+    entries.map(|(name, value)| field(name, value)).collect()
+}

@@ -1,0 +1,197 @@
+//! The stories of hpack-test-case: what a browser and several servers said, as the encoders of other
+//! projects wrote it. They are in `hpack-test-case.tar.gz` in the folder that `STOOP_TEST_DATA` names;
+//! without it, or without `tar`, the tests say so and pass.
+
+mod json;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, Decoder, Encoder, Indexing};
+
+use self::json::Json;
+use super::{Field, hex, table};
+use crate::corpora::skipped;
+
+/// What the archive has, so that nothing is passed over in silence.
+const ENCODERS: usize = 14;
+const BLOCKS_OF_ENCODERS: usize = 47_142;
+const RAW_BLOCKS: usize = 3_384;
+
+/// A field section, as a block where somebody has encoded it.
+struct Case {
+    /// The limit that the encoder has acknowledged before it.
+    table_bytes_max: Option<u32>,
+    wire: Option<Vec<u8>>,
+    fields: Vec<Field>,
+}
+
+/// The folders of the archive, unpacked once.
+fn folders(name: &str) -> Option<Vec<PathBuf>> {
+    static UNPACKED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let home = match UNPACKED.get_or_init(unpack) {
+        Ok(home) => home,
+        Err(reason) => {
+            skipped(name, reason);
+            return None;
+        }
+    };
+    Some(entries(home).into_iter().filter(|path| path.is_dir()).collect())
+}
+
+fn unpack() -> Result<PathBuf, String> {
+    let unset = "STOOP_TEST_DATA, the folder with hpack-test-case.tar.gz";
+    let data = std::env::var_os("STOOP_TEST_DATA").ok_or(unset)?;
+    let archive = Path::new(&data).join("hpack-test-case.tar.gz");
+    if !archive.is_file() {
+        return Err(format!("{}, from STOOP_TEST_DATA", archive.display()));
+    }
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hpack-test-case");
+    fs::create_dir_all(&home).expect("the target folder can be written");
+    let tar = Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&home).status();
+    let unpacked = tar.map_err(|_| "tar")?;
+    assert!(unpacked.success(), "{} can be unpacked", archive.display());
+    Ok(home)
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder can be read");
+    let mut paths: Vec<_> =
+        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The stories of one encoder.
+fn stories(folder: &Path) -> Vec<Vec<Case>> {
+    let paths = entries(folder).into_iter();
+    let paths = paths.filter(|path| path.extension().is_some_and(|name| name == "json"));
+    paths.map(|path| story(&fs::read_to_string(path).expect("a story can be read"))).collect()
+}
+
+fn story(text: &str) -> Vec<Case> {
+    let story = Json::read(text);
+    let cases = story.get("cases").expect("a story has cases").items();
+    cases
+        .iter()
+        .map(|case| Case {
+            table_bytes_max: case.get("header_table_size").and_then(Json::number),
+            wire: case.get("wire").map(|wire| hex(wire.text())),
+            fields: case
+                .get("headers")
+                .expect("a case has fields")
+                .items()
+                .iter()
+                .map(one)
+                .collect(),
+        })
+        .collect()
+}
+
+/// A field is an object of one member.
+fn one(field: &Json) -> Field {
+    let [(name, value)] = field.members() else { panic!("{field:?}") };
+    (name.clone(), value.text().to_owned())
+}
+
+/// Reads a block and compares its lines.
+#[track_caller]
+fn compare(decoder: &mut Decoder, wire: &[u8], fields: &[Field]) {
+    let (mut block, mut expected) = (decoder.block(wire), fields.iter());
+    while let Some(line) = block.next().unwrap() {
+        let (name, value) = expected.next().expect("there are no more lines");
+        assert_eq!((line.name, line.value), (name.as_bytes(), value.as_bytes()));
+    }
+    assert_eq!(expected.next(), None);
+}
+
+#[test]
+fn what_other_encoders_wrote_is_read() {
+    let Some(folders) = folders("other encoders' stories") else { return };
+    let (mut encoders, mut blocks) = (0, 0);
+    for folder in &folders {
+        let before = blocks;
+        for story in stories(folder) {
+            let mut decoder = Decoder::new(DEFAULT_TABLE_BYTES_MAX);
+            for case in &story {
+                if let Some(bytes) = case.table_bytes_max {
+                    decoder.set_table_bytes_max(bytes);
+                }
+                let Some(wire) = &case.wire else { continue };
+                compare(&mut decoder, wire, &case.fields);
+                blocks += 1;
+            }
+        }
+        encoders += usize::from(blocks > before);
+    }
+    assert_eq!((encoders, blocks), (ENCODERS, BLOCKS_OF_ENCODERS));
+}
+
+/// A way to encode the stories.
+struct Way {
+    huffman: bool,
+    own_bytes_max: u32,
+    peer_bytes_max: u32,
+    indexing: fn(&Field) -> Indexing,
+}
+
+/// As a server or a client would: what changes each time is not inserted, secrets never.
+fn sensible((name, value): &Field) -> Indexing {
+    match name.as_str() {
+        "authorization" | "set-cookie" => Indexing::Never,
+        "cookie" if value.len() < 20 => Indexing::Never,
+        ":path" | "content-length" | "etag" | "age" => Indexing::Without,
+        _ => Indexing::Insert,
+    }
+}
+
+const WAYS: &[Way] = &[
+    Way { huffman: false, own_bytes_max: 4096, peer_bytes_max: 4096, indexing: sensible },
+    Way { huffman: true, own_bytes_max: 512, peer_bytes_max: 65_536, indexing: sensible },
+    Way {
+        huffman: true,
+        own_bytes_max: 4096,
+        peer_bytes_max: 4096,
+        indexing: |_| Indexing::Insert,
+    },
+    Way { huffman: false, own_bytes_max: 90, peer_bytes_max: 4096, indexing: |_| Indexing::Insert },
+    Way { huffman: false, own_bytes_max: 4096, peer_bytes_max: 0, indexing: |_| Indexing::Insert },
+    Way {
+        huffman: true,
+        own_bytes_max: u32::MAX,
+        peer_bytes_max: 1 << 20,
+        indexing: |_| Indexing::Insert,
+    },
+];
+
+#[test]
+fn what_our_encoder_writes_is_read() {
+    let Some(folders) = folders("stories for our encoder") else { return };
+    let raw = folders.iter().find(|folder| folder.ends_with("raw-data")).expect("the raw stories");
+    let stories = stories(raw);
+    for way in WAYS {
+        let (mut blocks, mut out) = (0, Vec::new());
+        for story in &stories {
+            let mut encoder = Encoder::new(way.own_bytes_max);
+            let mut decoder = Decoder::new(DEFAULT_TABLE_BYTES_MAX);
+            encoder.set_huffman(way.huffman);
+            encoder.set_peer_table_bytes_max(way.peer_bytes_max);
+            decoder.set_table_bytes_max(way.peer_bytes_max);
+            for case in story {
+                out.clear();
+                encoder.begin(&mut out);
+                for field in &case.fields {
+                    let (name, value) = (field.0.as_bytes(), field.1.as_bytes());
+                    encoder.line(name, value, (way.indexing)(field), &mut out);
+                }
+                compare(&mut decoder, &out, &case.fields);
+                assert_eq!(encoder.table_bytes(), decoder.table_bytes());
+                blocks += 1;
+            }
+            assert_eq!(table(encoder.entries()), table(decoder.entries()));
+        }
+        assert_eq!(blocks, RAW_BLOCKS);
+    }
+}
