@@ -7,6 +7,7 @@ use http::{Method, StatusCode};
 use stoop_proto::h1::{Client, Event, Server};
 use stoop_proto::{BodySize, Limits, RequestHead, ResponseHead, ResponseParts};
 
+use crate::hpack;
 use crate::messages::{ANSWER, API, BROWSER, CDN, CURL, chunked};
 
 pub(crate) struct Case {
@@ -37,6 +38,37 @@ pub(crate) const CASES: &[Case] = &[
         },
     ),
     case("send-chunked", || 64 * 1024, send_chunked),
+    case("hpack-browser-first", || hpack::browser_bytes(0), hpack::browser_first),
+    case("hpack-browser-again", || hpack::browser_bytes(1), hpack::browser_again),
+    case("hpack-literals", hpack::api_bytes, hpack::api),
+    case(
+        "hpack-send",
+        || hpack::send(1, false),
+        |n| {
+            hpack::send(n, false);
+        },
+    ),
+    case(
+        "hpack-send-huffman",
+        || hpack::send(1, true),
+        |n| {
+            hpack::send(n, true);
+        },
+    ),
+    case(
+        "hpack-answer",
+        || hpack::answer(1),
+        |n| {
+            hpack::answer(n);
+        },
+    ),
+    case(
+        "hpack-answer-known",
+        || hpack::answer_known(1),
+        |n| {
+            hpack::answer_known(n);
+        },
+    ),
 ];
 
 const DATE: &[u8; 29] = b"Sat, 21 Nov 2026 12:00:00 GMT";

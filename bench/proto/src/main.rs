@@ -5,6 +5,7 @@
 //! hundred shows. They are not time: a cache miss counts as much as an addition.
 
 mod cases;
+mod hpack;
 mod messages;
 
 use cases::CASES;

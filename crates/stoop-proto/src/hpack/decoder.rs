@@ -6,9 +6,10 @@ use super::huffman;
 use super::integer;
 use super::static_table::ENTRIES;
 use super::table::{Name, Stored, Table};
-use crate::hpack::DecodeError;
+use crate::hpack::{DecodeError, Line};
 
-/// Capacity of the scratch buffer that is kept from block to block.
+/// The scratch buffer, when there is one, and what of it is kept from block to block.
+const SCRATCH_MIN: usize = 256;
 const SCRATCH_KEPT_MAX: usize = 4 * 1024;
 
 /// No limit is due to be answered.
@@ -107,36 +108,6 @@ pub struct Block<'a> {
     last: usize,
     size_updates: u8,
     is_begun: bool,
-}
-
-/// A field line. Its slices are the input's, a table's or the decoder's own, and live until the next is
-/// read.
-///
-/// Neither name nor value was looked at: both may have any bytes, and the name no bytes at all.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Line<'a> {
-    /// The name.
-    pub name: &'a [u8],
-    /// The value.
-    pub value: &'a [u8],
-    /// The index, 1 to 61, of an entry of the static table that has this name, if the peer referred to
-    /// one, by this line or by the line that brought its name into the dynamic table; else 0. Which of
-    /// several entries of one name it is, is the peer's choice: 2 and 3 are both `:method`.
-    pub static_name: u8,
-    /// Whether the whole line is that entry.
-    pub is_static: bool,
-    /// What [`Block::mark`] has remembered, else 0.
-    pub mark: u8,
-    /// Whether the peer asks never to index this line (RFC 7541 §6.2.3): who forwards it has to encode
-    /// it with [`Indexing::Never`](crate::hpack::Indexing::Never).
-    pub never_indexed: bool,
-}
-
-/// Without the value, which may be a secret.
-impl fmt::Debug for Line<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ({} bytes)", self.name.escape_ascii(), self.value.len())
-    }
 }
 
 /// A string of a literal, before anything else is done with the decoder.
@@ -308,8 +279,35 @@ fn string<'a>(
     }
     let (start, room) = (*used, *used + huffman::room(len));
     if scratch.len() < room {
-        scratch.resize(room, 0);
+        scratch.resize(room.max(SCRATCH_MIN), 0);
     }
     *used += huffman::decode(text, len, &mut scratch[start..])?;
     Ok(Text::Scratch { start, end: *used })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fresh_one_has_no_memory() {
+        let mut decoder = Decoder::new(4096);
+        let mut block = decoder.block(b"\x82\x04\x02/a");
+        while block.next().unwrap().is_some() {}
+        assert_eq!(decoder.scratch.capacity(), 0);
+        assert!(size_of::<Decoder>() <= 112, "{}", size_of::<Decoder>());
+    }
+
+    #[test]
+    fn a_large_string_leaves_no_large_buffer() {
+        let mut decoder = Decoder::new(4096);
+        // 100,000 times 'a', whose word is of five bits.
+        let huffman = [0x18, 0xc6, 0x31, 0x8c, 0x63].repeat(100_000 / 8);
+        let wire = [&b"\x04\xff\xa5\xe7\x03"[..], &huffman, b"\x82"].concat();
+        let mut block = decoder.block(&wire);
+        assert_eq!(block.next().unwrap().unwrap().value, [b'a'; 100_000]);
+        assert!(block.next().unwrap().is_some());
+        assert_eq!(block.next(), Ok(None));
+        assert!(decoder.scratch.capacity() <= SCRATCH_KEPT_MAX);
+    }
 }

@@ -6,18 +6,21 @@
 //! must not be empty or have capitals in it: that is for whoever reads the lines. See `README.md`
 //! beside this file for how bytes flow, and what is bounded by what.
 
+mod buffer;
 mod decoder;
 mod encoder;
 mod error;
-mod hash;
 mod huffman;
+mod index;
 mod integer;
+mod line;
 mod static_table;
 mod table;
 
-pub use decoder::{Block, Decoder, Line};
+pub use decoder::{Block, Decoder};
 pub use encoder::{Encoder, Indexing};
 pub use error::DecodeError;
+pub use line::Line;
 pub use static_table::{static_entry, static_name};
 
 /// The size of the dynamic table in bytes until a SETTINGS_HEADER_TABLE_SIZE says otherwise (RFC 9113

@@ -102,7 +102,9 @@ pub(super) fn with_value(first: u8, value: &[u8]) -> Option<u8> {
     let last = match first {
         2 | 4 | 6 => first + 1,
         8 => 14,
-        _ => first,
+        16 => 16,
+        // All others have none.
+        _ => return value.is_empty().then_some(first),
     };
     (first..=last).find(|&index| ENTRIES[usize::from(index)].1 == value)
 }

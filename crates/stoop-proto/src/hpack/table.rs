@@ -1,12 +1,11 @@
 //! The dynamic table (RFC 7541 §2.3.2 and §4), as both ends of a connection keep it.
 //!
-//! Names and values stand in one buffer in the order they came, name before value, so that either is
-//! one slice. Entries are added behind and evicted in front; the front is given back in one move when
-//! it is as large as what is left, or when the buffer is at its limit, which is twice the table's. An
-//! entry therefore costs no allocation, and a byte is moved about once in its life.
+//! Its entries are a ring; their names and values stand in one buffer, name before value, so that
+//! either is one slice. An entry costs no allocation.
 
 use std::collections::VecDeque;
-use std::ops::Range;
+
+use super::buffer::{Buffer, Place};
 
 /// What an entry counts beside its name and value (RFC 7541 §4.1).
 const OVERHEAD: usize = 32;
@@ -14,34 +13,40 @@ const OVERHEAD: usize = 32;
 /// The largest table: 1 GiB. A larger limit means this one.
 const CEILING: u32 = 1 << 30;
 
-/// What the buffer begins with, unless its limit is less.
-const BUFFER_MIN: usize = 256;
+/// How many entries there is room for as soon as there is one, unless the limit is less.
+const ENTRIES_MIN: usize = 16;
 
 #[derive(Clone)]
 pub(super) struct Table {
     /// The newest first, so that an index is an index.
     entries: VecDeque<Entry>,
-    buffer: Vec<u8>,
-    /// The position of the buffer's first byte. Positions count all bytes that there ever were, modulo
-    /// 2^32, so that those of entries stay when the buffer moves.
-    base: u32,
+    buffer: Buffer,
     size: usize,
     size_max: usize,
 }
 
+/// Sixteen bytes.
 #[derive(Clone, Copy)]
 struct Entry {
-    name: Name,
+    at: u32,
+    name_len: u32,
     value_len: u32,
+    static_name: u8,
     mark: u8,
+}
+
+impl Entry {
+    #[inline]
+    fn size(&self) -> usize {
+        entry_size(self.name_len as usize, self.value_len as usize)
+    }
 }
 
 /// Where the name of an entry is. It stays there until something else is inserted, even if the entry
 /// is evicted.
 #[derive(Clone, Copy)]
 pub(super) struct Name {
-    at: u32,
-    len: u32,
+    place: Place,
     pub(super) static_name: u8,
 }
 
@@ -62,13 +67,8 @@ pub(super) const fn entry_size(name_len: usize, value_len: usize) -> usize {
 
 impl Table {
     pub(super) const fn new(size_max: u32) -> Self {
-        Self {
-            entries: VecDeque::new(),
-            buffer: Vec::new(),
-            base: 0,
-            size: 0,
-            size_max: clamp(size_max),
-        }
+        let size_max = clamp(size_max);
+        Self { entries: VecDeque::new(), buffer: Buffer::new(), size: 0, size_max }
     }
 
     /// How many entries there are.
@@ -91,10 +91,10 @@ impl Table {
     /// The entry with that index, the newest being 0.
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<Stored<'_>> {
-        let Entry { name, value_len, mark } = self.entries.get(index)?;
-        let both = self.range(name.at, name.len + value_len);
-        let (text, value) = self.buffer[both].split_at(name.len as usize);
-        Some(Stored { name: text, value, static_name: name.static_name, mark: *mark })
+        let Entry { at, name_len, value_len, static_name, mark } = *self.entries.get(index)?;
+        let both = self.buffer.text(Place { at, len: name_len + value_len });
+        let (name, value) = both.split_at(name_len as usize);
+        Some(Stored { name, value, static_name, mark })
     }
 
     /// All entries, the newest first.
@@ -105,13 +105,14 @@ impl Table {
     /// Where the name of an entry is.
     #[inline]
     pub(super) fn name(&self, index: usize) -> Option<Name> {
-        self.entries.get(index).map(|entry| entry.name)
+        let Entry { at, name_len: len, static_name, .. } = *self.entries.get(index)?;
+        Some(Name { place: Place { at, len }, static_name })
     }
 
     /// The name that is there.
     #[inline]
     pub(super) fn text(&self, name: Name) -> &[u8] {
-        &self.buffer[self.range(name.at, name.len)]
+        self.buffer.text(name.place)
     }
 
     /// Remembers `mark` with an entry, if it is there.
@@ -127,19 +128,21 @@ impl Table {
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8], static_name: u8) -> bool {
         let fits = self.make_room(name.len(), value.len());
         if fits {
-            self.buffer.extend_from_slice(name);
-            self.add(name.len(), value, static_name);
+            let at = self.buffer.end();
+            self.buffer.push(name);
+            self.add(at, name.len(), value, static_name);
         }
         fits
     }
 
     /// The same for an entry that has the name of another, which may be evicted for it.
     pub(super) fn insert_named(&mut self, name: Name, value: &[u8]) -> bool {
-        let fits = self.make_room(name.len as usize, value.len());
+        let name_len = name.place.len as usize;
+        let fits = self.make_room(name_len, value.len());
         if fits {
-            let range = self.range(name.at, name.len);
-            self.buffer.extend_from_within(range);
-            self.add(name.len as usize, value, name.static_name);
+            let at = self.buffer.end();
+            self.buffer.push_again(name.place);
+            self.add(at, name_len, value, name.static_name);
         }
         fits
     }
@@ -149,40 +152,24 @@ impl Table {
     pub(super) fn set_size_max(&mut self, size_max: u32) {
         self.size_max = clamp(size_max);
         self.evict();
-        if self.buffer.capacity() > self.buffer_max() {
-            self.drop_front();
-            self.buffer.shrink_to(self.buffer_max());
-            self.entries.shrink_to(self.size_max / OVERHEAD);
-        }
+        self.buffer.shrink(self.front(), self.buffer_max());
+        self.entries.shrink_to(self.size_max / OVERHEAD);
     }
 
+    /// Memory, in whatever units.
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.buffer.capacity() + self.entries.capacity()
+    }
+
+    /// All entries of a full table and one more, which is added before others are evicted.
     fn buffer_max(&self) -> usize {
         2 * self.size_max
     }
 
-    #[inline]
-    fn range(&self, at: u32, len: u32) -> Range<usize> {
-        let start = at.wrapping_sub(self.base) as usize;
-        start..start + len as usize
-    }
-
-    /// Adds the entry whose name is at the end of the buffer.
-    fn add(&mut self, name_len: usize, value: &[u8], static_name: u8) {
-        let start = (self.buffer.len() - name_len) as u32;
-        self.buffer.extend_from_slice(value);
-        let name = Name { at: self.base.wrapping_add(start), len: name_len as u32, static_name };
-        self.entries.push_front(Entry { name, value_len: value.len() as u32, mark: 0 });
-        self.size += entry_size(name_len, value.len());
-        self.evict();
-    }
-
-    /// Evicts the oldest entries until the others are within the limit. Their bytes stay for a while.
-    fn evict(&mut self) {
-        while self.size > self.size_max
-            && let Some(oldest) = self.entries.pop_back()
-        {
-            self.size -= entry_size(oldest.name.len as usize, oldest.value_len as usize);
-        }
+    /// The position of the first byte that an entry has.
+    fn front(&self) -> u32 {
+        self.entries.back().map_or(self.buffer.end(), |oldest| oldest.at)
     }
 
     /// Makes room in the buffer for an entry, unless that is larger than the table, which then loses
@@ -193,37 +180,32 @@ impl Table {
             self.size = 0;
             return false;
         }
-        let len = name_len + value_len;
-        if self.buffer.len() + len > self.buffer.capacity() {
-            self.grow(len);
+        if !self.buffer.has_room(name_len + value_len) {
+            self.buffer.make_room(name_len + value_len, self.front(), self.buffer_max());
+        }
+        if self.entries.capacity() == 0 {
+            self.entries.reserve_exact(ENTRIES_MIN.min(self.size_max / OVERHEAD));
         }
         true
     }
 
-    #[cold]
-    fn grow(&mut self, len: usize) {
-        let front = self.front();
-        if 2 * front >= self.buffer.len() || self.buffer.len() + len > self.buffer_max() {
-            self.drop_front();
-        }
-        let needed = self.buffer.len() + len;
-        if needed > self.buffer.capacity() {
-            // All entries of a full table and one more are never more than the limit.
-            let capacity = needed.max(2 * self.buffer.capacity()).max(BUFFER_MIN);
-            let capacity = capacity.min(self.buffer_max());
-            self.buffer.reserve_exact(capacity - self.buffer.len());
-        }
+    /// Adds the entry whose name has been put at `at`.
+    fn add(&mut self, at: u32, name_len: usize, value: &[u8], static_name: u8) {
+        self.buffer.push(value);
+        let (name_len, value_len) = (name_len as u32, value.len() as u32);
+        let entry = Entry { at, name_len, value_len, static_name, mark: 0 };
+        self.size += entry.size();
+        self.entries.push_front(entry);
+        self.evict();
     }
 
-    /// How many bytes of the buffer were evicted.
-    fn front(&self) -> usize {
-        self.entries.back().map_or(self.buffer.len(), |oldest| self.range(oldest.name.at, 0).start)
-    }
-
-    fn drop_front(&mut self) {
-        let front = self.front();
-        self.buffer.drain(..front);
-        self.base = self.base.wrapping_add(front as u32);
+    /// Evicts the oldest entries until the others are within the limit. Their bytes stay for a while.
+    fn evict(&mut self) {
+        while self.size > self.size_max
+            && let Some(oldest) = self.entries.pop_back()
+        {
+            self.size -= oldest.size();
+        }
     }
 }
 
@@ -265,7 +247,7 @@ mod tests {
             let mut size_max = [0, 31, 32, 40, 100, 512, 4096][seed as usize % 7];
             let (mut table, mut model) = (Table::new(size_max), Model::default());
             // Positions wrap.
-            table.base = u32::MAX - 1_000;
+            table.buffer.begin_at(u32::MAX - 1_000);
             for _ in 0..300 {
                 let longest = [2, 20, 200, 5_000][next(&mut state, 4)];
                 let value = vec![next(&mut state, 256) as u8; next(&mut state, longest)];
@@ -302,15 +284,26 @@ mod tests {
     #[test]
     fn a_table_that_holds_nothing_has_no_memory() {
         let mut table = Table::new(4096);
-        assert_eq!((table.buffer.capacity(), table.entries.capacity()), (0, 0));
+        assert_eq!(table.capacity(), 0);
         for n in 0..=255 {
             table.insert(b"name", &[n; 60], 0);
         }
         assert_eq!(table.size(), 4096 / 96 * 96);
         table.set_size_max(0);
         assert_eq!((table.len(), table.size()), (0, 0));
-        assert_eq!((table.buffer.capacity(), table.entries.capacity()), (0, 0));
+        assert_eq!(table.capacity(), 0);
         assert!(!table.insert(b"", b"", 0));
+    }
+
+    /// A full table does not go on growing: what is evicted makes room.
+    #[test]
+    fn the_buffer_of_small_entries_is_not_much_larger_than_they_are() {
+        let mut table = Table::new(4096);
+        for n in 0..10_000_u32 {
+            table.insert(b"name", &[n as u8; 20], 0);
+        }
+        let bytes: usize = table.iter().map(|entry| entry.name.len() + entry.value.len()).sum();
+        assert!(table.buffer.capacity() <= 3 * bytes, "{} for {bytes}", table.buffer.capacity());
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Strings from Huffman code.
 //!
-//! The next eight bits name an entry of a table of 512 bytes, which says the symbol and how many of
-//! them it took. That is all for the 74 symbols that texts are made of. A larger table could name two
-//! symbols a step; it would take twelve bits and 16 KiB of the cache to do so two times in three.
+//! A step takes one symbol or two. What it costs is waiting: where the next one begins is known only
+//! when the bits have been shifted by what a table says. So there are two tables, both small.
+//! [`STRIDES`] says how far one or two symbols go, and is all that the next step waits for;
+//! [`SYMBOLS`] says which symbol eight bits begin with, and has the 74 that texts are made of. How long
+//! a word is shows before which it is: five bits tell, up to seven. Therefore eleven bits nearly always
+//! say how far two words go, though those may have fourteen.
 //!
-//! The other words begin with seven ones at least and have ten bits or more. They are found by their length:
-//! words are in order, so that the first row which ends beyond the bits at hand has them.
+//! The other words have ten bits and more. They are found by their length: words are in order, so that
+//! the first row which ends beyond the bits at hand has them.
 //!
 //! Behind the string's end there are ones, as padding has to be. No symbol is made of those alone, and
 //! so a symbol that ends beyond the end of the string is one that is not complete in it.
@@ -13,71 +16,109 @@
 use super::code::{CODE, LONGEST, code};
 use crate::hpack::DecodeError;
 
-/// Bits of a step.
-const STEP: usize = 8;
+/// How many bits [`SYMBOLS`] is asked with, and [`STRIDES`].
+const SHORT: u32 = 8;
+const STRIDE: u32 = 11;
 
-/// Steps for which bits are loaded at once: 57 of 64 are there wherever in a byte the first one is.
-const STEPS: usize = 7;
+/// How many bits are taken at once: 57 of 64 are there wherever in a byte the first one is. Each step
+/// takes so many at most.
+const STEPS: usize = 4;
+const STEP_MAX: u32 = 57 / STEPS as u32;
+
+/// Room for what is written at once: the symbols of all steps, and one that does not count.
+const AT_ONCE: usize = 2 * STEPS + 1;
 
 /// The shortest word has so many bits.
 const SHORTEST: usize = 5;
 
-/// The shortest word that is longer than a step.
+/// The shortest word that is not in [`SYMBOLS`].
 const LONG: usize = 10;
 
 /// The longest padding.
 const PADDING_MAX: usize = 7;
 
-/// For eight bits the symbol they begin with; in the low byte the length of its word, and
-/// [`ONE`] so that symbols are counted by the same addition as bits. 0 where the word is longer.
-static TABLE: [u16; 1 << STEP] = table();
+/// One symbol, in numbers that count bits below 64.
+const ONE: u32 = 1 << 6;
 
-/// One symbol, where bits are counted below 64.
-const ONE: u16 = 1 << 6;
+/// By eight bits: the symbol they begin with, and in the low byte how many bits its word has. 0 where
+/// the word is longer.
+static SYMBOLS: [u16; 1 << SHORT] = symbols();
 
-const fn table() -> [u16; 1 << STEP] {
-    let (mut table, code) = ([0; 1 << STEP], code());
+/// By eleven bits: how many bits the words of [`SYMBOLS`] have that they begin with, one or two, and
+/// how often [`ONE`] there are. 0 where there is none.
+static STRIDES: [u8; 1 << STRIDE] = strides();
+
+const fn symbols() -> [u16; 1 << SHORT] {
+    let (mut symbols, code) = ([0; 1 << SHORT], code());
     let mut byte = 0;
     while byte < code.words.len() {
         let word = code.words[byte];
-        if word.len as usize <= STEP {
-            let spare = STEP - word.len as usize;
-            let mut at = (word.bits as usize) << spare;
-            while at < (word.bits as usize + 1) << spare {
-                table[at] = (byte as u16) << 8 | ONE | word.len as u16;
+        if word.len as u32 <= SHORT {
+            let spare = SHORT - word.len as u32;
+            let mut at = word.bits << spare;
+            while at < (word.bits + 1) << spare {
+                symbols[at as usize] = (byte as u16) << 8 | word.len as u16;
                 at += 1;
             }
         }
         byte += 1;
     }
-    table
+    symbols
+}
+
+const fn strides() -> [u8; 1 << STRIDE] {
+    const fn first(symbols: &[u16], bits: usize) -> u32 {
+        symbols[bits >> (STRIDE - SHORT)] as u32 & 0xff
+    }
+    let (mut strides, symbols) = ([0; 1 << STRIDE], symbols());
+    let mut bits = 0;
+    while bits < 1 << STRIDE {
+        let one = first(&symbols, bits);
+        if one != 0 {
+            // The bits behind the first word, and zeros or ones for those that are not here: words are
+            // in order of length, so that if both say the same length, so does all in between.
+            let low = bits << one & ((1 << STRIDE) - 1);
+            let high = low | ((1 << one) - 1);
+            let two = one + first(&symbols, low);
+            let is_sure = two > one && two == one + first(&symbols, high);
+            let stride = if is_sure && two <= STEP_MAX { 2 * ONE + two } else { ONE + one };
+            strides[bits] = stride as u8;
+        }
+        bits += 1;
+    }
+    strides
 }
 
 /// How much room [`decode`] needs for a string of so many bytes.
 pub(crate) const fn room(len: usize) -> usize {
-    len * 8 / SHORTEST + STEPS
+    len * 8 / SHORTEST + AT_ONCE
 }
 
 /// Decodes the first `len` bytes of `input` into `out`, which has [`room`] for them, and says how many
 /// bytes they became. What is behind them is not looked at, but may save a copy by being there.
+#[inline(never)]
 pub(crate) fn decode(input: &[u8], len: usize, out: &mut [u8]) -> Result<usize, DecodeError> {
     let end = len * 8;
     // In bits of the input, and in bytes of the output.
     let (mut at, mut n) = (0, 0);
     while at < end {
         let mut bits = window(input, len, at);
-        let (mut sum, mut is_short) = (0_u32, true);
-        // STEPS bytes are written, of which those count that were found.
-        for byte in &mut out[n..n + STEPS] {
-            let entry = TABLE[(bits >> (64 - STEP)) as usize];
-            *byte = (entry >> 8) as u8;
-            let counts = u32::from(entry & 0xff);
-            is_short = counts != 0;
-            sum += counts;
-            bits <<= counts % u32::from(ONE);
+        let (mut sum, mut is_short) = (0, true);
+        let Some(out_now) = out[n..].first_chunk_mut::<AT_ONCE>() else { break };
+        for _ in 0..STEPS {
+            let stride = u32::from(STRIDES[(bits >> (64 - STRIDE)) as usize]);
+            let first = SYMBOLS[(bits >> (64 - SHORT)) as usize];
+            let second = SYMBOLS[((bits << (first % 64)) >> (64 - SHORT)) as usize];
+            // Of these the second counts only if the stride says so, and is written over if not.
+            let to = (sum / ONE) as usize % (AT_ONCE - 1);
+            out_now[to] = (first >> 8) as u8;
+            out_now[to + 1] = (second >> 8) as u8;
+            is_short = stride != 0;
+            sum += stride;
+            bits <<= stride % ONE;
         }
-        at += (sum % u32::from(ONE)) as usize;
-        n += (sum / u32::from(ONE)) as usize;
+        at += (sum % ONE) as usize;
+        n += (sum / ONE) as usize;
         if !is_short && at < end {
             if end - at <= PADDING_MAX {
                 return Ok(n);
@@ -97,19 +138,24 @@ fn window(input: &[u8], len: usize, at: usize) -> u64 {
     let from = &input[at / 8..];
     let bits = match from.first_chunk() {
         Some(eight) => u64::from_be_bytes(*eight),
-        None => from.iter().rev().fold(0, |bits, &byte| bits >> 8 | u64::from(byte) << 56),
+        None => at_end(from),
     };
     let left = len - at / 8;
     let behind = if left < 8 { u64::MAX >> (8 * left) } else { 0 };
     (bits | behind) << (at % 8)
 }
 
+/// Fewer than eight bytes, as the highest of eight.
+#[inline(never)]
+fn at_end(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |bits, &byte| bits >> 8 | u64::from(byte) << 56)
+}
+
 /// The symbol whose word of ten bits or more `bits` begin with, of which `left` are in the string.
-#[cold]
+#[inline(never)]
 fn long(bits: u64, left: usize) -> Result<(u8, usize), DecodeError> {
     let bits = (bits >> 32) as u32;
-    for len in LONG..=LONGEST {
-        let row = &CODE.rows[len];
+    for (len, row) in CODE.rows.iter().enumerate().skip(LONG) {
         if bits < row.end {
             if len > left {
                 return Err(DecodeError::HuffmanPadding);

@@ -1,7 +1,7 @@
 //! The Huffman code for strings (RFC 7541 §5.2 and Appendix B).
 //!
 //! - `code`: the code itself, from the lengths of its words
-//! - `decode`: by a table of eight bits a step
+//! - `decode`: by two small tables, one symbol or two a step
 //! - `encode`: symbol by symbol
 
 mod code;
@@ -120,6 +120,20 @@ mod tests {
                     let wire = encoded(&string);
                     assert_eq!(decoded(&wire), Ok(string.clone()));
                     assert_eq!(by_bits(&wire), Ok(string));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_pair_of_symbols_comes_back() {
+        let mut out = vec![0; room(16)];
+        for first in 0..=255 {
+            for second in 0..=255 {
+                for string in [[first, second, b'0', b'z'], [b'&', first, second, b'5']] {
+                    let wire = encoded(&string);
+                    let len = decode(&wire, wire.len(), &mut out).unwrap();
+                    assert_eq!(out[..len], string);
                 }
             }
         }

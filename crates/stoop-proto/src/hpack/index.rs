@@ -1,0 +1,204 @@
+//! How the encoder finds a line in the dynamic table: by a hash of each, in the table's order.
+//!
+//! Equal hashes are always followed by a comparison. Whoever can foresee them costs us time, of which
+//! the table's size is the bound, and no more.
+
+use std::collections::VecDeque;
+
+use super::table::Table;
+
+/// A name, and what is known about it.
+#[derive(Clone, Copy)]
+pub(super) struct Name<'a> {
+    pub(super) text: &'a [u8],
+    /// Where it is in the static table, or 0.
+    pub(super) static_name: u8,
+    hash: u64,
+}
+
+impl<'a> Name<'a> {
+    #[inline]
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self { text, static_name: 0, hash: hash(0, text) }
+    }
+
+    /// One of the static table.
+    #[inline]
+    pub(super) fn of_static(text: &'a [u8], static_name: u8) -> Self {
+        // Its index, where a length does not reach.
+        Self { text, static_name, hash: u64::from(static_name) << 32 }
+    }
+
+    /// The hash of a line with this name.
+    #[inline]
+    pub(super) fn hash_with(&self, value: &[u8]) -> u32 {
+        short(hash(self.hash, value))
+    }
+}
+
+/// Of each entry of the table a hash of the line, and one of its name; of names in the static table
+/// that one does not matter.
+#[derive(Clone)]
+pub(super) struct Index {
+    lines: VecDeque<u32>,
+    names: VecDeque<u32>,
+}
+
+impl Index {
+    pub(super) const fn new() -> Self {
+        Self { lines: VecDeque::new(), names: VecDeque::new() }
+    }
+
+    /// Adds the newest entry.
+    pub(super) fn push(&mut self, line_hash: u32, name: &Name<'_>) {
+        self.lines.push_front(line_hash);
+        self.names.push_front(short(name.hash));
+    }
+
+    /// Forgets all but the `len` newest.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.lines.truncate(len);
+        self.names.truncate(len);
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.lines.capacity() + self.names.capacity()
+    }
+
+    /// The entry that has this line, whose hash is `line_hash`.
+    #[inline]
+    pub(super) fn line(
+        &self,
+        table: &Table,
+        line_hash: u32,
+        name: &Name<'_>,
+        value: &[u8],
+    ) -> Option<usize> {
+        let is = |index| {
+            table.get(index).is_some_and(|entry| {
+                entry.static_name == name.static_name
+                    && (name.static_name != 0 || entry.name == name.text)
+                    && entry.value == value
+            })
+        };
+        find(&self.lines, line_hash, is)
+    }
+
+    /// An entry that has this name.
+    #[inline]
+    pub(super) fn name(&self, table: &Table, name: &Name<'_>) -> Option<usize> {
+        let is = |index| table.get(index).is_some_and(|entry| entry.name == name.text);
+        find(&self.names, short(name.hash), is)
+    }
+}
+
+/// The first entry with that hash that `is` the one.
+#[inline]
+fn find(hashes: &VecDeque<u32>, hash: u32, is: impl Fn(usize) -> bool) -> Option<usize> {
+    let (newer, older) = hashes.as_slices();
+    let found = find_in(newer, hash, &is);
+    found.or_else(|| find_in(older, hash, |at| is(newer.len() + at)).map(|at| newer.len() + at))
+}
+
+#[inline]
+fn find_in(hashes: &[u32], hash: u32, is: impl Fn(usize) -> bool) -> Option<usize> {
+    let (eights, _) = hashes.as_chunks::<8>();
+    let mut at = 0;
+    // Those among which it cannot be: eight of them are two or four vector instructions.
+    for eight in eights {
+        if eight.iter().fold(false, |any, &one| any | (one == hash)) {
+            break;
+        }
+        at += 8;
+    }
+    while at < hashes.len() {
+        if hashes[at] == hash && is(at) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Odd, and of no pattern: the golden ratio, as most such hashes have it.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The hash of `bytes`, behind what `seed` is the hash of.
+#[inline]
+fn hash(seed: u64, bytes: &[u8]) -> u64 {
+    let hash = mix(seed, bytes.len() as u64);
+    let (eights, rest) = bytes.as_chunks::<8>();
+    let hash = eights.iter().fold(hash, |hash, eight| mix(hash, u64::from_le_bytes(*eight)));
+    // The last bytes, and if they are few some before them a second time, which does no harm.
+    match (bytes.last_chunk::<8>(), rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        (_, _, _) if rest.is_empty() => hash,
+        (Some(last), _, _) => mix(hash, u64::from_le_bytes(*last)),
+        (None, Some(first), Some(last)) => {
+            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+            mix(hash, u64::from(first) << 32 | u64::from(last))
+        }
+        _ => mix(hash, rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte))),
+    }
+}
+
+#[inline]
+const fn mix(hash: u64, word: u64) -> u64 {
+    let mixed = (hash ^ word).wrapping_mul(MULTIPLIER);
+    mixed ^ mixed >> 32
+}
+
+/// The part of a hash that is kept.
+#[inline]
+const fn short(hash: u64) -> u32 {
+    hash as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn a_hash_is_found_wherever_it_is() {
+        // In a ring that begins in the middle, and with others that only have the same hash.
+        for len in 0..40 {
+            for front in 0..=len {
+                let mut hashes: VecDeque<u32> = (0..front).rev().collect();
+                let mut back: VecDeque<u32> = VecDeque::with_capacity(64);
+                back.extend(front..len);
+                while let Some(hash) = hashes.pop_front() {
+                    back.push_front(hash);
+                }
+                for hash in 0..len {
+                    assert_eq!(find(&back, hash, |_| true), Some(hash as usize));
+                    assert_eq!(find(&back, hash, |_| false), None);
+                }
+                assert_eq!(find(&back, len, |_| true), None);
+            }
+        }
+        let same: VecDeque<u32> = [7; 30].into();
+        for at in 0..30 {
+            assert_eq!(find(&same, 7, |index| index == at), Some(at));
+        }
+    }
+
+    /// Hashes that are equal only cost time. Still, those of what is alike have to differ.
+    #[test]
+    fn what_differs_in_a_bit_has_another_hash() {
+        let (mut seen, mut count) = (HashSet::new(), 0);
+        for len in 0..40 {
+            for byte in 0..len {
+                for bit in 0..8 {
+                    let mut bytes = vec![b'a'; len];
+                    bytes[byte] ^= 1 << bit;
+                    seen.insert(short(hash(0, &bytes)));
+                    seen.insert(short(hash(1 << 32, &bytes)));
+                    count += 2;
+                }
+            }
+        }
+        assert!(100 * seen.len() > 99 * count, "{} of {count}", seen.len());
+    }
+}
