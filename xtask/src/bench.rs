@@ -16,10 +16,11 @@ says how to repeat each figure. (This help: `cargo xtask bench --help`; the runn
 ";
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    if !workspace::root().join("bench/Cargo.toml").is_file() {
+    let manifest = workspace::root().join("bench/Cargo.toml");
+    if !manifest.is_file() {
         return Err("bench/Cargo.toml is not there; run this in a complete checkout".to_owned());
     }
-    let runner = Command::cargo("run").args(["--release", "--manifest-path", "bench/Cargo.toml"]);
-    let runner = runner.arg("--").args(args);
-    runner.run().map_err(|how| format!("`{runner}` {how}"))
+    let runner = Command::cargo("run").args(["--release", "--manifest-path"]).arg(manifest);
+    // It stops what it started when it is told to stop, so nobody may stand in between.
+    Err(runner.arg("--").args(args).become_it())
 }

@@ -5,6 +5,7 @@ use crate::workspace;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{self, ExitStatus, Stdio};
 
 /// A command under construction. It displays as one would type it.
@@ -42,10 +43,22 @@ impl Command {
     /// The standard library's command, from the root of the workspace and without input: nothing
     /// here may wait for somebody to type.
     pub(crate) fn build(&self) -> process::Command {
-        let mut command = process::Command::new(&self.program);
-        command.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
+        let mut command = self.bare();
         command.current_dir(workspace::root()).stdin(Stdio::null());
         command
+    }
+
+    fn bare(&self) -> process::Command {
+        let mut command = process::Command::new(&self.program);
+        command.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Becomes it, in the folder where the user is: relative paths, signals and the exit status
+    /// are its own. What returns is the reason why not.
+    pub(crate) fn become_it(&self) -> String {
+        self.announce();
+        self.cannot_start(&self.bare().stdin(Stdio::null()).exec())
     }
 
     /// Runs it with its output streamed. An error says how it ended.
