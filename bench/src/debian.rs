@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::program;
+use crate::{process, program};
 
 /// Installs `packages`, or says what a person has to do.
 pub(crate) fn install(packages: &[String]) -> Result<(), String> {
@@ -32,12 +32,9 @@ fn may_install() -> bool {
 }
 
 fn apt_get(arguments: &[&str], packages: &[String]) -> Result<(), String> {
-    let output = Command::new("apt-get")
-        .args(arguments)
-        .args(packages)
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .output()
-        .map_err(|error| error.to_string())?;
+    let mut command = Command::new("apt-get");
+    command.args(arguments).args(packages).env("DEBIAN_FRONTEND", "noninteractive");
+    let output = process::output(&mut command).map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(());
     }

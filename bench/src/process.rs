@@ -1,13 +1,14 @@
 //! A process that cannot outlive this program.
 //!
 //! Four things see to it: dropping a [`Process`] stops it and its descendants by their ids, also
-//! when a panic unwinds; [`stop_on_signals`] does the same on Ctrl-C; the kernel sends SIGTERM to
-//! each when this program dies in any other way; and as their adopter ("subreaper") this program
-//! keeps the ids of descendants whose parent died from being used again before it stops them.
+//! when a panic unwinds; [`stop_on_signals`] does the same on Ctrl-C, and stops builds too; the
+//! kernel sends SIGTERM to each [`Process`] when this program dies in any other way; and as their
+//! adopter ("subreaper") this program keeps the ids of descendants whose parent died from being used
+//! again before it stops them.
 
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,24 @@ static RUNNING: Mutex<Vec<i32>> = Mutex::new(Vec::new());
 
 fn running() -> MutexGuard<'static, Vec<i32>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The list is locked around the start, so that a signal finds every process in it.
+fn spawn(command: &mut Command) -> io::Result<(Child, i32)> {
+    let mut running = running();
+    let child = command.spawn()?;
+    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+    running.push(pid);
+    Ok((child, pid))
+}
+
+/// Runs `command`, a build or the like, to its end: [`Command::output`], but stopped by signals.
+pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (child, pid) = spawn(command)?;
+    let output = child.wait_with_output();
+    running().retain(|&other| other != pid);
+    output
 }
 
 pub(crate) struct Process {
@@ -57,13 +76,8 @@ impl Process {
                 if libc::getppid() == parent { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
             });
         }
-        // The list is locked around the start, so that a signal finds every process in it.
-        let mut running = running();
-        let child = command
-            .spawn()
+        let (_, pid) = spawn(&mut command)
             .with_context(|| format!("{what}: {:?} cannot be started", command.get_program()))?;
-        let pid = i32::try_from(child.id()).context("a process id beyond i32")?;
-        running.push(pid);
         Ok(Self { pid, what: what.to_owned(), reaped: false })
     }
 
@@ -158,7 +172,8 @@ pub(crate) fn stop_on_signals(clean_up: impl Fn() + Send + 'static) -> Result<()
         // The list stays locked from here on, so nothing more is started.
         let running = running();
         let trees: Vec<i32> = running.iter().flat_map(|&pid| usage::tree(pid)).collect();
-        running.iter().for_each(|&pid| signal(pid, libc::SIGTERM));
+        // All of them, since what builds does not pass it on.
+        trees.iter().for_each(|&pid| signal(pid, libc::SIGTERM));
         let asked = Instant::now();
         while asked.elapsed() < GRACE && trees.iter().any(|&pid| usage::is_alive(pid)) {
             std::thread::sleep(POLL);
@@ -184,7 +199,8 @@ fn kill_adopted(tree: &[i32]) {
 }
 
 fn signal(pid: i32, number: i32) {
-    // SAFETY: kill takes two numbers; every id here is of a child that is not reaped.
+    // SAFETY: kill takes two numbers. Every id here is of a child that is not reaped, or of a
+    // descendant that was there a moment ago.
     unsafe { libc::kill(pid, number) };
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, anyhow};
 
 use crate::contender::{Built, Installed, Source};
-use crate::debian;
+use crate::{debian, process};
 
 /// Something that can be started.
 #[derive(Clone)]
@@ -72,12 +72,11 @@ fn run(command: &[String], directory: &Path) -> Result<(), String> {
     };
     let command = command.join(" ");
     eprintln!("building: {command}");
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(directory)
-        // The program is expected where the workspace at hand puts it, and nowhere else.
-        .env("CARGO_TARGET_DIR", directory.join("target"))
-        .output()
+    let mut building = Command::new(program);
+    building.args(arguments).current_dir(directory);
+    // The program is expected where the workspace at hand puts it, and nowhere else.
+    building.env("CARGO_TARGET_DIR", directory.join("target"));
+    let output = process::output(&mut building)
         .map_err(|error| format!("`{program}` cannot be started ({error}); install it"))?;
     if output.status.success() {
         return Ok(());

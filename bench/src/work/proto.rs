@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::process;
 use crate::program::{self, Program};
 use crate::report::{Metric, Report, Sample, Series, Subject, metric};
 use crate::work::Bench;
@@ -71,13 +72,13 @@ fn count(
     turns: u64,
     directory: &Path,
 ) -> Result<u64> {
-    let output = Command::new(valgrind)
+    let mut command = Command::new(valgrind);
+    command
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(&program.path)
         .args([case, &turns.to_string()])
-        .current_dir(directory)
-        .output()
-        .context("valgrind")?;
+        .current_dir(directory);
+    let output = process::output(&mut command).context("valgrind")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "valgrind of {case} failed: {said}");
     collected(&said).with_context(|| format!("valgrind does not say what it counted: {said}"))
