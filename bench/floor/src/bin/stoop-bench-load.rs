@@ -3,7 +3,8 @@
 //! wrk parses every answer and takes its time, which costs more than the floor spends on answering;
 //! a server that waits for wrk pays for falling asleep and waking up instead of for requests. This
 //! one counts answers by the body that all contenders send. A latency is that of a burst: from its
-//! sending to its last answer.
+//! sending to its last answer. Nothing is sent before all connections are open, so that opening them
+//! is neither in the latencies nor in the time.
 //!
 //! The pattern of system calls: epoll_wait, then for each readable socket one recv and one send.
 
@@ -114,6 +115,9 @@ impl Load {
         let mut received = vec![0; RECEIVE_BYTES];
         let mut seen = Seen::default();
         let started = Instant::now();
+        for connection in connections.iter_mut().flatten() {
+            connection.ask(self)?;
+        }
         while seen.elapsed < self.duration {
             epoll.wait(100)?;
             for index in 0..epoll.ready() {
@@ -126,7 +130,7 @@ impl Load {
                     Err(()) => {
                         seen.reconnects += 1;
                         seen.errors += u64::from(outstanding < self.depth);
-                        self.reopen(fd, &epoll, &mut connections)?;
+                        self.reopen(fd, &epoll, &mut connections)?.ask(self)?;
                     }
                 }
             }
@@ -136,36 +140,33 @@ impl Load {
     }
 
     /// One that takes the place of another does not count as one more that was answered.
-    fn open(
+    fn open<'a>(
         &self,
         answered: bool,
         epoll: &Epoll,
-        connections: &mut Vec<Option<Connection>>,
-    ) -> io::Result<()> {
+        connections: &'a mut Vec<Option<Connection>>,
+    ) -> io::Result<&'a mut Connection> {
         let stream = TcpStream::connect(self.address)?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         let fd = stream.as_raw_fd();
         epoll.watch(fd)?;
-        if !sys::send_all(fd, &self.burst) {
-            return Err(io::Error::last_os_error());
-        }
         let index = fd as usize;
         if connections.len() <= index {
             connections.resize_with(index + 1, || None);
         }
         let outstanding = self.depth;
         let (counter, sent) = (Counter::default(), Instant::now());
-        connections[index] = Some(Connection { stream, counter, outstanding, sent, answered });
-        Ok(())
+        let connection = Connection { stream, counter, outstanding, sent, answered };
+        Ok(connections[index].insert(connection))
     }
 
-    fn reopen(
+    fn reopen<'a>(
         &self,
         fd: RawFd,
         epoll: &Epoll,
-        connections: &mut Vec<Option<Connection>>,
-    ) -> io::Result<()> {
+        connections: &'a mut Vec<Option<Connection>>,
+    ) -> io::Result<&'a mut Connection> {
         let closed = connections[fd as usize].take();
         let answered = closed.is_some_and(|closed| closed.answered);
         self.open(answered, epoll, connections)
@@ -173,6 +174,17 @@ impl Load {
 }
 
 impl Connection {
+    /// Sends the first burst. Where the peer is gone already, what arrives next says so.
+    fn ask(&mut self, load: &Load) -> io::Result<()> {
+        self.sent = Instant::now();
+        let sent = sys::send_all(self.stream.as_raw_fd(), &load.burst);
+        let is_gone = || {
+            let error = io::Error::last_os_error();
+            matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+        };
+        if sent || is_gone() { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
     /// Takes what has arrived, and asks again once everything is answered. An error when the
     /// connection is over.
     fn advance(
