@@ -3,9 +3,15 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use rustls::client::Resumption;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 pub(crate) const BODY: &str = "Hello, world!";
 /// What everybody sends, by name; a contender that sends more is named in the report.
@@ -13,17 +19,45 @@ const EXPECTED: [&str; 3] = ["content-type", "content-length", "date"];
 const ANSWER_BYTES_MAX: usize = 4096;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub(crate) fn connect(address: SocketAddr) -> Result<TcpStream> {
-    let stream = TcpStream::connect_timeout(&address, PATIENCE)
-        .with_context(|| format!("cannot connect to {address}"))?;
-    stream.set_nodelay(true).context("TCP_NODELAY")?;
-    stream.set_read_timeout(Some(PATIENCE)).context("a read timeout")?;
-    stream.set_write_timeout(Some(PATIENCE)).context("a write timeout")?;
-    Ok(stream)
+/// A connection, over TLS or not.
+pub(crate) trait Connection: Read + Write {}
+impl<T: Read + Write> Connection for T {}
+
+/// Opens connections to servers, over TLS where it is given an authority to trust.
+pub(crate) struct Connector(Option<Arc<ClientConfig>>);
+
+impl Connector {
+    pub(crate) fn new(authority: Option<&Path>) -> Result<Self> {
+        let config = authority.map(client_config).transpose();
+        Ok(Self(config.context("the certificate authority of this run")?))
+    }
+
+    pub(crate) fn connect(&self, address: SocketAddr) -> Result<Box<dyn Connection>> {
+        let stream = TcpStream::connect_timeout(&address, PATIENCE)
+            .with_context(|| format!("cannot connect to {address}"))?;
+        stream.set_nodelay(true).context("TCP_NODELAY")?;
+        stream.set_read_timeout(Some(PATIENCE)).context("a read timeout")?;
+        stream.set_write_timeout(Some(PATIENCE)).context("a write timeout")?;
+        let Some(config) = &self.0 else { return Ok(Box::new(stream)) };
+        let name = ServerName::from(address.ip());
+        let session = ClientConnection::new(Arc::clone(config), name).context("a TLS session")?;
+        Ok(Box::new(StreamOwned::new(session, stream)))
+    }
+}
+
+fn client_config(authority: &Path) -> Result<Arc<ClientConfig>> {
+    rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(authority)?)?;
+    let mut config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // Every connection is a client of its own.
+    config.resumption = Resumption::disabled();
+    Ok(Arc::new(config))
 }
 
 /// The head of the answer to a small GET; an error unless it is 200 with the agreed body.
-pub(crate) fn exchange(stream: &mut (impl Read + Write)) -> Result<String> {
+pub(crate) fn exchange(stream: &mut dyn Connection) -> Result<String> {
     stream
         .write_all(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
         .and_then(|()| stream.flush())

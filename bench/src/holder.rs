@@ -2,23 +2,18 @@
 //! for 20,000 of them, and this program needs its own for other things.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use rustls::client::Resumption;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use tempfile::TempDir;
 
 use crate::arguments::HoldOptions;
 use crate::cores::Placement;
-use crate::exchange;
+use crate::exchange::{self, Connector};
 use crate::process::Process;
 use crate::work::{self, Bench};
 
@@ -71,49 +66,20 @@ impl Holder {
 pub(crate) fn hold(options: &HoldOptions) -> Result<()> {
     let HoldOptions { address, count, cacert } = options;
     work::raise_descriptor_limit();
-    let tls = cacert.as_deref().map(client_config).transpose()?;
+    let connector = Connector::new(cacert.as_deref())?;
+    let open = || {
+        let mut connection = connector.connect(*address)?;
+        exchange::exchange(&mut *connection).map(|_| connection)
+    };
     let mut connections = Vec::new();
     for number in 1..=*count {
-        let connection = open(*address, tls.as_ref()).with_context(|| {
+        connections.push(open().with_context(|| {
             format!("connection {number} of {count}; is the limit of descriptors high enough?")
-        })?;
-        connections.push(connection);
+        })?);
     }
     let mut stdout = std::io::stdout();
     stdout.write_all(HELD.as_bytes()).and_then(|()| stdout.flush()).context("standard output")?;
     loop {
         std::thread::park();
     }
-}
-
-/// A connection that has done one request and stays open.
-fn open(address: SocketAddr, tls: Option<&Arc<ClientConfig>>) -> Result<Box<dyn Connection>> {
-    let mut stream = exchange::connect(address)?;
-    let Some(config) = tls else {
-        exchange::exchange(&mut stream)?;
-        return Ok(Box::new(stream));
-    };
-    let name = ServerName::from(address.ip());
-    let session = ClientConnection::new(Arc::clone(config), name).context("a TLS session")?;
-    let mut stream = StreamOwned::new(session, stream);
-    let head = exchange::exchange(&mut stream)?;
-    exchange::extra_fields(&head)?;
-    Ok(Box::new(stream))
-}
-
-trait Connection {}
-impl Connection for TcpStream {}
-impl<T: Read + Write> Connection for StreamOwned<ClientConnection, T> {}
-
-fn client_config(authority: &Path) -> Result<Arc<ClientConfig>> {
-    rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
-    let authority = CertificateDer::from_pem_file(authority)
-        .context("the certificate authority of this run")?;
-    let mut roots = RootCertStore::empty();
-    roots.add(authority).context("the certificate authority of this run")?;
-    let mut config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // Every connection is a client of its own.
-    config.resumption = Resumption::disabled();
-    Ok(Arc::new(config))
 }

@@ -11,12 +11,12 @@
 //!
 //! The agreed text is the alphabet over and over.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::exchange;
+use crate::exchange::{self, Connection, Connector};
 
 /// Everything a server can be asked for, as contenders name it.
 pub(crate) const PATHS: [&str; 6] =
@@ -33,17 +33,17 @@ pub(crate) fn text(bytes: usize) -> Vec<u8> {
 
 /// Asks the server at `address` for each of `paths` twice on one connection, which nobody may
 /// close in between.
-pub(crate) fn prove(address: SocketAddr, paths: &[String]) -> Result<()> {
+pub(crate) fn prove(connector: &Connector, address: SocketAddr, paths: &[String]) -> Result<()> {
     for path in paths {
-        let connection = exchange::connect(address)?;
+        let mut connection = connector.connect(address)?;
         for _ in 0..2 {
-            ask(&connection, path).with_context(|| format!("asked for {path}"))?;
+            ask(&mut *connection, path).with_context(|| format!("asked for {path}"))?;
         }
     }
     Ok(())
 }
 
-fn ask(mut connection: &TcpStream, path: &str) -> Result<()> {
+fn ask(connection: &mut dyn Connection, path: &str) -> Result<()> {
     let (content, expected) = match path {
         "GET /" => (0, exchange::BODY.into()),
         "GET /820" => (0, text(820)),
@@ -59,6 +59,7 @@ fn ask(mut connection: &TcpStream, path: &str) -> Result<()> {
     let head = format!("{path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{length}\r\n");
     connection
         .write_all(&[head.as_bytes(), &text(content)].concat())
+        .and_then(|()| connection.flush())
         .context("cannot send the request")?;
     let answer = Answer::read(&mut BufReader::new(connection))?;
     let head = &answer.head;

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::contender::{self, Words};
 use crate::cores::Placement;
-use crate::exchange;
+use crate::exchange::{self, Connector};
 use crate::load::Asked;
 use crate::paths;
 use crate::process::Process;
@@ -29,6 +29,12 @@ pub(crate) enum Mode {
     Pipelined,
     Closing,
     Tls,
+}
+
+impl Mode {
+    fn connector(self, bench: &Bench) -> Result<Connector> {
+        Connector::new((self == Self::Tls).then_some(bench.certificates.authority.as_path()))
+    }
 }
 
 /// A server that can be started.
@@ -90,11 +96,17 @@ impl Startable {
         series: &mut Series,
     ) -> Result<RunningServer> {
         // By a process of its own, so that no measured one has had large bodies in its memory.
-        if mode != Mode::Tls && !self.proven.replace(true) {
-            let server = self.start_once(bench, Mode::Plain, series)?;
-            paths::prove(server.address, &self.server.paths)?;
+        if !self.proven.get() {
+            let mode = if mode == Mode::Tls { mode } else { Mode::Plain };
+            let server = self.start_twice(bench, mode, series)?;
+            paths::prove(&mode.connector(bench)?, server.address, &self.server.paths)?;
+            self.proven.set(true);
         }
-        // Others on the machine may be quicker to take the port: that deserves a second attempt.
+        self.start_twice(bench, mode, series)
+    }
+
+    /// Others on the machine may be quicker to take the port: that deserves a second attempt.
+    fn start_twice(&self, bench: &Bench, mode: Mode, series: &mut Series) -> Result<RunningServer> {
         self.start_once(bench, mode, series).or_else(|error| {
             eprintln!("{}: {error:#}; once more", series.name);
             self.start_once(bench, mode, series)
@@ -125,7 +137,7 @@ impl Startable {
         let command = command(line, &words, &errors)?;
         let process = Process::start(command, bench.cores.set(Placement::Server), &series.name)?;
         let mut running = RunningServer { process, address, _directory: directory };
-        wait_until_ready(&mut running, mode, series)
+        wait_until_ready(&mut running, &mode.connector(bench)?, series)
             .with_context(|| format!("{} said: {:?}", series.name, tail(&errors)))?;
         Ok(running)
     }
@@ -140,23 +152,24 @@ fn command(line: &[String], words: &Words, errors: &Path) -> Result<Command> {
     Ok(command)
 }
 
-fn wait_until_ready(running: &mut RunningServer, mode: Mode, series: &mut Series) -> Result<()> {
+fn wait_until_ready(
+    running: &mut RunningServer,
+    connector: &Connector,
+    series: &mut Series,
+) -> Result<()> {
     let started = Instant::now();
-    let mut stream = loop {
+    let mut connection = loop {
         running.process.check_alive()?;
-        match exchange::connect(running.address) {
-            Ok(stream) => break stream,
+        match connector.connect(running.address) {
+            Ok(connection) => break connection,
             Err(error) if started.elapsed() > READY => return Err(error.context("not ready")),
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }
     };
-    // Over TLS the work itself makes the first exchange.
-    if mode != Mode::Tls {
-        let head = exchange::exchange(&mut stream)?;
-        let extra = exchange::extra_fields(&head)?;
-        if !extra.is_empty() {
-            series.note(format!("also sends {}", extra.join(", ")));
-        }
+    let head = exchange::exchange(&mut *connection)?;
+    let extra = exchange::extra_fields(&head)?;
+    if !extra.is_empty() {
+        series.note(format!("also sends {}", extra.join(", ")));
     }
     // Or else it was somebody else's answer.
     running.process.check_alive()
