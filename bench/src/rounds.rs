@@ -1,5 +1,5 @@
-//! Interleaving: in each round every contender has one turn, and the order moves on by one, so that
-//! nobody always follows the same one.
+//! Interleaving: in each round every contender has one turn, and the order moves on by one and turns
+//! round, so that nobody always follows the same one.
 
 use anyhow::Result;
 
@@ -15,8 +15,10 @@ pub(crate) fn interleave<C>(
 ) -> Vec<Series> {
     for round in 0..rounds as usize {
         let mut failed = Vec::new();
-        for offset in 0..contenders.len() {
-            let index = (round + offset) % contenders.len();
+        let count = contenders.len();
+        for offset in 0..count {
+            let offset = if round % 2 == 0 { offset } else { count - offset };
+            let index = (round + offset) % count;
             let (series, contender) = &mut contenders[index];
             eprintln!("round {} of {rounds}: {}", round + 1, series.name);
             match turn(series, contender) {
@@ -44,14 +46,14 @@ mod tests {
     }
 
     #[test]
-    fn the_order_moves_on_by_one() {
+    fn the_order_moves_on_by_one_and_turns_round() {
         let mut order = String::new();
         let contenders = vec![series("a"), series("b"), series("c")];
         interleave(3, contenders, &mut Vec::new(), |series, _| {
             order.push_str(&series.name);
             Ok(Sample::default())
         });
-        assert_eq!(order, "abcbcacab");
+        assert_eq!(order, "abcbaccab");
     }
 
     #[test]
