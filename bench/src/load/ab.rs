@@ -43,8 +43,11 @@ pub(super) fn seen(text: &str) -> Option<Seen> {
         // In whole milliseconds.
         more.extend(value(title).map(|millis| (key, millis * 1000.0)));
     }
+    let requests = value("Complete requests:")?;
+    // Told only where connections are to be kept; a server may end one all the same.
+    more.extend(value("Keep-Alive requests:").map(|kept| ("reconnects", requests - kept)));
     let duration = Duration::try_from_secs_f64(value("Time taken for tests:")?).ok()?;
-    Some(Seen { requests: value("Complete requests:")? as u64, duration, more })
+    Some(Seen { requests: requests as u64, duration, more })
 }
 
 #[cfg(test)]
@@ -55,9 +58,10 @@ mod tests {
     fn its_report_is_read() {
         let text = "Concurrency Level:      8\nTime taken for tests:   2.500 seconds\n\
             Complete requests:      1000\nFailed requests:        2\n   (Connect: 0)\n\
-            Non-2xx responses:      1\n  50%      3\n  99%     12\n";
+            Non-2xx responses:      1\nKeep-Alive requests:    996\n  50%      3\n  99%     12\n";
         let seen = seen(text).unwrap();
         assert_eq!((seen.requests, seen.duration.as_millis()), (1000, 2500));
         assert_eq!((seen.more["errors"], seen.more["p99_us"]), (3.0, 12_000.0));
+        assert_eq!(seen.more["reconnects"], 4.0);
     }
 }
