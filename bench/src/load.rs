@@ -102,14 +102,19 @@ pub(crate) struct Seen {
     pub(crate) more: BTreeMap<&'static str, f64>,
 }
 
+/// The generator's program, installed or built where it is missing.
+pub(crate) fn program(bench: &Bench, generator: Generator) -> Result<PathBuf> {
+    match generator {
+        Generator::Wrk => program::tool("wrk", "wrk"),
+        Generator::Ab => program::tool("ab", "apache2-utils"),
+        Generator::H2load => program::tool("h2load", "nghttp2-client"),
+        Generator::Own => bench.own_load(),
+    }
+}
+
 impl Load {
     pub(crate) fn prepare(bench: &Bench, generator: Generator, asked: Asked) -> Result<Self> {
-        let program = match generator {
-            Generator::Wrk => program::tool("wrk", "wrk")?,
-            Generator::Ab => program::tool("ab", "apache2-utils")?,
-            Generator::H2load => program::tool("h2load", "nghttp2-client")?,
-            Generator::Own => bench.own_load()?,
-        };
+        let program = program(bench, generator)?;
         ensure!(generator.can(asked), "{} cannot ask that; use --load wrk", generator.name());
         let file = bench.directory().join(format!("load-{}", generator.name().replace(' ', "-")));
         let text = match generator {
@@ -156,8 +161,7 @@ impl Load {
 }
 
 /// What else a line `summary requests=N duration_us=N` may say.
-const COUNTED: [&str; 7] =
-    ["errors", "reconnects", "answered", "bytes", "p50_us", "p99_us", "p999_us"];
+const COUNTED: [&str; 6] = ["errors", "reconnects", "answered", "p50_us", "p99_us", "p999_us"];
 
 fn summary(text: &str) -> Option<Seen> {
     let line = text.lines().find_map(|line| line.strip_prefix("summary "))?;

@@ -56,6 +56,11 @@ impl RunningServer {
     pub(crate) fn pid(&self) -> i32 {
         self.process.pid()
     }
+
+    /// An error if it has ended already.
+    pub(crate) fn check_alive(&mut self) -> Result<()> {
+        self.process.check_alive()
+    }
 }
 
 impl Startable {

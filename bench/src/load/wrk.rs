@@ -9,8 +9,8 @@ use super::{Asked, DEPTH, FIELDS, Load};
 const SUMMARY: &str = r#"
 done = function(summary, latency, requests)
   local e = summary.errors
-  io.write(string.format("\nsummary requests=%d duration_us=%d errors=%d bytes=%d p50_us=%d p99_us=%d p999_us=%d\n",
-    summary.requests, summary.duration, e.connect + e.read + e.write + e.status + e.timeout, summary.bytes,
+  io.write(string.format("\nsummary requests=%d duration_us=%d errors=%d p50_us=%d p99_us=%d p999_us=%d\n",
+    summary.requests, summary.duration, e.connect + e.read + e.write + e.status + e.timeout,
     latency:percentile(50), latency:percentile(99), latency:percentile(99.9)))
 end
 "#;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 
 use crate::arguments::ServerOptions;
-use crate::load::{Generator, Load};
+use crate::load::{self, Generator, Load};
 use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
 use crate::run_server::{Mode, Startable};
 use crate::usage;
@@ -25,15 +25,19 @@ const METRICS: &[Metric] = &[
     // and waking up is part of its CPU time.
     metric("busy_pct", "server busy %", 0),
     metric("errors", "errors", 0),
-    metric("memory_mib", "memory, MiB", 1),
-    metric("answered_pct", "connections answered %", 1),
     metric("p50_us", "p50 µs", 0),
     metric("p99_us", "p99 µs", 0),
     metric("p999_us", "p99.9 µs", 0),
+    metric("answered_pct", "connections answered %", 1),
+    // Its own memory, when it is ready and when all is over; and all that it ever had resident, in
+    // which files are counted, such as its program.
+    metric("idle_mib", "idle memory, MiB", 1),
+    metric("memory_mib", "memory after, MiB", 1),
+    metric("peak_mib", "peak resident, MiB", 1),
+    metric("reconnects", "reconnects", 0),
     // Other processes take turns on the server's core and its caches. A figure from a round in
     // which this is high deserves no trust.
     metric("core_elsewhere_pct", "core busy elsewhere %", 1),
-    metric("reconnects", "reconnects", 0),
 ];
 
 /// Contenders of a work that names none of its own.
@@ -44,6 +48,9 @@ pub(crate) fn run(bench: &Bench, options: &ServerOptions, chosen: &[&str]) -> Re
     let works = choose(options, chosen)?;
     // What is missing is built before anything is measured.
     bench.servers(&work::names(&options.common, USUAL), Mode::Plain)?;
+    for work in &works {
+        load::program(bench, generator(options, work))?;
+    }
     works.into_iter().map(|work| run_one(bench, options, work).map(table::shown)).collect()
 }
 
@@ -61,8 +68,13 @@ fn choose(options: &ServerOptions, chosen: &[&str]) -> Result<Vec<&'static Serve
     Ok(WORKS.iter().filter(|work| named.iter().any(|name| work.is_called(name))).collect())
 }
 
+/// The load that was asked for, where it can do that work.
+fn generator(options: &ServerOptions, work: &ServerWork) -> Generator {
+    options.load.filter(|load| load.can(work.asked)).unwrap_or(work.load)
+}
+
 fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<Report> {
-    let generator = options.load.filter(|load| load.can(work.asked)).unwrap_or(work.load);
+    let generator = generator(options, work);
     let load = Load::prepare(bench, generator, work.asked)?;
     let names = work::names(&options.common, USUAL);
     let Field { mut ready, mut skipped } = bench.servers(&names, work.mode())?;
@@ -92,24 +104,29 @@ impl Turn<'_> {
     fn take(&self, series: &mut Series, startable: &Startable) -> Result<Sample> {
         let Self { bench, load, work, options } = self;
         let connections = options.connections.unwrap_or(work.connections);
-        let server = startable.start(bench, work.mode(), series)?;
+        let mut server = startable.start(bench, work.mode(), series)?;
+        let idle = usage::anonymous_bytes(server.pid())?;
         load.run(server.address, connections, startable.server.warm_up_s)?;
 
         let before = Instant::now();
         let cpu_before = usage::cpu_time(server.pid())?;
         let busy_before = usage::core_busy(bench.cores.server())?;
         let seen = load.run(server.address, connections, options.seconds)?;
+        server.check_alive()?;
         let cpu = usage::cpu_time(server.pid())?.saturating_sub(cpu_before);
         let busy = usage::core_busy(bench.cores.server())?.saturating_sub(busy_before);
         let elapsed = before.elapsed();
 
         let percent = |part: Duration| 100.0 * part.as_secs_f64() / elapsed.as_secs_f64();
+        let mib = |bytes: u64| bytes as f64 / 1024.0 / 1024.0;
         let mut sample = Sample::from([
             (CPU, cpu.as_secs_f64() * 1e6 / seen.requests as f64),
             ("requests_per_s", seen.requests as f64 / seen.duration.as_secs_f64()),
             ("busy_pct", percent(cpu)),
             ("core_elsewhere_pct", percent(busy.saturating_sub(cpu))),
-            ("memory_mib", usage::anonymous_bytes(server.pid())? as f64 / 1024.0 / 1024.0),
+            ("idle_mib", mib(idle)),
+            ("memory_mib", mib(usage::anonymous_bytes(server.pid())?)),
+            ("peak_mib", mib(usage::peak_resident_bytes(server.pid())?)),
         ]);
         let answered = seen.more.get("answered");
         sample.extend(
