@@ -15,7 +15,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::paths::PATHS;
@@ -131,9 +131,13 @@ fn all_paths() -> Vec<String> {
 impl Contender {
     pub(crate) fn load(directory: &Path, name: &str) -> Result<Self> {
         let path = directory.join(name).with_extension("toml");
-        let text = std::fs::read_to_string(&path).with_context(|| {
-            format!("no contender {name}; there are: {}", names(directory).join(", "))
-        })?;
+        let names = names(directory);
+        ensure!(
+            names.iter().any(|known| known == name),
+            "no contender {name}; there are: {}",
+            names.join(", ")
+        );
+        let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let contender: Self =
             toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;
         if contender.name != name {

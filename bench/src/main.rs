@@ -29,6 +29,9 @@ mod testbed;
 mod usage;
 mod work;
 
+use std::fs::File;
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use arguments::{Arguments, Role, Work};
 use clap::Parser;
@@ -52,6 +55,9 @@ fn main() {
 
 fn run(work: &Work) -> Result<()> {
     let common = work.common().clone();
+    for path in [&common.json, &common.svg].into_iter().flatten() {
+        check_writable(path)?;
+    }
     let bench = Bench::prepare(&common)?;
     let one = |report: Result<Report>| report.map(|report| vec![table::shown(report)]);
     let reports = match work {
@@ -66,10 +72,16 @@ fn run(work: &Work) -> Result<()> {
     if let Some(path) = &common.json {
         let text = serde_json::to_string_pretty(&reports).context("the report as JSON")?;
         std::fs::write(path, text + "\n")
-            .with_context(|| format!("cannot write {}; choose another --json", path.display()))?;
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     if let Some(path) = &common.svg {
         picture::write(path, &reports)?;
     }
-    Ok(())
+    reports.iter().try_for_each(Report::check_complete)
+}
+
+/// Nobody wants to learn after all the rounds that their figures cannot be kept.
+fn check_writable(path: &Path) -> Result<()> {
+    let opened = File::options().create(true).append(true).open(path);
+    opened.map(drop).with_context(|| format!("cannot write {}; choose another", path.display()))
 }

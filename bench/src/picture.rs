@@ -25,8 +25,7 @@ const SPREAD: RGBColor = RGBColor(0x50, 0x58, 0x60);
 /// Writes `reports` to `path` as SVG.
 pub(crate) fn write(path: &Path, reports: &[Report]) -> Result<()> {
     let svg = draw(reports).context("the picture")?;
-    std::fs::write(path, svg)
-        .with_context(|| format!("cannot write {}; choose another --svg", path.display()))
+    std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A bar of a panel.

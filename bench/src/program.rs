@@ -56,7 +56,7 @@ fn require_all(built: &Built, build: bool) -> Result<(), String> {
     let missing = |name: &&String| find(name).is_none();
     let Some(name) = built.needs.iter().find(missing) else { return Ok(()) };
     let explain = |what: &str| format!("it needs {name}, which is not installed; {what}");
-    if !build {
+    if !build && !built.apt.is_empty() {
         return Err(explain("install it, or run without --no-build"));
     }
     debian::install(&built.apt).map_err(|why| explain(&why))?;
@@ -98,13 +98,13 @@ pub(crate) fn first_error(said: &[u8]) -> String {
 
 /// The version of `package` in the lock file of `directory`, whichever language that is in.
 fn locked(directory: &Path, package: &str) -> Option<String> {
-    const CARGO: (&str, &str) = ("Cargo.lock", "\"");
-    const OTHERS: [(&str, &str); 4] =
-        [("go.mod", ""), ("package-lock.json", ""), ("requirements.txt", ""), ("pom.xml", "")];
-    // In Cargo's, names are in quotation marks, and are the ends of others without them.
-    [CARGO].into_iter().chain(OTHERS).find_map(|(file, mark)| {
+    const OTHERS: [&str; 4] = ["go.mod", "package-lock.json", "requirements.txt", "pom.xml"];
+    // In Cargo's, a name also stands where others depend on it, and may be the end of another.
+    let cargo = ("Cargo.lock", format!("name = \"{package}\""));
+    let others = OTHERS.map(|file| (file, package.to_owned()));
+    [cargo].into_iter().chain(others).find_map(|(file, name)| {
         let text = std::fs::read_to_string(directory.join(file)).ok()?;
-        let version = version_after(&text, &format!("{mark}{package}{mark}"))?;
+        let version = version_after(&text, &name)?;
         Some(format!("{} {version}", package.trim_start_matches("node_modules/")))
     })
 }
@@ -171,9 +171,10 @@ mod tests {
 
     #[test]
     fn versions_are_found_in_the_lock_files_of_all_languages() {
-        let lock = "name = \"hyper-util\"\nversion = \"0.1.21\"\n\n\
+        let lock = "name = \"axum\"\ndependencies = [\n \"hyper\",\n]\n\n\
+                    name = \"hyper-util\"\nversion = \"0.1.21\"\n\n\
                     name = \"hyper\"\nversion = \"1.12.0\"\nsource = \"registry\"\n";
-        assert_eq!(version_after(lock, "\"hyper\""), Some("1.12.0"));
+        assert_eq!(version_after(lock, "name = \"hyper\""), Some("1.12.0"));
         let module = "require github.com/valyala/fasthttp v1.65.0\n";
         assert_eq!(version_after(module, "github.com/valyala/fasthttp"), Some("1.65.0"));
         let lock = "\"node_modules/undici\": {\n      \"version\": \"7.16.0\",";
@@ -185,11 +186,14 @@ mod tests {
 
     #[test]
     fn what_needs_a_program_that_nothing_brings_is_skipped_with_its_name() {
-        let built = Built { needs: vec!["no-such-program".into()], ..Built::default() };
-        for (build, hint) in [(true, "install it"), (false, "run without --no-build")] {
+        let mut built = Built { needs: vec!["no-such-program".into()], ..Built::default() };
+        for build in [true, false] {
             let why = require_all(&built, build).unwrap_err();
-            assert!(why.contains("no-such-program") && why.contains(hint), "{why}");
+            assert!(why.contains("no-such-program") && why.ends_with("; install it"), "{why}");
         }
+        built.apt = vec!["no-such-package".into()];
+        let why = require_all(&built, false).unwrap_err();
+        assert!(why.ends_with("or run without --no-build"), "{why}");
         let built = Built { needs: vec!["sh".into()], ..Built::default() };
         assert_eq!(require_all(&built, true), Ok(()));
     }

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::{Result, bail};
 use serde::Serialize;
 
 use crate::figure::{Figure, Judged};
 use crate::statistics::{Ratio, Summary};
+use crate::work::STOOP;
 
 /// One round of one contender: figures by the keys of [`Metric`].
 pub(crate) type Sample = BTreeMap<&'static str, f64>;
@@ -122,6 +124,15 @@ impl Report {
             contenders,
             skipped,
             sorted_by,
+        }
+    }
+
+    /// An error where the contender that all is about did not last: the program is to say so by its
+    /// exit status too.
+    pub(crate) fn check_complete(&self) -> Result<()> {
+        match self.skipped.iter().find(|skipped| skipped.name == STOOP) {
+            Some(Skipped { name, why }) => bail!("{name} took no part in {}: {why}", self.work),
+            None => Ok(()),
         }
     }
 }

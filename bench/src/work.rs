@@ -141,15 +141,18 @@ impl Bench {
         obtain: impl Fn(&Contender) -> Result<(Option<String>, C), String>,
     ) -> Result<Field<C>> {
         let mut field = Field { ready: Vec::new(), skipped: Vec::new() };
-        for name in names {
-            let contender = Contender::load(&self.root.join("contenders"), name)?;
+        // A name that does not exist is found before anything is built.
+        let load = |name: &String| Contender::load(&self.root.join("contenders"), name);
+        let contenders: Vec<Contender> = names.iter().map(load).collect::<Result<_>>()?;
+        for contender in contenders {
+            let name = contender.name.clone();
             match obtain(&contender) {
                 Ok((version, startable)) => {
-                    field.ready.push((Series::new(name, &contender.about, version), startable));
+                    field.ready.push((Series::new(&name, &contender.about, version), startable));
                 }
                 Err(why) => {
                     eprintln!("skipped {name}: {why}");
-                    field.skipped.push(Skipped { name: name.clone(), why });
+                    field.skipped.push(Skipped { name, why });
                 }
             }
         }
@@ -172,13 +175,21 @@ pub(crate) fn names(common: &Common, usual: &[&str]) -> Vec<String> {
 
 /// Thousands of connections need as many descriptors, here and in whatever is started.
 pub(crate) fn raise_descriptor_limit() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is live in both calls. A refusal leaves the limit as it was, and the work
-    // that needs more descriptors says so.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-        }
+    // A refusal leaves the limit as it was, and the work that needs more descriptors says so.
+    if let Some(mut limit) = descriptor_limit() {
+        limit.rlim_cur = limit.rlim_max;
+        // SAFETY: `limit` is live.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
     }
+}
+
+/// How many descriptors a process that is started here may have.
+pub(crate) fn descriptors_max() -> u32 {
+    descriptor_limit().map_or(0, |limit| u32::try_from(limit.rlim_cur).unwrap_or(u32::MAX))
+}
+
+fn descriptor_limit() -> Option<libc::rlimit> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is live for the kernel to fill.
+    (unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0).then_some(limit)
 }

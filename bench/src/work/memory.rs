@@ -26,6 +26,7 @@ const SETTLE: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
     let mode = if options.tls { Mode::Tls } else { Mode::Plain };
+    check_descriptors(options)?;
     let names = work::names(
         &options.common,
         if options.tls { &["hyper", "nginx"] } else { &["floor", "hyper", "nginx"] },
@@ -37,6 +38,20 @@ pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
             turn(bench, options, series, startable)
         });
     Ok(Report::new(subject(options), series, skipped))
+}
+
+/// Each side of a connection takes a descriptor of a process that needs some for itself.
+fn check_descriptors(options: &MemoryOptions) -> Result<()> {
+    const OTHERS: u32 = 200;
+    let available = work::descriptors_max().saturating_sub(OTHERS).max(1);
+    let share = options.connections.div_ceil(options.servers);
+    ensure!(
+        share <= available,
+        "{share} connections to one process are more than the {available} that it has descriptors \
+         for; spread them: --servers {}",
+        options.connections.div_ceil(available)
+    );
+    Ok(())
 }
 
 fn turn(
