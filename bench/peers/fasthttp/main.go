@@ -6,7 +6,6 @@
 package main
 
 import (
-	"bufio"
 	"flag"
 	"io"
 	"log"
@@ -70,16 +69,35 @@ func answer(ctx *fasthttp.RequestCtx) {
 	case "/1m":
 		ctx.Response.SetBodyRaw(text)
 	case "/stream":
-		ctx.SetBodyStreamWriter(stream)
+		ctx.SetBodyStream(&pieces{}, -1)
 	default:
 		ctx.Response.SetBodyRaw(hello)
 	}
 }
 
-func stream(w *bufio.Writer) {
-	for at := 0; at < len(text); at += pieceBytes {
-		if _, err := w.Write(text[at : at+pieceBytes]); err != nil {
-			return
+// pieces is the agreed text, its length not told. As it can write itself, fasthttp does not read it
+// into a buffer of 4 KiB and send that again and again, as it does with other streams.
+type pieces struct{ at int }
+
+func (p *pieces) SupportsBodyWriteTo() bool { return true }
+
+func (p *pieces) WriteTo(w io.Writer) (int64, error) {
+	start := p.at
+	for p.at < len(text) {
+		n, err := w.Write(text[p.at : p.at+pieceBytes])
+		p.at += n
+		if err != nil {
+			return int64(p.at - start), err
 		}
 	}
+	return int64(p.at - start), nil
+}
+
+func (p *pieces) Read(into []byte) (int, error) {
+	if p.at == len(text) {
+		return 0, io.EOF
+	}
+	n := copy(into, text[p.at:])
+	p.at += n
+	return n, nil
 }
