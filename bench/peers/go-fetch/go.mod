@@ -1,3 +1,3 @@
 module stoop.invalid/bench/go-fetch
 
-go 1.21
+go 1.25.0
