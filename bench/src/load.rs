@@ -37,6 +37,8 @@ pub(crate) struct Asked {
     pub(crate) path: &'static str,
     /// Bytes of content that is posted; none is a GET.
     pub(crate) post: Option<usize>,
+    /// The content is in chunks, so that its length is not told before.
+    pub(crate) chunked: bool,
     /// Each request has a connection of its own.
     pub(crate) fresh: bool,
     /// Sixteen requests in one write, and the next sixteen when all are answered.
@@ -46,7 +48,14 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) const HELLO: Self =
-        Self { path: "/", post: None, fresh: false, pipelined: false, tls: false };
+        Self { path: "/", post: None, chunked: false, fresh: false, pipelined: false, tls: false };
+
+    /// By its name in [`crate::paths::PATHS`].
+    pub(crate) fn name(&self) -> String {
+        let Self { path, post, chunked, .. } = self;
+        let method = if post.is_some() { "POST" } else { "GET" };
+        format!("{method} {path}{}", if *chunked { " chunked" } else { "" })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -75,8 +84,8 @@ impl Generator {
     pub(crate) fn can(self, asked: Asked) -> bool {
         match self {
             Self::Wrk => true,
-            Self::Ab => !asked.pipelined && !asked.tls,
-            Self::H2load => !asked.fresh,
+            Self::Ab => !asked.pipelined && !asked.tls && !asked.chunked,
+            Self::H2load => !asked.fresh && !asked.chunked,
             Self::Own => {
                 (asked.post, asked.fresh, asked.tls) == (None, false, false) && asked.path == "/"
             }

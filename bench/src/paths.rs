@@ -8,6 +8,7 @@
 //! | `GET /stream` | the same 1 MiB in sixteen pieces, its length not told before |
 //! | `POST /` | reads the small content and answers as `GET /` |
 //! | `POST /sink` | reads all of any content and answers as `GET /` |
+//! | `POST /sink chunked` | likewise, where the content's length is not told before |
 //!
 //! The agreed text is the alphabet over and over.
 
@@ -19,8 +20,8 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::exchange::{self, Connection, Connector};
 
 /// Everything a server can be asked for, as contenders name it.
-pub(crate) const PATHS: [&str; 6] =
-    ["GET /", "GET /820", "GET /1m", "GET /stream", "POST /", "POST /sink"];
+pub(crate) const PATHS: [&str; 7] =
+    ["GET /", "GET /820", "GET /1m", "GET /stream", "POST /", "POST /sink", "POST /sink chunked"];
 
 const MEBIBYTE: usize = 1 << 20;
 /// More than socket buffers hold, so that whoever does not read is found out.
@@ -49,16 +50,19 @@ fn ask(connection: &mut dyn Connection, path: &str) -> Result<()> {
         "GET /820" => (0, text(820)),
         "GET /1m" | "GET /stream" => (0, text(MEBIBYTE)),
         "POST /" => (16, exchange::BODY.into()),
-        "POST /sink" => (SUNK_BYTES, exchange::BODY.into()),
+        "POST /sink" | "POST /sink chunked" => (SUNK_BYTES, exchange::BODY.into()),
         other => bail!("no path is called {other}"),
     };
-    let length = match content {
-        0 => String::new(),
-        _ => format!("content-type: text/plain\r\ncontent-length: {content}\r\n"),
+    let target = path.strip_suffix(" chunked");
+    let (length, content) = match (content, target) {
+        (0, _) => (String::new(), Vec::new()),
+        (bytes, None) => (format!("content-length: {bytes}\r\n"), text(bytes)),
+        (bytes, Some(_)) => ("transfer-encoding: chunked\r\n".into(), in_chunks(&text(bytes))),
     };
-    let head = format!("{path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{length}\r\n");
+    let target = target.unwrap_or(path);
+    let head = format!("{target} HTTP/1.1\r\nhost: 127.0.0.1\r\n{length}\r\n");
     connection
-        .write_all(&[head.as_bytes(), &text(content)].concat())
+        .write_all(&[head.as_bytes(), &content].concat())
         .and_then(|()| connection.flush())
         .context("cannot send the request")?;
     let answer = Answer::read(&mut BufReader::new(connection))?;
@@ -67,6 +71,15 @@ fn ask(connection: &mut dyn Connection, path: &str) -> Result<()> {
     let is_told = head.to_ascii_lowercase().contains("\r\ncontent-length:");
     ensure!(is_told != (path == "GET /stream"), "length told or not: {head:?}");
     Ok(())
+}
+
+fn in_chunks(content: &[u8]) -> Vec<u8> {
+    const PIECE_BYTES: usize = 64 * 1024;
+    let chunk =
+        |piece: &[u8]| [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
+    let mut chunks: Vec<u8> = content.chunks(PIECE_BYTES).flat_map(chunk).collect();
+    chunks.extend_from_slice(b"0\r\n\r\n");
+    chunks
 }
 
 struct Answer {
@@ -133,6 +146,12 @@ mod tests {
         let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
         let streamed = read(&format!("{head}2\r\nab\r\n1\r\nc\r\n0\r\n\r\n")).unwrap();
         assert_eq!(streamed.body, text(3));
+    }
+
+    #[test]
+    fn chunks_are_what_was_cut_into_them() {
+        let content = text(100_000);
+        assert_eq!(chunked(&mut in_chunks(&content).as_slice()).unwrap(), content);
     }
 
     #[test]

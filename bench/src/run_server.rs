@@ -85,10 +85,9 @@ impl Startable {
 
     /// Whether it can be asked that, or why not.
     pub(crate) fn answers(&self, asked: &Asked) -> Result<(), String> {
-        let method = if asked.post.is_some() { "POST" } else { "GET" };
-        let path = format!("{method} {}", asked.path);
-        match self.server.paths.contains(&path) {
-            false => Err(format!("it does not answer {path}; leave it out of this work")),
+        let name = asked.name();
+        match self.server.paths.contains(&name) {
+            false => Err(format!("it does not answer {name}; leave it out of this work")),
             true => Ok(()),
         }
     }

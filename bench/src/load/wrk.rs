@@ -15,16 +15,22 @@ done = function(summary, latency, requests)
 end
 "#;
 
-/// Sends what is in `burst`, again and again.
-const BURSTS: &str = "request = function() return burst end\n";
+/// Sends what is in `wire`, again and again.
+const AS_IT_IS: &str = "request = function() return wire end\n";
+
+/// The pieces of content whose length is not told.
+const PIECE_BYTES: usize = 64 * 1024;
 
 pub(super) fn script(asked: &Asked) -> String {
     let mut script = String::new();
     if asked.pipelined {
         script += &burst(asked.path);
-        script += BURSTS;
+        script += AS_IT_IS;
     }
-    if let Some(bytes) = asked.post {
+    if let (Some(bytes), true) = (asked.post, asked.chunked) {
+        script += &chunked(asked.path, bytes);
+        script += AS_IT_IS;
+    } else if let Some(bytes) = asked.post {
         script += &format!("wrk.method = \"POST\"\nwrk.body = string.rep(\"x\", {bytes})\n");
     }
     if asked.fresh {
@@ -35,7 +41,17 @@ pub(super) fn script(asked: &Asked) -> String {
 
 fn burst(path: &str) -> String {
     let fields: String = FIELDS.lines().map(|line| format!("{line}\\r\\n")).collect();
-    format!("burst = string.rep(\"GET {path} HTTP/1.1\\r\\n{fields}\\r\\n\", {DEPTH})\n")
+    format!("wire = string.rep(\"GET {path} HTTP/1.1\\r\\n{fields}\\r\\n\", {DEPTH})\n")
+}
+
+fn chunked(path: &str, bytes: usize) -> String {
+    let head = format!("POST {path} HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n");
+    let pieces = bytes / PIECE_BYTES;
+    format!(
+        "piece = \"{PIECE_BYTES:x}\\r\\n\" .. string.rep(\"x\", {PIECE_BYTES}) .. \"\\r\\n\"\n\
+         wire = \"{head}Transfer-Encoding: chunked\\r\\n\\r\\n\" .. \
+         string.rep(piece, {pieces}) .. \"0\\r\\n\\r\\n\"\n"
+    )
 }
 
 pub(super) fn arguments(
@@ -57,7 +73,7 @@ mod tests {
     fn a_burst_is_whole_requests() {
         let script = script(&Asked { pipelined: true, ..Asked::HELLO });
         assert!(script.contains("zstd\\r\\n\\r\\n\", 16)"), "{script}");
-        let start = "burst = string.rep(\"GET / HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n";
+        let start = "wire = string.rep(\"GET / HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n";
         assert!(script.starts_with(start), "{script}");
     }
 
@@ -66,5 +82,14 @@ mod tests {
         let script = script(&Asked { post: Some(16), fresh: true, ..Asked::HELLO });
         assert!(script.contains("POST") && script.contains("string.rep(\"x\", 16)"));
         assert!(script.contains("[\"Connection\"] = \"close\""));
+    }
+
+    #[test]
+    fn chunks_are_whole_and_end() {
+        let post = Some(1 << 20);
+        let script = script(&Asked { post, chunked: true, path: "/sink", ..Asked::HELLO });
+        let piece = "piece = \"10000\\r\\n\" .. string.rep(\"x\", 65536) .. \"\\r\\n\"\n";
+        let end = "string.rep(piece, 16) .. \"0\\r\\n\\r\\n\"\nrequest = ";
+        assert!(script.starts_with(piece) && script.contains(end), "{script}");
     }
 }

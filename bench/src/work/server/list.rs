@@ -142,6 +142,14 @@ pub(crate) const WORKS: &[ServerWork] = &[
         PEERS,
     ),
     work(
+        "chunked",
+        "keep-alive POST of 1 MiB in sixteen chunks",
+        8,
+        Wrk,
+        Asked { path: "/sink", post: Some(1 << 20), chunked: true, ..GET },
+        PEERS,
+    ),
+    work(
         "tls-64",
         "keep-alive GET of 13 bytes over TLS",
         64,
