@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::load::Generator;
+use crate::{contender, work};
 
 #[derive(Parser)]
 #[command(version, about = "Runs stoop and its peers side by side and prints ratios")]
+#[command(after_help = contenders())]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) role: Role,
@@ -26,8 +28,10 @@ pub(crate) enum Role {
 #[derive(Subcommand)]
 pub(crate) enum Work {
     /// CPU time per request of the server, in a choice of works
+    #[command(after_help = works())]
     Server(ServerOptions),
     /// The same with a connection for each request
+    #[command(after_help = works())]
     Churn(ServerOptions),
     /// User memory that an idle connection costs the server
     Memory(MemoryOptions),
@@ -38,20 +42,29 @@ pub(crate) enum Work {
     /// The testbed's synthetic internet: answers, deadlines, CPU time and memory of the client
     Internet(InternetOptions),
     /// The protocol machines alone, in instructions: the same on a busy machine
-    Proto(Common),
+    Proto(Output),
 }
 
 impl Work {
-    pub(crate) fn common(&self) -> &Common {
+    pub(crate) fn output(&self) -> &Output {
         match self {
-            Self::Server(options) | Self::Churn(options) => &options.common,
-            Self::Memory(options) => &options.common,
-            Self::Fetch(options) => &options.common,
-            Self::Client(options) => &options.common,
-            Self::Internet(options) => &options.common,
-            Self::Proto(common) => common,
+            Self::Server(options) | Self::Churn(options) => &options.common.output,
+            Self::Memory(options) => &options.common.output,
+            Self::Fetch(options) => &options.common.output,
+            Self::Client(options) => &options.common.output,
+            Self::Internet(options) => &options.common.output,
+            Self::Proto(output) => output,
         }
     }
+}
+
+fn works() -> String {
+    format!("Works: {}", work::server::names())
+}
+
+fn contenders() -> String {
+    let contenders = contender::names().join(", ");
+    format!("Contenders, as servers, clients or both: {contenders}")
 }
 
 #[derive(Args, Clone)]
@@ -62,6 +75,13 @@ pub(crate) struct Common {
     /// Contenders beside stoop, by the names of their files in contenders/
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) against: Option<Vec<String>>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What all have, those too that have no rounds.
+#[derive(Args, Clone)]
+pub(crate) struct Output {
     /// Write everything measured to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -88,7 +108,8 @@ impl Common {
 pub(crate) struct ServerOptions {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// What is asked, by name: get-64, pipelined, 1m, tls-64, …; `get` or `active` for all that begin so
+    /// What is asked, by name, or `get` for all that begin so [default: get-64, get-512, pipelined, 1m;
+    /// of churn: churn]
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) work: Option<Vec<String>>,
     /// Everything that can be asked, which takes hours with many contenders

@@ -129,14 +129,14 @@ fn all_paths() -> Vec<String> {
 }
 
 impl Contender {
-    pub(crate) fn load(directory: &Path, name: &str) -> Result<Self> {
-        let path = directory.join(name).with_extension("toml");
-        let names = names(directory);
+    pub(crate) fn load(name: &str) -> Result<Self> {
+        let names = names();
         ensure!(
             names.iter().any(|known| known == name),
             "no contender {name}; there are: {}",
             names.join(", ")
         );
+        let path = directory().join(name).with_extension("toml");
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let contender: Self =
             toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;
@@ -147,8 +147,12 @@ impl Contender {
     }
 }
 
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("contenders")
+}
+
+pub(crate) fn names() -> Vec<String> {
+    let entries = std::fs::read_dir(directory()).into_iter().flatten().flatten();
     let stems = entries.filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned()));
     let mut names: Vec<_> = stems.collect();
     names.sort();
@@ -184,9 +188,8 @@ mod tests {
 
     #[test]
     fn every_contender_can_be_read_and_has_a_role() {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("contenders");
-        for name in names(&directory) {
-            let contender = Contender::load(&directory, &name).unwrap();
+        for name in names() {
+            let contender = Contender::load(&name).unwrap();
             assert!(contender.server.is_some() || contender.client.is_some(), "{name}");
             for path in contender.server.into_iter().flat_map(|server| server.paths) {
                 assert!(PATHS.contains(&path.as_str()), "{name} has a path of its own: {path}");

@@ -54,11 +54,11 @@ fn main() {
 }
 
 fn run(work: &Work) -> Result<()> {
-    let common = work.common().clone();
-    for path in [&common.json, &common.svg].into_iter().flatten() {
+    let output = work.output();
+    for path in [&output.json, &output.svg].into_iter().flatten() {
         check_writable(path)?;
     }
-    let bench = Bench::prepare(&common)?;
+    let bench = Bench::prepare(!output.no_build)?;
     let one = |report: Result<Report>| report.map(|report| vec![table::shown(report)]);
     let reports = match work {
         Work::Server(options) => work::server::run(&bench, options, SERVER_WORKS),
@@ -69,12 +69,12 @@ fn run(work: &Work) -> Result<()> {
         Work::Proto(_) => one(work::proto::run(&bench)),
         Work::Internet(options) => one(work::internet::run(&bench, options)),
     }?;
-    if let Some(path) = &common.json {
+    if let Some(path) = &output.json {
         let text = serde_json::to_string_pretty(&reports).context("the report as JSON")?;
         std::fs::write(path, text + "\n")
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    if let Some(path) = &common.svg {
+    if let Some(path) = &output.svg {
         picture::write(path, &reports)?;
     }
     reports.iter().try_for_each(Report::check_complete)

@@ -43,7 +43,7 @@ pub(crate) struct Field<C> {
 }
 
 impl Bench {
-    pub(crate) fn prepare(common: &Common) -> Result<Self> {
+    pub(crate) fn prepare(build: bool) -> Result<Self> {
         raise_descriptor_limit();
         let directory = TempDir::with_prefix("stoop-bench-").context("a temporary directory")?;
         let path = directory.path().to_owned();
@@ -52,7 +52,7 @@ impl Bench {
             root: PathBuf::from(env!("CARGO_MANIFEST_DIR")),
             certificates: Certificates::make(directory.path())?,
             directory,
-            build: !common.no_build,
+            build,
             obtained: RefCell::default(),
             cores: Cores::detect()?,
         })
@@ -95,7 +95,7 @@ impl Bench {
 
     /// The command `stoop`, of which the testbed is a part.
     pub(crate) fn stoop_command(&self) -> Result<Program> {
-        let contender = Contender::load(&self.root.join("contenders"), STOOP)?;
+        let contender = Contender::load(STOOP)?;
         let client = contender.client.context("contenders/stoop.toml has no client; add it")?;
         self.obtain(&client.program)
             .map_err(|why| anyhow::anyhow!("the testbed is part of the command stoop: {why}"))
@@ -103,7 +103,7 @@ impl Bench {
 
     /// Our own load generator, which is built with the floor.
     pub(crate) fn own_load(&self) -> Result<PathBuf> {
-        let floor = Contender::load(&self.root.join("contenders"), "floor")?;
+        let floor = Contender::load("floor")?;
         let server = floor.server.context("contenders/floor.toml has no server; add it")?;
         let program = self.obtain(&server.program);
         let path = program.map_err(anyhow::Error::msg)?.path.with_file_name("stoop-bench-load");
@@ -142,7 +142,7 @@ impl Bench {
     ) -> Result<Field<C>> {
         let mut field = Field { ready: Vec::new(), skipped: Vec::new() };
         // A name that does not exist is found before anything is built.
-        let load = |name: &String| Contender::load(&self.root.join("contenders"), name);
+        let load = |name: &String| Contender::load(name);
         let contenders: Vec<Contender> = names.iter().map(load).collect::<Result<_>>()?;
         for contender in contenders {
             let name = contender.name.clone();

@@ -14,7 +14,9 @@ use crate::usage;
 use crate::work::{self, Bench, Field};
 use crate::{rounds, table};
 
-pub(crate) use list::{ServerWork, WORKS};
+use list::{ServerWork, WORKS};
+
+pub(crate) use list::names;
 
 const CPU: &str = "cpu_us_per_request";
 
