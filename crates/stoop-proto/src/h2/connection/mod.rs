@@ -1,7 +1,8 @@
 //! One connection, of either role.
 //!
 //! `receive` reads frames; `headers`, `content` and `control` are what the frames of each sort do;
-//! `send` writes messages; `end` is how a connection ends, and what it waits for.
+//! `open` and `respond` begin messages, `send` writes the rest of them; `resets` is how streams end,
+//! and `end` how the connection does, and what it waits for; `look` says what there is.
 
 use std::time::Instant;
 
@@ -9,28 +10,29 @@ use crate::Sink;
 use crate::fields::Fields;
 use crate::h2::bdp::Bdp;
 use crate::h2::budget::Bucket;
-use crate::h2::code::ErrorCode;
 use crate::h2::fault::Fault;
-use crate::h2::frame::{Header, STREAM_MAX, kind};
+use crate::h2::frame::{Header, kind};
 use crate::h2::priority::Priority;
 use crate::h2::section::{Allowed, Section};
 use crate::h2::settings::{Role, Settings};
-use crate::h2::state::StreamState;
-use crate::h2::streams::{StreamKey, Streams};
+use crate::h2::streams::Streams;
 use crate::h2::window::{self, ReceiveWindow, SendWindow};
-use crate::h2::{Event, PREFACE, Reset};
+use crate::h2::{Event, PREFACE};
 use crate::hpack::{Decoder, Encoder};
 use crate::limits::{Http2Limits, Limits};
-use crate::message::{RequestHead, ResponseHead};
 
 mod content;
 mod control;
 mod end;
 mod headers;
+mod look;
+mod open;
 mod receive;
+mod resets;
+mod respond;
 mod send;
 
-pub use send::Refusal;
+pub use open::Refusal;
 
 use content::Content;
 use end::End;
@@ -187,96 +189,6 @@ impl Connection {
         self.credit(0);
     }
 
-    /// Whether a key names a stream that is not over.
-    #[inline]
-    pub fn is_open(&self, key: StreamKey) -> bool {
-        self.streams.get(key).is_some()
-    }
-
-    /// Whether the peer may still send on a stream.
-    pub fn is_receiving(&self, key: StreamKey) -> bool {
-        self.streams.get(key).is_some_and(|stream| stream.state.may_receive())
-    }
-
-    /// Whether we may still send on a stream.
-    pub fn is_sending(&self, key: StreamKey) -> bool {
-        self.streams.get(key).is_some_and(|stream| stream.state.may_send())
-    }
-
-    /// How many streams there are.
-    #[inline]
-    pub fn streams(&self) -> usize {
-        self.streams.len()
-    }
-
-    /// The keys of all streams.
-    pub fn keys(&self) -> impl Iterator<Item = StreamKey> {
-        self.streams.keys()
-    }
-
-    /// The identifier of a stream, as frames name it.
-    pub fn stream_id(&self, key: StreamKey) -> Option<u32> {
-        self.streams.get(key).map(|stream| stream.id)
-    }
-
-    /// What the peer has said of itself.
-    pub fn peer_settings(&self) -> &Settings {
-        &self.theirs
-    }
-
-    /// Whether the peer's SETTINGS came.
-    pub fn is_peer_known(&self) -> bool {
-        self.settings_came
-    }
-
-    /// How much content of a stream is still to come, if a length says.
-    pub fn remaining(&self, key: StreamKey) -> Option<u64> {
-        self.streams.get(key)?.coming
-    }
-
-    /// Whether a header block or a frame was begun that has not ended: what comes now is late some
-    /// time.
-    pub fn is_within_head(&self) -> bool {
-        self.partial.is_some() || self.reading == Reading::Preface || !self.settings_came
-    }
-
-    /// The head that [`Event::Request`] announced.
-    pub fn take_request(&mut self, head: &mut RequestHead) {
-        head.clear();
-        head.version = http::Version::HTTP_2;
-        std::mem::swap(&mut head.method, &mut self.section.method);
-        std::mem::swap(&mut head.target, &mut self.section.target);
-        std::mem::swap(&mut head.fields, &mut self.section.fields);
-        head.protocol = self.section.protocol.take();
-        head.form = self.section.form;
-    }
-
-    /// The head that [`Event::Response`] or [`Event::Interim`] announced.
-    pub fn take_response(&mut self, head: &mut ResponseHead) {
-        head.clear();
-        head.version = http::Version::HTTP_2;
-        head.status = self.section.status;
-        std::mem::swap(&mut head.fields, &mut self.section.fields);
-    }
-
-    /// The section that [`Event::Trailers`] announced.
-    pub fn take_trailers(&mut self) -> Option<Box<Fields>> {
-        self.trailers.take()
-    }
-
-    /// Gives memory back that an idle connection has no use for.
-    pub fn rest(&mut self) {
-        if self.streams.len() == 0 {
-            self.streams.shrink();
-            self.section = Section::default();
-            self.block = Vec::new();
-            self.early = Vec::new();
-        }
-        if self.control.is_empty() {
-            self.control = Vec::new();
-        }
-    }
-
     /// Whether there is something that only [`transmit`](Self::transmit) sends.
     #[inline]
     pub fn has_control(&self) -> bool {
@@ -340,94 +252,6 @@ impl Connection {
         self.receive.consume(bytes);
         if let Some(increment) = self.receive.update(self.connection_window) {
             self.control(kind::WINDOW_UPDATE, 0, 0, &increment.to_be_bytes());
-        }
-    }
-
-    /// Frames that bring nothing have a budget.
-    fn odd(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
-        let taken = self.odd_bucket.take(limits.http2.odd_frames, now);
-        taken.map_err(|_| Fault::TooMuchOverhead)
-    }
-
-    /// An exchange has ended well.
-    fn exchanged(&mut self) {
-        self.reset_bucket.give_back(1);
-        self.odd_bucket.give_back(8);
-    }
-
-    /// Queues RST_STREAM.
-    fn put_reset(&mut self, id: u32, code: ErrorCode) {
-        self.control(kind::RST_STREAM, 0, id, &code.0.to_be_bytes());
-        self.remember(id);
-    }
-
-    /// Frames for this stream may be on their way, and are nobody's fault.
-    fn remember(&mut self, id: u32) {
-        if self.resets.len() < RESETS_KEPT {
-            self.resets.push(id);
-        } else {
-            self.resets[self.next_reset] = id;
-            self.next_reset = (self.next_reset + 1) % RESETS_KEPT;
-        }
-    }
-
-    /// Ends a stream because of what the peer did with it. Such resets are bounded like the peer's.
-    fn end_stream(&mut self, now: Instant, key: StreamKey, fault: Fault, limits: &Limits) -> Step {
-        self.count_reset(now, limits)?;
-        let Some(stream) = self.streams.get(key) else { return Ok(None) };
-        let (id, says_so) = (stream.id, fault == Fault::BodyTooLarge && !stream.head_sent);
-        if says_so && self.role == Role::Server {
-            self.answer_early(id, http::StatusCode::PAYLOAD_TOO_LARGE);
-            self.put_reset(id, ErrorCode::NO_ERROR);
-        } else {
-            self.put_reset(id, fault.code());
-        }
-        self.forget(key);
-        Ok(Some(Event::Reset { key, why: Reset::Fault(fault) }))
-    }
-
-    /// The same for a stream that is not, or not any more.
-    fn refuse(&mut self, now: Instant, id: u32, fault: Fault, limits: &Limits) -> Step {
-        self.count_reset(now, limits)?;
-        self.put_reset(id, fault.code());
-        Ok(None)
-    }
-
-    fn count_reset(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
-        let taken = self.reset_bucket.take(limits.http2.resets, now);
-        taken.map_err(|_| Fault::TooManyResets)
-    }
-
-    /// Forgets a stream that was broken off: what of it was not used up never will be.
-    fn forget(&mut self, key: StreamKey) {
-        let Some(stream) = self.streams.get(key) else { return };
-        let unread = stream.receive.unread();
-        if let Reading::Content(content) = self.reading
-            && content.key == key
-        {
-            self.reading = Reading::Skip { left: content.left + content.padding };
-        }
-        self.remove(key);
-        self.credit(unread);
-    }
-
-    /// Forgets a stream that is over in both directions. What of it was not used up still may be:
-    /// [`consumed_late`](Self::consumed_late).
-    fn remove(&mut self, key: StreamKey) {
-        let Some(stream) = self.streams.get(key) else { return };
-        if self.role == Role::Server {
-            debug_assert!(stream.id <= STREAM_MAX && stream.id % 2 == 1);
-            self.peers -= 1;
-        }
-        self.streams.remove(key);
-    }
-
-    /// Forgets a stream if it is over.
-    #[inline]
-    fn settle(&mut self, key: StreamKey, state: StreamState) {
-        if state == StreamState::Closed {
-            self.exchanged();
-            self.remove(key);
         }
     }
 }

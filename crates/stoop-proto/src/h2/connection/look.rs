@@ -1,0 +1,100 @@
+//! What a connection says of itself and its streams, and the heads that its events announce.
+
+use super::{Connection, Reading};
+use crate::fields::Fields;
+use crate::h2::section::Section;
+use crate::h2::settings::Settings;
+use crate::h2::streams::StreamKey;
+use crate::message::{RequestHead, ResponseHead};
+
+impl Connection {
+    /// Whether a key names a stream that is not over.
+    #[inline]
+    pub fn is_open(&self, key: StreamKey) -> bool {
+        self.streams.get(key).is_some()
+    }
+
+    /// Whether the peer may still send on a stream.
+    pub fn is_receiving(&self, key: StreamKey) -> bool {
+        self.streams.get(key).is_some_and(|stream| stream.state.may_receive())
+    }
+
+    /// Whether we may still send on a stream.
+    pub fn is_sending(&self, key: StreamKey) -> bool {
+        self.streams.get(key).is_some_and(|stream| stream.state.may_send())
+    }
+
+    /// How many streams there are.
+    #[inline]
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// The keys of all streams.
+    pub fn keys(&self) -> impl Iterator<Item = StreamKey> {
+        self.streams.keys()
+    }
+
+    /// The identifier of a stream, as frames name it.
+    pub fn stream_id(&self, key: StreamKey) -> Option<u32> {
+        self.streams.get(key).map(|stream| stream.id)
+    }
+
+    /// What the peer has said of itself.
+    pub fn peer_settings(&self) -> &Settings {
+        &self.theirs
+    }
+
+    /// Whether the peer's SETTINGS came.
+    pub fn is_peer_known(&self) -> bool {
+        self.settings_came
+    }
+
+    /// How much content of a stream is still to come, if a length says.
+    pub fn remaining(&self, key: StreamKey) -> Option<u64> {
+        self.streams.get(key)?.coming
+    }
+
+    /// Whether a header block or a frame was begun that has not ended: what comes now is late some
+    /// time.
+    pub fn is_within_head(&self) -> bool {
+        self.partial.is_some() || self.reading == Reading::Preface || !self.settings_came
+    }
+
+    /// The head that [`Event::Request`] announced.
+    pub fn take_request(&mut self, head: &mut RequestHead) {
+        head.clear();
+        head.version = http::Version::HTTP_2;
+        std::mem::swap(&mut head.method, &mut self.section.method);
+        std::mem::swap(&mut head.target, &mut self.section.target);
+        std::mem::swap(&mut head.fields, &mut self.section.fields);
+        head.protocol = self.section.protocol.take();
+        head.form = self.section.form;
+    }
+
+    /// The head that [`Event::Response`] or [`Event::Interim`] announced.
+    pub fn take_response(&mut self, head: &mut ResponseHead) {
+        head.clear();
+        head.version = http::Version::HTTP_2;
+        head.status = self.section.status;
+        std::mem::swap(&mut head.fields, &mut self.section.fields);
+    }
+
+    /// The section that [`Event::Trailers`] announced.
+    pub fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        self.trailers.take()
+    }
+
+    /// Gives memory back that an idle connection has no use for.
+    pub fn rest(&mut self) {
+        if self.streams.len() == 0 {
+            self.streams.shrink();
+            self.section = Section::default();
+            self.block = Vec::new();
+            self.early = Vec::new();
+        }
+        if self.control.is_empty() {
+            self.control = Vec::new();
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Sending requests: RFC 9113 §8.3.1, §8.5.
+
+use http::Method;
+
+use super::Connection;
+use crate::Sink;
+use crate::error::Misuse;
+use crate::grammar;
+use crate::h2::encode;
+use crate::h2::frame::STREAM_MAX;
+use crate::h2::settings::Role;
+use crate::h2::state::StreamInput;
+use crate::h2::streams::{Stream, StreamKey};
+use crate::h2::window::{ReceiveWindow, SendWindow};
+use crate::message::{BodySize, RequestHead, TargetForm};
+
+/// Why a stream cannot be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// As many streams are open as the server allows, or we allow ourselves.
+    Full,
+    /// The server has said that it ends, or the connection is over.
+    GoingAway,
+    /// All identifiers were used: RFC 9113 §5.1.1.
+    Exhausted,
+    /// The server does not do what the request asks for: an extended CONNECT, or so large a head.
+    Unsupported,
+    /// The request is none.
+    Misuse(Misuse),
+}
+
+impl Connection {
+    /// How many streams may be opened now.
+    pub fn room(&self) -> usize {
+        if !self.may_open() || self.role == Role::Server {
+            return 0;
+        }
+        let ids = (STREAM_MAX.saturating_sub(self.next_own) / 2) as usize + 1;
+        let ids = if self.next_own > STREAM_MAX { 0 } else { ids };
+        (self.theirs.streams_max as usize).saturating_sub(self.streams.len()).min(ids)
+    }
+
+    /// Sends the head of a request on a stream of its own; with [`BodySize::Exact`] of 0 that is all
+    /// of it. Host becomes `:authority`; fields that belong to HTTP/1 connections are left out.
+    ///
+    /// # Errors
+    /// The reason; nothing was written then.
+    pub fn open(
+        &mut self,
+        head: &RequestHead,
+        scheme: &str,
+        size: BodySize,
+        out: &mut impl Sink,
+    ) -> Result<StreamKey, Refusal> {
+        self.check_request(head).map_err(Refusal::Misuse)?;
+        if self.role == Role::Server || !self.may_open() {
+            return Err(Refusal::GoingAway);
+        }
+        if self.next_own > STREAM_MAX {
+            return Err(Refusal::Exhausted);
+        }
+        if self.streams.len() >= self.theirs.streams_max as usize {
+            return Err(Refusal::Full);
+        }
+        let too_large = encode::list_bytes(head) > self.theirs.header_list_bytes_max as usize;
+        if too_large || head.protocol.is_some() && !self.theirs.extended_connect {
+            return Err(Refusal::Unsupported);
+        }
+        let end = size == BodySize::Exact(0) && head.method != Method::CONNECT;
+        let length = match size {
+            BodySize::Exact(0) if !anticipates_content(&head.method) => None,
+            BodySize::Exact(length) if head.method != Method::CONNECT => Some(length),
+            _ => None,
+        };
+        let id = self.next_own;
+        self.next_own += 2;
+        let send = SendWindow::new(self.theirs.initial_window_bytes);
+        let mut stream = Stream::new(id, send, ReceiveWindow::new(self.initial_window));
+        stream.step(StreamInput::SendHead);
+        stream.head_sent = true;
+        stream.going = length;
+        stream.is_head = head.method == Method::HEAD;
+        stream.is_connect = head.method == Method::CONNECT;
+        if end {
+            stream.step(StreamInput::SendEnd);
+        }
+        let key = self.streams.insert(stream);
+        self.begin_block();
+        encode::request(&mut self.encoder, head, scheme, length, &mut self.block);
+        self.put_block(id, end, out);
+        Ok(key)
+    }
+
+    /// As [`crate::h1::Client::send`].
+    fn check_request(&self, head: &RequestHead) -> Result<(), Misuse> {
+        let mut hosts = head.fields.all("host");
+        match (hosts.next(), hosts.next()) {
+            (Some(host), None) if !host.is_empty() && grammar::is_host(host) => {}
+            (Some(_), None) => return Err(Misuse::HostInvalid),
+            _ => return Err(Misuse::Host),
+        }
+        let is_connect = head.method == Method::CONNECT;
+        let fits = match head.form {
+            TargetForm::Authority => is_connect && head.protocol.is_none(),
+            TargetForm::Asterisk => head.method == Method::OPTIONS,
+            TargetForm::Origin | TargetForm::Absolute => is_connect == head.protocol.is_some(),
+        };
+        if head.target.is_empty() || !fits {
+            return Err(Misuse::Target);
+        }
+        Ok(())
+    }
+}
+
+/// RFC 9110 §8.6: methods whose requests say their length even if there is no content.
+fn anticipates_content(method: &Method) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
+}

@@ -1,0 +1,109 @@
+//! How streams end, well or not, and what that costs the peer.
+
+use std::time::Instant;
+
+use super::{Connection, RESETS_KEPT, Reading, Step};
+use crate::h2::code::ErrorCode;
+use crate::h2::fault::Fault;
+use crate::h2::frame::{STREAM_MAX, kind};
+use crate::h2::settings::Role;
+use crate::h2::state::StreamState;
+use crate::h2::streams::StreamKey;
+use crate::h2::{Event, Reset};
+use crate::limits::Limits;
+
+impl Connection {
+    /// Frames that bring nothing have a budget.
+    pub(super) fn odd(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
+        let taken = self.odd_bucket.take(limits.http2.odd_frames, now);
+        taken.map_err(|_| Fault::TooMuchOverhead)
+    }
+
+    /// An exchange has ended well.
+    pub(super) fn exchanged(&mut self) {
+        self.reset_bucket.give_back(1);
+        self.odd_bucket.give_back(8);
+    }
+
+    /// Queues RST_STREAM.
+    pub(super) fn put_reset(&mut self, id: u32, code: ErrorCode) {
+        self.control(kind::RST_STREAM, 0, id, &code.0.to_be_bytes());
+        self.remember(id);
+    }
+
+    /// Frames for this stream may be on their way, and are nobody's fault.
+    pub(super) fn remember(&mut self, id: u32) {
+        if self.resets.len() < RESETS_KEPT {
+            self.resets.push(id);
+        } else {
+            self.resets[self.next_reset] = id;
+            self.next_reset = (self.next_reset + 1) % RESETS_KEPT;
+        }
+    }
+
+    /// Ends a stream because of what the peer did with it. Such resets are bounded like the peer's.
+    pub(super) fn end_stream(
+        &mut self,
+        now: Instant,
+        key: StreamKey,
+        fault: Fault,
+        limits: &Limits,
+    ) -> Step {
+        self.count_reset(now, limits)?;
+        let Some(stream) = self.streams.get(key) else { return Ok(None) };
+        let (id, says_so) = (stream.id, fault == Fault::BodyTooLarge && !stream.head_sent);
+        if says_so && self.role == Role::Server {
+            self.answer_early(id, http::StatusCode::PAYLOAD_TOO_LARGE);
+            self.put_reset(id, ErrorCode::NO_ERROR);
+        } else {
+            self.put_reset(id, fault.code());
+        }
+        self.forget(key);
+        Ok(Some(Event::Reset { key, why: Reset::Fault(fault) }))
+    }
+
+    /// The same for a stream that is not, or not any more.
+    pub(super) fn refuse(&mut self, now: Instant, id: u32, fault: Fault, limits: &Limits) -> Step {
+        self.count_reset(now, limits)?;
+        self.put_reset(id, fault.code());
+        Ok(None)
+    }
+
+    pub(super) fn count_reset(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
+        let taken = self.reset_bucket.take(limits.http2.resets, now);
+        taken.map_err(|_| Fault::TooManyResets)
+    }
+
+    /// Forgets a stream that was broken off: what of it was not used up never will be.
+    pub(super) fn forget(&mut self, key: StreamKey) {
+        let Some(stream) = self.streams.get(key) else { return };
+        let unread = stream.receive.unread();
+        if let Reading::Content(content) = self.reading
+            && content.key == key
+        {
+            self.reading = Reading::Skip { left: content.left + content.padding };
+        }
+        self.remove(key);
+        self.credit(unread);
+    }
+
+    /// Forgets a stream that is over in both directions. What of it was not used up still may be:
+    /// [`consumed_late`](Self::consumed_late).
+    pub(super) fn remove(&mut self, key: StreamKey) {
+        let Some(stream) = self.streams.get(key) else { return };
+        if self.role == Role::Server {
+            debug_assert!(stream.id <= STREAM_MAX && stream.id % 2 == 1);
+            self.peers -= 1;
+        }
+        self.streams.remove(key);
+    }
+
+    /// Forgets a stream if it is over.
+    #[inline]
+    pub(super) fn settle(&mut self, key: StreamKey, state: StreamState) {
+        if state == StreamState::Closed {
+            self.exchanged();
+            self.remove(key);
+        }
+    }
+}

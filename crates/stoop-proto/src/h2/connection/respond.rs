@@ -1,0 +1,129 @@
+//! Beginning responses: RFC 9113 §8.1, §8.3.2.
+
+use http::StatusCode;
+
+use super::Connection;
+use crate::Sink;
+use crate::error::Misuse;
+use crate::fields::Fields;
+use crate::grammar;
+use crate::h2::encode;
+use crate::h2::settings::Role;
+use crate::h2::state::StreamInput;
+use crate::h2::streams::StreamKey;
+use crate::message::{BodySize, ResponseParts};
+
+impl Connection {
+    /// Begins the response on a stream. True if content is to follow: [`data`](Self::data) and
+    /// [`finish`](Self::finish); if not, the response is complete, whatever was said of content, as
+    /// it is to HEAD.
+    ///
+    /// # Errors
+    /// [`Misuse::Order`] if none is due; [`Misuse::Status`] for 1xx; [`Misuse::Tunnel`] for a 2xx to
+    /// CONNECT: that is [`open_tunnel`](Self::open_tunnel); [`Misuse::FieldValue`] if the parts have
+    /// a control character in them. Nothing was written then.
+    pub fn respond(
+        &mut self,
+        key: StreamKey,
+        parts: &ResponseParts<'_>,
+        size: BodySize,
+        out: &mut impl Sink,
+    ) -> Result<bool, Misuse> {
+        if parts.status.is_informational() {
+            return Err(Misuse::Status);
+        }
+        check(parts)?;
+        let Some(stream) = self.streams.get_mut(key) else { return Err(Misuse::Order) };
+        if stream.head_sent || !stream.state.may_send() || self.role == Role::Client {
+            return Err(Misuse::Order);
+        }
+        if stream.is_connect && parts.status.is_success() {
+            return Err(Misuse::Tunnel);
+        }
+        let no_content = matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        let end = size == BodySize::Exact(0) || stream.is_head || no_content;
+        let length = match size {
+            // What the caller's fields say of content that is not sent is kept: RFC 9110 §8.6.
+            BodySize::Exact(0) if stream.is_head || no_content => None,
+            BodySize::Exact(length) if parts.status != StatusCode::NO_CONTENT => Some(length),
+            _ => None,
+        };
+        stream.head_sent = true;
+        stream.going = length.filter(|_| !end);
+        stream.step(StreamInput::SendHead);
+        if end {
+            stream.step(StreamInput::SendEnd);
+        }
+        let (id, state) = (stream.id, stream.state);
+        self.begin_block();
+        encode::response(&mut self.encoder, parts, length, &mut self.block);
+        self.put_block(id, end, out);
+        if end {
+            self.settle(key, state);
+        }
+        Ok(!end)
+    }
+
+    /// Accepts a CONNECT with a 2xx: from here on DATA is the tunnel's, in both directions.
+    ///
+    /// # Errors
+    /// [`Misuse::Tunnel`] if the request was none or the status does not fit; else as
+    /// [`respond`](Self::respond).
+    pub fn open_tunnel(
+        &mut self,
+        key: StreamKey,
+        parts: &ResponseParts<'_>,
+        out: &mut impl Sink,
+    ) -> Result<(), Misuse> {
+        check(parts)?;
+        let Some(stream) = self.streams.get_mut(key) else { return Err(Misuse::Order) };
+        if !stream.is_connect || !parts.status.is_success() {
+            return Err(Misuse::Tunnel);
+        }
+        if stream.head_sent || !stream.state.may_send() {
+            return Err(Misuse::Order);
+        }
+        stream.head_sent = true;
+        stream.coming = None;
+        stream.step(StreamInput::SendHead);
+        let id = stream.id;
+        self.begin_block();
+        encode::response(&mut self.encoder, parts, None, &mut self.block);
+        self.put_block(id, false, out);
+        Ok(())
+    }
+
+    /// Sends an interim response ahead of the final one.
+    ///
+    /// # Errors
+    /// [`Misuse::Status`] if the status is not 1xx or is 101, which HTTP/2 does not have (§8.6);
+    /// [`Misuse::Order`] if the response was begun.
+    pub fn inform(
+        &mut self,
+        key: StreamKey,
+        status: StatusCode,
+        fields: &Fields,
+        out: &mut impl Sink,
+    ) -> Result<(), Misuse> {
+        if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(Misuse::Status);
+        }
+        let Some(stream) = self.streams.get(key) else { return Err(Misuse::Order) };
+        if stream.head_sent || !stream.state.may_send() {
+            return Err(Misuse::Order);
+        }
+        let id = stream.id;
+        let parts = ResponseParts { fields: Some(fields), ..ResponseParts::new(status) };
+        self.begin_block();
+        encode::response(&mut self.encoder, &parts, None, &mut self.block);
+        self.put_block(id, false, out);
+        Ok(())
+    }
+}
+
+/// What the parts have that is not of a type that rules it out.
+fn check(parts: &ResponseParts<'_>) -> Result<(), Misuse> {
+    let type_fits = parts.content_type.is_none_or(|text| grammar::is_field_value(text.as_bytes()));
+    let date_fits = parts.date.is_none_or(grammar::is_date);
+    if type_fits && date_fits { Ok(()) } else { Err(Misuse::FieldValue) }
+}
