@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::Connection;
 use super::control::{PING_ALIVE, PING_DRAIN};
+use super::{Connection, Reading};
 use crate::h2::code::ErrorCode;
 use crate::h2::fault::Fault;
 use crate::h2::frame::{STREAM_MAX, kind};
 use crate::h2::settings::Role;
-use crate::h2::streams::StreamKey;
+use crate::h2::streams::{StreamKey, Streams};
 use crate::limits::Limits;
 
 /// How long requests that were on their way when a server said that it ends are still taken, if
@@ -43,10 +43,6 @@ impl End {
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
         self.closed.is_some()
-    }
-
-    pub(super) fn close(&mut self, fault: Option<Fault>) {
-        self.closed.get_or_insert(fault);
     }
 
     /// Whether the peer's streams are still taken.
@@ -127,7 +123,7 @@ impl Connection {
     pub fn close(&mut self, code: ErrorCode) {
         if !self.end.is_closed() {
             self.put_go_away(self.last_peer, code, "");
-            self.end.close(None);
+            self.be_over(None);
         }
     }
 
@@ -135,8 +131,18 @@ impl Connection {
     pub(super) fn fail(&mut self, fault: Fault) {
         if !self.end.is_closed() {
             self.put_go_away(self.last_peer, fault.code(), fault.explain());
-            self.end.close(Some(fault));
+            self.be_over(Some(fault));
         }
+    }
+
+    /// The end of everything: calls for streams that were there find none.
+    pub(super) fn be_over(&mut self, fault: Option<Fault>) {
+        self.end.closed = Some(fault);
+        self.reading = Reading::Frame;
+        self.partial = None;
+        self.streams = Streams::default();
+        self.peers = 0;
+        self.early = Vec::new();
     }
 
     fn put_go_away(&mut self, last: u32, code: ErrorCode, text: &str) {

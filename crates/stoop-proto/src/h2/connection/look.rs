@@ -1,6 +1,6 @@
 //! What a connection says of itself and its streams, and the heads that its events announce.
 
-use super::{Connection, Reading};
+use super::Connection;
 use crate::fields::Fields;
 use crate::h2::section::Section;
 use crate::h2::settings::Settings;
@@ -55,10 +55,10 @@ impl Connection {
         self.streams.get(key)?.coming
     }
 
-    /// Whether a header block or a frame was begun that has not ended: what comes now is late some
-    /// time.
+    /// Whether the peer's preface or SETTINGS, or the rest of a header block, have to come next. What
+    /// is here of a frame that is not here as a whole was not consumed, and is for the caller to see.
     pub fn is_within_head(&self) -> bool {
-        self.partial.is_some() || self.reading == Reading::Preface || !self.settings_came
+        !self.is_closed() && (self.partial.is_some() || !self.settings_came)
     }
 
     /// The head that [`Event::Request`] announced.

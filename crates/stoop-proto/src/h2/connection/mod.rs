@@ -217,7 +217,11 @@ impl Connection {
         self.control_frames = 0;
     }
 
+    /// Queues a frame of the connection. After GOAWAY has ended it there are none.
     fn control(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        if self.end.is_closed() {
+            return;
+        }
         let len = payload.len() as u32;
         self.control.extend_from_slice(&Header { len, kind, flags, stream }.bytes());
         self.control.extend_from_slice(payload);

@@ -49,10 +49,8 @@ impl Connection {
     /// The peer will send no more.
     pub fn receive_end(&mut self) {
         if !self.end.is_closed() {
-            match self.streams.len() == 0 && self.partial.is_none() {
-                true => self.end.close(None),
-                false => self.end.close(Some(Fault::CutShort)),
-            }
+            let is_whole = self.streams.len() == 0 && self.partial.is_none();
+            self.be_over((!is_whole).then_some(Fault::CutShort));
         }
     }
 
