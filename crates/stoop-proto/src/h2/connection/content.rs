@@ -53,7 +53,7 @@ impl Connection {
         let Some(key) = self.streams.find(header.stream) else {
             self.credit(header.len);
             self.reading = skip;
-            if self.was_reset(header.stream) {
+            if self.is_late(header.stream) {
                 self.odd(now, limits)?;
             } else {
                 self.refuse(now, header.stream, Fault::AfterEnd, limits)?;

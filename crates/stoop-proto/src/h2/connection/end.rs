@@ -35,8 +35,8 @@ enum Drain {
     Open,
     /// It was announced; streams are taken still, until then.
     Announced { until: Instant },
-    /// The last stream was named.
-    Named,
+    /// The last stream was named, and those above it are not looked at.
+    Named { last: u32 },
 }
 
 impl End {
@@ -45,10 +45,16 @@ impl End {
         self.closed.is_some()
     }
 
-    /// Whether the peer's streams are still taken.
+    /// Whether the peer's new streams are still taken.
     #[inline]
-    pub(super) fn accepts(&self) -> bool {
-        self.ours != Drain::Named
+    fn accepts(&self) -> bool {
+        !matches!(self.ours, Drain::Named { .. })
+    }
+
+    /// Whether a stream of the peer is above the last one that it was told of.
+    #[inline]
+    pub(super) fn passes_over(&self, id: u32) -> bool {
+        matches!(self.ours, Drain::Named { last } if id > last)
     }
 
     /// Whether the peer still answers new streams.
@@ -87,7 +93,7 @@ impl Connection {
     /// Whether nothing will come any more that was promised: one side has said that it ends, and
     /// there are no streams.
     pub fn is_drained(&self) -> bool {
-        let ends = self.end.theirs.is_some() || self.end.ours == Drain::Named;
+        let ends = self.end.theirs.is_some() || !self.end.accepts();
         self.end.is_closed() || ends && self.streams.len() == 0
     }
 
@@ -106,7 +112,7 @@ impl Connection {
             // Servers push nothing: there is no last stream to wait for.
             Role::Client => {
                 self.put_go_away(0, ErrorCode::NO_ERROR, "");
-                self.end.ours = Drain::Named;
+                self.end.ours = Drain::Named { last: 0 };
             }
         }
     }
@@ -114,8 +120,9 @@ impl Connection {
     /// The second GOAWAY: all streams that the client had sent before it knew are here.
     pub(super) fn name_the_last(&mut self) {
         if let Drain::Announced { .. } = self.end.ours {
-            self.put_go_away(self.last_peer, ErrorCode::NO_ERROR, "");
-            self.end.ours = Drain::Named;
+            let last = self.last_peer;
+            self.put_go_away(last, ErrorCode::NO_ERROR, "");
+            self.end.ours = Drain::Named { last };
         }
     }
 
@@ -162,8 +169,11 @@ impl Connection {
             Role::Client => self.streams.keys().find(is_above),
             Role::Server => None,
         };
-        match key {
-            Some(key) => self.forget(key),
+        match key.and_then(|key| Some((key, self.stream_id(key)?))) {
+            Some((key, id)) => {
+                self.remember(id);
+                self.forget(key);
+            }
             None => self.end.theirs_is_settled = true,
         }
         key
@@ -193,7 +203,7 @@ impl Connection {
         }
         let drain = match self.end.ours {
             Drain::Announced { until } => Some(until),
-            Drain::Open | Drain::Named => None,
+            Drain::Open | Drain::Named { .. } => None,
         };
         [self.end.settings_by, self.end.ping_by, drain].into_iter().flatten().min()
     }

@@ -104,8 +104,8 @@ impl Connection {
         let Some(key) = key else {
             return match opens {
                 true => self.request(now, opening, limits),
-                // They may have been on their way when we reset the stream.
-                false if self.was_reset(opening.stream) => self.odd(now, limits).map(|()| None),
+                false if self.is_late(opening.stream) => self.odd(now, limits).map(|()| None),
+                false if self.skipped.contains(&opening.stream) => Err(Fault::StreamId),
                 false => Err(Fault::StreamEnded),
             };
         };
@@ -128,13 +128,11 @@ impl Connection {
     /// A request opens a stream: §5.1.1, §5.1.2.
     fn request(&mut self, now: Instant, opening: &Opening, limits: &Limits) -> Step {
         let Opening { stream: id, end, .. } = *opening;
+        if id - self.last_peer > 2 {
+            self.skipped = self.last_peer + 1..id;
+        }
         self.last_peer = id;
         let early = self.take_early(id);
-        if !self.end.accepts() {
-            // §6.8: after the last stream was named, others are ignored.
-            self.remember(id);
-            return Ok(None);
-        }
         if self.peers >= limits.http2.streams_max {
             return self.refuse(now, id, Fault::TooManyStreams, limits);
         }

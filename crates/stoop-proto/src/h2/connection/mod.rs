@@ -4,6 +4,7 @@
 //! `open` and `respond` begin messages, `send` writes the rest of them; `resets` is how streams end,
 //! and `end` how the connection does, and what it waits for; `look` says what there is.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use crate::Sink;
@@ -37,9 +38,7 @@ pub use open::Refusal;
 use content::Content;
 use end::End;
 use headers::Partial;
-
-/// Streams that we reset and whose frames may still be on their way: so many are remembered.
-const RESETS_KEPT: usize = 64;
+use resets::Given;
 
 /// Capacity of buffers that is kept while nothing is in them.
 const BUFFER_KEPT_MAX: usize = 4 * 1024;
@@ -68,6 +67,8 @@ pub struct Connection {
     /// The highest stream that the peer has opened, and the next that we may.
     last_peer: u32,
     next_own: u32,
+    /// Identifiers that the peer has left out last: they were never opened, and cannot be any more.
+    skipped: Range<u32>,
     send: SendWindow,
     receive: ReceiveWindow,
     /// What windows are to be, of a stream and of the connection.
@@ -86,8 +87,7 @@ pub struct Connection {
     control_frames: u32,
     /// A header block on its way out.
     block: Vec<u8>,
-    resets: Vec<u32>,
-    next_reset: usize,
+    resets: Given,
     /// Priorities of streams that were not opened yet: RFC 9218 §7.
     early: Vec<(u32, Priority)>,
     reset_bucket: Bucket,
@@ -139,6 +139,7 @@ impl Connection {
             peers: 0,
             last_peer: 0,
             next_own: 1,
+            skipped: 0..0,
             send: SendWindow::new(window::INITIAL),
             receive: ReceiveWindow::new(window::INITIAL),
             stream_window,
@@ -152,8 +153,7 @@ impl Connection {
             control: Vec::new(),
             control_frames: 0,
             block: Vec::new(),
-            resets: Vec::new(),
-            next_reset: 0,
+            resets: Given::default(),
             early: Vec::new(),
             reset_bucket: Bucket::default(),
             odd_bucket: Bucket::default(),
@@ -235,20 +235,15 @@ impl Connection {
         }
     }
 
-    /// Whether a stream was never opened.
+    /// Whether a stream was never opened. One that is not looked at any more counts as if it was.
     fn is_idle(&self, id: u32) -> bool {
         let by_client = id % 2 == 1;
         match (self.role, by_client) {
-            (Role::Server, true) => id > self.last_peer,
+            (Role::Server, true) => id > self.last_peer && !self.end.passes_over(id),
             (Role::Client, true) => id >= self.next_own,
             // Nothing is pushed.
             (_, false) => true,
         }
-    }
-
-    /// Whether we have reset a stream not long ago.
-    fn was_reset(&self, id: u32) -> bool {
-        self.resets.contains(&id)
     }
 
     /// The connection's window is owed `bytes` more; what is due is said.

@@ -150,7 +150,7 @@ impl Connection {
 
     /// Whether HEADERS on that stream are a new request.
     fn would_open(&self, stream: u32) -> bool {
-        self.role == Role::Server && stream > self.last_peer
+        self.role == Role::Server && self.is_idle(stream)
     }
 }
 

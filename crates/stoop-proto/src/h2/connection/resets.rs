@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Connection, RESETS_KEPT, Reading, Step};
+use super::{Connection, Reading, Step};
 use crate::h2::code::ErrorCode;
 use crate::h2::fault::Fault;
 use crate::h2::frame::{STREAM_MAX, kind};
@@ -11,6 +11,35 @@ use crate::h2::state::StreamState;
 use crate::h2::streams::StreamKey;
 use crate::h2::{Event, Reset};
 use crate::limits::Limits;
+
+/// So many streams that were given up are remembered one by one.
+const KEPT: usize = 64;
+
+/// Streams that were given up, whose frames may still be on their way.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    last: Vec<u32>,
+    next: usize,
+    /// Of those at and below this it is not known any more.
+    forgotten: u32,
+}
+
+impl Given {
+    fn push(&mut self, id: u32) {
+        if self.last.len() < KEPT {
+            self.last.push(id);
+            return;
+        }
+        let forgotten = std::mem::replace(&mut self.last[self.next], id);
+        self.forgotten = self.forgotten.max(forgotten);
+        self.next = (self.next + 1) % KEPT;
+    }
+
+    /// Whether a stream may have been given up.
+    fn may_have(&self, id: u32) -> bool {
+        id <= self.forgotten || self.last.contains(&id)
+    }
+}
 
 impl Connection {
     /// Frames that bring nothing have a budget.
@@ -33,12 +62,13 @@ impl Connection {
 
     /// Frames for this stream may be on their way, and are nobody's fault.
     pub(super) fn remember(&mut self, id: u32) {
-        if self.resets.len() < RESETS_KEPT {
-            self.resets.push(id);
-        } else {
-            self.resets[self.next_reset] = id;
-            self.next_reset = (self.next_reset + 1) % RESETS_KEPT;
-        }
+        self.resets.push(id);
+    }
+
+    /// Whether a frame for a stream that is not there may have been on its way when the stream was
+    /// given up: it is then ignored.
+    pub(super) fn is_late(&self, id: u32) -> bool {
+        self.resets.may_have(id) || self.end.passes_over(id)
     }
 
     /// Ends a stream because of what the peer did with it. Such resets are bounded like the peer's.
