@@ -1,13 +1,16 @@
 //! What a peer may ask for without need: a bucket that time and useful work fill again.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::limits::Rate;
+
+const NANOS: u64 = 1_000_000_000;
 
 /// The bucket. It is full as long as nothing was taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bucket {
     taken: u32,
+    /// From when on time has not been counted.
     since: Option<Instant>,
 }
 
@@ -18,13 +21,10 @@ pub(super) struct Spent;
 impl Bucket {
     /// Takes one.
     pub(super) fn take(&mut self, rate: Rate, now: Instant) -> Result<(), Spent> {
-        if self.taken >= rate.burst {
-            self.refill(rate, now);
-        }
+        self.refill(rate, now);
         if self.taken >= rate.burst {
             return Err(Spent);
         }
-        self.since.get_or_insert(now);
         self.taken += 1;
         Ok(())
     }
@@ -36,21 +36,45 @@ impl Bucket {
     }
 
     fn refill(&mut self, rate: Rate, now: Instant) {
-        let Some(since) = self.since else { return };
-        let millis = now.saturating_duration_since(since).as_millis();
-        let filled = millis.saturating_mul(u128::from(rate.per_second)) / 1000;
-        if filled > 0 {
-            self.taken = self.taken.saturating_sub(u32::try_from(filled).unwrap_or(u32::MAX));
-            self.since = Some(now);
+        let since = *self.since.get_or_insert(now);
+        let nanos = now.saturating_duration_since(since).as_nanos();
+        let filled = nanos.saturating_mul(u128::from(rate.per_second)) / u128::from(NANOS);
+        match u32::try_from(filled) {
+            Ok(0) if self.taken > 0 => {}
+            Ok(filled) if filled < self.taken => {
+                self.taken -= filled;
+                let time = u64::from(filled) * NANOS / u64::from(rate.per_second);
+                self.since = Some(since + Duration::from_nanos(time));
+            }
+            _ => (self.taken, self.since) = (0, Some(now)),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+
+    #[test]
+    fn it_holds_no_more_than_the_burst_however_long_it_rests() {
+        let rate = Rate { burst: 10, per_second: 1 };
+        let (mut bucket, start) = (Bucket::default(), Instant::now());
+        bucket.take(rate, start).unwrap();
+        let later = start + Duration::from_secs(3_600);
+        let taken = (0..100).filter(|_| bucket.take(rate, later).is_ok());
+        assert_eq!(taken.count(), 10);
+        bucket.give_back(u32::MAX);
+        assert_eq!((0..100).filter(|_| bucket.take(rate, later).is_ok()).count(), 10);
+    }
+
+    #[test]
+    fn no_time_is_lost_however_often_it_is_asked() {
+        let rate = Rate { burst: 10, per_second: 20 };
+        let (mut bucket, start) = (Bucket::default(), Instant::now());
+        let asked = (0..10_000).map(|n| start + Duration::from_millis(n));
+        let taken = asked.filter(|&now| bucket.take(rate, now).is_ok());
+        assert_eq!(taken.count(), 10 + 199);
+    }
 
     #[test]
     fn it_is_spent_and_fills_with_time_and_use() {
