@@ -41,6 +41,7 @@ mod bdp;
 mod budget;
 mod code;
 mod connection;
+mod dictionary;
 mod encode;
 mod fault;
 mod frame;

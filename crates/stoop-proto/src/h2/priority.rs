@@ -1,5 +1,7 @@
 //! Extensible priorities: RFC 9218 §4, as the `priority` field and PRIORITY_UPDATE carry them.
 
+use crate::h2::dictionary::{self, Value};
+
 /// How urgent a response is, and whether a part of it is of use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
@@ -19,25 +21,16 @@ impl Priority {
     /// What a field or frame says: a dictionary (RFC 9651 §3.2), in which what is absent, unknown
     /// or out of range stands for its default, and which is ignored as a whole if it is none.
     pub fn parse(text: &[u8]) -> Self {
-        let mut priority = Self { urgency: 3, incremental: false };
-        for member in text.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
-            let (key, value) = match member.iter().position(|&byte| byte == b'=') {
-                Some(at) => (&member[..at], &member[at + 1..]),
-                None => (member, &b"?1"[..]),
-            };
-            // Parameters say nothing that is known.
-            let value = value.split(|&byte| byte == b';').next().unwrap_or_default();
-            let key = key.split(|&byte| byte == b';').next().unwrap_or_default();
-            match (key, value) {
-                (b"u", [digit @ b'0'..=b'7']) => priority.urgency = digit - b'0',
-                (b"i", b"?1") => priority.incremental = true,
-                (b"i", b"?0") => priority.incremental = false,
-                ([], _) if !text.trim_ascii().is_empty() => return Self::parse(b""),
-                ([b'a'..=b'z' | b'*', ..] | [], _) => {}
-                _ => return Self::parse(b""),
-            }
-        }
-        priority
+        const DEFAULT: Priority = Priority { urgency: 3, incremental: false };
+        let mut told = DEFAULT;
+        let read = dictionary::members(text, |key, value| match (key, value) {
+            (b"u", Value::Integer(urgency @ 0..=7)) => told.urgency = urgency as u8,
+            (b"u", _) => told.urgency = DEFAULT.urgency,
+            (b"i", Value::Boolean(incremental)) => told.incremental = incremental,
+            (b"i", _) => told.incremental = DEFAULT.incremental,
+            _ => {}
+        });
+        if read.is_ok() { told } else { DEFAULT }
     }
 }
 

@@ -1,0 +1,212 @@
+//! Structured fields that are dictionaries: RFC 9651 §3.2, read as strictly as its §4.2 has it.
+//!
+//! Of the types of values only integers and booleans are told apart: nothing here has use for others,
+//! which are checked and passed over, as parameters are.
+
+/// The value of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    Boolean(bool),
+    Integer(i64),
+    /// Of another type.
+    Other,
+}
+
+/// Not what the rule says.
+pub(super) struct Malformed;
+
+type Parsed<T> = Result<T, Malformed>;
+
+/// Calls `member` with each key and value, in order. If it fails, none of them counts.
+pub(super) fn members<'a>(text: &'a [u8], mut member: impl FnMut(&'a [u8], Value)) -> Parsed<()> {
+    let mut rest = Rest(text);
+    rest.skip(b" ");
+    while !rest.0.is_empty() {
+        let key = rest.key()?;
+        let value = match rest.take(b'=') {
+            true => rest.item_or_list()?,
+            false => Value::Boolean(true),
+        };
+        rest.parameters()?;
+        member(key, value);
+        rest.skip(b" \t");
+        if rest.0.is_empty() {
+            break;
+        }
+        rest.expect(b',')?;
+        rest.skip(b" \t");
+        if rest.0.is_empty() {
+            return Err(Malformed);
+        }
+    }
+    Ok(())
+}
+
+/// What is still to be read.
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn next(&mut self) -> Parsed<u8> {
+        let (&first, rest) = self.0.split_first().ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(first)
+    }
+
+    /// Whether that byte is next; then it is read.
+    fn take(&mut self, byte: u8) -> bool {
+        let is_next = self.0.first() == Some(&byte);
+        if is_next {
+            self.0 = &self.0[1..];
+        }
+        is_next
+    }
+
+    fn expect(&mut self, byte: u8) -> Parsed<()> {
+        if self.take(byte) { Ok(()) } else { Err(Malformed) }
+    }
+
+    fn skip(&mut self, bytes: &[u8]) {
+        self.run(|byte| bytes.contains(&byte));
+    }
+
+    /// What is at the front of that class.
+    fn run(&mut self, class: impl Fn(u8) -> bool) -> &'a [u8] {
+        let len = self.0.iter().take_while(|&&byte| class(byte)).count();
+        let (run, rest) = self.0.split_at(len);
+        self.0 = rest;
+        run
+    }
+
+    /// key = ( lcalpha / "*" ) *( lcalpha / DIGIT / "_" / "-" / "." / "*" )
+    fn key(&mut self) -> Parsed<&'a [u8]> {
+        if !matches!(self.0.first(), Some(b'a'..=b'z' | b'*')) {
+            return Err(Malformed);
+        }
+        Ok(self.run(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.' | b'*')))
+    }
+
+    /// parameters = *( ";" *SP parameter )
+    fn parameters(&mut self) -> Parsed<()> {
+        while self.take(b';') {
+            self.skip(b" ");
+            self.key()?;
+            if self.take(b'=') {
+                self.item()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// inner-list = "(" *SP [ sf-item *( 1*SP sf-item ) *SP ] ")"
+    fn item_or_list(&mut self) -> Parsed<Value> {
+        if !self.take(b'(') {
+            return self.item();
+        }
+        loop {
+            self.skip(b" ");
+            if self.take(b')') {
+                return Ok(Value::Other);
+            }
+            self.item()?;
+            self.parameters()?;
+            if !matches!(self.0.first(), Some(b' ' | b')')) {
+                return Err(Malformed);
+            }
+        }
+    }
+
+    /// bare-item, by its first byte.
+    fn item(&mut self) -> Parsed<Value> {
+        match self.0.first() {
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b'?') => self.boolean(),
+            Some(b'"') => self.string(),
+            Some(b':') => self.byte_sequence(),
+            Some(b'@') => self.date(),
+            Some(b'%') => self.display_string(),
+            Some(b'a'..=b'z' | b'A'..=b'Z' | b'*') => {
+                self.run(|byte| crate::grammar::is_token(&[byte]) || matches!(byte, b':' | b'/'));
+                Ok(Value::Other)
+            }
+            _ => Err(Malformed),
+        }
+    }
+
+    /// sf-integer = ["-"] 1*15DIGIT; sf-decimal = ["-"] 1*12DIGIT "." 1*3DIGIT
+    fn number(&mut self) -> Parsed<Value> {
+        let sign = if self.take(b'-') { -1 } else { 1 };
+        let digits = self.run(|byte| byte.is_ascii_digit());
+        let is_decimal = self.take(b'.');
+        let max = if is_decimal { 12 } else { 15 };
+        if digits.is_empty() || digits.len() > max {
+            return Err(Malformed);
+        }
+        if is_decimal {
+            let fraction = self.run(|byte| byte.is_ascii_digit());
+            return if (1..=3).contains(&fraction.len()) {
+                Ok(Value::Other)
+            } else {
+                Err(Malformed)
+            };
+        }
+        let number = digits.iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
+        Ok(Value::Integer(sign * number))
+    }
+
+    /// sf-boolean = "?" ( "0" / "1" )
+    fn boolean(&mut self) -> Parsed<Value> {
+        self.expect(b'?')?;
+        match self.next()? {
+            b'0' => Ok(Value::Boolean(false)),
+            b'1' => Ok(Value::Boolean(true)),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// sf-string = DQUOTE *( unescaped / "%" / bs-escaped ) DQUOTE
+    fn string(&mut self) -> Parsed<Value> {
+        self.expect(b'"')?;
+        loop {
+            match self.next()? {
+                b'"' => return Ok(Value::Other),
+                b'\\' if self.take(b'"') || self.take(b'\\') => {}
+                b'\\' => return Err(Malformed),
+                b' '..=b'~' => {}
+                _ => return Err(Malformed),
+            }
+        }
+    }
+
+    /// sf-binary = ":" base64 ":"
+    fn byte_sequence(&mut self) -> Parsed<Value> {
+        self.expect(b':')?;
+        self.run(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
+        self.expect(b':')?;
+        Ok(Value::Other)
+    }
+
+    /// sf-date = "@" sf-integer
+    fn date(&mut self) -> Parsed<Value> {
+        self.expect(b'@')?;
+        match self.number()? {
+            Value::Integer(_) => Ok(Value::Other),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// sf-displaystring = "%" DQUOTE *( unescaped / "\" / pct-encoded ) DQUOTE
+    fn display_string(&mut self) -> Parsed<Value> {
+        self.expect(b'%')?;
+        self.expect(b'"')?;
+        let is_hex = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        loop {
+            match self.next()? {
+                b'"' => return Ok(Value::Other),
+                b'%' if is_hex(self.next()?) && is_hex(self.next()?) => {}
+                b'%' => return Err(Malformed),
+                b' '..=b'~' => {}
+                _ => return Err(Malformed),
+            }
+        }
+    }
+}
