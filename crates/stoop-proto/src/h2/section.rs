@@ -20,6 +20,9 @@ const LINE_BYTES: usize = 32;
 /// and not kept, so that only its stream ends.
 const ABUSE: usize = 4;
 
+/// Capacity that is kept for cookies.
+const COOKIE_KEPT_MAX: usize = 4 * 1024;
+
 /// Whose header section it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Of {
@@ -43,31 +46,33 @@ pub(super) struct Section {
     pub(super) has_priority: bool,
     bytes: usize,
     seen: Seen,
-    cookies: u32,
+    /// The crumbs of a request's cookie, joined.
+    cookie: Vec<u8>,
     fault: Option<Fault>,
 }
 
 /// Which pseudo-fields were there, and whether a field was.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen(u8);
+struct Seen(u16);
 
-const METHOD: u8 = 1;
-const SCHEME: u8 = 2;
-const PATH: u8 = 4;
-const AUTHORITY: u8 = 8;
-const PROTOCOL: u8 = 16;
-const STATUS: u8 = 32;
-const FIELD: u8 = 64;
-const HOST: u8 = 128;
+const METHOD: u16 = 1;
+const SCHEME: u16 = 2;
+const PATH: u16 = 4;
+const AUTHORITY: u16 = 8;
+const PROTOCOL: u16 = 16;
+const STATUS: u16 = 32;
+const FIELD: u16 = 64;
+const HOST: u16 = 128;
+const COOKIE: u16 = 256;
 
 impl Seen {
-    fn has(self, what: u8) -> bool {
+    fn has(self, what: u16) -> bool {
         self.0 & what != 0
     }
 
     /// §8.3: a pseudo-field comes once, and ahead of all fields.
     #[inline]
-    fn pseudo(&mut self, what: u8) -> Result<(), Fault> {
+    fn pseudo(&mut self, what: u16) -> Result<(), Fault> {
         if self.has(FIELD) {
             return Err(Fault::PseudoLate);
         }
@@ -109,14 +114,14 @@ impl Section {
         let mut block = decoder.block(block);
         while let Some(line) = block.next().map_err(|_| Fault::Compression)? {
             self.bytes += line.name.len() + line.value.len() + LINE_BYTES;
-            if self.bytes > bytes_max || self.fields.len() >= limits.fields_max {
+            let kind = Kind::of(&line);
+            if self.bytes > bytes_max || self.adds(kind) && self.count() >= limits.fields_max {
                 if self.bytes > bytes_max.saturating_mul(ABUSE) {
                     return Err(Fault::BlockTooLarge);
                 }
                 self.fault.get_or_insert(Fault::HeadTooLarge);
                 continue;
             }
-            let kind = Kind::of(&line);
             let taken = match self.fault {
                 None => self.take(kind, &line, of, allowed),
                 Some(_) => Ok(()),
@@ -130,6 +135,22 @@ impl Section {
         Ok(())
     }
 
+    /// How many fields there are.
+    fn count(&self) -> usize {
+        self.fields.len() + usize::from(self.seen.has(COOKIE))
+    }
+
+    /// Whether a line of this kind is one more field.
+    fn adds(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Cookie => !self.seen.has(COOKIE),
+            Kind::Plain | Kind::Priority | Kind::ContentLength | Kind::Host | Kind::Authority => {
+                true
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.fields.clear();
         self.method = Method::GET;
@@ -139,7 +160,9 @@ impl Section {
         self.status = StatusCode::OK;
         self.content_length = None;
         self.has_priority = false;
-        (self.bytes, self.seen, self.cookies, self.fault) = (0, Seen::default(), 0, None);
+        self.cookie.clear();
+        self.cookie.shrink_to(COOKIE_KEPT_MAX);
+        (self.bytes, self.seen, self.fault) = (0, Seen::default(), None);
     }
 
     #[inline]
@@ -221,7 +244,15 @@ impl Section {
             return Ok(());
         }
         match kind {
-            Kind::Cookie => self.cookies += 1,
+            // §8.2.3: crumbs become one field for those who do not know of HTTP/2.
+            Kind::Cookie if of == Of::Request => {
+                if self.seen.has(COOKIE) {
+                    self.cookie.extend_from_slice(b"; ");
+                }
+                self.seen.0 |= COOKIE;
+                self.cookie.extend_from_slice(line.value);
+                return Ok(());
+            }
             Kind::Priority => self.has_priority = true,
             Kind::ContentLength => {
                 let length = digits(line.value).ok_or(Fault::Length)?;
@@ -258,8 +289,8 @@ impl Section {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        if self.cookies > 1 {
-            self.join_cookies();
+        if self.seen.has(COOKIE) {
+            self.fields.append(b"cookie", &self.cookie);
         }
         match of {
             Of::Request => self.finish_request(allowed),
@@ -299,13 +330,6 @@ impl Section {
             _ => return Err(Fault::Path),
         };
         Ok(())
-    }
-
-    /// §8.2.3: crumbs become one field for those who do not know of HTTP/2.
-    fn join_cookies(&mut self) {
-        let cookie = self.fields.all("cookie").collect::<Vec<_>>().join(&b"; "[..]);
-        self.fields.remove("cookie");
-        self.fields.append(b"cookie", &cookie);
     }
 }
 
