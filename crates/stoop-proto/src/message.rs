@@ -63,6 +63,23 @@ impl RequestHead {
         Ok(head)
     }
 
+    /// An extended CONNECT, which asks for a tunnel of a protocol such as `websocket` to a path
+    /// (RFC 8441 §4). Only HTTP/2 has it.
+    ///
+    /// # Errors
+    /// [`Misuse::Target`] if the protocol is no token, or the target does not begin with a slash or
+    /// has a character that no URI may have.
+    pub fn extended_connect(protocol: &str, target: &str) -> Result<Self, Misuse> {
+        let is_path = target.starts_with('/');
+        let fits = grammar::target_len(target.as_bytes()) == target.len();
+        if !is_path || !fits || !grammar::is_token(protocol.as_bytes()) {
+            return Err(Misuse::Target);
+        }
+        let target = target.to_owned();
+        let protocol = Some(protocol.into());
+        Ok(Self { method: Method::CONNECT, target, protocol, ..Self::default() })
+    }
+
     /// Replaces the target.
     ///
     /// # Errors
