@@ -1,5 +1,7 @@
 //! Writing header sections: from heads to header blocks.
 
+use std::borrow::Cow;
+
 use http::{Method, StatusCode};
 
 use crate::fields::{FORBIDDEN_IN_TRAILERS, Field, Fields};
@@ -21,11 +23,21 @@ mod entry {
     pub(super) const DATE: u8 = 33;
 }
 
+/// What the head of a response says of its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Length {
+    Is(u64),
+    /// What its fields say of content that is not sent: RFC 9110 §8.6.
+    AsFieldsSay,
+    /// Nothing, because it is not known or must not be said.
+    Unsaid,
+}
+
 /// The head of a response, interim or final.
 pub(super) fn response(
     encoder: &mut Encoder,
     parts: &ResponseParts<'_>,
-    length: Option<u64>,
+    length: Length,
     out: &mut Vec<u8>,
 ) {
     encoder.begin(out);
@@ -37,13 +49,15 @@ pub(super) fn response(
         let value = value.as_bytes();
         encoder.line_with_static_name(entry::CONTENT_TYPE, value, Indexing::Insert, out);
     }
-    put_length(encoder, length, out);
+    if let Length::Is(length) = length {
+        put_length(encoder, length, out);
+    }
     if let Some(date) = parts.date
         && !has("date")
     {
         encoder.line_with_static_name(entry::DATE, date, Indexing::Insert, out);
     }
-    let keeps_length = length.is_none();
+    let keeps_length = length == Length::AsFieldsSay;
     for field in parts.fields.into_iter().flat_map(Fields::iter) {
         let is_dropped = match field.name_bytes().len() {
             14 => !keeps_length && is_name(field.name_bytes(), b"content-length"),
@@ -102,7 +116,7 @@ pub(super) fn request(
     let authority = head.authority().as_bytes();
     encoder.line_with_static_name(entry::AUTHORITY, authority, Indexing::Insert, out);
     if head.form != TargetForm::Authority {
-        match path(head) {
+        match &*path(head) {
             "/" => encoder.static_line(entry::PATH_ROOT, out),
             path => {
                 let path = path.as_bytes();
@@ -113,11 +127,16 @@ pub(super) fn request(
     if let Some(protocol) = &head.protocol {
         encoder.line(b":protocol", protocol.as_bytes(), Indexing::Insert, out);
     }
-    put_length(encoder, length, out);
+    if let Some(length) = length {
+        put_length(encoder, length, out);
+    }
     for field in head.fields.iter() {
         let name = field.name_bytes();
         let is_dropped = match name.len() {
-            2 => is_name(name, b"te") && !field.value().eq_ignore_ascii_case(b"trailers"),
+            2 if is_name(name, b"te") => {
+                put_te(encoder, field.value(), out);
+                true
+            }
             4 => is_name(name, b"host"),
             14 => is_name(name, b"content-length"),
             _ => is_of_connection(name),
@@ -128,15 +147,17 @@ pub(super) fn request(
     }
 }
 
-/// Path and query, whatever the form of the target.
-fn path(head: &RequestHead) -> &str {
-    match head.form {
-        TargetForm::Absolute => {
-            let rest = head.target.split_once("://").map_or("", |(_, rest)| rest);
-            let path = rest.find(['/', '?']).map_or("/", |at| &rest[at..]);
-            if path.starts_with('?') { "/" } else { path }
-        }
-        _ => &head.target,
+/// Path and query, whatever the form of the target: §8.3.1.
+fn path(head: &RequestHead) -> Cow<'_, str> {
+    if head.form != TargetForm::Absolute {
+        return Cow::Borrowed(&head.target);
+    }
+    let rest = head.target.split_once("://").map_or("", |(_, rest)| rest);
+    match rest.find(['/', '?']).map(|at| &rest[at..]) {
+        Some(path) if path.starts_with('/') => Cow::Borrowed(path),
+        Some(query) => Cow::Owned(format!("/{query}")),
+        None if head.method == Method::OPTIONS => Cow::Borrowed("*"),
+        None => Cow::Borrowed("/"),
     }
 }
 
@@ -158,11 +179,16 @@ pub(super) fn list_bytes(head: &RequestHead) -> usize {
     lines + head.target.len() + head.protocol.as_ref().map_or(0, |name| name.len()) + 6 * 32 + 80
 }
 
-fn put_length(encoder: &mut Encoder, length: Option<u64>, out: &mut Vec<u8>) {
-    if let Some(length) = length {
-        let mut digits = itoa::Buffer::new();
-        let digits = digits.format(length).as_bytes();
-        encoder.line_with_static_name(entry::CONTENT_LENGTH, digits, Indexing::Without, out);
+fn put_length(encoder: &mut Encoder, length: u64, out: &mut Vec<u8>) {
+    let mut digits = itoa::Buffer::new();
+    let digits = digits.format(length).as_bytes();
+    encoder.line_with_static_name(entry::CONTENT_LENGTH, digits, Indexing::Without, out);
+}
+
+/// §8.2.2: of TE's values only one may be said.
+fn put_te(encoder: &mut Encoder, value: &[u8], out: &mut Vec<u8>) {
+    if value.eq_ignore_ascii_case(b"trailers") {
+        encoder.line(b"te", b"trailers", Indexing::Insert, out);
     }
 }
 

@@ -94,6 +94,8 @@ pub enum Fault {
     Authority,
     /// CONNECT with a scheme or path, or the extended one without or uninvited.
     Connect,
+    /// Header or trailer sections within a tunnel.
+    TunnelFields,
     /// The status is no three-digit number, or 101.
     Status,
     /// Content-Length is no number, or several, or not what DATA adds up to.

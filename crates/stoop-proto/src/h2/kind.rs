@@ -63,9 +63,7 @@ impl Kind {
         if line.is_static || is_value(line.value) {
             return match kind {
                 // §8.2.2: of TE's values one may stand in a request.
-                Self::ConnectionField if line.name == b"te" && line.value == b"trailers" => {
-                    Self::Plain
-                }
+                Self::ConnectionField if is_te_trailers(line) => Self::Plain,
                 kind => kind,
             };
         }
@@ -125,6 +123,10 @@ impl Kind {
             _ => None,
         }
     }
+}
+
+fn is_te_trailers(line: &Line<'_>) -> bool {
+    line.name == b"te" && line.value.eq_ignore_ascii_case(b"trailers")
 }
 
 /// §8.2.1, and a token (RFC 9110 §5.1).
@@ -189,7 +191,7 @@ mod tests {
     #[test]
     fn names_and_values_are_examined() {
         assert_eq!(of("x-y_z", "a b\t\u{e4}"), Kind::Plain);
-        assert_eq!((of("te", "trailers"), of("te", "gzip")), (Kind::Plain, Kind::ConnectionField));
+        assert_eq!((of("te", "Trailers"), of("te", "gzip")), (Kind::Plain, Kind::ConnectionField));
         assert_eq!((of("priority", "u=1"), of(":protocol", "a")), (Kind::Priority, Kind::Protocol));
         for name in ["", "X", "a b", "a:", "a\r\n", "\u{e4}", "a\0"] {
             assert_eq!(of(name, "v"), Kind::BadName, "{name:?}");

@@ -31,8 +31,9 @@ const URGENCIES: usize = 8;
 /// piece by piece: nobody waits for an endless one.
 const BURST_MAX: u32 = 1 << 20;
 
-/// After so many turns in which less urgent streams waited, one of them has one.
-const PATIENCE: u32 = 16;
+/// After so many turns in which the streams of an urgency waited for more urgent ones, one of them
+/// has one.
+const PATIENCE: u8 = 16;
 
 #[derive(Debug)]
 pub(super) struct Stream {
@@ -49,7 +50,7 @@ pub(super) struct Stream {
     pub(super) received: u64,
     pub(super) priority: Priority,
     /// Interim responses that came.
-    pub(super) interim: u16,
+    pub(super) interim: u32,
     /// The peer's request, or final response, was received.
     pub(super) head_received: bool,
     /// Ours was sent.
@@ -115,8 +116,8 @@ pub(super) struct Streams {
     queues: [Queue; URGENCIES],
     /// Which queues are not empty.
     waiting: u8,
-    /// Turns in which a less urgent stream waited.
-    passed_over: u32,
+    /// Turns in which the streams of an urgency waited for more urgent ones.
+    waited: [u8; URGENCIES],
 }
 
 impl Default for Streams {
@@ -128,7 +129,7 @@ impl Default for Streams {
             len: 0,
             queues: std::array::from_fn(|_| Queue { first: NONE, last: NONE }),
             waiting: 0,
-            passed_over: 0,
+            waited: [0; URGENCIES],
         }
     }
 }
@@ -225,7 +226,8 @@ impl Streams {
     #[inline]
     pub(super) fn settle(&mut self, key: StreamKey) {
         let Some(stream) = self.get(key) else { return };
-        let due = stream.wants && stream.send.available() > 0 && stream.state.may_send();
+        let may_send = stream.head_sent && stream.state.may_send();
+        let due = stream.wants && may_send && stream.send.available() > 0;
         match (due, stream.queued) {
             (true, false) => self.join_queue(key),
             (false, true) => self.leave_queue(key),
@@ -233,48 +235,61 @@ impl Streams {
         }
     }
 
-    /// The stream whose turn it is.
-    pub(super) fn next_to_send(&mut self) -> Option<StreamKey> {
-        let first = self.waiting.trailing_zeros() as usize;
-        let queue = self.queues.get(first)?;
-        let later = self.waiting & self.waiting.wrapping_sub(1);
-        if later != 0 && self.passed_over >= PATIENCE {
-            let queue = self.queues.get(later.trailing_zeros() as usize)?;
-            return Some(StreamKey(queue.first));
-        }
-        Some(StreamKey(queue.first))
+    /// Whether a stream has content that its own window lets through.
+    #[inline]
+    pub(super) fn is_any_due(&self) -> bool {
+        self.waiting != 0
     }
 
-    /// A stream sent so much: the turn may be another's.
+    /// The stream whose turn it is.
     #[inline]
-    pub(super) fn sent(&mut self, key: StreamKey, bytes: u32) {
-        let Some(stream) = self.places.get_mut(key.index()) else { return };
+    pub(super) fn next_to_send(&self) -> Option<StreamKey> {
+        let first = self.waiting.trailing_zeros() as usize;
+        let has_waited =
+            |urgency: &usize| self.waiting >> urgency & 1 == 1 && self.waited[*urgency] >= PATIENCE;
+        let urgency = match self.waiting & self.waiting.wrapping_sub(1) {
+            0 => first,
+            _ => (first + 1..URGENCIES).find(has_waited).unwrap_or(first),
+        };
+        Some(StreamKey(self.queues.get(urgency)?.first))
+    }
+
+    /// A stream sent so much: the turn may be another's. Says whether its window is used up.
+    #[inline]
+    pub(super) fn sent(&mut self, key: StreamKey, bytes: u32) -> bool {
+        let Some(stream) = self.places.get_mut(key.index()) else { return false };
         stream.send.take(bytes);
-        stream.burst += bytes;
-        if !stream.queued {
-            return;
-        }
-        let urgency = stream.priority.urgency;
-        let gives_way = stream.priority.incremental || stream.burst >= BURST_MAX;
+        stream.burst = stream.burst.saturating_add(bytes);
         let has_room = stream.send.available() > 0;
-        let more_urgent = self.waiting & ((1 << urgency) - 1);
-        let less_urgent = u16::from(self.waiting) >> (urgency + 1);
-        match (more_urgent, less_urgent) {
-            (0, 0) => {}
-            (0, _) => self.passed_over += 1,
-            _ => self.passed_over = 0,
-        }
-        if gives_way || !has_room {
-            self.leave_queue(key);
-            if has_room {
-                self.join_queue(key);
+        if stream.queued {
+            let urgency = stream.priority.urgency;
+            let gives_way = stream.priority.incremental || stream.burst >= BURST_MAX;
+            self.pass_over(urgency);
+            if gives_way || !has_room {
+                self.leave_queue(key);
+                if has_room {
+                    self.join_queue(key);
+                }
             }
+        }
+        !has_room
+    }
+
+    /// A stream of that urgency had a turn: less urgent ones have waited for it.
+    #[inline]
+    fn pass_over(&mut self, urgency: u8) {
+        self.waited[usize::from(urgency)] = 0;
+        let mut less_urgent = self.waiting & !(u8::MAX >> (7 - urgency));
+        while less_urgent != 0 {
+            let waited = &mut self.waited[less_urgent.trailing_zeros() as usize];
+            *waited = waited.saturating_add(1);
+            less_urgent &= less_urgent - 1;
         }
     }
 
     fn join_queue(&mut self, key: StreamKey) {
         let Some(stream) = self.places.get_mut(key.index()) else { return };
-        let urgency = usize::from(stream.priority.urgency & 7);
+        let urgency = usize::from(stream.priority.urgency);
         let queue = &mut self.queues[urgency];
         let last = std::mem::replace(&mut queue.last, key.0);
         (stream.queued, stream.burst) = (true, 0);
@@ -291,7 +306,7 @@ impl Streams {
         if !std::mem::replace(&mut stream.queued, false) {
             return;
         }
-        let urgency = usize::from(stream.priority.urgency & 7);
+        let urgency = usize::from(stream.priority.urgency);
         let (previous, next) = (stream.previous, stream.next);
         match self.places.get_mut(previous as usize) {
             Some(previous) => previous.next = next,

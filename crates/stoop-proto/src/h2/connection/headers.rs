@@ -5,8 +5,9 @@ use std::time::Instant;
 use http::StatusCode;
 
 use super::{Connection, Step};
+use crate::h2::encode::{self, Length};
 use crate::h2::fault::Fault;
-use crate::h2::frame::{Header, STREAM_MAX, flag};
+use crate::h2::frame::{Header, STREAM_MAX, flag, kind};
 use crate::h2::priority::Priority;
 use crate::h2::section::Of;
 use crate::h2::settings::Role;
@@ -110,6 +111,7 @@ impl Connection {
             };
         };
         let Some(stream) = self.streams.get(key) else { return Ok(None) };
+        let is_tunnel = stream.is_connect;
         if stream.state.next(StreamInput::ReceiveHead).is_none() {
             return self.end_stream(now, key, Fault::AfterEnd, limits);
         }
@@ -120,6 +122,7 @@ impl Connection {
             return self.end_stream(now, key, fault, limits);
         }
         match of {
+            Of::Trailers if is_tunnel => self.end_stream(now, key, Fault::TunnelFields, limits),
             Of::Trailers => self.trailers(now, key, opening.end, limits),
             _ => self.response(now, key, opening.end, limits),
         }
@@ -204,10 +207,10 @@ impl Connection {
     pub(super) fn answer_early(&mut self, id: u32, status: StatusCode) {
         self.block.clear();
         let parts = ResponseParts::new(status);
-        crate::h2::encode::response(&mut self.encoder, &parts, Some(0), &mut self.block);
+        encode::response(&mut self.encoder, &parts, Length::Is(0), &mut self.block);
         let block = std::mem::take(&mut self.block);
         let flags = flag::END_HEADERS | flag::END_STREAM;
-        self.control(crate::h2::frame::kind::HEADERS, flags, id, &block);
+        self.control(kind::HEADERS, flags, id, &block);
         self.block = block;
     }
 
@@ -216,8 +219,8 @@ impl Connection {
         let (status, length) = (self.section.status, self.section.content_length);
         let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
         if status.is_informational() {
-            stream.interim += 1;
-            let too_many = usize::from(stream.interim) > limits.interim_max;
+            stream.interim = stream.interim.saturating_add(1);
+            let too_many = stream.interim as usize > limits.interim_max;
             return match (end, too_many) {
                 (true, _) => self.end_stream(now, key, Fault::InterimEnds, limits),
                 (_, true) => self.end_stream(now, key, Fault::TooManyInterim, limits),

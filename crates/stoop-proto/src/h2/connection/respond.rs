@@ -7,7 +7,7 @@ use crate::Sink;
 use crate::error::Misuse;
 use crate::fields::Fields;
 use crate::grammar;
-use crate::h2::encode;
+use crate::h2::encode::{self, Length};
 use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
@@ -43,13 +43,18 @@ impl Connection {
         let no_content = matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let end = size == BodySize::Exact(0) || stream.is_head || no_content;
         let length = match size {
-            // What the caller's fields say of content that is not sent is kept: RFC 9110 §8.6.
-            BodySize::Exact(0) if stream.is_head || no_content => None,
-            BodySize::Exact(length) if parts.status != StatusCode::NO_CONTENT => Some(length),
-            _ => None,
+            _ if parts.status == StatusCode::NO_CONTENT => Length::Unsaid,
+            BodySize::Exact(0) if stream.is_head || no_content => Length::AsFieldsSay,
+            BodySize::Exact(length) => Length::Is(length),
+            BodySize::Unknown if end => Length::AsFieldsSay,
+            BodySize::Unknown => Length::Unsaid,
         };
         stream.head_sent = true;
-        stream.going = length.filter(|_| !end);
+        stream.is_connect = false;
+        stream.going = match length {
+            Length::Is(length) if !end => Some(length),
+            _ => None,
+        };
         stream.step(StreamInput::SendHead);
         if end {
             stream.step(StreamInput::SendEnd);
@@ -58,8 +63,9 @@ impl Connection {
         self.begin_block();
         encode::response(&mut self.encoder, parts, length, &mut self.block);
         self.put_block(id, end, out);
-        if end {
-            self.settle(key, state);
+        match end {
+            true => self.settle(key, state),
+            false => self.streams.settle(key),
         }
         Ok(!end)
     }
@@ -88,8 +94,9 @@ impl Connection {
         stream.step(StreamInput::SendHead);
         let id = stream.id;
         self.begin_block();
-        encode::response(&mut self.encoder, parts, None, &mut self.block);
+        encode::response(&mut self.encoder, parts, Length::Unsaid, &mut self.block);
         self.put_block(id, false, out);
+        self.streams.settle(key);
         Ok(())
     }
 
@@ -115,7 +122,7 @@ impl Connection {
         let id = stream.id;
         let parts = ResponseParts { fields: Some(fields), ..ResponseParts::new(status) };
         self.begin_block();
-        encode::response(&mut self.encoder, &parts, None, &mut self.block);
+        encode::response(&mut self.encoder, &parts, Length::Unsaid, &mut self.block);
         self.put_block(id, false, out);
         Ok(())
     }

@@ -12,6 +12,9 @@ use crate::h2::frame::{HEADER_BYTES, Header, flag, kind};
 use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
 
+/// Less than this is little to send at a time, if a window was the reason.
+const CRUMB_BYTES: u32 = 256;
+
 impl Connection {
     /// How much content a stream may send now.
     #[inline]
@@ -41,12 +44,12 @@ impl Connection {
         Some((key, self.sendable(key)))
     }
 
-    /// Whether content waits for the peer to open the connection's window.
+    /// Whether content waits for the peer to open the connection's window, and for nothing else.
     pub fn is_blocked(&self) -> bool {
-        self.send.available() == 0
+        self.send.available() == 0 && self.streams.is_any_due()
     }
 
-    /// Sends content, in one frame; `end` if it is the last.
+    /// Sends content, in one frame; `end` if it is the last. Nothing is sent of nothing.
     ///
     /// # Errors
     /// [`Misuse::Order`] if none is due; [`Misuse::BodyTooLong`] if it is more than
@@ -59,13 +62,16 @@ impl Connection {
         end: bool,
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {
-        let len = data.len();
-        if len > self.sendable(key) {
-            return Err(Misuse::BodyTooLong);
-        }
+        let (len, sendable) = (data.len(), self.sendable(key));
         let Some(stream) = self.streams.get_mut(key) else { return Err(Misuse::Order) };
         if !stream.head_sent || !stream.state.may_send() {
             return Err(Misuse::Order);
+        }
+        if len > sendable {
+            return Err(Misuse::BodyTooLong);
+        }
+        if len == 0 && !end {
+            return Ok(());
         }
         if let Some(going) = &mut stream.going {
             *going = going.checked_sub(len as u64).ok_or(Misuse::BodyTooLong)?;
@@ -79,8 +85,11 @@ impl Connection {
         }
         let state = stream.state;
         self.send.take(bytes);
-        self.streams.sent(key, bytes);
-        self.odd_bucket.give_back(1 + (bytes >> 10));
+        let is_spent = self.streams.sent(key, bytes);
+        // A peer that opens its windows by crumbs pays for that.
+        if bytes >= CRUMB_BYTES || self.send.available() > 0 && !is_spent {
+            self.odd_bucket.give_back(2 + (bytes >> 10));
+        }
         self.put_control(out);
         let flags = if end { flag::END_STREAM } else { 0 };
         Header { len: bytes, kind: kind::DATA, flags, stream: id }.put(out);
@@ -94,7 +103,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Ends a message whose content was sent, with a trailer section if there is one.
+    /// Ends a message whose content was sent, with a trailer section if there is one; a tunnel has
+    /// none.
     ///
     /// # Errors
     /// [`Misuse::Order`] if none is under way; [`Misuse::BodyTooShort`] if less was sent than
@@ -113,8 +123,8 @@ impl Connection {
             return Err(Misuse::BodyTooShort);
         }
         stream.step(StreamInput::SendEnd);
-        let (id, state) = (stream.id, stream.state);
-        match trailers.filter(|fields| !fields.is_empty()) {
+        let (id, state, is_tunnel) = (stream.id, stream.state, stream.is_connect);
+        match trailers.filter(|fields| !fields.is_empty() && !is_tunnel) {
             Some(fields) => {
                 self.begin_block();
                 encode::trailers(&mut self.encoder, fields, &mut self.block);

@@ -252,6 +252,12 @@ pub(super) const ROWS: &[Row] = &[
         "RFC 9113 §8.5",
         "CONNECT has the wrong pseudo-fields",
     ),
+    stream(
+        Fault::TunnelFields,
+        ErrorCode::PROTOCOL_ERROR,
+        "RFC 9113 §8.5",
+        "a tunnel carries fields",
+    ),
     stream(Fault::Status, ErrorCode::PROTOCOL_ERROR, "RFC 9113 §8.3.2", "the status is malformed"),
     stream(
         Fault::Length,

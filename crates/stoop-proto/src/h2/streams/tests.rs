@@ -5,6 +5,7 @@ fn open(streams: &mut Streams, id: u32, urgency: u8, incremental: bool) -> Strea
     let receive = ReceiveWindow::new(window::INITIAL);
     let mut stream = Stream::new(id, SendWindow::new(1 << 30), receive);
     stream.step(StreamInput::ReceiveHead);
+    stream.head_sent = true;
     stream.priority = Priority { urgency, incremental };
     streams.insert(stream)
 }
@@ -93,6 +94,31 @@ fn the_more_urgent_go_first_but_not_always() {
     let ids = turns(&mut streams, 170, 1_000);
     assert_eq!(ids[..4], [3, 5, 3, 5]);
     assert_eq!(ids.iter().filter(|&&id| id == 1).count(), 10);
+}
+
+#[test]
+fn none_of_the_less_urgent_starves() {
+    let mut streams = Streams::default();
+    for urgency in 0..8 {
+        let key = open(&mut streams, 1 + 2 * u32::from(urgency), urgency, urgency % 2 == 0);
+        streams.set_wants(key, true);
+    }
+    let ids = turns(&mut streams, 230, 1_000);
+    for urgency in 1..8 {
+        assert_eq!(ids.iter().filter(|&&id| id == 1 + 2 * urgency).count(), 10, "{ids:?}");
+    }
+}
+
+#[test]
+fn who_has_not_begun_its_message_has_no_turn() {
+    let mut streams = Streams::default();
+    let key = open(&mut streams, 1, 3, true);
+    streams.get_mut(key).unwrap().head_sent = false;
+    streams.set_wants(key, true);
+    assert_eq!(streams.next_to_send(), None);
+    streams.get_mut(key).unwrap().head_sent = true;
+    streams.settle(key);
+    assert_eq!(streams.next_to_send(), Some(key));
 }
 
 #[test]
