@@ -46,7 +46,8 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Http2Limits {
-    /// Streams that a client may have open at a time: 100. Beyond it: REFUSED_STREAM.
+    /// Streams that a client may have open at a time: 100. Beyond it: REFUSED_STREAM. A client opens
+    /// no more of its own accord, whatever the server allows.
     pub streams_max: u32,
     /// Content of a stream that may be on its way or unread: 64 KiB for requests, 256 KiB for
     /// responses, and 65,535 at least. Beyond it: FLOW_CONTROL_ERROR.
@@ -66,16 +67,13 @@ pub struct Http2Limits {
     /// Answers to PING and SETTINGS, and other frames of a connection, that wait for a peer that
     /// does not read: 1,000. At it, reading stops.
     pub control_frames_max: u32,
-    /// Streams that the peer resets, or makes us reset: 200 at once and 20 a second; one that ends
+    /// Streams that a client resets, or makes us reset: 200 at once and 20 a second; one that ends
     /// well gives one back. Beyond it: ENHANCE_YOUR_CALM (CVE-2023-44487, CVE-2025-8671).
     pub resets: Rate,
-    /// Frames that ask for work and bring nothing (PING, SETTINGS, PRIORITY, WINDOW_UPDATE, unknown
-    /// ones): 10,000 at once and 330 a second; content and exchanges give some back. Beyond it:
-    /// ENHANCE_YOUR_CALM.
+    /// Frames that ask for work and bring nothing (PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty
+    /// DATA, late and unknown ones): 10,000 at once and 330 a second; content that is sent and
+    /// exchanges give some back. Beyond it: ENHANCE_YOUR_CALM.
     pub odd_frames: Rate,
-    /// What empty and small DATA frames may lack in all to 256 bytes each, but for the last of a
-    /// stream: 25,600; larger ones give back what they have more. Beyond it: ENHANCE_YOUR_CALM.
-    pub small_data_bytes_max: u32,
     /// Until the peer acknowledges our SETTINGS: 10 s. Beyond it: SETTINGS_TIMEOUT.
     pub settings_timeout: Duration,
     /// Until it answers a PING: 10 s. Beyond it the connection is closed.
@@ -106,7 +104,6 @@ impl Http2Limits {
             control_frames_max: 1_000,
             resets: Rate { burst: 200, per_second: 20 },
             odd_frames: Rate { burst: 10_000, per_second: 330 },
-            small_data_bytes_max: 25_600,
             settings_timeout: Duration::from_secs(10),
             ping_timeout: Duration::from_secs(10),
             extended_connect: false,

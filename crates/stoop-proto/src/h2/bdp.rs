@@ -33,6 +33,11 @@ impl Bdp {
         true
     }
 
+    /// Whether a PING is out.
+    pub(super) fn is_measuring(&self) -> bool {
+        self.sample.is_some()
+    }
+
     /// The PING was answered. True if a window of that size is too small.
     pub(super) fn answered(&mut self, now: Instant, window: u32) -> bool {
         self.last = Some(now);

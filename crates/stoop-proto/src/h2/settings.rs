@@ -83,7 +83,8 @@ impl Settings {
     }
 
     /// Takes over what a frame's payload says, in its order (§6.5.3). What is not known is ignored.
-    pub(super) fn read(&mut self, payload: &[u8], sender: Role) -> Result<(), Fault> {
+    /// Returns the least SETTINGS_HEADER_TABLE_SIZE on the way (RFC 7541 §4.2).
+    pub(super) fn read(&mut self, payload: &[u8], sender: Role) -> Result<u32, Fault> {
         let (entries, rest) = payload.as_chunks::<ENTRY>();
         if !rest.is_empty() {
             return Err(Fault::FrameSize);
@@ -91,10 +92,12 @@ impl Settings {
         if entries.len() > ENTRIES_MAX {
             return Err(Fault::TooManySettings);
         }
+        let mut least = self.header_table_bytes;
         for &[a, b, w, x, y, z] in entries {
             self.set(u16::from_be_bytes([a, b]), u32::from_be_bytes([w, x, y, z]), sender)?;
+            least = least.min(self.header_table_bytes);
         }
-        Ok(())
+        Ok(least)
     }
 
     /// §6.5.2, with what each may be.
@@ -134,7 +137,7 @@ mod tests {
 
     fn read(payload: &[u8], sender: Role) -> Result<Settings, Fault> {
         let mut settings = Settings::INITIAL;
-        settings.read(payload, sender).map(|()| settings)
+        settings.read(payload, sender).map(|_| settings)
     }
 
     #[test]

@@ -11,9 +11,6 @@ use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
 use crate::limits::Limits;
 
-/// DATA frames of less content than this cost of the budget for small ones, others give back.
-const SMALL_BYTES: u32 = 256;
-
 /// A DATA frame under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Content {
@@ -48,7 +45,9 @@ impl Connection {
         }
         self.receive.receive(header.len).map_err(|_| Fault::WindowExceeded)?;
         let end = header.has(flag::END_STREAM);
-        self.count_small(left, end, limits)?;
+        if left == 0 && !end {
+            self.odd(now, limits)?;
+        }
         let skip = Reading::Skip { left: left + padding };
         let Some(key) = self.streams.find(header.stream) else {
             self.credit(header.len);
@@ -69,9 +68,7 @@ impl Connection {
             self.consumed(key, overhead);
         }
         self.reading = Reading::Content(Content { key, left, padding, end });
-        if self.bdp.received(header.len, now) {
-            self.measure(limits);
-        }
+        self.measure(header.len, now, limits);
         Ok((begin, None))
     }
 
@@ -99,20 +96,6 @@ impl Connection {
             return Err(Fault::BodyTooLarge);
         }
         stream.receive.receive(size).map_err(|_| Fault::StreamWindowExceeded)
-    }
-
-    /// Frames with little or nothing in them are paid for by larger ones.
-    #[inline]
-    fn count_small(&mut self, data: u32, end: bool, limits: &Limits) -> Result<(), Fault> {
-        if data >= SMALL_BYTES {
-            self.small_bytes = self.small_bytes.saturating_sub(data - SMALL_BYTES);
-        } else if !end {
-            self.small_bytes += SMALL_BYTES - data;
-            if self.small_bytes > limits.http2.small_data_bytes_max {
-                return Err(Fault::TooMuchOverhead);
-            }
-        }
-        Ok(())
     }
 
     /// Hands on as much of the content as is here.

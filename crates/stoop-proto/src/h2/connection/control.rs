@@ -13,9 +13,9 @@ use crate::h2::{ErrorCode, Event, Reset};
 use crate::limits::Limits;
 
 /// What our PINGs carry, by what they are for.
-pub(super) const PING_MEASURE: [u8; 8] = *b"measure\0";
-pub(super) const PING_ALIVE: [u8; 8] = *b"alive?\0\0";
-pub(super) const PING_DRAIN: [u8; 8] = *b"drained\0";
+const PING_MEASURE: &[u8] = b"measure\0";
+pub(super) const PING_ALIVE: &[u8] = b"alive?\0\0";
+pub(super) const PING_DRAIN: &[u8] = b"drained\0";
 
 impl Connection {
     /// §6.5.
@@ -39,14 +39,19 @@ impl Connection {
             Role::Server => Role::Client,
         };
         let before = self.theirs;
-        self.theirs.read(payload, sender)?;
+        let least_table_bytes = self.theirs.read(payload, sender)?;
         let Settings { initial_window_bytes, header_table_bytes, .. } = self.theirs;
+        let priorities_change = self.theirs.no_rfc7540_priorities != before.no_rfc7540_priorities;
+        // RFC 9218 §2.1
+        if self.settings_came && priorities_change {
+            return Err(Fault::Setting);
+        }
         let by = i64::from(initial_window_bytes) - i64::from(before.initial_window_bytes);
         if by != 0 {
             self.shift_windows(by)?;
         }
-        if header_table_bytes != before.header_table_bytes {
-            self.encoder.set_peer_table_bytes_max(header_table_bytes);
+        for bytes in [least_table_bytes, header_table_bytes] {
+            self.encoder.set_peer_table_bytes_max(bytes);
         }
         if std::mem::replace(&mut self.settings_came, true) {
             self.odd(now, limits)?;
@@ -79,21 +84,23 @@ impl Connection {
             return Ok(None);
         }
         match payload {
-            _ if payload == PING_MEASURE => self.measured(now, limits),
-            _ if payload == PING_ALIVE => self.end.ping_by = None,
-            _ if payload == PING_DRAIN => self.name_the_last(),
+            PING_MEASURE if self.bdp.is_measuring() => self.measured(now, limits),
+            PING_ALIVE if self.is_pinging() => self.end.ping_by = None,
+            PING_DRAIN if self.end.is_announced() => self.name_the_last(),
+            // It answers nothing.
             _ => self.odd(now, limits)?,
         }
         Ok(None)
     }
 
-    /// Asks how long a round trip is, while windows may grow.
-    pub(super) fn measure(&mut self, limits: &Limits) {
+    /// Asks how long a round trip is, while windows may grow. So much content came.
+    #[inline]
+    pub(super) fn measure(&mut self, bytes: u32, now: Instant, limits: &Limits) {
         let http2 = &limits.http2;
-        if self.stream_window < http2.stream_window_bytes_max
-            || self.connection_window < http2.connection_window_bytes_max
-        {
-            self.control(kind::PING, 0, 0, &PING_MEASURE);
+        let may_grow = self.stream_window < http2.stream_window_bytes_max
+            || self.connection_window < http2.connection_window_bytes_max;
+        if may_grow && self.bdp.received(bytes, now) {
+            self.control(kind::PING, 0, 0, PING_MEASURE);
         }
     }
 
@@ -156,16 +163,25 @@ impl Connection {
             self.odd(now, limits)?;
             return Ok(None);
         };
-        self.count_reset(now, limits)?;
+        self.count_ended(now, limits)?;
         self.forget(key);
         Ok(Some(Event::Reset { key, why: Reset::Peer(ErrorCode(word(payload))) }))
     }
 
     /// §6.8. What it says beside the code is for people, and skipped.
-    pub(super) fn go_away(&mut self, header: Header, input: &[u8]) -> Progress {
+    pub(super) fn go_away(
+        &mut self,
+        now: Instant,
+        header: Header,
+        input: &[u8],
+        limits: &Limits,
+    ) -> Progress {
         const FIXED: usize = 8;
         let Some(payload) = input.get(HEADER_BYTES..HEADER_BYTES + FIXED) else { return NEED_MORE };
         let (last, code) = (word(payload) & STREAM_MAX, ErrorCode(word(&payload[4..])));
+        if self.is_going_away() {
+            self.odd(now, limits)?;
+        }
         self.end.went_away(last)?;
         self.reading = Reading::Skip { left: header.len - FIXED as u32 };
         Ok((HEADER_BYTES + FIXED, Some(Event::GoAway { code })))

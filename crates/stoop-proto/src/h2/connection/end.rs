@@ -45,6 +45,11 @@ impl End {
         self.closed.is_some()
     }
 
+    /// Whether the last stream is still to be named.
+    pub(super) fn is_announced(&self) -> bool {
+        matches!(self.ours, Drain::Announced { .. })
+    }
+
     /// Whether the peer's new streams are still taken.
     #[inline]
     fn accepts(&self) -> bool {
@@ -106,7 +111,7 @@ impl Connection {
         match self.role {
             Role::Server => {
                 self.put_go_away(STREAM_MAX, ErrorCode::NO_ERROR, "");
-                self.control(kind::PING, 0, 0, &PING_DRAIN);
+                self.control(kind::PING, 0, 0, PING_DRAIN);
                 self.end.ours = Drain::Announced { until: now + DRAIN };
             }
             // Servers push nothing: there is no last stream to wait for.
@@ -119,7 +124,7 @@ impl Connection {
 
     /// The second GOAWAY: all streams that the client had sent before it knew are here.
     pub(super) fn name_the_last(&mut self) {
-        if let Drain::Announced { .. } = self.end.ours {
+        if self.end.is_announced() {
             let last = self.last_peer;
             self.put_go_away(last, ErrorCode::NO_ERROR, "");
             self.end.ours = Drain::Named { last };
@@ -183,7 +188,7 @@ impl Connection {
     pub fn ping(&mut self, now: Instant, limits: &Limits) {
         if self.end.ping_by.is_none() && !self.end.is_closed() {
             self.end.ping_by = Some(now + limits.http2.ping_timeout);
-            self.control(kind::PING, 0, 0, &PING_ALIVE);
+            self.control(kind::PING, 0, 0, PING_ALIVE);
         }
     }
 

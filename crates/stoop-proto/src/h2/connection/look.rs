@@ -55,6 +55,16 @@ impl Connection {
         self.streams.get(key)?.coming
     }
 
+    /// Content of all streams that came and was not used up: what stands in the way of more.
+    pub fn unread(&self) -> u32 {
+        self.receive.unread()
+    }
+
+    /// How much content the peer takes now, of all streams together.
+    pub fn window(&self) -> u32 {
+        self.send.available()
+    }
+
     /// Whether the peer's preface or SETTINGS, or the rest of a header block, have to come next. What
     /// is here of a frame that is not here as a whole was not consumed, and is for the caller to see.
     pub fn is_within_head(&self) -> bool {

@@ -71,6 +71,8 @@ pub struct Connection {
     skipped: Range<u32>,
     send: SendWindow,
     receive: ReceiveWindow,
+    /// How many streams we open at a time, whatever the peer allows.
+    own_streams_max: u32,
     /// What windows are to be, of a stream and of the connection.
     stream_window: u32,
     connection_window: u32,
@@ -92,7 +94,6 @@ pub struct Connection {
     early: Vec<(u32, Priority)>,
     reset_bucket: Bucket,
     odd_bucket: Bucket,
-    small_bytes: u32,
     end: End,
 }
 
@@ -140,6 +141,7 @@ impl Connection {
             last_peer: 0,
             next_own: 1,
             skipped: 0..0,
+            own_streams_max: http2.streams_max,
             send: SendWindow::new(window::INITIAL),
             receive: ReceiveWindow::new(window::INITIAL),
             stream_window,
@@ -157,7 +159,6 @@ impl Connection {
             early: Vec::new(),
             reset_bucket: Bucket::default(),
             odd_bucket: Bucket::default(),
-            small_bytes: 0,
             end: End::default(),
         };
         connection.introduce(limits);

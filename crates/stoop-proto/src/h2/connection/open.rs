@@ -37,7 +37,11 @@ impl Connection {
         }
         let ids = (STREAM_MAX.saturating_sub(self.next_own) / 2) as usize + 1;
         let ids = if self.next_own > STREAM_MAX { 0 } else { ids };
-        (self.theirs.streams_max as usize).saturating_sub(self.streams.len()).min(ids)
+        self.streams_max().saturating_sub(self.streams.len()).min(ids)
+    }
+
+    fn streams_max(&self) -> usize {
+        self.theirs.streams_max.min(self.own_streams_max) as usize
     }
 
     /// Sends the head of a request on a stream of its own; with [`BodySize::Exact`] of 0 that is all
@@ -59,7 +63,7 @@ impl Connection {
         if self.next_own > STREAM_MAX {
             return Err(Refusal::Exhausted);
         }
-        if self.streams.len() >= self.theirs.streams_max as usize {
+        if self.streams.len() >= self.streams_max() {
             return Err(Refusal::Full);
         }
         let too_large = encode::list_bytes(head) > self.theirs.header_list_bytes_max as usize;

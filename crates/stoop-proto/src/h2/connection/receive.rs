@@ -86,7 +86,7 @@ impl Connection {
         self.check(header)?;
         match header.kind {
             kind::DATA => return self.begin_content(now, header, input, limits),
-            kind::GOAWAY => return self.go_away(header, input),
+            kind::GOAWAY => return self.go_away(now, header, input, limits),
             kind::HEADERS if !may_open && self.would_open(header.stream) => {
                 return Ok((0, Some(Event::Paused)));
             }

@@ -79,7 +79,7 @@ impl Connection {
         fault: Fault,
         limits: &Limits,
     ) -> Step {
-        self.count_reset(now, limits)?;
+        self.count_ended(now, limits)?;
         let Some(stream) = self.streams.get(key) else { return Ok(None) };
         let (id, says_so) = (stream.id, fault == Fault::BodyTooLarge && !stream.head_sent);
         if says_so && self.role == Role::Server {
@@ -97,6 +97,15 @@ impl Connection {
         self.count_reset(now, limits)?;
         self.put_reset(id, fault.code());
         Ok(None)
+    }
+
+    /// Counts the end of a stream that was there. Of those a server cannot end more than its client has
+    /// opened.
+    pub(super) fn count_ended(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
+        match self.role {
+            Role::Server => self.count_reset(now, limits),
+            Role::Client => Ok(()),
+        }
     }
 
     pub(super) fn count_reset(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
