@@ -59,7 +59,7 @@ impl Connection {
             }
             return Ok((begin, None));
         };
-        if let Err(fault) = self.admit(key, header.len, left, limits) {
+        if let Err(fault) = self.admit(key, header.len, left, end, limits) {
             self.credit(header.len);
             self.reading = skip;
             return Ok((begin, self.end_stream(now, key, fault, limits)?));
@@ -72,12 +72,13 @@ impl Connection {
         Ok((begin, None))
     }
 
-    /// Whether a stream takes a frame of that size, with so much content.
+    /// Whether a stream takes a frame of that size, with so much content, perhaps the last.
     fn admit(
         &mut self,
         key: StreamKey,
         size: u32,
         data: u32,
+        end: bool,
         limits: &Limits,
     ) -> Result<(), Fault> {
         let Some(stream) = self.streams.get_mut(key) else { return Ok(()) };
@@ -90,6 +91,9 @@ impl Connection {
         let data = u64::from(data);
         if let Some(coming) = &mut stream.coming {
             *coming = coming.checked_sub(data).ok_or(Fault::Length)?;
+            if end && *coming > 0 {
+                return Err(Fault::Length);
+            }
         }
         stream.received = stream.received.saturating_add(data);
         if limits.body_bytes_max.is_some_and(|max| stream.received > max) && !stream.is_connect {

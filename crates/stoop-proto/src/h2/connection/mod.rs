@@ -143,7 +143,7 @@ impl Connection {
             skipped: 0..0,
             own_streams_max: http2.streams_max,
             send: SendWindow::new(window::INITIAL),
-            receive: ReceiveWindow::new(window::INITIAL),
+            receive: ReceiveWindow::new(connection_window),
             stream_window,
             connection_window,
             initial_window: stream_window,
@@ -187,7 +187,11 @@ impl Connection {
             self.control.extend_from_slice(PREFACE);
         }
         ours.put(&Settings::INITIAL, &mut self.control);
-        self.credit(0);
+        // §6.9.2: only WINDOW_UPDATE changes the connection's window.
+        let more = self.connection_window - window::INITIAL;
+        if more > 0 {
+            self.control(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
+        }
     }
 
     /// Whether there is something that only [`transmit`](Self::transmit) sends.
