@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+pub mod h2;
 mod requests;
 mod responses;
 

@@ -1,6 +1,7 @@
 //! The kit of the tests that span crates, and of those that follow the RFCs.
 //!
 //! - [`feed`]: one literal message, every way it can arrive
+//! - [`frames`]: HTTP/2 frames as bytes, and as text
 //! - [`pair`]: a client and a server over a wire that cuts as it likes
 //! - [`peer`]: a peer that says what it is told to, byte for byte
 //! - [`http2`]: a client of HTTP/2 that decides nothing
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod feed;
+pub mod frames;
 pub mod golden;
 pub mod http2;
 pub mod pair;

@@ -4,6 +4,7 @@
 //! - [`server`]: the running server, over memory and over sockets
 //! - [`rfc7541`]: HPACK, in the order of the RFC, and what other encoders write
 //! - [`rfc9112`]: HTTP/1.1, in the order of the RFC; test names are its sentences
+//! - [`rfc9113`]: HTTP/2, in the order of the RFC
 //! - [`accepted`]: what real programs send must be read
 //! - [`limits`]: each limit at its value, one beyond, and without
 //! - [`machines`]: short ways to drive one machine
@@ -27,6 +28,7 @@ mod properties;
 mod rfc7541;
 mod rfc9110;
 mod rfc9112;
+mod rfc9113;
 mod seeds;
 mod server;
 mod splitting;

@@ -1,0 +1,116 @@
+//! §5.1.2 Stream Concurrency.
+
+use http::Method;
+use stoop_proto::BodySize;
+use stoop_proto::h2::{Event, Fault, Refusal};
+use stoop_test::feed::h2::server;
+use stoop_test::frames::{data, flag, headers, rst_stream, settings};
+
+use super::kit::{Hand, OK, get, ok, post, resets};
+
+/// "An endpoint that receives a HEADERS frame that causes its advertised concurrent stream limit to be
+/// exceeded MUST treat this as a stream error (Section 5.4.2) of type PROTOCOL_ERROR or
+/// REFUSED_STREAM." `Http2Limits::streams_max`, at N and at N + 1.
+#[test]
+fn a_stream_beyond_the_limit_is_refused() {
+    for max in [1, 2, 100] {
+        let end = server().holding().within(|limits| limits.http2.streams_max = max);
+        let all: Vec<u8> = (0..max).map(|n| 2 * n + 1).flat_map(get).collect();
+        let heard = end.feed_whole(&all);
+        assert_eq!((heard.streams, heard.told.len()), (max as usize, max as usize));
+        let more = [all, get(2 * max + 1), get(2 * max + 3)].concat();
+        let heard = end.feed_whole(&more);
+        assert_eq!((heard.streams, heard.told.len()), (max as usize, max as usize));
+        let refused = |stream| format!("RST_STREAM {stream} REFUSED_STREAM");
+        assert_eq!(heard.said, [refused(2 * max + 1), refused(2 * max + 3)]);
+    }
+    let none = server().within(|limits| limits.http2.streams_max = 0);
+    resets(&none, &get(1), 1, Fault::TooManyStreams);
+}
+
+/// "Streams that are in the "open" state or in either of the "half-closed" states count toward the
+/// maximum number of streams that an endpoint is permitted to open."
+#[test]
+fn a_stream_counts_until_both_have_ended_or_one_resets_it() {
+    let end = server().holding().within(|limits| limits.http2.streams_max = 1);
+    for ends in [rst_stream(1, 8), data(1, 0, &[]), data(1, flag::END_STREAM, b"x")] {
+        let is_over = ends[3] == 3;
+        let heard = end.feed(&[post(1), ends, get(3)].concat());
+        assert_eq!(heard.says("RST_STREAM 3 REFUSED_STREAM"), !is_over);
+    }
+    // Answered, but not yet told all: half-closed (local).
+    let end = server().hasty().within(|limits| limits.http2.streams_max = 1);
+    let heard = end.feed(&[post(1), get(3), data(1, flag::END_STREAM, b""), get(5)].concat());
+    assert!(heard.says("RST_STREAM 3 REFUSED_STREAM"));
+    assert!(heard.says("HEADERS 5 END_STREAM :status=200 content-length=0"));
+}
+
+/// What a client may open, by what the server says.
+#[test]
+fn a_client_opens_no_more_than_it_was_allowed() {
+    for max in [1, 3, 100] {
+        let mut hand = Hand::client_to(&[(3, max)]);
+        assert_eq!(hand.connection.room(), max as usize);
+        (0..max).for_each(|_| {
+            hand.get();
+        });
+        hand.said();
+        assert_eq!((hand.connection.room(), hand.connection.streams()), (0, max as usize));
+        assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
+        assert_eq!(hand.said(), Vec::<String>::new(), "nothing was written");
+        assert_eq!(hand.feed(&headers(1, flag::WHOLE, OK)).len(), 1);
+        assert_eq!(hand.connection.room(), 1);
+        hand.get();
+    }
+}
+
+/// "An endpoint that wishes to reduce the value of SETTINGS_MAX_CONCURRENT_STREAMS to a value that is
+/// below the current number of open streams can either close streams that exceed the new value or allow
+/// streams to complete."
+#[test]
+fn fewer_may_be_allowed_later() {
+    let mut hand = Hand::client_to(&[(3, 2)]);
+    (hand.get(), hand.get());
+    assert_eq!(hand.feed(&settings(&[(3, 1)])), [Event::Settings]);
+    assert_eq!(hand.connection.room(), 0);
+    hand.feed(&headers(1, flag::WHOLE, OK));
+    assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
+    hand.feed(&headers(3, flag::WHOLE, OK));
+    hand.get();
+    // §6.5.2: 0 is no special case.
+    hand.feed(&settings(&[(3, 0)]));
+    hand.feed(&headers(5, flag::WHOLE, OK));
+    assert_eq!((hand.connection.room(), hand.connection.streams()), (0, 0));
+    assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
+    hand.feed(&settings(&[(3, u32::MAX)]));
+    hand.get();
+}
+
+/// A server that allows any number, or has said nothing yet, gets as many as we allow ourselves.
+#[test]
+fn a_client_has_a_limit_of_its_own() {
+    let mut hand = Hand::client_to(&[(3, 1_000)]);
+    assert_eq!(hand.connection.room(), 100);
+    (0..100).for_each(|_| {
+        hand.get();
+    });
+    assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
+    assert_eq!(Hand::client().connection.room(), 100);
+}
+
+/// A key is used again, and what belonged to the stream before it is not the new one's.
+#[test]
+fn keys_are_used_again() {
+    let mut hand = Hand::client();
+    let first = hand.get();
+    hand.feed(&[ok(1), data(1, 0, b"some")].concat());
+    assert_eq!(hand.feed(&rst_stream(1, 8)).len(), 1);
+    let second = hand.open(Method::POST, BodySize::Exact(3)).unwrap();
+    assert_eq!(first, second);
+    assert_eq!(hand.connection.stream_id(second), Some(3));
+    assert!(hand.connection.is_sending(second) && hand.connection.is_receiving(second));
+    assert_eq!(hand.connection.keys().collect::<Vec<_>>(), [second]);
+    // Late frames are the first one's.
+    hand.feed(&data(1, flag::END_STREAM, b"late"));
+    assert!(hand.connection.is_receiving(second));
+}

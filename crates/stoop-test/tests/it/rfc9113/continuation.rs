@@ -1,0 +1,110 @@
+//! §6.10 CONTINUATION.
+
+use http::{Method, StatusCode};
+use stoop_proto::h2::Fault;
+use stoop_proto::{BodySize, Fields, ResponseParts};
+use stoop_test::feed::h2::{asked, server};
+use stoop_test::frames::{block, continuation, flag, frame, kind};
+
+use super::kit::{GET, Hand, OK, breaks, get, post, request, with};
+
+/// A field block in so many frames: an octet each, and the rest in the last.
+fn in_frames(flags: u8, block: &[u8], count: usize) -> Vec<u8> {
+    let (firsts, last) = block.split_at(count - 1);
+    let pieces: Vec<_> = firsts.chunks(1).chain([last]).collect();
+    let ends = |at| if at + 1 == count { flag::END_HEADERS } else { 0 };
+    let mut wire = frame(kind::HEADERS, flags | ends(0), 1, pieces[0]);
+    for (at, piece) in pieces.iter().enumerate().skip(1) {
+        wire.extend(continuation(1, ends(at), piece));
+    }
+    wire
+}
+
+/// "Any number of CONTINUATION frames can be sent" — a field block may be cut anywhere.
+#[test]
+fn it_continues_a_field_block() {
+    let wire = b"\x00\x00\x02\x01\x01\x00\x00\x00\x01\x82\x87\
+                 \x00\x00\x02\x09\x00\x00\x00\x00\x01\x84\x41\
+                 \x00\x00\x02\x09\x04\x00\x00\x00\x01\x01a";
+    let heard = server().feed(wire);
+    assert_eq!((heard.request(1).authority(), heard.is_ended(1)), ("a", true));
+    for count in 1..8 {
+        let heard = server().feed(&in_frames(flag::END_STREAM, &block(GET), count));
+        assert_eq!(heard.request(1).target(), "/");
+        let heard = asked().feed(&in_frames(flag::END_STREAM, &block(OK), count));
+        assert!(heard.is_ended(1));
+        let trailers = in_frames(flag::END_STREAM, &block(&[("x", "yyyyyyyy")]), count);
+        assert!(server().feed(&[post(1), trailers].concat()).trailers(1).is_some());
+    }
+}
+
+/// "A CONTINUATION frame MUST be preceded by a HEADERS, PUSH_PROMISE or CONTINUATION frame without the
+/// END_HEADERS flag set. A recipient that observes violation of this rule MUST respond with a connection
+/// error (Section 5.4.1) of type PROTOCOL_ERROR."
+#[test]
+fn it_continues_nothing_else() {
+    let one = continuation(1, flag::END_HEADERS, b"");
+    breaks(&server(), &one, Fault::Continuation);
+    breaks(&server(), &[get(1), one.clone()].concat(), Fault::Continuation);
+    breaks(&server(), &[post(1), one.clone()].concat(), Fault::Continuation);
+    breaks(&asked(), &one, Fault::Continuation);
+    let whole = in_frames(0, &block(GET), 2);
+    breaks(&server(), &[whole, one].concat(), Fault::Continuation);
+}
+
+/// What we write that does not fit into one frame.
+#[test]
+fn ours_continue_what_is_larger_than_a_frame() {
+    for len in [16_300, 16_384, 40_000, 70_000] {
+        let mut head = request(Method::GET);
+        head.fields_mut().push("x", "y".repeat(len).as_bytes()).unwrap();
+        let mut hand = Hand::client();
+        let size = BodySize::Exact(0);
+        hand.connection.open(&head, "https", size, &mut hand.out).unwrap();
+        let end = server().within(|limits| limits.head_bytes_max = 100_000);
+        let heard = end.feed_whole(&hand.out);
+        assert_eq!(heard.request(1).fields().first("x").map(<[u8]>::len), Some(len));
+        assert!(heard.is_ended(1));
+        let lines = hand.said();
+        assert_eq!(lines.len(), 1 + (len + 12) / 16_384, "{}", lines[0]);
+        assert!(lines[0].starts_with("HEADERS 1 END_STREAM"));
+    }
+    // By the size that the peer allows, and for responses and trailers too.
+    let mut hand = Hand::server();
+    hand.feed(&stoop_test::frames::settings(&[(5, 20_000)]));
+    hand.said();
+    let key = hand.read(&get(1));
+    let mut fields = Fields::new();
+    fields.push("x", "y".repeat(50_000).as_bytes()).unwrap();
+    let parts = ResponseParts { fields: Some(&fields), ..ResponseParts::new(StatusCode::OK) };
+    hand.connection.respond(key, &parts, BodySize::Unknown, &mut hand.out).unwrap();
+    hand.connection.finish(key, Some(&fields), &mut hand.out).unwrap();
+    let lines = hand.said();
+    let sizes =
+        ["HEADERS 1 (20000 bytes, more to come)", "CONTINUATION 1 (20000 bytes, more to come)"];
+    assert_eq!(lines[..2], sizes);
+    assert_eq!(lines[3], "HEADERS 1 END_STREAM (20000 bytes, more to come)");
+}
+
+/// §10.5.1: how many frames a block may take is bounded: eight, and one more for each 4 KiB; and how
+/// large it may be: four times the limit on what it decodes to.
+#[test]
+fn a_field_block_takes_so_many_frames() {
+    let block = block(&with(GET, &[("x", "y")]));
+    for (count, fits) in [(8, true), (9, false), (20, false)] {
+        let heard = server().feed(&in_frames(flag::END_STREAM, &block, count));
+        assert_eq!(heard.fault, (!fits).then_some(Fault::BlockTooLarge), "{count} frames");
+    }
+    let empty = frame(kind::HEADERS, 0, 1, b"");
+    let more = continuation(1, 0, b"");
+    let within = [&empty[..], &more.repeat(7)].concat();
+    assert_eq!(server().feed(&within).fault, None);
+    let heard = breaks(&server(), &[within, more].concat(), Fault::BlockTooLarge);
+    assert_eq!(heard.told.len(), 1);
+    let max = 1_000;
+    let end = server().within(|limits| limits.head_bytes_max = max);
+    for (len, fits) in [(4 * max, true), (4 * max + 1, false)] {
+        let wire = [empty.clone(), continuation(1, 0, &vec![b'x'; len])].concat();
+        assert_eq!(end.feed(&wire).fault, (!fits).then_some(Fault::BlockTooLarge), "{len}");
+    }
+}

@@ -1,0 +1,179 @@
+//! §5.4 Error Handling: everything that a peer can do wrong, what follows from it, and one way to do it.
+
+use std::fmt::Write as _;
+
+use http::Method;
+use stoop_proto::BodySize;
+use stoop_proto::h2::{Connection, ErrorCode, Event, Fault};
+use stoop_test::feed::h2::{End, asked, client, server};
+use stoop_test::frames::{
+    PREFACE, block, continuation, data, flag, frame, go_away, headers, kind, ping, priority,
+    priority_update, rst_stream, settings, window_update,
+};
+use stoop_test::golden::golden;
+
+use super::kit::{GET, Hand, OK, POST, get, ok, post, post_of, with};
+
+/// What each is, as a text that is checked in.
+#[test]
+fn every_fault() {
+    let mut table = String::new();
+    for fault in Fault::all() {
+        let scope = if fault.ends_connection() { "connection" } else { "stream" };
+        writeln!(table, "{fault:?}\n    {scope} {}\n    {fault}", fault.code()).unwrap();
+    }
+    golden("h2/faults.txt", &table);
+}
+
+/// §7
+#[test]
+fn every_error_code() {
+    let mut table = String::new();
+    for code in 0..15 {
+        let code = ErrorCode(code);
+        writeln!(table, "{:#04x} {code} {:?}", code.0, code.name()).unwrap();
+    }
+    golden("h2/codes.txt", &table);
+}
+
+/// A way to cause a fault: which end it is, and what comes.
+fn cause(fault: Fault) -> (End, Vec<u8>) {
+    let request = |more| headers(1, flag::WHOLE, &with(GET, more));
+    let bare = |fields| headers(1, flag::WHOLE, fields);
+    let one = || server().holding().within(|limits| limits.http2.streams_max = 1);
+    let largest = (1 << 31) - 1;
+    match fault {
+        Fault::Preface => (server().ungreeted(), b"GET / HTTP/1.1\r\n\r\n".to_vec()),
+        Fault::NoSettings => (client().ungreeted(), ping(0, b"12345678")),
+        Fault::FrameTooLarge => (server(), vec![0, 0x40, 1, 0, 0, 0, 0, 0, 1]),
+        Fault::FrameSize => (server(), frame(kind::PING, 0, 0, b"")),
+        Fault::OnConnection => (server(), data(0, 0, b"")),
+        Fault::OnStream => (server(), frame(kind::PING, 0, 1, &[0; 8])),
+        Fault::Padding => (server(), [post(1), data(1, flag::PADDED, &[1])].concat()),
+        Fault::Interleaved => (server(), [frame(kind::HEADERS, 0, 1, b""), get(3)].concat()),
+        Fault::Continuation => (server(), continuation(1, 0, b"")),
+        Fault::Compression => (server(), frame(kind::HEADERS, flag::WHOLE, 1, b"\x80")),
+        Fault::StreamIdle => (server(), data(1, 0, b"")),
+        Fault::StreamId => (server(), get(2)),
+        Fault::StreamEnded => (server(), [get(1), get(1)].concat()),
+        Fault::Push => (asked(), frame(kind::PUSH_PROMISE, 4, 1, &[0, 0, 0, 2])),
+        Fault::Setting => (server(), settings(&[(5, 0)])),
+        Fault::InitialWindow => (server(), settings(&[(4, u32::MAX)])),
+        Fault::WindowExceeded => (
+            server().holding().not_using().within(|limits| {
+                limits.http2.connection_window_bytes = 65_535;
+                limits.http2.stream_window_bytes = 100_000;
+            }),
+            [post(1), data(1, 0, &[0; 16_384]).repeat(4)].concat(),
+        ),
+        Fault::WindowOverflow => (server(), window_update(0, largest)),
+        Fault::WindowUnchanged => (server(), window_update(0, 0)),
+        Fault::GoAway => (client(), [go_away(1, 0, ""), go_away(3, 0, "")].concat()),
+        Fault::PriorityUpdate => (server(), priority_update(0, "")),
+        Fault::BlockTooLarge => (
+            server(),
+            [frame(kind::HEADERS, 0, 1, b""), continuation(1, 0, b"").repeat(9)].concat(),
+        ),
+        Fault::TooManySettings => (server(), settings(&[(3, 1); 33])),
+        Fault::TooManyResets => {
+            let end = server().within(|limits| limits.http2.resets.burst = 1);
+            (end, [post(1), rst_stream(1, 8), post(3), rst_stream(3, 8)].concat())
+        }
+        Fault::TooMuchOverhead => {
+            let end = server().within(|limits| limits.http2.odd_frames.burst = 1);
+            (end, priority(1, 3).repeat(2))
+        }
+        Fault::FieldName => (server(), request(&[("X", "y")])),
+        Fault::FieldValue => (server(), request(&[("x", "y\n")])),
+        Fault::ConnectionField => (server(), request(&[("connection", "close")])),
+        Fault::PseudoUnknown => (server(), request(&[(":x", "y")])),
+        Fault::PseudoLate => (server(), request(&[("x", "y"), (":path", "/")])),
+        Fault::PseudoRepeated => (server(), request(&[(":path", "/")])),
+        Fault::PseudoMissing => (server(), bare(&[])),
+        Fault::Method => (server(), bare(&[(":method", "G T")])),
+        Fault::Scheme => (server(), bare(&[(":scheme", "")])),
+        Fault::Path => (server(), bare(&[(":path", "")])),
+        Fault::Authority => (server(), bare(&[(":authority", "")])),
+        Fault::Connect => (server(), bare(&[(":method", "CONNECT"), (":path", "/")])),
+        Fault::TunnelFields => {
+            let end = client().asking(Method::CONNECT, BodySize::Unknown);
+            (end, [ok(1), bare(&[("x", "y")])].concat())
+        }
+        Fault::Status => (asked(), bare(&[(":status", "20")])),
+        Fault::Length => (server(), [post_of(1, "5"), data(1, 1, b"")].concat()),
+        Fault::InterimEnds => (asked(), bare(&[(":status", "100")])),
+        Fault::TooManyInterim => {
+            let end = asked().within(|limits| limits.interim_max = 0);
+            (end, headers(1, flag::END_HEADERS, &[(":status", "100")]))
+        }
+        Fault::HeadMissing => (asked(), data(1, 0, b"")),
+        Fault::TrailersOpen => (asked(), [ok(1), headers(1, 4, &[("x", "y")])].concat()),
+        Fault::HeadTooLarge => {
+            let end = asked().within(|limits| limits.head_bytes_max = 41);
+            (end, headers(1, flag::WHOLE, OK))
+        }
+        Fault::BodyTooLarge => {
+            let end = asked().within(|limits| limits.body_bytes_max = Some(1));
+            (end, [ok(1), data(1, 0, b"ab")].concat())
+        }
+        Fault::TooManyStreams => (one(), [get(1), get(3)].concat()),
+        Fault::AfterEnd => (server().holding(), [get(1), data(1, 0, b"")].concat()),
+        Fault::StreamWindowExceeded => {
+            (server().holding().not_using(), [post(1), data(1, 0, &[0; 16_384]).repeat(4)].concat())
+        }
+        Fault::StreamWindowOverflow => (asked(), window_update(1, largest)),
+        Fault::StreamWindowUnchanged => (asked(), window_update(1, 0)),
+        Fault::PrioritySize => (asked(), frame(kind::PRIORITY, 0, 1, b"")),
+        Fault::PrioritySelf => (asked(), priority(1, 1)),
+        // These are not caused by what comes, but by what does not: below.
+        Fault::SettingsIgnored | Fault::PingIgnored | Fault::CutShort => (server(), Vec::new()),
+        other => panic!("{other:?} has no cause here"),
+    }
+}
+
+/// A way to cause a fault by what does not come.
+fn lack(fault: Fault) -> Hand {
+    let limits = stoop_proto::Limits::server();
+    let mut hand = Hand::new(Connection::server(&limits), limits.clone());
+    hand.said();
+    match fault {
+        Fault::SettingsIgnored => hand.wait(limits.http2.settings_timeout),
+        Fault::PingIgnored => {
+            hand.feed(&[PREFACE, &settings(&[]), &stoop_test::frames::settings_ack()].concat());
+            hand.connection.ping(hand.now, &limits);
+            hand.wait(limits.http2.ping_timeout);
+        }
+        Fault::CutShort => {
+            let begun = frame(kind::HEADERS, 0, 1, &block(POST));
+            assert_eq!(hand.feed(&[PREFACE, &settings(&[]), &begun].concat()), [Event::Settings]);
+            hand.connection.receive_end();
+        }
+        other => panic!("{other:?} has no cause here"),
+    }
+    hand
+}
+
+/// Whatever can be wrong is, here, once: it is told with its code, and ends what it says it does.
+#[test]
+fn every_fault_has_a_cause() {
+    for fault in Fault::all() {
+        let (end, wire) = cause(fault);
+        if wire.is_empty() {
+            let hand = lack(fault);
+            assert_eq!((hand.connection.fault(), fault.ends_connection()), (Some(fault), true));
+            continue;
+        }
+        let heard = if wire.len() < 10_000 { end.feed(&wire) } else { end.feed_whole(&wire) };
+        let code = fault.code();
+        if fault.ends_connection() {
+            assert_eq!(heard.fault, Some(fault), "{heard:?}");
+            let ends = format!(" {code}: {}", fault.explain());
+            assert!(heard.last_said().ends_with(&ends), "{fault:?}: {heard:?}");
+        } else {
+            assert!(!heard.is_closed, "{fault:?}: {heard:?}");
+            let line = format!(" {code}");
+            let says = |said: &String| said.starts_with("RST_STREAM ") && said.ends_with(&line);
+            assert!(heard.said.iter().any(says), "{fault:?}: {heard:?}");
+        }
+    }
+}

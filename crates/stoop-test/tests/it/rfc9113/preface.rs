@@ -1,0 +1,142 @@
+//! §3.4 HTTP/2 Connection Preface.
+
+use stoop_proto::h2::{Connection, Fault};
+use stoop_proto::{BodySize, Limits};
+use stoop_test::feed::h2::{Told, asked, client, server};
+use stoop_test::frames::{
+    PREFACE, data, flag, frame, go_away, headers, kind, ping, settings, settings_ack,
+};
+
+use super::kit::{GET, Hand, OK, breaks, get};
+
+const SETTINGS: &[u8] = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00";
+
+/// "the client connection preface starts with a sequence of 24 octets […] This sequence MUST be
+/// followed by a SETTINGS frame, which MAY be empty."
+#[test]
+fn a_client_says_the_preface_and_settings() {
+    let wire = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
+    let heard = server().ungreeted().feed(wire);
+    assert_eq!(heard.told, [Told::Settings]);
+    assert_eq!(heard.said, ["SETTINGS ACK"]);
+    assert!(!heard.is_closed && heard.rest.is_empty());
+}
+
+/// "The server connection preface consists of a potentially empty SETTINGS frame"
+#[test]
+fn a_server_says_settings() {
+    let heard = client().ungreeted().feed(SETTINGS);
+    assert_eq!(heard.told, [Told::Settings]);
+    assert_eq!(heard.said, ["SETTINGS ACK"]);
+}
+
+/// What our ends say first, byte for byte.
+#[test]
+fn ours_are_these() {
+    let limits = Limits::client();
+    let mut out = Vec::new();
+    Connection::client(&limits).transmit(std::time::Instant::now(), &limits, &mut out);
+    let expected: &[&[u8]] = &[
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x00\x00\x12\x04\x00\x00\x00\x00\x00",
+        b"\x00\x02\x00\x00\x00\x00",
+        b"\x00\x04\x00\x04\x00\x00",
+        b"\x00\x06\x00\x04\x00\x00",
+        b"\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x3f\x00\x01",
+    ];
+    assert_eq!(out, expected.concat());
+
+    let limits = Limits::server();
+    let mut out = Vec::new();
+    Connection::server(&limits).transmit(std::time::Instant::now(), &limits, &mut out);
+    let expected: &[&[u8]] = &[
+        b"\x00\x00\x12\x04\x00\x00\x00\x00\x00",
+        b"\x00\x03\x00\x00\x00\x64",
+        b"\x00\x06\x00\x01\x00\x00",
+        b"\x00\x09\x00\x00\x00\x01",
+        b"\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x0f\x00\x01",
+    ];
+    assert_eq!(out, expected.concat());
+}
+
+/// "Clients and servers MUST treat an invalid connection preface as a connection error (Section 5.4.1)
+/// of type PROTOCOL_ERROR."
+#[test]
+fn any_other_preface_ends_the_connection() {
+    let end = server().ungreeted();
+    for at in 0..PREFACE.len() {
+        let mut wire = [PREFACE, SETTINGS].concat();
+        wire[at] ^= 0x20;
+        let heard = breaks(&end, &wire, Fault::Preface);
+        assert_eq!(heard.told, [Told::Closed]);
+        assert_eq!(heard.said, ["GOAWAY 0 PROTOCOL_ERROR: the connection preface is malformed"]);
+    }
+    breaks(&end, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", Fault::Preface);
+    breaks(&end, SETTINGS, Fault::Preface);
+    // What is wrong is wrong before the rest of it has come.
+    breaks(&end, b"PRI * HTTP/1", Fault::Preface);
+    assert!(!end.feed(b"PRI * HTTP/2").is_closed);
+}
+
+/// "This sequence MUST be followed by a SETTINGS frame"; "That is, the SETTINGS frame MUST be the
+/// first frame"
+#[test]
+fn the_first_frame_is_settings() {
+    for first in [
+        get(1),
+        data(1, 0, b"x"),
+        ping(0, b"12345678"),
+        go_away(0, 0, ""),
+        settings_ack(),
+        frame(kind::WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]),
+        frame(0xfe, 0, 0, b"unknown"),
+    ] {
+        let end = server().ungreeted();
+        breaks(&end, &[PREFACE, &first].concat(), Fault::NoSettings);
+        breaks(&client().ungreeted(), &first, Fault::NoSettings);
+        let behind = [PREFACE, &first, SETTINGS].concat();
+        breaks(&end, &behind, Fault::NoSettings);
+    }
+    // By its header already.
+    breaks(&client().ungreeted(), &get(1)[..9], Fault::NoSettings);
+}
+
+/// "clients are permitted to send additional frames to the server immediately after sending the client
+/// connection preface, without waiting to receive the server connection preface."
+#[test]
+fn a_client_need_not_wait_for_the_server() {
+    let wire = [PREFACE, &settings(&[]), &get(1), &get(3), &settings_ack(), &get(5)].concat();
+    let heard = server().ungreeted().feed(&wire);
+    assert_eq!(heard.said.iter().filter(|line| line.contains(":status=200")).count(), 3);
+
+    let limits = Limits::client();
+    let mut hand = Hand::new(Connection::client(&limits), limits);
+    assert!(!hand.connection.is_peer_known());
+    hand.get();
+    hand.open(http::Method::POST, BodySize::Unknown).unwrap();
+    let answer = headers(1, flag::WHOLE, OK);
+    assert_eq!(hand.feed(&[&settings(&[]), &answer[..]].concat()).len(), 2);
+    assert!(hand.connection.is_peer_known());
+}
+
+/// Until both have come, they are awaited: a peer that says nothing holds up nothing else.
+#[test]
+fn whoever_says_half_a_preface_is_within_a_head() {
+    let limits = Limits::server();
+    let mut hand = Hand::new(Connection::server(&limits), limits);
+    for piece in [&b""[..], &PREFACE[..10], &PREFACE[10..], &settings(&[])[..5]] {
+        assert_eq!(hand.feed(piece), []);
+        assert!(hand.connection.is_within_head());
+    }
+    hand.feed(&settings(&[])[5..]);
+    assert!(!hand.connection.is_within_head());
+}
+
+/// The answer to a request comes behind the acknowledgement of the SETTINGS that came before it.
+#[test]
+fn settings_are_acknowledged_before_anything_is_answered() {
+    let wire = [PREFACE, &settings(&[]), &headers(1, flag::WHOLE, GET)].concat();
+    let said = server().ungreeted().feed(&wire).said;
+    assert_eq!(said, ["SETTINGS ACK", "HEADERS 1 END_STREAM :status=200 content-length=0"]);
+    assert!(asked().feed(b"").said.is_empty());
+}

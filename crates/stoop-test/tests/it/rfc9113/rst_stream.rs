@@ -1,0 +1,81 @@
+//! §6.4 RST_STREAM.
+
+use stoop_proto::h2::{ErrorCode, Fault, Reset};
+use stoop_test::feed::h2::{Told, asked, server};
+use stoop_test::frames::{data, flag, headers, rst_stream};
+
+use super::kit::{Hand, OK, breaks, get, ok, post};
+
+/// Byte for byte, with any code, known or not.
+#[test]
+fn it_ends_a_stream() {
+    let wire = b"\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x08";
+    let heard = server().feed(&[&post(1)[..], wire].concat());
+    assert_eq!(heard.reset(1), Some(Reset::Peer(ErrorCode::CANCEL)));
+    assert_eq!((heard.streams, heard.said.len()), (0, 0), "a reset is not answered by one");
+    for code in [0, 1, 7, 0x0d, 0x0e, 0xffff_ffff] {
+        let heard = asked().feed(&rst_stream(1, code));
+        assert_eq!(heard.reset(1), Some(Reset::Peer(ErrorCode(code))));
+        let heard = asked().feed(&[ok(1), data(1, 0, b"x"), rst_stream(1, code)].concat());
+        assert_eq!(heard.reset(1), Some(Reset::Peer(ErrorCode(code))));
+    }
+}
+
+/// "If a RST_STREAM frame identifying an idle stream is received, the recipient MUST treat this as a
+/// connection error (Section 5.4.1) of type PROTOCOL_ERROR."
+#[test]
+fn it_does_not_come_for_an_idle_stream() {
+    breaks(&server(), &rst_stream(1, 8), Fault::StreamIdle);
+    breaks(&server(), &[get(1), rst_stream(3, 8)].concat(), Fault::StreamIdle);
+    breaks(&server(), &rst_stream(2, 8), Fault::StreamIdle);
+    breaks(&asked(), &rst_stream(3, 8), Fault::StreamIdle);
+    breaks(&asked(), &rst_stream(2, 8), Fault::StreamIdle);
+}
+
+/// §5.1: for a stream that is closed it is late, and nothing.
+#[test]
+fn it_may_come_late() {
+    let heard = server().feed(&[get(1), rst_stream(1, 8), rst_stream(1, 8)].concat());
+    assert_eq!((heard.told.len(), heard.said.len()), (1, 1));
+    let heard = asked().feed(&[headers(1, flag::WHOLE, OK), rst_stream(1, 0)].concat());
+    assert_eq!(heard.told.len(), 1);
+}
+
+/// §8.7: "The REFUSED_STREAM error code can be included in a RST_STREAM frame to indicate that the
+/// stream is being closed prior to any processing having occurred. Any request that was sent on the
+/// reset stream can be safely retried."
+#[test]
+fn a_refused_request_may_be_sent_again() {
+    for (code, expected) in [(7, true), (0, false), (8, false), (2, false), (11, false)] {
+        let why = asked().feed(&rst_stream(1, code)).reset(1).unwrap();
+        assert_eq!(why.is_unprocessed(), expected, "{code}");
+    }
+}
+
+/// §8.1: "A server can send a complete response prior to the client sending an entire request […] When
+/// this is true, a server MAY request that the client abort transmission of a request without error by
+/// sending a RST_STREAM with an error code of NO_ERROR after sending a complete response"
+#[test]
+fn a_server_may_give_up_the_request_after_its_response() {
+    let end =
+        stoop_test::feed::h2::client().asking(http::Method::POST, stoop_proto::BodySize::Unknown);
+    let wire = [ok(1), data(1, flag::END_STREAM, b"all"), rst_stream(1, 0)].concat();
+    let heard = end.feed(&wire);
+    assert_eq!((heard.content(1), heard.is_ended(1)), (&b"all"[..], true));
+    let why = Reset::Peer(ErrorCode::NO_ERROR);
+    assert_eq!(heard.told.last(), Some(&Told::Reset { stream: 1, why }));
+}
+
+/// Ours: the stream is gone at once, on either side, and what is sent on it is refused.
+#[test]
+fn ours_says_the_code() {
+    let mut hand = Hand::server();
+    let key = hand.read(&post(1));
+    hand.connection.reset(key, ErrorCode::INTERNAL_ERROR);
+    assert!(!hand.connection.is_open(key));
+    hand.connection.reset(key, ErrorCode::INTERNAL_ERROR);
+    assert_eq!(hand.said(), ["RST_STREAM 1 INTERNAL_ERROR"]);
+    let data = hand.connection.data(key, "x".into(), true, &mut hand.out);
+    assert_eq!(data, Err(stoop_proto::Misuse::Order));
+    assert!(hand.connection.finish(key, None, &mut hand.out).is_err() && hand.out.is_empty());
+}

@@ -1,0 +1,233 @@
+//! §6.5 SETTINGS, with what RFC 8441 §3 and RFC 9218 §2.1 add.
+
+use std::time::Duration;
+
+use http::Method;
+use stoop_proto::BodySize;
+use stoop_proto::h2::{Event, Fault, Settings};
+use stoop_test::feed::h2::{Told, client, server};
+use stoop_test::frames::{frame, settings, settings_ack};
+
+use super::kit::{Hand, breaks, get, ignores};
+
+/// What a machine knows after SETTINGS of the peer.
+fn known(hand: &mut Hand, values: &[(u16, u32)]) -> Settings {
+    assert_eq!(hand.feed(&settings(values)), [Event::Settings]);
+    *hand.connection.peer_settings()
+}
+
+/// §6.5.1: an identifier of 16 bits and a value of 32, of each parameter. Byte for byte.
+#[test]
+fn they_are_pairs() {
+    let wire = b"\x00\x00\x0c\x04\x00\x00\x00\x00\x00\
+                 \x00\x03\x00\x00\x00\x07\x00\x04\x7f\xff\xff\xff";
+    let mut hand = Hand::client();
+    assert_eq!(hand.feed(wire), [Event::Settings]);
+    let told = hand.connection.peer_settings();
+    assert_eq!((told.streams_max, told.initial_window_bytes), (7, 0x7fff_ffff));
+    assert_eq!(hand.said(), ["SETTINGS ACK"]);
+    assert_eq!(server().feed(wire).told, [Told::Settings]);
+}
+
+/// §6.5.2, each parameter with the least, the largest and what is beyond.
+#[test]
+fn each_value_has_its_range() {
+    let most = u32::MAX;
+    let cases: &[(u16, &[u32], &[u32], Fault)] = &[
+        (0x1, &[0, 1, 4_096, most], &[], Fault::Setting),
+        (0x3, &[0, 1, 100, most], &[], Fault::Setting),
+        (0x4, &[0, 1, 65_535, 0x7fff_ffff], &[0x8000_0000, most], Fault::InitialWindow),
+        (0x5, &[16_384, 16_385, 0xff_ffff], &[0, 1, 16_383, 0x100_0000, most], Fault::Setting),
+        (0x6, &[0, 1, most], &[], Fault::Setting),
+        (0x8, &[0, 1], &[2, most], Fault::Setting),
+        // Beyond what they mean to us.
+        (0x0, &[0, most], &[], Fault::Setting),
+        (0x7, &[0, most], &[], Fault::Setting),
+        (0xa, &[0, most], &[], Fault::Setting),
+        (0xffff, &[0, most], &[], Fault::Setting),
+    ];
+    for &(id, right, wrong, fault) in cases {
+        for end in [server(), client()] {
+            for &value in right {
+                let heard = end.feed(&settings(&[(id, value)]));
+                assert_eq!(heard.said, ["SETTINGS ACK"], "{id} {value}");
+            }
+            for &value in wrong {
+                breaks(&end, &settings(&[(id, value)]), fault);
+            }
+        }
+    }
+    // §6.5.2: a server's is 0, a client's may be either.
+    for (value, fits, fits_server) in [(0, true, true), (1, true, false), (2, false, false)] {
+        let wire = settings(&[(0x2, value)]);
+        assert_eq!(server().feed(&wire).fault, (!fits).then_some(Fault::Setting));
+        assert_eq!(client().feed(&wire).fault, (!fits_server).then_some(Fault::Setting));
+    }
+}
+
+/// RFC 8441 §3: "a sender MUST NOT send a SETTINGS_ENABLE_CONNECT_PROTOCOL parameter with the value of 0
+/// after previously sending a value of 1."
+#[test]
+fn extended_connect_is_not_taken_back() {
+    let wire = [settings(&[(8, 1)]), settings(&[(8, 1)])].concat();
+    assert_eq!(client().feed(&wire).fault, None);
+    breaks(&client(), &[wire, settings(&[(8, 0)])].concat(), Fault::Setting);
+    breaks(&client(), &settings(&[(8, 1), (8, 0)]), Fault::Setting);
+}
+
+/// RFC 9218 §2.1: "The value MUST be 0 or 1", and "A sender MUST NOT change the
+/// SETTINGS_NO_RFC7540_PRIORITIES parameter value after the first SETTINGS frame […] Detection of a
+/// change by a receiver MUST be treated as a connection error of type PROTOCOL_ERROR."
+#[test]
+fn whether_there_are_old_priorities_is_said_once() {
+    let first = |value| [&preface()[..], &settings(&[(9, value)])].concat();
+    let end = server().ungreeted();
+    for value in [0, 1] {
+        let again = [first(value), settings(&[(9, value), (3, 1)])].concat();
+        assert_eq!(end.feed(&again).fault, None);
+        breaks(&end, &[first(value), settings(&[(9, 1 - value)])].concat(), Fault::Setting);
+    }
+    breaks(&end, &first(2), Fault::Setting);
+    breaks(&server(), &settings(&[(9, 1)]), Fault::Setting);
+    ignores(&server(), &frame(0xfe, 0, 0, b""));
+}
+
+fn preface() -> Vec<u8> {
+    stoop_test::frames::PREFACE.to_vec()
+}
+
+/// §6.5.3: "The values in the SETTINGS frame MUST be processed in the order they appear, with no other
+/// frame processing between values."
+#[test]
+fn the_last_of_equals_counts() {
+    let mut hand = Hand::client();
+    assert_eq!(known(&mut hand, &[(3, 7), (4, 1), (3, 9), (0x77, 5), (4, 2)]).streams_max, 9);
+    assert_eq!(hand.connection.peer_settings().initial_window_bytes, 2);
+    // What is not mentioned stays.
+    assert_eq!(known(&mut hand, &[(5, 20_000)]).streams_max, 9);
+    breaks(&client(), &settings(&[(4, 0x8000_0000), (4, 1)]), Fault::InitialWindow);
+}
+
+/// §6.5.3: "the recipient MUST immediately emit a SETTINGS frame with the ACK flag set."
+#[test]
+fn each_is_acknowledged() {
+    let wire = [settings(&[(3, 1)]), get(1), settings(&[]), settings(&[(3, 2)])].concat();
+    let said = server().feed(&wire).said;
+    let answer = "HEADERS 1 END_STREAM :status=200 content-length=0";
+    assert_eq!(said, ["SETTINGS ACK", answer, "SETTINGS ACK", "SETTINGS ACK"]);
+    ignores(&server(), &settings_ack());
+    assert!(Hand::server().said().is_empty(), "an acknowledgement is not answered");
+}
+
+/// §6.5.3: "If the sender of a SETTINGS frame does not receive an acknowledgment within a reasonable
+/// amount of time, it MAY issue a connection error (Section 5.4.1) of type SETTINGS_TIMEOUT."
+#[test]
+fn ours_are_acknowledged_in_time() {
+    let limits = stoop_proto::Limits::server();
+    let wait = limits.http2.settings_timeout;
+    let machine = || {
+        let mut hand = Hand::new(stoop_proto::h2::Connection::server(&limits), limits.clone());
+        assert_eq!(hand.connection.next_timeout(), None, "they have not been sent");
+        hand.said();
+        hand
+    };
+    let mut hand = machine();
+    assert_eq!(hand.connection.next_timeout(), Some(hand.now + wait));
+    hand.wait(wait - Duration::from_millis(1));
+    assert!(!hand.connection.is_closed());
+    hand.wait(Duration::from_millis(1));
+    assert_eq!(hand.connection.fault(), Some(Fault::SettingsIgnored));
+    assert_eq!(hand.said(), ["GOAWAY 0 SETTINGS_TIMEOUT: SETTINGS were not acknowledged in time"]);
+    assert_eq!(hand.connection.next_timeout(), None);
+
+    let mut hand = machine();
+    hand.feed(&[&preface()[..], &settings(&[]), &settings_ack()].concat());
+    assert_eq!(hand.connection.next_timeout(), None);
+    hand.wait(2 * wait);
+    assert!(!hand.connection.is_closed());
+}
+
+/// §6.9.2: "When the value of SETTINGS_INITIAL_WINDOW_SIZE changes, a receiver MUST adjust the size of
+/// all stream flow-control windows that it maintains by the difference between the new value and the old
+/// value."
+#[test]
+fn a_new_initial_window_shifts_all_windows() {
+    let mut hand = Hand::server();
+    let (first, second) = (hand.read(&get(1)), hand.read(&get(3)));
+    (hand.respond(first, BodySize::Unknown), hand.respond(second, BodySize::Unknown));
+    assert_eq!(hand.send(first, 40_000), 40_000);
+    hand.feed(&settings(&[(4, 50_000)]));
+    assert_eq!(hand.send(first, 40_000), 10_000);
+    hand.feed(&settings(&[(4, 60_000)]));
+    assert_eq!(hand.send(first, 40_000), 10_000);
+    // "it can become negative", and then has to become positive again.
+    hand.feed(&settings(&[(4, 20_000)]));
+    assert_eq!((hand.connection.sendable(first), hand.connection.sendable(second)), (0, 5_535));
+    hand.feed(&stoop_test::frames::window_update(0, 1_000_000));
+    hand.feed(&stoop_test::frames::window_update(1, 40_000));
+    assert_eq!(hand.connection.sendable(first), 0);
+    hand.feed(&stoop_test::frames::window_update(1, 1));
+    assert_eq!(hand.connection.sendable(first), 1);
+    // A stream that is opened later begins with it.
+    let third = hand.read(&get(5));
+    hand.respond(third, BodySize::Unknown);
+    assert_eq!(hand.send(third, 100_000), 20_000);
+}
+
+/// §6.9.2: "An endpoint MUST treat a change to SETTINGS_INITIAL_WINDOW_SIZE that causes any flow-control
+/// window to exceed the maximum size as a connection error (Section 5.4.1) of type FLOW_CONTROL_ERROR."
+#[test]
+fn no_window_may_become_too_large_by_it() {
+    use stoop_test::frames::window_update;
+    let end = server().holding();
+    for (grown, size, fault) in [
+        (1, 0x7fff_ffff, Some(Fault::InitialWindow)),
+        (1, 0x7fff_fffe, None),
+        (0x7fff_ffff - 65_535, 65_536, Some(Fault::InitialWindow)),
+        (0x7fff_ffff - 65_535, 65_535, None),
+        (0x7fff_ffff - 65_535, 0, None),
+    ] {
+        let wire = [get(1), window_update(1, grown), settings(&[(4, size)])].concat();
+        assert_eq!(end.feed(&wire).fault, fault, "{grown} {size}");
+    }
+    // The connection's own is none of those: "WINDOW_UPDATE frames" alone change it.
+    let wire = [window_update(0, 0x7fff_ffff - 65_535), settings(&[(4, 0x7fff_ffff)])].concat();
+    assert_eq!(end.feed(&wire).fault, None);
+}
+
+/// RFC 7541 §4.2: "the smallest maximum table size that occurs in that interval MUST be signaled in a
+/// dynamic table size update", be it between two SETTINGS or within one.
+#[test]
+fn a_table_that_was_small_for_a_moment_is_emptied() {
+    for changes in
+        [settings(&[(1, 0), (1, 4_096)]), [settings(&[(1, 0)]), settings(&[(1, 4_096)])].concat()]
+    {
+        let mut hand = Hand::client();
+        let mut head = super::kit::request(Method::GET);
+        head.fields_mut().push("x-repeated", b"value").unwrap();
+        let written = |hand: &mut Hand| {
+            let size = BodySize::Exact(0);
+            hand.connection.open(&head, "https", size, &mut hand.out).unwrap();
+            std::mem::take(&mut hand.out)
+        };
+        let (first, second) = (written(&mut hand), written(&mut hand));
+        assert!(second.len() < first.len(), "its lines are in the table");
+        hand.feed(&changes);
+        hand.connection.transmit(hand.now, &hand.limits.clone(), &mut hand.out);
+        hand.out.clear();
+        let third = written(&mut hand);
+        assert_eq!(third[9..13], [0x20, 0x3f, 0xe1, 0x1f], "to 0, and to 4,096");
+        assert_eq!(third.len(), first.len() + 4);
+    }
+}
+
+/// §10.5: "An endpoint that doesn't monitor use of these features exposes itself to a risk of denial of
+/// service." How many there may be in one frame, at N and at N + 1.
+#[test]
+fn one_frame_has_so_many() {
+    for (count, fault) in [(32, None), (33, Some(Fault::TooManySettings)), (2_730, None)] {
+        let fault = fault.or((count > 33).then_some(Fault::TooManySettings));
+        let wire = settings(&vec![(0x3, 5); count]);
+        assert_eq!(server().feed_whole(&wire).fault, fault, "{count}");
+    }
+}

@@ -1,0 +1,193 @@
+//! §5.1 Stream States: every frame in every state, as a text that is checked in, and the sentences
+//! behind the lines that matter most.
+
+use std::fmt::Write as _;
+
+use http::Method;
+use stoop_proto::BodySize;
+use stoop_proto::h2::{Fault, StreamInput, StreamState};
+use stoop_test::feed::h2::{End, Heard, Told, asked, client, server};
+use stoop_test::frames::{
+    block, continuation, data, flag, frame, headers, kind, priority, priority_update, rst_stream,
+    window_update,
+};
+use stoop_test::golden::golden;
+
+use super::kit::{GET, OK, breaks, get, ignores, ok, post, resets};
+
+/// The table of the machine.
+#[test]
+fn every_state_and_input_of_a_stream() {
+    let mut table = String::new();
+    for state in StreamState::ALL {
+        for input in StreamInput::ALL {
+            let next = state.next(input);
+            let next = next.map_or("illegal".to_owned(), |next| format!("{next:?}"));
+            writeln!(table, "{state:?} + {input:?} -> {next}").unwrap();
+        }
+    }
+    golden("h2/stream.txt", &table);
+}
+
+/// The frames that stream 1 can get.
+fn frames(end: &End, head: &[(&str, &str)]) -> Vec<(&'static str, Vec<u8>)> {
+    let _ = end;
+    vec![
+        ("DATA", data(1, 0, b"x")),
+        ("DATA with END_STREAM", data(1, flag::END_STREAM, b"x")),
+        ("HEADERS of a message", headers(1, flag::END_HEADERS, head)),
+        ("HEADERS of trailers", headers(1, flag::WHOLE, &[("x", "y")])),
+        ("HEADERS of trailers without END_STREAM", headers(1, flag::END_HEADERS, &[("x", "y")])),
+        ("CONTINUATION", continuation(1, flag::END_HEADERS, b"")),
+        ("PRIORITY", priority(1, 0)),
+        ("PRIORITY on itself", priority(1, 1)),
+        ("RST_STREAM", rst_stream(1, 8)),
+        ("PUSH_PROMISE", frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2])),
+        ("WINDOW_UPDATE", window_update(1, 1)),
+        ("WINDOW_UPDATE by 0", window_update(1, 0)),
+        ("WINDOW_UPDATE too far", window_update(1, (1 << 31) - 1)),
+        ("PRIORITY_UPDATE", priority_update(1, "u=1")),
+        ("of unknown type", frame(0xfe, 0, 1, b"x")),
+    ]
+}
+
+/// What a frame did, beyond what was before it.
+fn outcome(before: &Heard, after: &Heard) -> String {
+    let told = after.told[before.told.len()..].iter().map(|told| match told {
+        Told::Request { end, .. } => format!("request{}", if *end { ", end" } else { "" }),
+        Told::Interim { .. } => "interim response".to_owned(),
+        Told::Response { end, .. } => format!("response{}", if *end { ", end" } else { "" }),
+        Told::Content { end, .. } => format!("content{}", if *end { ", end" } else { "" }),
+        Told::Trailers { .. } => "trailers".to_owned(),
+        Told::Reset { why, .. } => format!("{why:?}"),
+        Told::Closed => "closed".to_owned(),
+        other => panic!("{other:?}"),
+    });
+    let said = after.said[before.said.len()..].to_vec();
+    let all: Vec<_> = told.chain(said).collect();
+    if all.is_empty() { "-".to_owned() } else { all.join("; ") }
+}
+
+fn table(states: &[(&str, End, Vec<u8>)], head: &[(&str, &str)]) -> String {
+    let mut table = String::new();
+    for (state, end, wire) in states {
+        writeln!(table, "{state}").unwrap();
+        let before = end.feed(wire);
+        for (name, frame) in frames(end, head) {
+            let after = end.feed(&[&wire[..], &frame].concat());
+            writeln!(table, "  {name:<39} {}", outcome(&before, &after)).unwrap();
+        }
+    }
+    table
+}
+
+#[test]
+fn every_frame_in_every_state_of_a_servers_stream() {
+    let states = [
+        ("idle", server().holding(), Vec::new()),
+        ("open", server().holding(), post(1)),
+        ("half-closed (local): it was answered", server().hasty(), post(1)),
+        ("half-closed (remote): it is not answered yet", server().holding(), get(1)),
+        ("closed: both have ended", server(), get(1)),
+        ("closed: the peer has reset it", server().holding(), [post(1), rst_stream(1, 8)].concat()),
+        ("closed: it was reset", server(), headers(1, flag::END_HEADERS, &[(":method", "GET")])),
+        ("closed: a later one was opened", server(), get(3)),
+    ];
+    golden("h2/frames_to_a_server.txt", &table(&states, GET));
+}
+
+#[test]
+fn every_frame_in_every_state_of_a_clients_stream() {
+    let posted = client().asking(Method::POST, BodySize::Unknown);
+    let ended = headers(1, flag::WHOLE, OK);
+    let malformed = headers(1, flag::END_HEADERS, &[("x", "y")]);
+    let states = [
+        ("idle", client(), Vec::new()),
+        ("open: before the response", posted.clone(), Vec::new()),
+        ("open: within the response", posted.clone(), ok(1)),
+        ("half-closed (local): before the response", asked(), Vec::new()),
+        ("half-closed (local): within the response", asked(), ok(1)),
+        ("half-closed (remote): the response has ended", posted, ended.clone()),
+        ("closed: both have ended", asked(), ended),
+        ("closed: the peer has reset it", asked(), rst_stream(1, 8)),
+        ("closed: it was reset", asked(), malformed),
+    ];
+    golden("h2/frames_to_a_client.txt", &table(&states, OK));
+}
+
+/// "idle: […] Receiving any frame other than HEADERS or PRIORITY on a stream in this state MUST be
+/// treated as a connection error (Section 5.4.1) of type PROTOCOL_ERROR."
+#[test]
+fn an_idle_stream_gets_headers_or_priority() {
+    for wire in [data(1, 0, b"x"), rst_stream(1, 0), window_update(1, 1), window_update(1, 0)] {
+        breaks(&server(), &wire, Fault::StreamIdle);
+        breaks(&client(), &wire, Fault::StreamIdle);
+        let later = [get(1), wire].concat();
+        let later = later.iter().copied().collect::<Vec<_>>();
+        assert_eq!(server().feed(&later).fault, None, "it is not idle any more");
+    }
+    ignores(&server(), &priority(1, 0));
+    ignores(&server(), &priority(77, 3));
+    ignores(&client(), &priority(2, 0));
+}
+
+/// "half-closed (remote): […] If an endpoint receives additional frames, other than WINDOW_UPDATE,
+/// PRIORITY, or RST_STREAM, for a stream that is in this state, it MUST respond with a stream error
+/// (Section 5.4.2) of type STREAM_CLOSED."
+#[test]
+fn who_has_ended_a_stream_sends_no_more_on_it() {
+    let end = server().holding();
+    resets(&end, &[get(1), data(1, 0, b"x")].concat(), 1, Fault::AfterEnd);
+    resets(&end, &[get(1), data(1, flag::END_STREAM, b"")].concat(), 1, Fault::AfterEnd);
+    resets(&end, &[get(1), headers(1, flag::WHOLE, &[])].concat(), 1, Fault::AfterEnd);
+    let ended = [post(1), data(1, flag::END_STREAM, b"x")].concat();
+    resets(&end, &[ended, data(1, 0, b"y")].concat(), 1, Fault::AfterEnd);
+    for wire in [window_update(1, 5), priority(1, 0)] {
+        let heard = end.feed(&[get(1), wire].concat());
+        assert_eq!((heard.streams, heard.said.len(), heard.is_closed), (1, 0, false));
+    }
+}
+
+/// "closed: […] An endpoint that receives any frames after receiving a frame with the END_STREAM flag
+/// set"; §5.4.1: for headers that is the connection's end, since nobody who means well sends them.
+#[test]
+fn headers_for_a_stream_that_ended_end_the_connection() {
+    breaks(&server(), &[get(1), get(1)].concat(), Fault::StreamEnded);
+    let answered = headers(1, flag::WHOLE, OK);
+    breaks(&asked(), &[answered.clone(), answered].concat(), Fault::StreamEnded);
+    resets(&server(), &[get(1), data(1, 0, b"x")].concat(), 1, Fault::AfterEnd);
+}
+
+/// "An endpoint MUST ignore frames that it receives on closed streams after it has sent a RST_STREAM
+/// frame" — for a while, and for the sake of those that were on their way.
+#[test]
+fn what_was_on_its_way_to_a_stream_that_was_reset_is_ignored() {
+    let wire = [
+        headers(1, flag::END_HEADERS, &[(":method", "POST")]),
+        data(1, 0, b"on its way"),
+        window_update(1, 100),
+        priority(1, 0),
+        frame(kind::HEADERS, 0, 1, &block(&[("x", "y")])),
+        continuation(1, flag::END_HEADERS, b""),
+        data(1, flag::END_STREAM, b""),
+        rst_stream(1, 8),
+    ];
+    let heard = server().feed(&wire.concat());
+    assert_eq!((heard.told, heard.said), (vec![], vec!["RST_STREAM 1 PROTOCOL_ERROR".to_owned()]));
+}
+
+/// The same, however many streams were reset.
+#[test]
+fn nobody_is_blamed_for_frames_to_streams_that_were_reset_long_ago() {
+    let mut hand = super::kit::Hand::client_to(&[(3, 1_000)]);
+    hand.limits.http2.streams_max = 1_000;
+    let keys: Vec<_> = (0..100).map(|_| hand.get()).collect();
+    keys.iter().for_each(|&key| hand.connection.reset(key, stoop_proto::h2::ErrorCode::CANCEL));
+    hand.said();
+    // Their responses were on the way.
+    for stream in (1..200).step_by(2) {
+        assert_eq!(hand.feed(&[ok(stream), data(stream, flag::END_STREAM, b"hi")].concat()), []);
+    }
+    assert_eq!(hand.said(), Vec::<String>::new());
+    assert!(!hand.connection.is_closed());
+}
