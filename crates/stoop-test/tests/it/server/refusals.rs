@@ -96,7 +96,7 @@ const ROWS: &[Row] = &[
     ("a space too many", "GET  / HTTP/1.1\r\nhost: a\r\n\r\n", 400),
     ("a method that is no token", "G@T / HTTP/1.1\r\nhost: a\r\n\r\n", 400),
     ("an expectation unknown", "^expect: 200-ok\r\ncontent-length: 5\r\n\r\n", 417),
-    ("the h2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+    ("almost the h2 preface", "PRI * HTTP/2.0\r\n\r\nSX\r\n\r\n", 505),
     ("a TLS hello", "\x16\x03\x01\0\x05\x01\0\0\x01\0\r\n\r\n", 400),
     ("nonsense", "\x01\x02\x03 nonsense\r\n\r\n", 400),
     ("port 0 with CONNECT", "CONNECT a:0 HTTP/1.1\r\nhost: a:0\r\n\r\n", 400),
