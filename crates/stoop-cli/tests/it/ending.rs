@@ -12,7 +12,8 @@ use crate::stoop::{Ran, feed, finish, kill, run, stoop, wait_for};
 fn long_list(server: &Server) -> String {
     let line = |n: usize| {
         let path = if n.is_multiple_of(2) { "/hang" } else { "/delay/20" };
-        server.url(&format!("{path}?{n}")) + "\n"
+        // None is the beginning of another: a line that was read in part is not one of them.
+        server.url(&format!("{path}?{n:05}")) + "\n"
     };
     (0..30_000).map(line).collect()
 }
