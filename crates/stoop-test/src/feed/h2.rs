@@ -84,11 +84,11 @@ impl Heard {
 
     /// The content of that stream.
     pub fn content(&self, id: u32) -> &[u8] {
-        let contents = self.told.iter().filter_map(|told| match told {
+        let mut contents = self.told.iter().filter_map(|told| match told {
             Told::Content { stream, bytes, .. } if *stream == id => Some(&bytes[..]),
             _ => None,
         });
-        contents.last().unwrap_or_default()
+        contents.next_back().unwrap_or_default()
     }
 
     /// The trailer section of that stream.
@@ -379,7 +379,8 @@ impl Feed<'_> {
                 return true;
             }
             Event::Data { key, span, end } => {
-                self.content(key, &self.heard.rest[span].to_vec(), end);
+                let data = self.heard.rest[span].to_vec();
+                self.content(key, &data, end);
                 self.ended(key, end);
                 return true;
             }

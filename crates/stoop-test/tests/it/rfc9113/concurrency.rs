@@ -70,7 +70,8 @@ fn a_client_opens_no_more_than_it_was_allowed() {
 #[test]
 fn fewer_may_be_allowed_later() {
     let mut hand = Hand::client_to(&[(3, 2)]);
-    (hand.get(), hand.get());
+    hand.get();
+    hand.get();
     assert_eq!(hand.feed(&settings(&[(3, 1)])), [Event::Settings]);
     assert_eq!(hand.connection.room(), 0);
     hand.feed(&headers(1, flag::WHOLE, OK));

@@ -208,7 +208,8 @@ fn ours_keeps_to_the_windows() {
     let mut hand = Hand::server();
     hand.feed(&settings(&[(4, 100_000), (5, 20_000)]));
     let (first, second) = (hand.read(&get(1)), hand.read(&get(3)));
-    (hand.respond(first, BodySize::Unknown), hand.respond(second, BodySize::Unknown));
+    hand.respond(first, BodySize::Unknown);
+    hand.respond(second, BodySize::Unknown);
     assert_eq!(hand.connection.sendable(first), 20_000);
     assert_eq!(hand.send(first, 60_000), 60_000);
     assert_eq!(hand.connection.sendable(second), 5_535, "the connection's");

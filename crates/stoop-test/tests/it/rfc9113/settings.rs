@@ -154,7 +154,8 @@ fn ours_are_acknowledged_in_time() {
 fn a_new_initial_window_shifts_all_windows() {
     let mut hand = Hand::server();
     let (first, second) = (hand.read(&get(1)), hand.read(&get(3)));
-    (hand.respond(first, BodySize::Unknown), hand.respond(second, BodySize::Unknown));
+    hand.respond(first, BodySize::Unknown);
+    hand.respond(second, BodySize::Unknown);
     assert_eq!(hand.send(first, 40_000), 40_000);
     hand.feed(&settings(&[(4, 50_000)]));
     assert_eq!(hand.send(first, 40_000), 10_000);

@@ -123,7 +123,7 @@ fn an_idle_stream_gets_headers_or_priority() {
         breaks(&server(), &wire, Fault::StreamIdle);
         breaks(&client(), &wire, Fault::StreamIdle);
         let later = [get(1), wire].concat();
-        let later = later.iter().copied().collect::<Vec<_>>();
+        let later = later.to_vec();
         assert_eq!(server().feed(&later).fault, None, "it is not idle any more");
     }
     ignores(&server(), &priority(1, 0));
