@@ -1,9 +1,9 @@
 //! HTTP as state machines without I/O: bytes in, events out.
 //!
-//! In scope: the messages and connections of RFC 9110 and RFC 9112 (HTTP/1.0 and HTTP/1.1), in both
-//! roles; and [`hpack`], how HTTP/2 writes field lines (RFC 7541). Out of scope: sockets, TLS, time,
-//! threads, URLs, redirects, cookies, content codings. A machine never blocks, never reads a clock and
-//! never allocates without a limit of [`Limits`].
+//! In scope: the messages and connections of RFC 9110, RFC 9112 (HTTP/1.0 and HTTP/1.1) and RFC 9113
+//! (HTTP/2), in both roles; and [`hpack`], how HTTP/2 writes field lines (RFC 7541). Out of scope:
+//! sockets, TLS, time, threads, URLs, redirects, cookies, content codings. A machine never blocks,
+//! never reads a clock and never allocates without a limit of [`Limits`].
 //!
 //! A machine reads from the front of a slice its caller owns and says how much it consumed; it
 //! writes through a [`Sink`]. Body bytes are never copied here: an event names them as a span of

@@ -24,7 +24,9 @@ const GET: Asked = Asked::HELLO;
 const GET_820: Asked = Asked { path: "/820", ..GET };
 const POST_16: Asked = Asked { post: Some(16), ..GET };
 const FRESH: Asked = Asked { fresh: true, ..GET };
+const GET_TLS: Asked = Asked { tls: true, ..GET };
 const HELLO: &str = "keep-alive GET of 13 bytes";
+const HELLO_TLS: &str = "keep-alive GET of 13 bytes over TLS";
 const ACTIVE: &str = "keep-alive GET of 13 bytes, all connections active";
 
 /// No peer may need less, within the noise of medians.
@@ -149,12 +151,24 @@ pub(crate) const WORKS: &[ServerWork] = &[
         Asked { path: "/sink", post: Some(1 << 20), chunked: true, ..GET },
         PEERS,
     ),
+    work("tls-1", HELLO_TLS, 1, Wrk, GET_TLS, PEERS),
+    work("tls-64", HELLO_TLS, 64, Wrk, GET_TLS, PEERS),
+    work("tls-512", HELLO_TLS, 512, Wrk, GET_TLS, PEERS),
+    work("tls-5000", HELLO_TLS, 5_000, Wrk, GET_TLS, PEERS),
     work(
-        "tls-64",
-        "keep-alive GET of 13 bytes over TLS",
-        64,
+        "tls-820",
+        "keep-alive GET of 820 bytes over TLS",
+        100,
         Wrk,
-        Asked { tls: true, ..GET },
+        Asked { path: "/820", ..GET_TLS },
+        PEERS,
+    ),
+    work(
+        "tls-post",
+        "keep-alive POST of 16 bytes over TLS",
+        100,
+        Wrk,
+        Asked { post: Some(16), ..GET_TLS },
         PEERS,
     ),
     work(
@@ -170,7 +184,23 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "keep-alive GET of 1 MiB over TLS",
         8,
         Wrk,
-        Asked { tls: true, path: "/1m", ..GET },
+        Asked { path: "/1m", ..GET_TLS },
+        PEERS,
+    ),
+    work(
+        "tls-stream",
+        "keep-alive GET of 1 MiB in sixteen pieces over TLS",
+        8,
+        Wrk,
+        Asked { path: "/stream", ..GET_TLS },
+        PEERS,
+    ),
+    work(
+        "tls-upload",
+        "keep-alive POST of 1 MiB over TLS",
+        8,
+        Wrk,
+        Asked { path: "/sink", post: Some(1 << 20), ..GET_TLS },
         PEERS,
     ),
     work("active-1", ACTIVE, 1, Own, GET, &[]),

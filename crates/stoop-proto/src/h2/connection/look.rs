@@ -71,7 +71,7 @@ impl Connection {
         !self.is_closed() && (self.partial.is_some() || !self.settings_came)
     }
 
-    /// The head that [`Event::Request`] announced.
+    /// The head that [`Event::Request`](crate::h2::Event::Request) announced.
     pub fn take_request(&mut self, head: &mut RequestHead) {
         head.clear();
         head.version = http::Version::HTTP_2;
@@ -82,7 +82,7 @@ impl Connection {
         head.form = self.section.form;
     }
 
-    /// The head that [`Event::Response`] or [`Event::Interim`] announced.
+    /// The head that [`Event::Response`](crate::h2::Event::Response) or [`Event::Interim`](crate::h2::Event::Interim) announced.
     pub fn take_response(&mut self, head: &mut ResponseHead) {
         head.clear();
         head.version = http::Version::HTTP_2;
@@ -90,7 +90,7 @@ impl Connection {
         std::mem::swap(&mut head.fields, &mut self.section.fields);
     }
 
-    /// The section that [`Event::Trailers`] announced.
+    /// The section that [`Event::Trailers`](crate::h2::Event::Trailers) announced.
     pub fn take_trailers(&mut self) -> Option<Box<Fields>> {
         self.trailers.take()
     }
