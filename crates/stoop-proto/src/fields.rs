@@ -233,6 +233,10 @@ impl Fields {
         self.lines.push(Line { name, value });
     }
 
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.bytes.capacity() + self.lines.capacity() * size_of::<Line>()
+    }
+
     #[inline]
     pub(crate) fn reserve(&mut self, lines: usize) {
         self.lines.reserve(lines);

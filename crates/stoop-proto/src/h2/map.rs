@@ -90,6 +90,10 @@ impl Map {
         self.entries[hole] = (0, 0);
     }
 
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<(u32, u32)>()
+    }
+
     /// Gives memory back while nothing is in it.
     pub(super) fn shrink(&mut self) {
         if self.len == 0 {

@@ -135,6 +135,11 @@ impl Section {
         Ok(())
     }
 
+    pub(super) fn heap_bytes(&self) -> usize {
+        let text = self.target.capacity() + self.cookie.capacity();
+        self.fields.heap_bytes() + text + self.protocol.as_ref().map_or(0, |name| name.len())
+    }
+
     /// How many fields there are.
     fn count(&self) -> usize {
         self.fields.len() + usize::from(self.seen.has(COOKIE))

@@ -196,6 +196,10 @@ impl Streams {
         self.places.iter_mut().filter(|stream| stream.id != 0)
     }
 
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.places.capacity() * size_of::<Stream>() + self.map.heap_bytes()
+    }
+
     /// Gives memory back while there are none.
     pub(super) fn shrink(&mut self) {
         if self.len == 0 {

@@ -11,6 +11,9 @@ use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
 use crate::limits::Limits;
 
+/// Content that comes too late in pieces smaller than this is only meant to keep us busy.
+const LITTLE_BYTES: u32 = 256;
+
 /// A DATA frame under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Content {
@@ -46,16 +49,17 @@ impl Connection {
         self.receive.receive(header.len).map_err(|_| Fault::WindowExceeded)?;
         let end = header.has(flag::END_STREAM);
         if left == 0 && !end {
+            // Flow control does not bound what has no content.
             self.odd(now, limits)?;
         }
         let skip = Reading::Skip { left: left + padding };
         let Some(key) = self.streams.find(header.stream) else {
             self.credit(header.len);
             self.reading = skip;
-            if self.is_late(header.stream) {
-                self.odd(now, limits)?;
-            } else {
+            if !self.is_late(header.stream) {
                 self.refuse(now, header.stream, Fault::AfterEnd, limits)?;
+            } else if left < LITTLE_BYTES {
+                self.odd(now, limits)?;
             }
             return Ok((begin, None));
         };

@@ -36,6 +36,12 @@ pub(super) struct Partial {
     frames: usize,
 }
 
+impl Partial {
+    pub(super) fn heap_bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes.capacity()
+    }
+}
+
 /// What HEADERS says beside its block.
 struct Opening {
     stream: u32,

@@ -2,6 +2,7 @@
 
 use super::Connection;
 use crate::fields::Fields;
+use crate::h2::priority::Priority;
 use crate::h2::section::Section;
 use crate::h2::settings::Settings;
 use crate::h2::streams::StreamKey;
@@ -63,6 +64,17 @@ impl Connection {
     /// How much content the peer takes now, of all streams together.
     pub fn window(&self) -> u32 {
         self.send.available()
+    }
+
+    /// What is kept on the heap, about, in bytes: for figures and tests.
+    pub fn heap_bytes(&self) -> usize {
+        let buffers = self.control.capacity() + self.block.capacity();
+        let tables = self.decoder.table_bytes() + self.encoder.table_bytes();
+        let trailers = self.trailers.as_ref().map_or(0, |fields| fields.heap_bytes());
+        let partial = self.partial.as_ref().map_or(0, |partial| partial.heap_bytes());
+        let told = self.early.capacity() * size_of::<(u32, Priority)>() + self.resets.heap_bytes();
+        let sections = self.section.heap_bytes() + trailers + partial;
+        buffers + tables + told + sections + self.streams.heap_bytes()
     }
 
     /// Whether the peer's preface or SETTINGS, or the rest of a header block, have to come next. What

@@ -35,6 +35,10 @@ impl Given {
         self.next = (self.next + 1) % KEPT;
     }
 
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.last.capacity() * size_of::<u32>()
+    }
+
     /// Whether a stream may have been given up.
     fn may_have(&self, id: u32) -> bool {
         id <= self.forgotten || self.last.contains(&id)
