@@ -1,0 +1,393 @@
+//! §10.5 Denial-of-Service Considerations: what a peer may ask for without need, counted to the frame; what it makes us
+//! keep, and what it makes us say. Time stands still but where it is said to pass.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use stoop_proto::h2::{ErrorCode, Event, Fault};
+use stoop_proto::{BodySize, ResponseParts};
+use stoop_test::frames::{
+    continuation, data, flag, frame, go_away, headers, kind, ping, priority, priority_update,
+    rst_stream, settings, settings_ack, window_update,
+};
+
+use super::kit::{GET, Hand, OK, get, post, with};
+
+/// More than any connection keeps: tables, a head and the streams are less.
+const HEAP_MAX: usize = 100 * 1024;
+
+/// Frames of a flood, one for each call, by their number.
+type Frames<'a> = &'a dyn Fn(u32) -> Vec<u8>;
+
+/// How many calls it took to end the connection, with a peer that reads; at most so many.
+#[track_caller]
+fn flood(hand: &mut Hand, max: u32, frames: Frames<'_>) -> (u32, Option<Fault>) {
+    for n in 0..max {
+        hand.feed(&frames(n));
+        assert!(hand.connection.heap_bytes() < HEAP_MAX, "{}", hand.connection.heap_bytes());
+        let said = hand.said();
+        assert!(said.len() <= 5, "{said:?}");
+        if hand.connection.is_closed() {
+            let last = said.last().expect("it says why");
+            assert!(last.contains(" ENHANCE_YOUR_CALM: "), "{last}");
+            return (n + 1, hand.connection.fault());
+        }
+    }
+    (max, None)
+}
+
+/// The stream of a call: each has its own.
+fn stream(n: u32) -> u32 {
+    2 * n + 1
+}
+
+/// CVE-2023-44487, CVE-2025-8671, RUSTSEC-2024-0003: streams that are reset, or made to be reset, whatever the way.
+/// `Http2Limits::resets`, at N and N + 1.
+#[test]
+fn resets_are_counted_whoever_is_made_to_send_them() {
+    let ways: [(&str, Frames<'_>); 11] = [
+        ("rapid reset", &|n| [post(stream(n)), rst_stream(stream(n), 8)].concat()),
+        ("WINDOW_UPDATE by 0", &|n| [post(stream(n)), window_update(stream(n), 0)].concat()),
+        ("window overflow", &|n| {
+            [post(stream(n)), window_update(stream(n), (1 << 31) - 1)].concat()
+        }),
+        ("PRIORITY of 4", &|n| {
+            [post(stream(n)), frame(kind::PRIORITY, 0, stream(n), &[0; 4])].concat()
+        }),
+        ("PRIORITY on itself", &|n| [post(stream(n)), priority(stream(n), stream(n))].concat()),
+        ("DATA after END_STREAM", &|n| [get(stream(n)), data(stream(n), 0, b"x")].concat()),
+        ("HEADERS after END_STREAM", &|n| {
+            [get(stream(n)), headers(stream(n), flag::WHOLE, &[])].concat()
+        }),
+        ("malformed", &|n| headers(stream(n), flag::WHOLE, &GET[..2])),
+        ("malformed trailers", &|n| {
+            [post(stream(n)), headers(stream(n), flag::WHOLE, &[("X", "")])].concat()
+        }),
+        ("too long", &|n| {
+            let more = with(GET, &[("content-length", "1")]);
+            let wire = [headers(stream(n), 4, &more), data(stream(n), 0, b"xy")];
+            wire.concat()
+        }),
+        ("never opened", &|n| {
+            // The first call opens a stream beyond all others.
+            let last = if n == 0 { get(100_001) } else { Vec::new() };
+            [last, data(stream(n), 0, b"x")].concat()
+        }),
+    ];
+    for (name, frames) in ways {
+        let mut hand = Hand::server();
+        let burst = hand.limits.http2.resets.burst;
+        let ended = flood(&mut hand, 1_000, frames);
+        assert_eq!(ended, (burst + 1, Some(Fault::TooManyResets)), "{name}");
+
+        // Slowly, it may go on for ever.
+        let mut hand = Hand::server();
+        for n in 0..2_000 {
+            hand.feed(&frames(n));
+            hand.said();
+            hand.wait(Duration::from_millis(50));
+            assert!(!hand.connection.is_closed(), "{name}: {n}");
+        }
+    }
+    // Refused ones, while all there may be are open.
+    let mut hand = Hand::server_within(|limits| limits.http2.streams_max = 1);
+    hand.feed(&get(1));
+    let ended = flood(&mut hand, 1_000, &|n| get(stream(n) + 2));
+    assert_eq!(ended, (201, Some(Fault::TooManyResets)));
+}
+
+/// What ends well brings one back: half of all streams may be reset, at any rate.
+#[test]
+fn a_reset_is_paid_for_by_an_exchange() {
+    let mut hand = Hand::server();
+    for n in 0..20_000 {
+        let key = hand.read(&get(4 * n + 1));
+        hand.respond(key, BodySize::Exact(0));
+        hand.feed(&[post(4 * n + 3), rst_stream(4 * n + 3, 8)].concat());
+        hand.out.clear();
+        assert!(!hand.connection.is_closed(), "{n}");
+    }
+    assert!(hand.connection.heap_bytes() < HEAP_MAX);
+}
+
+/// Every way to ask for work and bring nothing, of which a peer that reads has 10,000: `Http2Limits::odd_frames`, at N
+/// and N + 1.
+#[test]
+fn frames_that_bring_nothing_are_counted() {
+    let nothing: &[u8] = &[];
+    let begun = &post(1);
+    let reset = &[post(1), window_update(1, 0)].concat();
+    let ended = &[get(1), rst_stream(1, 8)].concat();
+    let ways: [(&str, &[u8], Vec<u8>); 20] = [
+        ("SETTINGS", nothing, settings(&[])),
+        ("SETTINGS that change all windows", begun, settings(&[(4, 1), (4, 2)])),
+        ("SETTINGS that change the table", nothing, settings(&[(1, 0), (1, 4_096)])),
+        ("SETTINGS ACK", nothing, settings_ack()),
+        ("PING", nothing, ping(0, b"12345678")),
+        ("PING ACK", nothing, ping(flag::ACK, b"12345678")),
+        ("PING ACK to what was not asked", nothing, ping(flag::ACK, b"measure\0")),
+        ("PING ACK, the same", nothing, ping(flag::ACK, b"drained\0")),
+        ("PRIORITY", nothing, priority(1, 0)),
+        ("PRIORITY_UPDATE", nothing, priority_update(1, "u=1")),
+        ("PRIORITY_UPDATE of the open", begun, priority_update(1, "u=1")),
+        ("WINDOW_UPDATE", nothing, window_update(0, 1)),
+        ("WINDOW_UPDATE of a stream", begun, window_update(1, 1)),
+        ("WINDOW_UPDATE, late", ended, window_update(1, 1)),
+        ("RST_STREAM, late", ended, rst_stream(1, 8)),
+        ("DATA, empty", begun, data(1, 0, b"")),
+        ("DATA, padding only", begun, data(1, flag::PADDED, &[3, 0, 0, 0])),
+        ("DATA, late", reset, data(1, 0, b"x")),
+        ("HEADERS, late", reset, headers(1, flag::WHOLE, &[])),
+        ("unknown", nothing, frame(0xbe, 0, 5, b"whatever")),
+    ];
+    for (name, before, wire) in ways {
+        let mut hand = Hand::server();
+        hand.feed(before);
+        hand.said();
+        let (count, fault) = flood(&mut hand, 20_000, &|_| wire.clone());
+        assert_eq!(fault, Some(Fault::TooMuchOverhead), "{name}");
+        // What is of no window is used up at once, and said so; the flood itself may have begun before.
+        assert!((9_990..=10_001).contains(&count), "{name}: {count}");
+
+        let mut hand = Hand::server();
+        hand.feed(before);
+        for n in 0..15_000 {
+            hand.feed(&wire);
+            hand.said();
+            hand.wait(Duration::from_millis(4));
+            assert!(!hand.connection.is_closed(), "{name}: {n}");
+        }
+    }
+    // GOAWAY says what is new once.
+    let mut hand = Hand::client();
+    let ended = flood(&mut hand, 20_000, &|_| go_away(0, 0, "bye"));
+    assert_eq!(ended, (10_002, Some(Fault::TooMuchOverhead)));
+}
+
+/// CVE-2019-9512, CVE-2019-9515: a peer that asks and does not read. At `Http2Limits::control_frames_max` answers nothing
+/// more is read, so that it is held up by its own socket.
+#[test]
+fn nothing_is_read_while_too_many_answers_wait() {
+    for (wire, answers) in [
+        (ping(0, b"12345678"), 1),
+        (settings(&[(3, 1)]), 1),
+        ([post(1), window_update(1, 0)].concat(), 1),
+    ] {
+        let mut hand = Hand::server_within(|limits| limits.http2.resets.burst = u32::MAX);
+        let (mut paused, mut fed) = (false, 0);
+        for n in 0..5_000 {
+            let wire = if wire[3] == 1 {
+                [post(stream(n)), window_update(stream(n), 0)].concat()
+            } else {
+                wire.clone()
+            };
+            paused = hand.feed(&wire).last() == Some(&Event::Paused);
+            if paused {
+                break;
+            }
+            fed += answers;
+        }
+        let max = hand.limits.http2.control_frames_max;
+        assert!(paused && (max - 1..=max).contains(&fed), "{fed}");
+        let heap = hand.connection.heap_bytes();
+        assert!(heap < 64 * 1024, "{heap}");
+        assert_eq!(hand.feed(&get(99_999)).last(), Some(&Event::Paused), "whatever comes");
+        assert_eq!(hand.connection.heap_bytes(), heap);
+        // Once the peer reads, all goes on.
+        assert_eq!(hand.said().len(), max as usize);
+        assert!(hand.feed(b"").len() <= 2 && !hand.connection.is_closed());
+    }
+}
+
+/// The same of a caller that wants no request now: it stays where it is, and what is not one is read.
+#[test]
+fn a_request_waits_until_it_is_wanted() {
+    let mut hand = Hand::server();
+    let wire = [ping(0, b"12345678"), get(1), ping(0, b"87654321")].concat();
+    let limits = hand.limits.clone();
+    let first = hand.connection.receive(hand.now, &wire, false, &limits);
+    assert_eq!((first.event, first.consumed), (Event::Paused, 17));
+    let again = hand.connection.receive(hand.now, &wire[17..], false, &limits);
+    assert_eq!((again.event, again.consumed), (Event::Paused, 0));
+    let wanted = hand.connection.receive(hand.now, &wire[17..], true, &limits);
+    assert!(matches!(wanted.event, Event::Request { .. }));
+    assert_eq!(hand.said(), ["PING ACK 12345678"]);
+    // Trailers open nothing.
+    let mut hand = Hand::server();
+    let key = hand.read(&post(1));
+    let trailers = headers(1, flag::WHOLE, &[("x", "y")]);
+    let ended = hand.connection.receive(hand.now, &trailers, false, &limits);
+    assert_eq!(ended.event, Event::Trailers { key });
+}
+
+/// The "continuation flood" of 2024: a field block that does not end is bounded in frames and in bytes, and is all that is
+/// kept.
+#[test]
+fn a_field_block_does_not_go_on_for_ever() {
+    for (size, most) in [(0, 8), (1, 8), (100, 8), (4_096, 64), (16_384, 17)] {
+        let mut hand = Hand::server();
+        hand.feed(&frame(kind::HEADERS, 0, 1, b""));
+        let piece = continuation(1, 0, &vec![0x82; size]);
+        let mut count = 0;
+        while !hand.connection.is_closed() {
+            assert!(hand.connection.is_within_head());
+            hand.feed(&piece);
+            count += 1;
+            assert!(hand.connection.heap_bytes() < 2 * 4 * hand.limits.head_bytes_max + HEAP_MAX);
+        }
+        assert_eq!(hand.connection.fault(), Some(Fault::BlockTooLarge));
+        assert!(count <= most + 8, "{size}: {count}");
+        assert!(hand.connection.heap_bytes() < HEAP_MAX, "it is gone");
+    }
+}
+
+/// CVE-2016-6581, the HPACK bomb: what a block decodes to is counted while it is decoded, and not kept beyond the limit.
+#[test]
+fn a_small_block_does_not_become_a_large_head() {
+    // One field of 4,000 bytes goes into the table, and then is named again and again, a byte each time.
+    let mut insert = b"\x82\x87\x84\x01\x01a\x40\x01x".to_vec();
+    insert.extend([127, 0xa1, 0x1e]);
+    insert.extend([b'y'; 4_000]);
+    let bomb = |stream, count| {
+        let block = [&b"\x82\x87\x84\x01\x01a"[..], &vec![0xbe; count]].concat();
+        frame(kind::HEADERS, flag::WHOLE, stream, &block)
+    };
+    let mut hand = Hand::server();
+    hand.read(&frame(kind::HEADERS, flag::WHOLE, 1, &insert));
+    let within = hand.read(&bomb(3, 15));
+    assert!(hand.connection.is_open(within));
+    hand.said();
+    for stream in (5..45).step_by(2) {
+        assert_eq!(hand.feed(&bomb(stream, 60)), []);
+        let answer = format!("HEADERS {stream} END_STREAM :status=431 content-length=0");
+        assert_eq!(hand.said(), [answer]);
+        assert!(hand.connection.heap_bytes() < 2 * hand.limits.head_bytes_max + HEAP_MAX);
+    }
+    assert_eq!(hand.feed(&bomb(101, 16_000)), [Event::Closed]);
+    assert_eq!(hand.connection.fault(), Some(Fault::BlockTooLarge));
+    // Lines that cost a byte each and say little are counted too: 32 bytes each.
+    let mut hand = Hand::server();
+    let lines = frame(kind::HEADERS, flag::WHOLE, 1, &[0x90; 16_384]);
+    assert_eq!(hand.feed(&lines), [Event::Closed]);
+    assert_eq!(hand.connection.fault(), Some(Fault::BlockTooLarge));
+}
+
+/// Content in pieces of one byte, of which flow control bounds how many there are: none of it is kept, and opening the
+/// windows again takes two frames for half a window.
+#[test]
+fn content_in_small_pieces_costs_what_it_brings() {
+    for (piece, len) in [(data(1, 0, b"x"), 1), (data(1, flag::PADDED, &[254; 256]), 256)] {
+        let mut hand = Hand::server();
+        let key = hand.read(&post(1));
+        let before = hand.connection.heap_bytes();
+        let mut said = 0;
+        for n in 1..=200_000 / len {
+            let events = hand.feed(&piece);
+            assert_eq!(events.len(), 1, "{n}");
+            hand.connection.consumed(key, 1);
+            said += hand.said().len();
+        }
+        assert!(said <= 200_000 / 32_767 + 1, "{said}");
+        assert!(hand.connection.heap_bytes() <= before + 1_024);
+        assert!(!hand.connection.is_closed());
+    }
+    // If nobody uses it up, it ends with the window.
+    let mut hand = Hand::server();
+    hand.read(&post(1));
+    let one = data(1, 0, b"x");
+    (0..65_535).for_each(|_| assert_eq!(hand.feed(&one).len(), 1));
+    assert!(matches!(hand.feed(&one)[..], [Event::Reset { .. }]));
+    assert_eq!(hand.said(), ["RST_STREAM 1 FLOW_CONTROL_ERROR"]);
+}
+
+/// CVE-2019-9511, CVE-2019-9517: a peer that opens its windows by crumbs, or not at all, makes us send little at a time,
+/// and pays for it; nothing of what is to be sent is kept here.
+#[test]
+fn a_window_opened_by_crumbs_is_paid_for() {
+    for crumb in [1, 10, 255] {
+        let mut hand = Hand::server();
+        hand.feed(&settings(&[(4, 0)]));
+        let key = hand.read(&get(1));
+        hand.respond(key, BodySize::Unknown);
+        hand.connection.want_to_send(key, true);
+        hand.said();
+        let mut sent = 0;
+        while !hand.connection.is_closed() {
+            assert_eq!(hand.connection.next_to_send(), None);
+            hand.feed(&window_update(1, crumb));
+            if let Some((key, room)) = hand.connection.next_to_send() {
+                assert_eq!(room, (crumb as usize).min(room));
+                sent += hand.send(key, room);
+            }
+            assert!(sent <= 10_001 * crumb as usize);
+            hand.said();
+        }
+        assert_eq!(hand.connection.fault(), Some(Fault::TooMuchOverhead), "{crumb}");
+    }
+    // All streams there may be, none of which can send.
+    let mut hand = Hand::server();
+    hand.feed(&settings(&[(4, 0)]));
+    for stream in (1..200).step_by(2) {
+        let key = hand.read(&get(stream));
+        hand.respond(key, BodySize::Unknown);
+        hand.connection.want_to_send(key, true);
+    }
+    assert_eq!(hand.connection.next_to_send(), None);
+    assert!(hand.connection.heap_bytes() < HEAP_MAX);
+    let keys: Vec<_> = hand.connection.keys().collect();
+    keys.into_iter().for_each(|key| hand.connection.reset(key, ErrorCode::CANCEL));
+    assert_eq!(hand.connection.streams(), 0);
+}
+
+/// What a server can do to a client.
+#[test]
+fn a_client_is_not_flooded_either() {
+    let mut hand = Hand::client();
+    hand.get();
+    let (count, fault) = flood(&mut hand, 20_000, &|_| settings(&[(3, 5)]));
+    assert_eq!((count, fault), (10_001, Some(Fault::TooMuchOverhead)));
+    // Content for streams that have ended: each answered once, and counted.
+    let mut hand = Hand::client_to(&[(3, 1_000)]);
+    for n in 0..300 {
+        hand.get();
+        hand.feed(&headers(stream(n), flag::WHOLE, OK));
+    }
+    hand.said();
+    let ended = flood(&mut hand, 300, &|n| data(stream(n), 0, b"x"));
+    assert_eq!(ended, (201, Some(Fault::TooManyResets)));
+    // Streams that it resets are no more than were opened.
+    let mut hand = Hand::client();
+    for n in 0..2_000 {
+        hand.get();
+        assert_eq!(hand.feed(&rst_stream(stream(n), 7)).len(), 1);
+        hand.out.clear();
+    }
+    assert!(!hand.connection.is_closed());
+}
+
+/// A budget is of a connection, and no answer of ours is worth more than was asked: what is refused early keeps nothing.
+#[test]
+fn what_is_refused_keeps_nothing() {
+    let mut hand = Hand::server_within(|limits| {
+        limits.http2.resets.burst = u32::MAX;
+        limits.head_bytes_max = 5_000;
+    });
+    let large = "x".repeat(10_000);
+    for n in 0..5_000 {
+        hand.feed(&headers(stream(n), flag::END_HEADERS, &with(GET, &[("x", &large)])));
+        assert_eq!(hand.said().len(), 2);
+        assert!(hand.connection.heap_bytes() < HEAP_MAX);
+    }
+    assert_eq!(hand.connection.streams(), 0);
+    // The table of what is said is bounded, however many different things are.
+    let mut hand = Hand::server();
+    for n in 0..3_000 {
+        let key = hand.read(&get(stream(n)));
+        let text = format!("text/{n}");
+        let parts =
+            ResponseParts { content_type: Some(&text), ..ResponseParts::new(StatusCode::OK) };
+        hand.connection.respond(key, &parts, BodySize::Exact(0), &mut hand.out).unwrap();
+        hand.out.clear();
+    }
+    assert!(hand.connection.heap_bytes() < HEAP_MAX);
+}
