@@ -154,7 +154,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
     work("tls-1", HELLO_TLS, 1, Wrk, GET_TLS, PEERS),
     work("tls-64", HELLO_TLS, 64, Wrk, GET_TLS, PEERS),
     work("tls-512", HELLO_TLS, 512, Wrk, GET_TLS, PEERS),
-    work("tls-5000", HELLO_TLS, 5_000, Wrk, GET_TLS, PEERS),
+    work("tls-1000", HELLO_TLS, 1_000, Wrk, GET_TLS, PEERS),
     work(
         "tls-820",
         "keep-alive GET of 820 bytes over TLS",
