@@ -205,7 +205,11 @@ impl<H: Handler> Driver<H> {
             match sent {
                 Err(_) => self.break_off(key),
                 Ok(()) if is_last => self.sent(key),
-                Ok(()) if is_over => self.make(key),
+                Ok(()) if is_over => {
+                    self.make(key);
+                    // It may have taken what came of the request.
+                    self.attend_to_content(key);
+                }
                 Ok(()) => {}
             }
         }

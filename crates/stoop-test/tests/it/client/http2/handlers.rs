@@ -1,0 +1,122 @@
+//! What holds over HTTP/1 holds over HTTP/2: a handler in this process, the machines of both ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use bytes::Bytes;
+use stoop::{Body, Client, Request, Response, StatusCode, Version, Versions};
+use tokio::time::{Instant, sleep};
+
+/// A client of `handler` over HTTP/2.
+macro_rules! client {
+    ($handler:expr) => {
+        Client::builder().versions(Versions::Http2).handler($handler).build().unwrap()
+    };
+}
+
+async fn echo(request: Request) -> Response {
+    let length = request.field("content-length").map(<[u8]>::to_vec);
+    let response = Response::new(request.into_body());
+    match length {
+        Some(length) => response.with_field("x-length", length).unwrap(),
+        None => response,
+    }
+}
+
+#[tokio::test]
+async fn a_response_says_which_version_it_came_by() {
+    let client = client!(|request: Request| {
+        Response::text(format!("{:?} {}", request.version(), request.authority()))
+    });
+    let response = client.get("http://a.test:81/x").await.unwrap();
+    assert_eq!((response.status(), response.version()), (StatusCode::OK, Version::HTTP_2));
+    assert_eq!(response.into_body().bytes(99).await.unwrap(), "HTTP/2.0 a.test:81");
+    assert_eq!(client.connections(), (1, 1));
+}
+
+#[tokio::test]
+async fn content_goes_both_ways_with_and_without_a_length() {
+    let client = client!(echo);
+    for len in [0, 1, 1_000, 70_000, 3_000_000] {
+        let bytes: Bytes = (0..len).map(|n: u32| n as u8).collect::<Vec<_>>().into();
+        let request = Request::post("http://a/", bytes.clone()).unwrap();
+        let response = client.send(request).await.unwrap();
+        assert_eq!(response.field("x-length"), Some(len.to_string().as_bytes()));
+        assert_eq!(response.into_body().bytes(usize::MAX).await.unwrap(), bytes);
+        let (sender, body) = Body::channel(1);
+        let pieces = bytes.clone();
+        tokio::spawn(async move {
+            for piece in pieces.chunks(10_000) {
+                sender.send(Bytes::copy_from_slice(piece)).await.unwrap();
+            }
+        });
+        let response = client.send(Request::post("http://a/", body).unwrap()).await.unwrap();
+        assert_eq!(response.field("x-length"), None);
+        assert_eq!(response.into_body().bytes(usize::MAX).await.unwrap(), bytes);
+    }
+    assert_eq!(client.connections(), (1, 1));
+}
+
+#[tokio::test]
+async fn a_conversation_goes_to_and_fro_on_one_stream() {
+    let client = client!(echo);
+    let (sender, body) = Body::channel(1);
+    let response = client.send(Request::post("http://a/", body).unwrap()).await.unwrap();
+    let mut answer = response.into_body();
+    for n in 0..100 {
+        sender.send(format!("{n}")).await.unwrap();
+        assert_eq!(answer.chunk().await.unwrap().unwrap(), n.to_string());
+    }
+    drop(sender);
+    assert_eq!(answer.chunk().await.unwrap(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_requests_share_a_connection_and_wait_for_none() {
+    let most = Arc::new(AtomicUsize::new(0));
+    let (now, seen) = (Arc::new(AtomicUsize::new(0)), most.clone());
+    let client = client!(move |_: Request| {
+        let (now, most) = (now.clone(), seen.clone());
+        async move {
+            most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
+            sleep(Duration::from_secs(1)).await;
+            now.fetch_sub(1, SeqCst);
+            Response::text("ok")
+        }
+    });
+    let begun = Instant::now();
+    let tasks: Vec<_> = (0..100)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.get("http://a/").await.unwrap().status() })
+        })
+        .collect();
+    for task in tasks {
+        assert_eq!(task.await.unwrap(), 200);
+    }
+    assert_eq!(begun.elapsed().as_secs(), 1);
+    assert_eq!((client.connections(), most.load(SeqCst)), ((1, 1), 100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn connections_are_opened_as_streams_run_short_and_no_more_than_the_limit() {
+    let client = client!(async |_: Request| {
+        sleep(Duration::from_secs(1)).await;
+        Response::text("ok")
+    });
+    let begun = Instant::now();
+    // Our server allows 100 streams.
+    let tasks: Vec<_> = (0..3_300)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.get("http://a/").await.unwrap().status() })
+        })
+        .collect();
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(client.connections().0, 32);
+    for task in tasks {
+        assert_eq!(task.await.unwrap(), 200);
+    }
+    assert_eq!(begun.elapsed().as_secs(), 2);
+}

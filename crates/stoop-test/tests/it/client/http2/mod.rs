@@ -1,0 +1,5 @@
+//! The client over HTTP/2: against our own server in memory, and against scripted ones.
+
+mod handlers;
+mod kit;
+mod scripted;

@@ -1,0 +1,419 @@
+//! What the client says over HTTP/2, and what it makes of what it is told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use stoop::{Body, ErrorKind, Phase, Request};
+use stoop_test::frames::{
+    continuation, data, flag, frame, go_away, headers, kind, rst_stream, settings, window_update,
+};
+use tokio::time::sleep;
+
+use super::super::kit::{fetch, get, read, settle, what};
+use super::kit::{Frames, ok, over_http2, post};
+
+const NONE: [(u16, u32); 0] = [];
+
+#[tokio::test]
+async fn a_request_goes_out_at_once_behind_the_preface() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            let first = frames.any().await;
+            assert_eq!(first, "SETTINGS 2=0 4=262144 6=262144");
+            assert_eq!(frames.any().await, "WINDOW_UPDATE 0 by 4128769");
+            assert_eq!(
+                frames.any().await,
+                "HEADERS 1 END_STREAM :method=GET :scheme=http :authority=server.test :path=/ accept=*/*"
+            );
+            frames.say(&[ok(1)]).await;
+            assert_eq!(frames.any().await, "SETTINGS ACK");
+            frames.serve().await;
+        },
+    );
+    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(client.connections(), (1, 1));
+}
+
+#[tokio::test]
+async fn what_the_server_did_nothing_of_is_told_apart() {
+    for (answer, kind, unprocessed) in [
+        (rst_stream(1, 7), ErrorKind::H2Refused, true),
+        (go_away(0, 0, ""), ErrorKind::H2GoAway, true),
+        (go_away(0, 11, ""), ErrorKind::H2GoAway, true),
+        (go_away(1, 2, ""), ErrorKind::H2GoAway, false),
+        (rst_stream(1, 8), ErrorKind::Reset, false),
+        (
+            frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2]),
+            ErrorKind::H2Protocol,
+            false,
+        ),
+        (headers(1, flag::WHOLE, &[(":status", "1x")]), ErrorKind::H2Protocol, false),
+        (Vec::new(), ErrorKind::ClosedEarly, false),
+    ] {
+        let answer: Arc<[u8]> = answer.into();
+        let client = over_http2(
+            |limits| limits.refusals_max = 0,
+            move |peer| {
+                let answer = answer.clone();
+                async move {
+                    let mut frames = Frames::begin(peer, &NONE).await;
+                    frames.request().await;
+                    frames.peer.send(&answer).await;
+                    frames.peer.shutdown().await;
+                    while frames.next().await != "gone" {}
+                }
+            },
+        );
+        let error = post(&client).await.unwrap_err();
+        assert_eq!(error.is_unprocessed(), unprocessed, "{error}");
+        assert_eq!(what(error), (kind, Phase::Wait));
+    }
+}
+
+/// RFC 9113 §8.7: whatever the method, if the content can be sent again.
+#[tokio::test(start_paused = true)]
+async fn what_the_server_did_nothing_of_is_sent_again() {
+    for (refusal, connections) in [(rst_stream(1, 7), 1), (go_away(0, 0, ""), 2)] {
+        let made = Arc::new(AtomicUsize::new(0));
+        let (refusal, seen): (Arc<[u8]>, _) = (refusal.into(), made.clone());
+        let client = over_http2(
+            |_| {},
+            move |peer| {
+                let refusal = refusal.clone();
+                let first = seen.fetch_add(1, SeqCst) == 0;
+                async move {
+                    let mut frames = Frames::begin(peer, &NONE).await;
+                    assert_eq!(frames.request().await, 1);
+                    assert_eq!(frames.next().await, "DATA 1 END_STREAM some");
+                    match first {
+                        true => frames.peer.send(&refusal).await,
+                        false => frames.say(&[ok(1)]).await,
+                    }
+                    loop {
+                        match frames.next().await.as_str() {
+                            "gone" => return,
+                            "DATA 3 END_STREAM some" => frames.say(&[ok(3)]).await,
+                            _ => {}
+                        }
+                    }
+                }
+            },
+        );
+        assert_eq!(read(post(&client).await.unwrap()).await, Ok((200, "ok".to_owned())));
+        assert_eq!(made.load(SeqCst), connections);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_be_made_again_is_not() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            frames.request().await;
+            frames.say(&[rst_stream(1, 7)]).await;
+            while frames.next().await != "gone" {}
+        },
+    );
+    let (sender, body) = Body::channel(1);
+    let error = client.send(Request::post("http://a/", body).unwrap()).await.unwrap_err();
+    assert_eq!(what(error), (ErrorKind::H2Refused, Phase::Wait));
+    assert!(sender.send("x").await.is_err());
+}
+
+#[tokio::test]
+async fn an_end_that_was_announced_loses_nothing() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let seen = made.clone();
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let seen = seen.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &NONE).await;
+                if seen.fetch_add(1, SeqCst) > 0 {
+                    return frames.serve().await;
+                }
+                for _ in 0..4 {
+                    frames.request().await;
+                }
+                // Two were accepted.
+                frames.say(&[go_away(0x7fff_ffff, 0, ""), go_away(3, 0, ""), ok(3)]).await;
+                settle().await;
+                frames.say(&[ok(1)]).await;
+                while frames.next().await != "gone" {}
+            }
+        },
+    );
+    let tasks: Vec<_> = (0..4)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { read(post(&client).await.unwrap()).await })
+        })
+        .collect();
+    for task in tasks {
+        assert_eq!(task.await.unwrap(), Ok((200, "ok".to_owned())));
+    }
+    assert_eq!(made.load(SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_response_that_is_dropped_resets_its_stream_and_nothing_else() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            assert_eq!(frames.request().await, 1);
+            frames
+                .say(&[headers(1, flag::END_HEADERS, &[(":status", "200")]), data(1, 0, b"a")])
+                .await;
+            assert_eq!(frames.next().await, "RST_STREAM 1 CANCEL");
+            // What was on its way is no fault, nor is the rest of a block of fields.
+            frames.say(&[data(1, 0, b"b"), headers(1, flag::END_STREAM, &[("x", "y")])]).await;
+            frames.say(&[continuation(1, flag::END_HEADERS, b"")]).await;
+            assert_eq!(frames.request().await, 3);
+            assert_eq!(frames.next().await, "RST_STREAM 3 CANCEL");
+            frames.serve().await;
+        },
+    );
+    drop(client.get("http://a/").await.unwrap());
+    settle().await;
+    let waiting = tokio::spawn({
+        let client = client.clone();
+        async move { client.get("http://a/").await }
+    });
+    settle().await;
+    waiting.abort();
+    settle().await;
+    assert_eq!(read(client.get("http://a/").await.unwrap()).await, Ok((200, "ok".to_owned())));
+    assert_eq!(client.connections(), (1, 1));
+}
+
+/// RFC 9113 §5.1.2.
+#[tokio::test]
+async fn no_more_streams_are_opened_than_the_server_allows() {
+    let most = Arc::new(AtomicUsize::new(0));
+    let seen = most.clone();
+    let client = over_http2(
+        |limits| limits.pool.http2_per_origin_max = 2,
+        move |peer| {
+            let seen = seen.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &[(3, 3)]).await;
+                loop {
+                    let mut open = Vec::new();
+                    open.push(frames.request().await);
+                    if open[0] == 0 {
+                        return;
+                    }
+                    while let Ok(stream) =
+                        tokio::time::timeout(Duration::from_millis(20), frames.request()).await
+                    {
+                        open.push(stream);
+                    }
+                    seen.fetch_max(open.len(), SeqCst);
+                    for stream in open {
+                        frames.say(&[ok(stream)]).await;
+                    }
+                }
+            }
+        },
+    );
+    // The first one tells.
+    fetch(&client).await.unwrap();
+    let tasks: Vec<_> = (0..20)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { fetch(&client).await })
+        })
+        .collect();
+    for task in tasks {
+        assert_eq!(task.await.unwrap(), Ok((200, "ok".to_owned())));
+    }
+    assert_eq!((client.connections(), most.load(SeqCst)), ((2, 2), 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn stalls_of_a_stream_end_in_a_time_out_of_their_own() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            // Nothing may be sent on the third stream.
+            let mut frames = Frames::begin(peer, &NONE).await;
+            frames.request().await;
+            assert_eq!(frames.next().await, "RST_STREAM 1 CANCEL");
+            frames.request().await;
+            frames
+                .say(&[headers(3, flag::END_HEADERS, &[(":status", "200")]), data(3, 0, b"a")])
+                .await;
+            assert_eq!(frames.next().await, "RST_STREAM 3 CANCEL");
+            frames.say(&[settings(&[(4, 0)])]).await;
+            assert_eq!(frames.request().await, 5);
+            assert_eq!(frames.next().await, "RST_STREAM 5 CANCEL");
+            frames.request().await;
+            frames.say(&[window_update(7, 1)]).await;
+            assert_eq!(frames.next().await, "DATA 7 s");
+            assert_eq!(frames.next().await, "RST_STREAM 7 CANCEL");
+            frames.serve().await;
+        },
+    );
+    assert_eq!(fetch(&client).await, Err((ErrorKind::FirstByteTimeout, Phase::Wait)));
+    assert_eq!(fetch(&client).await, Err((ErrorKind::ReadTimeout, Phase::Receive)));
+    settle().await;
+    for _ in 0..2 {
+        let error = post(&client).await.unwrap_err();
+        assert_eq!(what(error), (ErrorKind::ReadTimeout, Phase::Send));
+    }
+    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(client.connections(), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_gone_without_a_word_is_found_out_and_not_asked_again() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let seen = made.clone();
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let first = seen.fetch_add(1, SeqCst) == 0;
+            async move {
+                let mut frames = Frames::begin(peer, &NONE).await;
+                if !first {
+                    return frames.serve().await;
+                }
+                // It reads, and says nothing at all: its PINGs are not answered.
+                while frames.any().await != "gone" {}
+            }
+        },
+    );
+    assert_eq!(fetch(&client).await, Err((ErrorKind::FirstByteTimeout, Phase::Wait)));
+    sleep(Duration::from_secs(11)).await;
+    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(made.load(SeqCst), 2);
+}
+
+/// RFC 9113 §8.1: a server may answer before it has read the request, and say that it needs no more.
+#[tokio::test]
+async fn an_early_answer_is_whole_though_the_stream_is_reset() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            frames.request().await;
+            frames.say(&[ok(1), rst_stream(1, 0)]).await;
+            while frames.next().await != "gone" {}
+        },
+    );
+    let (sender, body) = Body::channel(1);
+    let response = client.send(Request::post("http://a/", body).unwrap()).await.unwrap();
+    assert_eq!(read(response).await, Ok((200, "ok".to_owned())));
+    assert!(sender.send("x").await.is_err());
+}
+
+/// RFC 9110 §10.1.1.
+#[tokio::test(start_paused = true)]
+async fn content_waits_for_a_100_or_a_second_and_is_not_sent_after_a_refusal() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            frames.request().await;
+            frames.say(&[headers(1, flag::END_HEADERS, &[(":status", "100")])]).await;
+            assert_eq!(frames.next().await, "DATA 1 END_STREAM some");
+            frames.say(&[ok(1)]).await;
+            frames.request().await;
+            let asked = tokio::time::Instant::now();
+            assert_eq!(frames.next().await, "DATA 3 END_STREAM some");
+            assert_eq!(asked.elapsed().as_secs(), 1);
+            frames.say(&[ok(3)]).await;
+            frames.request().await;
+            frames.say(&[headers(5, flag::WHOLE, &[(":status", "413")])]).await;
+            assert_eq!(frames.next().await, "RST_STREAM 5 NO_ERROR");
+            while frames.next().await != "gone" {}
+        },
+    );
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let request = Request::post("http://a/", "some").unwrap();
+        let request = request.with_field("expect", "100-continue").unwrap();
+        let sent = client.send_with_interim(request, |head| seen.push(head.status().as_u16()));
+        let status = sent.await.unwrap().status().as_u16();
+        seen.push(status);
+    }
+    assert_eq!(seen, [100, 200, 200, 413]);
+}
+
+#[tokio::test]
+async fn content_that_is_not_read_holds_up_its_stream_alone() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            frames.request().await;
+            frames.say(&[headers(1, flag::END_HEADERS, &[(":status", "200")])]).await;
+            // As much as the stream's window lets us.
+            for _ in 0..16 {
+                frames.say(&[data(1, 0, &[b'x'; 16_384])]).await;
+            }
+            frames.request().await;
+            frames.say(&[ok(3)]).await;
+            // Now that it is read, we may go on.
+            assert!(frames.next().await.starts_with("WINDOW_UPDATE 1 by "));
+            frames.say(&[data(1, flag::END_STREAM, b"")]).await;
+            while frames.next().await != "gone" {}
+        },
+    );
+    let unread = get(&client).await.unwrap();
+    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(unread.into_body().bytes(1 << 20).await.unwrap().len(), 16 * 16_384);
+}
+
+#[tokio::test]
+async fn a_connection_is_left_after_so_many_requests() {
+    let client = over_http2(
+        |limits| limits.pool.http2_requests_per_connection_max = 3,
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            for stream in [1, 3, 5] {
+                assert_eq!(frames.request().await, stream);
+                frames.say(&[ok(stream)]).await;
+            }
+            assert_eq!(frames.next().await, "GOAWAY 0 NO_ERROR");
+            assert_eq!(frames.next().await, "gone");
+        },
+    );
+    for _ in 0..9 {
+        assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_ends_with_a_word_when_it_idled_for_long_or_its_client_is_gone() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let told = told.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &NONE).await;
+                frames.request().await;
+                frames.say(&[ok(1)]).await;
+                told.send(frames.next().await).unwrap();
+            }
+        },
+    );
+    fetch(&client).await.unwrap();
+    sleep(Duration::from_secs(49)).await;
+    assert_eq!(client.connections(), (1, 1));
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(tell.recv().await.unwrap(), "GOAWAY 0 NO_ERROR");
+    fetch(&client).await.unwrap();
+    drop(client);
+    assert_eq!(tell.recv().await.unwrap(), "GOAWAY 0 NO_ERROR");
+}

@@ -1,0 +1,116 @@
+//! What is known of one origin.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::limits::PoolLimits;
+
+/// What an origin's servers speak, as far as that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::client::pool) enum Speaks {
+    /// HTTP/1 or HTTP/2. One finds out, and the others wait for what it finds.
+    Unknown,
+    /// The one who was to find out did not: everybody tries.
+    Unsure,
+    Http1,
+    Http2,
+}
+
+impl Speaks {
+    pub(super) fn is_doubtful(self) -> bool {
+        matches!(self, Self::Unknown | Self::Unsure)
+    }
+}
+
+pub(super) struct Origin<C, S, W> {
+    pub(super) name: Arc<str>,
+    pub(super) speaks: Speaks,
+    /// The one that came back last is taken first.
+    pub(super) idle: Vec<(u64, C)>,
+    pub(super) shared: Vec<Member<S>>,
+    /// Idle, on loan, shared, and being made.
+    pub(super) open: usize,
+    /// Being made.
+    pub(super) making: usize,
+    /// How many streams a connection has, once one has told.
+    pub(super) streams_each: Option<usize>,
+    pub(super) waiters: BTreeMap<u64, W>,
+    /// Its number among those that could use a free place.
+    pub(super) starved: Option<u64>,
+}
+
+/// A connection that many share.
+pub(super) struct Member<S> {
+    pub(super) number: u64,
+    pub(super) connection: S,
+    pub(super) used: usize,
+    /// How many may use it at a time: none once it is to end.
+    pub(super) streams_max: usize,
+    /// It takes no more, and its place is not counted among those of its origin.
+    pub(super) is_retired: bool,
+    /// Its number among those that idle, and since when.
+    pub(super) idle: Option<(u64, Instant)>,
+}
+
+impl<C, S, W> Origin<C, S, W> {
+    pub(super) fn new(name: Arc<str>, speaks: Speaks) -> Self {
+        Self {
+            name,
+            speaks,
+            idle: Vec::new(),
+            shared: Vec::new(),
+            open: 0,
+            making: 0,
+            streams_each: None,
+            waiters: BTreeMap::new(),
+            starved: None,
+        }
+    }
+
+    /// Whether another connection may be opened for those who wait and so many more.
+    pub(super) fn may_open(&self, more: usize, limits: &PoolLimits) -> bool {
+        match self.speaks {
+            Speaks::Unknown => self.making == 0,
+            Speaks::Unsure | Speaks::Http1 => self.open < limits.per_origin_max,
+            Speaks::Http2 => {
+                let retired = self.shared.iter().filter(|member| member.is_retired).count();
+                let has_room = self.open - retired < limits.http2_per_origin_max;
+                has_room && self.waiters.len() + more > self.expected()
+            }
+        }
+    }
+
+    /// How many can be served by the connections that are being made, and by the first one before it
+    /// has told how many streams there are.
+    fn expected(&self) -> usize {
+        match self.streams_each {
+            Some(each) => self.making.saturating_mul(each.max(1)),
+            None if self.making > 0 => usize::MAX,
+            None if self.shared.iter().any(|member| !member.is_retired) => usize::MAX,
+            None => 0,
+        }
+    }
+
+    /// How many connections idle.
+    pub(super) fn resting(&self) -> usize {
+        self.idle.len() + self.shared.iter().filter(|member| member.idle.is_some()).count()
+    }
+
+    /// The number of the connection that has idled longest.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        let shared = self.shared.iter().filter_map(|member| member.idle).map(|(number, _)| number);
+        shared.chain(self.idle.first().map(|(number, _)| *number)).min()
+    }
+
+    /// Where the shared connection is that idles under that number.
+    pub(super) fn at_rest(&self, number: u64) -> Option<usize> {
+        self.shared.iter().position(|member| member.idle.is_some_and(|(of, _)| of == number))
+    }
+
+    /// Whether a connection idles under that number.
+    pub(super) fn rests(&self, number: u64) -> bool {
+        self.idle.binary_search_by_key(&number, |(of, _)| *of).is_ok()
+            || self.at_rest(number).is_some()
+    }
+}

@@ -1,0 +1,149 @@
+//! Connections that serve many exchanges at a time.
+
+use std::time::Instant;
+
+use super::origin::{Member, Speaks};
+use super::{Due, Given, Key, Table};
+
+impl<C, S: Clone, W> Table<C, S, W> {
+    /// A connection was made that so many may share, whoever made it being the first. Returns its
+    /// number.
+    pub(in crate::client::pool) fn joined(
+        &mut self,
+        key: Key,
+        connection: S,
+        streams_max: usize,
+        due: &mut Due<C, S, W>,
+    ) -> u64 {
+        let number = self.next_number();
+        let Some(origin) = self.origins.get_mut(key) else { return number };
+        origin.making -= 1;
+        origin.speaks = Speaks::Http2;
+        // Before it has told, it allows no more than others did.
+        let streams_max = origin.streams_each.map_or(streams_max, |each| each.min(streams_max));
+        let (used, is_retired, idle) = (1, false, None);
+        origin.shared.push(Member { number, connection, used, streams_max, is_retired, idle });
+        self.share(key, number, due);
+        number
+    }
+
+    /// The connection of that number has told how many may share it.
+    pub(in crate::client::pool) fn allows(
+        &mut self,
+        key: Key,
+        number: u64,
+        streams_max: usize,
+        due: &mut Due<C, S, W>,
+    ) {
+        let Some(origin) = self.origins.get_mut(key) else { return };
+        let Some(member) = origin.shared.iter_mut().find(|member| member.number == number) else {
+            return;
+        };
+        if !member.is_retired {
+            member.streams_max = streams_max;
+            origin.streams_each = Some(streams_max);
+        }
+        self.share(key, number, due);
+    }
+
+    /// So many exchanges of the connection of that number are over, at the time `now`.
+    pub(in crate::client::pool) fn ended(
+        &mut self,
+        key: Key,
+        number: u64,
+        streams: usize,
+        now: Instant,
+        due: &mut Due<C, S, W>,
+    ) {
+        let Some(origin) = self.origins.get_mut(key) else { return };
+        let Some(at) = origin.shared.iter().position(|member| member.number == number) else {
+            return;
+        };
+        origin.shared[at].used -= streams;
+        self.share(key, number, due);
+        let member = &self.origins[key].shared[at];
+        if member.used > 0 || member.is_retired {
+            return;
+        }
+        let rest = self.rest(key);
+        self.origins[key].shared[at].idle = Some((rest, now));
+        // Its place may be wanted for another origin.
+        if self.starved.is_empty() {
+            return self.bound_idle(key, due);
+        }
+        self.close_idle(key, rest, due);
+        self.serve(due);
+        self.forget_unused(key);
+    }
+
+    /// The connection of that number takes no more.
+    pub(in crate::client::pool) fn retire(
+        &mut self,
+        key: Key,
+        number: u64,
+        due: &mut Due<C, S, W>,
+    ) {
+        let Some(origin) = self.origins.get_mut(key) else { return };
+        let Some(member) = origin.shared.iter_mut().find(|member| member.number == number) else {
+            return;
+        };
+        (member.is_retired, member.streams_max) = (true, 0);
+        if member.idle.take().is_some() {
+            self.idle -= 1;
+        }
+        self.list(key);
+        self.serve(due);
+    }
+
+    /// The connection of that number is gone.
+    pub(in crate::client::pool) fn left(&mut self, key: Key, number: u64, due: &mut Due<C, S, W>) {
+        let Some(origin) = self.origins.get_mut(key) else { return };
+        let Some(at) = origin.shared.iter().position(|member| member.number == number) else {
+            return;
+        };
+        if origin.shared.swap_remove(at).idle.is_some() {
+            self.idle -= 1;
+        }
+        self.gone(key, due);
+    }
+
+    /// All connections that are shared.
+    pub(in crate::client::pool) fn shared(&self) -> impl Iterator<Item = &S> {
+        let members = self.origins.iter().flat_map(|(_, origin)| &origin.shared);
+        members.map(|member| &member.connection)
+    }
+
+    /// A stream of a connection that has one left and `fits`.
+    pub(super) fn reserve(&mut self, key: Key, fits: impl Fn(&S) -> bool) -> Option<(u64, S)> {
+        let mut shared = self.origins[key].shared.iter_mut();
+        let member = shared.find(|m| m.used < m.streams_max && fits(&m.connection))?;
+        member.used += 1;
+        if member.idle.take().is_some() {
+            self.idle -= 1;
+        }
+        Some((member.number, member.connection.clone()))
+    }
+
+    /// Serves those who wait by the streams that a connection has left.
+    fn share(&mut self, key: Key, number: u64, due: &mut Due<C, S, W>) {
+        let fits = self.fits;
+        let Some(origin) = self.origins.get_mut(key) else { return };
+        let Some(member) = origin.shared.iter_mut().find(|member| member.number == number) else {
+            return;
+        };
+        while member.used < member.streams_max {
+            let mut waiters = origin.waiters.iter();
+            let first = waiters.find(|(_, waiter)| fits(&member.connection, waiter));
+            let Some(first) = first.map(|(first, _)| *first) else { break };
+            let Some(waiter) = origin.waiters.remove(&first) else { break };
+            member.used += 1;
+            if member.idle.take().is_some() {
+                self.idle -= 1;
+            }
+            let stream = Given::Stream(number, member.connection.clone());
+            due.served.push((waiter, key, stream));
+        }
+        self.list(key);
+        self.serve(due);
+    }
+}

@@ -1,0 +1,111 @@
+//! The content of a response, as its owner takes it, or leaves it.
+
+use std::task::{Context, Poll, Waker, ready};
+
+use bytes::Bytes;
+use stoop_io::{Filled, Transport};
+use stoop_proto::{Fields, ResponseHead, h1};
+
+use crate::conn::http1::exchange::{Exchange, Step, connection};
+use crate::error::{Error, Phase};
+
+impl Exchange {
+    /// The next piece of content.
+    pub(crate) fn poll_chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Error>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let step = ready!(self.poll_step(cx, &mut ResponseHead::default(), Phase::Receive));
+        let piece = step.and_then(|step| match step {
+            Step::Data { before, len, after } => {
+                let http1 = connection(&mut self.lease, Phase::Receive)?;
+                http1.io.consume(before);
+                let piece = http1.io.take(len);
+                http1.io.consume(after);
+                if http1.machine.body_remaining() == Some(0) {
+                    self.end_of_length();
+                }
+                Ok(Some(piece))
+            }
+            _ => Ok(None),
+        });
+        Poll::Ready(piece.transpose())
+    }
+
+    /// Shows all content to `look`, without making buffers of it.
+    pub(crate) fn poll_all(
+        &mut self,
+        cx: &mut Context<'_>,
+        look: &mut impl FnMut(&[u8]),
+    ) -> Poll<Result<(), Error>> {
+        let mut head = ResponseHead::default();
+        while !self.ended {
+            if let Step::Data { before, len, after } =
+                ready!(self.poll_step(cx, &mut head, Phase::Receive))?
+            {
+                let http1 = connection(&mut self.lease, Phase::Receive)?;
+                look(&http1.io.received()[before..before + len]);
+                http1.io.consume(before + len + after);
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// The content is complete with the piece just given out: the connection goes home now, not when
+    /// somebody asks for a piece that is not there.
+    fn end_of_length(&mut self) {
+        let Some(http1) = self.lease.connection.as_deref_mut() else { return };
+        let end = http1.machine.receive(&[], &mut ResponseHead::default(), &self.limits.wire);
+        if let h1::Event::End { .. } = end.event {
+            self.end();
+        }
+    }
+
+    pub(crate) fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        self.trailers.take()
+    }
+
+    pub(crate) fn content_remaining(&self) -> Option<u64> {
+        if self.ended {
+            return Some(0);
+        }
+        self.lease.connection.as_ref().map_or(Some(0), |http1| http1.machine.body_remaining())
+    }
+
+    /// Reads content that is here already, up to a limit, so that the connection can go home.
+    fn drain(&mut self) {
+        let mut left = self.limits.drain_bytes_max;
+        if self.ended || self.is_uploading() || self.content_remaining().is_some_and(|n| n > left) {
+            return;
+        }
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut head = ResponseHead::default();
+        let Some(http1) = self.lease.connection.as_deref_mut() else { return };
+        while http1.machine.in_body() {
+            let received = http1.machine.receive(http1.io.received(), &mut head, &self.limits.wire);
+            http1.io.consume(received.consumed);
+            match received.event {
+                h1::Event::Data(span) => match left.checked_sub(span.len() as u64) {
+                    Some(rest) => left = rest,
+                    None => return,
+                },
+                h1::Event::NeedMore => {
+                    let filled = http1.io.poll_fill(&mut cx, stoop_io::CHUNK);
+                    if !matches!(filled, Poll::Ready(Ok(Filled::Bytes(_)))) {
+                        return;
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.drain();
+    }
+}

@@ -1,0 +1,148 @@
+//! The request's half of a client's exchange: content out, as fast as the server takes it.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use http_body::Body as _;
+use stoop_io::Transport;
+use stoop_proto::Fields;
+
+use crate::body::{Body, from_map};
+use crate::conn::Sink;
+use crate::conn::deadlines::{Deadlines, Waiting};
+use crate::conn::http1::Http1;
+use crate::error::{Error, Phase};
+
+/// What of a request is still to be sent.
+#[derive(Default)]
+pub(super) struct Upload {
+    /// Content that was not asked for yet.
+    pub(super) body: Option<Body>,
+    /// Sending failed. What the server said before may still explain it, so this waits until it is
+    /// clear that it said nothing.
+    pub(super) failed: Option<Error>,
+}
+
+impl Upload {
+    /// Sends as much as there is and the server takes.
+    ///
+    /// # Errors
+    /// If the caller's body fails, or is not what it announced. The request cannot be completed.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        cx: &mut Context<'_>,
+        http1: &mut Http1,
+        deadlines: &mut Deadlines,
+        output_bytes_max: usize,
+    ) -> Result<(), Error> {
+        if self.body.is_none() {
+            if !http1.out.is_empty() || http1.io.unsent() > 0 {
+                self.flush(cx, http1, deadlines);
+            }
+            return Ok(());
+        }
+        self.push_body(cx, http1, deadlines, output_bytes_max)
+    }
+
+    fn push_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        http1: &mut Http1,
+        deadlines: &mut Deadlines,
+        output_bytes_max: usize,
+    ) -> Result<(), Error> {
+        loop {
+            let is_full = self.pull(cx, http1, deadlines, output_bytes_max)?;
+            let is_drained = self.flush(cx, http1, deadlines);
+            if !(is_full && is_drained) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Asks the request's body for more while there is room for it; true if there is none left.
+    fn pull(
+        &mut self,
+        cx: &mut Context<'_>,
+        http1: &mut Http1,
+        deadlines: &Deadlines,
+        output_bytes_max: usize,
+    ) -> Result<bool, Error> {
+        loop {
+            if http1.out.len() + http1.io.unsent() >= output_bytes_max {
+                return Ok(true);
+            }
+            if deadlines.continue_by.is_some() && http1.machine.is_awaiting_continue() {
+                return Ok(false);
+            }
+            let Some(body) = &mut self.body else { return Ok(false) };
+            let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) else { return Ok(false) };
+            match frame {
+                None => self.finish(http1, None)?,
+                Some(Err(error)) => return Err(error.of_the_body()),
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => {
+                        let sent = http1.machine.data(data, &mut Sink(&mut http1.out));
+                        sent.map_err(|misuse| Error::misuse(misuse, Phase::Send))?;
+                    }
+                    Err(frame) => {
+                        let mut fields = Fields::new();
+                        if let Ok(map) = frame.into_trailers() {
+                            from_map(&map, &mut fields);
+                        }
+                        self.finish(http1, Some(&fields))?;
+                    }
+                },
+            }
+        }
+    }
+
+    /// Sends what is there; true if all of it went.
+    fn flush(
+        &mut self,
+        cx: &mut Context<'_>,
+        http1: &mut Http1,
+        deadlines: &mut Deadlines,
+    ) -> bool {
+        let before = http1.out.len() + http1.io.unsent();
+        match http1.io.poll_flush(cx, &mut http1.out) {
+            Poll::Ready(Err(error)) => {
+                http1.out.clear();
+                http1.is_broken = true;
+                self.body = None;
+                self.failed = Some(Error::io(error, Phase::Send));
+                false
+            }
+            Poll::Ready(Ok(())) => {
+                deadlines.moved();
+                true
+            }
+            Poll::Pending => {
+                if http1.out.len() + http1.io.unsent() < before {
+                    deadlines.moved();
+                }
+                false
+            }
+        }
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        http1: &mut Http1,
+        trailers: Option<&Fields>,
+    ) -> Result<(), Error> {
+        self.body = None;
+        let finished = http1.machine.finish(trailers, &mut Sink(&mut http1.out));
+        finished.map_err(|misuse| Error::misuse(misuse, Phase::Send))
+    }
+
+    /// What sending waits for; `None` if it is done.
+    pub(super) fn waiting(&self, http1: &Http1) -> Option<Waiting> {
+        if !http1.out.is_empty() || http1.io.unsent() > 0 {
+            Some(Waiting::Sending)
+        } else {
+            self.body.as_ref().map(|_| Waiting::Caller)
+        }
+    }
+}

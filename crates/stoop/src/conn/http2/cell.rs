@@ -1,0 +1,303 @@
+//! Where an exchange and its connection meet: the request's head goes one way, the response the other.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
+use std::time::Instant;
+
+use bytes::Bytes;
+use stoop_proto::{Fields, ResponseHead};
+
+use crate::conn::deadlines::Waiting;
+use crate::conn::recycle::{Recycle, RequestParts};
+use crate::error::Error;
+
+/// Less than this is not held against a connection once its stream is over: whoever has the response
+/// need not say that it was read.
+const FORGIVEN_BYTES: usize = 16 * 1024;
+
+#[derive(Default)]
+pub(super) struct Cell(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    request: Option<Recycle<RequestParts>>,
+    interim: VecDeque<Recycle<ResponseHead>>,
+    head: Option<Recycle<ResponseHead>>,
+    content: VecDeque<Bytes>,
+    /// Bytes of content that are still to be taken, where a length says how many there are.
+    remaining: Option<u64>,
+    trailers: Option<Box<Fields>>,
+    end: Option<Result<(), Error>>,
+    /// Bytes that were taken and that the connection was not told of.
+    taken: u32,
+    /// At so many it is told.
+    taken_max: u32,
+    credit: Credit,
+    /// Its number among the connection's exchanges, once it is one.
+    number: Option<usize>,
+    /// What the sending of the request waits for, if there is something left of it, and when it got on
+    /// since the owner looked last.
+    sending: Option<Waiting>,
+    sent: Option<Instant>,
+    /// Content need not wait for a 100 any more.
+    goes_ahead: bool,
+    given_up: Option<GivenUp>,
+    waker: Option<Waker>,
+}
+
+/// Who is told of content that was taken.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Credit {
+    /// The stream.
+    #[default]
+    Stream,
+    /// The connection: the stream is over.
+    Connection,
+    /// Nobody, any more.
+    None,
+}
+
+/// How the owner of an exchange has left it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum GivenUp {
+    Dropped,
+    /// It took too long: the connection may be dead.
+    Late,
+}
+
+/// What is to be told to the connection.
+pub(super) enum Tell {
+    Nothing,
+    /// To look at the exchange of that number.
+    Call(usize),
+    /// That so much content of a stream that is over was used up.
+    Consumed(u32),
+}
+
+/// What the owner of an exchange finds in it.
+pub(super) enum Found {
+    Interim(Recycle<ResponseHead>),
+    Head(Recycle<ResponseHead>),
+    Piece(Bytes),
+    End,
+    Failed(Error),
+    /// Nothing; what the request waits for, and when it got on since the last time.
+    Nothing(Option<Waiting>, Option<Instant>),
+}
+
+/// What the connection finds in it.
+pub(super) struct News {
+    pub(super) taken: u32,
+    pub(super) goes_ahead: bool,
+    pub(super) given_up: Option<GivenUp>,
+}
+
+impl Cell {
+    pub(super) fn new(request: Recycle<RequestParts>, sending: bool, taken_max: u32) -> Arc<Self> {
+        let sending = sending.then_some(Waiting::Sending);
+        let request = Some(request);
+        Arc::new(Self(Mutex::new(State { request, sending, taken_max, ..State::default() })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The owner's side.
+impl Cell {
+    /// The request, to be sent again or remembered.
+    pub(super) fn take_request(&self) -> Option<Recycle<RequestParts>> {
+        self.state().request.take()
+    }
+
+    /// Takes what came next; if nothing did, the task is woken once something does.
+    pub(super) fn take(&self, cx: &Context<'_>) -> (Found, Tell) {
+        let mut state = self.state();
+        if let Some(interim) = state.interim.pop_front() {
+            return (Found::Interim(interim), Tell::Nothing);
+        }
+        if let Some(head) = state.head.take() {
+            return (Found::Head(head), Tell::Nothing);
+        }
+        if let Some(piece) = state.content.pop_front() {
+            state.remaining = state.remaining.map(|n| n.saturating_sub(piece.len() as u64));
+            state.taken = state.taken.saturating_add(piece.len() as u32);
+            let tell = state.tell_taken();
+            return (Found::Piece(piece), tell);
+        }
+        let found = match &mut state.end {
+            Some(Ok(())) => Found::End,
+            Some(end) => match std::mem::replace(end, Ok(())) {
+                Ok(()) => Found::End,
+                Err(error) => Found::Failed(error),
+            },
+            None => {
+                if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+                    state.waker = Some(cx.waker().clone());
+                }
+                Found::Nothing(state.sending, state.sent.take())
+            }
+        };
+        (found, Tell::Nothing)
+    }
+
+    /// Content need not wait for a 100 any more.
+    pub(super) fn go_ahead(&self) -> Tell {
+        let mut state = self.state();
+        state.goes_ahead = true;
+        state.number.map_or(Tell::Nothing, Tell::Call)
+    }
+
+    /// Leaves the exchange, whatever has come of it.
+    pub(super) fn give_up(&self, how: GivenUp) -> Tell {
+        let mut state = self.state();
+        state.given_up = Some(how);
+        state.waker = None;
+        let unread: usize = state.content.drain(..).map(|piece| piece.len()).sum();
+        state.taken = state.taken.saturating_add(unread as u32);
+        match (state.credit, &state.end) {
+            (Credit::Connection, _) => Tell::Consumed(std::mem::take(&mut state.taken)),
+            (Credit::None, _) | (_, Some(_)) => Tell::Nothing,
+            (Credit::Stream, None) => state.number.map_or(Tell::Nothing, Tell::Call),
+        }
+    }
+
+    pub(super) fn take_trailers(&self) -> Option<Box<Fields>> {
+        self.state().trailers.take()
+    }
+
+    /// How much content is to be taken still, if that is known.
+    pub(super) fn remaining(&self) -> Option<u64> {
+        let state = self.state();
+        match &state.end {
+            Some(_) => Some(state.content.iter().map(|piece| piece.len() as u64).sum()),
+            None => state.remaining,
+        }
+    }
+
+    /// Whether everything was taken.
+    pub(super) fn is_at_end(&self) -> bool {
+        let state = self.state();
+        state.content.is_empty() && matches!(state.end, Some(Ok(())))
+    }
+}
+
+impl State {
+    fn tell_taken(&mut self) -> Tell {
+        match self.credit {
+            Credit::Stream if self.taken >= self.taken_max => {
+                self.number.map_or(Tell::Nothing, Tell::Call)
+            }
+            Credit::Connection if self.content.is_empty() => {
+                Tell::Consumed(std::mem::take(&mut self.taken))
+            }
+            _ => Tell::Nothing,
+        }
+    }
+}
+
+/// The connection's side.
+impl Cell {
+    /// Has the request sent by `open`, which returns the exchange's number; not if nobody waits for a
+    /// response any more.
+    pub(super) fn open<E>(
+        &self,
+        open: impl FnOnce(&RequestParts) -> Result<usize, E>,
+    ) -> Option<Result<usize, E>> {
+        let mut state = self.state();
+        if state.given_up.is_some() {
+            return None;
+        }
+        let opened = open(state.request.as_deref()?);
+        if let Ok(number) = &opened {
+            state.number = Some(*number);
+        }
+        Some(opened)
+    }
+
+    /// What the owner has done since the last look.
+    pub(super) fn look(&self) -> News {
+        let mut state = self.state();
+        let taken = match state.credit {
+            Credit::Stream => std::mem::take(&mut state.taken),
+            Credit::Connection | Credit::None => 0,
+        };
+        News { taken, goes_ahead: state.goes_ahead, given_up: state.given_up }
+    }
+
+    /// Says what the sending of the request waits for, and when it got on.
+    pub(super) fn sending(&self, waiting: Option<Waiting>, moved: Option<Instant>) {
+        let mut state = self.state();
+        state.sent = moved.or(state.sent);
+        // Who waits has another limit from here on.
+        if std::mem::replace(&mut state.sending, waiting) != waiting {
+            wake(state);
+        }
+    }
+
+    pub(super) fn put_interim(&self, head: Recycle<ResponseHead>) {
+        let mut state = self.state();
+        state.interim.push_back(head);
+        wake(state);
+    }
+
+    /// The head, and how much content it announces.
+    pub(super) fn put_head(&self, head: Recycle<ResponseHead>, length: Option<u64>) {
+        let mut state = self.state();
+        (state.head, state.remaining) = (Some(head), length);
+        wake(state);
+    }
+
+    /// Content. Returns how much was taken since the last look.
+    pub(super) fn put(&self, piece: Bytes) -> u32 {
+        let mut state = self.state();
+        if state.given_up.is_some() {
+            state.taken = state.taken.saturating_add(piece.len() as u32);
+        } else {
+            state.content.push_back(piece);
+        }
+        let taken = std::mem::take(&mut state.taken);
+        wake(state);
+        taken
+    }
+
+    /// The response is complete. Returns how much content the server is to be told of, as used up.
+    pub(super) fn complete(&self, trailers: Option<Box<Fields>>) -> u32 {
+        let mut state = self.state();
+        if state.end.is_some() {
+            return 0;
+        }
+        (state.end, state.trailers) = (Some(Ok(())), trailers);
+        let unread: usize = state.content.iter().map(Bytes::len).sum();
+        let mut used_up = std::mem::take(&mut state.taken);
+        state.credit = match unread {
+            0..=FORGIVEN_BYTES => {
+                used_up = used_up.saturating_add(unread as u32);
+                Credit::None
+            }
+            _ => Credit::Connection,
+        };
+        wake(state);
+        used_up
+    }
+
+    /// The response never will be complete.
+    pub(super) fn fail(&self, error: impl FnOnce() -> Error) {
+        let mut state = self.state();
+        if state.end.is_none() {
+            state.end = Some(Err(error()));
+            state.credit = Credit::None;
+            wake(state);
+        }
+    }
+}
+
+fn wake(mut state: MutexGuard<'_, State>) {
+    let waker = state.waker.take();
+    drop(state);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}

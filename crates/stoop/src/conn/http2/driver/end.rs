@@ -1,0 +1,70 @@
+//! The end of a connection, as it is told to those who wait for something of it.
+
+use std::io;
+
+use stoop_proto::h2::ErrorCode;
+
+use super::{Driver, refuse};
+use crate::error::{Error, ErrorKind, Phase};
+
+/// Why a connection is over.
+pub(super) enum Why {
+    /// The machine knows.
+    Machine,
+    /// The transport failed.
+    Io(io::Error),
+    /// The server has closed it while we sent.
+    Reset,
+    /// It has closed.
+    Closed,
+    /// The server takes nothing.
+    Stuck,
+    /// Nobody drives it any more.
+    Abandoned,
+}
+
+impl Driver {
+    /// Tells all who wait that nothing will come.
+    pub(super) fn over(&mut self, why: &Why) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return;
+        }
+        let mut inbox = self.shared.inbox();
+        inbox.is_over = true;
+        let orders = std::mem::take(&mut inbox.orders);
+        drop(inbox);
+        // First at home, so that nobody who is told comes back to it.
+        self.retire();
+        for order in self.waiting.drain(..).chain(orders) {
+            self.ended += 1;
+            refuse(&order.cell, || explain(why, &self.machine, self.went_away, Phase::Wait));
+        }
+        for exchange in self.exchanges.drain(..).flatten() {
+            self.ended += 1;
+            let phase = exchange.phase();
+            exchange.cell.fail(|| explain(why, &self.machine, self.went_away, phase));
+        }
+    }
+}
+
+fn explain(
+    why: &Why,
+    machine: &stoop_proto::h2::Connection,
+    went_away: Option<ErrorCode>,
+    phase: Phase,
+) -> Error {
+    let closed = |detail| Error::new(ErrorKind::ClosedEarly, phase).with_detail(detail);
+    match (why, machine.fault(), went_away) {
+        (_, _, Some(code)) if code != ErrorCode::NO_ERROR => {
+            let error = Error::new(ErrorKind::H2GoAway, phase);
+            error.with_detail(format_args!("the server ended the connection: {code}"))
+        }
+        (Why::Machine, Some(fault), _) => Error::fault(fault, phase),
+        (Why::Machine | Why::Closed, _, _) => closed("the server closed the connection"),
+        (Why::Io(error), _, _) => Error::io(io::Error::new(error.kind(), error.to_string()), phase),
+        (Why::Reset, _, _) => Error::new(ErrorKind::Reset, phase),
+        (Why::Stuck, _, _) => Error::new(ErrorKind::ReadTimeout, Phase::Send)
+            .with_detail("the server takes nothing of what is sent to it"),
+        (Why::Abandoned, _, _) => closed("the runtime that drove the connection has ended"),
+    }
+}

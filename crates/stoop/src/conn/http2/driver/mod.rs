@@ -1,0 +1,327 @@
+//! The task that owns a connection: it reads what has arrived, sends what may be sent, and tells who
+//! waits.
+//!
+//! A round takes what is new (requests, content that was used up, exchanges that were given up), reads,
+//! lets those send whose turn it is, and sends everything in one call. `receive` is what the server's
+//! frames do, `send` how requests get out, `end` what is told to whom when it is over.
+
+mod end;
+mod receive;
+mod send;
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use stoop_io::{AnyTransport, Filled, Timer, Transport, now};
+use stoop_proto::{Fields, h2};
+use tokio::runtime::Handle;
+
+use super::cell::Cell;
+use super::{Inbox, Member, Order, Reserved, STREAMS_ASSUMED, Shared};
+use crate::body::Body;
+use crate::conn::Sink;
+use crate::conn::home::Permit;
+use crate::conn::ready::Ready;
+use crate::conn::wire::Wire;
+use crate::error::Error;
+use crate::limits::{ClientLimits, after};
+
+use end::Why;
+
+/// Rounds in one go, after which other tasks get theirs.
+const ROUNDS_MAX: u32 = 64;
+
+/// How often exchanges are looked at whose response was read and whose request is still being sent.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Makes a connection of a transport, and a task that drives it; the first exchange is the caller's.
+/// None if there is no home for it any more.
+pub(crate) fn connect(
+    permit: Permit,
+    io: AnyTransport,
+    limits: Arc<ClientLimits>,
+) -> Option<Reserved> {
+    let ready = Arc::new(Ready::default());
+    let shared = Arc::new(Shared {
+        inbox: Mutex::new(Inbox::default()),
+        ready: ready.clone(),
+        peer: io.peer(),
+        runtime: Handle::current().id(),
+    });
+    let machine = h2::Connection::client(&limits.wire);
+    let own_max = limits.wire.http2.streams_max.max(1) as usize;
+    let (member, reserved) = permit.share(&shared, own_max.min(STREAMS_ASSUMED))?;
+    tokio::spawn(Driver {
+        wire: Wire::new(io),
+        machine,
+        shared,
+        member,
+        limits,
+        exchanges: Vec::new(),
+        waiting: VecDeque::new(),
+        orders: Vec::new(),
+        ready,
+        wakers: Vec::new(),
+        woken: Vec::new(),
+        timer: Timer::coarse(),
+        heard: now(),
+        tick: None,
+        ended: 0,
+        opened: 0,
+        is_retired: false,
+        went_away: None,
+        is_closing: false,
+        at_end: false,
+        is_over: false,
+        now: now(),
+    });
+    Some(reserved)
+}
+
+/// Drives one connection.
+struct Driver {
+    wire: Wire,
+    machine: h2::Connection,
+    shared: Arc<Shared>,
+    member: Member,
+    limits: Arc<ClientLimits>,
+    /// By the keys of their streams.
+    exchanges: Vec<Option<Exchange>>,
+    /// Requests that found no stream free: the server allows fewer than it did.
+    waiting: VecDeque<Order>,
+    /// What the inbox is swapped for.
+    orders: Vec<Order>,
+    /// Which exchanges were woken, and the wakers of those that make content, by their keys.
+    ready: Arc<Ready>,
+    wakers: Vec<Option<Waker>>,
+    woken: Vec<usize>,
+    timer: Timer,
+    /// When something came last.
+    heard: Instant,
+    tick: Option<Instant>,
+    /// Exchanges that are over and that nobody was told of.
+    ended: usize,
+    /// Requests that were sent.
+    opened: u32,
+    /// It was said that no more are taken.
+    is_retired: bool,
+    /// Why the server ends the connection, if it said so.
+    went_away: Option<h2::ErrorCode>,
+    /// Everything is said, and still on its way.
+    is_closing: bool,
+    at_end: bool,
+    is_over: bool,
+    /// The time at the beginning of this poll.
+    now: Instant,
+}
+
+/// What is kept of a request until it is answered.
+struct Exchange {
+    key: h2::StreamKey,
+    cell: Arc<Cell>,
+    /// What is left to be sent of the request.
+    upload: Option<Upload>,
+    /// The final head has come; the content has, to its end.
+    has_head: bool,
+    is_complete: bool,
+}
+
+/// Content on its way out.
+struct Upload {
+    /// Makes more of it; none once it has ended, or is not wanted.
+    body: Option<Body>,
+    /// What was made and not sent.
+    piece: Bytes,
+    trailers: Option<Box<Fields>>,
+    /// It waits for a 100.
+    is_held: bool,
+    /// The response says that it is not wanted: the stream ends with the response.
+    is_unwanted: bool,
+    /// When it is given up, if nobody waits for it any more.
+    until: Option<Instant>,
+}
+
+enum Round {
+    Again,
+    Wait,
+    End,
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        this.ready.register(cx.waker());
+        this.now = now();
+        for _ in 0..ROUNDS_MAX {
+            let round = match this.is_closing {
+                false => this.serve(cx),
+                true => this.close(cx),
+            };
+            this.tell_ended();
+            match round {
+                Round::Again => {}
+                Round::Wait => return Poll::Pending,
+                Round::End => {
+                    this.over(&Why::Closed);
+                    return Poll::Ready(());
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Driver {
+    fn serve(&mut self, cx: &mut Context<'_>) -> Round {
+        let mut moved = self.run_woken();
+        let (read, wants_bytes) = self.read();
+        moved |= read;
+        moved |= self.take_orders();
+        moved |= self.send();
+        self.machine.transmit(self.now, &self.limits.wire, &mut Sink(&mut self.wire.out));
+        if self.machine.is_closed() || self.machine.is_drained() {
+            self.over(&Why::Machine);
+            self.is_closing = true;
+            return Round::Again;
+        }
+        if moved && !self.is_full() {
+            return Round::Again;
+        }
+        let was_full = self.is_full();
+        let flushed = self.wire.flush(cx, self.limits.output_bytes_max);
+        if flushed == Poll::Ready(false) {
+            // What the server said before it closed may still be here, and explain it.
+            self.read();
+            self.over(&Why::Reset);
+            return Round::End;
+        }
+        if moved || was_full && !self.is_full() {
+            return Round::Again;
+        }
+        if !wants_bytes || self.at_end {
+            return self.wait(cx);
+        }
+        match self.wire.io.poll_fill(cx, h2::FRAME_BYTES_MAX) {
+            Poll::Ready(Ok(Filled::Bytes(_))) => {
+                self.heard = self.now;
+                Round::Again
+            }
+            Poll::Ready(Ok(Filled::End)) => {
+                self.at_end = true;
+                self.machine.receive_end();
+                Round::Again
+            }
+            Poll::Ready(Ok(Filled::Full)) => {
+                self.over(&Why::Closed);
+                Round::End
+            }
+            Poll::Ready(Err(error)) => {
+                self.over(&Why::Io(error));
+                Round::End
+            }
+            Poll::Pending => self.wait(cx),
+        }
+    }
+
+    /// Sends the last that is to be said.
+    fn close(&mut self, cx: &mut Context<'_>) -> Round {
+        match self.wire.flush_last(cx, self.limits.output_bytes_max) {
+            Poll::Pending => self.wait(cx),
+            Poll::Ready(_) => Round::End,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.wire.is_full(self.limits.output_bytes_max)
+    }
+
+    /// Waits for whoever wakes us, or the nearest deadline.
+    fn wait(&mut self, cx: &mut Context<'_>) -> Round {
+        if self.machine.streams() == 0 && self.wire.unsent() == 0 {
+            self.rest();
+        }
+        let time = &self.limits.time;
+        let send = time.send_idle.and_then(|limit| self.wire.send_due(self.now, limit));
+        let machine = self.machine.next_timeout();
+        // Somebody waits, and nothing was heard for long: is anybody there?
+        let is_silent = self.machine.streams() > 0 && !self.machine.is_pinging();
+        let quiet = time.read_idle.filter(|_| is_silent);
+        let quiet = quiet.map(|limit| after(self.heard, limit / 2));
+        let Some(due) = [send, machine, quiet, self.tick].into_iter().flatten().min() else {
+            return Round::Wait;
+        };
+        if self.now < due && self.timer.poll(cx, Some(due)).is_pending() {
+            return Round::Wait;
+        }
+        self.now = now();
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= due);
+        if is_due(send) {
+            self.wire.io.reset_on_close();
+            self.over(&Why::Stuck);
+            return Round::End;
+        }
+        if is_due(quiet) {
+            self.heard = self.now;
+            self.machine.ping(self.now, &self.limits.wire);
+        }
+        if is_due(self.tick) {
+            self.give_up_uploads();
+        }
+        self.machine.handle_timeout(self.now);
+        Round::Again
+    }
+
+    /// Gives memory back that an idle connection has no use for.
+    fn rest(&mut self) {
+        if self.exchanges.capacity() > 0 {
+            (self.exchanges, self.wakers, self.woken) = (Vec::new(), Vec::new(), Vec::new());
+            self.orders = Vec::new();
+            self.machine.rest();
+        }
+    }
+
+    /// The waker of the exchange at that place.
+    fn waker(&mut self, place: usize) -> Waker {
+        if self.wakers.len() <= place {
+            self.wakers.resize(place + 1, None);
+        }
+        let ready = &self.ready;
+        self.wakers[place].get_or_insert_with(|| ready.waker(place)).clone()
+    }
+
+    fn exchange(&mut self, key: h2::StreamKey) -> Option<&mut Exchange> {
+        self.exchanges.get_mut(key.index())?.as_mut()
+    }
+
+    /// Says at home how many exchanges are over since the last time, for others to have their streams.
+    fn tell_ended(&mut self) {
+        self.member.ended(std::mem::take(&mut self.ended), self.now);
+    }
+
+    /// Says at home that the connection takes no more.
+    fn retire(&mut self) {
+        if !std::mem::replace(&mut self.is_retired, true) {
+            self.member.retire();
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // The runtime has ended before the connection did.
+        self.over(&Why::Abandoned);
+    }
+}
+
+/// An exchange that was not sent: it may be again, whatever it is.
+fn refuse(cell: &Cell, error: impl FnOnce() -> Error) {
+    cell.fail(|| error().unprocessed());
+}

@@ -1,0 +1,181 @@
+//! From frames to those who wait for them.
+
+use stoop_io::Transport;
+use stoop_proto::ResponseHead;
+use stoop_proto::h2::{ErrorCode, Event, Reset, StreamKey};
+
+use super::{Driver, Exchange, refuse};
+use crate::conn::recycle::Recycle;
+use crate::error::{Error, ErrorKind, Phase};
+
+/// Events read in a round, before there is a look at what else is to do.
+const EVENTS_MAX: u32 = 1024;
+
+impl Driver {
+    /// Reads what has arrived, up to a bound. Whether anything was, and whether more bytes are
+    /// needed to read on.
+    pub(super) fn read(&mut self) -> (bool, bool) {
+        let mut moved = false;
+        for _ in 0..EVENTS_MAX {
+            let input = self.wire.io.received();
+            let received = self.machine.receive(self.now, input, false, &self.limits.wire);
+            if let Event::Data { key, span, end } = received.event {
+                self.wire.io.consume(span.start);
+                self.deliver(key, span.len(), end);
+                self.wire.io.consume(received.consumed - span.end);
+                moved = true;
+                continue;
+            }
+            self.wire.io.consume(received.consumed);
+            moved |= received.consumed > 0;
+            match received.event {
+                Event::NeedMore => return (moved, true),
+                Event::Paused | Event::Closed => return (moved, false),
+                Event::Settings => self.settings(),
+                Event::Interim { key } => self.interim(key),
+                Event::Response { key, end } => self.head(key, end),
+                Event::Trailers { key } => self.complete(key, true),
+                Event::Reset { key, why } => self.reset(key, why),
+                Event::GoAway { code } => {
+                    self.went_away = Some(code);
+                    self.retire();
+                }
+                Event::Request { .. } | Event::Data { .. } => {}
+            }
+            moved = true;
+        }
+        (moved, false)
+    }
+
+    fn settings(&mut self) {
+        if !self.is_retired {
+            self.member.allows(self.machine.room() + self.machine.streams());
+        }
+    }
+
+    fn interim(&mut self, key: StreamKey) {
+        let mut head = Recycle::<ResponseHead>::new();
+        self.machine.take_response(&mut head);
+        let Some(exchange) = self.exchange(key) else { return };
+        if head.status() == http::StatusCode::CONTINUE {
+            exchange.go_ahead();
+        }
+        exchange.cell.put_interim(head);
+        self.run(key.index());
+    }
+
+    fn head(&mut self, key: StreamKey, end: bool) {
+        let mut head = Recycle::<ResponseHead>::new();
+        self.machine.take_response(&mut head);
+        let length = if end { Some(0) } else { self.machine.remaining(key) };
+        let Some(exchange) = self.exchange(key) else { return };
+        exchange.has_head = true;
+        // RFC 9110 §10.1.1: who answers instead of asking for the content, or answers that it went
+        // wrong, does not want the rest.
+        if let Some(upload) = &mut exchange.upload
+            && (upload.is_held || !head.status().is_success())
+        {
+            (upload.body, upload.is_unwanted) = (None, true);
+            upload.piece.clear();
+            self.machine.want_to_send(key, false);
+        }
+        let Some(exchange) = self.exchange(key) else { return };
+        exchange.cell.put_head(head, length);
+        if end {
+            self.complete(key, false);
+        }
+    }
+
+    /// Content came.
+    fn deliver(&mut self, key: StreamKey, len: usize, end: bool) {
+        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::as_mut) else {
+            self.wire.io.consume(len);
+            return self.credit(key, len as u32);
+        };
+        if len > 0 {
+            let taken = exchange.cell.put(self.wire.io.take(len));
+            self.credit(key, taken);
+        }
+        if end {
+            self.complete(key, false);
+        }
+    }
+
+    /// The response is complete.
+    fn complete(&mut self, key: StreamKey, has_trailers: bool) {
+        let trailers = if has_trailers { self.machine.take_trailers() } else { None };
+        let Some(exchange) = self.exchange(key) else { return };
+        exchange.is_complete = true;
+        let used_up = exchange.cell.complete(trailers);
+        self.credit(key, used_up);
+        self.let_go(key);
+    }
+
+    /// So much of a stream's content was used up.
+    pub(super) fn credit(&mut self, key: StreamKey, bytes: u32) {
+        match self.machine.is_open(key) {
+            _ if bytes == 0 => {}
+            true => self.machine.consumed(key, bytes),
+            false => self.machine.consumed_late(bytes),
+        }
+    }
+
+    /// A stream is over before its end.
+    fn reset(&mut self, key: StreamKey, why: Reset) {
+        let Some(exchange) = self.take_exchange(key) else { return };
+        // RFC 9113 §8.1: the server has answered, and does not want the rest of the request.
+        if exchange.is_complete {
+            return;
+        }
+        let phase = exchange.phase();
+        match why {
+            Reset::Fault(fault) => exchange.cell.fail(|| Error::fault(fault, phase)),
+            Reset::Unprocessed => refuse(&exchange.cell, || {
+                Error::new(ErrorKind::H2GoAway, phase)
+                    .with_detail("the server ends the connection, and did not come to this request")
+            }),
+            Reset::Peer(ErrorCode::REFUSED_STREAM) => {
+                refuse(&exchange.cell, || Error::new(ErrorKind::H2Refused, phase))
+            }
+            Reset::Peer(code) => exchange.cell.fail(|| {
+                Error::new(ErrorKind::Reset, phase)
+                    .with_detail(format_args!("the server reset the stream: {code}"))
+            }),
+        }
+    }
+
+    /// Forgets an exchange that has nothing left to do.
+    pub(super) fn let_go(&mut self, key: StreamKey) {
+        let Some(exchange) = self.exchange(key) else { return };
+        if !exchange.is_complete {
+            return;
+        }
+        match &exchange.upload {
+            Some(upload) if !upload.is_unwanted => return,
+            // What is not sent any more leaves the stream open.
+            Some(_) => self.machine.reset(key, ErrorCode::NO_ERROR),
+            None => {}
+        }
+        self.take_exchange(key);
+    }
+
+    /// Takes an exchange out; its stream may be another's.
+    pub(super) fn take_exchange(&mut self, key: StreamKey) -> Option<Exchange> {
+        let exchange = self.exchanges.get_mut(key.index())?.take()?;
+        self.ended += 1;
+        Some(exchange)
+    }
+}
+
+impl Exchange {
+    pub(super) fn phase(&self) -> Phase {
+        if self.has_head { Phase::Receive } else { Phase::Wait }
+    }
+
+    /// Content need not wait for a 100 any more.
+    pub(super) fn go_ahead(&mut self) {
+        if let Some(upload) = &mut self.upload {
+            upload.is_held = false;
+        }
+    }
+}

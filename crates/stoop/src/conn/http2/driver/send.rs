@@ -1,0 +1,294 @@
+//! From requests to frames.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::Body as _;
+use stoop_proto::h2::{ErrorCode, Refusal, StreamKey};
+use stoop_proto::{BodySize, Fields};
+
+use super::{Driver, Exchange, Order, TICK, Upload, refuse};
+use crate::body::from_map;
+use crate::conn::Sink;
+use crate::conn::deadlines::Waiting;
+use crate::conn::http2::cell::GivenUp;
+use crate::error::{Error, ErrorKind, Phase};
+use crate::limits::after;
+
+/// Frames of content in a round, after which there is a look at what else is to do.
+const FRAMES_MAX: u32 = 256;
+
+impl Driver {
+    /// Looks at the exchanges that were woken. True if there were any.
+    pub(super) fn run_woken(&mut self) -> bool {
+        let mut woken = std::mem::take(&mut self.woken);
+        woken.clear();
+        self.ready.take(&mut woken);
+        woken.iter().for_each(|&place| self.run(place));
+        let any = !woken.is_empty();
+        self.woken = woken;
+        any
+    }
+
+    /// Looks at an exchange, if there is one at that place.
+    pub(super) fn run(&mut self, place: usize) {
+        let Some(exchange) = self.exchanges.get_mut(place).and_then(Option::as_mut) else { return };
+        let key = exchange.key;
+        let news = exchange.cell.look();
+        if news.goes_ahead {
+            exchange.go_ahead();
+        }
+        self.credit(key, news.taken);
+        if let Some(how) = news.given_up {
+            return self.given_up(key, how);
+        }
+        if let Some(exchange) = self.exchange(key)
+            && let Some(upload) = &exchange.upload
+            && upload.piece.is_empty()
+            && upload.body.is_some()
+            && !upload.is_held
+        {
+            self.make(key);
+        }
+    }
+
+    /// The owner of an exchange has left it. A request whose response was read to its end goes on to
+    /// be sent, as long as it may take.
+    fn given_up(&mut self, key: StreamKey, how: GivenUp) {
+        if how == GivenUp::Late {
+            self.machine.ping(self.now, &self.limits.wire);
+        }
+        let (now, total) = (self.now, self.limits.time.total);
+        let Some(exchange) = self.exchange(key) else { return };
+        if !exchange.is_complete || how == GivenUp::Late {
+            self.machine.reset(key, ErrorCode::CANCEL);
+            self.take_exchange(key);
+        } else if let Some(upload) = &mut exchange.upload {
+            upload.until.get_or_insert(after(now, total.unwrap_or(std::time::Duration::MAX)));
+            self.tick.get_or_insert(now + TICK);
+        }
+    }
+
+    /// Gives up requests that nobody waits for any more and that took too long.
+    pub(super) fn give_up_uploads(&mut self) {
+        self.tick = None;
+        let mut late = Vec::new();
+        for exchange in self.exchanges.iter().flatten() {
+            if let Some(until) = exchange.upload.as_ref().and_then(|upload| upload.until) {
+                self.tick = Some(self.now + TICK);
+                late.extend((until <= self.now).then_some(exchange.key));
+            }
+        }
+        for key in late {
+            self.machine.reset(key, ErrorCode::CANCEL);
+            self.take_exchange(key);
+        }
+    }
+
+    /// Takes what is in the inbox, and begins as many requests as there are streams. True if any was.
+    pub(super) fn take_orders(&mut self) -> bool {
+        let mut inbox = self.shared.inbox();
+        std::mem::swap(&mut inbox.orders, &mut self.orders);
+        let consumed = std::mem::take(&mut inbox.consumed);
+        let closes = inbox.closes;
+        drop(inbox);
+        if consumed > 0 {
+            self.machine.consumed_late(consumed);
+        }
+        let mut moved = !self.orders.is_empty();
+        let mut orders = std::mem::take(&mut self.orders);
+        self.waiting.extend(orders.drain(..));
+        self.orders = orders;
+        while let Some(order) = self.waiting.pop_front() {
+            if let Err(order) = self.begin(order) {
+                self.waiting.push_front(order);
+                break;
+            }
+            moved = true;
+        }
+        if (closes || self.is_retired) && self.waiting.is_empty() {
+            self.machine.drain(self.now);
+        }
+        moved
+    }
+
+    /// Begins a request, or returns it if there is no stream for it now.
+    fn begin(&mut self, order: Order) -> Result<(), Order> {
+        let Self { machine, wire, .. } = self;
+        let mut key = None;
+        let opened = order.cell.open(|request| {
+            if request.head.protocol().is_some() && !machine.is_peer_known() {
+                return Err(Refusal::Full);
+            }
+            let scheme = request.url.as_ref().map_or("http", |url| url.scheme());
+            let opened =
+                machine.open(&request.head, scheme, order.size, &mut Sink(&mut wire.out))?;
+            key = Some((opened, request.head.fields().first("expect").is_some()));
+            Ok(opened.index())
+        });
+        match (opened, key) {
+            // Nobody waits for a response any more.
+            (None, _) => self.ended += 1,
+            (Some(Err(Refusal::Full)), _) => return Err(order),
+            (Some(Err(refusal)), _) => {
+                self.ended += 1;
+                refused(&order, refusal);
+            }
+            (Some(Ok(_)), None) => {}
+            (Some(Ok(_)), Some((key, expects))) => {
+                self.begun(key, order, expects);
+                self.opened += 1;
+                if self.opened == self.limits.pool.http2_requests_per_connection_max {
+                    self.retire();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begun(&mut self, key: StreamKey, order: Order, expects: bool) {
+        let Order { cell, body, size } = order;
+        let has_content = size != BodySize::Exact(0);
+        let upload = has_content.then_some(Upload {
+            body: Some(body),
+            piece: Bytes::new(),
+            trailers: None,
+            is_held: expects,
+            is_unwanted: false,
+            until: None,
+        });
+        let place = key.index();
+        if self.exchanges.len() <= place {
+            self.exchanges.resize_with(place + 1, || None);
+        }
+        let (has_head, is_complete) = (false, false);
+        self.exchanges[place] = Some(Exchange { key, cell, upload, has_head, is_complete });
+        if has_content {
+            self.run(place);
+        }
+    }
+
+    /// Asks a request's content for its next piece, and says whether there is one to send.
+    fn make(&mut self, key: StreamKey) {
+        let waker = self.waker(key.index());
+        let mut cx = Context::from_waker(&waker);
+        let Some(exchange) = self.exchange(key) else { return };
+        let Some(upload) = &mut exchange.upload else { return };
+        let Some(body) = &mut upload.body else { return };
+        match Pin::new(&mut *body).poll_frame(&mut cx) {
+            Poll::Pending => {
+                exchange.cell.sending(Some(Waiting::Caller), None);
+                self.machine.want_to_send(key, false);
+            }
+            Poll::Ready(None) => self.finish(key),
+            Poll::Ready(Some(Err(error))) => {
+                let error = error.of_the_body();
+                exchange.cell.fail(|| error);
+                self.machine.reset(key, ErrorCode::CANCEL);
+                self.take_exchange(key);
+            }
+            Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                Ok(data) => {
+                    let is_last = body.is_end_stream();
+                    upload.piece = data;
+                    if is_last {
+                        upload.body = None;
+                    }
+                    match (upload.piece.is_empty(), is_last) {
+                        (true, true) => self.finish(key),
+                        // It is asked again in its turn, for others to have theirs.
+                        (true, false) => waker.wake_by_ref(),
+                        (false, _) => {
+                            exchange.cell.sending(Some(Waiting::Sending), None);
+                            self.machine.want_to_send(key, true);
+                        }
+                    }
+                }
+                Err(frame) => {
+                    let mut trailers = Fields::new();
+                    if let Ok(map) = frame.into_trailers() {
+                        from_map(&map, &mut trailers);
+                    }
+                    upload.trailers = Some(Box::new(trailers));
+                    self.finish(key);
+                }
+            },
+        }
+    }
+
+    /// Lets exchanges send whose turn it is, while there is room. True if any did.
+    pub(super) fn send(&mut self) -> bool {
+        let mut any = false;
+        for _ in 0..FRAMES_MAX {
+            if self.is_full() {
+                break;
+            }
+            let Some((key, max)) = self.machine.next_to_send() else { break };
+            any = true;
+            let exchange = self.exchanges.get_mut(key.index()).and_then(Option::as_mut);
+            let Some(Exchange { upload: Some(upload), cell, .. }) = exchange else {
+                self.machine.want_to_send(key, false);
+                continue;
+            };
+            let piece = upload.piece.split_to(upload.piece.len().min(max));
+            let is_over = upload.piece.is_empty();
+            let is_last = is_over && upload.body.is_none();
+            let sent = self.machine.data(key, piece, is_last, &mut Sink(&mut self.wire.out));
+            match sent {
+                Err(misuse) => self.misused(key, misuse),
+                Ok(()) if is_last => self.sent(key),
+                Ok(()) => {
+                    cell.sending(Some(Waiting::Sending), Some(self.now));
+                    if is_over {
+                        self.make(key);
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    /// Ends a request.
+    fn finish(&mut self, key: StreamKey) {
+        let Some(exchange) = self.exchange(key) else { return };
+        let trailers = exchange.upload.as_mut().and_then(|upload| upload.trailers.take());
+        let out = &mut Sink(&mut self.wire.out);
+        match self.machine.finish(key, trailers.as_deref(), out) {
+            Ok(()) => self.sent(key),
+            Err(misuse) => self.misused(key, misuse),
+        }
+    }
+
+    /// A request is out to its end.
+    fn sent(&mut self, key: StreamKey) {
+        let now = self.now;
+        if let Some(exchange) = self.exchange(key) {
+            exchange.upload = None;
+            exchange.cell.sending(None, Some(now));
+        }
+        self.let_go(key);
+    }
+
+    /// A request cannot be completed: its content is not what was announced.
+    fn misused(&mut self, key: StreamKey, misuse: stoop_proto::Misuse) {
+        self.machine.reset(key, ErrorCode::CANCEL);
+        if let Some(exchange) = self.take_exchange(key) {
+            exchange.cell.fail(|| Error::misuse(misuse, Phase::Send));
+        }
+    }
+}
+
+/// Tells why a request was not sent.
+fn refused(order: &Order, refusal: Refusal) {
+    match refusal {
+        Refusal::Misuse(misuse) => order.cell.fail(|| Error::misuse(misuse, Phase::Request)),
+        Refusal::Unsupported => order.cell.fail(|| {
+            Error::new(ErrorKind::InvalidUrl, Phase::Request)
+                .with_detail("the server takes no such request over HTTP/2")
+        }),
+        Refusal::Full | Refusal::GoingAway | Refusal::Exhausted => refuse(&order.cell, || {
+            Error::new(ErrorKind::H2GoAway, Phase::Wait).with_detail("the connection takes no more")
+        }),
+    }
+}

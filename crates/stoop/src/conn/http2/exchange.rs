@@ -1,0 +1,203 @@
+//! One exchange over a connection that others use too, as its owner has it.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use bytes::Bytes;
+use stoop_io::Timer;
+use stoop_proto::{BodySize, Fields, ResponseHead};
+
+use crate::body::Body;
+use crate::conn::deadlines::{Deadlines, Waiting};
+use crate::conn::http2::cell::{Cell, Found, GivenUp, Tell};
+use crate::conn::http2::{Order, Reserved, Shared};
+use crate::conn::recycle::{Recycle, RequestParts};
+use crate::error::{Error, ErrorKind, Phase};
+use crate::limits::{ClientLimits, after};
+
+/// An exchange under way.
+pub(crate) struct Exchange {
+    connection: Arc<Shared>,
+    cell: Arc<Cell>,
+    limits: Arc<ClientLimits>,
+    deadlines: Deadlines,
+    timer: Timer,
+    has_head: bool,
+    /// No content follows any more.
+    ended: bool,
+}
+
+impl Exchange {
+    /// Hands a request to its connection.
+    ///
+    /// # Errors
+    /// With the request, if the connection is gone, and nothing was sent.
+    pub(crate) fn start(
+        reserved: Reserved,
+        request: Recycle<RequestParts>,
+        body: Body,
+        limits: Arc<ClientLimits>,
+        (now, total): (Instant, Option<Instant>),
+    ) -> Result<Self, Recycle<RequestParts>> {
+        let mut deadlines = Deadlines::new(now, total, &limits.time);
+        let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
+        let has_content = size != BodySize::Exact(0);
+        if has_content && request.head.fields().contains("expect") {
+            deadlines.continue_by = Some(after(now, limits.time.expect_continue));
+        }
+        // All streams together then never keep more than half of the connection's window to themselves.
+        let http2 = &limits.wire.http2;
+        let taken_max = http2.connection_window_bytes / 2 / http2.streams_max.max(1);
+        let cell = Cell::new(request, has_content, taken_max.max(1));
+        let connection = reserved.connection.clone();
+        if !reserved.order(Order { cell: cell.clone(), body, size }) {
+            return Err(cell.take_request().unwrap_or_else(Recycle::new));
+        }
+        let timer = Timer::coarse();
+        let (has_head, ended) = (false, false);
+        Ok(Self { connection, cell, limits, deadlines, timer, has_head, ended })
+    }
+
+    /// The request, once nothing of it is needed any more.
+    pub(crate) fn take_request(&self) -> Option<Recycle<RequestParts>> {
+        self.cell.take_request()
+    }
+
+    /// Whether a part of the response has come.
+    pub(crate) fn has_received(&self) -> bool {
+        self.has_head
+    }
+
+    /// Whether all content has been given out.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Waits for the final head of the response.
+    pub(crate) fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        head: &mut Recycle<ResponseHead>,
+        interim: &mut dyn FnMut(&ResponseHead),
+    ) -> Poll<Result<(), Error>> {
+        loop {
+            match ready!(self.poll_found(cx, Phase::Wait))? {
+                Found::Interim(head) => {
+                    self.has_head = true;
+                    interim(&head);
+                }
+                Found::Head(found) => {
+                    *head = found;
+                    self.has_head = true;
+                    self.ended = self.cell.is_at_end();
+                    return Poll::Ready(Ok(()));
+                }
+                _ => return Poll::Ready(Err(Error::new(ErrorKind::Internal, Phase::Wait))),
+            }
+        }
+    }
+
+    /// The next piece of content.
+    pub(crate) fn poll_chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Error>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let piece = ready!(self.poll_found(cx, Phase::Receive)).map(|found| match found {
+            Found::Piece(piece) => Some(piece),
+            _ => None,
+        });
+        Poll::Ready(piece.transpose())
+    }
+
+    /// Shows all content to `look`.
+    pub(crate) fn poll_all(
+        &mut self,
+        cx: &mut Context<'_>,
+        look: &mut impl FnMut(&[u8]),
+    ) -> Poll<Result<(), Error>> {
+        while let Some(piece) = ready!(self.poll_chunk(cx)) {
+            look(&piece?);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    pub(crate) fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        self.cell.take_trailers()
+    }
+
+    pub(crate) fn content_remaining(&self) -> Option<u64> {
+        if self.ended { Some(0) } else { self.cell.remaining() }
+    }
+
+    /// Takes what came next, or waits for it, or for the nearest deadline.
+    fn poll_found(&mut self, cx: &mut Context<'_>, phase: Phase) -> Poll<Result<Found, Error>> {
+        loop {
+            let (found, tell) = self.cell.take(cx);
+            self.tell(tell);
+            let (sending, sent) = match found {
+                Found::Nothing(sending, sent) => (sending, sent),
+                Found::Failed(error) => return Poll::Ready(Err(self.fail(error))),
+                Found::Piece(piece) => {
+                    self.deadlines.content_came(piece.len(), &self.limits.time);
+                    // Who always finds something never waits, and has a deadline all the same.
+                    if self.deadlines.is_over() {
+                        return Poll::Ready(Err(self.late(Deadlines::total_error(phase))));
+                    }
+                    return Poll::Ready(Ok(Found::Piece(piece)));
+                }
+                Found::End => {
+                    self.ended = true;
+                    return Poll::Ready(Ok(Found::End));
+                }
+                found => {
+                    self.deadlines.moved();
+                    return Poll::Ready(Ok(found));
+                }
+            };
+            if let Some(sent) = sent {
+                self.deadlines.moved_at(sent);
+            }
+            // Once there is a response, its content is what is waited for.
+            let waiting = match (phase, sending) {
+                (Phase::Receive, _) => Waiting::Content,
+                (_, Some(sending)) => sending,
+                (_, None) => Waiting::Head,
+            };
+            let late = self.deadlines.poll(cx, &mut self.timer, waiting, &self.limits.time);
+            match ready!(late) {
+                Some(error) => return Poll::Ready(Err(self.late(error))),
+                None => self.tell(self.cell.go_ahead()),
+            }
+        }
+    }
+
+    fn fail(&mut self, error: Error) -> Error {
+        self.ended = true;
+        error.with_peer(self.connection.peer)
+    }
+
+    fn late(&mut self, error: Error) -> Error {
+        self.tell(self.cell.give_up(GivenUp::Late));
+        self.fail(error)
+    }
+
+    fn tell(&self, tell: Tell) {
+        match tell {
+            Tell::Nothing => {}
+            Tell::Call(number) => self.connection.ready.mark(number),
+            Tell::Consumed(bytes) => self.connection.consumed(bytes),
+        }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.tell(self.cell.give_up(GivenUp::Dropped));
+        }
+    }
+}

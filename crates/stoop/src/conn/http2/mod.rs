@@ -1,0 +1,160 @@
+//! A client's HTTP/2 connection, which many exchanges share.
+//!
+//! One task, the [`driver`], owns the transport and the machine. Who waits for a response has an
+//! [`exchange`], and both see its [`cell`]: the request on its way in, the response on its way out.
+//! What is new for the driver waits in the [`Shared`]'s inbox, or in a cell whose number was called.
+
+mod cell;
+mod driver;
+pub(crate) mod exchange;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use stoop_io::Peer;
+use stoop_proto::BodySize;
+use tokio::runtime::Id;
+
+use crate::body::Body;
+use crate::conn::home::Home;
+use crate::conn::ready::Ready;
+
+use cell::Cell;
+pub(crate) use driver::connect;
+
+/// Streams that are used of a connection whose server has not said yet how many it allows: what RFC
+/// 9113 §6.5.2 asks of servers to allow at least.
+const STREAMS_ASSUMED: usize = 100;
+
+/// A connection, as those see it who share it.
+pub(crate) struct Shared {
+    inbox: Mutex<Inbox>,
+    ready: Arc<Ready>,
+    pub(crate) peer: Peer,
+    /// The runtime whose task drives it.
+    runtime: Id,
+}
+
+#[derive(Default)]
+struct Inbox {
+    orders: Vec<Order>,
+    /// Content that was used up of streams that are over.
+    consumed: u32,
+    /// Nobody will ask for more.
+    closes: bool,
+    /// The driver is gone.
+    is_over: bool,
+}
+
+/// A request to be sent. Its head is in the cell.
+struct Order {
+    cell: Arc<Cell>,
+    body: Body,
+    size: BodySize,
+}
+
+impl Shared {
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a task of that runtime may use it: another one's is perhaps not run.
+    pub(crate) fn is_of(&self, runtime: Id) -> bool {
+        self.runtime == runtime
+    }
+
+    /// Ends the connection once what it was asked for is done.
+    pub(crate) fn close(&self) {
+        self.inbox().closes = true;
+        self.ready.call();
+    }
+
+    /// So much content of streams that are over was used up.
+    fn consumed(&self, bytes: u32) {
+        let mut inbox = self.inbox();
+        inbox.consumed = inbox.consumed.saturating_add(bytes);
+        drop(inbox);
+        self.ready.call();
+    }
+}
+
+/// The connection's side of its place at home.
+pub(crate) struct Member {
+    /// Not held: who has a client decides how long its connections are kept.
+    home: std::sync::Weak<dyn Home>,
+    key: usize,
+    number: u64,
+}
+
+impl Member {
+    pub(super) fn new(home: &Arc<dyn Home>, key: usize, number: u64) -> Self {
+        Self { home: Arc::downgrade(home), key, number }
+    }
+
+    fn tell(&self, what: impl FnOnce(&dyn Home, usize, u64)) {
+        if let Some(home) = self.home.upgrade() {
+            what(&*home, self.key, self.number);
+        }
+    }
+
+    fn allows(&self, streams_max: usize) {
+        self.tell(|home, key, number| home.allows(key, number, streams_max));
+    }
+
+    fn ended(&self, streams: usize, now: Instant) {
+        if streams > 0 {
+            self.tell(|home, key, number| home.ended(key, number, streams, now));
+        }
+    }
+
+    fn retire(&self) {
+        self.tell(|home, key, number| home.retire(key, number));
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.tell(|home, key, number| home.left(key, number));
+    }
+}
+
+/// The right to one exchange of a connection. Dropped unused, it goes back.
+pub(crate) struct Reserved {
+    home: Option<Arc<dyn Home>>,
+    key: usize,
+    number: u64,
+    pub(crate) connection: Arc<Shared>,
+}
+
+impl Reserved {
+    pub(crate) fn new(
+        home: Arc<dyn Home>,
+        key: usize,
+        number: u64,
+        connection: Arc<Shared>,
+    ) -> Self {
+        Self { home: Some(home), key, number, connection }
+    }
+
+    /// Hands a request over. False if the connection is gone, before anything of it was sent.
+    fn order(mut self, order: Order) -> bool {
+        let mut inbox = self.connection.inbox();
+        if inbox.is_over {
+            return false;
+        }
+        inbox.orders.push(order);
+        drop(inbox);
+        self.connection.ready.call();
+        // It is the connection's from here on to say when it is over.
+        self.home = None;
+        true
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if let Some(home) = self.home.take() {
+            home.ended(self.key, self.number, 1, stoop_io::now());
+        }
+    }
+}

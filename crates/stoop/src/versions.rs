@@ -1,0 +1,37 @@
+//! Which versions of HTTP a server or a client speaks.
+
+/// The versions of HTTP that are spoken, or to be spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Versions {
+    /// HTTP/2 where both want it, else HTTP/1. Over TLS they say so by ALPN. Without it a server
+    /// speaks HTTP/2 with a client that begins so (RFC 9113 §3.3), and a client does not.
+    #[default]
+    All,
+    /// HTTP/1.0 and HTTP/1.1.
+    Http1,
+    /// HTTP/2: a server refuses whatever else comes, and a client begins so without being told that
+    /// the server understands it.
+    Http2,
+}
+
+impl Versions {
+    /// The names that ALPN has for them, the preferred one first.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(crate) fn alpn(self) -> &'static [&'static [u8]] {
+        match self {
+            Self::All => &[b"h2", b"http/1.1"],
+            Self::Http1 => &[b"http/1.1"],
+            Self::Http2 => &[b"h2"],
+        }
+    }
+
+    /// Whether a connection is one of HTTP/2 before anything came on it, by what ALPN has said.
+    pub(crate) fn begin_with_http2(self, alpn: Option<&[u8]>) -> bool {
+        self == Self::Http2 || self == Self::All && alpn == Some(b"h2")
+    }
+
+    /// Whether it may turn out to be one.
+    pub(crate) fn allow_http2(self) -> bool {
+        self != Self::Http1
+    }
+}
