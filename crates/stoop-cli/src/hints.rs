@@ -21,6 +21,8 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "tls_timeout" => "connected, and then TLS never came about",
         "h1_parse" => "the answer is not HTTP",
         "h2_protocol" => "the answer is not HTTP/2 as it ought to be",
+        "h2_goaway" => "the server was ending the connection; a second run may succeed",
+        "h2_refused" => "the server refused it again and again: lower --per-host-concurrency",
         "closed_early" => "the server hung up before the answer was complete",
         "reset" => "the connection was reset mid-answer",
         "first_byte_timeout" => "the request was sent, and no answer began",

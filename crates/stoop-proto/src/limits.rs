@@ -47,7 +47,7 @@ pub struct Limits {
 #[non_exhaustive]
 pub struct Http2Limits {
     /// Streams that a client may have open at a time: 100. Beyond it: REFUSED_STREAM. A client opens
-    /// no more of its own accord, whatever the server allows.
+    /// no more than 256 of its own accord, whatever the server allows.
     pub streams_max: u32,
     /// Content of a stream that may be on its way or unread: 64 KiB for requests, 256 KiB for
     /// responses, and 65,535 at least. Beyond it: FLOW_CONTROL_ERROR.
@@ -112,6 +112,7 @@ impl Http2Limits {
 
     const fn client() -> Self {
         Self {
+            streams_max: 256,
             stream_window_bytes: 256 * 1024,
             stream_window_bytes_max: 4 << 20,
             connection_window_bytes: 4 << 20,

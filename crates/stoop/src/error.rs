@@ -52,6 +52,10 @@ pub enum ErrorKind {
     H1Parse,
     /// The peer's HTTP/2 is malformed or goes past a limit.
     H2Protocol,
+    /// The server ends the HTTP/2 connection, and does not answer the request.
+    H2GoAway,
+    /// The server refused the request's HTTP/2 stream before it did anything of it.
+    H2Refused,
     /// The peer closed the connection before the message was complete.
     ClosedEarly,
     /// The peer reset the connection.
@@ -99,6 +103,8 @@ impl ErrorKind {
         Self::TlsTimeout,
         Self::H1Parse,
         Self::H2Protocol,
+        Self::H2GoAway,
+        Self::H2Refused,
         Self::ClosedEarly,
         Self::Reset,
         Self::FirstByteTimeout,
@@ -134,6 +140,8 @@ impl ErrorKind {
             Self::TlsTimeout => "tls_timeout",
             Self::H1Parse => "h1_parse",
             Self::H2Protocol => "h2_protocol",
+            Self::H2GoAway => "h2_goaway",
+            Self::H2Refused => "h2_refused",
             Self::ClosedEarly => "closed_early",
             Self::Reset => "reset",
             Self::FirstByteTimeout => "first_byte_timeout",
@@ -170,6 +178,8 @@ impl ErrorKind {
             Self::TlsTimeout => "the TLS handshake was not finished in time",
             Self::H1Parse => "the peer's HTTP is malformed",
             Self::H2Protocol => "the peer broke the rules of HTTP/2",
+            Self::H2GoAway => "the server ends the connection and does not answer",
+            Self::H2Refused => "the server refused the request's stream",
             Self::ClosedEarly => "the connection was closed before the message was complete",
             Self::Reset => "the connection was reset",
             Self::FirstByteTimeout => "no response came in time",
@@ -195,6 +205,8 @@ impl ErrorKind {
             | Self::TlsCertUntrusted
             | Self::H1Parse
             | Self::H2Protocol
+            | Self::H2GoAway
+            | Self::H2Refused
             | Self::ClosedEarly
             | Self::BodyTooLarge
             | Self::RedirectLimit
@@ -286,6 +298,8 @@ struct Inner {
     detail: Option<Box<str>>,
     /// The detail says what the kind means, and more.
     is_whole: bool,
+    /// The peer did nothing of the request.
+    is_unprocessed: bool,
     source: Option<io::Error>,
     remote: Option<SocketAddr>,
     timings: Timings,
@@ -295,8 +309,17 @@ impl Error {
     /// An error of that kind, without details.
     pub fn new(kind: ErrorKind, phase: Phase) -> Self {
         let (detail, source, remote, timings) = (None, None, None, Timings::default());
-        let is_whole = false;
-        Self(Box::new(Inner { kind, phase, detail, is_whole, source, remote, timings }))
+        let (is_whole, is_unprocessed) = (false, false);
+        Self(Box::new(Inner {
+            kind,
+            phase,
+            detail,
+            is_whole,
+            is_unprocessed,
+            source,
+            remote,
+            timings,
+        }))
     }
 
     /// Adds what is known beyond the kind. What a peer sent is escaped.
@@ -338,10 +361,15 @@ impl Error {
     }
 
     /// Whether the peer surely did not process the request, so that it may be sent again whatever
-    /// its method: it failed before a byte of it was sent. After a redirect this says so of the
-    /// request that followed it.
+    /// its method: it failed before a byte of it was sent, or the peer said so (RFC 9113 §8.7).
+    /// After a redirect this says so of the request that followed it.
     pub fn is_unprocessed(&self) -> bool {
-        self.0.phase < Phase::Send
+        self.0.is_unprocessed || self.0.phase < Phase::Send
+    }
+
+    /// Whether the peer said that it did nothing of the request.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.0.is_unprocessed
     }
 
     /// The address it happened with, if it was one: of several that could not be connected to, the
@@ -397,6 +425,20 @@ impl Error {
         let mut error_of_ours = Self::new(kind, phase);
         error_of_ours.0.source = Some(error);
         error_of_ours
+    }
+
+    /// What the failure of a request's body means, whatever its reason.
+    pub(crate) fn of_the_body(self) -> Self {
+        match self.kind() {
+            ErrorKind::RequestBody => self,
+            _ => Self::new(ErrorKind::RequestBody, Phase::Send).with_detail(self),
+        }
+    }
+
+    /// The peer has said that it did nothing of the request.
+    pub(crate) fn unprocessed(mut self) -> Self {
+        self.0.is_unprocessed = true;
+        self
     }
 
     /// What a violation of the peer means in this phase.

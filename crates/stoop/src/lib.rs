@@ -37,6 +37,7 @@ mod response;
 mod server;
 mod timings;
 mod upgrade;
+mod versions;
 
 pub mod tokio;
 
@@ -48,13 +49,14 @@ pub use handler::{Answer, Async, AsyncHandler, Handler, IntoHandler, Itself, Pla
 pub use limits::{ClientLimits, ClientTime, PoolLimits, ServerLimits, ServerTime};
 pub use request::Request;
 pub use response::{IntoResponse, Response};
-pub use server::{ListenError, Server, ServerHandle, Versions};
+pub use server::{ListenError, Server, ServerHandle};
 pub use stoop_io::Resolver;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use stoop_io::{ClientTls, ServerTls, TlsConfigError};
 pub use stoop_proto::{Field, Fields, Limits as WireLimits, Misuse, RequestHead, ResponseHead};
 pub use timings::Timings;
 pub use upgrade::{OnUpgrade, Upgraded};
+pub use versions::Versions;
 
 pub use http::{Method, StatusCode, Version};
 

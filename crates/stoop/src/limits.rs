@@ -107,6 +107,9 @@ pub struct ClientLimits {
     /// Times an idempotent request is sent again because the reused connection it went out on had
     /// been closed: 2. Each time on a fresh connection.
     pub retries_max: u32,
+    /// Times a request of any method is sent again because the server did nothing of it and said so,
+    /// as it can over HTTP/2 (RFC 9113 §8.7): 32. After a refusal each time a little later.
+    pub refusals_max: u32,
 }
 
 impl Default for ClientLimits {
@@ -118,6 +121,7 @@ impl Default for ClientLimits {
             output_bytes_max: stoop_io::OUTPUT_BYTES_MAX,
             drain_bytes_max: 64 * 1024,
             retries_max: 2,
+            refusals_max: 32,
         }
     }
 }
@@ -185,6 +189,13 @@ impl Default for ClientTime {
 pub struct PoolLimits {
     /// Connections to one origin at a time: 256, and 1 at least. Beyond it requests wait their turn.
     pub per_origin_max: usize,
+    /// The same of HTTP/2, where one carries many requests: 32, and 1 at least. Another is opened when
+    /// all streams are in use that the server allows, and as many at a time as those who wait need.
+    /// One that the server is about to end does not count.
+    pub http2_per_origin_max: usize,
+    /// Requests on one HTTP/2 connection, after which another takes its place: 1,000,000,000, and
+    /// 1 at least. There are 1,073,741,824 identifiers of streams (RFC 9113 §5.1.1).
+    pub http2_requests_per_connection_max: u32,
     /// Connections in all: 80 % of the file descriptors this process may have, and 1 at least.
     /// Beyond it idle ones are closed, then requests wait their turn: who waited longest is next.
     pub total_max: usize,
@@ -200,6 +211,8 @@ impl Default for PoolLimits {
     fn default() -> Self {
         Self {
             per_origin_max: 256,
+            http2_per_origin_max: 32,
+            http2_requests_per_connection_max: 1_000_000_000,
             total_max: stoop_io::descriptors_max() / 5 * 4,
             idle_per_origin_max: 16,
             idle_max: 512,

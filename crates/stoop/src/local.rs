@@ -7,7 +7,8 @@ use stoop_io::{AnyTransport, MEMORY_BYTES, Memory, Timer};
 use crate::client::ClientBuilder;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
-use crate::server::{Connection, Control, Core, Seat, Versions};
+use crate::server::{Connection, Control, Core, Seat};
+use crate::versions::Versions;
 
 impl ClientBuilder {
     /// Answers everything by a handler in this process, with the real machines at both ends and no
@@ -21,7 +22,7 @@ impl ClientBuilder {
     {
         let limits = Arc::new(ServerLimits::default());
         let control = Arc::new(Control::default());
-        let core = Core::new(handler.into_handler(), limits, control, Versions::Http1);
+        let core = Core::new(handler.into_handler(), limits, control, Versions::All);
         self.handler_from(move || {
             let (ours, theirs) = Memory::pair(MEMORY_BYTES);
             let theirs = AnyTransport::Custom(Box::new(theirs));

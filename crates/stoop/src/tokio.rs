@@ -15,8 +15,9 @@ use stoop_io::{Stream, Timer, from_io};
 use crate::client::ClientBuilder;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
-use crate::server::{Connection, Control, Core, Seat, Versions};
+use crate::server::{Connection, Control, Core, Seat};
 use crate::upgrade::{Keep, Upgraded};
+use crate::versions::Versions;
 
 /// A client whose connections are what `connect` makes, whatever URLs name: an end of a pipe, a
 /// stream through somebody else's tunnel. TLS is spoken over it for https.

@@ -47,9 +47,9 @@ U+FFFD for what is no text, and can be the same for different lines.
 Kinds of error, a closed list:
   invalid_url dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout
   connect_unreachable connect_reset no_local_ports too_many_files tls_handshake tls_cert_expired
-  tls_cert_name tls_cert_untrusted tls_timeout h1_parse h2_protocol closed_early reset
-  first_byte_timeout read_timeout slow_body total_timeout body_too_large redirect_limit
-  redirect_denied cancelled internal
+  tls_cert_name tls_cert_untrusted tls_timeout h1_parse h2_protocol h2_goaway h2_refused
+  closed_early reset first_byte_timeout read_timeout slow_body total_timeout body_too_large
+  redirect_limit redirect_denied cancelled internal
 
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
 in ms; okReqsSec, 2xx answers per second; okReqsPct, their share, 0 to 1; avgBodyLen, their mean

@@ -18,6 +18,7 @@ use url::{Host, Url};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientTime, after};
 use crate::timings::Stopwatch;
+use crate::versions::Versions;
 
 /// How a client reaches servers.
 pub(crate) struct Connector {
@@ -25,6 +26,7 @@ pub(crate) struct Connector {
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: ClientTls,
     pub(crate) route: Route,
+    pub(crate) versions: Versions,
 }
 
 /// Where the bytes of all requests go.
@@ -53,6 +55,16 @@ pub(crate) struct Terms<'a> {
 }
 
 impl Connector {
+    /// What may be spoken with a URL's server.
+    pub(crate) fn versions(&self, url: &Url) -> Versions {
+        let asks = url.scheme() == "https" && !matches!(self.route, Route::Handler(_));
+        match self.versions {
+            // Without TLS nobody tells that the server understands anything else.
+            Versions::All if !asks => Versions::Http1,
+            versions => versions,
+        }
+    }
+
     /// Makes the connection; each phase is measured by `watch` once it is over.
     pub(crate) async fn connect(
         &self,
@@ -120,8 +132,8 @@ impl Connector {
         terms: Terms<'_>,
     ) -> Result<AnyTransport, Error> {
         let name = url.host_str().unwrap_or_default();
-        // The only version we speak, whatever the configuration was made for.
-        let session = self.tls.connect_with_alpn(io, name, &[b"http/1.1"]);
+        // What we speak, whatever the configuration was made for.
+        let session = self.tls.connect_with_alpn(io, name, self.versions.alpn());
         let mut session = session.map_err(|error| tls_error(&error))?;
         let handshake = poll_fn(|cx| session.poll_handshake(cx));
         let done = within(terms.time.tls, terms.total, Phase::Tls, handshake).await?;
@@ -238,6 +250,7 @@ mod tests {
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: ClientTls::builder().build().unwrap(),
             route: Route::Network,
+            versions: Versions::All,
         };
         let terms = Terms { time: &time, total: None, public_only: true };
         for host in [

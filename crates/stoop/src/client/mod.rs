@@ -26,6 +26,7 @@ use crate::error::{ErrorKind, Phase};
 use crate::limits::{ClientLimits, after};
 use crate::request::Request;
 use crate::response::Response;
+use crate::versions::Versions;
 
 use connect::{Connector, Route};
 pub use redirect::Redirects;
@@ -150,6 +151,7 @@ pub struct ClientBuilder {
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     tls: Option<ClientTls>,
     route: Route,
+    versions: Versions,
     redirects: Redirects,
     user_agent: Option<Box<str>>,
     allow_private: bool,
@@ -163,6 +165,7 @@ impl Default for ClientBuilder {
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
             route: Route::Network,
+            versions: Versions::All,
             redirects: Redirects::default(),
             user_agent: None,
             allow_private: false,
@@ -205,6 +208,14 @@ impl ClientBuilder {
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub fn tls(mut self, tls: ClientTls) -> Self {
         self.tls = Some(tls);
+        self
+    }
+
+    /// Which versions of HTTP to speak: by default HTTP/2 with servers that agree on it by ALPN, which
+    /// needs TLS, and HTTP/1.1 with all others. All requests to an origin share a connection of
+    /// HTTP/2 as long as it has streams for them: see [`PoolLimits`](crate::PoolLimits).
+    pub fn versions(mut self, versions: Versions) -> Self {
+        self.versions = versions;
         self
     }
 
@@ -272,6 +283,7 @@ impl ClientBuilder {
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls,
             route: self.route,
+            versions: self.versions,
         };
         let pool = pool::Pool::new(self.limits.pool.clone());
         Ok(Client(Arc::new(Shared {

@@ -8,7 +8,7 @@ use std::task::Poll;
 use http_body::Frame;
 
 use crate::body::{Body, BodySender, into_map};
-use crate::conn::exchange::Exchange;
+use crate::conn::http1::exchange::Exchange;
 use crate::error::Error;
 
 /// Pieces of the response's content that the task is ahead of its reader: as little as there can be.

@@ -14,7 +14,8 @@ use crate::client::pool::{Asked, Grant};
 use crate::client::starved::Starved;
 use crate::client::{Shared, promote};
 use crate::conn::exchange::{Answered, Exchange};
-use crate::conn::http1::{Http1, Lease};
+use crate::conn::http1::{self, Http1, Lease};
+use crate::conn::http2::{self, Reserved};
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::request::Request;
@@ -27,6 +28,10 @@ type Interim<'a> = &'a mut (dyn FnMut(&ResponseHead) + Send);
 /// A connection that idled for less is only looked at from afar: what the kernel says would be
 /// stale as soon as it is said, and a retry covers the rest.
 const TRUSTED_FOR: Duration = Duration::from_millis(1);
+
+/// How long a refused request waits before it is sent again, and at most.
+const PAUSE: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_millis(320);
 
 pub(crate) async fn send(
     shared: &Shared,
@@ -82,13 +87,13 @@ pub(crate) async fn switch(
     })
 }
 
-/// The content of a response. If its request is still being sent, somebody must go on sending even
-/// while the owner looks elsewhere: then the exchange becomes a task.
+/// The content of a response. If its request is still being sent over HTTP/1, somebody must go on
+/// sending even while the owner looks elsewhere: then the exchange becomes a task.
 fn content(exchange: Exchange) -> Body {
-    match (exchange.is_uploading(), exchange.has_ended()) {
-        (true, _) => promote::promote(exchange),
-        (false, true) => Body::empty(),
-        (false, false) => Body(Kind::Response(Box::new(exchange))),
+    match exchange {
+        Exchange::Http1(exchange) if exchange.is_uploading() => promote::promote(exchange),
+        exchange if exchange.has_ended() => Body::empty(),
+        exchange => Body(Kind::Response(Box::new(exchange))),
     }
 }
 
@@ -110,19 +115,18 @@ enum Outcome {
 }
 
 impl Job<'_> {
-    /// Sends the request, again if the connection it was given turns out to have been closed. How long
-    /// that took is kept beside the request.
+    /// Sends the request, again if the connection it was given turns out to have been closed, or the
+    /// server did nothing of it. How long that took is kept beside the request.
     async fn run(&self, outgoing: &mut Outgoing, interim: Interim<'_>) -> Result<Outcome, Error> {
         let mut watch = Stopwatch::new(outgoing.parts.timings);
-        let mut retries = 0;
+        let mut tries = Tries::default();
         let error = loop {
-            let leased = self.lease(outgoing.url(), retries > 0, &mut watch).await;
-            let (lease, reused) = match leased {
-                Ok(leased) => leased,
+            let had = match self.have(outgoing.url(), tries.stale > 0, &mut watch).await {
+                Ok(had) => had,
                 Err(error) => break error,
             };
-            let sent = self.exchange(lease, outgoing, watch.since, interim).await;
-            let Failed { error, received } = match sent {
+            let reused = had.reused;
+            let failed = match self.exchange(had, outgoing, watch.since, interim).await {
                 Ok(outcome) => {
                     watch.lap(Phase::Wait);
                     outgoing.parts.timings = watch.timings;
@@ -130,35 +134,63 @@ impl Job<'_> {
                 }
                 Err(failed) => failed,
             };
-            // RFC 9110 §9.2.2, RFC 9112 §9.3.1: only what is idempotent, only on a connection that
-            // may have been closed before we wrote, only unanswered.
-            let is_stale = reused
-                && !received
-                && matches!(error.kind(), ErrorKind::ClosedEarly | ErrorKind::Reset);
-            let may_repeat = outgoing.method().is_idempotent() && outgoing.is_repeatable();
-            if !(is_stale && may_repeat) || retries >= self.shared.limits.retries_max {
-                break error;
+            if !self.may_repeat(outgoing, &failed, reused, &mut tries) {
+                break failed.error;
             }
             outgoing.repeat();
-            watch.lap(error.phase());
-            retries += 1;
+            watch.lap(failed.error.phase());
+            if failed.error.kind() == ErrorKind::H2Refused {
+                Box::pin(self.pause(tries.refused)).await;
+                watch.lap(Phase::Queue);
+            }
         };
         watch.lap(error.phase());
         Err(error.with_timings(watch.timings))
     }
 
-    /// A connection to the URL's origin, and whether it has served before. Had since the watch says,
-    /// which is as good as now.
-    async fn lease(
+    /// Whether a request that failed is sent again.
+    fn may_repeat(
         &self,
-        url: &Url,
-        fresh: bool,
-        watch: &mut Stopwatch,
-    ) -> Result<(Lease, bool), Error> {
+        outgoing: &Outgoing,
+        failed: &Failed,
+        reused: bool,
+        tries: &mut Tries,
+    ) -> bool {
+        let (error, limits) = (&failed.error, &self.shared.limits);
+        if !outgoing.is_repeatable() {
+            return false;
+        }
+        // RFC 9113 §8.7: whatever it is, if the server did nothing of it.
+        if error.is_refused() {
+            tries.refused += 1;
+            return tries.refused <= limits.refusals_max;
+        }
+        // RFC 9110 §9.2.2, RFC 9112 §9.3.1: only what is idempotent, only on a connection that
+        // may have been closed before we wrote, only unanswered.
+        let is_stale = reused
+            && !failed.received
+            && matches!(error.kind(), ErrorKind::ClosedEarly | ErrorKind::Reset)
+            && outgoing.method().is_idempotent();
+        tries.stale += 1;
+        is_stale && tries.stale <= limits.retries_max
+    }
+
+    /// Waits before a refused request is sent for the n-th time, but not past the deadline.
+    async fn pause(&self, n: u32) {
+        let pause = (PAUSE * 2u32.saturating_pow(n.saturating_sub(1))).min(PAUSE_MAX);
+        let until = now() + pause;
+        let until = self.total.map_or(until, |total| until.min(total));
+        tokio::time::sleep_until(until.into()).await;
+    }
+
+    /// A connection to the URL's origin, or a share of one. Had since the watch says, which is as good
+    /// as now.
+    async fn have(&self, url: &Url, fresh: bool, watch: &mut Stopwatch) -> Result<Had, Error> {
         let origin = &url[..Position::BeforePath];
+        let versions = self.shared.connector.versions(url);
         let mut starved = Starved::default();
         loop {
-            let grant = match self.shared.pool.ask(origin, fresh) {
+            let grant = match self.shared.pool.ask(origin, versions, fresh) {
                 Asked::Now(grant) => grant,
                 // Boxed, as all that is rare: what is awaited here is part of every request's size.
                 Asked::Later(turn) => {
@@ -169,13 +201,18 @@ impl Job<'_> {
             };
             let permit = match grant {
                 Grant::Connect(permit) => permit,
-                Grant::Reuse(lease) if fresh => lease.close(),
+                Grant::Stream(reserved) => {
+                    self.allowed(reserved.connection.peer, url)?;
+                    return Ok(Had { way: Way::Stream(reserved), reused: true });
+                }
                 Grant::Reuse(mut lease) => {
-                    if self.may_reuse(&mut lease, watch.since) {
-                        return Ok((self.allowed(lease, url)?, true));
+                    if !fresh && self.may_reuse(&mut lease, watch.since) {
+                        return self.leased(lease, url, true);
                     }
-                    lease.close();
-                    continue;
+                    match lease.close() {
+                        Some(permit) if fresh => permit,
+                        _ => continue,
+                    }
                 }
             };
             let terms = Terms {
@@ -195,14 +232,28 @@ impl Job<'_> {
                     continue;
                 }
             };
+            if versions.begin_with_http2(io.alpn()) {
+                let peer = io.peer();
+                let made = http2::connect(permit, io, self.shared.limits.clone());
+                let Some(reserved) = made else { continue };
+                self.allowed(peer, url)?;
+                return Ok(Had { way: Way::Stream(reserved), reused: false });
+            }
             let mut connection = Http1::new(io);
             if connection.has_spoken() {
                 // RFC 9112 §9.2: never taken for an answer.
                 let error = Error::violation(Violation::Unsolicited, Phase::Wait);
                 return Err(error.with_peer(connection.io.peer()));
             }
-            return Ok((self.allowed(permit.fill(connection), url)?, false));
+            return self.leased(permit.fill(connection), url, false);
         }
+    }
+
+    fn leased(&self, mut lease: Lease, url: &Url, reused: bool) -> Result<Had, Error> {
+        if let Some(connection) = lease.connection() {
+            self.allowed(connection.io.peer(), url)?;
+        }
+        Ok(Had { way: Way::Lease(lease), reused })
     }
 
     /// Whether a connection that idled is still fit: alive, silent, not too old, and on this runtime.
@@ -217,33 +268,56 @@ impl Job<'_> {
     }
 
     /// Whoever it was made for, and however: a connection may lead where a redirect may not.
-    fn allowed(&self, mut lease: Lease, url: &Url) -> Result<Lease, Error> {
-        if self.public_only
-            && let Some(connection) = lease.connection()
-            && let Peer::Inet(address) = connection.io.peer()
-            && !is_public(address.ip())
-        {
-            return Err(private_address(url, address.ip()));
+    fn allowed(&self, peer: Peer, url: &Url) -> Result<(), Error> {
+        match peer {
+            Peer::Inet(address) if self.public_only && !is_public(address.ip()) => {
+                Err(private_address(url, address.ip()))
+            }
+            _ => Ok(()),
         }
-        Ok(lease)
     }
 
     async fn exchange(
         &self,
-        mut lease: Lease,
+        had: Had,
         outgoing: &mut Outgoing,
         begun: Instant,
         interim: Interim<'_>,
     ) -> Result<Outcome, Failed> {
         let unsent = |error| Failed { error, received: false };
-        let peer = lease.connection().map_or(Peer::Memory, |connection| connection.io.peer());
-        outgoing.parts.peer = Some(peer);
         let limits = self.shared.limits.clone();
         let body = std::mem::take(&mut outgoing.body);
-        let started = Exchange::start(lease, outgoing.head(), body, limits, (begun, self.total));
-        let mut exchange = started.map_err(unsent)?;
+        let times = (begun, self.total);
+        let (mut exchange, peer) = match had.way {
+            Way::Lease(mut lease) => {
+                let peer = lease.connection().map_or(Peer::Memory, |http1| http1.io.peer());
+                outgoing.parts.peer = Some(peer);
+                let head = outgoing.head();
+                let started = http1::exchange::Exchange::start(lease, head, body, limits, times);
+                (Exchange::Http1(started.map_err(unsent)?), peer)
+            }
+            Way::Stream(reserved) => {
+                let peer = reserved.connection.peer;
+                outgoing.parts.peer = Some(peer);
+                let parts = std::mem::replace(&mut outgoing.parts, Recycle::new());
+                let started =
+                    http2::exchange::Exchange::start(reserved, parts, body, limits, times);
+                let started = started.map_err(|parts| {
+                    outgoing.parts = parts;
+                    let gone = Error::new(ErrorKind::ClosedEarly, Phase::Wait).unprocessed();
+                    unsent(gone.with_peer(peer))
+                });
+                (Exchange::Http2(started?), peer)
+            }
+        };
         let mut head = Recycle::<ResponseHead>::new();
-        match poll_fn(|cx| exchange.poll_head(cx, &mut head, interim)).await {
+        let answered = poll_fn(|cx| exchange.poll_head(cx, &mut head, interim)).await;
+        if let Exchange::Http2(exchange) = &exchange
+            && let Some(parts) = exchange.take_request()
+        {
+            outgoing.parts = parts;
+        }
+        match answered {
             Ok(Answered::Head) => Ok(Outcome::Response { head, exchange, peer }),
             Ok(Answered::Switched) => {
                 exchange.into_upgraded().map(Outcome::Switched).map_err(unsent)
@@ -251,6 +325,25 @@ impl Job<'_> {
             Err(error) => Err(Failed { error, received: exchange.has_received() }),
         }
     }
+}
+
+/// What a request goes out on.
+struct Had {
+    way: Way,
+    /// It was there before.
+    reused: bool,
+}
+
+enum Way {
+    Lease(Lease),
+    Stream(Reserved),
+}
+
+/// How often a request was sent again, and why.
+#[derive(Default)]
+struct Tries {
+    stale: u32,
+    refused: u32,
 }
 
 struct Failed {

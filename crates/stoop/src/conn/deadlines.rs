@@ -70,6 +70,12 @@ impl Deadlines {
         self.waiting = Waiting::Nothing;
     }
 
+    /// The same, as of then.
+    pub(super) fn moved_at(&mut self, then: Instant) {
+        self.moved();
+        self.begun = Some(then);
+    }
+
     /// So much content came. It gives back the time that it may take.
     #[inline]
     pub(super) fn content_came(&mut self, bytes: usize, time: &ClientTime) {

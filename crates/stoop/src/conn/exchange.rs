@@ -1,32 +1,19 @@
-//! One exchange of a client over an HTTP/1 connection that it owns. Whoever waits for the response
-//! drives it; there is no task and no channel.
+//! One exchange of a client, over whichever version of HTTP.
 
-use std::sync::Arc;
-use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::task::{Context, Poll};
 
-use stoop_io::{Filled, Transport};
-use stoop_proto::{BodySize, Fields, RequestHead, ResponseHead, h1};
+use bytes::Bytes;
+use stoop_proto::{Fields, ResponseHead};
 
-use crate::body::Body;
-use crate::conn::Sink;
-use crate::conn::deadlines::{Deadlines, Waiting};
-use crate::conn::http1::{Http1, Lease};
-use crate::conn::upload::Upload;
+use crate::conn::recycle::Recycle;
+use crate::conn::{http1, http2};
 use crate::error::{Error, ErrorKind, Phase};
-use crate::limits::{ClientLimits, after};
 use crate::upgrade::Upgraded;
 
 /// An exchange under way.
-pub(crate) struct Exchange {
-    pub(super) lease: Lease,
-    upload: Upload,
-    pub(super) limits: Arc<ClientLimits>,
-    deadlines: Deadlines,
-    received_any: bool,
-    /// No content follows any more. The request may still be on its way.
-    pub(super) ended: bool,
-    pub(super) trailers: Option<Box<Fields>>,
+pub(crate) enum Exchange {
+    Http1(http1::exchange::Exchange),
+    Http2(http2::exchange::Exchange),
 }
 
 /// What came of waiting for a response's head.
@@ -37,273 +24,80 @@ pub(crate) enum Answered {
     Switched,
 }
 
-pub(super) enum Step {
-    Interim,
-    Head,
-    Data { before: usize, len: usize, after: usize },
-    End,
-    Switched,
-}
-
 impl Exchange {
-    /// Takes a request's head and content; nothing is sent before a response is waited for.
-    pub(crate) fn start(
-        mut lease: Lease,
-        head: &RequestHead,
-        body: Body,
-        limits: Arc<ClientLimits>,
-        (now, total): (Instant, Option<Instant>),
-    ) -> Result<Self, Error> {
-        let mut deadlines = Deadlines::new(now, total, &limits.time);
-        let mut upload = Upload::default();
-        let http1 = connection(&mut lease, Phase::Request)?;
-        let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
-        let sent = http1.machine.send(head, size, &mut Sink(&mut http1.out));
-        sent.map_err(|misuse| Error::misuse(misuse, Phase::Request))?;
-        if size == BodySize::Exact(0) {
-            upload.finish(http1, None)?;
-        } else {
-            if http1.machine.is_awaiting_continue() {
-                deadlines.continue_by = Some(after(now, limits.time.expect_continue));
-            }
-            upload.body = Some(body);
-        }
-        let (received_any, ended, trailers) = (false, false, None);
-        Ok(Self { lease, upload, limits, deadlines, received_any, ended, trailers })
-    }
-
-    /// Whether a byte of the response has come: then the request was processed, or may have been.
-    pub(crate) fn has_received(&self) -> bool {
-        self.received_any
-    }
-
-    /// Whether all content has been given out.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.ended
-    }
-
-    /// Whether the request is still being sent, so that somebody must go on driving the exchange
-    /// though its owner may look elsewhere.
-    pub(crate) fn is_uploading(&self) -> bool {
-        let http1 = self.lease.connection.as_ref();
-        http1.is_some_and(|http1| self.upload.waiting(http1).is_some())
-    }
-
     /// Waits for the final head of the response.
     pub(crate) fn poll_head(
         &mut self,
         cx: &mut Context<'_>,
-        head: &mut ResponseHead,
+        head: &mut Recycle<ResponseHead>,
         interim: &mut dyn FnMut(&ResponseHead),
     ) -> Poll<Result<Answered, Error>> {
-        loop {
-            match ready!(self.poll_step(cx, head, Phase::Wait))? {
-                Step::Interim => interim(head),
-                Step::Head => return Poll::Ready(Ok(Answered::Head)),
-                Step::Switched => return Poll::Ready(Ok(Answered::Switched)),
-                Step::Data { .. } | Step::End => {
-                    return Poll::Ready(Err(Error::new(ErrorKind::Internal, Phase::Wait)));
-                }
+        match self {
+            Self::Http1(exchange) => exchange.poll_head(cx, head, interim),
+            Self::Http2(exchange) => {
+                exchange.poll_head(cx, head, interim).map_ok(|()| Answered::Head)
             }
         }
     }
 
     /// The connection, after [`Answered::Switched`].
-    pub(crate) fn into_upgraded(mut self) -> Result<Upgraded, Error> {
-        let http1 = self.lease.connection.take().ok_or_else(|| no_connection(Phase::Wait))?;
-        Ok(Upgraded { io: http1.io, keep: None })
-    }
-
-    /// Drives the sending alone; ready when there is nothing more to send.
-    pub(crate) fn poll_upload(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        loop {
-            let Self { lease, upload, limits, deadlines, .. } = self;
-            let Some(http1) = lease.connection.as_deref_mut() else { return Poll::Ready(Ok(())) };
-            if let Err(error) = upload.push(cx, http1, deadlines, limits.output_bytes_max) {
-                return Poll::Ready(Err(self.fail(error)));
-            }
-            let Some(waiting) = upload.waiting(http1) else {
-                if self.ended {
-                    self.lease.release();
-                }
-                return Poll::Ready(Ok(()));
-            };
-            let timer = &mut http1.timer;
-            if let Some(error) = ready!(deadlines.poll(cx, timer, waiting, &limits.time)) {
-                return Poll::Ready(Err(self.fail(error)));
-            }
+    pub(crate) fn into_upgraded(self) -> Result<Upgraded, Error> {
+        match self {
+            Self::Http1(exchange) => exchange.into_upgraded(),
+            Self::Http2(_) => Err(Error::new(ErrorKind::Internal, Phase::Wait)),
         }
     }
 
-    /// Sends what may be sent, then receives up to one event.
-    pub(super) fn poll_step(
+    /// Whether a part of the response has come: then the request was processed, or may have been.
+    pub(crate) fn has_received(&self) -> bool {
+        match self {
+            Self::Http1(exchange) => exchange.has_received(),
+            Self::Http2(exchange) => exchange.has_received(),
+        }
+    }
+
+    /// Whether all content has been given out.
+    pub(crate) fn has_ended(&self) -> bool {
+        match self {
+            Self::Http1(exchange) => exchange.has_ended(),
+            Self::Http2(exchange) => exchange.has_ended(),
+        }
+    }
+
+    /// The next piece of content.
+    pub(crate) fn poll_chunk(
         &mut self,
         cx: &mut Context<'_>,
-        head: &mut ResponseHead,
-        phase: Phase,
-    ) -> Poll<Result<Step, Error>> {
-        loop {
-            let Self { lease, upload, limits, deadlines, .. } = self;
-            let http1 = connection(lease, phase)?;
-            if let Err(error) = upload.push(cx, http1, deadlines, limits.output_bytes_max) {
-                return Poll::Ready(Err(self.fail(error)));
-            }
-            let awaited = http1.machine.is_awaiting_continue();
-            let received = http1.machine.receive(http1.io.received(), head, &limits.wire);
-            if let h1::Event::Data(span) = received.event {
-                deadlines.content_came(span.len(), &limits.time);
-                let (before, len) = (span.start, span.len());
-                let after = received.consumed - span.end;
-                return Poll::Ready(Ok(Step::Data { before, len, after }));
-            }
-            http1.io.consume(received.consumed);
-            let event = match received.event {
-                h1::Event::NeedMore | h1::Event::Paused => {
-                    match ready!(self.poll_fill(cx, phase)) {
-                        Ok(Some(event)) => event,
-                        Ok(None) => continue,
-                        Err(error) => return Poll::Ready(Err(self.fail(error))),
-                    }
-                }
-                event => event,
-            };
-            let step = self.take(event, head, awaited, phase);
-            return Poll::Ready(step.map_err(|error| self.fail(error)));
+    ) -> Poll<Option<Result<Bytes, Error>>> {
+        match self {
+            Self::Http1(exchange) => exchange.poll_chunk(cx),
+            Self::Http2(exchange) => exchange.poll_chunk(cx),
         }
     }
 
-    /// What an event without content means.
-    fn take(
-        &mut self,
-        event: h1::Event,
-        head: &ResponseHead,
-        awaited: bool,
-        phase: Phase,
-    ) -> Result<Step, Error> {
-        match event {
-            h1::Event::Interim => {
-                self.deadlines.moved();
-                Ok(Step::Interim)
-            }
-            h1::Event::Head { end } => {
-                // A switch shows as a head with a tunnel behind it.
-                if connection(&mut self.lease, phase)?.machine.is_switched() {
-                    return Ok(Step::Switched);
-                }
-                // RFC 9110 §10.1.1, RFC 9112 §9.5: who answers instead of asking for the content,
-                // or answers that it went wrong, does not want the rest.
-                if awaited || !head.status().is_success() {
-                    self.give_up_upload();
-                }
-                self.deadlines.moved();
-                if end {
-                    self.end();
-                }
-                Ok(Step::Head)
-            }
-            h1::Event::End { trailers } => {
-                if trailers {
-                    self.trailers = connection(&mut self.lease, phase)?.machine.take_trailers();
-                }
-                self.end();
-                Ok(Step::End)
-            }
-            h1::Event::Tunnel => Ok(Step::Switched),
-            h1::Event::Violation(violation) => {
-                Err(self.explain(Error::violation(violation, phase)))
-            }
-            h1::Event::Closed => {
-                let closed = Error::new(ErrorKind::ClosedEarly, phase);
-                Err(self.explain(closed.with_detail("the server closed the connection")))
-            }
-            h1::Event::NeedMore | h1::Event::Paused | h1::Event::Data(_) => {
-                Err(Error::new(ErrorKind::Internal, phase))
-            }
-        }
-    }
-
-    /// That sending failed tells more than the silence that followed it.
-    fn explain(&mut self, error: Error) -> Error {
-        match (error.kind(), error.phase(), self.upload.failed.take()) {
-            (ErrorKind::ClosedEarly | ErrorKind::Reset, Phase::Wait, Some(failed)) => failed,
-            (_, _, _) => error,
-        }
-    }
-
-    /// What was not sent yet never will be; the connection cannot be used again.
-    fn give_up_upload(&mut self) {
-        if self.is_uploading()
-            && let Some(http1) = self.lease.connection.as_deref_mut()
-        {
-            http1.out.clear();
-            http1.is_broken = true;
-            self.upload.body = None;
-        }
-    }
-
-    pub(super) fn end(&mut self) {
-        self.ended = true;
-        if !self.is_uploading() {
-            self.lease.release();
-        }
-    }
-
-    /// The exchange is over; its connection is closed now, not when somebody drops the pieces.
-    fn fail(&mut self, mut error: Error) -> Error {
-        self.ended = true;
-        self.upload.body = None;
-        if let Some(http1) = self.lease.connection.as_deref_mut() {
-            http1.is_broken = true;
-            error = error.with_peer(http1.io.peer());
-        }
-        self.lease.release();
-        error
-    }
-
-    /// Waits for bytes, or for the nearest deadline.
-    fn poll_fill(
+    /// Shows all content to `look`, over HTTP/1 without making buffers of it.
+    pub(crate) fn poll_all(
         &mut self,
         cx: &mut Context<'_>,
-        phase: Phase,
-    ) -> Poll<Result<Option<h1::Event>, Error>> {
-        let room = self.limits.wire.head_bytes_max + 1;
-        let Self { lease, upload, limits, deadlines, .. } = self;
-        let http1 = connection(lease, phase)?;
-        match http1.io.poll_fill(cx, room) {
-            Poll::Ready(Ok(Filled::Bytes(_))) => {
-                self.received_any = true;
-                match phase == Phase::Receive && deadlines.is_over() {
-                    true => Poll::Ready(Err(Deadlines::total_error(phase))),
-                    false => Poll::Ready(Ok(None)),
-                }
-            }
-            Poll::Ready(Ok(Filled::End)) => {
-                let rest = http1.io.received();
-                Poll::Ready(Ok(Some(http1.machine.receive_end(rest))))
-            }
-            Poll::Ready(Ok(Filled::Full)) => {
-                let error = Error::new(ErrorKind::H1Parse, phase);
-                Poll::Ready(Err(error.with_detail("the response's head is too large")))
-            }
-            // A TLS stream that ends without close_notify cuts short what only the end of the
-            // connection delimits, and nothing else (RFC 9112 §9.8): that was read to its end.
-            Poll::Ready(Err(error)) => Poll::Ready(Err(self.explain(Error::io(error, phase)))),
-            Poll::Pending => {
-                let waiting = upload.waiting(http1).unwrap_or(match phase {
-                    Phase::Receive => Waiting::Content,
-                    _ => Waiting::Head,
-                });
-                let late = deadlines.poll(cx, &mut http1.timer, waiting, &limits.time);
-                late.map(|error| error.map_or(Ok(None), Err))
-            }
+        look: &mut impl FnMut(&[u8]),
+    ) -> Poll<Result<(), Error>> {
+        match self {
+            Self::Http1(exchange) => exchange.poll_all(cx, look),
+            Self::Http2(exchange) => exchange.poll_all(cx, look),
         }
     }
-}
 
-pub(super) fn connection(lease: &mut Lease, phase: Phase) -> Result<&mut Http1, Error> {
-    lease.connection.as_deref_mut().ok_or_else(|| no_connection(phase))
-}
+    pub(crate) fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        match self {
+            Self::Http1(exchange) => exchange.take_trailers(),
+            Self::Http2(exchange) => exchange.take_trailers(),
+        }
+    }
 
-fn no_connection(phase: Phase) -> Error {
-    Error::new(ErrorKind::Internal, phase).with_detail("the exchange has no connection")
+    pub(crate) fn content_remaining(&self) -> Option<u64> {
+        match self {
+            Self::Http1(exchange) => exchange.content_remaining(),
+            Self::Http2(exchange) => exchange.content_remaining(),
+        }
+    }
 }

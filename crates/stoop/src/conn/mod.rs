@@ -1,14 +1,15 @@
 //! What drives protocol machines over transports, shared by the client and the server.
 
-mod content;
 pub(crate) mod date;
 mod deadlines;
 pub(crate) mod exchange;
+pub(crate) mod home;
 pub(crate) mod http1;
+pub(crate) mod http2;
 pub(crate) mod ready;
 pub(crate) mod recycle;
 pub(crate) mod slot;
-mod upload;
+pub(crate) mod wire;
 
 use bytes::Bytes;
 use stoop_io::Output;

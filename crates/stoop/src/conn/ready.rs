@@ -45,8 +45,36 @@ impl Ready {
         }
     }
 
+    /// Wakes the task for the exchange of that number.
+    pub(crate) fn mark(&self, number: usize) {
+        let (place, bit) = (number / 64, 1 << (number % 64));
+        let mut state = self.state();
+        if state.woken.len() <= place {
+            state.woken.resize(place + 1, 0);
+        }
+        state.woken[place] |= bit;
+        wake(state);
+    }
+
+    /// Wakes the task, for none of its exchanges.
+    pub(crate) fn call(&self) {
+        wake(self.state());
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakes the task, unless somebody has who woke it for us too.
+fn wake(mut state: MutexGuard<'_, State>) {
+    let task = match std::mem::replace(&mut state.any, true) {
+        false => state.task.clone(),
+        true => None,
+    };
+    drop(state);
+    if let Some(task) = task {
+        task.wake();
     }
 }
 
@@ -61,21 +89,7 @@ impl Wake for One {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let (place, bit) = (self.number / 64, 1 << (self.number % 64));
-        let mut state = self.ready.state();
-        if state.woken.len() <= place {
-            state.woken.resize(place + 1, 0);
-        }
-        state.woken[place] |= bit;
-        // Somebody who woke it before did so for us too.
-        let task = match std::mem::replace(&mut state.any, true) {
-            false => state.task.clone(),
-            true => None,
-        };
-        drop(state);
-        if let Some(task) = task {
-            task.wake();
-        }
+        self.ready.mark(self.number);
     }
 }
 

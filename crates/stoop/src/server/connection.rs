@@ -10,12 +10,13 @@ use std::task::{Context, Poll, ready};
 
 use stoop_io::{AnyTransport, Timer};
 
+use crate::conn::wire::Wire;
 use crate::handler::Handler;
 use crate::limits::ServerLimits;
 use crate::server::control::{Control, Seat};
 use crate::server::shelf::Shelf;
-use crate::server::wire::Wire;
-use crate::server::{Versions, http1, http2};
+use crate::server::{http1, http2};
+use crate::versions::Versions;
 
 /// What the connections of one core share.
 pub(crate) struct Core<H: Handler> {

@@ -9,8 +9,6 @@ mod http1;
 mod http2;
 mod listening;
 mod shelf;
-mod versions;
-mod wire;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -23,6 +21,7 @@ use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
+use crate::versions::Versions;
 
 use accept::{Accepting, Acceptor};
 pub(crate) use connection::{Connection, Core};
@@ -30,7 +29,6 @@ pub(crate) use control::{Control, Seat};
 use crew::Crew;
 pub use handle::ServerHandle;
 pub use listening::ListenError;
-pub use versions::Versions;
 
 /// A server to be described, then run.
 ///

@@ -37,6 +37,9 @@ const fn reached(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
         H2Protocol => {
             (include_str!("../server/http2.rs"), "whoever_reads_content_is_told_how_it_went_wrong")
         }
+        H2GoAway | H2Refused => {
+            (include_str!("http2/scripted.rs"), "what_the_server_did_nothing_of_is_told_apart")
+        }
         ReadTimeout => (include_str!("deadlines.rs"), "content_that_stops_has_its_own_limit"),
         SlowBody => (include_str!("rate.rs"), "content_that_drips_is_given_up"),
         Cancelled => (HERE, "a_switch_that_does_not_come_about_is_cancelled"),

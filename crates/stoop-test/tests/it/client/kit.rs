@@ -76,6 +76,15 @@ impl Peer {
         self.take(n)
     }
 
+    /// The same, as they are.
+    pub(super) async fn raw(&mut self, n: usize) -> Vec<u8> {
+        while self.io().received().len() < n && self.more().await {}
+        let n = n.min(self.io().received().len());
+        let bytes = self.io().received()[..n].to_vec();
+        self.io().consume(n);
+        bytes
+    }
+
     /// Everything to the end; how much it was.
     pub(super) async fn rest(&mut self) -> usize {
         let mut total = 0;

@@ -6,7 +6,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
     KeyPair, date_time_ymd,
 };
-use stoop::{Client, ClientTls, ErrorKind, Phase, Request, ServerTls};
+use stoop::{Client, ClientTls, ErrorKind, Phase, Request, ServerTls, Versions};
 use stoop_io::{AnyTransport, Tcp};
 
 use super::kit::{OK, Outcome, Peer, fetch_request};
@@ -124,14 +124,14 @@ async fn a_client_may_show_a_certificate() {
 }
 
 #[tokio::test]
-async fn http_1_is_spoken_whatever_the_configuration_offers() {
+async fn what_the_client_speaks_is_offered_whatever_the_configuration_offers() {
     let authority = authority("ours");
     let (chain, key) = certificate(&authority, &["localhost"], false);
     let tls = ServerTls::builder().certificate_pem(chain, key).alpn(["h2", "http/1.1"]);
     let port = serving(tls.build().unwrap(), |peer| peer.serve(OK)).await;
     let tls = ClientTls::builder().ca_pem(authority.pem()).alpn(["h2", "http/1.1"]);
-    let client = Client::builder().tls(tls.build().unwrap()).build().unwrap();
-    assert_eq!(fetch(&client, "localhost", port).await, ok());
+    let client = Client::builder().tls(tls.build().unwrap()).versions(Versions::Http1);
+    assert_eq!(fetch(&client.build().unwrap(), "localhost", port).await, ok());
 }
 
 #[tokio::test]

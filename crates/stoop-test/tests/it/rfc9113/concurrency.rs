@@ -91,12 +91,12 @@ fn fewer_may_be_allowed_later() {
 #[test]
 fn a_client_has_a_limit_of_its_own() {
     let mut hand = Hand::client_to(&[(3, 1_000)]);
-    assert_eq!(hand.connection.room(), 100);
-    (0..100).for_each(|_| {
+    assert_eq!(hand.connection.room(), 256);
+    (0..256).for_each(|_| {
         hand.get();
     });
     assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
-    assert_eq!(Hand::client().connection.room(), 100);
+    assert_eq!(Hand::client().connection.room(), 256);
 }
 
 /// A key is used again, and what belonged to the stream before it is not the new one's.

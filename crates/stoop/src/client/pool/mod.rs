@@ -1,8 +1,10 @@
-//! Which connection a request gets: one that idles, a new one, or the next that is free.
+//! Which connection a request gets: one that idles, a stream of one that others use too, a new one,
+//! or the next that is free.
 //!
-//! The pool knows nothing of HTTP versions. It counts; a connection tells by coming back, or not,
-//! whether it is viable. Its [`Table`] sits behind one short mutex: no connection is opened or
-//! closed, and nobody is woken, under it.
+//! The pool knows nothing of what versions of HTTP say. It counts; a connection that is one exchange's
+//! tells by coming back, or not, whether it is viable, and one that many share tells how many may. Its
+//! [`Table`] sits behind one short mutex: no connection is opened or closed, and nobody is woken,
+//! under it.
 
 mod table;
 
@@ -13,17 +15,22 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use stoop_io::{Look, now};
+use tokio::runtime::{Handle, Id};
 use tokio::sync::oneshot;
 
-use crate::conn::http1::{Home, Http1, Lease, Permit};
+use crate::conn::home::{Home, Permit};
+use crate::conn::http1::{Http1, Lease};
+use crate::conn::http2::{Reserved, Shared};
 use crate::limits::PoolLimits;
+use crate::versions::Versions;
 
-use table::{Given, Key, Table};
+use table::{Given, Key, Speaks, Table, Wish};
 
 /// How often idle connections are looked at: closed ones should not linger much longer.
 const REAP_EVERY: Duration = Duration::from_secs(1);
 
-type Due = table::Due<Box<Http1>, oneshot::Sender<Grant>>;
+type Connections = Table<Box<Http1>, Arc<Shared>, Waiter>;
+type Due = table::Due<Box<Http1>, Arc<Shared>, Waiter>;
 
 /// The connections of one client, all origins.
 pub(crate) struct Pool {
@@ -34,9 +41,15 @@ pub(crate) struct Pool {
 }
 
 struct State {
-    table: Table<Box<Http1>, oneshot::Sender<Grant>>,
+    table: Connections,
     /// A task closes what idles too long.
     reaping: bool,
+}
+
+/// Who waits, and on which runtime.
+struct Waiter {
+    sender: oneshot::Sender<Grant>,
+    runtime: Id,
 }
 
 /// What came of asking.
@@ -49,36 +62,62 @@ pub(crate) enum Asked {
 pub(crate) enum Grant {
     /// A connection that has served before.
     Reuse(Lease),
-    /// The right to make one.
+    /// A stream of a connection.
+    Stream(Reserved),
+    /// The right to make a connection.
     Connect(Permit),
 }
 
 impl Home for Pool {
+    fn made(&self, key: Key) {
+        self.change(|table, due| table.made(key, due));
+    }
+
+    fn remade(&self, key: Key) {
+        self.state().table.remade(key);
+    }
+
+    fn unmade(&self, key: Key) {
+        self.change(|table, due| table.unmade(key, due));
+    }
+
     fn give_back(&self, key: Key, mut connection: Box<Http1>) {
         connection.idle_since = now();
-        let mut due = Due::default();
-        let mut state = self.state();
-        state.table.give_back(key, connection, &mut due);
-        let reap = !state.reaping && state.table.counts().1 > 0;
-        state.reaping |= reap;
-        drop(state);
-        self.settle(due);
-        if reap {
-            self.start_reaper();
-        }
+        self.change(|table, due| table.give_back(key, connection, due));
     }
 
     fn gone(&self, key: Key) {
-        let mut due = Due::default();
-        self.state().table.gone(key, &mut due);
-        self.settle(due);
+        self.change(|table, due| table.gone(key, due));
+    }
+
+    fn joined(&self, key: Key, connection: Arc<Shared>, streams_max: usize) -> u64 {
+        self.change(|table, due| table.joined(key, connection, streams_max, due))
+    }
+
+    fn allows(&self, key: Key, number: u64, streams_max: usize) {
+        self.change(|table, due| table.allows(key, number, streams_max, due));
+    }
+
+    fn ended(&self, key: Key, number: u64, streams: usize, now: Instant) {
+        self.change(|table, due| table.ended(key, number, streams, now, due));
+    }
+
+    fn retire(&self, key: Key, number: u64) {
+        self.change(|table, due| table.retire(key, number, due));
+    }
+
+    fn left(&self, key: Key, number: u64) {
+        self.change(|table, due| table.left(key, number, due));
     }
 }
 
 impl Pool {
     pub(crate) fn new(limits: PoolLimits) -> Arc<Self> {
         let idle = limits.idle;
-        let state = Mutex::new(State { table: Table::new(limits), reaping: false });
+        let table = Table::new(limits, |connection: &Arc<Shared>, waiter: &Waiter| {
+            connection.is_of(waiter.runtime)
+        });
+        let state = Mutex::new(State { table, reaping: false });
         Arc::new_cyclic(|this| Self { state, idle, this: this.clone() })
     }
 
@@ -86,29 +125,56 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Changes the table, and does what it decided to.
+    fn change<R>(&self, change: impl FnOnce(&mut Connections, &mut Due) -> R) -> R {
+        let mut due = Due::default();
+        let mut state = self.state();
+        let changed = change(&mut state.table, &mut due);
+        let reap = !state.reaping && state.table.counts().1 > 0;
+        state.reaping |= reap;
+        drop(state);
+        self.settle(due);
+        if reap {
+            self.start_reaper();
+        }
+        changed
+    }
+
     /// A connection to `origin`, or the right to make one; a turn to wait for if there are too many.
     ///
     /// `fresh` is for a request that must not meet another stale connection: of one that was given
-    /// it can use no more than the place.
-    pub(crate) fn ask(self: &Arc<Self>, origin: &str, fresh: bool) -> Asked {
+    /// it can use no more than the place. `versions` is what may be spoken there.
+    pub(crate) fn ask(self: &Arc<Self>, origin: &str, versions: Versions, fresh: bool) -> Asked {
         let (mut due, mut receiver) = (Due::default(), None);
+        let speaks = match versions {
+            Versions::All => Speaks::Unknown,
+            Versions::Http1 => Speaks::Http1,
+            Versions::Http2 => Speaks::Http2,
+        };
+        let fits = |shared: &Arc<Shared>| shared.is_of(Handle::current().id());
         let waiter = || {
             let (sender, turn) = oneshot::channel();
             receiver = Some(turn);
-            sender
+            Waiter { sender, runtime: Handle::current().id() }
         };
-        let (key, given) = self.state().table.ask(origin, fresh, waiter, &mut due);
+        let wish = Wish { origin, fresh, speaks };
+        let (key, given) = self.state().table.ask(wish, fits, waiter, &mut due);
         self.settle(due);
         match (given, receiver) {
-            (Given::Idle(connection), _) => {
-                Asked::Now(Grant::Reuse(Lease::new(connection, self.clone(), key)))
-            }
             (Given::Turn(number), Some(receiver)) => {
                 Asked::Later(Turn { pool: self.clone(), key, number, receiver })
             }
-            (Given::Place | Given::Turn(_), _) => {
-                Asked::Now(Grant::Connect(Permit::new(self.clone(), key)))
+            (given, _) => Asked::Now(self.clone().grant(key, given)),
+        }
+    }
+
+    fn grant(self: Arc<Self>, key: Key, given: Given<Box<Http1>, Arc<Shared>>) -> Grant {
+        match given {
+            Given::Idle(connection) => Grant::Reuse(Lease::new(connection, self, key)),
+            Given::Stream(number, connection) => {
+                Grant::Stream(Reserved::new(self, key, number, connection))
             }
+            Given::Place | Given::Turn(_) => Grant::Connect(Permit::new(self, key)),
         }
     }
 
@@ -116,14 +182,11 @@ impl Pool {
     /// gets by dropping it, and so it comes here again.
     fn settle(&self, due: Due) {
         drop(due.closed);
-        for (waiter, key, connection) in due.served {
+        due.ended.iter().for_each(|connection| connection.close());
+        for (waiter, key, given) in due.served {
             // Gone only if nobody can be waiting: who waits holds it.
-            let Some(home) = self.this.upgrade() else { return };
-            let permit = Permit::new(home, key);
-            let _ = waiter.send(match connection {
-                Some(connection) => Grant::Reuse(permit.fill(connection)),
-                None => Grant::Connect(permit),
-            });
+            let Some(this) = self.this.upgrade() else { return };
+            let _ = waiter.sender.send(this.grant(key, given));
         }
     }
 
@@ -136,7 +199,7 @@ impl Pool {
             let rested = now.saturating_duration_since(connection.idle_since);
             rested >= self.idle || !connection.is_quiet(Look::Cached)
         };
-        state.table.reap(unfit, &mut due);
+        state.table.reap(unfit, now.checked_sub(self.idle), &mut due);
         let more = state.table.counts().1 > 0;
         state.reaping = more;
         drop(state);
@@ -149,7 +212,7 @@ impl Pool {
     pub(crate) fn shed(&self) -> bool {
         let mut due = Due::default();
         self.state().table.shed(&mut due);
-        let shed = !due.closed.is_empty();
+        let shed = !(due.closed.is_empty() && due.ended.is_empty());
         self.settle(due);
         shed
     }
@@ -158,13 +221,20 @@ impl Pool {
     fn start_reaper(&self) {
         // Without a runtime nothing can be timed; the next return tries again.
         let reaper = Reaper { pool: self.this.clone(), rests: false };
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let Ok(runtime) = Handle::try_current() else { return };
         runtime.spawn(reaper.run(self.idle.min(REAP_EVERY)));
     }
 
     /// Connections open, and idle among them.
     pub(crate) fn counts(&self) -> (usize, usize) {
         self.state().table.counts()
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // Connections that are shared have tasks of their own, which nobody else would end.
+        self.state().table.shared().for_each(|connection| connection.close());
     }
 }
 

@@ -4,26 +4,37 @@
 //! What has to be done beyond the table (close a connection, serve a waiter) is returned as
 //! [`Due`], to be done when nobody holds the table any more.
 
+mod origin;
+mod shared;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Instant;
 
 use slab::Slab;
 
 use crate::limits::PoolLimits;
 
+use origin::Origin;
+pub(super) use origin::Speaks;
+
 /// Names an origin while it has a connection or somebody waiting.
 pub(super) type Key = usize;
 
-/// Connections `C` and those who wait for them `W`, by origin.
+/// Connections that serve one exchange at a time `C`, those that serve many `S`, and those who wait
+/// for them `W`, by origin.
 ///
-/// Two rules hold between calls, and `check` in the tests says them in code:
-/// - somebody waits only if their origin, or the pool, has as many connections as it may;
+/// Three rules hold between calls, and `check` in the tests says them in code:
+/// - somebody waits only if their origin, or the pool, has as many connections as it may or needs;
+/// - nobody waits who could have a stream of a connection;
 /// - nothing idles while somebody waits for its place.
-pub(super) struct Table<C, W> {
+pub(super) struct Table<C, S, W> {
     limits: PoolLimits,
+    /// Whether a waiter can use a connection that many share.
+    fits: fn(&S, &W) -> bool,
     keys: HashMap<Arc<str>, Key>,
-    origins: Slab<Origin<C, W>>,
-    /// Idle connections in the order they came back, by their numbers. Numbers of those that were
+    origins: Slab<Origin<C, S, W>>,
+    /// Idle connections in the order they came to rest, by their numbers. Numbers of those that were
     /// taken since are left to be skipped, and swept when they outnumber the rest.
     order: VecDeque<(u64, Key)>,
     /// The first waiter of each origin that could use a free place: who waited longest is first.
@@ -33,47 +44,57 @@ pub(super) struct Table<C, W> {
     number: u64,
 }
 
-struct Origin<C, W> {
-    name: Arc<str>,
-    /// The one that came back last is taken first.
-    idle: Vec<(u64, C)>,
-    /// Idle, on loan, and being made.
-    open: usize,
-    waiters: BTreeMap<u64, W>,
-    /// Its number in `starved`.
-    starved: Option<u64>,
+/// What a request would have.
+#[derive(Clone, Copy)]
+pub(super) struct Wish<'a> {
+    pub(super) origin: &'a str,
+    /// Never one that idled: it is closed instead, if its place is needed.
+    pub(super) fresh: bool,
+    /// What is known of the origin before anybody asked it.
+    pub(super) speaks: Speaks,
 }
 
-/// What a request is given at once.
-pub(super) enum Given<C> {
+/// What a request is given.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Given<C, S> {
     /// A connection that idled.
     Idle(C),
-    /// The right to make one.
+    /// A stream of the connection of that number.
+    Stream(u64, S),
+    /// The right to make a connection.
     Place,
     /// A number to wait with.
     Turn(u64),
 }
 
 /// What is to be done once the table is let go.
-pub(super) struct Due<C, W> {
+pub(super) struct Due<C, S, W> {
     /// Connections to close.
     pub(super) closed: Vec<C>,
-    /// Waiters with what they get: a connection, or the right to make one.
-    pub(super) served: Vec<(W, Key, Option<C>)>,
+    /// Connections to end that many share, and that nobody uses.
+    pub(super) ended: Vec<S>,
+    /// Waiters with what they get.
+    pub(super) served: Vec<(W, Key, Given<C, S>)>,
 }
 
-impl<C, W> Default for Due<C, W> {
+impl<C, S, W> Default for Due<C, S, W> {
     fn default() -> Self {
-        Self { closed: Vec::new(), served: Vec::new() }
+        Self { closed: Vec::new(), ended: Vec::new(), served: Vec::new() }
     }
 }
 
-impl<C, W> Table<C, W> {
-    pub(super) fn new(limits: PoolLimits) -> Self {
+impl<C, S: Clone, W> Table<C, S, W> {
+    pub(super) fn new(limits: PoolLimits, fits: fn(&S, &W) -> bool) -> Self {
         // Without any connection nobody could ever be served.
-        let (per_origin_max, total_max) = (limits.per_origin_max.max(1), limits.total_max.max(1));
+        let limits = PoolLimits {
+            per_origin_max: limits.per_origin_max.max(1),
+            http2_per_origin_max: limits.http2_per_origin_max.max(1),
+            total_max: limits.total_max.max(1),
+            ..limits
+        };
         Self {
-            limits: PoolLimits { per_origin_max, total_max, ..limits },
+            limits,
+            fits,
             keys: HashMap::new(),
             origins: Slab::new(),
             order: VecDeque::new(),
@@ -84,35 +105,41 @@ impl<C, W> Table<C, W> {
         }
     }
 
-    /// A connection to `origin`, the right to make one, or a turn to wait for. With `fresh` never
-    /// one that idled: it is closed instead, if its place is needed.
+    /// A connection to an origin, a stream of one that `fits`, the right to make one, or a turn to
+    /// wait for.
     pub(super) fn ask(
         &mut self,
-        origin: &str,
-        fresh: bool,
+        wish: Wish<'_>,
+        fits: impl Fn(&S) -> bool,
         waiter: impl FnOnce() -> W,
-        due: &mut Due<C, W>,
-    ) -> (Key, Given<C>) {
-        let key = match self.keys.get(origin) {
+        due: &mut Due<C, S, W>,
+    ) -> (Key, Given<C, S>) {
+        let key = match self.keys.get(wish.origin) {
             Some(key) => *key,
-            None => self.remember(origin),
+            None => self.remember(wish.origin, wish.speaks),
         };
-        if !fresh && let Some((_, connection)) = self.origins[key].idle.pop() {
+        if !wish.fresh
+            && let Some((_, connection)) = self.origins[key].idle.pop()
+        {
             self.idle -= 1;
             return (key, Given::Idle(connection));
         }
-        if self.origins[key].open < self.limits.per_origin_max {
+        if let Some((number, connection)) = self.reserve(key, fits) {
+            return (key, Given::Stream(number, connection));
+        }
+        if self.origins[key].may_open(1, &self.limits) {
             if self.open >= self.limits.total_max {
-                due.closed.extend(self.evict_oldest(Some(key)));
+                self.evict_oldest(Some(key), due);
             }
             if self.open < self.limits.total_max {
-                self.origins[key].open += 1;
-                self.open += 1;
+                self.place(key);
+                self.serve(due);
                 return (key, Given::Place);
             }
         } else if let Some((_, connection)) = self.origins[key].idle.pop() {
             self.idle -= 1;
             due.closed.push(connection);
+            self.remade(key);
             return (key, Given::Place);
         }
         let number = self.next_number();
@@ -121,11 +148,9 @@ impl<C, W> Table<C, W> {
         (key, Given::Turn(number))
     }
 
-    fn remember(&mut self, origin: &str) -> Key {
+    fn remember(&mut self, origin: &str, speaks: Speaks) -> Key {
         let name: Arc<str> = origin.into();
-        let (idle, waiters) = (Vec::new(), BTreeMap::new());
-        let origin = Origin { name: name.clone(), idle, open: 0, waiters, starved: None };
-        let key = self.origins.insert(origin);
+        let key = self.origins.insert(Origin::new(name.clone(), speaks));
         self.keys.insert(name, key);
         key
     }
@@ -135,44 +160,97 @@ impl<C, W> Table<C, W> {
         self.number
     }
 
+    /// One more connection is being made.
+    fn place(&mut self, key: Key) {
+        let origin = &mut self.origins[key];
+        origin.open += 1;
+        origin.making += 1;
+        self.open += 1;
+        self.list(key);
+    }
+
+    /// A connection that serves one exchange at a time was made.
+    pub(super) fn made(&mut self, key: Key, due: &mut Due<C, S, W>) {
+        let Some(origin) = self.origins.get_mut(key) else { return };
+        origin.making -= 1;
+        if origin.speaks.is_doubtful() || origin.shared.is_empty() {
+            origin.speaks = Speaks::Http1;
+        }
+        // Others may have waited to learn it.
+        if !origin.waiters.is_empty() {
+            self.list(key);
+            self.serve(due);
+        }
+    }
+
+    /// A connection was closed, and another is being made in its place.
+    pub(super) fn remade(&mut self, key: Key) {
+        if let Some(origin) = self.origins.get_mut(key) {
+            origin.making += 1;
+            self.list(key);
+        }
+    }
+
     /// A viable connection came back: to whoever waited longest for it or for its place.
-    pub(super) fn give_back(&mut self, key: Key, connection: C, due: &mut Due<C, W>) {
+    pub(super) fn give_back(&mut self, key: Key, connection: C, due: &mut Due<C, S, W>) {
         let Some(origin) = self.origins.get_mut(key) else { return due.closed.push(connection) };
         let own = origin.waiters.first_key_value().map(|(number, _)| *number);
         let starved = self.starved.first_key_value().map(|(number, _)| *number);
         match (own, starved) {
             (Some(own), starved) if starved.is_none_or(|starved| own <= starved) => {
                 let waiter = origin.waiters.remove(&own);
-                due.served.extend(waiter.map(|waiter| (waiter, key, Some(connection))));
+                due.served.extend(waiter.map(|waiter| (waiter, key, Given::Idle(connection))));
                 self.list(key);
             }
             (_, Some(_)) => {
                 due.closed.push(connection);
                 self.gone(key, due);
             }
-            (_, None) => self.keep(key, connection, due),
+            (_, None) => {
+                let number = self.rest(key);
+                self.origins[key].idle.push((number, connection));
+                self.bound_idle(key, due);
+            }
         }
     }
 
-    fn keep(&mut self, key: Key, connection: C, due: &mut Due<C, W>) {
+    /// One more idles: its number.
+    fn rest(&mut self, key: Key) -> u64 {
         let number = self.next_number();
-        let origin = &mut self.origins[key];
-        origin.idle.push((number, connection));
         self.idle += 1;
         self.order.push_back((number, key));
-        if origin.idle.len() > self.limits.idle_per_origin_max {
-            let oldest = origin.idle[0].0;
-            due.closed.extend(self.take_idle(key, oldest));
+        number
+    }
+
+    /// Closes what idles beyond the limits.
+    fn bound_idle(&mut self, key: Key, due: &mut Due<C, S, W>) {
+        if self.origins[key].resting() > self.limits.idle_per_origin_max
+            && let Some(oldest) = self.origins[key].oldest()
+        {
+            self.close_idle(key, oldest, due);
             self.forget_unused(key);
         }
         while self.idle > self.limits.idle_max {
-            due.closed.extend(self.evict_oldest(None));
+            self.evict_oldest(None, due);
         }
+        self.serve(due);
         self.sweep_order();
     }
 
-    /// A connection is gone, or was never made: its place goes to whoever waited longest.
-    pub(super) fn gone(&mut self, key: Key, due: &mut Due<C, W>) {
+    /// A connection was not made: its place goes to whoever waited longest.
+    pub(super) fn unmade(&mut self, key: Key, due: &mut Due<C, S, W>) {
+        if let Some(origin) = self.origins.get_mut(key) {
+            origin.making -= 1;
+            // One that cannot be reached is not tried by one after the other.
+            if origin.speaks == Speaks::Unknown {
+                origin.speaks = Speaks::Unsure;
+            }
+        }
+        self.gone(key, due);
+    }
+
+    /// A connection is gone: its place goes to whoever waited longest.
+    pub(super) fn gone(&mut self, key: Key, due: &mut Due<C, S, W>) {
         self.leave(key);
         self.list(key);
         self.serve(due);
@@ -189,8 +267,13 @@ impl<C, W> Table<C, W> {
         waiter
     }
 
-    /// Closes what idles and is `unfit`.
-    pub(super) fn reap(&mut self, mut unfit: impl FnMut(&mut C) -> bool, due: &mut Due<C, W>) {
+    /// Closes what idles and is `unfit`, and of what many share what has idled `since` or longer.
+    pub(super) fn reap(
+        &mut self,
+        mut unfit: impl FnMut(&mut C) -> bool,
+        since: Option<Instant>,
+        due: &mut Due<C, S, W>,
+    ) {
         let mut found = Vec::new();
         for (key, origin) in &mut self.origins {
             let unfit = origin
@@ -198,10 +281,12 @@ impl<C, W> Table<C, W> {
                 .iter_mut()
                 .filter_map(|(number, connection)| unfit(connection).then_some((key, *number)));
             found.extend(unfit);
+            let rested = origin.shared.iter().filter_map(|member| member.idle);
+            let too_long = rested.filter(|(_, from)| since.is_some_and(|since| *from <= since));
+            found.extend(too_long.map(|(number, _)| (key, number)));
         }
         for (key, number) in found {
-            due.closed.extend(self.take_idle(key, number));
-            self.list(key);
+            self.close_idle(key, number, due);
             self.forget_unused(key);
         }
         self.serve(due);
@@ -209,8 +294,8 @@ impl<C, W> Table<C, W> {
     }
 
     /// Closes what has idled longest, if anything idles.
-    pub(super) fn shed(&mut self, due: &mut Due<C, W>) {
-        due.closed.extend(self.evict_oldest(None));
+    pub(super) fn shed(&mut self, due: &mut Due<C, S, W>) {
+        self.evict_oldest(None, due);
         self.serve(due);
     }
 
@@ -219,16 +304,18 @@ impl<C, W> Table<C, W> {
         (self.open, self.idle)
     }
 
-    /// Gives free places to those who could use them.
-    fn serve(&mut self, due: &mut Due<C, W>) {
-        while self.open < self.limits.total_max
-            && let Some((number, key)) = self.starved.first_key_value().map(|(n, k)| (*n, *k))
-        {
+    /// Gives free places to those who could use them, and those of what idles.
+    fn serve(&mut self, due: &mut Due<C, S, W>) {
+        while let Some((number, key)) = self.starved.first_key_value().map(|(n, k)| (*n, *k)) {
+            if self.open >= self.limits.total_max {
+                self.evict_oldest(Some(key), due);
+            }
+            if self.open >= self.limits.total_max {
+                return;
+            }
             let Some(waiter) = self.origins[key].waiters.remove(&number) else { return };
-            self.origins[key].open += 1;
-            self.open += 1;
-            self.list(key);
-            due.served.push((waiter, key, None));
+            self.place(key);
+            due.served.push((waiter, key, Given::Place));
         }
     }
 
@@ -236,7 +323,7 @@ impl<C, W> Table<C, W> {
     fn list(&mut self, key: Key) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         let first = origin.waiters.first_key_value().map(|(number, _)| *number);
-        let first = first.filter(|_| origin.open < self.limits.per_origin_max);
+        let first = first.filter(|_| origin.may_open(0, &self.limits));
         if first == origin.starved {
             return;
         }
@@ -246,28 +333,32 @@ impl<C, W> Table<C, W> {
         self.starved.extend(first.map(|number| (number, key)));
     }
 
-    /// Takes out the connection that idled longest; the origin `kept` stays known.
-    fn evict_oldest(&mut self, kept: Option<Key>) -> Option<C> {
+    /// Closes the connection that idled longest, if any does; the origin `kept` stays known.
+    fn evict_oldest(&mut self, kept: Option<Key>, due: &mut Due<C, S, W>) {
         while let Some((number, key)) = self.order.pop_front() {
-            if let Some(connection) = self.take_idle(key, number) {
-                self.list(key);
+            if self.close_idle(key, number, due) {
                 if kept != Some(key) {
                     self.forget_unused(key);
                 }
-                return Some(connection);
+                return;
             }
         }
-        None
     }
 
-    /// Takes an idle connection out for good, if it still idles.
-    fn take_idle(&mut self, key: Key, number: u64) -> Option<C> {
-        let origin = self.origins.get_mut(key)?;
-        let at = origin.idle.binary_search_by_key(&number, |(of, _)| *of).ok()?;
-        let (_, connection) = origin.idle.remove(at);
+    /// Closes an idle connection, if it still idles.
+    fn close_idle(&mut self, key: Key, number: u64, due: &mut Due<C, S, W>) -> bool {
+        let Some(origin) = self.origins.get_mut(key) else { return false };
+        if let Ok(at) = origin.idle.binary_search_by_key(&number, |(of, _)| *of) {
+            due.closed.push(origin.idle.remove(at).1);
+        } else if let Some(at) = origin.at_rest(number) {
+            due.ended.push(origin.shared.swap_remove(at).connection);
+        } else {
+            return false;
+        }
         self.idle -= 1;
         self.leave(key);
-        Some(connection)
+        self.list(key);
+        true
     }
 
     fn leave(&mut self, key: Key) {
@@ -292,8 +383,7 @@ impl<C, W> Table<C, W> {
         if self.order.len() > 2 * self.idle + 64 {
             let origins = &self.origins;
             self.order.retain(|(number, key)| {
-                let origin = origins.get(*key);
-                origin.is_some_and(|o| o.idle.binary_search_by_key(number, |(of, _)| *of).is_ok())
+                origins.get(*key).is_some_and(|origin| origin.rests(*number))
             });
         }
     }

@@ -23,12 +23,12 @@ use stoop_proto::{Violation, h1};
 
 use crate::conn::recycle::{Recycle, RequestParts};
 use crate::conn::slot::SlotWriter;
+use crate::conn::wire::Wire;
 use crate::handler::Handler;
 use crate::response::Response;
 use crate::server::connection::{self, Core};
 use crate::server::control::{Course, Seat};
 use crate::server::shelf::Place;
-use crate::server::wire::Wire;
 use crate::upgrade::UpgradeSender;
 
 pub(super) use answer::{parts, poll_handler};

@@ -22,10 +22,10 @@ use stoop_proto::h2;
 
 use crate::conn::Sink;
 use crate::conn::ready::Ready;
+use crate::conn::wire::Wire;
 use crate::handler::Handler;
 use crate::server::connection::{Core, Place};
 use crate::server::control::{Course, Seat};
-use crate::server::wire::Wire;
 
 use exchange::Exchange;
 use waits::Waits;

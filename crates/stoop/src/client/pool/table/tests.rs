@@ -1,9 +1,18 @@
+//! Of origins that speak HTTP/1; [`many`] is of connections that many share.
+
 use super::*;
 
-type Tables = Table<u32, u32>;
+mod many;
+
+type Tables = Table<u32, u32, u32>;
 
 fn table(per_origin_max: usize, total_max: usize) -> Tables {
-    Table::new(PoolLimits { per_origin_max, total_max, ..PoolLimits::default() })
+    let limits = PoolLimits { per_origin_max, total_max, ..PoolLimits::default() };
+    Table::new(limits, |_, _| true)
+}
+
+fn wish(origin: &str, fresh: bool) -> Wish<'_> {
+    Wish { origin, fresh, speaks: Speaks::Http1 }
 }
 
 /// The rules of the table, and that its counts are those of its parts.
@@ -53,9 +62,15 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
             match draw.below(9) {
                 0..=2 => {
                     let origin = format!("o{}", draw.below(5));
-                    let (key, given) = table.ask(&origin, draw.below(4) == 0, || step, &mut due);
+                    let (key, given) =
+                        table.ask(wish(&origin, draw.below(4) == 0), |_| true, || step, &mut due);
                     match given {
-                        Given::Idle(_) | Given::Place => loans.push(key),
+                        Given::Idle(_) => loans.push(key),
+                        Given::Place => {
+                            loans.push(key);
+                            table.made(key, &mut due);
+                        }
+                        Given::Stream(..) => panic!("nothing is shared"),
                         Given::Turn(number) => turns.push((key, number, step)),
                     }
                 }
@@ -71,9 +86,12 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
                     assert_eq!(table.cancel(key, number), Some(waiter));
                 }
                 8 => table.shed(&mut due),
-                _ => table.reap(|connection| *connection % 3 == 0, &mut due),
+                _ => table.reap(|connection| *connection % 3 == 0, None, &mut due),
             }
-            for (waiter, key, _) in due.served {
+            for (waiter, key, given) in std::mem::take(&mut due.served) {
+                if given == Given::Place {
+                    table.made(key, &mut due);
+                }
                 let at = turns.iter().position(|turn| turn.2 == waiter).unwrap();
                 assert_eq!(turns.swap_remove(at).0, key);
                 loans.push(key);
@@ -84,14 +102,14 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
             assert_eq!(table.cancel(key, number), Some(waiter));
         }
         loans.into_iter().for_each(|key| table.gone(key, &mut Due::default()));
-        table.reap(|_| true, &mut Due::default());
+        table.reap(|_| true, None, &mut Due::default());
         assert_eq!((table.counts(), table.origins.len()), ((0, 0), 0));
         assert!(table.starved.is_empty() && table.keys.is_empty());
     }
 }
 
-fn ask(table: &mut Tables, origin: &str, waiter: u32) -> (Key, Given<u32>) {
-    table.ask(origin, false, || waiter, &mut Due::default())
+fn ask(table: &mut Tables, origin: &str, waiter: u32) -> (Key, Given<u32, u32>) {
+    table.ask(wish(origin, false), |_| true, || waiter, &mut Due::default())
 }
 
 #[test]
@@ -117,11 +135,11 @@ fn who_waited_longest_is_next_whatever_the_origin() {
     let mut due = Due::default();
     table.give_back(a, 10, &mut due);
     let b = due.served[0].1;
-    assert_eq!((due.closed, due.served), (vec![10], vec![(1, b, None)]));
+    assert_eq!((due.closed, due.served), (vec![10], vec![(1, b, Given::Place)]));
     // Now it is a's turn.
     let mut due = Due::default();
     table.give_back(a, 11, &mut due);
-    assert_eq!((due.closed, due.served), (vec![], vec![(2, a, Some(11))]));
+    assert_eq!((due.closed, due.served), (vec![], vec![(2, a, Given::Idle(11))]));
     // And c's, whoever makes room.
     let mut due = Due::default();
     table.gone(b, &mut due);
@@ -136,7 +154,7 @@ fn a_full_pool_closes_what_idles_elsewhere() {
     ask(&mut table, "b", 0);
     table.give_back(a, 1, &mut Due::default());
     let mut due = Due::default();
-    let (_, given) = table.ask("c", false, || 9, &mut due);
+    let (_, given) = table.ask(wish("c", false), |_| true, || 9, &mut due);
     assert!(matches!(given, Given::Place));
     assert_eq!((due.closed, table.keys.len()), (vec![1], 2));
 }
@@ -147,7 +165,7 @@ fn a_fresh_connection_replaces_one_that_idles_if_it_must() {
     let (a, _) = ask(&mut table, "a", 0);
     table.give_back(a, 1, &mut Due::default());
     let mut due = Due::default();
-    let (_, given) = table.ask("a", true, || 9, &mut due);
+    let (_, given) = table.ask(wish("a", true), |_| true, || 9, &mut due);
     assert!(matches!(given, Given::Place));
     assert_eq!((due.closed, table.counts()), (vec![1], (1, 0)));
 }
@@ -162,7 +180,7 @@ fn a_million_origins_leave_nothing() {
     }
     assert_eq!((table.keys.len(), table.origins.capacity() <= 256), (64, true));
     assert!(table.order.len() <= 2 * 64 + 65 && table.keys.capacity() <= 256);
-    table.reap(|_| true, &mut Due::default());
+    table.reap(|_| true, None, &mut Due::default());
     assert!(table.keys.is_empty() && table.origins.is_empty() && table.order.len() <= 64);
 }
 
