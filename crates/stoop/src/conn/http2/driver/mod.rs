@@ -124,6 +124,7 @@ struct Driver {
 struct Exchange {
     key: h2::StreamKey,
     cell: Arc<Cell>,
+    begun: Instant,
     /// What is left to be sent of the request.
     upload: Option<Upload>,
     /// The final head has come; the content has, to its end.
