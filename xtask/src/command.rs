@@ -1,5 +1,5 @@
-//! Commands that this program runs: from the root of the workspace, output streamed, and written
-//! so that a failing one can be pasted into a shell.
+//! Commands that this program runs: from the root of the workspace or a folder in it, output
+//! streamed, and written so that a failing one can be pasted into a shell.
 
 use crate::workspace;
 use std::ffi::{OsStr, OsString};
@@ -12,13 +12,15 @@ use std::process::{self, ExitStatus, Stdio};
 #[derive(Clone)]
 pub(crate) struct Command {
     env: Vec<(&'static str, OsString)>,
+    folder: &'static str,
     program: OsString,
     args: Vec<OsString>,
 }
 
 impl Command {
     pub(crate) fn new(program: impl AsRef<OsStr>) -> Self {
-        Self { env: Vec::new(), program: program.as_ref().to_owned(), args: Vec::new() }
+        let program = program.as_ref().to_owned();
+        Self { env: Vec::new(), folder: "", program, args: Vec::new() }
     }
 
     pub(crate) fn cargo(subcommand: &str) -> Self {
@@ -40,11 +42,17 @@ impl Command {
         self
     }
 
+    /// Runs it in this folder of the workspace.
+    pub(crate) fn in_folder(mut self, folder: &'static str) -> Self {
+        self.folder = folder;
+        self
+    }
+
     /// The standard library's command, from the root of the workspace and without input: nothing
     /// here may wait for somebody to type.
     pub(crate) fn build(&self) -> process::Command {
         let mut command = self.bare();
-        command.current_dir(workspace::root()).stdin(Stdio::null());
+        command.current_dir(workspace::root().join(self.folder)).stdin(Stdio::null());
         command
     }
 
@@ -117,11 +125,15 @@ fn ended(status: ExitStatus) -> Result<(), String> {
 
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.folder.is_empty() {
+            write!(f, "(cd {} && ", quoted(self.folder.as_ref()))?;
+        }
         for (name, value) in &self.env {
             write!(f, "{name}={} ", quoted(value))?;
         }
         write!(f, "{}", quoted(&self.program))?;
-        self.args.iter().try_for_each(|arg| write!(f, " {}", quoted(arg)))
+        self.args.iter().try_for_each(|arg| write!(f, " {}", quoted(arg)))?;
+        if self.folder.is_empty() { Ok(()) } else { f.write_str(")") }
     }
 }
 
@@ -144,6 +156,14 @@ mod tests {
         let command =
             Command::cargo("doc").env("RUSTDOCFLAGS", "-D warnings").args(["--x", "it's"]);
         assert_eq!(command.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --x 'it'\\''s'");
+    }
+
+    #[test]
+    fn a_folder_is_part_of_it() {
+        let command = Command::new("sh").args(["-c", "basename \"$PWD\""]).in_folder("xtask");
+        assert_eq!(command.output().unwrap(), "xtask\n");
+        assert!(command.to_string().starts_with("(cd xtask && sh "), "{command}");
+        assert!(command.to_string().ends_with(')'), "{command}");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod bench;
 mod command;
+mod conformance;
 mod goldens;
 mod nevers;
 mod test;
@@ -20,10 +21,11 @@ The project's own chores.
 Usage: cargo xtask <COMMAND> [ARGS]
 
 Commands:
-  test      Everything a change must pass, in one command; start here
-  nevers    The rules of ARCHITECTURE.md that a program can check
-  goldens   Rewrite the golden files of the tests, and show what changed
-  bench     Measure, side by side with other programs
+  test         Everything a change must pass, in one command; start here
+  nevers       The rules of ARCHITECTURE.md that a program can check
+  goldens      Rewrite the golden files of the tests, and show what changed
+  conformance  Other projects' conformance suites, against our programs
+  bench        Measure, side by side with other programs
 
 Before a commit:    cargo xtask test
 While working:      cargo xtask test --only clippy,tests
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         "test" if asks_help => Ok(help(&test::help())),
         "nevers" if asks_help => Ok(help(NEVERS_HELP)),
         "goldens" if asks_help => Ok(help(goldens::HELP)),
+        "conformance" if asks_help => Ok(help(&conformance::help())),
         "bench" if asks_help => Ok(help(bench::HELP)),
         "test" => test::run(args),
         "nevers" => match args {
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
             [arg, ..] => Err(format!("nevers takes no arguments, and got `{arg}`")),
         },
         "goldens" => goldens::run(args).map(succeed),
+        "conformance" => conformance::run(args),
         "bench" => bench::run(args).map(succeed),
         _ => Err(format!("no command `{command}`; `cargo xtask --help` lists them")),
     };

@@ -9,12 +9,12 @@
 mod corpora;
 mod demo;
 mod examples;
-mod programs;
-mod secure;
-mod serve;
+pub(crate) mod programs;
+pub(crate) mod secure;
+pub(crate) mod serve;
 mod skips;
 mod steps;
-mod tools;
+pub(crate) mod tools;
 
 use skips::Skips;
 use std::env;
@@ -73,7 +73,7 @@ pub(crate) fn help() -> String {
 }
 
 fn list() -> String {
-    STEPS.iter().map(|step| format!("  {:9} {}\n", step.name, step.what)).collect()
+    STEPS.iter().map(|step| format!("  {:11} {}\n", step.name, step.what)).collect()
 }
 
 /// Runs the steps that `args` choose. An error means that none ran.
@@ -162,7 +162,7 @@ fn conclude(records: &[Record]) -> ExitCode {
             Outcome::Passed(note) => note,
             Outcome::Skipped(why) | Outcome::Failed { why, .. } => why,
         };
-        let line = format!("{name:9} {:7} {:7.1} s  {note}", outcome.verb(), took.as_secs_f64());
+        let line = format!("{name:11} {:7} {:7.1} s  {note}", outcome.verb(), took.as_secs_f64());
         println!("{}", line.trim_end());
     }
     let mut skipped = Vec::new();

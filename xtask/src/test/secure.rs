@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::serve::Running;
 use crate::command::Command;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs, process};
 
@@ -14,9 +14,7 @@ pub(crate) fn hello(program: &str, limit: Duration) -> Outcome {
             return Outcome::Skipped(format!("hello --tls needs {name}"));
         }
     }
-    let folder = Folder(env::temp_dir().join(format!("stoop-xtask-{}", process::id())));
-    let made = fs::create_dir_all(&folder.0).map_err(|error| error.to_string());
-    match made.and_then(|()| answer(program, &folder.0, limit)) {
+    match Certificate::make().and_then(|certificate| answer(program, &certificate, limit)) {
         Ok(answer) if answer == "Hello, world!" => Outcome::Passed(String::new()),
         Ok(answer) => failed(format!("it answered over TLS:\n{answer}")),
         Err(why) => failed(why),
@@ -28,35 +26,60 @@ fn failed(why: String) -> Outcome {
     Outcome::Failed { why: format!("hello --tls: {why}"), repeat }
 }
 
-fn answer(program: &str, folder: &Path, limit: Duration) -> Result<String, String> {
-    let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
-    // Not a CA's, which no server's may be.
-    Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"])
-        .args(["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"])
-        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-days", "2"])
-        .arg("-keyout")
-        .arg(&key)
-        .arg("-out")
-        .arg(&certificate)
-        .run()?;
+fn answer(program: &str, certificate: &Certificate, limit: Duration) -> Result<String, String> {
     let server = Command::new(program).args(["--listen", "127.0.0.1:0", "--workers", "1", "--tls"]);
-    let mut running = Running::start(&server.arg(&certificate).arg(&key))?;
+    let mut running = Running::start(&server.args(certificate.files()))?;
     let address = running.address(limit)?;
     Command::new("curl")
         .args(["--silent", "--show-error", "--noproxy", "*", "--max-time"])
         .arg(limit.as_secs().to_string())
         .arg("--cacert")
-        .arg(&certificate)
+        .arg(certificate.chain())
         .arg(format!("https://{address}/"))
         .output()
 }
 
-/// Removed at the end, with the key in it.
-struct Folder(PathBuf);
+/// A certificate for 127.0.0.1 and its key, in a folder that is removed at the end.
+pub(crate) struct Certificate {
+    folder: PathBuf,
+}
 
-impl Drop for Folder {
+impl Certificate {
+    /// Made by openssl.
+    pub(crate) fn make() -> Result<Self, String> {
+        let folder = env::temp_dir().join(format!("stoop-xtask-{}", process::id()));
+        fs::create_dir_all(&folder)
+            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+        let made = Self { folder };
+        // Not a CA's, which no server's may be.
+        Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"])
+            .args(["-nodes", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"])
+            .args(["-addext", "basicConstraints=critical,CA:FALSE", "-days", "2"])
+            .arg("-keyout")
+            .arg(made.key())
+            .arg("-out")
+            .arg(made.chain())
+            .run()?;
+        Ok(made)
+    }
+
+    fn chain(&self) -> PathBuf {
+        self.folder.join("cert.pem")
+    }
+
+    fn key(&self) -> PathBuf {
+        self.folder.join("key.pem")
+    }
+
+    /// What follows `--tls`.
+    pub(crate) fn files(&self) -> [PathBuf; 2] {
+        [self.chain(), self.key()]
+    }
+}
+
+impl Drop for Certificate {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }

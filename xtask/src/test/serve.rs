@@ -13,6 +13,8 @@ pub(crate) struct Running {
     child: Child,
     lines: Receiver<String>,
     printed: String,
+    /// Whether what it prints is shown at once.
+    shown: bool,
 }
 
 impl Running {
@@ -27,7 +29,13 @@ impl Running {
         let (sender, lines) = mpsc::channel();
         child.stdout.take().into_iter().for_each(|stdout| forward(stdout, sender.clone()));
         child.stderr.take().into_iter().for_each(|stderr| forward(stderr, sender.clone()));
-        Ok(Self { child, lines, printed: String::new() })
+        Ok(Self { child, lines, printed: String::new(), shown: true })
+    }
+
+    /// Does not show what it prints from here on.
+    pub(crate) fn in_silence(mut self) -> Self {
+        self.shown = false;
+        self
     }
 
     /// The address on loopback that it prints, on a line of its own or in a URL.
@@ -65,7 +73,9 @@ impl Running {
     fn next_line(&mut self, deadline: Instant) -> Option<String> {
         let line = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now()));
         let line = line.ok()?;
-        println!("  {line}");
+        if self.shown {
+            println!("  {line}");
+        }
         self.printed += &line;
         self.printed += "\n";
         Some(line)

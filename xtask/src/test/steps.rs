@@ -3,7 +3,7 @@
 use super::skips::Tally;
 use super::{Context, Outcome, Step, corpora, demo, examples, tools};
 use crate::command::Command;
-use crate::{nevers, workspace};
+use crate::{conformance, nevers, workspace};
 use std::path::PathBuf;
 use std::{env, fs, path};
 
@@ -27,6 +27,11 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "features", what: "each crate alone, and each feature alone", run: features },
     Step { name: "msrv", what: "the oldest compiler we promise", run: msrv },
     Step { name: "examples", what: "the programs in examples/, run", run: examples::run },
+    Step {
+        name: conformance::STEP,
+        what: "other projects' conformance suites: h2spec against examples/hello",
+        run: conformance::step,
+    },
     Step { name: "proto", what: "instructions of the protocol machines, printed", run: proto },
     Step { name: "demo", what: "the README's first command, in under 30 s", run: demo::run },
     Step { name: "fuzz", what: "each fuzz target for a few seconds", run: fuzz },
@@ -180,9 +185,8 @@ fn rust_version(manifest: &str) -> &str {
 /// Prints what the protocol machines cost beside what the changelog says. A count is no test: what
 /// it may be is decided by whoever reads it.
 fn proto(_: &Context) -> Outcome {
-    if !tools::is_on_path(tools::VALGRIND) {
-        let install = tools::as_root("apt-get install valgrind");
-        return Outcome::Skipped(format!("needs valgrind ({install})"));
+    if let Some(why) = tools::absent(&[tools::VALGRIND]) {
+        return Outcome::Skipped(why);
     }
     let bench = Command::cargo("run").args(["--release", "--manifest-path", "bench/Cargo.toml"]);
     all(&[bench.args(["--", "proto"])], "")

@@ -49,13 +49,20 @@ const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_D
 const PEERS: &[(&str, &str)] = &[
     ("nginx", "nginx"),
     ("curl", "curl"),
-    ("openssl", "openssl"),
+    (OPENSSL, "openssl"),
     ("h2load", "nghttp2-client"),
     ("ab", "apache2-utils"),
     ("wrk", "wrk"),
     ("pip3", "python3-pip"),
+    (GO, "golang-go"),
     (VALGRIND, "valgrind"),
 ];
+
+/// Makes certificates.
+pub(crate) const OPENSSL: &str = "openssl";
+
+/// Builds what others wrote in Go.
+pub(crate) const GO: &str = "go";
 
 /// Counts instructions.
 pub(crate) const VALGRIND: &str = "valgrind";
@@ -79,6 +86,18 @@ pub(crate) fn missing(tools: &[&Tool]) -> Option<String> {
     let names: Vec<_> = absent.iter().map(|tool| tool.name).collect();
     let installs: Vec<_> = absent.iter().map(|tool| command(tool.install).to_string()).collect();
     Some(format!("needs {} ({})", names.join(" and "), installs.join(" && ")))
+}
+
+/// What a step that needs these programs of Debian's packages would be skipped for.
+pub(crate) fn absent(programs: &[&str]) -> Option<String> {
+    let absent = PEERS.iter().filter(|(program, _)| programs.contains(program));
+    let absent = absent.filter(|(program, _)| !is_on_path(program));
+    let (names, packages): (Vec<&str>, Vec<&str>) = absent.copied().unzip();
+    if names.is_empty() {
+        return None;
+    }
+    let install = as_root("apt-get install").args(packages);
+    Some(format!("needs {} ({install})", names.join(" and ")))
 }
 
 /// Installs what is missing. It tries everything, so that one report names all that failed.
