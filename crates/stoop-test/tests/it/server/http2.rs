@@ -151,6 +151,37 @@ async fn content_streams_both_ways_at_once_in_many_times_the_windows() {
     assert_eq!(client.machine.streams(), 0);
 }
 
+/// What the handler takes of content when it is the response's turn is room for more, too.
+#[tokio::test(start_paused = true)]
+async fn content_that_waited_to_be_sent_back_makes_room_for_more() {
+    const WINDOW: usize = 65_535;
+    let (mut ours, mut theirs) = (Limits::client(), ServerLimits::default());
+    ours.http2.stream_window_bytes = WINDOW as u32;
+    theirs.wire.http2.stream_window_bytes_max = WINDOW as u32;
+    let (peer, _) = connect_with(theirs, echo);
+    let mut client = Client::with_limits(peer.into_parts().0, ours).await;
+    client.reads = false;
+    let key = client.ask(Method::POST, "/", &[], false).await;
+    let (mut sent, mut got) = (0, 0);
+    // Twice as much as comes back while nobody reads it.
+    while got < 2 * WINDOW {
+        sent += client.send(key, pattern(2 * WINDOW - sent), false).await;
+        let next = tokio::time::timeout(Duration::from_secs(1), client.next()).await;
+        match next {
+            Ok(Happened::Data(_, data, _)) => got += data.len(),
+            Ok(Happened::Head(_, head, _)) => assert_eq!(head.status(), 200),
+            Ok(other) => panic!("{other:?}"),
+            Err(_) if (sent, got) == (2 * WINDOW, WINDOW) => {
+                client.machine.consumed(key, WINDOW as u32);
+                client.flush().await;
+            }
+            Err(_) => panic!("it stopped: {sent} sent, {got} came back"),
+        }
+    }
+    let _ = tokio::time::timeout(Duration::from_secs(1), client.next()).await;
+    assert!(client.machine.sendable(key) > 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn content_is_made_only_while_the_client_takes_it() {
     let made = Arc::new(AtomicUsize::new(0));

@@ -207,7 +207,7 @@ impl<H: Handler> Driver<H> {
                 Ok(()) if is_last => self.sent(key),
                 Ok(()) if is_over => {
                     self.make(key);
-                    // It may have taken what came of the request.
+                    // It may be the request's own content, which the client waits to send more of.
                     self.attend_to_content(key);
                 }
                 Ok(()) => {}
