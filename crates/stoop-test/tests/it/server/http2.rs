@@ -309,6 +309,29 @@ async fn a_client_that_waits_for_a_100_gets_one_when_its_content_is_wanted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn and_gets_it_before_a_response_that_reads_on() {
+    let late = async |request: Request| {
+        sleep(Duration::from_secs(1)).await;
+        Response::new(request.into_body())
+    };
+    for mut client in [client(connect(echo)).await, client(connect(late)).await] {
+        let key = client.ask(Method::POST, "/", &[("expect", "100-continue")], false).await;
+        for status in [100, 200] {
+            let Happened::Head(_, head, false) = client.next().await else { panic!() };
+            assert_eq!(head.status(), status);
+        }
+        client.send(key, pattern(10), true).await;
+        assert_eq!(client.answer(key).await.body, pattern(10));
+    }
+    // Where nobody reads, it is none.
+    let mut client = client(connect(path)).await;
+    let key = client.ask(Method::POST, "/", &[("expect", "100-continue")], false).await;
+    let Happened::Head(_, head, false) = client.next().await else { panic!() };
+    assert_eq!(head.status(), 200);
+    assert_eq!(client.answer(key).await.body, b"/");
+}
+
+#[tokio::test(start_paused = true)]
 async fn trailers_go_both_ways() {
     let mut client = client(connect(echo)).await;
     let key = client.ask(Method::POST, "/", &[], false).await;

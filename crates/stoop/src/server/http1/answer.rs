@@ -272,7 +272,10 @@ pub(in crate::server) fn poll_handler<H: Handler>(
 
 /// Whether somebody may still read the request while its response is sent. Behind a response that
 /// is a buffer there is nobody: it is finished at once.
-fn is_read_on<B>(content: Option<&SlotWriter>, response: &Response<B>) -> bool {
+pub(in crate::server) fn is_read_on<B>(
+    content: Option<&SlotWriter>,
+    response: &Response<B>,
+) -> bool {
     matches!(response.payload, Payload::Stream(_)) && content.is_some_and(|c| !c.is_dropped())
 }
 

@@ -31,7 +31,7 @@ use crate::server::control::{Course, Seat};
 use crate::server::shelf::Place;
 use crate::upgrade::UpgradeSender;
 
-pub(super) use answer::{parts, poll_handler};
+pub(super) use answer::{is_read_on, parts, poll_handler};
 use ending::End;
 use waits::Waits;
 

@@ -16,7 +16,7 @@ use crate::conn::slot::SlotWriter;
 use crate::conn::{Sink, date};
 use crate::handler::Handler;
 use crate::response::{Payload, Response};
-use crate::server::http1::{parts, poll_handler};
+use crate::server::http1::{is_read_on, parts, poll_handler};
 
 /// Frames of content in a round, after which there is a look at what else is to do.
 const FRAMES_MAX: u32 = 256;
@@ -59,10 +59,26 @@ impl<H: Handler> Driver<H> {
         let polled = poll_handler::<H>(future, exchange.content.as_ref(), &mut cx);
         let Poll::Ready(response) = polled else { return };
         let Some(exchange) = self.exchanges.get_mut(place).and_then(Option::take) else { return };
+        let Exchange { content, continue_owed, .. } = exchange;
         if let Responding::Running(future) = exchange.response {
             self.core.shelf.put_back(future);
         }
-        self.respond(key, exchange.content, response);
+        self.begin(key, content, continue_owed, response);
+    }
+
+    /// Begins a handler's response. A client that waits for a 100 gets it before, if somebody reads
+    /// the content while the response is sent: after it would be too late.
+    pub(super) fn begin(
+        &mut self,
+        key: StreamKey,
+        content: Option<SlotWriter>,
+        continue_owed: bool,
+        response: Response<H::Body>,
+    ) {
+        if continue_owed && is_read_on(content.as_ref(), &response) {
+            self.say_continue(key);
+        }
+        self.respond(key, content, response);
     }
 
     /// Begins a response, and ends it too if its content is a buffer that fits; else it becomes an

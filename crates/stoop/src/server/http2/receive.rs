@@ -80,7 +80,9 @@ impl<H: Handler> Driver<H> {
         // The panic's message has been shown by the program's panic hook.
         let answer = catch_unwind(AssertUnwindSafe(|| core.handler.call(request)));
         let place = match answer {
-            Ok(Answer::Now(response)) => return self.respond(key, content, response),
+            Ok(Answer::Now(response)) => {
+                return self.begin(key, content, continue_owed, response);
+            }
             Err(_) => {
                 let response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
                 return self.respond(key, content, response);
@@ -96,7 +98,7 @@ impl<H: Handler> Driver<H> {
         match poll_handler::<H>(&mut place, content.as_ref(), &mut cx) {
             Poll::Ready(response) => {
                 core.shelf.put_back(place);
-                self.respond(key, content, response);
+                self.begin(key, content, continue_owed, response);
             }
             Poll::Pending => {
                 let response = Responding::Running(place);
