@@ -5,6 +5,7 @@
 mod hpack;
 mod mutation;
 mod round_trip;
+mod streams;
 mod work;
 
 use stoop_test::random::Random;

@@ -65,7 +65,7 @@ fn theirs(fields: &Fields) -> Vec<(String, Vec<u8>)> {
 
 const TCHARS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCXYZ0123456789-_!#$%&'*+.^`|~";
 
-fn exchange(random: &mut Random) -> Exchange {
+pub(super) fn exchange(random: &mut Random) -> Exchange {
     let methods =
         [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS];
     let method = random.pick(&methods).clone();

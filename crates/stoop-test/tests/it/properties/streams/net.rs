@@ -1,0 +1,156 @@
+//! Both ends, and what is under way between them.
+
+use std::time::Duration;
+
+use stoop_proto::Limits;
+use stoop_test::frames::{ping, priority_update, settings};
+use stoop_test::pair::Exchange;
+use stoop_test::random::Random;
+
+use super::side::Side;
+
+/// The smallest initial window that is told: what streams then wait for is more settings.
+const INITIAL: usize = 65_535;
+
+#[derive(Debug)]
+pub(super) struct Net {
+    pub(super) client: Side,
+    pub(super) server: Side,
+    opened: usize,
+    drains: bool,
+}
+
+impl Net {
+    pub(super) fn new(random: &mut Random) -> Self {
+        let client = Side::new(false, limits(Limits::client(), random));
+        let server = Side::new(true, limits(Limits::server(), random));
+        let mut net = Self { client, server, opened: 0, drains: random.one_in(4) };
+        net.client.flush();
+        net.server.flush();
+        net
+    }
+
+    /// How many of the exchanges were begun.
+    pub(super) fn opened(&self) -> usize {
+        self.opened
+    }
+
+    /// Runs all exchanges to their ends.
+    pub(super) fn run(&mut self, exchanges: &[Exchange], random: &mut Random) {
+        let mut idle = 0;
+        let mut goes_away = false;
+        loop {
+            let wants = self.opened < exchanges.len() && !self.client.machine.is_going_away();
+            let is_over = self.client.keys().is_empty() && self.server.keys().is_empty();
+            let is_quiet = self.client.sent.is_empty() && self.server.sent.is_empty();
+            if !wants && is_over && is_quiet {
+                break;
+            }
+            let moved = self.step(exchanges, random);
+            if self.drains && !goes_away && random.one_in(300) {
+                goes_away = true;
+                self.server.machine.drain(self.server.now);
+            }
+            self.client.flush();
+            self.server.flush();
+            idle = if moved { 0 } else { idle + 1 };
+            if idle == 300 {
+                // A window that was made smaller holds everybody up.
+                let all = [(4, self.client.limits.http2.stream_window_bytes), (1, 4_096)];
+                self.client.sent.extend(settings(&all));
+                let all = [(4, self.server.limits.http2.stream_window_bytes), (1, 4_096), (3, 100)];
+                self.server.sent.extend(settings(&all));
+                self.client.flush();
+                self.server.flush();
+            }
+            assert!(idle < 3_000, "nothing moves: {self:?}");
+        }
+        while self.client.use_up(random) || self.server.use_up(random) {}
+        for _ in 0..4 {
+            self.client.flush();
+            self.server.flush();
+            self.hand_on(true, usize::MAX);
+            self.hand_on(false, usize::MAX);
+        }
+    }
+
+    /// Does one thing, if there is something to do.
+    fn step(&mut self, exchanges: &[Exchange], random: &mut Random) -> bool {
+        let time = Duration::from_micros(random.below(3_000) as u64);
+        self.client.now += time;
+        self.server.now += time;
+        self.server.machine.handle_timeout(self.server.now);
+        let to_server = random.one_in(2);
+        let (from, to) = match to_server {
+            true => (&mut self.client, &mut self.server),
+            false => (&mut self.server, &mut self.client),
+        };
+        match random.below(10) {
+            0 | 1 => match exchanges.get(self.opened) {
+                Some(exchange) if self.client.ask(self.opened, exchange) => {
+                    self.opened += 1;
+                    true
+                }
+                _ => false,
+            },
+            2 | 3 => self.server.answer(exchanges, random),
+            4 | 5 => from.say(random),
+            6 => to.use_up(random),
+            7 => match random.below(60) {
+                0 => from.give_up(random),
+                1 => {
+                    from.sent.extend(said_in_between(from, to_server, random));
+                    false
+                }
+                _ => false,
+            },
+            _ => self.hand_on(to_server, 1 + random.scaled(15)),
+        }
+    }
+
+    fn hand_on(&mut self, to_server: bool, bytes: usize) -> bool {
+        let (from, to) = match to_server {
+            true => (&mut self.client, &mut self.server),
+            false => (&mut self.server, &mut self.client),
+        };
+        let bytes = from.take(bytes);
+        to.hear(&bytes);
+        !bytes.is_empty()
+    }
+
+    pub(super) fn check_what_is_left(&self) {
+        self.client.check_what_is_left();
+        self.server.check_what_is_left();
+    }
+}
+
+/// What a peer may say at any time, and ours do not of their own accord.
+fn said_in_between(side: &Side, is_client: bool, random: &mut Random) -> Vec<u8> {
+    let largest = side.limits.http2.stream_window_bytes as usize;
+    match random.below(5) {
+        0 => ping(0, b"whatever"),
+        1 => settings(&[(4, random.below(largest.min(2 * INITIAL)) as u32)]),
+        2 => settings(&[(1, random.below(4_097) as u32), (1, random.below(4_097) as u32)]),
+        3 if !is_client => settings(&[(3, 1 + random.below(100) as u32)]),
+        _ => match side.keys().first().and_then(|&key| side.machine.stream_id(key)) {
+            Some(stream) if is_client => priority_update(stream, "u=5, i"),
+            _ => settings(&[]),
+        },
+    }
+}
+
+/// Windows of all sizes that there may be.
+fn limits(mut limits: Limits, random: &mut Random) -> Limits {
+    let http2 = &mut limits.http2;
+    let size = |random: &mut Random| (INITIAL + random.scaled(18)) as u32;
+    http2.stream_window_bytes = size(random);
+    http2.stream_window_bytes_max = size(random);
+    http2.connection_window_bytes = size(random);
+    http2.connection_window_bytes_max = size(random);
+    http2.streams_max = 1 + random.below(100) as u32;
+    http2.encoder_table_bytes_max = random.scaled(14) as u32;
+    limits.head_bytes_max = 256 * 1024;
+    limits.trailers_bytes_max = 256 * 1024;
+    limits.fields_max = 500;
+    limits
+}
