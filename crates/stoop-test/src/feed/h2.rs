@@ -285,8 +285,12 @@ impl End {
         rest.is_empty() && whole
     }
 
+    /// Feeds pieces, without what the peer says first.
+    ///
+    /// # Panics
+    /// If the machine contradicts itself.
     #[track_caller]
-    fn feed_once(&self, pieces: &[&[u8]]) -> Heard {
+    pub fn feed_once(&self, pieces: &[&[u8]]) -> Heard {
         let connection = match self.is_server {
             true => Connection::server(&self.limits),
             false => Connection::client(&self.limits),
@@ -327,7 +331,9 @@ struct Feed<'a> {
 impl Feed<'_> {
     /// Reads until more bytes are needed.
     fn read(&mut self) {
-        loop {
+        // Each event takes a byte at least, or ends a stream, or says that content has ended.
+        let most = 2 * self.heard.rest.len() + self.connection.streams() + 10;
+        for _ in 0..most {
             let (connection, limits) = (&mut self.connection, &self.end.limits);
             let received = connection.receive(self.now, &self.heard.rest, true, limits);
             let consumed = received.consumed;
@@ -339,6 +345,7 @@ impl Feed<'_> {
                 return;
             }
         }
+        panic!("it does not come to an end");
     }
 
     /// Whether there may be more to read.

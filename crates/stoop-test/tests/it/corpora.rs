@@ -1,15 +1,21 @@
-//! Other projects' collections of bad requests. They are not part of this repository: a variable
-//! names the folder where one was unpacked, and without it the test says so and passes. They are
-//! brought by `cargo xtask test --only corpora`; its step `tests` sets the variables.
+//! Other projects' collections of bad requests, and of test vectors. They are not part of this
+//! repository: a variable names the folder where one is, and without it the test says so and passes.
+//! The requests are brought by `cargo xtask test --only corpora`; its step `tests` sets the variables.
 //!
 //! - `STOOP_GUNICORN_REQUESTS`: `tests/requests` of gunicorn's source distribution
 //! - `STOOP_DESYNC_GUARDIAN`: `tests` of the crate `http_desync_guardian`
+//! - `STOOP_TEST_DATA`: the archives of test vectors
 
+mod frames;
 mod guardian;
 mod gunicorn;
+pub(crate) mod json;
 
+use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// The folder that `variable` names; without, this says aloud that the test could not be done.
 fn folder(name: &str, variable: &str) -> Option<PathBuf> {
@@ -24,7 +30,40 @@ fn folder(name: &str, variable: &str) -> Option<PathBuf> {
 pub(crate) fn skipped(name: &str, what: &str) {
     eprintln!("skipped: {name}: {what}");
     if let Some(file) = std::env::var_os("STOOP_SKIPS") {
-        let mut file = std::fs::OpenOptions::new().append(true).open(file).expect("the report's");
+        let mut file = fs::OpenOptions::new().append(true).open(file).expect("the report's");
         writeln!(file, "{name}: {what}").expect("the report's");
     }
+}
+
+/// What was unpacked by this process: tests that run at a time share it.
+static UNPACKED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Where the archive `NAME.tar.gz` of the test vectors was unpacked, or what is missing.
+pub(crate) fn unpacked(name: &str) -> Result<PathBuf, String> {
+    let unset = format!("STOOP_TEST_DATA, the folder with {name}.tar.gz");
+    let data = std::env::var_os("STOOP_TEST_DATA").ok_or(unset)?;
+    let archive = Path::new(&data).join(format!("{name}.tar.gz"));
+    if !archive.is_file() {
+        return Err(format!("{}, from STOOP_TEST_DATA", archive.display()));
+    }
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut done = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if done.contains(&home) {
+        return Ok(home);
+    }
+    fs::create_dir_all(&home).expect("the target folder can be written");
+    let tar = Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&home).status();
+    let unpacked = tar.map_err(|_| "tar")?;
+    assert!(unpacked.success(), "{} can be unpacked", archive.display());
+    done.push(home.clone());
+    Ok(home)
+}
+
+/// What is in a folder, in order.
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder can be read");
+    let mut paths: Vec<_> =
+        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
+    paths.sort();
+    paths
 }

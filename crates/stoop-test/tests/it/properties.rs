@@ -2,6 +2,7 @@
 //!
 //! `STOOP_SEED` chooses others, `STOOP_ROUNDS` how many times as many.
 
+mod frames;
 mod hpack;
 mod mutation;
 mod round_trip;

@@ -2,18 +2,15 @@
 //! projects wrote it. They are in `hpack-test-case.tar.gz` in the folder that `STOOP_TEST_DATA` names;
 //! without it, or without `tar`, the tests say so and pass.
 
-mod json;
-
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, Decoder, Encoder, Indexing};
 
-use self::json::Json;
 use super::{Field, hex, table};
-use crate::corpora::skipped;
+use crate::corpora::json::Json;
+use crate::corpora::{entries, skipped, unpacked};
 
 /// What the archive has, so that nothing is passed over in silence.
 const ENCODERS: usize = 14;
@@ -31,37 +28,9 @@ struct Case {
 /// The folders of the archive, unpacked once.
 fn folders(name: &str) -> Option<Vec<PathBuf>> {
     static UNPACKED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let home = match UNPACKED.get_or_init(unpack) {
-        Ok(home) => home,
-        Err(reason) => {
-            skipped(name, reason);
-            return None;
-        }
-    };
+    let home = UNPACKED.get_or_init(|| unpacked("hpack-test-case"));
+    let home = home.as_ref().map_err(|reason| skipped(name, reason)).ok()?;
     Some(entries(home).into_iter().filter(|path| path.is_dir()).collect())
-}
-
-fn unpack() -> Result<PathBuf, String> {
-    let unset = "STOOP_TEST_DATA, the folder with hpack-test-case.tar.gz";
-    let data = std::env::var_os("STOOP_TEST_DATA").ok_or(unset)?;
-    let archive = Path::new(&data).join("hpack-test-case.tar.gz");
-    if !archive.is_file() {
-        return Err(format!("{}, from STOOP_TEST_DATA", archive.display()));
-    }
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hpack-test-case");
-    fs::create_dir_all(&home).expect("the target folder can be written");
-    let tar = Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&home).status();
-    let unpacked = tar.map_err(|_| "tar")?;
-    assert!(unpacked.success(), "{} can be unpacked", archive.display());
-    Ok(home)
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("the folder can be read");
-    let mut paths: Vec<_> =
-        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
-    paths.sort();
-    paths
 }
 
 /// The stories of one encoder.

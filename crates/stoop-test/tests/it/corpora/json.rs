@@ -1,9 +1,11 @@
-//! As much of JSON as the stories use: no fractions, and no escapes beyond the first 256 characters.
+//! As much of JSON as the test vectors use: no fractions, and no escapes beyond the first 256
+//! characters.
 
 /// A value.
 #[derive(Debug)]
-pub(super) enum Json {
+pub(crate) enum Json {
     Null,
+    Flag,
     Number(u32),
     Text(String),
     List(Vec<Json>),
@@ -12,30 +14,30 @@ pub(super) enum Json {
 
 impl Json {
     /// Reads a text that is one value.
-    pub(super) fn read(text: &str) -> Self {
+    pub(crate) fn read(text: &str) -> Self {
         let mut reader = Reader { text, at: 0 };
         let value = reader.value();
         assert_eq!(reader.peek(), None, "behind the value");
         value
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Self> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         self.members().iter().find(|member| member.0 == name).map(|member| &member.1)
     }
 
-    pub(super) fn members(&self) -> &[(String, Self)] {
+    pub(crate) fn members(&self) -> &[(String, Self)] {
         if let Self::Object(members) = self { members } else { &[] }
     }
 
-    pub(super) fn items(&self) -> &[Self] {
+    pub(crate) fn items(&self) -> &[Self] {
         if let Self::List(items) = self { items } else { &[] }
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         if let Self::Text(text) = self { text } else { "" }
     }
 
-    pub(super) fn number(&self) -> Option<u32> {
+    pub(crate) fn number(&self) -> Option<u32> {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 }
@@ -90,6 +92,7 @@ impl Reader<'_> {
         self.at += len;
         match &rest[..len] {
             "null" => Json::Null,
+            "true" | "false" => Json::Flag,
             number => Json::Number(number.parse().expect("a number")),
         }
     }

@@ -1,0 +1,191 @@
+//! http2-frame-test-case: single frames with their meaning, and malformed ones with the codes that may
+//! answer them. They are in `http2-frame-test-case.tar.gz` in the folder that `STOOP_TEST_DATA` names.
+//!
+//! A machine reads frames and tells what follows from them, so what a frame carries is seen here as
+//! far as it is told: padding and the weights of RFC 7540 are not, and the fields of a header block
+//! that is said to be a dummy cannot be.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use stoop_proto::Limits;
+use stoop_proto::h2::{Connection, ErrorCode, Event, Fault, Reset, Settings};
+use stoop_test::feed::h2::{End, Heard, Told, asked, client, server};
+use stoop_test::frames::{flag, frame, headers, kind, settings, split};
+
+use super::json::Json;
+use super::{entries, skipped, unpacked};
+
+/// What the archive has, so that nothing is passed over in silence.
+const FRAMES: usize = 12;
+const ERRORS: usize = 22;
+
+struct Case {
+    name: String,
+    wire: Vec<u8>,
+    json: Json,
+}
+
+fn cases(test: &str) -> Option<Vec<Case>> {
+    let home = unpacked("http2-frame-test-case").map_err(|reason| skipped(test, &reason)).ok()?;
+    let folders =
+        entries(&home.join("http2-frame-test-case")).into_iter().filter(|path| path.is_dir());
+    let is_case = |path: &PathBuf| path.extension().is_some_and(|name| name == "json");
+    let case = |path: PathBuf| {
+        let folder = path.parent().and_then(|folder| folder.file_name()).unwrap_or_default();
+        let name =
+            format!("{}/{}", folder.display(), path.file_stem().unwrap_or_default().display());
+        let json = Json::read(&fs::read_to_string(&path).expect("a case can be read"));
+        let digits = json.get("wire").expect("a case has bytes").text().as_bytes();
+        let digit = |byte: u8| char::from(byte).to_digit(16).expect("hexadecimal") as u8;
+        let wire = digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect();
+        Case { name, wire, json }
+    };
+    let paths = folders.flat_map(|folder| entries(&folder)).filter(is_case);
+    Some(paths.map(case).collect())
+}
+
+/// What a server and a client, on which nothing was asked yet, make of each frame that is well-formed.
+#[test]
+fn the_frames_of_the_collection_are_read() {
+    let Some(cases) = cases("the frames of http2-frame-test-case") else { return };
+    let mut count = 0;
+    for Case { name, wire, json } in &cases {
+        let Some(meaning @ Json::Object(_)) = json.get("frame") else { continue };
+        count += 1;
+        let (header, payload, rest) = split(wire).expect("one frame");
+        let number = |name| meaning.get(name).and_then(Json::number).expect("a number");
+        let (kind, flags) = (number("type") as u8, number("flags") as u8);
+        let stream = number("stream_identifier");
+        assert_eq!((payload.len() as u32, header[3]), (number("length"), kind), "{name}");
+        assert_eq!(&frame(kind, flags, stream, payload), wire, "{name}");
+        assert!(rest.is_empty(), "{name}");
+        for (end, is_server) in [(server(), true), (client(), false)] {
+            check(name, is_server, &end.feed(wire));
+        }
+    }
+    assert_eq!(count, FRAMES);
+}
+
+fn check(name: &str, is_server: bool, heard: &Heard) {
+    let fault = match name {
+        "continuation/header" | "continuation/normal" => Some(Fault::Continuation),
+        // On streams that nobody has opened.
+        "data/normal" | "rst_stream/normal" | "window_update/normal" => Some(Fault::StreamIdle),
+        // What they carry is said to be a dummy: it is no field block.
+        "headers/normal" | "headers/priority" if is_server => Some(Fault::Compression),
+        "headers/normal" | "headers/priority" => Some(Fault::StreamIdle),
+        "push_promise/normal" => Some(Fault::Push),
+        "goaway/normal" => {
+            assert_eq!(heard.told, [Told::GoAway(ErrorCode::COMPRESSION_ERROR)]);
+            None
+        }
+        "ping/normal" => {
+            assert_eq!(heard.said, ["PING ACK deadbeef"]);
+            None
+        }
+        "settings/normal" => {
+            assert_eq!(heard.said, ["SETTINGS ACK"]);
+            None
+        }
+        "priority/normal" => {
+            assert_eq!((heard.told.len(), heard.said.len()), (0, 0));
+            None
+        }
+        _ => panic!("{name} is new"),
+    };
+    assert_eq!(heard.fault, fault, "{name}: {heard:?}");
+}
+
+/// The same frames where they have an effect, on a stream that is open: what they carry is what the
+/// collection says.
+#[test]
+fn what_the_frames_of_the_collection_carry_is_read() {
+    let Some(cases) = cases("what the frames of http2-frame-test-case carry") else { return };
+    let response = headers(1, flag::END_HEADERS, &[(":status", "200")]);
+    let mut count = 0;
+    for Case { name, wire, json } in &cases {
+        let Some(carried) = json.get("frame").and_then(|frame| frame.get("frame_payload")) else {
+            continue;
+        };
+        let number = |name| carried.get(name).and_then(Json::number).expect("a number");
+        let (header, payload, _) = split(wire).expect("one frame");
+        let stream = u32::from(header[3] != kind::GOAWAY);
+        let heard = || {
+            let moved = frame(header[3], header[4], stream, payload);
+            asked().feed(&[&response[..], &moved].concat())
+        };
+        match &name[..] {
+            "data/normal" => {
+                let data = carried.get("data").expect("it has some").text();
+                assert_eq!(heard().content(1), data.as_bytes());
+            }
+            "rst_stream/normal" => {
+                let code = ErrorCode(number("error_code"));
+                assert_eq!(heard().reset(1), Some(Reset::Peer(code)));
+            }
+            "goaway/normal" => {
+                let code = ErrorCode(number("error_code"));
+                assert_eq!(heard().told.last(), Some(&Told::GoAway(code)));
+            }
+            "settings/normal" => {
+                let settings = told_settings(wire);
+                let pairs = carried.get("settings").expect("it has some").items().iter();
+                let values: Vec<_> =
+                    pairs.map(|pair| pair.items()[1].number().expect("a number")).collect();
+                assert_eq!(values, [settings.header_table_bytes, settings.streams_max]);
+            }
+            "window_update/normal" => {
+                let grown = window_after(&frame(header[3], header[4], 0, payload));
+                assert_eq!(grown, window_after(b"") + number("window_size_increment"));
+            }
+            _ => continue,
+        }
+        count += 1;
+    }
+    assert_eq!(count, 5);
+}
+
+/// A client that has heard what its server says first.
+fn greeted(settings: &[u8]) -> Connection {
+    let limits = Limits::client();
+    let mut client = Connection::client(&limits);
+    let event = client.receive(Instant::now(), settings, true, &limits).event;
+    assert_eq!(event, Event::Settings);
+    client
+}
+
+fn told_settings(wire: &[u8]) -> Settings {
+    *greeted(wire).peer_settings()
+}
+
+/// How much content a client may send, after some frames.
+fn window_after(wire: &[u8]) -> u32 {
+    let mut client = greeted(&settings(&[]));
+    let event = client.receive(Instant::now(), wire, true, &Limits::client()).event;
+    assert_eq!(event, Event::NeedMore);
+    client.window()
+}
+
+/// Each malformed frame is answered with a code that the collection gives for it.
+#[test]
+fn the_errors_of_the_collection_are_found() {
+    let Some(cases) = cases("the errors of http2-frame-test-case") else { return };
+    let mut count = 0;
+    for Case { name, wire, json } in &cases {
+        let codes = json.get("error").map(Json::items).unwrap_or_default();
+        if codes.is_empty() {
+            continue;
+        }
+        count += 1;
+        let ends: [End; 2] = [server(), client()];
+        for end in ends {
+            let heard = end.feed(wire);
+            let fault = heard.fault.unwrap_or_else(|| panic!("{name}: {heard:?}"));
+            let fits = codes.iter().any(|code| code.number() == Some(fault.code().0));
+            assert!(fits, "{name}: {fault:?} is {}", fault.code());
+        }
+    }
+    assert_eq!(count, ERRORS);
+}
