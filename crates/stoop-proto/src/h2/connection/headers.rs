@@ -238,9 +238,10 @@ impl Connection {
         let no_content =
             stream.is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let is_tunnel = stream.is_connect && status.is_success();
-        stream.coming = match (no_content, is_tunnel) {
-            (true, _) => Some(0),
-            (_, true) => None,
+        // RFC 9110 §9.3.6: any 2xx to CONNECT, even a 204; what follows is not its content.
+        stream.coming = match (is_tunnel, no_content) {
+            (true, _) => None,
+            (_, true) => Some(0),
             _ => length,
         };
         stream.is_connect = is_tunnel;

@@ -83,6 +83,18 @@ fn a_tunnel_carries_data_both_ways() {
     assert!(!hand.connection.is_open(key));
 }
 
+/// RFC 9110 §9.3.6: "Any 2xx (Successful) response indicates that the sender […] will switch to tunnel mode", also
+/// one that has no content by itself.
+#[test]
+fn a_204_opens_a_tunnel_as_well() {
+    let end = client().asking(Method::CONNECT, BodySize::Unknown);
+    for status in ["200", "204", "205"] {
+        let head = headers(1, flag::END_HEADERS, &[(":status", status)]);
+        let wire = [head, data(1, 0, b"tunnelled"), data(1, flag::END_STREAM, b"")].concat();
+        assert_eq!(end.feed(&wire).content(1), b"tunnelled", "{status}");
+    }
+}
+
 /// What is not a CONNECT is no tunnel.
 #[test]
 fn only_connect_opens_a_tunnel() {
