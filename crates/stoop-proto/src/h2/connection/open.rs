@@ -120,3 +120,45 @@ impl Connection {
 fn anticipates_content(method: &Method) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::h2::Event;
+    use crate::limits::Limits;
+
+    fn open(client: &mut Connection, out: &mut Vec<u8>) -> Result<StreamKey, Refusal> {
+        let mut head = RequestHead::new(Method::GET, "/").unwrap();
+        head.fields_mut().push("host", b"a").unwrap();
+        client.open(&head, "https", BodySize::Exact(0), out)
+    }
+
+    /// RFC 9113 §5.1.1: "A client that is unable to establish a new stream identifier can establish a
+    /// new connection for new streams." Those that are open go on.
+    #[test]
+    fn when_all_identifiers_are_used_the_last_streams_go_on() {
+        let limits = Limits::client();
+        let (mut client, mut out) = (Connection::client(&limits), Vec::new());
+        client.next_own = STREAM_MAX - 2;
+        assert_eq!(client.room(), 2);
+        open(&mut client, &mut out).unwrap();
+        let last = open(&mut client, &mut out).unwrap();
+        assert_eq!((client.stream_id(last), client.room()), (Some(STREAM_MAX), 0));
+        let written = out.len();
+        assert_eq!(open(&mut client, &mut out), Err(Refusal::Exhausted));
+        assert_eq!(out.len(), written);
+
+        let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+        let response = [0, 0, 1, 1, 5, 0x7f, 0xff, 0xff, 0xff, 0x88];
+        for (wire, event) in [
+            (&settings[..], Event::Settings),
+            (&response, Event::Response { key: last, end: true }),
+        ] {
+            assert_eq!(client.receive(Instant::now(), wire, true, &limits).event, event);
+        }
+        assert_eq!((client.streams(), client.room(), client.fault()), (1, 0, None));
+        assert_eq!(open(&mut client, &mut out), Err(Refusal::Exhausted));
+    }
+}

@@ -1,8 +1,8 @@
 //! §5.1.2 Stream Concurrency.
 
 use http::Method;
-use stoop_proto::BodySize;
-use stoop_proto::h2::{Event, Fault, Refusal};
+use stoop_proto::h2::{Connection, Event, Fault, Refusal};
+use stoop_proto::{BodySize, Limits};
 use stoop_test::feed::h2::server;
 use stoop_test::frames::{data, flag, headers, rst_stream, settings};
 
@@ -97,6 +97,46 @@ fn a_client_has_a_limit_of_its_own() {
     });
     assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
     assert_eq!(Hand::client().connection.room(), 256);
+}
+
+/// Thousands of streams at a time are counted right at either end, in whatever order they end.
+#[test]
+fn five_thousand_streams_at_a_time() {
+    const COUNT: usize = 5_000;
+    let many = |mut limits: Limits| {
+        limits.http2.streams_max = COUNT as u32;
+        limits
+    };
+    let (ours, theirs) = (many(Limits::client()), many(Limits::server()));
+    let mut client = Hand::new(Connection::client(&ours), ours);
+    let mut server = Hand::new(Connection::server(&theirs), theirs);
+    assert_eq!(hand_on(&mut client, &mut server), [Event::Settings]);
+    assert_eq!(hand_on(&mut server, &mut client), [Event::Settings]);
+    for round in 0..2 {
+        for n in 0..COUNT {
+            assert_eq!((client.connection.streams(), client.connection.room()), (n, COUNT - n));
+            client.get();
+        }
+        assert_eq!(client.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
+        assert_eq!(hand_on(&mut client, &mut server).len(), COUNT, "none is refused");
+        assert_eq!(server.connection.streams(), COUNT);
+        let keys: Vec<_> = server.connection.keys().collect();
+        // 3,001 and 5,000 have no divisor in common: each has its turn.
+        for n in 0..COUNT {
+            server.respond(keys[n * 3_001 % COUNT], BodySize::Exact(0));
+            assert_eq!(server.connection.streams(), COUNT - n - 1);
+        }
+        let ended = |event: &Event| matches!(event, Event::Response { end: true, .. });
+        let events = hand_on(&mut server, &mut client);
+        assert_eq!(events.iter().filter(|event| ended(event)).count(), COUNT, "round {round}");
+        assert_eq!((client.connection.streams(), client.connection.room()), (0, COUNT));
+    }
+}
+
+/// Hands on what one end has said.
+fn hand_on(from: &mut Hand, to: &mut Hand) -> Vec<Event> {
+    from.connection.transmit(from.now, &from.limits, &mut from.out);
+    to.feed(&std::mem::take(&mut from.out))
 }
 
 /// A key is used again, and what belonged to the stream before it is not the new one's.

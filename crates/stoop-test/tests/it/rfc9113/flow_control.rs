@@ -227,3 +227,31 @@ fn ours_keeps_to_the_windows() {
     assert!(!hand.connection.is_blocked());
     assert_eq!(hand.connection.next_to_send(), Some((second, 10)));
 }
+
+/// A stream that waits for its window has no turn, and nothing else asks for one, until it opens.
+#[test]
+fn nobody_has_a_turn_before_the_window_opens() {
+    let mut hand = Hand::server();
+    hand.feed(&settings(&[(4, 5)]));
+    let key = hand.read(&get(1));
+    hand.respond(key, BodySize::Unknown);
+    hand.connection.want_to_send(key, true);
+    assert_eq!(hand.connection.next_to_send(), Some((key, 5)));
+    assert_eq!(hand.send(key, 100), 5);
+    hand.said();
+    let waits = |hand: &mut Hand| {
+        let has_turn = hand.connection.next_to_send().is_some();
+        !has_turn && !hand.connection.has_control() && hand.connection.next_timeout().is_none()
+    };
+    assert!(waits(&mut hand));
+    // Another window is of no use to it, and that it still wants to send is no news.
+    hand.feed(&window_update(0, 10));
+    hand.connection.want_to_send(key, true);
+    assert!(waits(&mut hand));
+    hand.feed(&window_update(1, 7));
+    assert_eq!(hand.connection.next_to_send(), Some((key, 7)));
+    assert_eq!(hand.send(key, 100), 7);
+    assert!(waits(&mut hand));
+    hand.feed(&settings(&[(4, 9)]));
+    assert_eq!(hand.connection.next_to_send(), Some((key, 4)));
+}
