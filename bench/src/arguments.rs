@@ -146,6 +146,8 @@ pub(crate) struct HoldOptions {
     pub(crate) address: SocketAddr,
     pub(crate) count: u32,
     #[arg(long)]
+    pub(crate) http2: bool,
+    #[arg(long)]
     pub(crate) cacert: Option<PathBuf>,
 }
 

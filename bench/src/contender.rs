@@ -35,18 +35,24 @@ pub(crate) struct Contender {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Server {
-    pub(crate) start: Vec<String>,
+    /// Without it, the contender has no HTTP/1.1.
+    pub(crate) start: Option<Vec<String>>,
     /// Where pipelined requests need other arguments.
     pub(crate) start_pipelined: Option<Vec<String>>,
     /// Where connections are for one request each, and it needs other arguments to close them: one
     /// that parses nothing cannot know.
     pub(crate) start_closing: Option<Vec<String>>,
-    /// Without it, the contender has no TLS.
+    /// Without it, the contender has no HTTP/1.1 over TLS.
     pub(crate) start_tls: Option<Vec<String>>,
+    /// Without them, the contender has no HTTP/2: from the first byte on, and over TLS by ALPN.
+    pub(crate) start_http2: Option<Vec<String>>,
+    pub(crate) start_http2_tls: Option<Vec<String>>,
     pub(crate) program: Source,
     /// What it can be asked for, of [`PATHS`]: a work that asks for anything else leaves it out.
     #[serde(default = "all_paths")]
     pub(crate) paths: Vec<String>,
+    /// Where that is something else over HTTP/2.
+    pub(crate) paths_http2: Option<Vec<String>>,
     /// Written to `{dir}` before the start.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
@@ -191,7 +197,8 @@ mod tests {
         for name in names() {
             let contender = Contender::load(&name).unwrap();
             assert!(contender.server.is_some() || contender.client.is_some(), "{name}");
-            for path in contender.server.into_iter().flat_map(|server| server.paths) {
+            let Some(server) = contender.server else { continue };
+            for path in server.paths.iter().chain(server.paths_http2.iter().flatten()) {
                 assert!(PATHS.contains(&path.as_str()), "{name} has a path of its own: {path}");
             }
         }

@@ -7,11 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use crate::http2::{self, Scheme};
 
 pub(crate) const BODY: &str = "Hello, world!";
 /// What everybody sends, by name; a contender that sends more is named in the report.
@@ -23,13 +25,37 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) trait Connection: Read + Write {}
 impl<T: Read + Write> Connection for T {}
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Version {
+    Http1,
+    Http2,
+}
+
 /// Opens connections to servers, over TLS where it is given an authority to trust.
-pub(crate) struct Connector(Option<Arc<ClientConfig>>);
+pub(crate) struct Connector {
+    tls: Option<Arc<ClientConfig>>,
+    version: Version,
+}
+
+/// Something that can be asked.
+pub(crate) enum Session {
+    Http1(Box<dyn Connection>),
+    Http2(Box<http2::Client<Box<dyn Connection>>>),
+}
 
 impl Connector {
-    pub(crate) fn new(authority: Option<&Path>) -> Result<Self> {
-        let config = authority.map(client_config).transpose();
-        Ok(Self(config.context("the certificate authority of this run")?))
+    pub(crate) fn new(authority: Option<&Path>, version: Version) -> Result<Self> {
+        let config = authority.map(|authority| client_config(authority, version)).transpose();
+        Ok(Self { tls: config.context("the certificate authority of this run")?, version })
+    }
+
+    /// Of a connection that this opened.
+    pub(crate) fn session(&self, connection: Box<dyn Connection>) -> Result<Session> {
+        let scheme = if self.tls.is_some() { Scheme::Https } else { Scheme::Http };
+        Ok(match self.version {
+            Version::Http1 => Session::Http1(connection),
+            Version::Http2 => Session::Http2(Box::new(http2::Client::open(connection, scheme)?)),
+        })
     }
 
     pub(crate) fn connect(&self, address: SocketAddr) -> Result<Box<dyn Connection>> {
@@ -38,26 +64,43 @@ impl Connector {
         stream.set_nodelay(true).context("TCP_NODELAY")?;
         stream.set_read_timeout(Some(PATIENCE)).context("a read timeout")?;
         stream.set_write_timeout(Some(PATIENCE)).context("a write timeout")?;
-        let Some(config) = &self.0 else { return Ok(Box::new(stream)) };
+        let Some(config) = &self.tls else { return Ok(Box::new(stream)) };
         let name = ServerName::from(address.ip());
         let session = ClientConnection::new(Arc::clone(config), name).context("a TLS session")?;
         Ok(Box::new(StreamOwned::new(session, stream)))
     }
 }
 
-fn client_config(authority: &Path) -> Result<Arc<ClientConfig>> {
+fn client_config(authority: &Path, version: Version) -> Result<Arc<ClientConfig>> {
     rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(authority)?)?;
     let mut config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = match version {
+        Version::Http1 => vec![b"http/1.1".to_vec()],
+        Version::Http2 => vec![b"h2".to_vec()],
+    };
     // Every connection is a client of its own.
     config.resumption = Resumption::disabled();
     Ok(Arc::new(config))
 }
 
-/// The head of the answer to a small GET; an error unless it is 200 with the agreed body.
-pub(crate) fn exchange(stream: &mut dyn Connection) -> Result<String> {
+impl Session {
+    /// The head of the answer to a small GET; an error unless it is 200 with the agreed body.
+    pub(crate) fn hello(&mut self) -> Result<String> {
+        match self {
+            Self::Http1(connection) => hello(&mut **connection),
+            Self::Http2(client) => {
+                let http2::Answer { head, body } = client.ask("/", None)?;
+                let is_agreed = head.starts_with("HTTP/2 200 ") && body == BODY.as_bytes();
+                ensure!(is_agreed, "not the agreed answer: {head:?}");
+                Ok(head)
+            }
+        }
+    }
+}
+
+fn hello(stream: &mut dyn Connection) -> Result<String> {
     stream
         .write_all(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
         .and_then(|()| stream.flush())

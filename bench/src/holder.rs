@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::arguments::HoldOptions;
 use crate::cores::Placement;
-use crate::exchange::{self, Connector};
+use crate::exchange::{Connector, Version};
 use crate::process::Process;
 use crate::work::{self, Bench};
 
@@ -29,18 +29,22 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Opens `count` connections to `address` from the load's core, and holds them until dropped.
-    /// Over TLS where an authority is given.
+    /// Opens `count` connections of `version` to `address` from the load's core, and holds them until
+    /// dropped. Over TLS where an authority is given.
     pub(crate) fn start(
         bench: &Bench,
         address: SocketAddr,
         count: u32,
+        version: Version,
         authority: Option<&Path>,
     ) -> Result<Self> {
         let directory = TempDir::new_in(bench.directory()).context("a directory")?;
         let (said, complained) = (directory.path().join("said"), directory.path().join("problem"));
         let mut command = Command::new(std::env::current_exe().context("this program")?);
         command.args(["hold", &address.to_string(), &count.to_string()]);
+        if version == Version::Http2 {
+            command.arg("--http2");
+        }
         if let Some(authority) = authority {
             command.arg("--cacert").arg(authority);
         }
@@ -64,12 +68,13 @@ impl Holder {
 
 /// What the holder's process does: it ends by being stopped.
 pub(crate) fn hold(options: &HoldOptions) -> Result<()> {
-    let HoldOptions { address, count, cacert } = options;
+    let HoldOptions { address, count, http2, cacert } = options;
     work::raise_descriptor_limit();
-    let connector = Connector::new(cacert.as_deref())?;
+    let version = if *http2 { Version::Http2 } else { Version::Http1 };
+    let connector = Connector::new(cacert.as_deref(), version)?;
     let open = || {
-        let mut connection = connector.connect(*address)?;
-        exchange::exchange(&mut *connection).map(|_| connection)
+        let mut session = connector.session(connector.connect(*address)?)?;
+        session.hello().map(|_| session)
     };
     let mut connections = Vec::new();
     for number in 1..=*count {

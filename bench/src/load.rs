@@ -44,11 +44,20 @@ pub(crate) struct Asked {
     /// Sixteen requests in one write, and the next sixteen when all are answered.
     pub(crate) pipelined: bool,
     pub(crate) tls: bool,
+    /// Over HTTP/2, with so many requests at once on each connection; none is HTTP/1.1.
+    pub(crate) streams: Option<u32>,
 }
 
 impl Asked {
-    pub(crate) const HELLO: Self =
-        Self { path: "/", post: None, chunked: false, fresh: false, pipelined: false, tls: false };
+    pub(crate) const HELLO: Self = Self {
+        path: "/",
+        post: None,
+        chunked: false,
+        fresh: false,
+        pipelined: false,
+        tls: false,
+        streams: None,
+    };
 
     /// By its name in [`crate::paths::PATHS`].
     pub(crate) fn name(&self) -> String {
@@ -64,7 +73,7 @@ pub(crate) enum Generator {
     Wrk,
     /// ab: one request at a time on each connection, HTTP/1.0, and slower still
     Ab,
-    /// h2load: keeps its connections; its latencies have no percentiles
+    /// h2load: keeps its connections, speaks HTTP/2 too; its latencies have no percentiles
     H2load,
     /// stoop-bench-load: only counts answers, and keeps the fastest servers busy
     Own,
@@ -82,12 +91,14 @@ impl Generator {
 
     /// Whether it can ask that.
     pub(crate) fn can(self, asked: Asked) -> bool {
+        let is_http1 = asked.streams.is_none();
         match self {
-            Self::Wrk => true,
-            Self::Ab => !asked.pipelined && !asked.tls && !asked.chunked,
+            Self::Wrk => is_http1,
+            Self::Ab => is_http1 && !asked.pipelined && !asked.tls && !asked.chunked,
             Self::H2load => !asked.fresh && !asked.chunked,
             Self::Own => {
-                (asked.post, asked.fresh, asked.tls) == (None, false, false) && asked.path == "/"
+                let Asked { post, fresh, tls, .. } = asked;
+                is_http1 && (post, fresh, tls) == (None, false, false) && asked.path == "/"
             }
         }
     }
@@ -124,7 +135,7 @@ pub(crate) fn program(bench: &Bench, generator: Generator) -> Result<PathBuf> {
 impl Load {
     pub(crate) fn prepare(bench: &Bench, generator: Generator, asked: Asked) -> Result<Self> {
         let program = program(bench, generator)?;
-        ensure!(generator.can(asked), "{} cannot ask that; use --load wrk", generator.name());
+        ensure!(generator.can(asked), "{} cannot ask that; leave out --load", generator.name());
         let file = bench.directory().join(format!("load-{}", generator.name().replace(' ', "-")));
         let text = match generator {
             Generator::Wrk => wrk::script(&asked),

@@ -12,6 +12,7 @@ mod debian;
 mod exchange;
 mod figure;
 mod holder;
+mod http2;
 mod lines;
 mod load;
 mod paths;

@@ -10,14 +10,16 @@
 //! | `POST /sink` | reads all of any content and answers as `GET /` |
 //! | `POST /sink chunked` | likewise, where the content's length is not told before |
 //!
-//! The agreed text is the alphabet over and over.
+//! The agreed text is the alphabet over and over. Over HTTP/2 the paths are the same, and content whose
+//! length is not told is just that.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::exchange::{self, Connection, Connector};
+use crate::exchange::{self, Connection, Connector, Session};
+use crate::http2;
 
 /// Everything a server can be asked for, as contenders name it.
 pub(crate) const PATHS: [&str; 7] =
@@ -36,15 +38,15 @@ pub(crate) fn text(bytes: usize) -> Vec<u8> {
 /// close in between.
 pub(crate) fn prove(connector: &Connector, address: SocketAddr, paths: &[String]) -> Result<()> {
     for path in paths {
-        let mut connection = connector.connect(address)?;
+        let mut session = connector.session(connector.connect(address)?)?;
         for _ in 0..2 {
-            ask(&mut *connection, path).with_context(|| format!("asked for {path}"))?;
+            ask(&mut session, path).with_context(|| format!("asked for {path}"))?;
         }
     }
     Ok(())
 }
 
-fn ask(connection: &mut dyn Connection, path: &str) -> Result<()> {
+fn ask(session: &mut Session, path: &str) -> Result<()> {
     let (content, expected) = match path {
         "GET /" => (0, exchange::BODY.into()),
         "GET /820" => (0, text(820)),
@@ -53,24 +55,45 @@ fn ask(connection: &mut dyn Connection, path: &str) -> Result<()> {
         "POST /sink" | "POST /sink chunked" => (SUNK_BYTES, exchange::BODY.into()),
         other => bail!("no path is called {other}"),
     };
-    let target = path.strip_suffix(" chunked");
-    let (length, content) = match (content, target) {
-        (0, _) => (String::new(), Vec::new()),
-        (bytes, None) => (format!("content-length: {bytes}\r\n"), text(bytes)),
-        (bytes, Some(_)) => ("transfer-encoding: chunked\r\n".into(), in_chunks(&text(bytes))),
+    let (target, is_told) = match path.strip_suffix(" chunked") {
+        Some(target) => (target, false),
+        None => (path, true),
     };
-    let target = target.unwrap_or(path);
-    let head = format!("{target} HTTP/1.1\r\nhost: 127.0.0.1\r\n{length}\r\n");
-    connection
-        .write_all(&[head.as_bytes(), &content].concat())
-        .and_then(|()| connection.flush())
-        .context("cannot send the request")?;
-    let answer = Answer::read(&mut BufReader::new(connection))?;
+    let content = (content > 0).then(|| text(content));
+    let answer = match session {
+        Session::Http1(connection) => http1(&mut **connection, target, content, is_told)?,
+        Session::Http2(client) => {
+            let (_, target) = target.split_once(' ').context("a path without a method")?;
+            let content = content.as_deref().map(|bytes| http2::Content { bytes, is_told });
+            let http2::Answer { head, body } = client.ask(target, content)?;
+            ensure!(head.starts_with("HTTP/2 200 "), "not 200: {head:?}");
+            Answer { head, body }
+        }
+    };
     let head = &answer.head;
     ensure!(answer.body == expected, "{} bytes that are others: {head:?}", answer.body.len());
     let is_told = head.to_ascii_lowercase().contains("\r\ncontent-length:");
     ensure!(is_told != (path == "GET /stream"), "length told or not: {head:?}");
     Ok(())
+}
+
+fn http1(
+    connection: &mut dyn Connection,
+    target: &str,
+    content: Option<Vec<u8>>,
+    is_told: bool,
+) -> Result<Answer> {
+    let (length, content) = match content {
+        None => (String::new(), Vec::new()),
+        Some(content) if is_told => (format!("content-length: {}\r\n", content.len()), content),
+        Some(content) => ("transfer-encoding: chunked\r\n".into(), in_chunks(&content)),
+    };
+    let head = format!("{target} HTTP/1.1\r\nhost: 127.0.0.1\r\n{length}\r\n");
+    connection
+        .write_all(&[head.as_bytes(), &content].concat())
+        .and_then(|()| connection.flush())
+        .context("cannot send the request")?;
+    Answer::read(&mut BufReader::new(connection))
 }
 
 fn in_chunks(content: &[u8]) -> Vec<u8> {

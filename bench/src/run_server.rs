@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::contender::{self, Words};
 use crate::cores::Placement;
-use crate::exchange::{self, Connector};
+use crate::exchange::{self, Connector, Version};
 use crate::load::Asked;
 use crate::paths;
 use crate::process::Process;
@@ -29,11 +29,34 @@ pub(crate) enum Mode {
     Pipelined,
     Closing,
     Tls,
+    Http2,
+    Http2Tls,
 }
 
 impl Mode {
+    pub(crate) fn version(self) -> Version {
+        match self {
+            Self::Http2 | Self::Http2Tls => Version::Http2,
+            Self::Plain | Self::Pipelined | Self::Closing | Self::Tls => Version::Http1,
+        }
+    }
+
+    /// The authority to trust, where there is TLS.
+    pub(crate) fn authority(self, bench: &Bench) -> Option<&Path> {
+        let is_tls = matches!(self, Self::Tls | Self::Http2Tls);
+        is_tls.then_some(bench.certificates.authority.as_path())
+    }
+
     fn connector(self, bench: &Bench) -> Result<Connector> {
-        Connector::new((self == Self::Tls).then_some(bench.certificates.authority.as_path()))
+        Connector::new(self.authority(bench), self.version())
+    }
+
+    /// What everything is proven in that is answered in this mode.
+    fn proven_in(self) -> Self {
+        match self {
+            Self::Plain | Self::Pipelined | Self::Closing => Self::Plain,
+            other => other,
+        }
     }
 }
 
@@ -70,23 +93,36 @@ impl Startable {
 
     /// The command line for `mode`, or why this contender cannot do it.
     fn start_line(&self, mode: Mode) -> Result<&[String], String> {
-        let line = match mode {
-            Mode::Plain => Some(&self.server.start),
-            Mode::Pipelined => self.server.start_pipelined.as_ref().or(Some(&self.server.start)),
-            Mode::Closing => self.server.start_closing.as_ref().or(Some(&self.server.start)),
-            Mode::Tls => self.server.start_tls.as_ref(),
+        let contender::Server { start, start_pipelined, start_closing, .. } = &self.server;
+        let or = |own, usual| if Option::is_some(own) { own } else { usual };
+        let (line, lacks) = match mode {
+            Mode::Plain => (start, "HTTP/1.1"),
+            Mode::Pipelined => (or(start_pipelined, start), "HTTP/1.1"),
+            Mode::Closing => (or(start_closing, start), "HTTP/1.1"),
+            Mode::Tls => (&self.server.start_tls, "HTTP/1.1 over TLS"),
+            Mode::Http2 => (&self.server.start_http2, "HTTP/2 without TLS"),
+            Mode::Http2Tls => (&self.server.start_http2_tls, "HTTP/2 over TLS"),
         };
-        line.map(Vec::as_slice).ok_or_else(|| "it has no TLS; leave it out of this work".into())
+        let missing = || format!("it has no {lacks} here; leave it out of this work");
+        line.as_deref().ok_or_else(missing)
+    }
+
+    /// What it can be asked for in `mode`.
+    fn paths(&self, mode: Mode) -> &[String] {
+        match (&self.server.paths_http2, mode.version()) {
+            (Some(paths), Version::Http2) => paths,
+            _ => &self.server.paths,
+        }
     }
 
     pub(crate) fn supports(&self, mode: Mode) -> Result<(), String> {
         self.start_line(mode).map(drop)
     }
 
-    /// Whether it can be asked that, or why not.
-    pub(crate) fn answers(&self, asked: &Asked) -> Result<(), String> {
+    /// Whether it can be asked that in `mode`, or why not.
+    pub(crate) fn answers(&self, asked: &Asked, mode: Mode) -> Result<(), String> {
         let name = asked.name();
-        match self.server.paths.contains(&name) {
+        match self.paths(mode).contains(&name) {
             false => Err(format!("it does not answer {name}; leave it out of this work")),
             true => Ok(()),
         }
@@ -101,9 +137,9 @@ impl Startable {
     ) -> Result<RunningServer> {
         // By a process of its own, so that no measured one has had large bodies in its memory.
         if !self.proven.get() {
-            let mode = if mode == Mode::Tls { mode } else { Mode::Plain };
+            let mode = mode.proven_in();
             let server = self.start_twice(bench, mode, series)?;
-            paths::prove(&mode.connector(bench)?, server.address, &self.server.paths)?;
+            paths::prove(&mode.connector(bench)?, server.address, self.paths(mode))?;
             self.proven.set(true);
         }
         self.start_twice(bench, mode, series)
@@ -162,7 +198,7 @@ fn wait_until_ready(
     series: &mut Series,
 ) -> Result<()> {
     let started = Instant::now();
-    let mut connection = loop {
+    let connection = loop {
         running.process.check_alive()?;
         match connector.connect(running.address) {
             Ok(connection) => break connection,
@@ -170,7 +206,7 @@ fn wait_until_ready(
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }
     };
-    let head = exchange::exchange(&mut *connection)?;
+    let head = connector.session(connection)?.hello()?;
     let extra = exchange::extra_fields(&head)?;
     if !extra.is_empty() {
         series.note(format!("also sends {}", extra.join(", ")));

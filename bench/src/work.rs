@@ -67,6 +67,17 @@ impl Bench {
         self.cores.set(Placement::Load).enter().context("sched_setaffinity")
     }
 
+    /// Builds or installs what is missing, so that nothing is between two measurements. Who cannot be
+    /// had is told with each work.
+    pub(crate) fn build_servers(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            if let Some(server) = Contender::load(name)?.server {
+                let _ = self.obtain(&server.program);
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn servers(
         &self,
         names: &[String],

@@ -6,6 +6,10 @@ use std::time::Duration;
 
 use super::{DEPTH, FIELDS, Load, Seen};
 
+/// Windows that no server ever waits for, of streams and of connections: what is measured is what
+/// content costs, and not how two sides let each other wait.
+const WINDOWS: [&str; 4] = ["-w", "30", "-W", "30"];
+
 pub(super) fn arguments(
     load: &Load,
     address: SocketAddr,
@@ -13,9 +17,17 @@ pub(super) fn arguments(
     seconds: u32,
 ) -> Vec<String> {
     let mut words: Vec<String> =
-        ["--h1", "-t", "1", "-c", &connections.to_string(), "-D", &seconds.to_string()]
+        ["-t", "1", "-c", &connections.to_string(), "-D", &seconds.to_string()]
             .map(str::to_owned)
             .to_vec();
+    match load.asked.streams {
+        None => words.push("--h1".to_owned()),
+        Some(streams) => {
+            words.push("--npn-list=h2".to_owned());
+            words.extend(["-m".to_owned(), streams.to_string()]);
+            words.extend(WINDOWS.map(str::to_owned));
+        }
+    }
     if load.asked.pipelined {
         words.extend(["-m".to_owned(), DEPTH.to_string()]);
         // It writes the host itself.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use crate::arguments::MemoryOptions;
+use crate::exchange::Version;
 use crate::figure::{Figure, Limit};
 use crate::holder::Holder;
 use crate::report::{Metric, Report, Sample, Series, Subject, metric};
@@ -69,7 +70,10 @@ fn turn(
         .collect::<Result<_>>()?;
     // What a server allocates once is not the price of a connection.
     for server in &servers {
-        drop(Holder::start(bench, server.address, 1, authority).context("the first connection")?);
+        drop(
+            Holder::start(bench, server.address, 1, Version::Http1, authority)
+                .context("the first connection")?,
+        );
     }
     std::thread::sleep(SETTLE);
 
@@ -80,7 +84,7 @@ fn turn(
     for server in &servers {
         let count = share.min(left);
         left -= count;
-        holders.push(Holder::start(bench, server.address, count, authority)?);
+        holders.push(Holder::start(bench, server.address, count, Version::Http1, authority)?);
     }
     std::thread::sleep(SETTLE);
     let after = anonymous_bytes(&servers)?;

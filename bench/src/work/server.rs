@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use crate::arguments::ServerOptions;
 use crate::load::{self, Generator, Load};
 use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
-use crate::run_server::{Mode, Startable};
+use crate::run_server::Startable;
 use crate::usage;
 use crate::work::{self, Bench, Field};
 use crate::{rounds, table};
@@ -42,15 +42,12 @@ const METRICS: &[Metric] = &[
     metric("core_elsewhere_pct", "core busy elsewhere %", 1),
 ];
 
-/// Contenders of a work that names none of its own.
-const USUAL: &[&str] = &["floor", "hyper", "nginx"];
-
 /// Does the chosen works one after the other; each begins with its contenders' first round.
 pub(crate) fn run(bench: &Bench, options: &ServerOptions, chosen: &[&str]) -> Result<Vec<Report>> {
     let works = choose(options, chosen)?;
     // What is missing is built before anything is measured.
-    bench.servers(&work::names(&options.common, USUAL), Mode::Plain)?;
     for work in &works {
+        bench.build_servers(&work::names(&options.common, work.usual()))?;
         load::program(bench, generator(options, work))?;
     }
     works.into_iter().map(|work| run_one(bench, options, work).map(table::shown)).collect()
@@ -78,13 +75,14 @@ fn generator(options: &ServerOptions, work: &ServerWork) -> Generator {
 fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<Report> {
     let generator = generator(options, work);
     let load = Load::prepare(bench, generator, work.asked)?;
-    let names = work::names(&options.common, USUAL);
+    let names = work::names(&options.common, work.usual());
     let Field { mut ready, mut skipped } = bench.servers(&names, work.mode())?;
     ready.retain(|(series, startable)| {
-        let answers = startable.answers(&work.asked);
+        let answers = startable.answers(&work.asked, work.mode());
+        let is_asked = answers.is_ok();
         let name = series.name.clone();
         skipped.extend(answers.err().map(|why| Skipped { name, why }));
-        startable.answers(&work.asked).is_ok()
+        is_asked
     });
     bench.step_aside()?;
     let turn = Turn { bench, load: &load, work, options };
@@ -146,8 +144,12 @@ impl Turn<'_> {
 fn subject(options: &ServerOptions, work: &ServerWork, generator: Generator) -> Subject {
     let connections = options.connections.unwrap_or(work.connections);
     let (rounds, seconds) = (options.common.rounds(), options.seconds);
+    let streams = match work.asked.streams {
+        Some(streams) => format!(" of {streams} requests at once"),
+        None => String::new(),
+    };
     let what = format!(
-        "{}, {connections} connections, {rounds} rounds of {seconds} s, server on one core, {} on another",
+        "{}, {connections} connections{streams}, {rounds} rounds of {seconds} s, server on one core, {} on another",
         work.what,
         generator.name()
     );
@@ -156,7 +158,10 @@ fn subject(options: &ServerOptions, work: &ServerWork, generator: Generator) -> 
         what,
         metrics: METRICS,
         compared: CPU,
-        baselines: &["floor", "hyper", "stoop"],
+        baselines: match work.asked.streams {
+            Some(_) => &["h2o", "hyper", "nginx", "stoop"],
+            None => &["floor", "hyper", "stoop"],
+        },
         figures: work.figures(),
         sorted_by: None,
     }

@@ -17,7 +17,7 @@ pub(crate) struct ServerWork {
     limits: &'static [(&'static str, Limit)],
 }
 
-use Generator::{Ab, Own, Wrk};
+use Generator::{Ab, H2load, Own, Wrk};
 use Limit::{AtMost, Below};
 
 const GET: Asked = Asked::HELLO;
@@ -27,6 +27,8 @@ const FRESH: Asked = Asked { fresh: true, ..GET };
 const GET_TLS: Asked = Asked { tls: true, ..GET };
 const HELLO: &str = "keep-alive GET of 13 bytes";
 const HELLO_TLS: &str = "keep-alive GET of 13 bytes over TLS";
+const HELLO_H2: &str = "GET of 13 bytes over HTTP/2";
+const HELLO_H2_TLS: &str = "GET of 13 bytes over HTTP/2 and TLS";
 const ACTIVE: &str = "keep-alive GET of 13 bytes, all connections active";
 
 /// No peer may need less, within the noise of medians.
@@ -43,7 +45,12 @@ const fn work(
     ServerWork { name, what, connections, load, asked, limits }
 }
 
-/// All of them. A name before a dash stands for all that begin with it.
+/// What is asked, over HTTP/2 with so many requests at once on each connection.
+const fn h2(streams: u32, asked: Asked) -> Asked {
+    Asked { streams: Some(streams), ..asked }
+}
+
+/// All of them. What a name begins with, up to a dash, stands for all that begin so.
 pub(crate) const WORKS: &[ServerWork] = &[
     work(
         "get-64",
@@ -203,6 +210,30 @@ pub(crate) const WORKS: &[ServerWork] = &[
         Asked { path: "/sink", post: Some(1 << 20), ..GET_TLS },
         PEERS,
     ),
+    work("h2-1", HELLO_H2, 1, H2load, h2(1, GET), H2),
+    work("h2-100", HELLO_H2, 1, H2load, h2(100, GET), H2),
+    work("h2-32x32", HELLO_H2, 32, H2load, h2(32, GET), H2),
+    work("h2-820", "GET of 820 bytes over HTTP/2", 1, H2load, h2(100, GET_820), H2),
+    work("h2-1m", "GET of 1 MiB over HTTP/2", 1, H2load, h2(8, Asked { path: "/1m", ..GET }), H2),
+    work(
+        "h2-upload",
+        "POST of 1 MiB over HTTP/2",
+        1,
+        H2load,
+        h2(8, Asked { path: "/sink", post: Some(1 << 20), ..GET }),
+        H2,
+    ),
+    work("h2-tls-1", HELLO_H2_TLS, 1, H2load, h2(1, GET_TLS), H2),
+    work("h2-tls-100", HELLO_H2_TLS, 1, H2load, h2(100, GET_TLS), H2),
+    work("h2-tls-32x32", HELLO_H2_TLS, 32, H2load, h2(32, GET_TLS), H2),
+    work(
+        "h2-tls-1m",
+        "GET of 1 MiB over HTTP/2 and TLS",
+        1,
+        H2load,
+        h2(8, Asked { path: "/1m", ..GET_TLS }),
+        H2,
+    ),
     work("active-1", ACTIVE, 1, Own, GET, &[]),
     work("active-10", ACTIVE, 10, Own, GET, &[]),
     work("active-100", ACTIVE, 100, Own, GET, &[]),
@@ -214,9 +245,22 @@ pub(crate) const WORKS: &[ServerWork] = &[
 const PEERS: &[(&str, Limit)] =
     &[("hyper", AtMost(NO_WORSE)), ("ntex", AtMost(NO_WORSE)), ("fasthttp", AtMost(NO_WORSE))];
 
+/// Those that speak HTTP/2.
+const H2: &[(&str, Limit)] = &[("hyper", AtMost(NO_WORSE))];
+
 impl ServerWork {
+    /// Its contenders, where none are named.
+    pub(crate) fn usual(&self) -> &'static [&'static str] {
+        match self.asked.streams {
+            Some(_) => &["h2o", "hyper", "nginx"],
+            None => &["floor", "hyper", "nginx"],
+        }
+    }
+
     pub(crate) fn mode(&self) -> Mode {
         match self.asked {
+            Asked { tls: true, streams: Some(_), .. } => Mode::Http2Tls,
+            Asked { streams: Some(_), .. } => Mode::Http2,
             Asked { tls: true, .. } => Mode::Tls,
             Asked { pipelined: true, .. } => Mode::Pipelined,
             Asked { fresh: true, .. } => Mode::Closing,
@@ -224,9 +268,11 @@ impl ServerWork {
         }
     }
 
-    /// Whether it is meant by `name`: its own, or what it begins with.
+    /// Whether it is meant by `name`: its own, or else what it begins with, up to a dash.
     pub(crate) fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.name.split_once('-').is_some_and(|(group, _)| group == name)
+        let is_work = WORKS.iter().any(|work| work.name == name);
+        let rest = self.name.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || !is_work && rest.starts_with('-'))
     }
 
     pub(crate) fn figures(&self) -> Vec<Figure> {
@@ -258,6 +304,8 @@ mod tests {
             let grouped = WORKS.iter().filter(|other| other.is_called(work.name));
             assert_eq!(grouped.count(), 1, "{}", work.name);
         }
-        assert!(WORKS.iter().filter(|work| work.is_called("active")).count() == 6);
+        let called = |name| WORKS.iter().filter(|work| work.is_called(name)).count();
+        assert_eq!([called("active"), called("h2"), called("h2-tls")], [6, 10, 4]);
+        assert_eq!(called("h2-"), 0);
     }
 }

@@ -1,0 +1,326 @@
+//! HTTP/2 by hand, for one request at a time: as much as it takes to see what a server answers.
+//!
+//! What it says is written byte by byte, so that nobody's implementation of ours has a part in
+//! judging it; the header blocks of answers are read by a library.
+
+use std::io::{Read, Write};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use loona_hpack::Decoder;
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Types of frames: RFC 9113 §6.
+mod kind {
+    pub(super) const DATA: u8 = 0;
+    pub(super) const HEADERS: u8 = 1;
+    pub(super) const RST_STREAM: u8 = 3;
+    pub(super) const SETTINGS: u8 = 4;
+    pub(super) const PING: u8 = 6;
+    pub(super) const GOAWAY: u8 = 7;
+    pub(super) const WINDOW_UPDATE: u8 = 8;
+}
+
+const END_STREAM: u8 = 1;
+const ACK: u8 = 1;
+const END_HEADERS: u8 = 4;
+/// Flags that change what is in a frame: padding and priority, which no server here sends.
+const UNEXPECTED: u8 = 0x28;
+
+const INITIAL_WINDOW_SIZE: u16 = 4;
+const INITIAL_WINDOW: i64 = 65_535;
+const FRAME_BYTES_MAX: usize = 16_384;
+/// So much that no server ever waits for more.
+const WINDOW: u32 = (1 << 31) - 1;
+
+/// A request's content, if it has any.
+#[derive(Clone, Copy)]
+pub(crate) struct Content<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Whether its length is told before.
+    pub(crate) is_told: bool,
+}
+
+pub(crate) struct Answer {
+    /// As HTTP/1 would have written it.
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+pub(crate) struct Client<C> {
+    connection: C,
+    scheme: Scheme,
+    decoder: Decoder<'static>,
+    stream: u32,
+    /// What may be sent, on the connection and on the stream.
+    window: i64,
+    stream_window: i64,
+    /// The window that a stream begins with.
+    initial_window: i64,
+}
+
+/// Of the static table: RFC 7541, Appendix A.
+#[derive(Clone, Copy)]
+pub(crate) enum Scheme {
+    Http = 0x86,
+    Https = 0x87,
+}
+
+struct Frame {
+    kind: u8,
+    flags: u8,
+    stream: u32,
+    payload: Vec<u8>,
+}
+
+/// What has come of an answer.
+#[derive(Default)]
+struct Coming {
+    head: Option<String>,
+    body: Vec<u8>,
+    is_over: bool,
+}
+
+impl<C: Read + Write> Client<C> {
+    /// Opens HTTP/2 on `connection`; an error if the other side does not speak it.
+    pub(crate) fn open(connection: C, scheme: Scheme) -> Result<Self> {
+        let mut client = Self {
+            connection,
+            scheme,
+            decoder: Decoder::new(),
+            stream: 0,
+            window: INITIAL_WINDOW,
+            stream_window: 0,
+            initial_window: INITIAL_WINDOW,
+        };
+        let [high, low] = INITIAL_WINDOW_SIZE.to_be_bytes();
+        let setting = [&[high, low], WINDOW.to_be_bytes().as_slice()].concat();
+        let more = WINDOW - INITIAL_WINDOW as u32;
+        let opening = [
+            PREFACE,
+            &frame(kind::SETTINGS, 0, 0, &setting),
+            &frame(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes()),
+        ];
+        client.write(&opening.concat())?;
+        let first = client.read()?;
+        ensure!(first.kind == kind::SETTINGS, "its first frame is of type {}", first.kind);
+        client.take(first, &mut Coming::default())?;
+        Ok(client)
+    }
+
+    /// Asks for `path`, and with `content` posts that there.
+    pub(crate) fn ask(&mut self, path: &str, content: Option<Content<'_>>) -> Result<Answer> {
+        self.stream = if self.stream == 0 { 1 } else { self.stream + 2 };
+        self.stream_window = self.initial_window;
+        let block = block(self.scheme, path, content);
+        let flags = if content.is_some() { END_HEADERS } else { END_HEADERS | END_STREAM };
+        self.write(&frame(kind::HEADERS, flags, self.stream, &block))?;
+        let mut coming = Coming::default();
+        if let Some(content) = content {
+            self.send(content.bytes, &mut coming)?;
+        }
+        while !coming.is_over {
+            let frame = self.read()?;
+            self.take(frame, &mut coming)?;
+        }
+        let head = coming.head.context("content without a head")?;
+        Ok(Answer { head, body: coming.body })
+    }
+
+    fn send(&mut self, mut rest: &[u8], coming: &mut Coming) -> Result<()> {
+        loop {
+            let room = self.window.min(self.stream_window).max(0) as usize;
+            let (piece, others) = rest.split_at(rest.len().min(room).min(FRAME_BYTES_MAX));
+            if piece.is_empty() && !rest.is_empty() {
+                let frame = self.read()?;
+                self.take(frame, coming)?;
+                ensure!(!coming.is_over, "answered before all of the content was sent");
+                continue;
+            }
+            rest = others;
+            let flags = if rest.is_empty() { END_STREAM } else { 0 };
+            self.write(&frame(kind::DATA, flags, self.stream, piece))?;
+            self.window -= piece.len() as i64;
+            self.stream_window -= piece.len() as i64;
+            if rest.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn take(&mut self, got: Frame, coming: &mut Coming) -> Result<()> {
+        let Frame { kind, flags, stream, payload } = got;
+        let is_ours = stream == self.stream && stream != 0;
+        match kind {
+            kind::SETTINGS if flags & ACK == 0 => {
+                self.settings(&payload)?;
+                self.write(&frame(kind::SETTINGS, ACK, 0, &[]))?;
+            }
+            kind::PING if flags & ACK == 0 => self.write(&frame(kind::PING, ACK, 0, &payload))?,
+            kind::WINDOW_UPDATE if stream == 0 => self.window += number(&payload)?,
+            kind::WINDOW_UPDATE if is_ours => self.stream_window += number(&payload)?,
+            kind::GOAWAY => bail!("it closes the connection: {payload:?}"),
+            // What it does not want to read of content that it has answered.
+            kind::RST_STREAM if is_ours && coming.is_over => {}
+            kind::RST_STREAM if is_ours => bail!("it reset the stream: {}", number(&payload)?),
+            kind::HEADERS if is_ours => {
+                ensure!(flags & UNEXPECTED == 0, "HEADERS with flags {flags:x}");
+                ensure!(flags & END_HEADERS != 0, "a header block in several frames");
+                ensure!(coming.head.is_none(), "a second header block");
+                coming.head = Some(self.head(&payload)?);
+                coming.is_over = flags & END_STREAM != 0;
+            }
+            kind::DATA if is_ours => {
+                ensure!(flags & UNEXPECTED == 0, "DATA with flags {flags:x}");
+                coming.body.extend_from_slice(&payload);
+                coming.is_over = flags & END_STREAM != 0;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn settings(&mut self, payload: &[u8]) -> Result<()> {
+        for setting in payload.chunks(6) {
+            let (name, value) = setting.split_at_checked(2).context("half a setting")?;
+            if name == INITIAL_WINDOW_SIZE.to_be_bytes() {
+                let value = number(value)?;
+                self.stream_window += value - self.initial_window;
+                self.initial_window = value;
+            }
+        }
+        Ok(())
+    }
+
+    fn head(&mut self, block: &[u8]) -> Result<String> {
+        let fields = self.decoder.decode(block).map_err(|e| anyhow!("a header block: {e:?}"))?;
+        let mut lines = fields.iter().map(|(name, value)| {
+            [name, value].map(|text| String::from_utf8_lossy(text).into_owned())
+        });
+        let Some([name, status]) = lines.next() else { bail!("an empty header block") };
+        ensure!(name == ":status", "a header block that begins with {name}");
+        let fields: String = lines.map(|[name, value]| format!("\r\n{name}: {value}")).collect();
+        Ok(format!("HTTP/2 {status} {fields}"))
+    }
+
+    fn read(&mut self) -> Result<Frame> {
+        let mut head = [0; 9];
+        self.connection.read_exact(&mut head).context("no frame")?;
+        let [a, b, c, kind, flags, stream @ ..] = head;
+        let length = u32::from_be_bytes([0, a, b, c]) as usize;
+        ensure!(length <= FRAME_BYTES_MAX, "no HTTP/2, or a frame of {length} bytes");
+        let mut payload = vec![0; length];
+        self.connection.read_exact(&mut payload).context("half a frame")?;
+        Ok(Frame { kind, flags, stream: u32::from_be_bytes(stream) & WINDOW, payload })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let sent = self.connection.write_all(bytes).and_then(|()| self.connection.flush());
+        sent.context("cannot send a frame")
+    }
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let [_, length @ ..] = (payload.len() as u32).to_be_bytes();
+    [&length, [kind, flags].as_slice(), &stream.to_be_bytes(), payload].concat()
+}
+
+fn number(payload: &[u8]) -> Result<i64> {
+    let bytes = payload.try_into().context("not four bytes")?;
+    Ok(i64::from(u32::from_be_bytes(bytes)))
+}
+
+/// A header block. What is the same in all requests goes into the server's table, as all clients
+/// have it.
+fn block(scheme: Scheme, path: &str, content: Option<Content<'_>>) -> Vec<u8> {
+    const METHOD_GET: u8 = 0x82;
+    const METHOD_POST: u8 = 0x83;
+    let line = |start: &[u8], value: &str| [start, &[value.len() as u8], value.as_bytes()].concat();
+    let length = content.filter(|content| content.is_told).map(|content| {
+        // The name is the 28th of the static table.
+        line(&[0x0f, 0x0d], &content.bytes.len().to_string())
+    });
+    let lines = [
+        vec![if content.is_some() { METHOD_POST } else { METHOD_GET }, scheme as u8],
+        // Authority and user agent, with their places in the static table, and to be kept.
+        line(&[0x40 | 1], "127.0.0.1"),
+        line(&[0x04], path),
+        line(&[0x40 | 58], "stoop-bench"),
+        length.unwrap_or_default(),
+    ];
+    lines.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    /// A server that says what it says, whatever it is asked.
+    struct Said(Cursor<Vec<u8>>, Vec<u8>);
+
+    impl Read for Said {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            self.0.read(into)
+        }
+    }
+
+    impl Write for Said {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.1.write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn client(frames: &[Vec<u8>]) -> Result<Client<Said>> {
+        let said = [vec![frame(kind::SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 5])], frames.to_vec()];
+        Client::open(Said(Cursor::new(said.concat().concat()), Vec::new()), Scheme::Http)
+    }
+
+    /// `:status: 200` and `content-length: 3`.
+    const HEAD: &[u8] = &[0x88, 0x0f, 0x0d, 1, b'3'];
+
+    #[test]
+    fn an_answer_is_a_head_and_what_follows_on_its_stream() {
+        let frames = [
+            frame(kind::PING, 0, 0, &[7; 8]),
+            frame(kind::HEADERS, END_HEADERS, 1, HEAD),
+            frame(kind::DATA, 0, 1, b"ab"),
+            frame(kind::DATA, END_STREAM, 1, b"c"),
+        ];
+        let mut client = client(&frames).unwrap();
+        let answer = client.ask("/", None).unwrap();
+        assert_eq!(answer.head, "HTTP/2 200 \r\ncontent-length: 3");
+        assert_eq!(answer.body, b"abc");
+        let sent = client.connection.1;
+        assert!(sent.ends_with(&frame(kind::PING, ACK, 0, &[7; 8])), "{sent:?}");
+    }
+
+    #[test]
+    fn content_is_sent_as_the_windows_allow() {
+        let frames = [
+            frame(kind::WINDOW_UPDATE, 0, 1, &[0, 0, 0, 9]),
+            frame(kind::HEADERS, END_HEADERS | END_STREAM, 1, HEAD),
+        ];
+        let mut client = client(&frames).unwrap();
+        let content = Content { bytes: b"hello, world", is_told: false };
+        client.ask("/sink", Some(content)).unwrap();
+        let sent = client.connection.1;
+        let rest = frame(kind::DATA, END_STREAM, 1, b", world");
+        assert!(sent.ends_with(&[frame(kind::DATA, 0, 1, b"hello"), rest].concat()), "{sent:?}");
+    }
+
+    #[test]
+    fn what_is_no_answer_is_said() {
+        let ask = |frames: &[Vec<u8>]| client(frames).unwrap().ask("/", None).err();
+        assert!(ask(&[frame(kind::RST_STREAM, 0, 1, &[0, 0, 0, 7])]).is_some());
+        assert!(ask(&[frame(kind::DATA, END_STREAM, 1, b"abc")]).is_some());
+        assert!(ask(&[]).is_some());
+        let http1 = Said(Cursor::new(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()), Vec::new());
+        assert!(Client::open(http1, Scheme::Http).is_err());
+    }
+}
