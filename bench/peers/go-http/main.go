@@ -8,7 +8,6 @@
 package main
 
 import (
-	"crypto/tls"
 	"flag"
 	"io"
 	"log"
@@ -36,15 +35,19 @@ func main() {
 	listen := flag.String("listen", "127.0.0.1:8080", "IP:PORT")
 	cert := flag.String("cert", "", "PEM file, for TLS")
 	key := flag.String("key", "", "PEM file, for TLS")
+	http2 := flag.Bool("http2", false, "HTTP/2, and nothing else")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
 
 	server := &http.Server{Addr: *listen, Handler: http.HandlerFunc(answer)}
+	// One version alone, as everybody else.
+	server.Protocols = new(http.Protocols)
+	server.Protocols.SetHTTP1(!*http2)
+	server.Protocols.SetHTTP2(*http2)
+	server.Protocols.SetUnencryptedHTTP2(*http2)
 	if *cert == "" {
 		log.Fatal(server.ListenAndServe())
 	}
-	// HTTP/1.1 alone, as everybody else.
-	server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
 	log.Fatal(server.ListenAndServeTLS(*cert, *key))
 }
 

@@ -16,7 +16,7 @@ use hyper::rt::{Read, Write};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use stoop_bench_peer::{Arguments, HELLO, Pieces, text};
+use stoop_bench_peer::{Arguments, HELLO, HTTP1, Pieces, text};
 
 fn main() {
     let arguments = Arguments::of_process("axum");
@@ -39,7 +39,7 @@ async fn serve(arguments: Arguments) -> io::Result<()> {
         .route("/sink", post(sink));
     let service = TowerToHyperService::new(router);
     let acceptor = match &arguments.tls {
-        Some((certificate, key)) => Some(stoop_bench_peer::acceptor(certificate, key)?),
+        Some((certificate, key)) => Some(stoop_bench_peer::acceptor(certificate, key, HTTP1)?),
         None => None,
     };
     let listener = stoop_bench_peer::listen(arguments.listen)?;

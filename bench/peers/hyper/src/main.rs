@@ -8,6 +8,10 @@
 //! hyper's time limit for a request's head is off unless a timer is installed. That is its default
 //! and its fastest form, so it is ours too; `--header-timeout SECONDS` turns it on, which is the
 //! like-for-like comparison with servers whose limits are always on.
+//!
+//! Over HTTP/2 (`--http2`) its windows and frames are what it has by default, which are large enough
+//! for this machine: 1 MiB for each stream and for the connection. Each request is a task of the
+//! same runtime.
 
 use std::io;
 
@@ -16,11 +20,11 @@ use http_body_util::{BodyExt, Either, Full};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::rt::{Read, Write};
-use hyper::server::conn::http1;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use stoop_bench_peer::{Arguments, HELLO, Pieces, text};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use stoop_bench_peer::{Arguments, HELLO, HTTP1, HTTP2, Pieces, text};
 
 type Content = Either<Full<Bytes>, Pieces>;
 
@@ -36,14 +40,19 @@ fn main() {
     }
 }
 
+#[derive(Clone)]
+enum Http {
+    One(http1::Builder),
+    Two(http2::Builder<TokioExecutor>),
+}
+
 async fn serve(arguments: Arguments) -> io::Result<()> {
-    let mut http = http1::Builder::new();
-    http.pipeline_flush(true);
-    if let Some(limit) = arguments.header_timeout {
-        http.timer(TokioTimer::new()).header_read_timeout(limit);
-    }
+    let (http, version) = match arguments.http2 {
+        true => (Http::Two(http2::Builder::new(TokioExecutor::new())), HTTP2),
+        false => (Http::One(http1(&arguments)), HTTP1),
+    };
     let acceptor = match &arguments.tls {
-        Some((certificate, key)) => Some(stoop_bench_peer::acceptor(certificate, key)?),
+        Some((certificate, key)) => Some(stoop_bench_peer::acceptor(certificate, key, version)?),
         None => None,
     };
     let listener = stoop_bench_peer::listen(arguments.listen)?;
@@ -65,12 +74,24 @@ async fn serve(arguments: Arguments) -> io::Result<()> {
     }
 }
 
-async fn serve_connection<I>(http: http1::Builder, io: I)
+fn http1(arguments: &Arguments) -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.pipeline_flush(true);
+    if let Some(limit) = arguments.header_timeout {
+        http.timer(TokioTimer::new()).header_read_timeout(limit);
+    }
+    http
+}
+
+async fn serve_connection<I>(http: Http, io: I)
 where
     I: Read + Write + Unpin,
 {
     // A connection that breaks is the load's business; the load generator counts it.
-    let _ = http.serve_connection(io, service_fn(answer)).await;
+    let _ = match http {
+        Http::One(http) => http.serve_connection(io, service_fn(answer)).await,
+        Http::Two(http) => http.serve_connection(io, service_fn(answer)).await,
+    };
 }
 
 async fn answer(request: Request<Incoming>) -> hyper::Result<Response<Content>> {

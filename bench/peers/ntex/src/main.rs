@@ -15,7 +15,7 @@ use ntex::http::{HttpService, HttpServiceConfig, Method, Request, Response};
 use ntex::time::Seconds;
 use ntex::util::Bytes;
 use ntex::{SharedCfg, server};
-use stoop_bench_peer::{Arguments, HELLO, PIECE_BYTES};
+use stoop_bench_peer::{Arguments, HELLO, HTTP1, PIECE_BYTES};
 
 const NAME: &str = "bench";
 
@@ -32,7 +32,7 @@ async fn main() -> io::Result<()> {
     let server = match arguments.tls {
         None => server.bind(NAME, arguments.listen, async |_| HttpService::h1(answer))?,
         Some((certificate, key)) => {
-            let tls = stoop_bench_peer::config(&certificate, &key)?;
+            let tls = stoop_bench_peer::config(&certificate, &key, HTTP1)?;
             server.bind(NAME, arguments.listen, async move |_| {
                 HttpService::h1(answer).rustls(tls.clone())
             })?

@@ -8,6 +8,8 @@ pub struct Arguments {
     pub listen: SocketAddr,
     /// The files of a certificate and its key.
     pub tls: Option<(PathBuf, PathBuf)>,
+    /// HTTP/2 and nothing else, for those that are told before.
+    pub http2: bool,
     /// For those that have this limit, and have it off by default.
     pub header_timeout: Option<Duration>,
 }
@@ -16,7 +18,7 @@ impl Arguments {
     /// Those of this process, which ends if they are not what they should be.
     pub fn of_process(name: &str) -> Self {
         Self::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
-            let usage = "--listen ADDR [--tls CERT KEY] [--header-timeout SECONDS]";
+            let usage = "--listen ADDR [--tls CERT KEY] [--http2] [--header-timeout SECONDS]";
             eprintln!("{name}: {problem}\nusage: stoop-bench-{name} {usage}");
             std::process::exit(2);
         })
@@ -25,6 +27,7 @@ impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut listen = None;
         let mut tls = None;
+        let mut http2 = false;
         let mut header_timeout = None;
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
@@ -35,6 +38,7 @@ impl Arguments {
                     listen = Some(address);
                 }
                 "--tls" => tls = Some((PathBuf::from(value()?), PathBuf::from(value()?))),
+                "--http2" => http2 = true,
                 "--header-timeout" => {
                     let text = value()?;
                     let seconds =
@@ -44,6 +48,6 @@ impl Arguments {
                 other => return Err(format!("{other} is not an option")),
             }
         }
-        Ok(Self { listen: listen.ok_or("--listen is missing")?, tls, header_timeout })
+        Ok(Self { listen: listen.ok_or("--listen is missing")?, tls, http2, header_timeout })
     }
 }

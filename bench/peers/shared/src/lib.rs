@@ -13,4 +13,4 @@ pub use content::{HELLO, PIECE_BYTES, Pieces, text};
 #[cfg(feature = "tokio")]
 pub use listener::{accept, listen};
 #[cfg(feature = "tokio")]
-pub use tls::{acceptor, config};
+pub use tls::{HTTP1, HTTP2, acceptor, config};

@@ -1,4 +1,4 @@
-//! TLS with rustls, offering only HTTP/1.1.
+//! TLS with rustls, offering one version of HTTP.
 
 use std::io;
 use std::path::Path;
@@ -9,12 +9,16 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-pub fn acceptor(certificate: &Path, key: &Path) -> io::Result<TlsAcceptor> {
-    Ok(TlsAcceptor::from(Arc::new(config(certificate, key)?)))
+/// By the names that ALPN has for them.
+pub const HTTP1: &[u8] = b"http/1.1";
+pub const HTTP2: &[u8] = b"h2";
+
+pub fn acceptor(certificate: &Path, key: &Path, version: &[u8]) -> io::Result<TlsAcceptor> {
+    Ok(TlsAcceptor::from(Arc::new(config(certificate, key, version)?)))
 }
 
 /// Of PEM files.
-pub fn config(certificate: &Path, key: &Path) -> io::Result<ServerConfig> {
+pub fn config(certificate: &Path, key: &Path, version: &[u8]) -> io::Result<ServerConfig> {
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| unreadable(certificate, &error))?;
@@ -23,7 +27,7 @@ pub fn config(certificate: &Path, key: &Path) -> io::Result<ServerConfig> {
         .with_no_client_auth()
         .with_single_cert(chain, key_der)
         .map_err(io::Error::other)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![version.to_vec()];
     Ok(config)
 }
 
