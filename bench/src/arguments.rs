@@ -139,6 +139,12 @@ pub(crate) struct MemoryOptions {
     /// Over TLS
     #[arg(long)]
     pub(crate) tls: bool,
+    /// Over HTTP/2
+    #[arg(long)]
+    pub(crate) http2: bool,
+    /// One request that brings 1 GiB instead: by how much the server's memory grows meanwhile
+    #[arg(long, conflicts_with_all = ["connections", "servers"])]
+    pub(crate) upload: bool,
 }
 
 #[derive(Args)]

@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use crate::arguments::HoldOptions;
 use crate::cores::Placement;
 use crate::exchange::{Connector, Version};
 use crate::process::Process;
+use crate::run_server::Mode;
 use crate::work::{self, Bench};
 
 /// What it says when all are open.
@@ -29,23 +29,21 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Opens `count` connections of `version` to `address` from the load's core, and holds them until
-    /// dropped. Over TLS where an authority is given.
+    /// Opens `count` connections to `address` from the load's core, and holds them until dropped.
     pub(crate) fn start(
         bench: &Bench,
         address: SocketAddr,
         count: u32,
-        version: Version,
-        authority: Option<&Path>,
+        mode: Mode,
     ) -> Result<Self> {
         let directory = TempDir::new_in(bench.directory()).context("a directory")?;
         let (said, complained) = (directory.path().join("said"), directory.path().join("problem"));
         let mut command = Command::new(std::env::current_exe().context("this program")?);
         command.args(["hold", &address.to_string(), &count.to_string()]);
-        if version == Version::Http2 {
+        if mode.version() == Version::Http2 {
             command.arg("--http2");
         }
-        if let Some(authority) = authority {
+        if let Some(authority) = mode.authority(bench) {
             command.arg("--cacert").arg(authority);
         }
         command

@@ -7,9 +7,9 @@ mod wrk;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
@@ -175,9 +175,37 @@ impl Load {
     }
 
     fn url(&self, address: SocketAddr) -> String {
-        let scheme = if self.asked.tls { "https" } else { "http" };
-        format!("{scheme}://{address}{}", self.asked.path)
+        url(self.asked, address)
     }
+}
+
+fn url(asked: Asked, address: SocketAddr) -> String {
+    let scheme = if asked.tls { "https" } else { "http" };
+    format!("{scheme}://{address}{}", asked.path)
+}
+
+/// Has one request bring `file`, over a connection of its own, and says how long that took.
+pub(crate) fn once(
+    bench: &Bench,
+    program: &Path,
+    asked: Asked,
+    address: SocketAddr,
+    file: &Path,
+) -> Result<Duration> {
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let output = tempfile::NamedTempFile::new().context("a file for the load's output")?;
+    let mut command = Command::new(program);
+    command.args(h2load::once(&asked, file)).arg(url(asked, address));
+    command.stdin(Stdio::null()).stdout(output.reopen().context("the load's output")?);
+    let cores = bench.cores.set(Placement::Load);
+    let started = Instant::now();
+    let process = Process::start(command, cores, "the load generator")?;
+    process.wait(PATIENCE, Duration::from_millis(5), |_| {})?;
+    let duration = started.elapsed();
+    let text = std::fs::read_to_string(output.path()).context("the load's output")?;
+    let is_answered = h2load::seen(&text).is_some_and(|seen| seen.requests == 1);
+    ensure!(is_answered, "the upload was not answered; the load says: {}", text.trim());
+    Ok(duration)
 }
 
 /// What else a line `summary requests=N duration_us=N` may say.

@@ -41,6 +41,15 @@ impl Mode {
         }
     }
 
+    pub(crate) fn protocol(self) -> &'static str {
+        match self {
+            Self::Plain | Self::Pipelined | Self::Closing => "HTTP/1.1",
+            Self::Tls => "TLS",
+            Self::Http2 => "HTTP/2",
+            Self::Http2Tls => "HTTP/2 and TLS",
+        }
+    }
+
     /// The authority to trust, where there is TLS.
     pub(crate) fn authority(self, bench: &Bench) -> Option<&Path> {
         let is_tls = matches!(self, Self::Tls | Self::Http2Tls);

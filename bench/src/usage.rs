@@ -106,6 +106,16 @@ pub(crate) fn peak_resident_bytes(pid: i32) -> Result<u64> {
     Ok((own + others) * 1024)
 }
 
+/// What the tree has resident now, from where on [`peak_resident_bytes`] counts again.
+pub(crate) fn forget_peak(pid: i32) -> Result<u64> {
+    const RESET_PEAK: &str = "5";
+    for pid in tree(pid) {
+        std::fs::write(format!("/proc/{pid}/clear_refs"), RESET_PEAK)
+            .with_context(|| format!("the peak of process {pid}"))?;
+    }
+    peak_resident_bytes(pid)
+}
+
 fn status_kib(pid: i32, name: &str) -> Result<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status"))
         .with_context(|| format!("process {pid} has ended"))?;
@@ -158,6 +168,8 @@ mod tests {
         assert!(cpu_time(this_process()).unwrap() > Duration::ZERO);
         assert!(anonymous_bytes(this_process()).unwrap() > 0);
         assert!(peak_resident_bytes(this_process()).unwrap() > 0);
+        let most = peak_resident_bytes(this_process()).unwrap();
+        assert!(forget_peak(this_process()).unwrap() <= most);
         assert!(is_alive(this_process()));
     }
 

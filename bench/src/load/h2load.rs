@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
-use super::{DEPTH, FIELDS, Load, Seen};
+use super::{Asked, DEPTH, FIELDS, Load, Seen};
 
 /// Windows that no server ever waits for, of streams and of connections: what is measured is what
 /// content costs, and not how two sides let each other wait.
@@ -20,14 +21,7 @@ pub(super) fn arguments(
         ["-t", "1", "-c", &connections.to_string(), "-D", &seconds.to_string()]
             .map(str::to_owned)
             .to_vec();
-    match load.asked.streams {
-        None => words.push("--h1".to_owned()),
-        Some(streams) => {
-            words.push("--npn-list=h2".to_owned());
-            words.extend(["-m".to_owned(), streams.to_string()]);
-            words.extend(WINDOWS.map(str::to_owned));
-        }
-    }
+    words.extend(version(&load.asked));
     if load.asked.pipelined {
         words.extend(["-m".to_owned(), DEPTH.to_string()]);
         // It writes the host itself.
@@ -39,6 +33,19 @@ pub(super) fn arguments(
     }
     words.push(load.url(address));
     words
+}
+
+/// Of one request that brings `file`.
+pub(super) fn once(asked: &Asked, file: &Path) -> Vec<String> {
+    let words = ["-t", "1", "-c", "1", "-n", "1", "-d"].map(str::to_owned);
+    let file = file.display().to_string();
+    words.into_iter().chain([file]).chain(version(asked)).collect()
+}
+
+fn version(asked: &Asked) -> Vec<String> {
+    let Some(streams) = asked.streams else { return vec!["--h1".to_owned()] };
+    let words = ["--npn-list=h2".to_owned(), "-m".to_owned(), streams.to_string()];
+    words.into_iter().chain(WINDOWS.map(str::to_owned)).collect()
 }
 
 pub(super) fn seen(text: &str) -> Option<Seen> {

@@ -1,11 +1,12 @@
 //! `memory`: what an idle connection costs the server in memory of its own.
 
+mod upload;
+
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::arguments::MemoryOptions;
-use crate::exchange::Version;
 use crate::figure::{Figure, Limit};
 use crate::holder::Holder;
 use crate::report::{Metric, Report, Sample, Series, Subject, metric};
@@ -26,19 +27,29 @@ const METRICS: &[Metric] = &[
 const SETTLE: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
-    let mode = if options.tls { Mode::Tls } else { Mode::Plain };
+    let mode = match (options.http2, options.tls) {
+        (false, false) => Mode::Plain,
+        (false, true) => Mode::Tls,
+        (true, false) => Mode::Http2,
+        (true, true) => Mode::Http2Tls,
+    };
+    if options.upload {
+        return upload::run(bench, options, mode);
+    }
     check_descriptors(options)?;
-    let names = work::names(
-        &options.common,
-        if options.tls { &["hyper", "nginx"] } else { &["floor", "hyper", "nginx"] },
-    );
+    let usual: &[&str] = match mode {
+        Mode::Plain => &["floor", "hyper", "nginx"],
+        Mode::Tls => &["hyper", "nginx"],
+        _ => &["h2o", "hyper", "nginx"],
+    };
+    let names = work::names(&options.common, usual);
     let Field { ready, mut skipped } = bench.servers(&names, mode)?;
     bench.step_aside()?;
     let series =
         rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
-            turn(bench, options, series, startable)
+            turn(bench, options, mode, series, startable)
         });
-    Ok(Report::new(subject(options), series, skipped))
+    Ok(Report::new(subject(options, mode), series, skipped))
 }
 
 /// Each side of a connection takes a descriptor of a process that needs some for itself.
@@ -58,22 +69,16 @@ fn check_descriptors(options: &MemoryOptions) -> Result<()> {
 fn turn(
     bench: &Bench,
     options: &MemoryOptions,
+    mode: Mode,
     series: &mut Series,
     startable: &Startable,
 ) -> Result<Sample> {
-    let (mode, authority) = match options.tls {
-        true => (Mode::Tls, Some(bench.certificates.authority.as_path())),
-        false => (Mode::Plain, None),
-    };
     let servers: Vec<RunningServer> = (0..options.servers)
         .map(|_| startable.start(bench, mode, series))
         .collect::<Result<_>>()?;
     // What a server allocates once is not the price of a connection.
     for server in &servers {
-        drop(
-            Holder::start(bench, server.address, 1, Version::Http1, authority)
-                .context("the first connection")?,
-        );
+        drop(Holder::start(bench, server.address, 1, mode).context("the first connection")?);
     }
     std::thread::sleep(SETTLE);
 
@@ -84,7 +89,7 @@ fn turn(
     for server in &servers {
         let count = share.min(left);
         left -= count;
-        holders.push(Holder::start(bench, server.address, count, Version::Http1, authority)?);
+        holders.push(Holder::start(bench, server.address, count, mode)?);
     }
     std::thread::sleep(SETTLE);
     let after = anonymous_bytes(&servers)?;
@@ -106,9 +111,14 @@ fn anonymous_bytes(servers: &[RunningServer]) -> Result<f64> {
     servers.iter().map(|server| usage::anonymous_bytes(server.pid()).map(|n| n as f64)).sum()
 }
 
-fn subject(options: &MemoryOptions) -> Subject {
-    let (work, protocol, limit) =
-        if options.tls { ("memory --tls", "TLS", 10.0) } else { ("memory", "HTTP/1.1", 2.0) };
+fn subject(options: &MemoryOptions, mode: Mode) -> Subject {
+    let (work, limit) = match mode {
+        Mode::Tls => ("memory --tls", Some(10.0)),
+        Mode::Http2 => ("memory --http2", None),
+        Mode::Http2Tls => ("memory --http2 --tls", None),
+        Mode::Plain | Mode::Pipelined | Mode::Closing => ("memory", Some(2.0)),
+    };
+    let protocol = mode.protocol();
     let what = format!(
         "user memory (RssAnon) of {} idle {protocol} connections that did one request each, \
          over {}, {} rounds",
@@ -119,7 +129,8 @@ fn subject(options: &MemoryOptions) -> Subject {
         },
         options.common.rounds()
     );
-    let figures = vec![Figure::median("KiB per connection", KIB, "stoop", Limit::AtMost(limit))];
+    let figure = |limit| Figure::median("KiB per connection", KIB, "stoop", Limit::AtMost(limit));
+    let figures = limit.map(figure).into_iter().collect();
     Subject {
         work,
         what,

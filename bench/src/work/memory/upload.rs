@@ -1,0 +1,118 @@
+//! `memory --upload`: how far a server's memory grows while one request brings 1 GiB.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::arguments::MemoryOptions;
+use crate::figure::{Figure, Limit};
+use crate::load::{self, Asked, Generator};
+use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
+use crate::run_server::{Mode, Startable};
+use crate::work::{self, Bench, Field};
+use crate::{rounds, usage};
+
+const GROWTH: &str = "growth_mib";
+
+const METRICS: &[Metric] = &[
+    metric(GROWTH, "growth, MiB", 2),
+    metric("before_mib", "resident before, MiB", 1),
+    metric("cpu_us_per_mib", "CPU µs/MiB", 1),
+    metric("mib_per_s", "MiB/s", 0),
+];
+
+const MEBIBYTE: u64 = 1 << 20;
+const BYTES: u64 = 1 << 30;
+/// What is uploaded before, so that what a server allocates once is not counted.
+const FIRST_BYTES: u64 = 16 * MEBIBYTE;
+const SETTLE: Duration = Duration::from_millis(300);
+
+const ASKED: Asked = Asked { path: "/sink", post: Some(0), ..Asked::HELLO };
+
+pub(super) fn run(bench: &Bench, options: &MemoryOptions, mode: Mode) -> Result<Report> {
+    let asked = Asked { tls: options.tls, streams: options.http2.then_some(1), ..ASKED };
+    let names = work::names(&options.common, &["hyper", "go"]);
+    let Field { mut ready, mut skipped } = bench.servers(&names, mode)?;
+    ready.retain(|(series, startable)| {
+        let answers = startable.answers(&asked, mode);
+        let takes_part = answers.is_ok();
+        let name = series.name.clone();
+        skipped.extend(answers.err().map(|why| Skipped { name, why }));
+        takes_part
+    });
+    let program = load::program(bench, Generator::H2load)?;
+    let turn = Turn { bench, mode, asked, program };
+    let files = [turn.file("first", FIRST_BYTES)?, turn.file("large", BYTES)?];
+    bench.step_aside()?;
+    let series =
+        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
+            turn.take(series, startable, &files)
+        });
+    Ok(Report::new(subject(options, mode), series, skipped))
+}
+
+struct Turn<'a> {
+    bench: &'a Bench,
+    mode: Mode,
+    asked: Asked,
+    program: PathBuf,
+}
+
+impl Turn<'_> {
+    /// A file of so many bytes, which takes no room on disk, and is read once so that the first upload
+    /// is as fast as the others.
+    fn file(&self, name: &str, bytes: u64) -> Result<PathBuf> {
+        let path = self.bench.directory().join(name);
+        let made = File::create(&path)
+            .and_then(|file| file.set_len(bytes))
+            .and_then(|()| io::copy(&mut File::open(&path)?, &mut io::sink()));
+        made.map(|_| path).context("a file to upload")
+    }
+
+    fn take(
+        &self,
+        series: &mut Series,
+        startable: &Startable,
+        [first, large]: &[PathBuf; 2],
+    ) -> Result<Sample> {
+        let mut server = startable.start(self.bench, self.mode, series)?;
+        let upload = |file| load::once(self.bench, &self.program, self.asked, server.address, file);
+        upload(first).context("the first upload")?;
+        std::thread::sleep(SETTLE);
+        let before = usage::forget_peak(server.pid())?;
+        let cpu_before = usage::cpu_time(server.pid())?;
+        let duration = upload(large)?;
+        let cpu = usage::cpu_time(server.pid())?.saturating_sub(cpu_before);
+        let peak = usage::peak_resident_bytes(server.pid())?;
+        server.check_alive()?;
+        let mib = |bytes: u64| bytes as f64 / MEBIBYTE as f64;
+        Ok(Sample::from([
+            (GROWTH, mib(peak.saturating_sub(before))),
+            ("before_mib", mib(before)),
+            ("cpu_us_per_mib", cpu.as_secs_f64() * 1e6 / mib(BYTES)),
+            ("mib_per_s", mib(BYTES) / duration.as_secs_f64()),
+        ]))
+    }
+}
+
+fn subject(options: &MemoryOptions, mode: Mode) -> Subject {
+    let what = format!(
+        "memory (VmHWM) that a server grows by while one request brings 1 GiB over {}, {} rounds, \
+         server on one core, h2load on another",
+        mode.protocol(),
+        options.common.rounds()
+    );
+    let figures = vec![Figure::median("growth, MiB", GROWTH, "stoop", Limit::AtMost(2.0))];
+    Subject {
+        work: "memory --upload",
+        what,
+        metrics: METRICS,
+        compared: GROWTH,
+        baselines: &["hyper", "stoop"],
+        figures,
+        sorted_by: None,
+    }
+}
