@@ -454,7 +454,7 @@ impl Error {
     /// What a fault of the peer over HTTP/2 means in this phase.
     pub(crate) fn fault(fault: h2::Fault, phase: Phase) -> Self {
         let kind = match fault {
-            h2::Fault::CutShort => ErrorKind::ClosedEarly,
+            h2::Fault::CutShort | h2::Fault::PingIgnored => ErrorKind::ClosedEarly,
             h2::Fault::BodyTooLarge => ErrorKind::BodyTooLarge,
             _ => ErrorKind::H2Protocol,
         };

@@ -81,6 +81,19 @@ impl Request {
         Ok(request)
     }
 
+    /// A request for a tunnel of `protocol`, such as `websocket`, to what the URL names, over HTTP/2
+    /// (RFC 8441). Send it with [`Client::switch`](crate::Client::switch). A server has to allow it,
+    /// which ours does if [`extended_connect`](crate::WireLimits::http2) says so.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidUrl`] if the URL is malformed, or the protocol is no token.
+    pub fn extended_connect(url: &str, protocol: &str) -> Result<Self, Error> {
+        let mut request = Self::new(Method::GET, url)?;
+        let head = RequestHead::extended_connect(protocol, request.target());
+        request.parts.head = head.map_err(|misuse| Error::misuse(misuse, Phase::Request))?;
+        Ok(request)
+    }
+
     /// Adds a field. A Host replaces the one that would be made from the URL, until a redirect leads
     /// elsewhere.
     ///
@@ -128,6 +141,11 @@ impl Request {
     /// The version the client speaks.
     pub fn version(&self) -> Version {
         self.parts.head.version()
+    }
+
+    /// The protocol that an extended CONNECT asks for, such as `websocket` (RFC 8441 §4).
+    pub fn protocol(&self) -> Option<&str> {
+        self.parts.head.protocol()
     }
 
     /// The value of the first field of that name.

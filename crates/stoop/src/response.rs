@@ -80,7 +80,8 @@ impl Response {
 
     /// 101: the connection becomes `protocol`'s, if the request offered it by Upgrade and
     /// `Connection: upgrade` (RFC 9110 §7.8); else 501 is sent instead. The future gives the
-    /// connection once the answer is on its way: take it in a task of its own.
+    /// connection once the answer is on its way: take it in a task of its own. Over HTTP/2 it is the
+    /// request's stream, if the request is an extended CONNECT, and the answer is 200 (RFC 8441).
     pub fn upgrade(protocol: &str) -> Result<(Self, OnUpgrade), Misuse> {
         let response = Self::from_status(StatusCode::SWITCHING_PROTOCOLS);
         let mut response = response.with_field("upgrade", protocol)?;
@@ -89,7 +90,7 @@ impl Response {
         Ok((response, receiver))
     }
 
-    /// 200 to a CONNECT: the connection becomes a tunnel. Else as [`Response::upgrade`]. Without
+    /// 200 to a CONNECT: the connection becomes a tunnel, over HTTP/2 the request's stream. Else as [`Response::upgrade`]. Without
     /// this, a 2xx to CONNECT is answered 501: a tunnel never opens by accident.
     pub fn tunnel() -> (Self, OnUpgrade) {
         let mut response = Self::from_status(StatusCode::OK);

@@ -109,6 +109,7 @@ struct Job<'a> {
     public_only: bool,
 }
 
+#[expect(clippy::large_enum_variant, reason = "the larger one is what nearly all are")]
 enum Outcome {
     Response { head: Recycle<ResponseHead>, exchange: Exchange, peer: Peer },
     Switched(Upgraded),

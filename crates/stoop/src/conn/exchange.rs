@@ -7,7 +7,7 @@ use stoop_proto::{Fields, ResponseHead};
 
 use crate::conn::recycle::Recycle;
 use crate::conn::{http1, http2};
-use crate::error::{Error, ErrorKind, Phase};
+use crate::error::Error;
 use crate::upgrade::Upgraded;
 
 /// An exchange under way.
@@ -34,9 +34,7 @@ impl Exchange {
     ) -> Poll<Result<Answered, Error>> {
         match self {
             Self::Http1(exchange) => exchange.poll_head(cx, head, interim),
-            Self::Http2(exchange) => {
-                exchange.poll_head(cx, head, interim).map_ok(|()| Answered::Head)
-            }
+            Self::Http2(exchange) => exchange.poll_head(cx, head, interim),
         }
     }
 
@@ -44,7 +42,7 @@ impl Exchange {
     pub(crate) fn into_upgraded(self) -> Result<Upgraded, Error> {
         match self {
             Self::Http1(exchange) => exchange.into_upgraded(),
-            Self::Http2(_) => Err(Error::new(ErrorKind::Internal, Phase::Wait)),
+            Self::Http2(exchange) => exchange.into_upgraded(),
         }
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod http2;
 pub(crate) mod ready;
 pub(crate) mod recycle;
 pub(crate) mod slot;
+pub(crate) mod tunnel;
 pub(crate) mod wire;
 
 use bytes::Bytes;

@@ -5,16 +5,20 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
-use stoop_io::Timer;
+use http::Method;
+use stoop_io::{Stream, Timer};
 use stoop_proto::{BodySize, Fields, ResponseHead};
 
-use crate::body::Body;
+use crate::body::{Body, Kind};
 use crate::conn::deadlines::{Deadlines, Waiting};
+use crate::conn::exchange::{self, Answered};
 use crate::conn::http2::cell::{Cell, Found, GivenUp, Tell};
 use crate::conn::http2::{Order, Reserved, Shared};
 use crate::conn::recycle::{Recycle, RequestParts};
+use crate::conn::tunnel::{outgoing, tunnel};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientLimits, after};
+use crate::upgrade::Upgraded;
 
 /// An exchange under way.
 pub(crate) struct Exchange {
@@ -26,6 +30,16 @@ pub(crate) struct Exchange {
     has_head: bool,
     /// No content follows any more.
     ended: bool,
+    tunnel: Tunnel,
+}
+
+/// Whether the exchange is one that asks for a tunnel.
+enum Tunnel {
+    No,
+    /// If it comes about, it is written here.
+    Asked(Option<Stream>),
+    /// It is: nothing of it has a deadline.
+    Open,
 }
 
 impl Exchange {
@@ -41,6 +55,13 @@ impl Exchange {
         (now, total): (Instant, Option<Instant>),
     ) -> Result<Self, Recycle<RequestParts>> {
         let mut deadlines = Deadlines::new(now, total, &limits.time);
+        let (tunnel, body) = match *request.head.method() {
+            Method::CONNECT => {
+                let (writer, outgoing) = outgoing();
+                (Tunnel::Asked(Some(writer)), Body::stream(outgoing))
+            }
+            _ => (Tunnel::No, body),
+        };
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
         let has_content = size != BodySize::Exact(0);
         if has_content && request.head.fields().contains("expect") {
@@ -56,7 +77,7 @@ impl Exchange {
         }
         let timer = Timer::coarse();
         let (has_head, ended) = (false, false);
-        Ok(Self { connection, cell, limits, deadlines, timer, has_head, ended })
+        Ok(Self { connection, cell, limits, deadlines, timer, has_head, ended, tunnel })
     }
 
     /// The request, once nothing of it is needed any more.
@@ -80,7 +101,7 @@ impl Exchange {
         cx: &mut Context<'_>,
         head: &mut Recycle<ResponseHead>,
         interim: &mut dyn FnMut(&ResponseHead),
-    ) -> Poll<Result<(), Error>> {
+    ) -> Poll<Result<Answered, Error>> {
         loop {
             match ready!(self.poll_found(cx, Phase::Wait))? {
                 Found::Interim(head) => {
@@ -91,11 +112,26 @@ impl Exchange {
                     *head = found;
                     self.has_head = true;
                     self.ended = self.cell.is_at_end();
-                    return Poll::Ready(Ok(()));
+                    let switched =
+                        matches!(self.tunnel, Tunnel::Asked(_)) && head.status().is_success();
+                    return Poll::Ready(Ok(match switched {
+                        true => Answered::Switched,
+                        false => Answered::Head,
+                    }));
                 }
                 _ => return Poll::Ready(Err(Error::new(ErrorKind::Internal, Phase::Wait))),
             }
         }
+    }
+
+    /// The tunnel, after [`Answered::Switched`].
+    pub(crate) fn into_upgraded(mut self) -> Result<Upgraded, Error> {
+        let Tunnel::Asked(Some(writer)) = std::mem::replace(&mut self.tunnel, Tunnel::Open) else {
+            return Err(Error::new(ErrorKind::Internal, Phase::Wait));
+        };
+        let peer = self.connection.peer;
+        let incoming = Body(Kind::Response(Box::new(exchange::Exchange::Http2(self))));
+        Ok(Upgraded { io: tunnel(incoming, writer, peer), keep: None })
     }
 
     /// The next piece of content.
@@ -144,7 +180,7 @@ impl Exchange {
                 Found::Piece(piece) => {
                     self.deadlines.content_came(piece.len(), &self.limits.time);
                     // Who always finds something never waits, and has a deadline all the same.
-                    if self.deadlines.is_over() {
+                    if !self.is_tunnel() && self.deadlines.is_over() {
                         return Poll::Ready(Err(self.late(Deadlines::total_error(phase))));
                     }
                     return Poll::Ready(Ok(Found::Piece(piece)));
@@ -158,14 +194,17 @@ impl Exchange {
                     return Poll::Ready(Ok(found));
                 }
             };
+            if self.is_tunnel() {
+                return Poll::Pending;
+            }
             if let Some(sent) = sent {
                 self.deadlines.moved_at(sent);
             }
             // Once there is a response, its content is what is waited for.
             let waiting = match (phase, sending) {
                 (Phase::Receive, _) => Waiting::Content,
-                (_, Some(sending)) => sending,
-                (_, None) => Waiting::Head,
+                (_, Some(sending)) if matches!(self.tunnel, Tunnel::No) => sending,
+                (_, _) => Waiting::Head,
             };
             let late = self.deadlines.poll(cx, &mut self.timer, waiting, &self.limits.time);
             match ready!(late) {
@@ -173,6 +212,10 @@ impl Exchange {
                 None => self.tell(self.cell.go_ahead()),
             }
         }
+    }
+
+    fn is_tunnel(&self) -> bool {
+        matches!(self.tunnel, Tunnel::Open)
     }
 
     fn fail(&mut self, error: Error) -> Error {

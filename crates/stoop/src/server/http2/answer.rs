@@ -5,18 +5,20 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::StatusCode;
-use http_body::Body as _;
+use stoop_io::Transport;
 use stoop_proto::h2::{ErrorCode, StreamKey};
 use stoop_proto::{BodySize, Fields, Misuse, ResponseParts};
 
 use super::Driver;
-use super::exchange::{Exchange, Patience, Responding, Sending};
-use crate::body::from_map;
-use crate::conn::slot::SlotWriter;
+use super::exchange::{Exchange, Maker, Patience, Responding, Sending, Tunnel};
+use crate::body::{Body, Kind, from_map};
+use crate::conn::slot::{SlotReader, SlotWriter};
+use crate::conn::tunnel::{outgoing, tunnel};
 use crate::conn::{Sink, date};
 use crate::handler::Handler;
 use crate::response::{Payload, Response};
 use crate::server::http1::{is_read_on, parts, poll_handler};
+use crate::upgrade::{UpgradeSender, Upgraded};
 
 /// Frames of content in a round, after which there is a look at what else is to do.
 const FRAMES_MAX: u32 = 256;
@@ -59,11 +61,11 @@ impl<H: Handler> Driver<H> {
         let polled = poll_handler::<H>(future, exchange.content.as_ref(), &mut cx);
         let Poll::Ready(response) = polled else { return };
         let Some(exchange) = self.exchanges.get_mut(place).and_then(Option::take) else { return };
-        let Exchange { content, continue_owed, .. } = exchange;
+        let Exchange { content, tunnel, continue_owed, .. } = exchange;
         if let Responding::Running(future) = exchange.response {
             self.core.shelf.put_back(future);
         }
-        self.begin(key, content, continue_owed, response);
+        self.begin(key, (content, tunnel), continue_owed, response);
     }
 
     /// Begins a handler's response. A client that waits for a 100 gets it before, if somebody reads
@@ -71,14 +73,62 @@ impl<H: Handler> Driver<H> {
     pub(super) fn begin(
         &mut self,
         key: StreamKey,
-        content: Option<SlotWriter>,
+        (content, tunnel): (Option<SlotWriter>, Tunnel),
         continue_owed: bool,
-        response: Response<H::Body>,
+        mut response: Response<H::Body>,
     ) {
+        if let Some(sender) = response.upgrade.take() {
+            match tunnel {
+                Tunnel::Asked(reader) => {
+                    return self.open_tunnel(key, content, reader, &response, sender);
+                }
+                // It was not offered, as it cannot be but by CONNECT.
+                _ => response = Response::failure(StatusCode::NOT_IMPLEMENTED),
+            }
+        }
         if continue_owed && is_read_on(content.as_ref(), &response) {
             self.say_continue(key);
         }
         self.respond(key, content, response);
+    }
+
+    /// Makes a stream a tunnel, whose one end is the handler's from here on.
+    fn open_tunnel(
+        &mut self,
+        key: StreamKey,
+        content: Option<SlotWriter>,
+        reader: SlotReader,
+        response: &Response<H::Body>,
+        sender: UpgradeSender,
+    ) {
+        let date = date::now();
+        let mut parts = ResponseParts { date: Some(&date), ..parts(response) };
+        // RFC 8441 §5: what a 101 says over HTTP/1.
+        if parts.status == StatusCode::SWITCHING_PROTOCOLS {
+            parts.status = StatusCode::OK;
+        }
+        if self.machine.open_tunnel(key, &parts, &mut Sink(&mut self.wire.out)).is_err() {
+            return self.respond(key, content, Response::failure(StatusCode::NOT_IMPLEMENTED));
+        }
+        let (writer, outgoing) = outgoing();
+        let io = tunnel(Body(Kind::Request(reader)), writer, self.wire.io.peer());
+        // Nobody may want it any more: then both its ends are dropped, and it ends.
+        let _ = sender.send(Upgraded { io, keep: None });
+        let waker = self.waker(key.index());
+        if let Some(content) = &content {
+            content.watch(&waker, self.core.limits.wire.http2.stream_window_bytes / 2);
+        }
+        let body = Some(Maker::Tunnel(outgoing));
+        self.keep(Exchange {
+            key,
+            response: Responding::Sending(Sending { body, piece: Bytes::new(), trailers: None }),
+            content,
+            tunnel: Tunnel::Open,
+            continue_owed: false,
+            patience: Patience::default(),
+        });
+        self.make(key);
+        self.attend_to_content(key);
     }
 
     /// Begins a response, and ends it too if its content is a buffer that fits; else it becomes an
@@ -119,24 +169,24 @@ impl<H: Handler> Driver<H> {
             }
             Payload::Full(piece) => Some(Sending { body: None, piece, trailers: None }),
             Payload::Stream(body) => {
-                let body = Some(Box::pin(body));
+                let body = Some(Maker::Body(Box::pin(body)));
                 Some(Sending { body, piece: Bytes::new(), trailers: None })
             }
         };
         // Nobody needs to be told to go on any more: the final response is out.
-        let (continue_owed, patience) = (false, Patience::default());
+        let (continue_owed, patience, tunnel) = (false, Patience::default(), Tunnel::No);
         match sending {
             None if content.is_none() && !self.machine.is_open(key) => {}
             None => {
                 let response = Responding::Sent;
-                self.keep(Exchange { key, response, content, continue_owed, patience });
+                self.keep(Exchange { key, response, content, tunnel, continue_owed, patience });
                 self.attend_to_content(key);
                 self.let_go(key);
             }
             Some(sending) => {
                 let makes = sending.body.is_some();
                 let response = Responding::Sending(sending);
-                self.keep(Exchange { key, response, content, continue_owed, patience });
+                self.keep(Exchange { key, response, content, tunnel, continue_owed, patience });
                 match makes {
                     true => self.make(key),
                     false => self.machine.want_to_send(key, true),
@@ -162,7 +212,7 @@ impl<H: Handler> Driver<H> {
         let Responding::Sending(sending) = &mut exchange.response else { return };
         let Some(body) = &mut sending.body else { return };
         attend(exchange.content.as_ref(), true);
-        let polled = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll_frame(&mut cx)));
+        let polled = catch_unwind(AssertUnwindSafe(|| body.poll_frame(&mut cx)));
         attend(exchange.content.as_ref(), false);
         match polled {
             Ok(Poll::Pending) => self.machine.want_to_send(key, false),
@@ -172,7 +222,7 @@ impl<H: Handler> Driver<H> {
             Ok(Poll::Ready(Some(Ok(frame)))) => match frame.into_data() {
                 Ok(data) => {
                     sending.piece = data;
-                    let ended = catch_unwind(AssertUnwindSafe(|| body.is_end_stream()));
+                    let ended = catch_unwind(AssertUnwindSafe(|| body.is_end()));
                     if ended.unwrap_or(false) {
                         sending.body = None;
                     }

@@ -3,11 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 use stoop_io::Transport;
 use stoop_proto::h2::{self, Event, StreamKey};
 
-use super::exchange::{Exchange, Patience, Responding};
+use super::exchange::{Exchange, Patience, Responding, Tunnel};
 use super::{Driver, EVENTS_MAX};
 use crate::body::{Body, Kind};
 use crate::conn::recycle::{Recycle, RequestParts};
@@ -61,6 +61,7 @@ impl<H: Handler> Driver<H> {
         self.machine.take_request(&mut parts.head);
         parts.peer = Some(self.wire.io.peer());
         let (mut content, mut body, mut continue_owed) = (None, Body::empty(), false);
+        let mut tunnel = Tunnel::No;
         if !end {
             match parts.head.fields().first("expect") {
                 None => {}
@@ -73,7 +74,11 @@ impl<H: Handler> Driver<H> {
                 }
             }
             let (writer, reader) = slot(self.machine.remaining(key));
-            (content, body) = (Some(writer), Body(Kind::Request(reader)));
+            content = Some(writer);
+            match *parts.head.method() {
+                Method::CONNECT => tunnel = Tunnel::Asked(reader),
+                _ => body = Body(Kind::Request(reader)),
+            }
         }
         let request = Request { parts, body };
         let core = self.core.clone();
@@ -81,7 +86,7 @@ impl<H: Handler> Driver<H> {
         let answer = catch_unwind(AssertUnwindSafe(|| core.handler.call(request)));
         let place = match answer {
             Ok(Answer::Now(response)) => {
-                return self.begin(key, content, continue_owed, response);
+                return self.begin(key, (content, tunnel), continue_owed, response);
             }
             Err(_) => {
                 let response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
@@ -98,7 +103,7 @@ impl<H: Handler> Driver<H> {
         match poll_handler::<H>(&mut place, content.as_ref(), &mut cx) {
             Poll::Ready(response) => {
                 core.shelf.put_back(place);
-                self.begin(key, content, continue_owed, response);
+                self.begin(key, (content, tunnel), continue_owed, response);
             }
             Poll::Pending => {
                 let response = Responding::Running(place);
@@ -106,6 +111,7 @@ impl<H: Handler> Driver<H> {
                     key,
                     response,
                     content,
+                    tunnel,
                     continue_owed,
                     patience: Patience::default(),
                 });

@@ -10,7 +10,7 @@ use http::StatusCode;
 use stoop_io::{Timer, Transport};
 use stoop_proto::h2::{ErrorCode, StreamKey};
 
-use super::exchange::Responding;
+use super::exchange::{Responding, Tunnel};
 use super::{Driver, Round, Stage};
 use crate::conn::slot::SlotWriter;
 use crate::error::{Error, ErrorKind, Phase};
@@ -155,7 +155,8 @@ impl<H: Handler> Driver<H> {
         for exchange in self.exchanges.iter_mut().flatten() {
             let patience = &mut exchange.patience;
             let is_awaited = exchange.content.as_ref().is_some_and(|content| content.is_awaited());
-            if is_awaited && self.machine.is_receiving(exchange.key) {
+            let is_tunnel = matches!(exchange.tunnel, Tunnel::Open);
+            if is_awaited && !is_tunnel && self.machine.is_receiving(exchange.key) {
                 patience.content_waited += 1;
                 patience.content_idle += 1;
                 let paid = patience.content_bytes.checked_div(rate).unwrap_or(u64::MAX);

@@ -3,3 +3,4 @@
 mod handlers;
 mod kit;
 mod scripted;
+mod tunnels;

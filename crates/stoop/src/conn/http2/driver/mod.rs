@@ -29,12 +29,16 @@ use crate::conn::home::Permit;
 use crate::conn::ready::Ready;
 use crate::conn::wire::Wire;
 use crate::error::Error;
-use crate::limits::{ClientLimits, after};
+use crate::limits::ClientLimits;
 
 use end::Why;
 
 /// Rounds in one go, after which other tasks get theirs.
 const ROUNDS_MAX: u32 = 64;
+
+/// So long somebody waits and nothing comes, before the server is asked whether it is there. Once:
+/// servers take it ill to be asked again and again.
+const QUIET: Duration = Duration::from_secs(3);
 
 /// How often exchanges are looked at whose response was read and whose request is still being sent.
 const TICK: Duration = Duration::from_secs(1);
@@ -70,6 +74,7 @@ pub(crate) fn connect(
         woken: Vec::new(),
         timer: Timer::coarse(),
         heard: now(),
+        is_asked: false,
         tick: None,
         ended: 0,
         opened: 0,
@@ -101,8 +106,9 @@ struct Driver {
     wakers: Vec<Option<Waker>>,
     woken: Vec<usize>,
     timer: Timer,
-    /// When something came last.
+    /// When something came last, and whether the server was asked since whether it is there.
     heard: Instant,
+    is_asked: bool,
     tick: Option<Instant>,
     /// Exchanges that are over and that nobody was told of.
     ended: usize,
@@ -124,7 +130,6 @@ struct Driver {
 struct Exchange {
     key: h2::StreamKey,
     cell: Arc<Cell>,
-    begun: Instant,
     /// What is left to be sent of the request.
     upload: Option<Upload>,
     /// The final head has come; the content has, to its end.
@@ -252,10 +257,8 @@ impl Driver {
         let time = &self.limits.time;
         let send = time.send_idle.and_then(|limit| self.wire.send_due(self.now, limit));
         let machine = self.machine.next_timeout();
-        // Somebody waits, and nothing was heard for long: is anybody there?
-        let is_silent = self.machine.streams() > 0 && !self.machine.is_pinging();
-        let quiet = time.read_idle.filter(|_| is_silent);
-        let quiet = quiet.map(|limit| after(self.heard, limit / 2));
+        let asks = self.machine.streams() > 0 && !self.is_asked;
+        let quiet = asks.then(|| self.heard + QUIET);
         let Some(due) = [send, machine, quiet, self.tick].into_iter().flatten().min() else {
             return Round::Wait;
         };
@@ -270,14 +273,20 @@ impl Driver {
             return Round::End;
         }
         if is_due(quiet) {
-            self.heard = self.now;
-            self.machine.ping(self.now, &self.limits.wire);
+            self.ask();
         }
         if is_due(self.tick) {
             self.give_up_uploads();
         }
         self.machine.handle_timeout(self.now);
         Round::Again
+    }
+
+    /// Asks the server whether it is there.
+    fn ask(&mut self) {
+        if !std::mem::replace(&mut self.is_asked, true) {
+            self.machine.ping(self.now, &self.limits.wire);
+        }
     }
 
     /// Gives memory back that an idle connection has no use for.

@@ -22,6 +22,7 @@ impl Driver {
             if let Event::Data { key, span, end } = received.event {
                 self.wire.io.consume(span.start);
                 self.deliver(key, span.len(), end);
+                self.is_asked = false;
                 self.wire.io.consume(received.consumed - span.end);
                 moved = true;
                 continue;
@@ -65,6 +66,7 @@ impl Driver {
     }
 
     fn head(&mut self, key: StreamKey, end: bool) {
+        self.is_asked = false;
         let mut head = Recycle::<ResponseHead>::new();
         self.machine.take_response(&mut head);
         let length = if end { Some(0) } else { self.machine.remaining(key) };

@@ -56,9 +56,8 @@ impl Driver {
     /// The owner of an exchange has left it. A request whose response was read to its end goes on to
     /// be sent, as long as it may take.
     fn given_up(&mut self, key: StreamKey, how: GivenUp) {
-        let (now, total, heard) = (self.now, self.limits.time.total, self.heard);
+        let (now, total) = (self.now, self.limits.time.total);
         let Some(exchange) = self.exchange(key) else { return };
-        let was_silent = heard <= exchange.begun;
         if !exchange.is_complete || how == GivenUp::Late {
             self.machine.reset(key, ErrorCode::CANCEL);
             self.take_exchange(key);
@@ -67,11 +66,11 @@ impl Driver {
             self.tick.get_or_insert(now + TICK);
         }
         if how == GivenUp::Late {
-            // Is anybody there? If nothing at all came meanwhile, others should not have to find out.
-            self.machine.ping(now, &self.limits.wire);
-            if was_silent {
+            // Others should not have to find out that nobody is there.
+            if self.machine.is_pinging() {
                 self.retire();
             }
+            self.ask();
         }
     }
 
@@ -168,8 +167,7 @@ impl Driver {
             self.exchanges.resize_with(place + 1, || None);
         }
         let (has_head, is_complete) = (false, false);
-        let begun = self.now;
-        self.exchanges[place] = Some(Exchange { key, cell, begun, upload, has_head, is_complete });
+        self.exchanges[place] = Some(Exchange { key, cell, upload, has_head, is_complete });
         if has_content {
             self.run(place);
         }

@@ -1,0 +1,114 @@
+//! RFC 9113 §8.5, RFC 8441: streams that become tunnels, with our server at the other end.
+
+use std::time::Duration;
+
+use stoop::{Client, ErrorKind, Phase, Request, Response, Server, ServerLimits, Versions};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::sleep;
+
+use super::super::kit::what;
+
+/// Switches if it was asked for something to, and sends everything back in capitals.
+fn switch(request: Request) -> Response {
+    let (response, switched) = match (request.method().as_str(), request.protocol()) {
+        ("CONNECT", None) => Response::tunnel(),
+        (_, Some("shout")) => Response::upgrade("shout").unwrap(),
+        _ => return Response::text(request.path().to_owned()),
+    };
+    tokio::spawn(async move {
+        let Ok(upgraded) = switched.await else { return };
+        let mut stream = stoop::tokio::stream(upgraded);
+        let mut some = [0; 1024];
+        while let Ok(n @ 1..) = stream.read(&mut some).await {
+            stream.write_all(&some[..n].to_ascii_uppercase()).await.unwrap();
+        }
+        stream.write_all(b" bye").await.unwrap();
+        stream.shutdown().await.unwrap();
+    });
+    response
+}
+
+fn client() -> Client {
+    Client::builder().versions(Versions::Http2).handler(switch).build().unwrap()
+}
+
+/// A client of a server that allows extended CONNECT, over a socket.
+fn extended() -> (Client, String, stoop::ServerHandle) {
+    let mut limits = ServerLimits::default();
+    limits.wire.http2.extended_connect = true;
+    let server = Server::listen("127.0.0.1:0").unwrap().limits(limits).run_here(switch).unwrap();
+    let url = format!("{}/chat?room=1", server.endpoint());
+    (Client::builder().versions(Versions::Http2).build().unwrap(), url, server)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connect_opens_a_tunnel_beside_other_exchanges_and_without_deadlines() {
+    let client = client();
+    let request = Request::connect("http://proxy/", "a.test:80").unwrap();
+    let upgraded = client.switch(request).await.unwrap().unwrap();
+    let mut stream = stoop::tokio::stream(upgraded);
+    stream.write_all(b"hello").await.unwrap();
+    let mut answer = [0; 5];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HELLO");
+    // Longer than any limit of HTTP's.
+    sleep(Duration::from_secs(1_000)).await;
+    let response = client.get("http://proxy/x").await.unwrap();
+    assert_eq!(response.into_body().bytes(9).await.unwrap(), "/x");
+    assert_eq!(client.connections().0, 1);
+    stream.write_all(b"more").await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).await.unwrap();
+    assert_eq!(rest, "MORE bye");
+}
+
+#[tokio::test]
+async fn an_extended_connect_opens_one_to_a_path_where_the_server_allows_it() {
+    let (client, url, _server) = extended();
+    let request = Request::extended_connect(&url, "shout").unwrap();
+    let upgraded = client.switch(request).await.unwrap().unwrap();
+    let mut stream = stoop::tokio::stream(upgraded);
+    // More than any window holds.
+    let much = vec![b'x'; 5_000_000];
+    let (mut reader, mut writer) = tokio::io::split(&mut stream);
+    let sending = async {
+        writer.write_all(&much).await.unwrap();
+        writer.shutdown().await.unwrap();
+    };
+    let mut back = Vec::new();
+    let (_, read) = tokio::join!(sending, reader.read_to_end(&mut back));
+    assert_eq!(read.unwrap(), much.len() + 4);
+    assert!(back.ends_with(b"XX bye"));
+    // Another protocol is declined: it is an answer like any other.
+    let request = Request::extended_connect(&url, "whisper").unwrap();
+    let declined = client.switch(request).await.unwrap().unwrap_err();
+    assert_eq!(declined.status(), 501);
+}
+
+#[tokio::test]
+async fn where_the_server_does_not_allow_it_nothing_is_sent() {
+    let request = Request::extended_connect("http://a/", "shout").unwrap();
+    let error = client().switch(request).await.unwrap_err();
+    assert_eq!(what(error), (ErrorKind::InvalidUrl, Phase::Request));
+}
+
+#[tokio::test]
+async fn a_tunnel_that_is_dropped_ends_at_the_other_end() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let client = Client::builder().versions(Versions::Http2).handler(move |_: Request| {
+        let (response, switched) = Response::tunnel();
+        let told = told.clone();
+        tokio::spawn(async move {
+            let mut stream = stoop::tokio::stream(switched.await.unwrap());
+            told.send(stream.read(&mut [0; 9]).await.map_err(|error| error.kind())).unwrap();
+        });
+        response
+    });
+    let client = client.build().unwrap();
+    let request = Request::connect("http://proxy/", "a.test:80").unwrap();
+    drop(client.switch(request).await.unwrap().unwrap());
+    assert_eq!(tell.recv().await.unwrap(), Err(std::io::ErrorKind::ConnectionReset));
+    let response = client.get("http://proxy/").await.unwrap();
+    assert_eq!(response.status(), 501, "an answer to GET is no tunnel");
+}
