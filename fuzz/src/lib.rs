@@ -3,6 +3,14 @@
 #![forbid(unsafe_code)]
 
 pub mod chunked;
+pub mod h2_client;
+mod h2_end;
+mod h2_manner;
+pub mod h2_pair;
+mod h2_rules;
+pub mod h2_server;
+mod h2_side;
+mod h2_wire;
 pub mod hpack_decode;
 pub mod hpack_round_trip;
 pub mod pair;

@@ -78,3 +78,18 @@ fn header_blocks() {
 fn header_blocks_of_our_own() {
     run("hpack_round_trip", fuzz::hpack_round_trip::check);
 }
+
+#[test]
+fn servers_of_http2() {
+    run("h2_server", fuzz::h2_server::check);
+}
+
+#[test]
+fn clients_of_http2() {
+    run("h2_client", fuzz::h2_client::check);
+}
+
+#[test]
+fn pairs_of_http2() {
+    run("h2_pair", fuzz::h2_pair::check);
+}
