@@ -1,11 +1,11 @@
 //! Clients that others wrote. What is not installed is left out.
 
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use stoop::{Body, Request, Response, ServerHandle, ServerLimits};
 
 use super::listen;
+use crate::programs::{self, Folder, are_missing};
 
 /// Echoes what it is sent; streams, or says hello, where it is asked to.
 fn handler(request: Request) -> Response {
@@ -25,35 +25,19 @@ fn handler(request: Request) -> Response {
     }
 }
 
-/// Runs a program with the server's address for `@/`; its output, or none if there is no such
-/// program.
-async fn run(
-    server: &ServerHandle,
-    program: &str,
-    arguments: &[&str],
-    input: &[u8],
-) -> Option<String> {
+/// Runs a program with the server's address for `@/`: its output.
+async fn run(server: &ServerHandle, program: &str, arguments: &[&str], input: &[u8]) -> String {
     let address = format!("{}/", server.endpoint());
-    let mut command = Command::new(program);
-    command.args(arguments.iter().map(|argument| argument.replace("@/", &address)));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().ok()?;
-    let (mut stdin, input) = (child.stdin.take()?, input.to_vec());
-    let run = tokio::task::spawn_blocking(move || {
-        let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, &input));
-        let output = child.wait_with_output();
-        let _ = writer.join();
-        output
-    });
-    let output =
-        tokio::time::timeout(Duration::from_secs(300), run).await.unwrap().unwrap().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program} {arguments:?}: {errors}");
-    Some(String::from_utf8(output.stdout).unwrap())
+    let arguments: Vec<String> =
+        arguments.iter().map(|argument| argument.replace("@/", &address)).collect();
+    programs::run(program, &arguments, input).await.text()
 }
 
 #[tokio::test]
 async fn curl() {
+    if are_missing("server::clients::curl", &["curl"]) {
+        return;
+    }
     let server = listen(ServerLimits::default(), handler);
     let content = "0123456789".repeat(100_000);
     let x = "x".repeat(100_000);
@@ -79,7 +63,7 @@ async fn curl() {
     ];
     for (arguments, expected) in rows {
         let all = [&["-sS", "--max-time", "30"], *arguments].concat();
-        let Some(output) = run(&server, "curl", &all, content.as_bytes()).await else { return };
+        let output = run(&server, "curl", &all, content.as_bytes()).await;
         assert!(output.starts_with(expected), "{arguments:?}: {} bytes", output.len());
     }
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
@@ -108,10 +92,11 @@ print("fine")
 
 #[tokio::test]
 async fn python() {
-    let server = listen(ServerLimits::default(), handler);
-    if let Some(output) = run(&server, "python3", &["-c", PYTHON, "@/"], b"").await {
-        assert_eq!(output, "fine\n");
+    if are_missing("server::clients::python", &["python3"]) {
+        return;
     }
+    let server = listen(ServerLimits::default(), handler);
+    assert_eq!(run(&server, "python3", &["-c", PYTHON, "@/"], b"").await, "fine\n");
     server.close().await;
 }
 
@@ -171,13 +156,12 @@ func main() {
 
 #[tokio::test]
 async fn go() {
-    let directory = std::env::temp_dir().join(format!("stoop-it-go-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let source = directory.join("main.go");
-    std::fs::write(&source, GO).unwrap();
+    if are_missing("server::clients::go", &["go"]) {
+        return;
+    }
+    let folder = Folder::new("go");
+    let source = folder.write("main.go", GO);
     let server = listen(ServerLimits::default(), handler);
-    let output = run(&server, "go", &["run", source.to_str().unwrap(), "@/"], b"").await;
-    std::fs::remove_dir_all(&directory).unwrap();
-    assert!(output.is_none_or(|output| output == "fine\n"));
+    assert_eq!(run(&server, "go", &["run", &source, "@/"], b"").await, "fine\n");
     server.close().await;
 }

@@ -16,6 +16,7 @@ mod disconnects;
 mod draining;
 mod handlers;
 mod http2;
+mod http2_clients;
 mod listening;
 mod parting;
 mod persistence;

@@ -1,0 +1,97 @@
+//! Programs that others wrote, which the tests talk to. What is not installed is left out, aloud.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::corpora::skipped;
+
+/// A hanging program must not hang the test.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// What a program printed until its end.
+#[derive(Debug)]
+pub(crate) struct Printed {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Printed {
+    /// Its standard output as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+}
+
+/// Whether a test has to do without these, which is said; `name` is the test's.
+pub(crate) fn are_missing(name: &str, programs: &[&str]) -> bool {
+    let missing: Vec<&str> =
+        programs.iter().copied().filter(|program| find(program).is_none()).collect();
+    if !missing.is_empty() {
+        skipped(name, &format!("needs {}", missing.join(" and ")));
+    }
+    !missing.is_empty()
+}
+
+/// Where a program is. Servers live in /usr/sbin, which is not on everybody's path.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
+    folders.map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+fn command(program: &str) -> Command {
+    Command::new(find(program).unwrap_or_else(|| program.into()))
+}
+
+/// Runs a program to its end, which must be a success.
+pub(crate) async fn run(program: &str, arguments: &[String], input: &[u8]) -> Printed {
+    let mut command = command(program);
+    command.args(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{program}: {error}"));
+    let (mut stdin, input) = (child.stdin.take().expect("it is piped"), input.to_vec());
+    let run = tokio::task::spawn_blocking(move || {
+        let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, &input));
+        let output = child.wait_with_output();
+        let _ = writer.join();
+        output
+    });
+    let output = tokio::time::timeout(LIMIT, run).await.unwrap().unwrap().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{program} {arguments:?}: {} {stderr}", output.status);
+    Printed { stdout: output.stdout, stderr }
+}
+
+/// A folder for one test, removed at its end.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("stoop-it-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Writes a file into it: its path.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A file of the tests' sources.
+pub(crate) fn source(file: &str) -> String {
+    format!("{}/tests/it/{file}", env!("CARGO_MANIFEST_DIR"))
+}

@@ -1,0 +1,101 @@
+//! curl.
+
+use super::{CONTENT_LEN, Served, content};
+use crate::programs::{Printed, are_missing};
+
+/// For each transfer: version, status, and connections that it took.
+const REPORT: &str = "%{stderr}%{http_version} %{http_code} %{num_connects}\n";
+
+/// Runs curl with what each way of speaking HTTP/2 needs.
+async fn curl(served: &Served, tls: bool, arguments: &[&str]) -> Printed {
+    let ca = served.file("ca.pem");
+    let version = if tls { "--http2" } else { "--http2-prior-knowledge" };
+    let common = ["-sS", "--max-time", "60", "--noproxy", "*", "--cacert", &ca, "-w", REPORT];
+    served.run(tls, "curl", &[&common, &[version][..], arguments].concat()).await
+}
+
+#[tokio::test]
+async fn requests_and_uploads() {
+    if are_missing("server::http2_clients::curl", &["curl"]) {
+        return;
+    }
+    let served = Served::start("curl");
+    let (content, x) = (content(), "x".repeat(100_000));
+    let long = format!("x-field: {}", "y".repeat(40_000));
+    let rows: &[(&[&str], &[u8], &str)] = &[
+        (&["@/"], b"HTTP/2.0 /", "2 200 1\n"),
+        (&["@/big"], &content, "2 200 1\n"),
+        (&["@/stream"], x.as_bytes(), "2 200 1\n"),
+        (&["@/nothing"], b"", "2 204 1\n"),
+        (&["--data-binary", "@-", "@/echo"], &content, "2 200 1\n"),
+        // With no length, as the input is a pipe.
+        (&["-T", "-", "@/echo"], &content, "2 200 1\n"),
+        (&["-T", "-", "@/refuse"], b"no", "2 413 1\n"),
+        (
+            &["-T", "-", "-H", "Expect: 100-continue", "--expect100-timeout", "90", "@/echo"],
+            &content,
+            "2 200 1\n",
+        ),
+        (&["-X", "OPTIONS", "--request-target", "*", "@/"], b"HTTP/2.0 *", "2 200 1\n"),
+        // More than a frame holds.
+        (&["-H", &long, "@/field"], &long.as_bytes()["x-field: ".len()..], "2 200 1\n"),
+        (&["--http1.1", "@/"], b"HTTP/1.1 /", "1.1 200 1\n"),
+    ];
+    for (arguments, expected, report) in rows {
+        for tls in [false, true] {
+            let printed = curl(&served, tls, arguments).await;
+            let len = printed.stdout.len();
+            assert!(printed.stdout == *expected, "{arguments:?}, TLS {tls}: {len} bytes");
+            assert_eq!(printed.stderr, *report, "{arguments:?}, TLS {tls}");
+        }
+    }
+    // Asked to upgrade from HTTP/1.1, which RFC 9113 has done away with, it stays there.
+    let printed = curl(&served, false, &["--http2", "@/"]).await;
+    assert_eq!((printed.text().as_str(), &*printed.stderr), ("HTTP/1.1 /", "1.1 200 1\n"));
+    served.end().await;
+}
+
+#[tokio::test]
+async fn heads_and_trailers() {
+    if are_missing("server::http2_clients::curl", &["curl"]) {
+        return;
+    }
+    let served = Served::start("curl-heads");
+    for tls in [false, true] {
+        let head = curl(&served, tls, &["--head", "@/big"]).await;
+        assert_eq!(head.stderr, "2 200 1\n");
+        let head = head.text();
+        assert!(head.starts_with("HTTP/2 200"), "{head}");
+        assert!(head.contains(&format!("content-length: {CONTENT_LEN}\r\n")), "{head}");
+        // It prints trailers as it prints the head.
+        let whole = curl(&served, tls, &["--include", "@/stream"]).await.text();
+        assert!(whole.ends_with("x-sum: 100000\r\n"), "{}", &whole[whole.len() - 100..]);
+        let expecting = ["--include", "-H", "Expect: 100-continue", "--data-binary", "@-"];
+        let whole = curl(&served, tls, &[&expecting[..], &["@/echo"]].concat()).await.text();
+        assert!(whole.starts_with("HTTP/2 100"), "{}", &whole[..100]);
+    }
+    served.end().await;
+}
+
+/// Over TLS alone: without, curl 7.88 uses no connection twice, whoever the server is.
+#[tokio::test]
+async fn several_share_a_connection() {
+    if are_missing("server::http2_clients::curl", &["curl"]) {
+        return;
+    }
+    let served = Served::start("curl-many");
+    let printed = curl(&served, true, &["@/a", "@/b"]).await;
+    assert_eq!(printed.text(), "HTTP/2.0 /aHTTP/2.0 /b");
+    assert_eq!(printed.stderr, "2 200 1\n2 200 0\n");
+    let printed =
+        curl(&served, true, &["--parallel", "--no-progress-meter", "@/stream?[1-30]"]).await;
+    assert!(printed.stdout == vec![b'x'; 30 * 100_000], "{} bytes", printed.stdout.len());
+    let (mut transfers, mut connections) = (0, 0);
+    for line in printed.stderr.lines().filter(|line| !line.is_empty()) {
+        let connects = line.strip_prefix("2 200 ").unwrap_or_else(|| panic!("{line}"));
+        connections += connects.parse::<u32>().unwrap();
+        transfers += 1;
+    }
+    assert_eq!((transfers, connections), (30, 1));
+    served.end().await;
+}

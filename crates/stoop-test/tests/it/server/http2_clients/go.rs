@@ -1,0 +1,25 @@
+//! Go's net/http.
+
+use super::Served;
+use crate::programs::{self, are_missing, source};
+
+#[tokio::test]
+async fn many_exchanges_on_a_connection() {
+    if are_missing("server::http2_clients::go", &["go"]) {
+        return;
+    }
+    let served = Served::start("go-http2");
+    let arguments = [
+        "run".to_owned(),
+        source("server/http2_clients/client.go"),
+        source("server/http2_clients/prior.go"),
+        served.file("ca.pem"),
+        served.origin(true),
+        served.origin(false),
+    ];
+    let said = programs::run("go", &arguments, b"").await.text();
+    // Go speaks HTTP/2 without TLS since 1.24.
+    let expected = ["fine\nfine\n", "fine\nneeds Go 1.24\n"];
+    assert!(expected.contains(&said.as_str()), "{said}");
+    served.end().await;
+}

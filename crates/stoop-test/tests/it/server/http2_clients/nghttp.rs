@@ -1,0 +1,95 @@
+//! nghttp2's client, and its load generator.
+
+use super::{CONTENT_LEN, Served, content};
+use crate::programs::are_missing;
+
+#[tokio::test]
+async fn requests_and_uploads() {
+    if are_missing("server::http2_clients::nghttp", &["nghttp"]) {
+        return;
+    }
+    let served = Served::start("nghttp");
+    let content = content();
+    let rows: &[(&[&str], &[u8])] = &[
+        (&["@/"], b"HTTP/2.0 /"),
+        (&["@/a", "@/b"], b"HTTP/2.0 /aHTTP/2.0 /b"),
+        (&["-m", "50", "@/"], &b"HTTP/2.0 /".repeat(50)),
+        (&["-d", "%", "@/echo"], &content),
+        (&["-d", "%", "--no-content-length", "@/echo"], &content),
+        (&["-d", "%", "--padding=255", "@/echo"], &content),
+        // Windows of 1 MiB and 16 MiB.
+        (&["-d", "%", "-w", "20", "-W", "24", "@/echo"], &content),
+        (&["-d", "%", "--expect-continue", "@/length"], b"1048576"),
+        (&["-d", "%", "--trailer", "x-sum: 1", "@/echo"], &content),
+        (&["-d", "%", "@/refuse"], b"no"),
+        // Header blocks in several frames, without the priorities of RFC 7540, with no table.
+        (&["--continuation", "--no-rfc7540-pri", "-c", "0", "@/"], b"HTTP/2.0 /"),
+        (&["--no-dep", "-H", "x-field: here", "@/field"], b"here"),
+    ];
+    for (arguments, expected) in rows {
+        for tls in [false, true] {
+            let all = [&["--no-verify-peer", "--timeout", "60"], *arguments].concat();
+            let printed = served.run(tls, "nghttp", &all).await;
+            let len = printed.stdout.len();
+            assert!(printed.stdout == *expected, "{arguments:?}, TLS {tls}: {len} bytes");
+        }
+    }
+    served.end().await;
+}
+
+/// What the content does not show, from its log of frames.
+#[tokio::test]
+async fn statuses_and_trailers() {
+    if are_missing("server::http2_clients::nghttp", &["nghttp"]) {
+        return;
+    }
+    let served = Served::start("nghttp-log");
+    let rows: &[(&[&str], &[&str])] = &[
+        (&["@/"], &[") :status: 200\n"]),
+        (&["@/nothing"], &[") :status: 204\n"]),
+        (&["@/stream"], &[") :status: 200\n", ") x-sum: 100000\n"]),
+        (&["-d", "%", "--trailer", "x-sum: 1", "@/echo"], &[") :status: 200\n", ") x-sum: 1\n"]),
+        // An echo begins its response at once, and then 1.52 forgets that it was told to go on.
+        (&["-d", "%", "--expect-continue", "@/length"], &[") :status: 100\n", ") :status: 200\n"]),
+    ];
+    for (arguments, expected) in rows {
+        for tls in [false, true] {
+            let all = [&["--no-verify-peer", "--verbose", "--null-out"], *arguments].concat();
+            let log = served.run(tls, "nghttp", &all).await.text();
+            for line in *expected {
+                assert!(log.contains(line), "{arguments:?}, TLS {tls}: no {line:?} in\n{log}");
+            }
+            assert!(!log.contains("RST_STREAM"), "{arguments:?}, TLS {tls}:\n{log}");
+            assert!(!tls || log.contains("The negotiated protocol: h2\n"), "{log}");
+        }
+    }
+    served.end().await;
+}
+
+#[tokio::test]
+async fn load() {
+    if are_missing("server::http2_clients::load", &["h2load"]) {
+        return;
+    }
+    let served = Served::start("h2load");
+    let rows: &[(&[&str], usize, usize)] = &[
+        (&["-n", "1000", "-c", "10", "-m", "10", "@/"], 1_000, "HTTP/2.0 /".len()),
+        (&["-n", "1000", "-c", "1", "-m", "100", "@/stream"], 1_000, 100_000),
+        (&["-n", "50", "-c", "5", "-m", "10", "-d", "%", "@/echo"], 50, CONTENT_LEN),
+    ];
+    for (arguments, count, len) in rows {
+        for (tls, protocol) in [(false, "h2c"), (true, "h2")] {
+            let said = served.run(tls, "h2load", arguments).await.text();
+            let expected = [
+                format!("Application protocol: {protocol}\n"),
+                format!(" {count} succeeded, 0 failed, 0 errored, 0 timeout\n"),
+                format!("status codes: {count} 2xx, 0 3xx, 0 4xx, 0 5xx\n"),
+                format!(" ({}) data\n", count * len),
+            ];
+            for line in expected {
+                assert!(said.contains(&line), "{arguments:?}, TLS {tls}: no {line:?} in\n{said}");
+            }
+        }
+    }
+    served.end().await;
+}
