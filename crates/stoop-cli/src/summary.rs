@@ -2,7 +2,8 @@
 //! for `fetch`, which counts as it goes, and `report`, which reads lines back.
 //!
 //! Times are whole milliseconds, because that is what a line carries: the summary printed by
-//! `fetch` and the one `report` makes of the same lines are equal to the last digit.
+//! `fetch` and the one `report` makes of the same lines are equal to the last digit. What a line of
+//! CSV does not tell, the version of HTTP, stands apart, and only where it is known.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -35,6 +36,7 @@ pub(crate) struct Summary {
     /// The first start and the last end, in milliseconds of Unix time.
     span_ms: Option<(i64, i64)>,
     ok_body_bytes: u64,
+    http2: u64,
     kinds: HashMap<String, u64>,
 }
 
@@ -58,6 +60,11 @@ impl Summary {
         }
     }
 
+    /// Counts whether the answer of a line came over HTTP/2, where that is known.
+    pub(crate) fn add_http2(&mut self, http2: bool) {
+        self.http2 += u64::from(http2);
+    }
+
     /// Counts all that `other` counted.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.urls += other.urls;
@@ -73,6 +80,7 @@ impl Summary {
             self.spread(first, last);
         }
         self.ok_body_bytes = self.ok_body_bytes.saturating_add(other.ok_body_bytes);
+        self.http2 += other.http2;
     }
 
     fn spread(&mut self, start: i64, end: i64) {
@@ -118,6 +126,7 @@ impl Summary {
             server_errors,
             exceptions: self.exceptions,
             errors: Kinds(self.kinds()),
+            http2: self.http2,
         }
     }
 }
@@ -158,6 +167,14 @@ pub(crate) struct Figures<'a> {
     #[serde(rename = "Exception")]
     pub(crate) exceptions: u64,
     pub(crate) errors: Kinds<'a>,
+    /// Answers known to have come over HTTP/2: no key of the comparison's, and there only if any did.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) http2: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Error kinds with their counts: in JSON an object, the most frequent first.
@@ -240,6 +257,20 @@ mod tests {
         merged.merge(&parts[1]);
         merged.merge(&Summary::default());
         assert_eq!(merged.figures(), whole.figures());
+    }
+
+    #[test]
+    fn answers_over_http2_are_told_where_there_were_any() {
+        let mut summary = Summary::default();
+        summary.add(Code::Status(200), 0, 0, 0);
+        summary.add_http2(false);
+        let json = |summary: &Summary| serde_json::to_string(&summary.figures()).expect("plain");
+        assert!(!json(&summary).contains("http2"));
+        let mut other = Summary::default();
+        other.add(Code::Status(200), 0, 0, 0);
+        other.add_http2(true);
+        summary.merge(&other);
+        assert!(json(&summary).ends_with(",\"errors\":{},\"http2\":1}"), "{}", json(&summary));
     }
 
     #[test]

@@ -18,8 +18,18 @@ pub(crate) struct Label {
     pub(crate) concurrency: Option<u64>,
 }
 
+/// The summary of one run for people: the table, and below it what it has no column for.
+pub(crate) fn summary(figures: &Figures<'_>) -> String {
+    let mut text = one(figures) + "\n";
+    if figures.http2 > 0 {
+        writeln!(text, "{:>8}  came over HTTP/2", figures.http2).expect("memory takes all");
+    }
+    write!(text, "{}", Errors(&figures.errors)).expect("memory takes all");
+    text
+}
+
 /// The figures of one run: one row, the twelve columns that come from lines alone.
-pub(crate) fn one(figures: &Figures<'_>) -> String {
+fn one(figures: &Figures<'_>) -> String {
     let mut table = boxed(&COLUMNS);
     table.add_row(values(figures));
     align(&mut table, 0);
@@ -96,7 +106,7 @@ fn align(table: &mut Table, names: usize) {
 }
 
 /// The most frequent error kinds, each with what it means; nothing if there was no error.
-pub(crate) struct Errors<'a>(pub(crate) &'a Kinds<'a>);
+struct Errors<'a>(&'a Kinds<'a>);
 
 impl Display for Errors<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -189,6 +199,7 @@ mod tests {
             server_errors: rest[4],
             exceptions: rest[5],
             errors: Kinds(Vec::new()),
+            http2: 0,
         };
         (label, figures)
     }
@@ -214,6 +225,19 @@ mod tests {
         let header = text.lines().nth(1).expect("a header");
         assert_eq!(header.split('│').count(), 14);
         assert!(header.starts_with("│ totalUrls │ time "), "{header}");
+    }
+
+    #[test]
+    fn below_the_table_stands_what_it_has_no_column_for() {
+        let (_, mut figures) = row(&ROWS[0]);
+        figures.errors = Kinds(vec![("reset", 2)]);
+        let below = |figures: &Figures<'_>| {
+            summary(figures).lines().skip(5).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let error = "       2  reset  the connection was reset mid-answer";
+        assert_eq!(below(&figures), [error]);
+        figures.http2 = 7_000;
+        assert_eq!(below(&figures), ["    7000  came over HTTP/2", error]);
     }
 
     #[test]

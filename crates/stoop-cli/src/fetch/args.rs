@@ -25,6 +25,9 @@ output, also if it is no URL. A signal or --duration ends the reading at once; w
 then and is unfinished is answered as 'cancelled', and so is what was read of a last line. If the
 input fails within a line, what was read of that one is an invalid_url: the rest may be missing.
 
+Versions: HTTP/2 where an https server agrees to it (ALPN), HTTP/1.1 with all others. Over HTTP/2
+the URLs of an origin share a connection, or as few as the server allows.
+
 Columns (csv), in order of completion:
   url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if need be;
                of a line over 64 KiB, which is an invalid_url, its first 64 KiB
@@ -54,7 +57,8 @@ Kinds of error, a closed list:
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
 in ms; okReqsSec, 2xx answers per second; okReqsPct, their share, 0 to 1; avgBodyLen, their mean
 body in bytes; answers by class; Exception, those without an answer, by kind below, and with them
-statuses beyond 599, which are in no class.
+statuses beyond 599, which are in no class; and where there were any, http2, answers over HTTP/2,
+which 'stoop report' finds in lines of jsonl only.
 
 Variables (a flag beats a variable; an empty variable is none):
   CONCURRENCY, REQUEST_TIMEOUT, USER_AGENT, LIMIT, DURATION   as the flags
@@ -127,6 +131,14 @@ pub(crate) struct FetchArgs {
     /// Follow redirects from public to private addresses, too
     #[arg(long)]
     pub(super) allow_private: bool,
+
+    /// Speak HTTP/1.1 only [default: HTTP/2 with https servers that agree to it]
+    #[arg(long = "http1.1", conflicts_with = "http2_prior_knowledge")]
+    pub(super) http1: bool,
+
+    /// Speak HTTP/2 only, without asking whether the server does: for http:// URLs, too
+    #[arg(long)]
+    pub(super) http2_prior_knowledge: bool,
 
     /// What a line looks like [default: pretty on a terminal, else csv]
     #[arg(short, long, value_name = "FORMAT")]

@@ -209,9 +209,11 @@ impl Core {
 
     fn tell(&self, record: Record<'_>) {
         self.run.output.append(self.recorder.borrow_mut().line(record));
-        let Outcome { code, body_bytes, .. } = *record.outcome;
+        let Outcome { code, body_bytes, http2, .. } = *record.outcome;
         let duration = duration_ms(record.duration);
-        self.summary.borrow_mut().add(code, record.start_ms, duration, body_bytes);
+        let mut summary = self.summary.borrow_mut();
+        summary.add(code, record.start_ms, duration, body_bytes);
+        summary.add_http2(http2);
         let gauge = &self.run.gauges[self.index];
         // This thread alone writes them, so a load and a store are as good as an addition.
         gauge.done.store(gauge.done.load(Relaxed) + 1, Relaxed);

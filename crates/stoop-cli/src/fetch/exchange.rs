@@ -66,6 +66,7 @@ impl Exchanges {
             .limits(limits(plan))
             .redirects(redirects)
             .user_agent(plan.user_agent.as_str())
+            .versions(plan.versions)
             .allow_private(plan.allow_private);
         #[cfg(feature = "tls")]
         let client = client.tls(self.tls.clone());
@@ -92,7 +93,8 @@ fn tls(plan: &Plan) -> Result<stoop::ClientTls, stoop::TlsConfigError> {
 }
 
 /// The deadline of a URL is its only limit of time, unless there is one for connecting: a run that
-/// grants a minute means it. And nobody waits for a connection, because the slots are the limit.
+/// grants a minute means it. And nobody waits for a connection, because the slots are the limit: of
+/// HTTP/2 there are fewer anyway, as many as an origin's streams need.
 fn limits(plan: &Plan) -> ClientLimits {
     let mut limits = ClientLimits::default();
     limits.wire.body_bytes_max = plan.max_body;
@@ -106,6 +108,7 @@ fn limits(plan: &Plan) -> ClientLimits {
     limits.pool.idle_max = idle;
     limits.pool.idle_per_origin_max = idle;
     limits.pool.per_origin_max = plan.concurrency;
+    limits.pool.http2_per_origin_max = plan.concurrency;
     limits.pool.total_max = plan.concurrency + idle;
     limits
 }
@@ -167,6 +170,7 @@ impl Exchange {
         Ok(Outcome {
             code: Code::Status(response.status().as_u16()),
             body_bytes,
+            http2: response.version() == Version::HTTP_2,
             details: details.map(Box::new),
         })
     }

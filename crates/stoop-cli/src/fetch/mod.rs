@@ -91,6 +91,5 @@ fn print(style: SummaryStyle, ended: &Ended) {
 
 /// The summary for people: the table, and what went wrong.
 pub(crate) fn people(summary: &Summary) -> String {
-    let figures = summary.figures();
-    format!("{}\n{}", table::one(&figures), table::Errors(&figures.errors))
+    table::summary(&summary.figures())
 }

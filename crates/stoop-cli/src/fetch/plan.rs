@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use stoop::Versions;
+
 use super::args::{self, FetchArgs, Format, Size, SummaryStyle};
 use crate::failure::Failure;
 use crate::units;
@@ -37,6 +39,7 @@ pub(crate) struct Plan {
     /// Name servers to ask; the system's if empty.
     pub(crate) dns: Vec<SocketAddr>,
     pub(crate) allow_private: bool,
+    pub(crate) versions: Versions,
     /// Lines are written to standard output, or not at all.
     pub(crate) lines: bool,
     pub(crate) format: Format,
@@ -109,6 +112,11 @@ impl Plan {
             insecure: args.insecure,
             dns: args.dns,
             allow_private: args.allow_private,
+            versions: match (args.http1, args.http2_prior_knowledge) {
+                (true, _) => Versions::Http1,
+                (false, true) => Versions::Http2,
+                (false, false) => Versions::All,
+            },
             lines: true,
             format: format.unwrap_or(usual),
             summary: args.summary.unwrap_or(SummaryStyle::Table),
@@ -189,6 +197,13 @@ mod tests {
         assert_eq!(plan.user_agent, concat!("stoop/", env!("CARGO_PKG_VERSION")));
         assert_eq!((plan.format, plan.summary), (Format::Csv, SummaryStyle::Table));
         assert!(!plan.insecure && !plan.allow_private && !plan.colour && !plan.progress);
+        assert_eq!(plan.versions, Versions::All);
+    }
+
+    #[test]
+    fn one_version_can_be_asked_for() {
+        assert_eq!(plan("fetch --http1.1", &PIPED).versions, Versions::Http1);
+        assert_eq!(plan("fetch --http2-prior-knowledge", &PIPED).versions, Versions::Http2);
     }
 
     #[test]
@@ -295,6 +310,7 @@ mod tests {
             ("fetch --summary long", "table, json, none"),
             ("fetch -A \u{1}", "printable ASCII"),
             ("fetch -i file http://a/", "cannot be used with"),
+            ("fetch --http1.1 --http2-prior-knowledge", "cannot be used with"),
         ] {
             let error = typed(line).expect_err(line);
             assert!(error.contains(allowed), "{line}: {error}");

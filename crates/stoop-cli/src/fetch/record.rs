@@ -20,6 +20,8 @@ pub(super) struct Outcome {
     pub(super) code: Code<'static>,
     /// Bytes of the body after transfer-coding; 0 for an error.
     pub(super) body_bytes: u64,
+    /// Whether it is an answer that came over HTTP/2.
+    pub(super) http2: bool,
     /// What only the longer formats tell; not gathered for the others.
     pub(super) details: Option<Box<Details>>,
 }
@@ -87,7 +89,7 @@ pub(super) fn micros(duration: Duration) -> u64 {
 impl Outcome {
     /// An error by its kind alone.
     pub(super) fn error(kind: &'static str) -> Self {
-        Self { code: Code::Error(kind), body_bytes: 0, details: None }
+        Self { code: Code::Error(kind), body_bytes: 0, http2: false, details: None }
     }
 
     /// An error that the client had no part in: when it was, and why, in words.
@@ -282,7 +284,8 @@ impl Stamp {
 mod tests {
     use super::*;
 
-    const OK: Outcome = Outcome { code: Code::Status(200), body_bytes: 1234, details: None };
+    const OK: Outcome =
+        Outcome { code: Code::Status(200), body_bytes: 1234, http2: false, details: None };
 
     fn record<'a>(url: &'a [u8], outcome: &'a Outcome) -> Record<'a> {
         Record {

@@ -94,6 +94,8 @@ fn add_json(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
         duration_us: u64,
         #[serde(default)]
         body_bytes: u64,
+        #[serde(borrow)]
+        http_version: Option<Cow<'a, str>>,
     }
     let json: Json<'_> = serde_json::from_str(line).map_err(|_| "not a record in JSON")?;
     let start_ms = start_ms(&json.start_time).ok_or("start_time is not a time")?;
@@ -103,6 +105,8 @@ fn add_json(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
         (None, None) => return Err("neither status nor error_kind"),
     };
     summary.add(code, start_ms, json.duration_us / 1000, json.body_bytes);
+    let is_answer = matches!(code, Code::Status(_));
+    summary.add_http2(is_answer && json.http_version.as_deref() == Some("2"));
     Ok(())
 }
 
@@ -198,5 +202,23 @@ mod tests {
         let line = r#"{"error_kind":"reset","start_time":"2026-11-21T20:54:55.007Z",
             "duration_us":1500,"error":"x\ny"}"#;
         assert_eq!(read(line).as_deref(), Ok("0/0/0/1 1 ms 0 B reset"));
+    }
+
+    #[test]
+    fn the_version_is_counted_where_a_line_tells_it() {
+        let mut summary = Summary::default();
+        let start = r#""start_time":"2026-11-21T20:54:55.007Z","duration_us":1"#;
+        for (told, count) in [
+            (r#""status":200,"http_version":"2""#, 1),
+            (r#""status":404,"http_version":"2""#, 2),
+            (r#""status":200,"http_version":"1.1""#, 2),
+            (r#""status":200"#, 2),
+            (r#""error_kind":"reset","http_version":"2""#, 2),
+        ] {
+            add(format!("{{{told},{start}}}").as_bytes(), &mut summary).expect("a record");
+            assert_eq!(summary.figures().http2, count, "{told}");
+        }
+        add(b"a,200,2026-11-21T20:54:55Z,1,1", &mut summary).expect("a line");
+        assert_eq!(summary.figures().http2, 2);
     }
 }

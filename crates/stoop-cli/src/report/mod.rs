@@ -114,12 +114,7 @@ fn show(format: Format, runs: &[(Label, Summary)]) -> String {
         runs.iter().map(|(label, summary)| (label.clone(), summary.figures())).collect();
     rows.sort_by_key(|(_, figures)| figures.time);
     match format {
-        Format::Summary => {
-            let shown = rows.iter().map(|(_, figures)| {
-                format!("{}\n{}", table::one(figures), table::Errors(&figures.errors))
-            });
-            shown.collect()
-        }
+        Format::Summary => rows.iter().map(|(_, figures)| table::summary(figures)).collect(),
         Format::Table => table::many(&rows) + "\n",
         Format::Json => {
             let lines = rows.iter().map(|(label, figures)| {
