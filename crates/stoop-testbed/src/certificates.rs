@@ -20,6 +20,8 @@ const ELSEWHERE: &str = "*.elsewhere.test";
 #[derive(Clone, Debug)]
 pub(crate) struct Certificates {
     good: ServerTls,
+    /// The same certificate, and HTTP/2 for who wants it.
+    good_http2: ServerTls,
     untrusted: ServerTls,
     wrong_name: ServerTls,
     expired: ServerTls,
@@ -38,17 +40,20 @@ impl Certificates {
         let key = KeyPair::generate()?;
         let show = |params: CertificateParams, issuer: &CertifiedIssuer<'_, KeyPair>| {
             let certificate = params.signed_by(&key, issuer)?;
-            let tls = ServerTls::builder().certificate_pem(certificate.pem(), key.serialize_pem());
-            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(tls.build()?)
+            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(
+                ServerTls::builder().certificate_pem(certificate.pem(), key.serialize_pem()),
+            )
         };
+        let good = show(leaf(names.to_vec())?, &trusted)?;
         let mut expired = leaf(names.to_vec())?;
         (expired.not_before, expired.not_after) =
             (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1));
         Ok(Self {
-            good: show(leaf(names.to_vec())?, &trusted)?,
-            untrusted: show(leaf(names.to_vec())?, &stranger)?,
-            wrong_name: show(leaf(vec![ELSEWHERE.to_owned()])?, &trusted)?,
-            expired: show(expired, &trusted)?,
+            good: good.clone().build()?,
+            good_http2: good.alpn(["h2", "http/1.1"]).build()?,
+            untrusted: show(leaf(names.to_vec())?, &stranger)?.build()?,
+            wrong_name: show(leaf(vec![ELSEWHERE.to_owned()])?, &trusted)?.build()?,
+            expired: show(expired, &trusted)?.build()?,
             ca_pem: trusted.pem(),
         })
     }
@@ -56,6 +61,11 @@ impl Certificates {
     /// The authority's own certificate, for clients to trust.
     pub(crate) fn ca_pem(&self) -> &str {
         &self.ca_pem
+    }
+
+    /// What a server shows that speaks HTTP/2 as well. All others agree to HTTP/1.1 alone.
+    pub(crate) fn for_http2(&self) -> &ServerTls {
+        &self.good_http2
     }
 
     pub(crate) fn show(&self, showing: Showing) -> &ServerTls {

@@ -41,7 +41,8 @@
 //! address of its own: about 80 % answer 2xx, 10 % 4xx, 10 % fail in every way there is, 30 %
 //! redirect. [`Plan`] says for each URL what a correct client must report ([`Expect`]), and the
 //! [`Log`] says how long the client really took, as the servers saw it ([`Spans`]). What is answered
-//! well is answered by the server of the crate `stoop`; what goes wrong on purpose is scripted.
+//! well is answered by the server of the crate `stoop`, over HTTP/1.1 and HTTP/2; what goes wrong on
+//! purpose is scripted.
 //!
 //! # Where it runs
 //!
@@ -52,8 +53,8 @@
 //!
 //! # What it does not do
 //!
-//! HTTP/2, bodies that are compressed (or bombs that look so), IPv6, and packets that are lost or
-//! reordered: loopback does not.
+//! What goes wrong over HTTP/2 alone, bodies that are compressed (or bombs that look so), IPv6, and
+//! packets that are lost or reordered: loopback does not.
 
 #![forbid(unsafe_code)]
 

@@ -67,10 +67,10 @@ impl Line {
         }
     }
 
-    /// A request's head is complete.
-    pub(crate) fn head(&mut self, target: &str) {
+    /// A request's head is complete; it came over HTTP/2, or not.
+    pub(crate) fn head(&mut self, target: &str, http2: bool) {
         self.begin();
-        self.counters.request();
+        self.counters.request(http2);
         let now = self.log.now();
         if let Some(entry) = &mut self.entry {
             entry.kind = Kind::Exchange;
@@ -118,12 +118,12 @@ mod tests {
     fn each_exchange_is_one_line_and_a_silent_connection_too() {
         let (log, counters) = (Log::memory(), Counters::default());
         let mut line = Line::new(log.clone(), counters.clone(), counters.accept());
-        line.head("/a");
+        line.head("/a", false);
         line.sent(10);
         line.end(Ended::Complete);
         line.end(Ended::ClientReset);
         line.begin();
-        line.head("/b");
+        line.head("/b", true);
         drop(line);
         drop(Line::new(log.clone(), counters.clone(), counters.accept()));
         let lines: Vec<_> = log
@@ -137,6 +137,6 @@ mod tests {
             (Kind::Connection, Some(2), String::new(), 0, Ended::Stopped),
         ];
         assert_eq!(lines, expected);
-        assert_eq!(counters.read().requests, 2);
+        assert_eq!((counters.read().requests, counters.read().http2_requests), (2, 1));
     }
 }

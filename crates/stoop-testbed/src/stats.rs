@@ -17,6 +17,8 @@ pub struct Stats {
     pub strangers: u64,
     /// Requests read.
     pub requests: u64,
+    /// Those of them that came over HTTP/2.
+    pub http2_requests: u64,
     /// Bytes of answers handed to the kernel, before encryption.
     pub sent_bytes: u64,
     /// DNS queries that came, over UDP and TCP.
@@ -34,6 +36,7 @@ struct Cells {
     open_peak: AtomicU64,
     strangers: AtomicU64,
     requests: AtomicU64,
+    http2_requests: AtomicU64,
     sent_bytes: AtomicU64,
     dns_queries: AtomicU64,
 }
@@ -51,8 +54,9 @@ impl Counters {
         self.0.strangers.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn request(&self) {
+    pub(crate) fn request(&self, http2: bool) {
         self.0.requests.fetch_add(1, Relaxed);
+        self.0.http2_requests.fetch_add(u64::from(http2), Relaxed);
     }
 
     pub(crate) fn sent(&self, bytes: u64) {
@@ -71,6 +75,7 @@ impl Counters {
             open_peak: cells.open_peak.load(Relaxed),
             strangers: cells.strangers.load(Relaxed),
             requests: cells.requests.load(Relaxed),
+            http2_requests: cells.http2_requests.load(Relaxed),
             sent_bytes: cells.sent_bytes.load(Relaxed),
             dns_queries: cells.dns_queries.load(Relaxed),
         }

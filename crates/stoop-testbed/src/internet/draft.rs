@@ -32,6 +32,8 @@ pub(crate) struct Draft {
     /// Length of the body in bytes, before scaling.
     pub(crate) body: u64,
     pub(crate) malformed: MalformedHead,
+    /// Its host speaks HTTP/2 over TLS with who wants it, if it is well-behaved.
+    pub(crate) http2: bool,
 }
 
 /// In 10,000: URLs that would be a further page of an earlier host.
@@ -73,6 +75,9 @@ const FRAMES: &[(u32, Framed)] = &[
 /// In 100: servers that close after each answer.
 const CLOSES: u32 = 12;
 
+/// In 3: hosts that speak HTTP/2, too.
+const HTTP2: u32 = 2;
+
 /// Only what no client can take for HTTP.
 const MALFORMED: &[(u32, MalformedHead)] = &[
     (3, MalformedHead::NotHttp),
@@ -108,6 +113,7 @@ impl Draft {
             _ => draw.log_normal(ERROR_MEDIAN, ERROR_SIGMA).min(ERROR_MAX),
         };
         let malformed = draw.choose(MALFORMED).unwrap_or(MalformedHead::NotHttp);
+        let http2 = draw.below(3) < HTTP2;
         Self {
             page_of: page.then_some(distance),
             class,
@@ -122,6 +128,7 @@ impl Draft {
             delay: Duration::from_secs_f64(delay),
             body: body as u64,
             malformed,
+            http2,
         }
     }
 

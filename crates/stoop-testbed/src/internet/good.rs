@@ -13,7 +13,7 @@ use stoop::{Request, Response, ServerLimits};
 
 use super::address;
 use super::serve::Net;
-use super::witness::{Witness, Witnessed};
+use super::witness::{Asked, Witness, Witnessed};
 use crate::answer::Framing;
 use crate::body;
 use crate::log::Ended;
@@ -29,6 +29,7 @@ pub(super) fn limits() -> ServerLimits {
     limits.time.send = STALL_MAX;
     limits.time.linger = LINGER_MAX;
     limits.wire.pipelined_max = 1;
+    limits.wire.http2.streams_max = 1;
     limits.requests_per_connection_max = u64::MAX;
     limits
 }
@@ -64,18 +65,19 @@ async fn answer(
 ) -> Response<Content> {
     let (_, target) = split_target(request.target());
     poll_fn(|cx| witness.poll_asked(target, cx)).await;
+    let asked = Asked(witness.clone());
     if request.body_mut().discard().await.is_err() {
         // The server says itself what was wrong with it; this is never sent.
-        return Response::stream(Content::new(witness, Framing::Length, 0));
+        return Response::stream(Content::new(asked, Framing::Length, 0));
     }
     let (_, target) = split_target(request.target());
     let name = without_port(request.authority());
     let named = address::parse(&name, net.plan.domain());
     let Some((prefix, named)) = named.filter(|(_, named)| host.is_none_or(|h| h == *named)) else {
         // A client that brings a request to the wrong connection is told so.
-        witness.answers(Some(Ended::BadRequest));
-        let content = Content::new(witness, Framing::Length, 0);
-        return respond(StatusCode::MISDIRECTED_REQUEST, content).with_close();
+        let status = StatusCode::MISDIRECTED_REQUEST;
+        witness.answers(status.as_u16(), Some(Ended::BadRequest));
+        return respond(status, Content::new(asked, Framing::Length, 0)).with_close();
     };
     let reply = net.plan.reply(named, tls, prefix, target);
     witness.about(reply.url, &name);
@@ -84,9 +86,9 @@ async fn answer(
     }
     let bodiless = request.method() == Method::HEAD || matches!(reply.status, 204 | 304);
     let empty = bodiless || reply.framing == Framing::Length && reply.body == 0;
-    witness.answers(empty.then_some(Ended::Complete));
+    witness.answers(reply.status, empty.then_some(Ended::Complete));
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = respond(status, Content::new(witness, reply.framing, reply.body));
+    let mut response = respond(status, Content::new(asked, reply.framing, reply.body));
     if let Some(location) = &reply.location {
         push(&mut response, "location", location);
     }
@@ -114,12 +116,12 @@ struct Content {
     at: u64,
     length: u64,
     framing: Framing,
-    witness: Arc<Witness>,
+    asked: Asked,
 }
 
 impl Content {
-    fn new(witness: &Arc<Witness>, framing: Framing, length: u64) -> Self {
-        Self { at: 0, length, framing, witness: witness.clone() }
+    fn new(asked: Asked, framing: Framing, length: u64) -> Self {
+        Self { at: 0, length, framing, asked }
     }
 }
 
@@ -135,20 +137,22 @@ impl Body for Content {
             let piece = body::piece(self.at, self.length - self.at);
             self.at += piece.len() as u64;
             if self.framing == Framing::Length && self.at == self.length {
-                self.witness.last();
+                self.asked.0.last_piece();
             }
             return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(piece)))));
         }
         match self.framing {
-            // The end was told with the last piece: nothing is sent after that.
-            Framing::Length => Poll::Ready(None),
+            Framing::Length => {
+                self.asked.0.after_last_piece();
+                Poll::Ready(None)
+            }
             Framing::Chunked => {
-                self.witness.last();
+                self.asked.0.last();
                 Poll::Ready(None)
             }
             Framing::ChunkedTrailers => {
                 self.framing = Framing::Chunked;
-                self.witness.last();
+                self.asked.0.last();
                 let mut trailers = HeaderMap::with_capacity(2);
                 trailers.insert("x-length", HeaderValue::from(self.length));
                 trailers.insert("x-testbed", HeaderValue::from_static("trailer"));

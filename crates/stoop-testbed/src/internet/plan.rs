@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::address::{self, HOSTS_MAX, Prefix};
 use super::class::Class;
-use super::draft::Draft;
+use super::draft::{Draft, Framed};
 use super::route::{Place, Ports, authority};
+use super::site::Site;
 
 /// A synthetic internet before it runs: a seed, a number of URLs, and two factors.
 ///
@@ -29,6 +30,10 @@ use super::route::{Place, Ports, authority};
 /// median 104 kB, σ 1.374, at most 4 MiB, mean 257 kB; those of errors median 3 kB. 60 % of answers
 /// have a length, 34 % chunks (3 % with trailers), 6 % end with the connection; 12 % of the servers
 /// close after each answer.
+///
+/// Two in three of the well-behaved hosts speak HTTP/2 over TLS with clients that offer it by ALPN,
+/// one stream at a time on a connection; the others agree to HTTP/1.1 alone. Over plain HTTP either
+/// is understood. What misbehaves does so over HTTP/1.1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     seed: u64,
@@ -118,7 +123,11 @@ impl Plan {
             }
             _ => place.url(first),
         };
-        let expect = self.expect(&draft);
+        let its_host = match place.host == index {
+            true => draft,
+            false => Draft::new(self.seed, place.host),
+        };
+        let expect = self.expect(&draft, its_host.http2);
         Some(PlannedUrl { index, text, host: name, class: draft.class, expect })
     }
 
@@ -127,7 +136,7 @@ impl Plan {
         (0..self.urls).filter_map(|index| self.url(index))
     }
 
-    fn expect(&self, draft: &Draft) -> Expect {
+    fn expect(&self, draft: &Draft, http2: bool) -> Expect {
         let hops = draft.route.hops() as u32;
         let (answer, hops) = match draft.class {
             Class::Success | Class::Unfollowed | Class::ClientError | Class::ServerError => {
@@ -149,8 +158,11 @@ impl Plan {
                 | Class::BlackHole
                 | Class::HangAfterAccept
         );
+        let is_answered = matches!(answer, Answer::Status { .. });
+        let is_last_secure = draft.route.steps.last().is_some_and(|step| step.tls);
         Expect {
             answer,
+            http2: http2 && is_answered && is_last_secure && draft.framed != Framed::UntilClose,
             hops,
             wait: if waits { self.delay(draft) } else { Duration::ZERO },
             until_deadline: draft.class.is_until_deadline(),
@@ -193,6 +205,11 @@ impl Plan {
         (self.host_of(index, &draft) == host).then_some(draft)
     }
 
+    /// Whether this host agrees to HTTP/2 over TLS: some of those that are served well.
+    pub(crate) fn offers_http2(&self, host: u64) -> bool {
+        self.host(host).is_some_and(|draft| draft.http2) && self.site(host, true) == Site::Good
+    }
+
     /// How long servers wait for a URL, all its redirects together.
     pub(crate) fn delay(&self, draft: &Draft) -> Duration {
         draft.delay.mul_f64(self.latency)
@@ -230,6 +247,8 @@ pub struct PlannedUrl {
 pub struct Expect {
     /// The answer, or the failure.
     pub answer: Answer,
+    /// Whether that comes over HTTP/2 to a client that offers both by ALPN.
+    pub http2: bool,
     /// How many redirects there are before that; `None` where they never end.
     pub hops: Option<u32>,
     /// How long the servers wait, on purpose and in all, before the answer begins.

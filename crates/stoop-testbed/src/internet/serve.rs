@@ -94,7 +94,12 @@ async fn connection(net: Arc<Net>, stream: TcpStream, peer: SocketAddr, tls: boo
     if !tls {
         return by_name(net, Wire::new(stream, line), site, host).await;
     }
-    match secure::accept(net.certificates.show(showing), stream, peer).await {
+    let speaks_http2 = site == Site::Good && host.is_some_and(|host| net.plan.offers_http2(host));
+    let tls_shown = match speaks_http2 {
+        true => net.certificates.for_http2(),
+        false => net.certificates.show(showing),
+    };
+    match secure::accept(tls_shown, stream, peer).await {
         Ok(stream) => serve(net, Wire::new(stream, line), site, host, tls).await,
         Err(Gone(ended)) => line.end(ended),
     }

@@ -228,6 +228,24 @@ mod tests {
     }
 
     #[test]
+    fn two_in_three_hosts_that_are_served_well_offer_http2() {
+        let plan = Plan::new(5, 6_000);
+        let (mut hosts, mut offer) = (0, 0);
+        for url in plan.iter() {
+            let secure = url.text.starts_with("https:") && url.expect.hops == Some(0);
+            let Some((_, host)) = address::parse(&url.host, plan.domain()) else { continue };
+            let good = plan.site(host, true) == Site::Good;
+            assert!(good || !plan.offers_http2(host), "{}", url.text);
+            if let (true, Answer::Status { .. }) = (secure, url.expect.answer) {
+                assert_eq!(url.expect.http2, plan.offers_http2(host), "{}", url.text);
+                hosts += u32::from(good);
+                offer += u32::from(url.expect.http2);
+            }
+        }
+        assert!((0.64..0.70).contains(&(f64::from(offer) / f64::from(hosts))), "{offer}/{hosts}");
+    }
+
+    #[test]
     fn names_resolve_as_planned() {
         let plan = Plan::new(5, 3_000);
         for url in plan.iter() {

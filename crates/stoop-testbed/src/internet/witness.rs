@@ -8,6 +8,9 @@
 //! What a client sends behind a request before that is answered belongs to the next line only if it
 //! is a request: nobody here reads HTTP. What is none, and the server's own answer to it, is in the
 //! line of the request before.
+//!
+//! Over HTTP/2 most of what a client sends is no request: there a line begins with the handler, and
+//! ends with what the handler is asked for or with its being dropped, because the stream was reset.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -20,35 +23,55 @@ use crate::line::Line;
 use crate::log::Ended;
 use crate::wire::{Gone, Stream};
 
+/// What a client that wants HTTP/2 sends first (RFC 9113 §3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
 /// What is known of one connection: shared by its stream, its handler and its content.
 pub(super) struct Witness(Mutex<Seen>);
 
+/// Which version of HTTP a client speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Speaks {
+    /// So many bytes came, all of the preface.
+    Unknown(usize),
+    Http1,
+    Http2,
+}
+
 struct Seen {
     line: Line,
+    speaks: Speaks,
     /// Something of a request came that was not answered to its end.
     heard: bool,
     /// The answer is the handler's: else it is one that the server gives by itself.
     handled: bool,
     /// The final status went out.
     told: bool,
+    /// The status of the handler's answer.
+    status: u16,
     /// The server has all of the answer: once that is sent, this is how it ended.
     whole: Option<Ended>,
     /// The handler of the next request, which waits for that.
     next: Option<Waker>,
     /// Our direction has ended, and what still comes is thrown away.
     shut: bool,
+    /// Something came since the server last waited for more.
+    fresh: bool,
 }
 
 impl Witness {
     pub(super) fn new(line: Line) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Seen {
             line,
+            speaks: Speaks::Unknown(0),
             heard: false,
             handled: false,
             told: false,
+            status: 0,
             whole: None,
             next: None,
             shut: false,
+            fresh: false,
         })))
     }
 
@@ -65,7 +88,7 @@ impl Witness {
             seen.next = Some(cx.waker().clone());
             return Poll::Pending;
         }
-        seen.line.head(target);
+        seen.line.head(target, seen.speaks == Speaks::Http2);
         seen.heard = true;
         Poll::Ready(())
     }
@@ -76,14 +99,40 @@ impl Witness {
     }
 
     /// The handler answers; `whole` if there is no content of which the end is still to be seen.
-    pub(super) fn answers(&self, whole: Option<Ended>) {
+    pub(super) fn answers(&self, status: u16, whole: Option<Ended>) {
         let seen = &mut *self.seen();
-        (seen.handled, seen.whole) = (true, whole);
+        (seen.handled, seen.status, seen.whole) = (true, status, whole);
     }
 
-    /// The server has the last of the content.
+    /// The server has the last of the content, and nothing of it is left to be framed.
     pub(super) fn last(&self) {
         self.seen().whole = Some(Ended::Complete);
+    }
+
+    /// The server has the last piece of content that has a length: over HTTP/1 nothing is sent after
+    /// that, over HTTP/2 it may wait for a window.
+    pub(super) fn last_piece(&self) {
+        let seen = &mut *self.seen();
+        if seen.speaks != Speaks::Http2 {
+            seen.whole = Some(Ended::Complete);
+        }
+    }
+
+    /// The server asks for more than that: over HTTP/2 it has framed the last piece.
+    pub(super) fn after_last_piece(&self) {
+        let seen = &mut *self.seen();
+        if seen.speaks == Speaks::Http2 {
+            seen.whole = Some(Ended::Complete);
+        }
+    }
+
+    /// Nobody is asked for the rest of an answer. Over HTTP/2 that ends it, and the connection goes
+    /// on: the client has reset the stream, or it was silent and is given up.
+    fn dropped(&self) {
+        let seen = &mut *self.seen();
+        if seen.speaks == Speaks::Http2 && seen.heard && seen.whole.is_none() && !seen.shut {
+            seen.end(if seen.fresh { Ended::ClientReset } else { Ended::TimedOut });
+        }
     }
 
     /// The server has closed. What it had not ended by then it gave up.
@@ -95,9 +144,15 @@ impl Witness {
         seen.line.end(Ended::TimedOut);
     }
 
-    fn received(&self) {
+    fn received(&self, bytes: &[u8]) {
         let seen = &mut *self.seen();
-        if !seen.shut {
+        seen.fresh = true;
+        if let Speaks::Unknown(n) = seen.speaks {
+            seen.speaks = version(n, bytes);
+            // What was taken for the beginning of a request was none.
+            seen.heard &= seen.speaks != Speaks::Http2;
+        }
+        if !seen.shut && seen.speaks != Speaks::Http2 {
             seen.heard = true;
             seen.line.begin();
         }
@@ -124,7 +179,11 @@ impl Witness {
         if seen.told {
             return;
         }
-        let Some(status) = status(bytes) else { return };
+        let status = match seen.speaks {
+            Speaks::Http2 => seen.handled.then_some(seen.status),
+            _ => status(bytes),
+        };
+        let Some(status) = status else { return };
         seen.line.status(status);
         seen.told = status >= 200;
         if seen.told && !seen.handled {
@@ -140,10 +199,37 @@ impl Witness {
     fn flushed(&self) {
         let seen = &mut *self.seen();
         if let Some(ended) = seen.whole.take() {
-            seen.line.end(ended);
-            (seen.heard, seen.handled, seen.told) = (false, false, false);
-            seen.next.take().into_iter().for_each(Waker::wake);
+            seen.end(ended);
         }
+    }
+}
+
+impl Seen {
+    /// An exchange is over, and another may begin.
+    fn end(&mut self, ended: Ended) {
+        self.line.end(ended);
+        (self.heard, self.handled, self.told) = (false, false, false);
+        self.next.take().into_iter().for_each(Waker::wake);
+    }
+}
+
+/// A request that the handler has, or its answer's content. Over HTTP/2 an exchange ends with it.
+pub(super) struct Asked(pub(super) Arc<Witness>);
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.0.dropped();
+    }
+}
+
+/// What `bytes` tell of the version, behind `n` bytes of the preface.
+fn version(n: usize, bytes: &[u8]) -> Speaks {
+    let rest = &PREFACE[n..];
+    let same = bytes.iter().zip(rest).take_while(|(came, wanted)| came == wanted).count();
+    match same {
+        _ if same == rest.len() => Speaks::Http2,
+        _ if same == bytes.len() => Speaks::Unknown(n + same),
+        _ => Speaks::Http1,
     }
 }
 
@@ -174,6 +260,13 @@ impl<S> Witnessed<S> {
     }
 }
 
+impl<S> Drop for Witnessed<S> {
+    /// What the server drops after its stream it has not given up: the connection is over.
+    fn drop(&mut self) {
+        self.witness.seen().shut = true;
+    }
+}
+
 impl<S: Stream> AsyncRead for Witnessed<S> {
     /// A client that closes, be it its sending half alone, is taken for gone, at once: HTTP clients
     /// do not do that, the log must say when it was, and nobody is left to say goodbye to.
@@ -185,7 +278,10 @@ impl<S: Stream> AsyncRead for Witnessed<S> {
         let this = self.get_mut();
         let before = into.filled().len();
         if this.ahead.is_empty() {
-            let read = ready!(Pin::new(&mut this.stream).poll_read(cx, into));
+            let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(cx, into) else {
+                this.witness.seen().fresh = false;
+                return Poll::Pending;
+            };
             read.inspect_err(|error| this.witness.failed(error))?;
         } else {
             let n = this.ahead.len().min(into.remaining());
@@ -196,7 +292,7 @@ impl<S: Stream> AsyncRead for Witnessed<S> {
             }
         }
         if into.filled().len() > before {
-            this.witness.received();
+            this.witness.received(&into.filled()[before..]);
             return Poll::Ready(Ok(()));
         }
         this.witness.closed();

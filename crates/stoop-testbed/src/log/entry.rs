@@ -29,7 +29,7 @@ pub enum Ended {
     PlannedFault,
     /// The client closed its end first, or stopped an answer by closing.
     ClientClosed,
-    /// The client reset the connection.
+    /// The client reset the connection, or over HTTP/2 the stream.
     ClientReset,
     /// The client's half of the TLS handshake failed: it sent an alert, or no TLS.
     HandshakeFailed,

@@ -32,7 +32,7 @@ impl<S: Stream> Wire<S> {
     pub(crate) async fn request(&mut self) -> Result<Request, Gone> {
         let (request, length) = self.look().await?;
         self.inbox.drain(..length);
-        self.line.head(&request.target);
+        self.line.head(&request.target, false);
         let until = Instant::now() + REQUEST_MAX;
         if request.expects_continue {
             self.put(b"HTTP/1.1 100 Continue\r\n\r\n");

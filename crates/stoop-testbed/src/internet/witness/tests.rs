@@ -1,5 +1,7 @@
 //! What the log says of connections that stoop's server serves.
 
+mod http2;
+
 use std::sync::LazyLock;
 use std::time::Duration;
 
