@@ -300,6 +300,8 @@ struct Inner {
     is_whole: bool,
     /// The peer did nothing of the request.
     is_unprocessed: bool,
+    /// It would have it over HTTP/1.1.
+    wants_http1: bool,
     source: Option<io::Error>,
     remote: Option<SocketAddr>,
     timings: Timings,
@@ -309,13 +311,14 @@ impl Error {
     /// An error of that kind, without details.
     pub fn new(kind: ErrorKind, phase: Phase) -> Self {
         let (detail, source, remote, timings) = (None, None, None, Timings::default());
-        let (is_whole, is_unprocessed) = (false, false);
+        let (is_whole, is_unprocessed, wants_http1) = (false, false, false);
         Self(Box::new(Inner {
             kind,
             phase,
             detail,
             is_whole,
             is_unprocessed,
+            wants_http1,
             source,
             remote,
             timings,
@@ -370,6 +373,11 @@ impl Error {
     /// Whether the peer said that it did nothing of the request.
     pub(crate) fn is_refused(&self) -> bool {
         self.0.is_unprocessed
+    }
+
+    /// Whether the peer would have the request over HTTP/1.1.
+    pub(crate) fn wants_http1(&self) -> bool {
+        self.0.wants_http1
     }
 
     /// The address it happened with, if it was one: of several that could not be connected to, the
@@ -438,6 +446,12 @@ impl Error {
     /// The peer has said that it did nothing of the request.
     pub(crate) fn unprocessed(mut self) -> Self {
         self.0.is_unprocessed = true;
+        self
+    }
+
+    /// It is to be asked for over HTTP/1.1 (RFC 9113 §7).
+    pub(crate) fn for_http1(mut self) -> Self {
+        self.0.wants_http1 = true;
         self
     }
 

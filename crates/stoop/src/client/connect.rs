@@ -69,6 +69,7 @@ impl Connector {
     pub(crate) async fn connect(
         &self,
         url: &Url,
+        versions: Versions,
         terms: Terms<'_>,
         watch: &mut Stopwatch,
     ) -> Result<AnyTransport, Error> {
@@ -92,7 +93,8 @@ impl Connector {
             return Ok(io);
         }
         let peer = io.peer();
-        let secured = self.secure(io, url, terms).await.map_err(|error| error.with_peer(peer))?;
+        let secured =
+            self.secure(io, url, versions, terms).await.map_err(|error| error.with_peer(peer))?;
         watch.lap(Phase::Tls);
         Ok(secured)
     }
@@ -129,11 +131,12 @@ impl Connector {
         &self,
         io: AnyTransport,
         url: &Url,
+        versions: Versions,
         terms: Terms<'_>,
     ) -> Result<AnyTransport, Error> {
         let name = url.host_str().unwrap_or_default();
-        // What we speak, whatever the configuration was made for.
-        let session = self.tls.connect_with_alpn(io, name, self.versions.alpn());
+        // What is to be spoken, whatever the configuration was made for.
+        let session = self.tls.connect_with_alpn(io, name, versions.alpn());
         let mut session = session.map_err(|error| tls_error(&error))?;
         let handshake = poll_fn(|cx| session.poll_handshake(cx));
         let done = within(terms.time.tls, terms.total, Phase::Tls, handshake).await?;
@@ -142,7 +145,13 @@ impl Connector {
     }
 
     #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
-    async fn secure(&self, _: AnyTransport, _: &Url, _: Terms<'_>) -> Result<AnyTransport, Error> {
+    async fn secure(
+        &self,
+        _: AnyTransport,
+        _: &Url,
+        _: Versions,
+        _: Terms<'_>,
+    ) -> Result<AnyTransport, Error> {
         let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
         Err(error.with_detail("https needs the feature `tls`"))
     }
@@ -269,7 +278,7 @@ mod tests {
         ] {
             let url = Url::parse(&format!("http://{host}:1/")).unwrap();
             let mut watch = Stopwatch::new(Timings::default());
-            let connected = connector.connect(&url, terms, &mut watch).await;
+            let connected = connector.connect(&url, Versions::All, terms, &mut watch).await;
             let Err(error) = connected else { panic!("{host}") };
             assert_eq!(error.kind(), ErrorKind::RedirectDenied, "{host}: {error}");
         }

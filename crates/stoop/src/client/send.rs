@@ -22,6 +22,7 @@ use crate::request::Request;
 use crate::response::Response;
 use crate::timings::Stopwatch;
 use crate::upgrade::Upgraded;
+use crate::versions::Versions;
 
 type Interim<'a> = &'a mut (dyn FnMut(&ResponseHead) + Send);
 
@@ -122,7 +123,7 @@ impl Job<'_> {
         let mut watch = Stopwatch::new(outgoing.parts.timings);
         let mut tries = Tries::default();
         let error = loop {
-            let had = match self.have(outgoing.url(), tries.stale > 0, &mut watch).await {
+            let had = match self.have(outgoing.url(), &tries, &mut watch).await {
                 Ok(had) => had,
                 Err(error) => break error,
             };
@@ -140,7 +141,8 @@ impl Job<'_> {
             }
             outgoing.repeat();
             watch.lap(failed.error.phase());
-            if failed.error.kind() == ErrorKind::H2Refused {
+            tries.http1 |= failed.error.wants_http1();
+            if failed.error.kind() == ErrorKind::H2Refused && !tries.http1 {
                 Box::pin(self.pause(tries.refused)).await;
                 watch.lap(Phase::Queue);
             }
@@ -186,9 +188,13 @@ impl Job<'_> {
 
     /// A connection to the URL's origin, or a share of one. Had since the watch says, which is as good
     /// as now.
-    async fn have(&self, url: &Url, fresh: bool, watch: &mut Stopwatch) -> Result<Had, Error> {
-        let origin = &url[..Position::BeforePath];
-        let versions = self.shared.connector.versions(url);
+    async fn have(&self, url: &Url, tries: &Tries, watch: &mut Stopwatch) -> Result<Had, Error> {
+        let (fresh, origin) = (tries.stale > 0, &url[..Position::BeforePath]);
+        let (versions, origin) = match tries.http1 {
+            // Connections of their own: those of HTTP/2 are for everything else.
+            true => (Versions::Http1, &*format!("{origin} over HTTP/1.1")),
+            false => (self.shared.connector.versions(url), origin),
+        };
         let mut starved = Starved::default();
         loop {
             let grant = match self.shared.pool.ask(origin, versions, fresh) {
@@ -221,7 +227,8 @@ impl Job<'_> {
                 total: self.total,
                 public_only: self.public_only,
             };
-            let io = match Box::pin(self.shared.connector.connect(url, terms, watch)).await {
+            let connecting = self.shared.connector.connect(url, versions, terms, watch);
+            let io = match Box::pin(connecting).await {
                 Ok(io) => io,
                 Err(error) => {
                     // Whoever has a place and no descriptor for it may take what comes back.
@@ -345,6 +352,8 @@ enum Way {
 struct Tries {
     stale: u32,
     refused: u32,
+    /// The server wants HTTP/1.1 for this one.
+    http1: bool,
 }
 
 struct Failed {

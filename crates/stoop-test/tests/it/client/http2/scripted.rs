@@ -417,3 +417,67 @@ async fn a_connection_ends_with_a_word_when_it_idled_for_long_or_its_client_is_g
     drop(client);
     assert_eq!(tell.recv().await.unwrap(), "GOAWAY 0 NO_ERROR");
 }
+
+/// RFC 9113 §7: HTTP_1_1_REQUIRED.
+#[tokio::test]
+async fn a_server_that_wants_http_1_1_for_something_gets_it() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let client = over_http2(
+        |_| {},
+        move |mut peer| {
+            let first = made.fetch_add(1, SeqCst) == 0;
+            async move {
+                if first {
+                    let mut frames = Frames::begin(peer, &NONE).await;
+                    frames.request().await;
+                    frames.say(&[rst_stream(1, 13)]).await;
+                    frames.request().await;
+                    frames.say(&[ok(3)]).await;
+                    while frames.next().await != "gone" {}
+                } else {
+                    assert!(peer.head().await.starts_with("POST / HTTP/1.1\r\n"));
+                    peer.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhere").await;
+                    peer.rest().await;
+                }
+            }
+        },
+    );
+    assert_eq!(read(post(&client).await.unwrap()).await, Ok((200, "here".to_owned())));
+    // What it does not want it for stays.
+    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+}
+
+#[tokio::test]
+async fn a_body_that_panics_fails_its_own_request() {
+    struct Panics;
+    impl http_body::Body for Panics {
+        type Data = bytes::Bytes;
+        type Error = std::convert::Infallible;
+        fn poll_frame(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<http_body::Frame<bytes::Bytes>, Self::Error>>> {
+            panic!("on purpose")
+        }
+    }
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            assert_eq!(frames.request().await, 1);
+            assert_eq!(frames.request().await, 3);
+            assert_eq!(frames.next().await, "RST_STREAM 3 CANCEL");
+            frames.say(&[ok(1)]).await;
+            while frames.next().await != "gone" {}
+        },
+    );
+    let other = tokio::spawn({
+        let client = client.clone();
+        async move { fetch(&client).await }
+    });
+    settle().await;
+    let request = Request::post(super::super::kit::URL, Body::stream(Panics)).unwrap();
+    let error = client.send(request).await.unwrap_err();
+    assert_eq!(what(error), (ErrorKind::RequestBody, Phase::Send));
+    assert_eq!(other.await.unwrap(), Ok((200, "ok".to_owned())));
+}

@@ -139,6 +139,11 @@ impl Driver {
             Reset::Peer(ErrorCode::REFUSED_STREAM) => {
                 refuse(&exchange.cell, || Error::new(ErrorKind::H2Refused, phase))
             }
+            Reset::Peer(ErrorCode::HTTP_1_1_REQUIRED) => refuse(&exchange.cell, || {
+                Error::new(ErrorKind::H2Refused, phase)
+                    .with_detail("the server wants HTTP/1.1 for this")
+                    .for_http1()
+            }),
             Reset::Peer(code) => exchange.cell.fail(|| {
                 Error::new(ErrorKind::Reset, phase)
                     .with_detail(format_args!("the server reset the stream: {code}"))

@@ -1,5 +1,6 @@
 //! From requests to frames.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -180,7 +181,10 @@ impl Driver {
         let Some(exchange) = self.exchange(key) else { return };
         let Some(upload) = &mut exchange.upload else { return };
         let Some(body) = &mut upload.body else { return };
-        match Pin::new(&mut *body).poll_frame(&mut cx) {
+        // The caller's code: that it panics is no reason to fail everybody else's requests.
+        let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *body).poll_frame(&mut cx)));
+        let polled = polled.unwrap_or_else(|_| Poll::Ready(Some(Err(panicked()))));
+        match polled {
             Poll::Pending => {
                 exchange.cell.sending(Some(Waiting::Caller), None);
                 self.machine.want_to_send(key, false);
@@ -281,6 +285,10 @@ impl Driver {
             exchange.cell.fail(|| Error::misuse(misuse, Phase::Send));
         }
     }
+}
+
+fn panicked() -> Error {
+    Error::new(ErrorKind::RequestBody, Phase::Send).with_detail("the body's maker panicked")
 }
 
 /// Tells why a request was not sent.
