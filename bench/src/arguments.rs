@@ -118,9 +118,9 @@ pub(crate) struct ServerOptions {
     /// Connections that are kept busy, instead of the work's own number
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=18000))]
     pub(crate) connections: Option<u32>,
-    /// How long each turn is measured, in seconds
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=60))]
-    pub(crate) seconds: u32,
+    /// How long each turn is measured, in seconds [default: 2, over HTTP/2 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub(crate) seconds: Option<u32>,
     /// What keeps the connections busy, where it can, instead of the work's own
     #[arg(long, value_enum)]
     pub(crate) load: Option<Generator>,

@@ -114,7 +114,7 @@ fn anonymous_bytes(servers: &[RunningServer]) -> Result<f64> {
 fn subject(options: &MemoryOptions, mode: Mode) -> Subject {
     let (work, limit) = match mode {
         Mode::Tls => ("memory --tls", Some(10.0)),
-        Mode::Http2 => ("memory --http2", None),
+        Mode::Http2 => ("memory --http2", Some(6.0)),
         Mode::Http2Tls => ("memory --http2 --tls", None),
         Mode::Plain | Mode::Pipelined | Mode::Closing => ("memory", Some(2.0)),
     };

@@ -93,6 +93,11 @@ fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<
     Ok(Report::new(subject(options, work, generator), series, skipped))
 }
 
+/// The works over HTTP/2 are many, and the fewest of them wait for anything.
+fn seconds(options: &ServerOptions, work: &ServerWork) -> u32 {
+    options.seconds.unwrap_or(if work.asked.streams.is_some() { 1 } else { 2 })
+}
+
 struct Turn<'a> {
     bench: &'a Bench,
     load: &'a Load,
@@ -111,7 +116,7 @@ impl Turn<'_> {
         let before = Instant::now();
         let cpu_before = usage::cpu_time(server.pid())?;
         let busy_before = usage::core_busy(bench.cores.server())?;
-        let seen = load.run(server.address, connections, options.seconds)?;
+        let seen = load.run(server.address, connections, seconds(options, work))?;
         server.check_alive()?;
         let cpu = usage::cpu_time(server.pid())?.saturating_sub(cpu_before);
         let busy = usage::core_busy(bench.cores.server())?.saturating_sub(busy_before);
@@ -143,7 +148,7 @@ impl Turn<'_> {
 
 fn subject(options: &ServerOptions, work: &ServerWork, generator: Generator) -> Subject {
     let connections = options.connections.unwrap_or(work.connections);
-    let (rounds, seconds) = (options.common.rounds(), options.seconds);
+    let (rounds, seconds) = (options.common.rounds(), seconds(options, work));
     let streams = match work.asked.streams {
         Some(streams) => format!(" of {streams} requests at once"),
         None => String::new(),

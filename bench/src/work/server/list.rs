@@ -210,11 +210,18 @@ pub(crate) const WORKS: &[ServerWork] = &[
         Asked { path: "/sink", post: Some(1 << 20), ..GET_TLS },
         PEERS,
     ),
-    work("h2-1", HELLO_H2, 1, H2load, h2(1, GET), H2),
-    work("h2-100", HELLO_H2, 1, H2load, h2(100, GET), H2),
-    work("h2-32x32", HELLO_H2, 32, H2load, h2(32, GET), H2),
+    work("h2-1", HELLO_H2, 1, H2load, h2(1, GET), H2_ALONE),
+    work("h2-100", HELLO_H2, 1, H2load, h2(100, GET), H2_MANY),
+    work("h2-32x32", HELLO_H2, 32, H2load, h2(32, GET), H2_MANY),
     work("h2-820", "GET of 820 bytes over HTTP/2", 1, H2load, h2(100, GET_820), H2),
-    work("h2-1m", "GET of 1 MiB over HTTP/2", 1, H2load, h2(8, Asked { path: "/1m", ..GET }), H2),
+    work(
+        "h2-1m",
+        "GET of 1 MiB over HTTP/2",
+        1,
+        H2load,
+        h2(8, Asked { path: "/1m", ..GET }),
+        H2_LARGE,
+    ),
     work(
         "h2-upload",
         "POST of 1 MiB over HTTP/2",
@@ -225,7 +232,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
     ),
     work("h2-tls-1", HELLO_H2_TLS, 1, H2load, h2(1, GET_TLS), H2),
     work("h2-tls-100", HELLO_H2_TLS, 1, H2load, h2(100, GET_TLS), H2),
-    work("h2-tls-32x32", HELLO_H2_TLS, 32, H2load, h2(32, GET_TLS), H2),
+    work("h2-tls-32x32", HELLO_H2_TLS, 32, H2load, h2(32, GET_TLS), H2_MANY),
     work(
         "h2-tls-1m",
         "GET of 1 MiB over HTTP/2 and TLS",
@@ -247,6 +254,13 @@ const PEERS: &[(&str, Limit)] =
 
 /// Those that speak HTTP/2.
 const H2: &[(&str, Limit)] = &[("hyper", AtMost(NO_WORSE))];
+
+/// The same, of one at a time; of what is mostly bytes.
+const H2_ALONE: &[(&str, Limit)] = &[("nginx", AtMost(1.0)), ("hyper", AtMost(NO_WORSE))];
+const H2_LARGE: &[(&str, Limit)] = &[("h2o", AtMost(1.0)), ("hyper", AtMost(NO_WORSE))];
+
+/// The same, of many small requests at once.
+const H2_MANY: &[(&str, Limit)] = &[("h2o", AtMost(1.0)), ("hyper", AtMost(0.4))];
 
 impl ServerWork {
     /// Its contenders, where none are named.
