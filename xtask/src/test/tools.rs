@@ -51,6 +51,7 @@ const PEERS: &[(&str, &str)] = &[
     ("curl", "curl"),
     (OPENSSL, "openssl"),
     ("h2load", "nghttp2-client"),
+    ("nghttpd", "nghttp2-server"),
     ("ab", "apache2-utils"),
     ("wrk", "wrk"),
     ("pip3", "python3-pip"),

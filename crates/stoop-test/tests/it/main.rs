@@ -9,6 +9,7 @@
 //! - [`limits`]: each limit at its value, one beyond, and without
 //! - [`machines`]: short ways to drive one machine
 //! - [`pieces`]: content that counts how much of it was asked for
+//! - [`origins`]: servers of HTTP/2 that others wrote, for clients to be tested with
 //! - [`programs`]: how the tests talk to programs that others wrote
 //! - [`properties`]: what holds for every message, by way of many
 //! - [`rfc9110`]: what of HTTP's semantics a connection has to keep
@@ -24,6 +25,7 @@ mod client;
 mod corpora;
 mod limits;
 mod machines;
+mod origins;
 mod pieces;
 mod programs;
 mod properties;

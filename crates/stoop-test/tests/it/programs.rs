@@ -1,7 +1,7 @@
 //! Programs that others wrote, which the tests talk to. What is not installed is left out, aloud.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::corpora::skipped;
@@ -94,4 +94,26 @@ impl Drop for Folder {
 /// A file of the tests' sources.
 pub(crate) fn source(file: &str) -> String {
     format!("{}/tests/it/{file}", env!("CARGO_MANIFEST_DIR"))
+}
+/// A program that runs until this is dropped.
+pub(crate) struct Started(Child);
+
+impl Started {
+    pub(crate) fn new(program: &str, arguments: &[String]) -> Self {
+        let mut command = command(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
+        Self(command.spawn().unwrap_or_else(|error| panic!("{program}: {error}")))
+    }
+
+    /// Whether it has not ended by itself.
+    pub(crate) fn is_running(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
