@@ -116,6 +116,10 @@ impl Connection {
     /// What is wrong with a frame by its header alone.
     #[inline]
     fn check(&self, header: Header) -> Result<(), Fault> {
+        // Whoever speaks another protocol is told apart from who sends frames that are too large.
+        if !self.settings_came && (header.kind != kind::SETTINGS || header.has(flag::ACK)) {
+            return Err(Fault::NoSettings);
+        }
         if header.len > PAYLOAD_MAX {
             return Err(Fault::FrameTooLarge);
         }
@@ -123,9 +127,6 @@ impl Connection {
             && (header.kind != kind::CONTINUATION || header.stream != partial.stream)
         {
             return Err(Fault::Interleaved);
-        }
-        if !self.settings_came && (header.kind != kind::SETTINGS || header.has(flag::ACK)) {
-            return Err(Fault::NoSettings);
         }
         let (of_stream, size_fits) = match header.kind {
             kind::DATA | kind::HEADERS | kind::CONTINUATION => (Some(true), true),

@@ -99,6 +99,8 @@ fn the_first_frame_is_settings() {
     }
     // By its header already.
     breaks(&client().ungreeted(), &get(1)[..9], Fault::NoSettings);
+    // Which is that of a frame of 4.7 MB, if this were one.
+    breaks(&client().ungreeted(), b"HTTP/1.1 400 Bad Request\r\n\r\n", Fault::NoSettings);
 }
 
 /// "clients are permitted to send additional frames to the server immediately after sending the client

@@ -3,4 +3,5 @@
 mod handlers;
 mod kit;
 mod scripted;
+mod strangers;
 mod tunnels;

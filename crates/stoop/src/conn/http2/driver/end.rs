@@ -2,7 +2,7 @@
 
 use std::io;
 
-use stoop_proto::h2::ErrorCode;
+use stoop_proto::h2::{ErrorCode, Fault};
 
 use super::{Driver, refuse};
 use crate::error::{Error, ErrorKind, Phase};
@@ -58,6 +58,11 @@ fn explain(
         (_, _, Some(code)) if code != ErrorCode::NO_ERROR => {
             let error = Error::new(ErrorKind::H2GoAway, phase);
             error.with_detail(format_args!("the server ended the connection: {code}"))
+        }
+        (Why::Machine, Some(fault @ Fault::NoSettings), _) => Error::fault(fault, phase)
+            .with_detail("the server does not speak HTTP/2: it begins otherwise (RFC 9113 §3.4)"),
+        (Why::Machine, Some(Fault::CutShort), _) if !machine.is_peer_known() => {
+            closed("the server closed the connection before it said that it speaks HTTP/2")
         }
         (Why::Machine, Some(fault), _) => Error::fault(fault, phase),
         (Why::Machine | Why::Closed, _, _) => closed("the server closed the connection"),

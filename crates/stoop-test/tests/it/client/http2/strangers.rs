@@ -1,0 +1,32 @@
+//! Servers that HTTP/2 is begun with unasked, and that do not speak it.
+
+use stoop::ErrorKind;
+use stoop_test::frames::PREFACE;
+
+use super::super::kit::get;
+use super::kit::over_http2;
+
+#[tokio::test]
+async fn a_server_that_does_not_speak_http2_is_told_so() {
+    for (answer, kind, words) in [
+        ("HTTP/1.1 400 Bad Request\r\n\r\n", ErrorKind::H2Protocol, "does not speak HTTP/2"),
+        ("220 mail.test ESMTP\r\n", ErrorKind::H2Protocol, "does not speak HTTP/2"),
+        ("", ErrorKind::ClosedEarly, "closed the connection before it said that it speaks HTTP/2"),
+        // Less than the header of a frame.
+        ("what?", ErrorKind::ClosedEarly, "before it said that it speaks HTTP/2"),
+    ] {
+        let client = over_http2(
+            |_| {},
+            move |mut peer| async move {
+                assert_eq!(peer.raw(PREFACE.len()).await, PREFACE);
+                peer.send(answer).await;
+                peer.shutdown().await;
+                peer.raw(1 << 20).await;
+            },
+        );
+        let error = get(&client).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+        assert_eq!(client.connections().1, 0);
+    }
+}
