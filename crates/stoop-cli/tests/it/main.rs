@@ -2,6 +2,7 @@
 //! loopback.
 //!
 //! - `internet`: the synthetic one, from the plan to the table
+//! - `http2`: which version is spoken with whom, and over how many connections
 //! - `lines`: exactly one line for each URL, and what stands in it
 //! - `input`: what counts as a URL, from where, and how many
 //! - `ending`: signals, `--duration`, a reader that leaves, a disk that is full
@@ -13,6 +14,7 @@
 
 mod bounds;
 mod ending;
+mod http2;
 mod input;
 mod internet;
 mod lines;

@@ -1,0 +1,169 @@
+//! Which version is spoken with whom, and over how many connections.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use stoop::{Request, Response, Server, ServerLimits, ServerTls, Versions};
+use stoop_testbed::{Answer, Internet, Options, Plan};
+use tokio::sync::Barrier;
+
+use crate::stoop::{Ran, finish, lines, run, stoop};
+
+/// The lines of `fetch -f jsonl` by their URLs.
+fn records(ran: &Ran) -> HashMap<String, Value> {
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let text = std::str::from_utf8(&ran.stdout).expect("text");
+    let records = text.lines().map(|line| {
+        let record: Value = serde_json::from_str(line).expect("a record");
+        (record["url"].as_str().expect("a URL").to_owned(), record)
+    });
+    records.collect()
+}
+
+#[test]
+fn http2_is_spoken_with_the_https_hosts_that_offer_it() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let plan = Plan::new(5, 200).latency(0.0).body(0.1);
+    let internet = runtime.block_on(Internet::start(plan, Options::default()));
+    let internet = internet.expect("loopback");
+    let ca = std::env::temp_dir().join(format!("stoop-h2-{}.pem", std::process::id()));
+    std::fs::write(&ca, internet.ca_pem()).expect("writable");
+    let answered: Vec<_> = internet
+        .planned()
+        .iter()
+        .filter(|url| matches!(url.expect.answer, Answer::Status { .. }))
+        .collect();
+    let input: String = answered.iter().map(|url| url.text.clone() + "\n").collect();
+    let line = format!(
+        "fetch -t 10 -f jsonl --summary json --dns {} --cacert {}",
+        internet.dns_addr(),
+        ca.display()
+    );
+
+    let ran = run(stoop(&line), input.clone());
+    let found = records(&ran);
+    for url in &answered {
+        let version = if url.expect.http2 { "2" } else { "1.1" };
+        assert_eq!(found[&url.text]["http_version"], version, "{}", found[&url.text]);
+    }
+    let count = answered.iter().filter(|url| url.expect.http2).count();
+    assert!(count > 40 && count < answered.len() - 40, "{count} of {}", answered.len());
+    assert_eq!(ran.summary()["http2"], count);
+    // The same from the lines, and for people.
+    let reported = run(stoop("report --format json"), ran.stdout.clone());
+    let reported: Value = serde_json::from_slice(&reported.stdout).expect("one object");
+    assert_eq!(reported["http2"], count);
+    let reported = run(stoop("report"), ran.stdout);
+    let reported = String::from_utf8_lossy(&reported.stdout).into_owned();
+    assert!(reported.contains(&format!("{count}  came over HTTP/2\n")), "{reported}");
+    assert!(internet.stats().http2_requests >= count as u64);
+
+    let ran = run(stoop(&format!("{line} --http1.1")), input);
+    assert!(records(&ran).values().all(|record| record["http_version"] == "1.1"));
+    assert_eq!(ran.summary().get("http2"), None);
+    std::fs::remove_file(&ca).expect("ours");
+}
+
+/// A server that runs until the test's process ends, and who came to it.
+struct Seen {
+    origin: String,
+    clients: Arc<Mutex<HashSet<SocketAddr>>>,
+}
+
+impl Seen {
+    /// It answers nobody before so many ask at once, but whoever asks for `/alone`.
+    fn start(server: Server, at_once: usize) -> Self {
+        let clients = Arc::<Mutex<HashSet<SocketAddr>>>::default();
+        let (seen, barrier) = (Arc::clone(&clients), Arc::new(Barrier::new(at_once)));
+        let handler = move |request: Request| {
+            seen.lock().expect("no panic").extend(request.remote_address());
+            let (barrier, is_alone) = (Arc::clone(&barrier), request.path() == "/alone");
+            async move {
+                if !is_alone {
+                    barrier.wait().await;
+                }
+                Response::text("Hello, world!")
+            }
+        };
+        let handle = server.run(handler).expect("it runs");
+        Self { origin: handle.endpoint().to_string(), clients }
+    }
+
+    fn connections(&self) -> usize {
+        self.clients.lock().expect("no panic").len()
+    }
+
+    fn urls(&self, count: usize) -> String {
+        (0..count).map(|n| format!("{}/{n}\n", self.origin)).collect()
+    }
+}
+
+fn listen() -> Server {
+    Server::listen("http://127.0.0.1:0").expect("a free port")
+}
+
+#[test]
+fn with_prior_knowledge_nobody_is_asked() {
+    let server = Seen::start(listen(), 1);
+    let ran = run(stoop("fetch -f jsonl --http2-prior-knowledge"), server.urls(1));
+    assert!(records(&ran).values().all(|record| record["http_version"] == "2"));
+    let ran = run(stoop("fetch -f jsonl"), server.urls(1));
+    assert!(records(&ran).values().all(|record| record["http_version"] == "1.1"));
+}
+
+#[test]
+fn a_server_of_http1_that_is_not_asked_is_an_error_that_explains_itself() {
+    let server = Seen::start(listen().versions(Versions::Http1), 1);
+    let ran = run(stoop("fetch -f jsonl --http2-prior-knowledge"), server.urls(1));
+    let found = records(&ran);
+    let record = found.values().next().expect("a line");
+    assert_eq!(record["error_kind"], "h2_protocol", "{record}");
+    let words = record["error"].as_str().expect("in words");
+    assert!(words.contains("the server does not speak HTTP/2"), "{words}");
+    assert!(record["duration_us"].as_u64().is_some_and(|us| us < 1_000_000), "{record}");
+    assert!(ran.stderr.contains("try --http1.1"), "{}", ran.stderr);
+    assert_eq!(server.connections(), 0);
+}
+
+/// A server that speaks TLS by a certificate of its own, with so many streams for each connection.
+fn secure(streams_max: u32) -> Server {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    let tls = ServerTls::builder()
+        .certificate_pem(made.cert.pem(), made.signing_key.serialize_pem())
+        .build();
+    let mut limits = ServerLimits::default();
+    limits.wire.http2.streams_max = streams_max;
+    let server = Server::listen("https://127.0.0.1:0").expect("a free port");
+    server.limits(limits).tls(tls.expect("it can be used"))
+}
+
+#[test]
+fn all_slots_share_a_connection_to_an_origin() {
+    let server = Seen::start(secure(100), 64);
+    let ran = run(stoop("fetch -c 64 -f jsonl --insecure"), server.urls(128));
+    assert!(records(&ran).values().all(|record| record["http_version"] == "2"), "{}", ran.stderr);
+    assert_eq!(server.connections(), 1);
+}
+
+#[test]
+fn no_slot_waits_for_a_connection_however_few_streams_there_are() {
+    let server = Seen::start(secure(1), 64);
+    let mut child = stoop("fetch -c 64 --insecure").spawn().expect("the binary runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    // So that it is known how few.
+    writeln!(stdin, "{}/alone", server.origin).expect("it reads");
+    stdout.read_line(&mut String::new()).expect("it writes");
+    stdin.write_all(server.urls(64).as_bytes()).expect("it reads");
+    drop(stdin);
+    let mut rest = Vec::new();
+    stdout.read_to_end(&mut rest).expect("it writes");
+    let ran = finish(child);
+    let codes: Vec<_> = lines(&rest).into_iter().map(|line| line.code).collect();
+    assert!(codes.len() == 64 && codes.iter().all(|code| code == "200"), "{}", ran.stderr);
+    assert_eq!(server.connections(), 64);
+}
