@@ -139,7 +139,10 @@ impl Job<'_> {
             if !self.may_repeat(outgoing, &failed, reused, &mut tries) {
                 break failed.error;
             }
-            outgoing.repeat();
+            match failed.unsent {
+                Some(body) => outgoing.body = body,
+                None => outgoing.repeat(),
+            }
             watch.lap(failed.error.phase());
             tries.http1 |= failed.error.wants_http1();
             if failed.error.kind() == ErrorKind::H2Refused && !tries.http1 {
@@ -160,7 +163,7 @@ impl Job<'_> {
         tries: &mut Tries,
     ) -> bool {
         let (error, limits) = (&failed.error, &self.shared.limits);
-        if !outgoing.is_repeatable() {
+        if failed.unsent.is_none() && !outgoing.is_repeatable() {
             return false;
         }
         // RFC 9113 §8.7: whatever it is, if the server did nothing of it.
@@ -292,7 +295,7 @@ impl Job<'_> {
         begun: Instant,
         interim: Interim<'_>,
     ) -> Result<Outcome, Failed> {
-        let unsent = |error| Failed { error, received: false };
+        let unsent = |error| Failed { error, received: false, unsent: None };
         let limits = self.shared.limits.clone();
         let body = std::mem::take(&mut outgoing.body);
         let times = (begun, self.total);
@@ -310,10 +313,10 @@ impl Job<'_> {
                 let parts = std::mem::replace(&mut outgoing.parts, Recycle::new());
                 let started =
                     http2::exchange::Exchange::start(reserved, parts, body, limits, times);
-                let started = started.map_err(|parts| {
+                let started = started.map_err(|(parts, body)| {
                     outgoing.parts = parts;
                     let gone = Error::new(ErrorKind::ClosedEarly, Phase::Wait).unprocessed();
-                    unsent(gone.with_peer(peer))
+                    Failed { unsent: Some(body), ..unsent(gone.with_peer(peer)) }
                 });
                 (Exchange::Http2(started?), peer)
             }
@@ -330,7 +333,13 @@ impl Job<'_> {
             Ok(Answered::Switched) => {
                 exchange.into_upgraded().map(Outcome::Switched).map_err(unsent)
             }
-            Err(error) => Err(Failed { error, received: exchange.has_received() }),
+            Err(error) => {
+                let unsent = match &exchange {
+                    Exchange::Http1(_) => None,
+                    Exchange::Http2(exchange) => exchange.take_unsent(),
+                };
+                Err(Failed { error, received: exchange.has_received(), unsent })
+            }
         }
     }
 }
@@ -359,6 +368,8 @@ struct Tries {
 struct Failed {
     error: Error,
     received: bool,
+    /// The request's content, if nothing of the request was sent.
+    unsent: Option<Body>,
 }
 
 #[cfg(test)]

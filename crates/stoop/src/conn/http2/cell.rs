@@ -8,6 +8,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use stoop_proto::{Fields, ResponseHead};
 
+use crate::body::Body;
 use crate::conn::deadlines::Waiting;
 use crate::conn::recycle::{Recycle, RequestParts};
 use crate::error::Error;
@@ -22,6 +23,8 @@ pub(super) struct Cell(Mutex<State>);
 #[derive(Default)]
 struct State {
     request: Option<Recycle<RequestParts>>,
+    /// The request's content, if nothing of it was asked for and the request was not sent.
+    unsent: Option<Body>,
     interim: VecDeque<Recycle<ResponseHead>>,
     head: Option<Recycle<ResponseHead>>,
     content: VecDeque<Bytes>,
@@ -110,6 +113,11 @@ impl Cell {
     /// The request, to be sent again or remembered.
     pub(super) fn take_request(&self) -> Option<Recycle<RequestParts>> {
         self.state().request.take()
+    }
+
+    /// The request's content as it was, if the request was not sent.
+    pub(super) fn take_unsent(&self) -> Option<Body> {
+        self.state().unsent.take()
     }
 
     /// Takes what came next; if nothing did, the task is woken once something does.
@@ -281,6 +289,12 @@ impl Cell {
         };
         wake(state);
         used_up
+    }
+
+    /// Returns a request that was not sent.
+    pub(super) fn return_unsent(&self, body: Body, error: Error) {
+        self.state().unsent = Some(body);
+        self.fail(|| error);
     }
 
     /// The response never will be complete.

@@ -46,14 +46,14 @@ impl Exchange {
     /// Hands a request to its connection.
     ///
     /// # Errors
-    /// With the request, if the connection is gone, and nothing was sent.
+    /// With the request and its content, if the connection is gone, and nothing was sent.
     pub(crate) fn start(
         reserved: Reserved,
         request: Recycle<RequestParts>,
         body: Body,
         limits: Arc<ClientLimits>,
         (now, total): (Instant, Option<Instant>),
-    ) -> Result<Self, Recycle<RequestParts>> {
+    ) -> Result<Self, (Recycle<RequestParts>, Body)> {
         let mut deadlines = Deadlines::new(now, total, &limits.time);
         let (tunnel, body) = match *request.head.method() {
             Method::CONNECT => {
@@ -72,8 +72,8 @@ impl Exchange {
         let taken_max = http2.connection_window_bytes / 2 / http2.streams_max.max(1);
         let cell = Cell::new(request, has_content, taken_max.max(1));
         let connection = reserved.connection.clone();
-        if !reserved.order(Order { cell: cell.clone(), body, size }) {
-            return Err(cell.take_request().unwrap_or_else(Recycle::new));
+        if let Err(order) = reserved.order(Order { cell: cell.clone(), body, size }) {
+            return Err((cell.take_request().unwrap_or_else(Recycle::new), order.body));
         }
         let timer = Timer::coarse();
         let (has_head, ended) = (false, false);
@@ -83,6 +83,13 @@ impl Exchange {
     /// The request, once nothing of it is needed any more.
     pub(crate) fn take_request(&self) -> Option<Recycle<RequestParts>> {
         self.cell.take_request()
+    }
+
+    /// The request's content as it was, if the request failed before anything of it was sent. That of
+    /// a tunnel is made anew.
+    pub(crate) fn take_unsent(&self) -> Option<Body> {
+        let unsent = self.cell.take_unsent()?;
+        Some(if matches!(self.tunnel, Tunnel::No) { unsent } else { Body::empty() })
     }
 
     /// Whether a part of the response has come.

@@ -136,18 +136,18 @@ impl Reserved {
         Self { home: Some(home), key, number, connection }
     }
 
-    /// Hands a request over. False if the connection is gone, before anything of it was sent.
-    fn order(mut self, order: Order) -> bool {
+    /// Hands a request over, or returns it if the connection is gone.
+    fn order(mut self, order: Order) -> Result<(), Order> {
         let mut inbox = self.connection.inbox();
         if inbox.is_over {
-            return false;
+            return Err(order);
         }
         inbox.orders.push(order);
         drop(inbox);
         self.connection.ready.call();
         // It is the connection's from here on to say when it is over.
         self.home = None;
-        true
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use stoop_proto::h2::{ErrorCode, Fault};
 
-use super::{Driver, refuse};
+use super::{Driver, give_back};
 use crate::error::{Error, ErrorKind, Phase};
 
 /// Why a connection is over.
@@ -37,7 +37,7 @@ impl Driver {
         self.retire();
         for order in self.waiting.drain(..).chain(orders) {
             self.ended += 1;
-            refuse(&order.cell, || explain(why, &self.machine, self.went_away, Phase::Wait));
+            give_back(order, explain(why, &self.machine, self.went_away, Phase::Wait));
         }
         for exchange in self.exchanges.drain(..).flatten() {
             self.ended += 1;

@@ -331,7 +331,12 @@ impl Drop for Driver {
     }
 }
 
-/// An exchange that was not sent: it may be again, whatever it is.
+/// Returns a request of which nothing was sent.
+fn give_back(order: Order, error: Error) {
+    order.cell.return_unsent(order.body, error.unprocessed());
+}
+
+/// The server did nothing of an exchange: it may be sent again, whatever it is.
 fn refuse(cell: &Cell, error: impl FnOnce() -> Error) {
     cell.fail(|| error().unprocessed());
 }

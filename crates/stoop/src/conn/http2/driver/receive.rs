@@ -50,7 +50,8 @@ impl Driver {
 
     fn settings(&mut self) {
         if !self.is_retired {
-            self.member.allows(self.machine.room() + self.machine.streams());
+            let own_max = self.limits.wire.http2.streams_max;
+            self.member.allows(self.machine.peer_settings().streams_max.min(own_max) as usize);
         }
     }
 

@@ -9,7 +9,7 @@ use http_body::Body as _;
 use stoop_proto::h2::{ErrorCode, Refusal, StreamKey};
 use stoop_proto::{BodySize, Fields};
 
-use super::{Driver, Exchange, Order, TICK, Upload, refuse};
+use super::{Driver, Exchange, Order, TICK, Upload, give_back};
 use crate::body::from_map;
 use crate::conn::Sink;
 use crate::conn::deadlines::Waiting;
@@ -112,6 +112,14 @@ impl Driver {
             }
             moved = true;
         }
+        // The server allows fewer than it did, or than was assumed before it said how many. Who
+        // finds no stream here may find one elsewhere.
+        if self.machine.is_peer_known() {
+            for order in self.waiting.drain(..) {
+                self.ended += 1;
+                give_back(order, no_more());
+            }
+        }
         if (closes || self.is_retired) && self.waiting.is_empty() {
             self.machine.drain(self.now);
         }
@@ -138,7 +146,7 @@ impl Driver {
             (Some(Err(Refusal::Full)), _) => return Err(order),
             (Some(Err(refusal)), _) => {
                 self.ended += 1;
-                refused(&order, refusal);
+                refused(order, refusal);
             }
             (Some(Ok(_)), None) => {}
             (Some(Ok(_)), Some((key, expects))) => {
@@ -287,20 +295,22 @@ impl Driver {
     }
 }
 
+fn no_more() -> Error {
+    Error::new(ErrorKind::H2GoAway, Phase::Wait).with_detail("the connection takes no more")
+}
+
 fn panicked() -> Error {
     Error::new(ErrorKind::RequestBody, Phase::Send).with_detail("the body's maker panicked")
 }
 
 /// Tells why a request was not sent.
-fn refused(order: &Order, refusal: Refusal) {
+fn refused(order: Order, refusal: Refusal) {
     match refusal {
         Refusal::Misuse(misuse) => order.cell.fail(|| Error::misuse(misuse, Phase::Request)),
         Refusal::Unsupported => order.cell.fail(|| {
             Error::new(ErrorKind::InvalidUrl, Phase::Request)
                 .with_detail("the server takes no such request over HTTP/2")
         }),
-        Refusal::Full | Refusal::GoingAway | Refusal::Exhausted => refuse(&order.cell, || {
-            Error::new(ErrorKind::H2GoAway, Phase::Wait).with_detail("the connection takes no more")
-        }),
+        Refusal::Full | Refusal::GoingAway | Refusal::Exhausted => give_back(order, no_more()),
     }
 }

@@ -1,0 +1,89 @@
+//! Servers that allow fewer streams than requests came at once, or none any more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stoop::{Body, Request};
+use stoop_test::frames::{data, flag, go_away, headers, rst_stream};
+use tokio::sync::{Barrier, mpsc};
+use tokio::time::{sleep, timeout};
+
+use super::super::kit::{URL, fetch, read, settle};
+use super::kit::{Frames, ok, over_http2};
+
+/// SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 §6.5.2).
+const STREAMS_MAX: u16 = 3;
+
+/// Before the server tells, as many go to its first connection as it may be assumed to allow. Those
+/// that it does not must not wait there for the one it does: another connection is theirs.
+#[tokio::test(start_paused = true)]
+async fn who_finds_no_stream_on_the_first_connection_gets_another() {
+    let all = Arc::new(Barrier::new(3));
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let all = all.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &[(STREAMS_MAX, 1)]).await;
+                let stream = frames.request().await;
+                let soon = Duration::from_millis(5);
+                while let Ok(beyond) = timeout(soon, frames.request()).await {
+                    frames.say(&[rst_stream(beyond, 7)]).await;
+                }
+                all.wait().await;
+                frames.say(&[ok(stream)]).await;
+                frames.serve().await;
+            }
+        },
+    );
+    let each = || async {
+        sleep(Duration::from_millis(1)).await;
+        fetch(&client).await
+    };
+    let fetched = async { tokio::join!(each(), each(), each()) };
+    let fetched = timeout(Duration::from_secs(10), fetched).await;
+    let expected = Ok((200, "ok".to_owned()));
+    assert_eq!(fetched, Ok((expected.clone(), expected.clone(), expected)));
+    assert_eq!(client.connections(), (3, 3));
+}
+
+/// The server's word that it ends crosses the request, which nobody has begun to send: even content
+/// that there is only once can go to another connection.
+#[tokio::test]
+async fn a_request_that_was_not_sent_goes_elsewhere_whatever_its_content() {
+    let (tell, told) = mpsc::unbounded_channel();
+    let told = Arc::new(std::sync::Mutex::new(Some(told)));
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let told = told.lock().unwrap().take();
+            async move {
+                let mut frames = Frames::begin(peer, &[]).await;
+                if let Some(mut told) = told {
+                    frames.request().await;
+                    frames.say(&[ok(1)]).await;
+                    let () = told.recv().await.unwrap();
+                    frames.say(&[go_away(1, 0, "")]).await;
+                    assert_eq!(frames.next().await, "gone");
+                    return;
+                }
+                frames.request().await;
+                frames.say(&[headers(1, flag::END_HEADERS, &[(":status", "200")])]).await;
+                assert_eq!(frames.next().await, "DATA 1 once");
+                assert_eq!(frames.next().await, "DATA 1 END_STREAM ");
+                frames.say(&[data(1, flag::END_STREAM, b"had")]).await;
+                while frames.next().await != "gone" {}
+            }
+        },
+    );
+    fetch(&client).await.unwrap();
+    settle().await;
+    let (sender, body) = Body::channel(1);
+    sender.send("once").await.unwrap();
+    drop(sender);
+    tell.send(()).unwrap();
+    // The server says it, and the connection has not heard it yet.
+    tokio::task::yield_now().await;
+    let response = client.send(Request::post(URL, body).unwrap()).await.unwrap();
+    assert_eq!(read(response).await, Ok((200, "had".to_owned())));
+}
