@@ -1,5 +1,4 @@
-//! An asynchronous HTTP client and server: HTTP/1.0 and HTTP/1.1, HTTP/2 in the server, TLS,
-//! streaming both ways.
+//! An asynchronous HTTP client and server: HTTP/1.0, HTTP/1.1 and HTTP/2, TLS, streaming both ways.
 //!
 //! - [`Client`] sends [`Request`]s over connections it keeps and shares.
 //! - [`Server`] answers them by a [`Handler`]: any function from [`Request`] to a response.
