@@ -29,8 +29,8 @@ pub struct ServerLimits {
     /// connection can go on: 256 KiB. Beyond it the connection is closed.
     pub drain_bytes_max: u64,
     /// Output waiting for a slow reader, beyond which its handler's body is not asked for more:
-    /// 64 KiB. Up to four times as much is sent at once to a client that took all of it each time
-    /// before.
+    /// 64 KiB. Over HTTP/1 up to four times as much is sent at once to a client that took all of it
+    /// each time before.
     pub output_bytes_max: usize,
 }
 

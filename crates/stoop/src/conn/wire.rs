@@ -16,15 +16,22 @@ const PACE_MAX: u32 = 2;
 pub(crate) struct Wire {
     pub(crate) io: AnyTransport,
     pub(crate) out: Output,
-    /// How often the limit of output was doubled.
+    /// How often the limit of output was doubled, and may be.
     pace: u32,
+    pace_max: u32,
     /// Since when the peer has taken nothing of what is sent to it.
     stuck: Option<Instant>,
 }
 
 impl Wire {
     pub(crate) fn new(io: AnyTransport) -> Self {
-        Self { io, out: Output::default(), pace: 0, stuck: None }
+        Self { io, out: Output::default(), pace: 0, pace_max: PACE_MAX, stuck: None }
+    }
+
+    /// The same, and never gathers more than the limit: over HTTP/2, where content comes in frames of
+    /// 16 KiB anyway, larger calls push what is to be sent out of the processor's cache.
+    pub(crate) fn steady(self) -> Self {
+        Self { pace: 0, pace_max: 0, ..self }
     }
 
     /// How much is on its way to the peer and not the kernel's yet.
@@ -62,7 +69,7 @@ impl Wire {
         let was_full = self.is_full(max);
         let flushed = flush(&mut self.io, cx, &mut self.out);
         self.pace = match flushed {
-            Poll::Ready(_) if was_full => (self.pace + 1).min(PACE_MAX),
+            Poll::Ready(_) if was_full => (self.pace + 1).min(self.pace_max),
             Poll::Ready(_) => self.pace,
             Poll::Pending => 0,
         };

@@ -79,7 +79,7 @@ impl<H: Handler> Driver<H> {
     pub(in crate::server) fn new(place: Place<H>) -> Self {
         let Place { wire, core, timer, seat, balance } = place;
         Self {
-            wire,
+            wire: wire.steady(),
             machine: h2::Connection::server(&core.limits.wire),
             exchanges: Vec::new(),
             ready: Arc::default(),

@@ -61,7 +61,7 @@ pub(crate) fn connect(
     let own_max = limits.wire.http2.streams_max.max(1) as usize;
     let (member, reserved) = permit.share(&shared, own_max.min(STREAMS_ASSUMED))?;
     tokio::spawn(Driver {
-        wire: Wire::new(io),
+        wire: Wire::new(io).steady(),
         machine,
         shared,
         member,
