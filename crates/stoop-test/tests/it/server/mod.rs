@@ -17,6 +17,7 @@ mod draining;
 mod handlers;
 mod http2;
 mod http2_clients;
+mod http2_floods;
 mod listening;
 mod parting;
 mod persistence;

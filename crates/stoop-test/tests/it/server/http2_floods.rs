@@ -1,0 +1,307 @@
+//! What a client may make a running server do: attacks by name, each with a bound on handlers that are
+//! called, bytes that are sent and time that passes, and the word the connection ends with.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Method;
+use stoop::{Body, Request, Response, ServerLimits};
+use stoop_proto::Limits;
+use stoop_proto::h2::{ErrorCode, Reset};
+use stoop_test::frames::{
+    Reader, continuation, data, flag, headers, ping, settings, settings_ack, window_update,
+};
+use stoop_test::http2::{Client, Happened, preface};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{connect, connect_with, dial, listen};
+
+const GET: [(&str, &str); 4] =
+    [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
+
+/// Handlers that were called, and those of them that are under way.
+#[derive(Clone, Default)]
+struct Count(Arc<(AtomicUsize, AtomicUsize)>);
+
+impl Count {
+    fn called(&self) -> usize {
+        self.0.0.load(SeqCst)
+    }
+
+    fn running(&self) -> usize {
+        self.0.1.load(SeqCst)
+    }
+
+    fn enter(&self) -> Running {
+        self.0.0.fetch_add(1, SeqCst);
+        self.0.1.fetch_add(1, SeqCst);
+        Running(self.clone())
+    }
+}
+
+struct Running(Count);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.0.1.fetch_sub(1, SeqCst);
+    }
+}
+
+/// CVE-2023-44487 and CVE-2025-8671: whoever it is that resets, handlers are called for as many streams as may be reset
+/// and for no more, and none goes on.
+#[tokio::test(start_paused = true)]
+async fn handlers_work_for_as_many_resets_as_are_allowed() {
+    let allowed = Limits::server().http2.resets.burst as usize;
+    for made_to in [false, true] {
+        let seen = Count::default();
+        let counted = seen.clone();
+        let mut client = Client::new(
+            connect(move |_: Request| {
+                let running = counted.enter();
+                async move {
+                    let _running = running;
+                    sleep(Duration::from_secs(60)).await;
+                    Response::text("late")
+                }
+            })
+            .into_parts()
+            .0,
+        )
+        .await;
+        let mut asked = 0;
+        let code = loop {
+            let key = client.get("/").await;
+            asked += 1;
+            // Twenty a second beside them, of which few have passed.
+            assert!(asked <= allowed + 10, "made_to: {made_to}");
+            match made_to {
+                false => client.reset(key, ErrorCode::CANCEL).await,
+                true => {
+                    let id = client.machine.stream_id(key).unwrap();
+                    client.say(&window_update(id, 0)).await;
+                }
+            }
+            match timeout(Duration::from_millis(1), client.next()).await {
+                Ok(Happened::GoAway(code)) => break code,
+                Ok(Happened::Reset(of, Reset::Peer(ErrorCode::PROTOCOL_ERROR))) if of == key => {}
+                Err(_) if !made_to => {}
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(seen.running(), 0, "it is dropped at once");
+        };
+        assert_eq!((code, seen.called()), (ErrorCode::ENHANCE_YOUR_CALM, asked));
+        assert!(asked > allowed, "{asked}");
+        assert_eq!(seen.running(), 0);
+    }
+}
+
+/// The "continuation flood" of 2024, over a socket: it ends when the field block is longer than a head may be, or in too
+/// many frames, and nobody is called for it.
+#[tokio::test]
+async fn a_field_block_without_end_is_cut_off_over_a_socket() {
+    for piece in [1_usize, 16_000] {
+        let count = Count::default();
+        let seen = count.clone();
+        let server = listen(ServerLimits::default(), move |_: Request| {
+            drop(seen.enter());
+            Response::text("never")
+        });
+        let (mut stream, _) = dial(&server).await.into_parts();
+        let begin = [preface(), settings_ack(), headers(1, flag::END_STREAM, &GET)].concat();
+        stream.write_all(&begin).await.unwrap();
+        let more = continuation(1, 0, &vec![0; piece]);
+        let (mut reader, mut writer) = stream.into_split();
+        let sending = async move {
+            let mut sent = 0;
+            while sent < 64 << 20 && writer.write_all(&more).await.is_ok() {
+                sent += more.len();
+            }
+            sent
+        };
+        let mut said = Vec::new();
+        let reading = async { reader.read_to_end(&mut said).await };
+        let (sent, _) = tokio::join!(sending, reading);
+        // What is read behind the last word, and what sockets hold.
+        assert!(sent < 16 << 20, "{sent} bytes were taken");
+        let lines = Reader::default().lines(&said);
+        assert!(lines.last().unwrap().contains("ENHANCE_YOUR_CALM"), "{lines:?}");
+        assert!(said.len() < 200, "{lines:?}");
+        assert_eq!(count.called(), 0);
+    }
+}
+
+/// CVE-2019-9512: each is answered, and there are ten thousand.
+#[tokio::test(start_paused = true)]
+async fn pings_are_answered_until_there_are_too_many() {
+    let (mut stream, _) = connect(|_: Request| Response::text("ok")).into_parts();
+    stream.write_all(&[preface(), settings_ack()].concat()).await.unwrap();
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let pings = ping(0, b"12345678").repeat(100);
+    let sending = tokio::spawn(async move { while writer.write_all(&pings).await.is_ok() {} });
+    let mut said = Vec::new();
+    reader.read_to_end(&mut said).await.unwrap();
+    let lines = Reader::default().lines(&said);
+    let answered = lines.iter().filter(|line| line.starts_with("PING ACK")).count();
+    let allowed = Limits::server().http2.odd_frames.burst as usize;
+    // Those of the seconds that reading it takes are little beside it.
+    assert!((allowed - 10..allowed + 1_000).contains(&answered), "{answered}");
+    assert!(lines.last().unwrap().contains("ENHANCE_YOUR_CALM"), "{:?}", lines.last());
+    drop(reader);
+    sending.await.unwrap();
+}
+
+/// Each byte may come late, and the whole must not: neither of the preface nor of what has to follow.
+#[tokio::test(start_paused = true)]
+async fn a_preface_by_drops_takes_no_longer_than_a_head_may() {
+    let whole = [preface(), headers(1, flag::WHOLE, &GET)].concat();
+    for begin in [0, 3, 24, 28, 33, 35, 50] {
+        let count = Count::default();
+        let seen = count.clone();
+        let (mut stream, _) = connect(move |_: Request| {
+            drop(seen.enter());
+            Response::text("never")
+        })
+        .into_parts();
+        let started = Instant::now();
+        stream.write_all(&whole[..begin]).await.unwrap();
+        let (mut reader, mut writer) = tokio::io::split(stream);
+        let drops = whole[begin..].to_vec();
+        let sending = tokio::spawn(async move {
+            for byte in drops {
+                sleep(Duration::from_secs(3)).await;
+                if writer.write_all(&[byte]).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let mut said = Vec::new();
+        reader.read_to_end(&mut said).await.unwrap();
+        drop(reader);
+        sending.abort();
+        // Two seconds to read the last word.
+        let seconds = started.elapsed().as_secs();
+        assert!((10..=26).contains(&seconds), "{begin}: {seconds}");
+        assert_eq!(count.called(), 0, "{begin}");
+    }
+}
+
+/// Streams that are opened and left: no more than may be open are, and each ends in a time-out of its own, with its
+/// handler.
+#[tokio::test(start_paused = true)]
+async fn streams_that_are_opened_and_left_end() {
+    let count = Count::default();
+    let seen = count.clone();
+    let mut client = Client::new(
+        connect(move |request: Request| {
+            let running = seen.enter();
+            async move {
+                let _running = running;
+                let read = request.into_body().bytes(1 << 20).await;
+                Response::text(format!("{}", read.is_ok()))
+            }
+        })
+        .into_parts()
+        .0,
+    )
+    .await;
+    let max = Limits::server().http2.streams_max as usize;
+    let mut keys = Vec::new();
+    for _ in 0..max {
+        keys.push(client.ask(Method::POST, "/", &[], false).await);
+    }
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!((count.called(), count.running()), (max, max));
+    let started = Instant::now();
+    let mut late = 0;
+    while late < max {
+        match client.next().await {
+            Happened::Head(_, head, _) => {
+                assert_eq!(head.status(), 408);
+                late += 1;
+            }
+            Happened::Closed => panic!("{:?}", client.machine.fault()),
+            _ => {}
+        }
+    }
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+    assert_eq!((count.called(), count.running()), (max, 0));
+}
+
+/// CVE-2019-9517: a hundred responses and no window for any. Each makes one piece of its content; nothing of it is sent,
+/// and after a while they are given up.
+#[tokio::test(start_paused = true)]
+async fn responses_without_a_window_are_not_made_and_end() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let counted = made.clone();
+    let (mut stream, _) = connect(move |_: Request| {
+        let counted = counted.clone();
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            while sender.send(Bytes::from_static(&[0; 16 * 1024])).await.is_ok() {
+                counted.fetch_add(1, SeqCst);
+            }
+        });
+        Response::new(body)
+    })
+    .into_parts();
+    let asked = (0..100).flat_map(|n| headers(2 * n + 1, flag::WHOLE, &GET));
+    let asked: Vec<u8> = asked.collect();
+    let said = [preface()[..24].to_vec(), settings(&[(4, 0)]), settings_ack(), asked].concat();
+    stream.write_all(&said).await.unwrap();
+    let (mut reader, _writer) = tokio::io::split(stream);
+    let (mut said, started) = (Vec::new(), Instant::now());
+    let _ = timeout(Duration::from_secs(50), reader.read_to_end(&mut said)).await;
+    let lines = Reader::default().lines(&said);
+    let of = |what: &str| lines.iter().filter(|line| line.contains(what)).count();
+    assert_eq!((of("HEADERS"), of("DATA"), of("RST_STREAM")), (100, 0, 100), "{lines:?}");
+    assert_eq!(of(" CANCEL"), 100);
+    // One that waits to be sent, one in the channel, and one on its way into it.
+    assert!(made.load(SeqCst) <= 300, "{}", made.load(SeqCst));
+    assert!(started.elapsed().as_secs() <= 50);
+}
+
+/// A window of one byte at a time: what is sent is little, and so is how often.
+#[tokio::test(start_paused = true)]
+async fn a_window_by_single_bytes_comes_to_an_end() {
+    let (mut stream, _) =
+        connect(|_: Request| Response::bytes(Bytes::from_static(&[0; 100_000]))).into_parts();
+    let begin = [settings(&[(4, 0)]), settings_ack(), headers(1, flag::WHOLE, &GET)].concat();
+    stream.write_all(&[preface()[..24].to_vec(), begin].concat()).await.unwrap();
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let crumb = window_update(1, 1);
+    let sending = tokio::spawn(async move { while writer.write_all(&crumb).await.is_ok() {} });
+    let mut said = Vec::new();
+    reader.read_to_end(&mut said).await.unwrap();
+    let lines = Reader::default().lines(&said);
+    let allowed = Limits::server().http2.odd_frames.burst as usize;
+    let sent = lines.iter().filter(|line| line.starts_with("DATA")).count();
+    assert!((1..allowed + 1_000).contains(&sent), "{sent}");
+    assert!(lines.last().unwrap().contains("ENHANCE_YOUR_CALM"), "{:?}", lines.last());
+    drop(reader);
+    sending.await.unwrap();
+}
+
+/// Content of a request that nobody reads, and of one that was answered: as much as the windows hold, and no more.
+#[tokio::test(start_paused = true)]
+async fn content_that_nobody_takes_stops_at_the_windows() {
+    let (mut peer, _task) = connect_with(ServerLimits::default(), async |request: Request| {
+        sleep(Duration::from_secs(10)).await;
+        drop(request);
+        Response::text("ok")
+    });
+    let post = [(":method", "POST"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
+    peer.say([preface(), settings_ack(), headers(1, flag::END_HEADERS, &post)].concat()).await;
+    let (mut stream, _) = peer.into_parts();
+    // The window's 65,535 bytes, and one more.
+    let some = data(1, 0, &[0; 13_107]);
+    stream.write_all(&some.repeat(5)).await.unwrap();
+    stream.write_all(&data(1, 0, b"a")).await.unwrap();
+    let mut said = Vec::new();
+    let _ = timeout(Duration::from_secs(5), stream.read_to_end(&mut said)).await;
+    let lines = Reader::default().lines(&said);
+    assert!(lines.iter().any(|line| line.starts_with("RST_STREAM 1 FLOW_CONTROL")), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.starts_with("WINDOW_UPDATE 1")), "{lines:?}");
+}
