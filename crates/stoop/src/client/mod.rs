@@ -113,7 +113,9 @@ impl Client {
     }
 
     /// Opens a tunnel or another protocol: sends a request that offers an Upgrade, or a CONNECT to
-    /// `authority` through the proxy at `url`, and returns the switched connection.
+    /// `authority` through the proxy at `url`, and returns the switched connection. An Upgrade is sent
+    /// over HTTP/1.1, which alone has it, also to servers that would speak HTTP/2; a CONNECT, and an
+    /// [extended one](Request::extended_connect), open a stream of HTTP/2 where that is spoken.
     ///
     /// # Errors
     /// As [`Client::send`]; if the server does not switch, its response is the `Ok(Err(response))`.

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::time::{Duration, Instant};
 
+use http::Method;
 use stoop_io::{Look, Peer, Transport, is_public, now};
 use stoop_proto::{ResponseHead, Violation};
 use url::{Position, Url};
@@ -44,7 +45,7 @@ pub(crate) async fn send(
     let mut redirects = 0;
     let mut public_only = false;
     loop {
-        let job = Job { shared, total, public_only };
+        let job = Job { shared, total, public_only, http1: false };
         let (head, exchange, peer) = match job.run(&mut outgoing, interim).await? {
             Outcome::Response { head, exchange, peer } => (head, exchange, peer),
             Outcome::Switched(_) => {
@@ -77,7 +78,10 @@ pub(crate) async fn switch(
     total: Option<Instant>,
 ) -> Result<Result<Upgraded, Response>, Error> {
     let mut outgoing = Outgoing::new(shared, request)?;
-    let job = Job { shared, total, public_only: false };
+    // An Upgrade is HTTP/1.1's; over HTTP/2 there are only tunnels.
+    let may_choose = shared.connector.versions(outgoing.url()) == Versions::All;
+    let http1 = may_choose && *outgoing.method() != Method::CONNECT;
+    let job = Job { shared, total, public_only: false, http1 };
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
         Outcome::Switched(upgraded) => Ok(upgraded),
         Outcome::Response { head, exchange, .. } => {
@@ -108,9 +112,10 @@ struct Job<'a> {
     shared: &'a Shared,
     total: Option<Instant>,
     public_only: bool,
+    /// It is for HTTP/1.1 alone.
+    http1: bool,
 }
 
-#[expect(clippy::large_enum_variant, reason = "the larger one is what nearly all are")]
 enum Outcome {
     Response { head: Recycle<ResponseHead>, exchange: Exchange, peer: Peer },
     Switched(Upgraded),
@@ -121,7 +126,7 @@ impl Job<'_> {
     /// server did nothing of it. How long that took is kept beside the request.
     async fn run(&self, outgoing: &mut Outgoing, interim: Interim<'_>) -> Result<Outcome, Error> {
         let mut watch = Stopwatch::new(outgoing.parts.timings);
-        let mut tries = Tries::default();
+        let mut tries = Tries { http1: self.http1, ..Tries::default() };
         let error = loop {
             let had = match self.have(outgoing.url(), &tries, &mut watch).await {
                 Ok(had) => had,
@@ -145,7 +150,8 @@ impl Job<'_> {
             }
             watch.lap(failed.error.phase());
             tries.http1 |= failed.error.wants_http1();
-            if failed.error.kind() == ErrorKind::H2Refused && !tries.http1 {
+            let again = failed.error.kind() == ErrorKind::H2Refused || tries.refused > 1;
+            if again && !tries.http1 {
                 Box::pin(self.pause(tries.refused)).await;
                 watch.lap(Phase::Queue);
             }
@@ -318,7 +324,7 @@ impl Job<'_> {
                     let gone = Error::new(ErrorKind::ClosedEarly, Phase::Wait).unprocessed();
                     Failed { unsent: Some(body), ..unsent(gone.with_peer(peer)) }
                 });
-                (Exchange::Http2(started?), peer)
+                (Exchange::Http2(Box::new(started?)), peer)
             }
         };
         let mut head = Recycle::<ResponseHead>::new();

@@ -13,7 +13,7 @@ use crate::upgrade::Upgraded;
 /// An exchange under way.
 pub(crate) enum Exchange {
     Http1(http1::exchange::Exchange),
-    Http2(http2::exchange::Exchange),
+    Http2(Box<http2::exchange::Exchange>),
 }
 
 /// What came of waiting for a response's head.

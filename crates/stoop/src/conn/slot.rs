@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use stoop_proto::Fields;
 
+use crate::conn::put_piece;
 use crate::error::Error;
 
 #[derive(Default)]
@@ -110,7 +111,7 @@ impl SlotWriter {
             state.taken = state.taken.saturating_add(piece.len() as u32);
             return false;
         }
-        state.pieces.push_back(piece);
+        put_piece(&mut state.pieces, piece);
         state.wanted = false;
         wake(state, cx)
     }

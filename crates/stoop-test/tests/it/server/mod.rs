@@ -18,6 +18,7 @@ mod handlers;
 mod http2;
 mod http2_clients;
 mod http2_floods;
+mod http2_patience;
 mod listening;
 mod parting;
 mod persistence;

@@ -10,6 +10,7 @@ use stoop_proto::{Fields, ResponseHead};
 
 use crate::body::Body;
 use crate::conn::deadlines::Waiting;
+use crate::conn::put_piece;
 use crate::conn::recycle::{Recycle, RequestParts};
 use crate::error::Error;
 
@@ -46,6 +47,8 @@ struct State {
     /// Content need not wait for a 100 any more.
     goes_ahead: bool,
     given_up: Option<GivenUp>,
+    /// The server has ended the stream: it has seen the request.
+    is_rejected: bool,
     waker: Option<Waker>,
 }
 
@@ -72,6 +75,8 @@ pub(super) enum GivenUp {
 /// What is to be told to the connection.
 pub(super) enum Tell {
     Nothing,
+    /// To look at what waits to be sent.
+    Wake,
     /// To look at the exchange of that number.
     Call(usize),
     /// That so much content of a stream that is over was used up.
@@ -168,8 +173,13 @@ impl Cell {
         match (state.credit, &state.end) {
             (Credit::Connection, _) => Tell::Consumed(std::mem::take(&mut state.taken)),
             (Credit::None, _) | (_, Some(_)) => Tell::Nothing,
-            (Credit::Stream, None) => state.number.map_or(Tell::Nothing, Tell::Call),
+            (Credit::Stream, None) => state.number.map_or(Tell::Wake, Tell::Call),
         }
+    }
+
+    /// Whether the server has ended the stream instead of answering.
+    pub(super) fn is_rejected(&self) -> bool {
+        self.state().is_rejected
     }
 
     pub(super) fn take_trailers(&self) -> Option<Box<Fields>> {
@@ -264,7 +274,7 @@ impl Cell {
         if state.given_up.is_some() {
             state.taken = state.taken.saturating_add(piece.len() as u32);
         } else {
-            state.content.push_back(piece);
+            put_piece(&mut state.content, piece);
         }
         let taken = std::mem::take(&mut state.taken);
         wake(state);
@@ -289,6 +299,12 @@ impl Cell {
         };
         wake(state);
         used_up
+    }
+
+    /// The server has ended the stream instead of answering.
+    pub(super) fn reject(&self, error: impl FnOnce() -> Error) {
+        self.state().is_rejected = true;
+        self.fail(error);
     }
 
     /// Returns a request that was not sent.

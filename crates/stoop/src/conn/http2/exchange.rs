@@ -72,7 +72,7 @@ impl Exchange {
         let taken_max = http2.connection_window_bytes / 2 / http2.streams_max.max(1);
         let cell = Cell::new(request, has_content, taken_max.max(1));
         let connection = reserved.connection.clone();
-        if let Err(order) = reserved.order(Order { cell: cell.clone(), body, size }) {
+        if let Err(order) = reserved.order(Order { cell: cell.clone(), body, size, until: total }) {
             return Err((cell.take_request().unwrap_or_else(Recycle::new), order.body));
         }
         let timer = Timer::coarse();
@@ -92,9 +92,9 @@ impl Exchange {
         Some(if matches!(self.tunnel, Tunnel::No) { unsent } else { Body::empty() })
     }
 
-    /// Whether a part of the response has come.
+    /// Whether a part of the response has come, or the server has said that there will be none.
     pub(crate) fn has_received(&self) -> bool {
-        self.has_head
+        self.has_head || self.cell.is_rejected()
     }
 
     /// Whether all content has been given out.
@@ -137,7 +137,7 @@ impl Exchange {
             return Err(Error::new(ErrorKind::Internal, Phase::Wait));
         };
         let peer = self.connection.peer;
-        let incoming = Body(Kind::Response(Box::new(exchange::Exchange::Http2(self))));
+        let incoming = Body(Kind::Response(Box::new(exchange::Exchange::Http2(Box::new(self)))));
         Ok(Upgraded { io: tunnel(incoming, writer, peer), keep: None })
     }
 
@@ -238,6 +238,7 @@ impl Exchange {
     fn tell(&self, tell: Tell) {
         match tell {
             Tell::Nothing => {}
+            Tell::Wake => self.connection.ready.call(),
             Tell::Call(number) => self.connection.ready.mark(number),
             Tell::Consumed(bytes) => self.connection.consumed(bytes),
         }

@@ -51,6 +51,8 @@ struct Order {
     cell: Arc<Cell>,
     body: Body,
     size: BodySize,
+    /// The deadline of everything.
+    until: Option<Instant>,
 }
 
 impl Shared {

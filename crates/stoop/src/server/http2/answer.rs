@@ -114,10 +114,6 @@ impl<H: Handler> Driver<H> {
         let io = tunnel(Body(Kind::Request(reader)), writer, self.wire.io.peer());
         // Nobody may want it any more: then both its ends are dropped, and it ends.
         let _ = sender.send(Upgraded { io, keep: None });
-        let waker = self.waker(key.index());
-        if let Some(content) = &content {
-            content.watch(&waker, self.core.limits.wire.http2.stream_window_bytes / 2);
-        }
         let body = Some(Maker::Tunnel(outgoing));
         self.keep(Exchange {
             key,

@@ -74,6 +74,9 @@ impl<H: Handler> Driver<H> {
                 }
             }
             let (writer, reader) = slot(self.machine.remaining(key));
+            // Whoever reads it, wherever: the client is told to send more of it.
+            let waker = self.waker(key.index());
+            writer.watch(&waker, self.core.limits.wire.http2.stream_window_bytes / 2);
             content = Some(writer);
             match *parts.head.method() {
                 Method::CONNECT => tunnel = Tunnel::Asked(reader),
@@ -96,9 +99,6 @@ impl<H: Handler> Driver<H> {
         };
         let waker = self.waker(key.index());
         let mut cx = Context::from_waker(&waker);
-        if let Some(content) = &content {
-            content.watch(&waker, self.core.limits.wire.http2.stream_window_bytes / 2);
-        }
         let mut place = place;
         match poll_handler::<H>(&mut place, content.as_ref(), &mut cx) {
             Poll::Ready(response) => {

@@ -27,6 +27,8 @@ pub(super) struct Waits {
     idle: Option<Instant>,
     head: Option<Instant>,
     tick: Option<Instant>,
+    /// There were exchanges when it was looked last.
+    is_busy: bool,
 }
 
 /// What did not happen in time.
@@ -54,7 +56,7 @@ enum What {
 
 impl Waits {
     pub(super) fn new(timer: Timer) -> Self {
-        Self { timer, idle: None, head: None, tick: None }
+        Self { timer, idle: None, head: None, tick: None, is_busy: false }
     }
 
     /// Something came.
@@ -92,6 +94,10 @@ impl<H: Handler> Driver<H> {
                 let is_within = self.machine.is_within_head()
                     || !self.wire.io.received().is_empty() && self.wire.unsent() == 0;
                 let streams = self.machine.streams();
+                // Between requests counts from the last of them, not from what came last.
+                if std::mem::replace(&mut waits.is_busy, streams > 0) != (streams > 0) {
+                    waits.idle = None;
+                }
                 if !is_within {
                     waits.head = None;
                 }
@@ -176,6 +182,7 @@ impl<H: Handler> Driver<H> {
                 }
             }
             if let Responding::Sending(sending) = &exchange.response
+                && !is_tunnel
                 && !sending.piece.is_empty()
                 && self.machine.sendable(exchange.key) == 0
             {

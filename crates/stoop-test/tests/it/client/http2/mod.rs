@@ -3,6 +3,7 @@
 mod few;
 mod handlers;
 mod kit;
+mod rough;
 mod scripted;
 mod strangers;
 mod tunnels;

@@ -169,7 +169,14 @@ async fn a_response_that_is_dropped_resets_its_stream_and_nothing_else() {
             let mut frames = Frames::begin(peer, &NONE).await;
             assert_eq!(frames.request().await, 1);
             frames
-                .say(&[headers(1, flag::END_HEADERS, &[(":status", "200")]), data(1, 0, b"a")])
+                .say(&[
+                    headers(
+                        1,
+                        flag::END_HEADERS,
+                        &[(":status", "200"), ("content-length", "100000")],
+                    ),
+                    data(1, 0, b"a"),
+                ])
                 .await;
             assert_eq!(frames.next().await, "RST_STREAM 1 CANCEL");
             // What was on its way is no fault, nor is the rest of a block of fields.

@@ -40,7 +40,10 @@ const ROUNDS_MAX: u32 = 64;
 /// servers take it ill to be asked again and again.
 const QUIET: Duration = Duration::from_secs(3);
 
-/// How often exchanges are looked at whose response was read and whose request is still being sent.
+/// How long content that nobody wants is read, so that the stream need not be reset.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// How often exchanges are looked at that nobody waits for any more.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Makes a connection of a transport, and a task that drives it; the first exchange is the caller's.
@@ -135,6 +138,13 @@ struct Exchange {
     /// The final head has come; the content has, to its end.
     has_head: bool,
     is_complete: bool,
+    is_tunnel: bool,
+    /// The deadline of everything, which somebody else keeps as long as somebody waits.
+    until: Option<Instant>,
+    /// Nobody waits for it any more, and what is left of it is done until then.
+    left_until: Option<Instant>,
+    /// Content that came since.
+    left_bytes: u64,
 }
 
 /// Content on its way out.
@@ -148,8 +158,6 @@ struct Upload {
     is_held: bool,
     /// The response says that it is not wanted: the stream ends with the response.
     is_unwanted: bool,
-    /// When it is given up, if nobody waits for it any more.
-    until: Option<Instant>,
 }
 
 enum Round {
@@ -187,6 +195,12 @@ impl Future for Driver {
 
 impl Driver {
     fn serve(&mut self, cx: &mut Context<'_>) -> Round {
+        // What a server said while it was not asked anything comes before what it is asked now.
+        if self.machine.streams() == 0
+            && let Some(Round::End) = self.fill(cx)
+        {
+            return Round::End;
+        }
         let mut moved = self.run_woken();
         let (read, wants_bytes) = self.read();
         moved |= read;
@@ -215,25 +229,40 @@ impl Driver {
         if !wants_bytes || self.at_end {
             return self.wait(cx);
         }
+        match self.fill(cx) {
+            Some(round) => round,
+            None => self.wait(cx),
+        }
+    }
+
+    /// Takes what has come from the server; none if nothing has.
+    fn fill(&mut self, cx: &mut Context<'_>) -> Option<Round> {
+        if self.at_end {
+            return None;
+        }
         match self.wire.io.poll_fill(cx, h2::FRAME_BYTES_MAX) {
             Poll::Ready(Ok(Filled::Bytes(_))) => {
                 self.heard = self.now;
-                Round::Again
+                Some(Round::Again)
             }
             Poll::Ready(Ok(Filled::End)) => {
+                self.read();
                 self.at_end = true;
                 self.machine.receive_end();
-                Round::Again
+                Some(Round::Again)
             }
+            // So much waits to be read already.
+            Poll::Ready(Ok(Filled::Full)) if self.machine.streams() == 0 => None,
             Poll::Ready(Ok(Filled::Full)) => {
                 self.over(&Why::Closed);
-                Round::End
+                Some(Round::End)
             }
             Poll::Ready(Err(error)) => {
+                self.read();
                 self.over(&Why::Io(error));
-                Round::End
+                Some(Round::End)
             }
-            Poll::Pending => self.wait(cx),
+            Poll::Pending => None,
         }
     }
 
@@ -276,7 +305,7 @@ impl Driver {
             self.ask();
         }
         if is_due(self.tick) {
-            self.give_up_uploads();
+            self.end_what_is_left();
         }
         self.machine.handle_timeout(self.now);
         Round::Again

@@ -4,7 +4,7 @@ use stoop_io::Transport;
 use stoop_proto::ResponseHead;
 use stoop_proto::h2::{ErrorCode, Event, Reset, StreamKey};
 
-use super::{Driver, Exchange, refuse};
+use super::{Driver, Exchange, TICK, refuse};
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
 
@@ -96,8 +96,17 @@ impl Driver {
             return self.credit(key, len as u32);
         };
         if len > 0 {
+            if exchange.left_until.is_some() {
+                exchange.left_bytes += len as u64;
+            }
+            let is_too_much = exchange.left_bytes > self.limits.drain_bytes_max;
             let taken = exchange.cell.put(self.wire.io.take(len));
             self.credit(key, taken);
+            if is_too_much && !end {
+                self.machine.reset(key, ErrorCode::CANCEL);
+                self.take_exchange(key);
+                return;
+            }
         }
         if end {
             self.complete(key, false);
@@ -110,6 +119,13 @@ impl Driver {
         let Some(exchange) = self.exchange(key) else { return };
         exchange.is_complete = true;
         let used_up = exchange.cell.complete(trailers);
+        if let Some(exchange) = self.exchange(key)
+            && exchange.upload.is_some()
+        {
+            // Nobody may come for it again.
+            exchange.left_until = exchange.until;
+            self.tick.get_or_insert(self.now + TICK);
+        }
         self.credit(key, used_up);
         self.let_go(key);
     }
@@ -145,7 +161,7 @@ impl Driver {
                     .with_detail("the server wants HTTP/1.1 for this")
                     .for_http1()
             }),
-            Reset::Peer(code) => exchange.cell.fail(|| {
+            Reset::Peer(code) => exchange.cell.reject(|| {
                 Error::new(ErrorKind::Reset, phase)
                     .with_detail(format_args!("the server reset the stream: {code}"))
             }),

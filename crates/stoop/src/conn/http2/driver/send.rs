@@ -3,13 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
+use http::Method;
 use http_body::Body as _;
 use stoop_proto::h2::{ErrorCode, Refusal, StreamKey};
 use stoop_proto::{BodySize, Fields};
 
-use super::{Driver, Exchange, Order, TICK, Upload, give_back};
+use super::{DRAIN, Driver, Exchange, Order, TICK, Upload, give_back};
 use crate::body::from_map;
 use crate::conn::Sink;
 use crate::conn::deadlines::Waiting;
@@ -42,7 +44,7 @@ impl Driver {
         }
         self.credit(key, news.taken);
         if let Some(how) = news.given_up {
-            return self.given_up(key, how);
+            self.given_up(key, how);
         }
         if let Some(exchange) = self.exchange(key)
             && let Some(upload) = &exchange.upload
@@ -55,17 +57,32 @@ impl Driver {
     }
 
     /// The owner of an exchange has left it. A request whose response was read to its end goes on to
-    /// be sent, as long as it may take.
+    /// be sent, and so does what was written to a tunnel; a little content is read all the same, because
+    /// servers count streams that are reset. All that for a while.
     fn given_up(&mut self, key: StreamKey, how: GivenUp) {
-        let (now, total) = (self.now, self.limits.time.total);
+        let (now, time) = (self.now, &self.limits.time);
+        let send_idle = time.send_idle;
+        let little = self.limits.drain_bytes_max;
+        let is_little = self.machine.remaining(key).is_none_or(|rest| rest <= little);
         let Some(exchange) = self.exchange(key) else { return };
-        if !exchange.is_complete || how == GivenUp::Late {
-            self.machine.reset(key, ErrorCode::CANCEL);
-            self.take_exchange(key);
-        } else if let Some(upload) = &mut exchange.upload {
-            upload.until.get_or_insert(after(now, total.unwrap_or(std::time::Duration::MAX)));
+        let for_long = after(now, send_idle.unwrap_or(Duration::MAX));
+        let left_until = match how {
+            GivenUp::Late => None,
+            GivenUp::Dropped if exchange.left_until.is_some() => return,
+            GivenUp::Dropped if exchange.is_tunnel && exchange.upload.is_some() => Some(for_long),
+            GivenUp::Dropped if exchange.is_complete => exchange.until.or(Some(for_long)),
+            GivenUp::Dropped if exchange.has_head && exchange.upload.is_none() && is_little => {
+                Some(now + DRAIN)
+            }
+            GivenUp::Dropped => None,
+        };
+        exchange.left_until = left_until;
+        if left_until.is_some() {
             self.tick.get_or_insert(now + TICK);
+            return self.let_go(key);
         }
+        self.machine.reset(key, ErrorCode::CANCEL);
+        self.take_exchange(key);
         if how == GivenUp::Late {
             // Others should not have to find out that nobody is there.
             if self.machine.is_pinging() {
@@ -75,12 +92,12 @@ impl Driver {
         }
     }
 
-    /// Gives up requests that nobody waits for any more and that took too long.
-    pub(super) fn give_up_uploads(&mut self) {
+    /// Ends what nobody waits for any more and took too long.
+    pub(super) fn end_what_is_left(&mut self) {
         self.tick = None;
         let mut late = Vec::new();
         for exchange in self.exchanges.iter().flatten() {
-            if let Some(until) = exchange.upload.as_ref().and_then(|upload| upload.until) {
+            if let Some(until) = exchange.left_until {
                 self.tick = Some(self.now + TICK);
                 late.extend((until <= self.now).then_some(exchange.key));
             }
@@ -137,7 +154,9 @@ impl Driver {
             let scheme = request.url.as_ref().map_or("http", |url| url.scheme());
             let opened =
                 machine.open(&request.head, scheme, order.size, &mut Sink(&mut wire.out))?;
-            key = Some((opened, request.head.fields().first("expect").is_some()));
+            let is_tunnel = *request.head.method() == Method::CONNECT;
+            let expects = request.head.fields().first("expect").is_some();
+            key = Some((opened, expects, is_tunnel));
             Ok(opened.index())
         });
         match (opened, key) {
@@ -149,10 +168,10 @@ impl Driver {
                 refused(order, refusal);
             }
             (Some(Ok(_)), None) => {}
-            (Some(Ok(_)), Some((key, expects))) => {
-                self.begun(key, order, expects);
+            (Some(Ok(_)), Some((key, expects, is_tunnel))) => {
+                self.begun(key, order, expects, is_tunnel);
                 self.opened += 1;
-                if self.opened == self.limits.pool.http2_requests_per_connection_max {
+                if self.opened >= self.limits.pool.http2_requests_per_connection_max.max(1) {
                     self.retire();
                 }
             }
@@ -160,8 +179,8 @@ impl Driver {
         Ok(())
     }
 
-    fn begun(&mut self, key: StreamKey, order: Order, expects: bool) {
-        let Order { cell, body, size } = order;
+    fn begun(&mut self, key: StreamKey, order: Order, expects: bool, is_tunnel: bool) {
+        let Order { cell, body, size, until } = order;
         let has_content = size != BodySize::Exact(0);
         let upload = has_content.then_some(Upload {
             body: Some(body),
@@ -169,14 +188,22 @@ impl Driver {
             trailers: None,
             is_held: expects,
             is_unwanted: false,
-            until: None,
         });
         let place = key.index();
         if self.exchanges.len() <= place {
             self.exchanges.resize_with(place + 1, || None);
         }
-        let (has_head, is_complete) = (false, false);
-        self.exchanges[place] = Some(Exchange { key, cell, upload, has_head, is_complete });
+        self.exchanges[place] = Some(Exchange {
+            key,
+            cell,
+            upload,
+            has_head: false,
+            is_complete: false,
+            is_tunnel,
+            until,
+            left_until: None,
+            left_bytes: 0,
+        });
         if has_content {
             self.run(place);
         }
@@ -198,15 +225,11 @@ impl Driver {
                 self.machine.want_to_send(key, false);
             }
             Poll::Ready(None) => self.finish(key),
-            Poll::Ready(Some(Err(error))) => {
-                let error = error.of_the_body();
-                exchange.cell.fail(|| error);
-                self.machine.reset(key, ErrorCode::CANCEL);
-                self.take_exchange(key);
-            }
+            Poll::Ready(Some(Err(error))) => self.body_failed(key, error.of_the_body()),
             Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
                 Ok(data) => {
-                    let is_last = body.is_end_stream();
+                    let is_last = catch_unwind(AssertUnwindSafe(|| body.is_end_stream()));
+                    let Ok(is_last) = is_last else { return self.body_failed(key, panicked()) };
                     upload.piece = data;
                     if is_last {
                         upload.body = None;
@@ -230,6 +253,14 @@ impl Driver {
                     self.finish(key);
                 }
             },
+        }
+    }
+
+    /// A request cannot be completed: its content failed.
+    fn body_failed(&mut self, key: StreamKey, error: Error) {
+        self.machine.reset(key, ErrorCode::CANCEL);
+        if let Some(exchange) = self.take_exchange(key) {
+            exchange.cell.fail(|| error);
         }
     }
 
@@ -282,16 +313,18 @@ impl Driver {
         if let Some(exchange) = self.exchange(key) {
             exchange.upload = None;
             exchange.cell.sending(None, Some(now));
+            // What was written to a tunnel is out, and nobody reads what comes.
+            if exchange.is_tunnel && exchange.left_until.is_some() && !exchange.is_complete {
+                self.machine.reset(key, ErrorCode::CANCEL);
+                self.take_exchange(key);
+            }
         }
         self.let_go(key);
     }
 
     /// A request cannot be completed: its content is not what was announced.
     fn misused(&mut self, key: StreamKey, misuse: stoop_proto::Misuse) {
-        self.machine.reset(key, ErrorCode::CANCEL);
-        if let Some(exchange) = self.take_exchange(key) {
-            exchange.cell.fail(|| Error::misuse(misuse, Phase::Send));
-        }
+        self.body_failed(key, Error::misuse(misuse, Phase::Send));
     }
 }
 

@@ -1,0 +1,361 @@
+//! Where both ends are in their rights, and something is lost all the same if the client takes no care.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use bytes::Bytes;
+use stoop::{Body, Client, ErrorKind, Request, Response, Versions};
+use stoop_test::frames::{data, go_away, rst_stream, settings};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::{Instant, sleep};
+
+use super::super::kit::{fetch, get, read, settle};
+use super::kit::{Frames, ok, over_http2, post};
+
+const NONE: [(u16, u32); 0] = [];
+
+/// A request that waits for a stream and is given up keeps no place.
+#[tokio::test(start_paused = true)]
+async fn a_connection_without_streams_is_left() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            let (first, second) = (frames.request().await, frames.request().await);
+            frames.say(&[settings(&[(3, 0)])]).await;
+            sleep(Duration::from_millis(10)).await;
+            frames.say(&[ok(first), ok(second)]).await;
+            while frames.next().await != "gone" {}
+        },
+    );
+    let (a, b) = tokio::join!(fetch(&client), fetch(&client));
+    a.and(b).unwrap();
+    assert!(fetch(&client).await.is_err());
+    sleep(Duration::from_secs(600)).await;
+    assert_eq!(client.connections(), (0, 0));
+}
+
+/// SETTINGS lower the number of streams below what is open.
+#[tokio::test(start_paused = true)]
+async fn lowered_streams_are_respected_by_the_pool() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let number = peer.number;
+            let mut frames = Frames::begin(peer, &NONE).await;
+            if number == 0 {
+                let mut open = Vec::new();
+                for _ in 0..4 {
+                    open.push(frames.request().await);
+                }
+                frames.say(&[settings(&[(3, 1)])]).await;
+                sleep(Duration::from_millis(10)).await;
+                for stream in open {
+                    frames.say(&[ok(stream)]).await;
+                }
+            }
+            loop {
+                let stream = frames.request().await;
+                if stream == 0 {
+                    return;
+                }
+                sleep(Duration::from_secs(6)).await;
+                frames.say(&[ok(stream)]).await;
+            }
+        },
+    );
+    let four = || {
+        let tasks: Vec<_> = (0..4)
+            .map(|_| {
+                let client = client.clone();
+                tokio::spawn(async move { fetch(&client).await })
+            })
+            .collect();
+        async move {
+            let mut all = Vec::new();
+            for task in tasks {
+                all.push(task.await.unwrap());
+            }
+            all
+        }
+    };
+    let second = four();
+    let second = second.await;
+    assert!(second.iter().all(Result::is_ok), "{second:?}");
+}
+
+/// The response is complete; the request is not, and never will be.
+#[tokio::test(start_paused = true)]
+async fn an_upload_that_nobody_waits_for_ends() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &[(4, 10)]).await;
+            let stream = frames.request().await;
+            frames.say(&[ok(stream)]).await;
+            loop {
+                let line = frames.next().await;
+                if line == "gone" {
+                    return;
+                }
+            }
+        },
+    );
+    let (sender, body) = Body::channel(1);
+    let request = Request::post("http://server.test/", body).unwrap();
+    let response = client.send(request).await.unwrap();
+    let sending = tokio::spawn(async move { while sender.send("0123456789").await.is_ok() {} });
+    assert_eq!(read(response).await, Ok((200, "ok".to_owned())));
+    sleep(Duration::from_secs(600)).await;
+    assert!(sending.is_finished());
+    assert_eq!(client.connections().1, client.connections().0);
+}
+
+/// A request that the server has seen is not sent again.
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_reset_is_no_stale_connection() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = seen.clone();
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let count = count.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &NONE).await;
+                let stream = frames.request().await;
+                frames.say(&[ok(stream)]).await;
+                loop {
+                    let stream = frames.request().await;
+                    if stream == 0 {
+                        return;
+                    }
+                    count.fetch_add(1, SeqCst);
+                    frames.say(&[rst_stream(stream, 2)]).await;
+                }
+            }
+        },
+    );
+    fetch(&client).await.unwrap();
+    assert!(get(&client).await.is_err());
+    assert_eq!(seen.load(SeqCst), 1);
+}
+
+/// A server sends everybody away.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_sends_everybody_away_is_not_hammered() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = seen.clone();
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            count.fetch_add(1, SeqCst);
+            async move {
+                let mut frames = Frames::begin(peer, &NONE).await;
+                frames.say(&[go_away(0, 11, "calm")]).await;
+                while frames.next().await != "gone" {}
+            }
+        },
+    );
+    let begun = Instant::now();
+    assert!(get(&client).await.is_err());
+    assert!(begun.elapsed() > Duration::from_secs(1));
+}
+
+/// Servers count streams that are reset: short content is read rather than given up.
+#[tokio::test]
+async fn a_client_that_looks_at_statuses_alone_is_no_attacker() {
+    let server = stoop::Server::listen("127.0.0.1:0").unwrap();
+    let server = server
+        .run_here(async |_: Request| {
+            sleep(Duration::from_millis(3)).await;
+            let (sender, body) = Body::channel(1);
+            tokio::spawn(async move {
+                sleep(Duration::from_millis(2)).await;
+                let _ = sender.send(vec![b'a'; 2_000]).await;
+            });
+            Response::new(body)
+        })
+        .unwrap();
+    let url = format!("{}/", server.endpoint());
+    let client = Client::builder().versions(Versions::Http2).build().unwrap();
+    let mut errors = Vec::new();
+    let tasks: Vec<_> = (0..20)
+        .map(|n| {
+            let (client, url) = (client.clone(), url.clone());
+            tokio::spawn(async move {
+                let mut errors = Vec::new();
+                for _ in 0..50 {
+                    sleep(Duration::from_micros(100 * n)).await;
+                    errors.extend(client.get(&url).await.err());
+                }
+                errors
+            })
+        })
+        .collect();
+    for task in tasks {
+        errors.extend(task.await.unwrap().into_iter().map(|error| error.to_string()));
+    }
+    assert!(errors.is_empty(), "{} errors, such as {}", errors.len(), errors[0]);
+}
+
+/// The connection was closed while it idled.
+#[tokio::test(start_paused = true)]
+async fn what_the_server_said_while_idle_is_read_first() {
+    let mut failed = Vec::new();
+    for (word, streams) in
+        [(go_away(1, 0, ""), true), (go_away(1, 0, ""), false), (Vec::new(), false)]
+    {
+        let word: Arc<[u8]> = word.into();
+        let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+        let client = over_http2(
+            |_| {},
+            move |peer| {
+                let (word, told) = (word.clone(), told.clone());
+                async move {
+                    let number = peer.number;
+                    let mut frames = Frames::begin(peer, &NONE).await;
+                    let stream = frames.request().await;
+                    frames.say(&[ok(stream)]).await;
+                    if number > 0 {
+                        return frames.serve().await;
+                    }
+                    sleep(Duration::from_secs(1)).await;
+                    told.send(()).unwrap();
+                    frames.say(&[word.to_vec()]).await;
+                    frames.peer.shutdown().await;
+                    while frames.next().await != "gone" {}
+                }
+            },
+        );
+        fetch(&client).await.unwrap();
+        let other = client.clone();
+        let task = tokio::spawn(async move {
+            tell.recv().await.unwrap();
+            if streams {
+                let (sender, body) = Body::channel(1);
+                tokio::spawn(async move { sender.send("some").await });
+                other.send(Request::post("http://server.test/", body).unwrap()).await
+            } else {
+                post(&other).await
+            }
+        });
+        let outcome = task.await.unwrap();
+        failed.extend(outcome.err().map(|error| error.to_string()));
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// What was written to a tunnel goes out though the tunnel is dropped.
+#[tokio::test]
+async fn the_last_words_in_a_tunnel_arrive() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let client = Client::builder().versions(Versions::Http2).handler(move |_: Request| {
+        let (response, switched) = Response::tunnel();
+        let told = told.clone();
+        tokio::spawn(async move {
+            let mut stream = stoop::tokio::stream(switched.await.unwrap());
+            let mut all = Vec::new();
+            let read = stream.read_to_end(&mut all).await.map_err(|error| error.kind());
+            told.send((read, all)).unwrap();
+        });
+        response
+    });
+    let client = client.build().unwrap();
+    let request = Request::connect("http://proxy/", "a.test:80").unwrap();
+    let mut stream = stoop::tokio::stream(client.switch(request).await.unwrap().unwrap());
+    stream.write_all(b"last words").await.unwrap();
+    stream.flush().await.unwrap();
+    stream.shutdown().await.unwrap();
+    drop(stream);
+    assert_eq!(tell.recv().await.unwrap(), (Ok(10), b"last words".to_vec()));
+}
+
+struct Ends(u32);
+impl http_body::Body for Ends {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+        self.0 += 1;
+        std::task::Poll::Ready(Some(Ok(http_body::Frame::data("a".into()))))
+    }
+    fn is_end_stream(&self) -> bool {
+        if self.0 > 0 { panic!("on purpose") } else { false }
+    }
+}
+
+/// A body panics when it is asked for its end.
+#[tokio::test(start_paused = true)]
+async fn a_body_whose_end_panics_fails_alone() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            let first = frames.request().await;
+            let _second = frames.request().await;
+            sleep(Duration::from_secs(1)).await;
+            frames.say(&[ok(first)]).await;
+            frames.serve().await;
+        },
+    );
+    let other = client.clone();
+    let other = tokio::spawn(async move { fetch(&other).await });
+    settle().await;
+    let body = Body::stream(Ends(0));
+    let request = Request::post("http://server.test/", body).unwrap();
+    let error = client.send(request).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::RequestBody);
+    assert_eq!(other.await.unwrap(), Ok((200, "ok".to_owned())));
+    let _ = data(1, 0, b"");
+}
+
+/// To a server that prefers HTTP/2, which has no Upgrade.
+#[tokio::test]
+async fn an_upgrade_over_tls_still_works() {
+    use super::super::tls::{authority, certificate, showing, trusting};
+    let root = authority("r");
+    let tls = showing(certificate(&root, &["localhost"], false));
+    let server = stoop::Server::listen("127.0.0.1:0").unwrap().tls(tls);
+    let server = server
+        .run_here(|_: Request| {
+            let (response, switched) = Response::upgrade("echo").unwrap();
+            tokio::spawn(async move {
+                let Ok(upgraded) = switched.await else { return };
+                let mut stream = stoop::tokio::stream(upgraded);
+                stream.write_all(b"hello").await.unwrap();
+            });
+            response
+        })
+        .unwrap();
+    let stoop::Address::Inet(address) = server.endpoint().address() else { panic!() };
+    let url = format!("https://localhost:{}/", address.port());
+    let client = trusting(&root).build().unwrap();
+    let request = Request::get(&url).unwrap();
+    let request = request.with_field("connection", "upgrade").unwrap();
+    let request = request.with_field("upgrade", "echo").unwrap();
+    let switched = client.switch(request).await.unwrap();
+    assert!(switched.is_ok());
+}
+
+/// As the limit says: 1 at least.
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_no_requests_is_one() {
+    let client = over_http2(
+        |limits| limits.pool.http2_requests_per_connection_max = 0,
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            let stream = frames.request().await;
+            assert_eq!(stream, 1);
+            frames.say(&[ok(stream)]).await;
+            assert_eq!(frames.request().await, 0, "another connection takes its place");
+        },
+    );
+    for _ in 0..3 {
+        fetch(&client).await.unwrap();
+        settle().await;
+        assert_eq!(client.connections(), (0, 0));
+    }
+}
