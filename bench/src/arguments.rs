@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::load::Generator;
+use crate::run_server::Mode;
 use crate::{contender, work};
 
 #[derive(Parser)]
@@ -167,12 +168,26 @@ pub(crate) struct FetchOptions {
     /// Requests in flight at once
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) concurrency: u32,
-    /// The contender that answers
-    #[arg(long, default_value = "floor", value_name = "NAME")]
-    pub(crate) server: String,
+    /// The contender that answers [default: floor; with --http2: stoop, as the floor has none]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Over HTTP/2 and TLS
+    #[arg(long)]
+    pub(crate) http2: bool,
     /// Let the client use every core, and not only the one beside the server's
     #[arg(long)]
     pub(crate) unpinned: bool,
+}
+
+impl FetchOptions {
+    pub(crate) fn server(&self) -> &str {
+        let usual = if self.http2 { work::STOOP } else { "floor" };
+        self.server.as_deref().unwrap_or(usual)
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        if self.http2 { Mode::Http2Tls } else { Mode::Plain }
+    }
 }
 
 #[derive(Args)]

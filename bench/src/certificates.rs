@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
 pub(crate) struct Certificates {
     pub(crate) authority: PathBuf,
@@ -19,6 +19,8 @@ impl Certificates {
             key: directory.join("key.pem"),
         };
         let mut params = CertificateParams::default();
+        // Otherwise both have the same name, and OpenSSL takes the server's for one that signed itself.
+        params.distinguished_name.push(DnType::CommonName, "stoop-bench authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority_key = KeyPair::generate().context("a key")?;
         let authority = CertifiedIssuer::self_signed(params, authority_key).context("a CA")?;

@@ -73,6 +73,8 @@ pub(crate) struct Client {
     pub(crate) with_ca: Vec<String>,
     #[serde(default)]
     pub(crate) with_dns: Vec<String>,
+    /// What makes it speak HTTP/2 with whoever agrees on it by ALPN; without it, it has none.
+    pub(crate) with_http2: Option<Vec<String>>,
     pub(crate) program: Source,
 }
 

@@ -37,6 +37,7 @@ pub(crate) struct Task<'a> {
     pub(crate) timeout_s: u32,
     pub(crate) authority: Option<&'a Path>,
     pub(crate) dns: Option<SocketAddr>,
+    pub(crate) http2: bool,
     pub(crate) placement: Placement,
     /// What takes longer is stopped.
     pub(crate) limit: Duration,
@@ -58,6 +59,12 @@ impl Startable {
             true => SYSTEM_DNS,
             false => SocketAddr::from(([127, 0, 0, 1], 0)),
         }
+    }
+
+    /// Whether it speaks HTTP/2, or why not.
+    pub(crate) fn speaks_http2(&self) -> Result<(), String> {
+        let missing = "it has no HTTP/2 here; leave it out of this work";
+        self.client.with_http2.as_ref().map(drop).ok_or_else(|| missing.to_owned())
     }
 
     fn asks_the_system(&self) -> bool {
@@ -93,6 +100,9 @@ impl Startable {
         if let Some(dns) = task.dns {
             words = words.with("{dns}", dns);
             line.extend(self.client.with_dns.iter().cloned());
+        }
+        if task.http2 {
+            line.extend(self.client.with_http2.iter().flatten().cloned());
         }
         let mut filled: Vec<String> = line.iter().map(|word| words.fill(word)).collect();
         ensure!(!filled.is_empty(), "`start` is empty; correct the file in contenders/");

@@ -2,8 +2,8 @@
 //
 // URLs come on standard input; for each, `url,code,start_time,duration,length` goes to standard
 // output in the order of completion. One Transport, a goroutine for each slot, content read through
-// one buffer a slot and only counted. HTTP/1.1 only, no decompression, ten redirects, a deadline for
-// everything up to the last byte. Idle connections are kept up to the concurrency, per host and in
+// one buffer a slot and only counted. HTTP/1.1 unless it is told to allow HTTP/2, no decompression, ten
+// redirects, a deadline for everything up to the last byte. Idle connections are kept up to the concurrency, per host and in
 // all: net/http's own default of two per host would open connections again and again.
 package main
 
@@ -34,6 +34,7 @@ type settings struct {
 	userAgent   string
 	caFile      string
 	dns         string
+	http2       bool
 }
 
 func main() {
@@ -43,6 +44,7 @@ func main() {
 	flag.StringVar(&s.userAgent, "user-agent", "go", "User-Agent")
 	flag.StringVar(&s.caFile, "cacert", "", "trust these PEM certificates and no others")
 	flag.StringVar(&s.dns, "dns", "", "IP:PORT of the name server to ask")
+	flag.BoolVar(&s.http2, "http2", false, "HTTP/2 too, with whoever agrees on it by ALPN")
 	flag.Parse()
 
 	client, err := newClient(s)
@@ -103,11 +105,13 @@ func newClient(s settings) (*http.Client, error) {
 	transport := &http.Transport{
 		DialContext:         dialer.DialContext,
 		TLSClientConfig:     config,
-		TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{},
 		DisableCompression:  true,
 		MaxIdleConns:        s.concurrency,
 		MaxIdleConnsPerHost: s.concurrency,
 	}
+	transport.Protocols = new(http.Protocols)
+	transport.Protocols.SetHTTP1(true)
+	transport.Protocols.SetHTTP2(s.http2)
 	redirect := func(_ *http.Request, via []*http.Request) error {
 		if len(via) > 10 {
 			return errRedirects

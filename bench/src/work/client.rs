@@ -83,10 +83,11 @@ fn over_one_server(bench: &Bench, options: &ClientOptions) -> Result<Report> {
         common,
         urls: options.fast_urls,
         concurrency: FAST_CONCURRENCY,
-        server: "floor".to_owned(),
+        server: Some("floor".to_owned()),
+        http2: false,
         unpinned: false,
     };
-    let (mut server_series, server) = fetch::server(bench, &options.server)?;
+    let (mut server_series, server) = fetch::server(bench, &options)?;
     bench.step_aside()?;
     let series = rounds::interleave(rounds, ready, &mut skipped, |series, client| {
         let server = server.start(bench, Mode::Plain, &mut server_series)?;
@@ -95,7 +96,8 @@ fn over_one_server(bench: &Bench, options: &ClientOptions) -> Result<Report> {
     });
     let what = format!(
         "{} URLs of {} on another core, client on one core, {rounds} rounds",
-        options.urls, options.server
+        options.urls,
+        options.server()
     );
     let subject = Subject { work: "client, one fast server", what, ..SUBJECT };
     Ok(Report::new(subject, series, skipped))

@@ -11,10 +11,10 @@ use crate::cores::Placement;
 use crate::exchange;
 use crate::figure::{Figure, Limit};
 use crate::lines::Lines;
-use crate::report::{Metric, Report, Sample, Series, Subject, metric};
+use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
 use crate::rounds;
 use crate::run_client::{Run, Startable, Task};
-use crate::run_server::{self, Mode, RunningServer};
+use crate::run_server::{self, RunningServer};
 use crate::work::{self, Bench, Field};
 
 const CPU: &str = "cpu_us_per_request";
@@ -23,14 +23,24 @@ const METRICS: &[Metric] = &[
     metric(CPU, "CPU µs/request", 2),
     metric("requests_per_s", "requests/s", 0),
     metric("errors", "errors", 0),
+    metric("connections", "most connections", 0),
     metric("peak_mib", "peak memory, MiB", 1),
     metric("wall_s", "wall s", 2),
 ];
 
 pub(crate) fn run(bench: &Bench, options: &FetchOptions) -> Result<Report> {
     let names = work::names(&options.common, &["reqwest", "reqwest-current"]);
-    let Field { ready, mut skipped } = bench.clients(&names)?;
-    let (mut server_series, server) = server(bench, &options.server)?;
+    let Field { mut ready, mut skipped } = bench.clients(&names)?;
+    if options.http2 {
+        ready.retain(|(series, startable)| {
+            let speaks = startable.speaks_http2();
+            let is_left = speaks.is_ok();
+            let name = series.name.clone();
+            skipped.extend(speaks.err().map(|why| Skipped { name, why }));
+            is_left
+        });
+    }
+    let (mut server_series, server) = server(bench, options)?;
     bench.step_aside()?;
     let series =
         rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
@@ -40,8 +50,12 @@ pub(crate) fn run(bench: &Bench, options: &FetchOptions) -> Result<Report> {
 }
 
 /// The contender that answers.
-pub(super) fn server(bench: &Bench, name: &str) -> Result<(Series, run_server::Startable)> {
-    let mut servers = bench.servers(&[name.to_owned()], Mode::Plain)?;
+pub(super) fn server(
+    bench: &Bench,
+    options: &FetchOptions,
+) -> Result<(Series, run_server::Startable)> {
+    let name = options.server();
+    let mut servers = bench.servers(&[name.to_owned()], options.mode())?;
     servers.ready.pop().with_context(|| {
         let why = servers.skipped.first().map_or("no reason given", |skipped| &skipped.why);
         format!("{name} cannot serve: {why}")
@@ -56,18 +70,22 @@ fn turn(
     server: &run_server::Startable,
     server_series: &mut Series,
 ) -> Result<Sample> {
-    let server = server.start(bench, Mode::Plain, server_series)?;
+    let server = server.start(bench, options.mode(), server_series)?;
     let (run, answered) = fetch(bench, options, &series.name, client, &server)?;
     let good = answered.lines.iter().filter(|line| is_good(&line.code, line.length)).count();
     let urls = f64::from(options.urls);
-    Ok(Sample::from([
+    let mut sample = Sample::from([
         (CPU, run.cpu.as_secs_f64() * 1e6 / urls),
         ("requests_per_s", urls / run.wall.as_secs_f64()),
         // A URL without a good line, and a line too many, are one error each.
         ("errors", urls - good as f64 + (answered.lines.len() as f64 - urls).max(0.0)),
         ("peak_mib", run.peak_bytes as f64 / 1024.0 / 1024.0),
         ("wall_s", run.wall.as_secs_f64()),
-    ]))
+    ]);
+    if options.http2 {
+        sample.insert("connections", run.peak_connections as f64);
+    }
+    Ok(sample)
 }
 
 /// Has `client` fetch a list of URLs of `server`, all different.
@@ -81,28 +99,31 @@ pub(super) fn fetch(
     let list = bench.directory().join("urls");
     let lines = bench.directory().join("lines");
     let mut text = String::new();
+    let scheme = if options.http2 { "https" } else { "http" };
     for number in 0..options.urls {
         // Writing to a String cannot fail. In the query, because some paths mean something.
-        let _ = writeln!(text, "http://{}/?{number}", server.address);
+        let _ = writeln!(text, "{scheme}://{}/?{number}", server.address);
     }
     std::fs::write(&list, text).context("the list of URLs")?;
 
-    let run = client.run(bench, name, &task(options, &list, &lines))?;
+    let run = client.run(bench, name, &task(bench, options, &list, &lines))?;
     Ok((run, Lines::read(&lines)?))
 }
 
-fn task<'a>(options: &FetchOptions, list: &'a Path, lines: &'a Path) -> Task<'a> {
+fn task<'a>(bench: &'a Bench, options: &FetchOptions, list: &'a Path, lines: &'a Path) -> Task<'a> {
     Task {
         list,
         lines,
         concurrency: options.concurrency,
         timeout_s: 5,
-        authority: None,
+        authority: options.mode().authority(bench),
         dns: None,
+        http2: options.http2,
         placement: if options.unpinned { Placement::Anywhere } else { Placement::Load },
         // A hundredth of the speed of the slowest client known.
         limit: Duration::from_secs(30 + u64::from(options.urls) / 100),
-        count_connections: false,
+        // Over HTTP/1.1 there are as many as are in flight.
+        count_connections: options.http2,
     }
 }
 
@@ -111,22 +132,24 @@ fn is_good(code: &str, length: u64) -> bool {
 }
 
 fn subject(options: &FetchOptions) -> Subject {
+    let protocol = if options.http2 { " over HTTP/2 and TLS" } else { "" };
     let place = if options.unpinned { "on all cores" } else { "on one core" };
     let what = format!(
-        "{} URLs of {} on another core, concurrency {}, client {place}, {} rounds",
+        "{} URLs of {} on another core{protocol}, concurrency {}, client {place}, {} rounds",
         options.urls,
-        options.server,
+        options.server(),
         options.concurrency,
         options.common.rounds()
     );
+    let (multi, current) = if options.http2 { (0.5, 0.5) } else { (0.6, 0.7) };
     let figures = vec![
-        Figure::ratio(CPU, "stoop", "reqwest", Limit::AtMost(0.6)),
-        Figure::ratio(CPU, "stoop", "reqwest-current", Limit::AtMost(0.7)),
+        Figure::ratio(CPU, "stoop", "reqwest", Limit::AtMost(multi)),
+        Figure::ratio(CPU, "stoop", "reqwest-current", Limit::AtMost(current)),
         Figure::worst("errors", "errors", "stoop", Limit::Exactly(0.0)),
     ];
     let baselines = &["reqwest", "reqwest-current", "stoop"];
     Subject {
-        work: "fetch",
+        work: if options.http2 { "fetch, HTTP/2" } else { "fetch" },
         what,
         metrics: METRICS,
         compared: CPU,

@@ -95,6 +95,7 @@ impl Fetched {
             concurrency: options.concurrency,
             timeout_s: options.timeout,
             authority: Some(&authority),
+            http2: false,
             dns: Some(testbed.dns),
             placement: load,
             limit: longest(options),

@@ -2,7 +2,7 @@
 //!
 //! URLs come on standard input and go to curl as a config file on its own; what curl writes for
 //! each, a line at a time, becomes `url,code,start_time,duration,length`. curl is one thread, keeps
-//! one pool, speaks HTTP/1.1 here, asks for no compression and follows ten redirects. It reads all
+//! one pool, speaks HTTP/1.1 here unless it is told to allow HTTP/2, asks for no compression and follows ten redirects. It reads all
 //! of its config before it starts, and runs at most 300 transfers at once, whatever it is told. As
 //! Debian builds it, it asks the system for names and cannot be told otherwise.
 //!
@@ -65,12 +65,18 @@ fn translated(words: impl Iterator<Item = String>) -> Result<Vec<String>, String
         _ => word,
     };
     let words: Vec<String> = words.map(rename).collect();
-    match words.len() % 2 {
-        0 => Ok(words),
-        _ => {
-            Err("usage: --concurrency N --timeout SECONDS --user-agent TEXT [--cacert FILE]".into())
-        }
+    if !words.len().is_multiple_of(2) {
+        let usage =
+            "--concurrency N --timeout SECONDS --user-agent TEXT [--cacert FILE] [--http2 true]";
+        return Err(format!("usage: {usage}"));
     }
+    // curl has no value there, and the last version that it is told counts.
+    let is_switch = |pair: &[String]| pair == ["--http2", "true"];
+    Ok(words
+        .chunks(2)
+        .flat_map(|pair| &pair[..if is_switch(pair) { 1 } else { 2 }])
+        .cloned()
+        .collect())
 }
 
 fn write_config(config: impl Write) -> io::Result<()> {
@@ -111,6 +117,13 @@ fn line_of(written: &str, end: Timestamp) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_are_renamed_and_http2_has_no_value() {
+        let words = ["--concurrency", "7", "--http2", "true", "--timeout", "5"];
+        let translated = translated(words.map(str::to_owned).into_iter()).unwrap();
+        assert_eq!(translated, ["--parallel-max", "7", "--http2", "--max-time", "5"]);
+    }
 
     #[test]
     fn what_curl_writes_becomes_a_line() {

@@ -11,7 +11,6 @@ use crate::settings::Settings;
 
 pub(crate) fn build(settings: &Settings) -> io::Result<Client> {
     let mut builder = Client::builder()
-        .http1_only()
         // Covers connecting, every redirect, and the body to its last byte.
         .timeout(settings.timeout)
         // Ten hops, from https to http too: both are reqwest's defaults, named as they are part
@@ -20,6 +19,10 @@ pub(crate) fn build(settings: &Settings) -> io::Result<Client> {
         .https_only(false)
         .user_agent(&settings.user_agent)
         .no_proxy();
+    // Without this, HTTP/2 is spoken with whoever agrees on it by ALPN: reqwest's default.
+    if !settings.http2 {
+        builder = builder.http1_only();
+    }
     if let Some(path) = &settings.ca_file {
         builder = builder.tls_certs_only(certificates(path)?);
     }

@@ -3,8 +3,8 @@
 //! URLs come on standard input, one a line; for each, one line `url,code,start_time,duration,length`
 //! goes to standard output in the order of completion. It is written as a good reqwest user would
 //! write it: one client for everything, `buffer_unordered` for the concurrency, the body read piece
-//! by piece and only counted, output through one buffer. HTTP/1.1 only, no decompression, rustls
-//! with aws-lc-rs: the work that `stoop fetch` does too.
+//! by piece and only counted, output through one buffer. HTTP/1.1 unless it is told to allow HTTP/2, no
+//! decompression, rustls with aws-lc-rs: the work that `stoop fetch` does too.
 
 mod client;
 mod dns;

@@ -13,7 +13,8 @@ usage: stoop-bench-reqwest [options] < urls
   --cacert FILE         CA_FILE           trust these PEM certificates and no others
   --dns IP:PORT         DNS_SERVER        ask this name server and no other
   --runtime KIND        RUNTIME           multi or current (multi)
-  --pool-idle N         POOL_IDLE         idle connections kept per host (reqwest's default)";
+  --pool-idle N         POOL_IDLE         idle connections kept per host (reqwest's default)
+  --http2 BOOLEAN       HTTP2             HTTP/2 too, with whoever agrees on it by ALPN (false)";
 
 #[derive(Clone, Copy)]
 pub(crate) enum RuntimeKind {
@@ -53,6 +54,7 @@ pub(crate) struct Settings {
     pub(crate) dns_server: Option<SocketAddr>,
     pub(crate) runtime: RuntimeKind,
     pub(crate) pool_idle_max: Option<usize>,
+    pub(crate) http2: bool,
 }
 
 impl Settings {
@@ -71,6 +73,7 @@ impl Settings {
             dns_server: flags.value("--dns", "DNS_SERVER")?,
             runtime: flags.value("--runtime", "RUNTIME")?.unwrap_or(RuntimeKind::Multi),
             pool_idle_max: flags.value("--pool-idle", "POOL_IDLE")?,
+            http2: flags.value("--http2", "HTTP2")?.unwrap_or(false),
         };
         match settings.concurrency {
             0 => Err("concurrency must be at least 1".into()),
@@ -79,8 +82,16 @@ impl Settings {
     }
 }
 
-const KNOWN: [&str; 7] =
-    ["--concurrency", "--timeout", "--user-agent", "--cacert", "--dns", "--runtime", "--pool-idle"];
+const KNOWN: [&str; 8] = [
+    "--concurrency",
+    "--timeout",
+    "--user-agent",
+    "--cacert",
+    "--dns",
+    "--runtime",
+    "--pool-idle",
+    "--http2",
+];
 
 struct Flags(Vec<(String, String)>);
 

@@ -10,6 +10,7 @@ use std::pin::Pin;
 
 use stoop::{
     Answer, Body, Handler, IntoResponse, Request, Response, Server, ServerLimits, ServerTls,
+    Versions,
 };
 use stoop_bench_peer::{Arguments, HELLO, Pieces, text};
 
@@ -20,6 +21,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut server = Server::listen(arguments.listen)?.workers(1).limits(limits);
     if let Some((certificate, key)) = arguments.tls {
         server = server.tls(ServerTls::builder().certificate_files(certificate, key).build()?);
+    }
+    // By itself it speaks both; whoever comes without HTTP/2 is to be found out.
+    if arguments.http2 {
+        server = server.versions(Versions::Http2);
     }
     server.run_blocking(Paths, |_| {})?;
     Ok(())
