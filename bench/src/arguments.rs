@@ -42,6 +42,9 @@ pub(crate) enum Work {
     Client(ClientOptions),
     /// The testbed's synthetic internet: answers, deadlines, CPU time and memory of the client
     Internet(InternetOptions),
+    /// Requests over HTTP/2 by a library's client: CPU time per request, and time in all
+    #[command(after_help = requests())]
+    Requests(RequestsOptions),
     /// The protocol machines alone, in instructions: the same on a busy machine
     Proto(Output),
 }
@@ -54,6 +57,7 @@ impl Work {
             Self::Fetch(options) => &options.common.output,
             Self::Client(options) => &options.common.output,
             Self::Internet(options) => &options.common.output,
+            Self::Requests(options) => &options.common.output,
             Self::Proto(output) => output,
         }
     }
@@ -61,6 +65,10 @@ impl Work {
 
 fn works() -> String {
     format!("Works: {}", work::server::names())
+}
+
+fn requests() -> String {
+    format!("Works: {}", work::requests::names())
 }
 
 fn contenders() -> String {
@@ -188,6 +196,15 @@ impl FetchOptions {
     pub(crate) fn mode(&self) -> Mode {
         if self.http2 { Mode::Http2Tls } else { Mode::Plain }
     }
+}
+
+#[derive(Args)]
+pub(crate) struct RequestsOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// What is sent, by name [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(crate) work: Option<Vec<String>>,
 }
 
 #[derive(Args)]

@@ -10,6 +10,7 @@
 //! | `{cert}` `{key}` | PEM files for TLS |
 //! | `{dir}` | an empty directory of this start |
 //! | `{concurrency}` `{timeout_s}` | of a client |
+//! | `{url}` `{count}` `{concurrency}` `{body_bytes}` `{connections}` | of a program that sends requests |
 //! | `{ca}` `{dns}` | the certificate to trust, the name server to ask |
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub(crate) struct Contender {
     pub(crate) about: String,
     pub(crate) server: Option<Server>,
     pub(crate) client: Option<Client>,
+    pub(crate) requests: Option<Requests>,
 }
 
 /// Answers as [`crate::paths`] says.
@@ -75,6 +77,18 @@ pub(crate) struct Client {
     pub(crate) with_dns: Vec<String>,
     /// What makes it speak HTTP/2 with whoever agrees on it by ALPN; without it, it has none.
     pub(crate) with_http2: Option<Vec<String>>,
+    pub(crate) program: Source,
+}
+
+/// Sends `{count}` requests to `{url}` over HTTP/2 without TLS, `{concurrency}` at once, on one core, and
+/// ends well only if each was answered `200` with `Hello, world!`. GET if `{body_bytes}` is 0, else POST
+/// of so many; at most `{connections}` connections, or as many as it likes if that is 0.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Requests {
+    /// In place of the contender's own.
+    pub(crate) about: String,
+    pub(crate) start: Vec<String>,
     pub(crate) program: Source,
 }
 
@@ -198,7 +212,8 @@ mod tests {
     fn every_contender_can_be_read_and_has_a_role() {
         for name in names() {
             let contender = Contender::load(&name).unwrap();
-            assert!(contender.server.is_some() || contender.client.is_some(), "{name}");
+            let is_client = contender.client.is_some() || contender.requests.is_some();
+            assert!(contender.server.is_some() || is_client, "{name}");
             let Some(server) = contender.server else { continue };
             for path in server.paths.iter().chain(server.paths_http2.iter().flatten()) {
                 assert!(PATHS.contains(&path.as_str()), "{name} has a path of its own: {path}");

@@ -67,6 +67,7 @@ fn run(work: &Work) -> Result<()> {
         Work::Memory(options) => one(work::memory::run(&bench, options)),
         Work::Fetch(options) => one(work::fetch::run(&bench, options)),
         Work::Client(options) => work::client::run(&bench, options),
+        Work::Requests(options) => work::requests::run(&bench, options),
         Work::Proto(_) => one(work::proto::run(&bench)),
         Work::Internet(options) => one(work::internet::run(&bench, options)),
     }?;

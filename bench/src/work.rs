@@ -5,6 +5,7 @@ pub(crate) mod fetch;
 pub(crate) mod internet;
 pub(crate) mod memory;
 pub(crate) mod proto;
+pub(crate) mod requests;
 pub(crate) mod server;
 
 use std::cell::RefCell;
@@ -94,6 +95,19 @@ impl Bench {
         })
     }
 
+    /// The contender that answers where clients are measured.
+    pub(crate) fn server(
+        &self,
+        name: &str,
+        mode: run_server::Mode,
+    ) -> Result<(Series, run_server::Startable)> {
+        let mut servers = self.servers(&[name.to_owned()], mode)?;
+        servers.ready.pop().with_context(|| {
+            let why = servers.skipped.first().map_or("no reason given", |skipped| &skipped.why);
+            format!("{name} cannot serve: {why}")
+        })
+    }
+
     pub(crate) fn clients(&self, names: &[String]) -> Result<Field<run_client::Startable>> {
         self.field(names, |contender| {
             let client =
@@ -102,6 +116,20 @@ impl Bench {
             let version = program.version.clone();
             Ok((version, run_client::Startable { client, program }))
         })
+    }
+
+    pub(crate) fn requests(&self, names: &[String]) -> Result<Field<requests::Startable>> {
+        let mut field = self.field(names, |contender| {
+            let missing = "nothing here sends requests by it alone; leave it out of this work";
+            let requests = contender.requests.clone().ok_or(missing)?;
+            let program = self.obtain(&requests.program)?;
+            let version = program.version.clone();
+            Ok((version, requests::Startable { requests, program }))
+        })?;
+        for (series, startable) in &mut field.ready {
+            series.about.clone_from(&startable.requests.about);
+        }
+        Ok(field)
     }
 
     /// The command `stoop`, of which the testbed is a part.

@@ -4,7 +4,7 @@
 // TCP_NODELAY is Go's default, time limits are off, which is its default too, and content-length is
 // set by hand where the content is known. net/http writes through a buffer of 4 KiB for each
 // connection, so that pipelined answers leave together. The listener's backlog is the kernel's
-// somaxconn.
+// somaxconn. For clients that are measured there is `/wait` too, answered after one second.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
+	"time"
 )
 
 const pieceBytes = 64 << 10
@@ -60,6 +61,9 @@ func answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch r.URL.Path {
+	case "/wait":
+		time.Sleep(time.Second)
+		whole(w, hello)
 	case "/820":
 		whole(w, text[:820])
 	case "/1m":

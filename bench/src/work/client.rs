@@ -87,7 +87,7 @@ fn over_one_server(bench: &Bench, options: &ClientOptions) -> Result<Report> {
         http2: false,
         unpinned: false,
     };
-    let (mut server_series, server) = fetch::server(bench, &options)?;
+    let (mut server_series, server) = bench.server(options.server(), options.mode())?;
     bench.step_aside()?;
     let series = rounds::interleave(rounds, ready, &mut skipped, |series, client| {
         let server = server.start(bench, Mode::Plain, &mut server_series)?;

@@ -40,26 +40,13 @@ pub(crate) fn run(bench: &Bench, options: &FetchOptions) -> Result<Report> {
             is_left
         });
     }
-    let (mut server_series, server) = server(bench, options)?;
+    let (mut server_series, server) = bench.server(options.server(), options.mode())?;
     bench.step_aside()?;
     let series =
         rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
             turn(bench, options, series, startable, &server, &mut server_series)
         });
     Ok(Report::new(subject(options), series, skipped))
-}
-
-/// The contender that answers.
-pub(super) fn server(
-    bench: &Bench,
-    options: &FetchOptions,
-) -> Result<(Series, run_server::Startable)> {
-    let name = options.server();
-    let mut servers = bench.servers(&[name.to_owned()], options.mode())?;
-    servers.ready.pop().with_context(|| {
-        let why = servers.skipped.first().map_or("no reason given", |skipped| &skipped.why);
-        format!("{name} cannot serve: {why}")
-    })
 }
 
 fn turn(

@@ -1,0 +1,163 @@
+//! `requests`: what a library's client needs over HTTP/2, without the command around it.
+
+mod list;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::arguments::RequestsOptions;
+use crate::contender::{self, Words};
+use crate::cores::Placement;
+use crate::process::Process;
+use crate::program::Program;
+use crate::report::{Metric, Report, Sample, Subject, metric};
+use crate::run_server::{Mode, RunningServer};
+use crate::work::{self, Bench, Field};
+use crate::{rounds, table, usage};
+
+use list::{RequestsWork, WORKS};
+
+pub(crate) use list::names;
+
+const CPU: &str = "cpu_us_per_request";
+const WALL: &str = "wall_s";
+
+const METRICS: &[Metric] = &[
+    metric(CPU, "CPU µs/request", 2),
+    metric(WALL, "wall s", 3),
+    metric("connections", "most connections", 0),
+    metric("peak_mib", "peak memory, MiB", 1),
+    metric("requests_per_s", "requests/s", 0),
+];
+
+/// How closely the end is seen.
+const POLL: Duration = Duration::from_millis(1);
+/// Looking at memory and connections takes time on the client's core, so it is done less and less often:
+/// the first time early, for what is over soon, and then not before half as much time again is over.
+const FIRST_LOOK: Duration = Duration::from_millis(4);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What takes longer is stopped. Who has one connection for the requests that wait takes 20 s.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A program that sends requests, and can be started.
+pub(crate) struct Startable {
+    pub(crate) requests: contender::Requests,
+    pub(crate) program: Program,
+}
+
+/// Does the chosen works one after the other.
+pub(crate) fn run(bench: &Bench, options: &RequestsOptions) -> Result<Vec<Report>> {
+    let works = choose(options)?;
+    let names = work::names(&options.common, &["reqwest", "go"]);
+    // What is missing is built before anything is measured.
+    bench.requests(&names)?;
+    for work in &works {
+        bench.build_servers(&[work.server.to_owned()])?;
+    }
+    works.into_iter().map(|work| run_one(bench, options, &names, work).map(table::shown)).collect()
+}
+
+fn choose(options: &RequestsOptions) -> Result<Vec<&'static RequestsWork>> {
+    let named = options.work.as_deref().unwrap_or_default();
+    for name in named {
+        let known = WORKS.iter().any(|work| work.name == name);
+        ensure!(known, "no work {name}; there are: {}", list::names());
+    }
+    let is_chosen = |work: &&RequestsWork| named.is_empty() || named.iter().any(|n| n == work.name);
+    Ok(WORKS.iter().filter(is_chosen).collect())
+}
+
+fn run_one(
+    bench: &Bench,
+    options: &RequestsOptions,
+    names: &[String],
+    work: &'static RequestsWork,
+) -> Result<Report> {
+    let Field { ready, mut skipped } = bench.requests(names)?;
+    let (mut server_series, server) = bench.server(work.server, Mode::Http2)?;
+    bench.step_aside()?;
+    let rounds = options.common.rounds();
+    let series = rounds::interleave(rounds, ready, &mut skipped, |series, startable| {
+        let server = server.start(bench, Mode::Http2, &mut server_series)?;
+        startable.run(bench, work, &series.name, &server)
+    });
+    Ok(Report::new(subject(work, rounds), series, skipped))
+}
+
+impl Startable {
+    fn run(
+        &self,
+        bench: &Bench,
+        work: &RequestsWork,
+        name: &str,
+        server: &RunningServer,
+    ) -> Result<Sample> {
+        let command = self.command(work, server)?;
+        let started = Instant::now();
+        let process = Process::start(command, bench.cores.set(Placement::Load), name)?;
+        let (mut peak_bytes, mut peak_connections, mut next_look) = (0, 0, FIRST_LOOK);
+        let ended = process.wait(LIMIT, POLL, |pid| {
+            if started.elapsed() >= next_look {
+                // A process that is just ending has nothing to read: the last look counts.
+                peak_bytes = usage::peak_resident_bytes(pid).unwrap_or(0).max(peak_bytes);
+                peak_connections = usage::sockets(pid).max(peak_connections);
+                next_look += (started.elapsed() / 2).min(LOOK);
+            }
+        })?;
+        let wall = started.elapsed().as_secs_f64();
+        ensure!(ended.success, "{name} failed; what it says is above");
+        let most = work.connections;
+        let keeps_to = most == 0 || peak_connections <= most as usize;
+        ensure!(keeps_to, "it opened {peak_connections} connections where {most} are allowed");
+        let count = f64::from(work.count);
+        let mut sample = Sample::from([
+            (CPU, ended.cpu.as_secs_f64() * 1e6 / count),
+            (WALL, wall),
+            ("peak_mib", peak_bytes as f64 / 1024.0 / 1024.0),
+            ("requests_per_s", count / wall),
+        ]);
+        // None was seen where all was over before the second look.
+        if peak_connections > 0 {
+            sample.insert("connections", peak_connections as f64);
+        }
+        Ok(sample)
+    }
+
+    fn command(&self, work: &RequestsWork, server: &RunningServer) -> Result<Command> {
+        let words = Words::of(&self.program)
+            .with("{url}", format_args!("http://{}{}", server.address, work.path))
+            .with("{count}", work.count)
+            .with("{concurrency}", work.concurrency)
+            .with("{body_bytes}", work.body_bytes)
+            .with("{connections}", work.connections);
+        let mut filled = self.requests.start.iter().map(|word| words.fill(word));
+        let program = filled.next().context("`start` is empty; correct the file in contenders/")?;
+        let mut command = Command::new(program);
+        command.args(filled).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit());
+        Ok(command)
+    }
+}
+
+fn subject(work: &'static RequestsWork, rounds: u32) -> Subject {
+    let connections = match work.connections {
+        0 => "as many connections as the client likes".to_owned(),
+        1 => "one connection".to_owned(),
+        most => format!("at most {most} connections"),
+    };
+    let what = format!(
+        "{} times {} over HTTP/2, {} in flight, {connections}, {rounds} rounds; client on one core, {} on another",
+        work.count, work.what, work.concurrency, work.server
+    );
+    Subject {
+        work: work.name,
+        what,
+        metrics: METRICS,
+        compared: work.compared,
+        baselines: &["reqwest", "stoop"],
+        figures: work.figures(),
+        sorted_by: None,
+    }
+}
