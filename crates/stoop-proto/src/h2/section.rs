@@ -135,6 +135,11 @@ impl Section {
         Ok(())
     }
 
+    /// How large it is as a list: names, values and 32 bytes for each line (RFC 9113 §6.5.2).
+    pub(super) fn list_bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(super) fn heap_bytes(&self) -> usize {
         let text = self.target.capacity() + self.cookie.capacity();
         self.fields.heap_bytes() + text + self.protocol.as_ref().map_or(0, |name| name.len())

@@ -49,8 +49,9 @@ pub(super) struct Stream {
     /// Content that came.
     pub(super) received: u64,
     pub(super) priority: Priority,
-    /// Interim responses that came.
+    /// Interim responses that came, and their sizes together, in bytes.
     pub(super) interim: u32,
+    pub(super) interim_bytes: u32,
     /// The peer's request, or final response, was received.
     pub(super) head_received: bool,
     /// Ours was sent.
@@ -80,6 +81,7 @@ impl Stream {
             received: 0,
             priority: Priority::UNTOLD,
             interim: 0,
+            interim_bytes: 0,
             head_received: false,
             head_sent: false,
             is_head: false,

@@ -223,13 +223,17 @@ impl Connection {
     /// §8.1: interim responses, and then the final one.
     fn response(&mut self, now: Instant, key: StreamKey, end: bool, limits: &Limits) -> Step {
         let (status, length) = (self.section.status, self.section.content_length);
+        let bytes = self.section.list_bytes();
         let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
         if status.is_informational() {
             stream.interim = stream.interim.saturating_add(1);
+            stream.interim_bytes = stream.interim_bytes.saturating_add(bytes as u32);
             let too_many = stream.interim as usize > limits.interim_max;
-            return match (end, too_many) {
-                (true, _) => self.end_stream(now, key, Fault::InterimEnds, limits),
-                (_, true) => self.end_stream(now, key, Fault::TooManyInterim, limits),
+            let too_large = stream.interim_bytes as usize > limits.head_bytes_max;
+            return match (end, too_many, too_large) {
+                (true, _, _) => self.end_stream(now, key, Fault::InterimEnds, limits),
+                (_, true, _) => self.end_stream(now, key, Fault::TooManyInterim, limits),
+                (_, _, true) => self.end_stream(now, key, Fault::HeadTooLarge, limits),
                 _ => Ok(Some(Event::Interim { key })),
             };
         }

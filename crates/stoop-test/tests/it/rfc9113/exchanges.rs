@@ -161,7 +161,12 @@ fn interim_responses_come_first() {
     let most = [hints.repeat(max), headers(1, flag::WHOLE, OK)].concat();
     assert_eq!(asked().feed(&most).told.len(), max + 1);
     resets(&asked(), &hints.repeat(max + 1), 1, Fault::TooManyInterim);
-    let any = asked().within(|limits| limits.interim_max = usize::MAX);
+    // As heads they have a limit together, too.
+    let many = asked().within(|limits| limits.interim_max = usize::MAX);
+    let fit = Limits::client().head_bytes_max / (":status".len() + 3 + 32 + "link".len() + 4 + 32);
+    assert_eq!(many.feed_whole(&hints.repeat(fit)).told.len(), fit);
+    resets(&many, &hints.repeat(fit + 1), 1, Fault::HeadTooLarge);
+    let any = many.within(|limits| limits.head_bytes_max = usize::MAX);
     assert_eq!(any.feed_whole(&hints.repeat(70_000)).told.len(), 70_000);
 
     let ends = headers(1, flag::WHOLE, &[(":status", "100")]);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use bytes::Bytes;
-use stoop::{Body, Client, ErrorKind, Request, Response, Versions};
+use stoop::{Body, Client, ErrorKind, Phase, Request, Response, Versions};
 use stoop_test::frames::{data, go_away, rst_stream, settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, sleep};
@@ -358,4 +358,30 @@ async fn a_limit_of_no_requests_is_one() {
         settle().await;
         assert_eq!(client.connections(), (0, 0));
     }
+}
+
+/// As over HTTP/1: heads have a limit together, and are not flow controlled.
+#[tokio::test(start_paused = true)]
+async fn interim_responses_count_together() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            let stream = frames.request().await;
+            let long = "a".repeat(15_000);
+            for _ in 0..2 {
+                // 135,000 bytes each, and 256 KiB are allowed.
+                let fields = [(":status", "103"), ("link", long.as_str())];
+                frames.say(&[stoop_test::frames::headers(stream, 0, &fields)]).await;
+                for n in 0..8 {
+                    let block = stoop_test::frames::block(&[("link", &long)]);
+                    let flags = if n == 7 { stoop_test::frames::flag::END_HEADERS } else { 0 };
+                    frames.say(&[stoop_test::frames::continuation(stream, flags, &block)]).await;
+                }
+            }
+            assert_eq!(frames.next().await, format!("RST_STREAM {stream} PROTOCOL_ERROR"));
+            while frames.next().await != "gone" {}
+        },
+    );
+    assert_eq!(fetch(&client).await, Err((ErrorKind::H2Protocol, Phase::Wait)));
 }
