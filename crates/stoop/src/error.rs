@@ -52,7 +52,8 @@ pub enum ErrorKind {
     H1Parse,
     /// The peer's HTTP/2 is malformed or goes past a limit.
     H2Protocol,
-    /// The server ends the HTTP/2 connection, and does not answer the request.
+    /// The server ends the HTTP/2 connection, and does not answer the request:
+    /// [`Error::is_unprocessed`] tells whether it surely did nothing of it.
     H2GoAway,
     /// The server refused the request's HTTP/2 stream before it did anything of it.
     H2Refused,

@@ -102,13 +102,15 @@ pub struct ClientLimits {
     /// 64 KiB.
     pub output_bytes_max: usize,
     /// Content of a response that its owner dropped, read without waiting so that the connection
-    /// can be used again: 64 KiB. Beyond it the connection is closed.
+    /// can be used again: 64 KiB. Beyond it the connection is closed. Over HTTP/2 it is read for up to
+    /// a second, and beyond it the stream is reset.
     pub drain_bytes_max: u64,
     /// Times an idempotent request is sent again because the reused connection it went out on had
     /// been closed: 2. Each time on a fresh connection.
     pub retries_max: u32,
     /// Times a request of any method is sent again because the server did nothing of it and said so,
-    /// as it can over HTTP/2 (RFC 9113 §8.7): 32. After a refusal each time a little later.
+    /// as it can over HTTP/2 (RFC 9113 §8.7): 32. After a refusal, and else from the second time on,
+    /// each time a little later.
     pub refusals_max: u32,
 }
 

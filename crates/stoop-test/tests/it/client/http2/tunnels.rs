@@ -112,3 +112,30 @@ async fn a_tunnel_that_is_dropped_ends_at_the_other_end() {
     let response = client.get("http://proxy/").await.unwrap();
     assert_eq!(response.status(), 501, "an answer to GET is no tunnel");
 }
+
+/// One half of a tunnel may end long before the other.
+#[tokio::test(start_paused = true)]
+async fn a_tunnel_that_the_server_has_half_closed_is_still_written() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let client = Client::builder().versions(Versions::Http2).handler(move |_: Request| {
+        let (response, switched) = Response::tunnel();
+        let told = told.clone();
+        tokio::spawn(async move {
+            let mut stream = stoop::tokio::stream(switched.await.unwrap());
+            stream.shutdown().await.unwrap();
+            let mut all = String::new();
+            let read = stream.read_to_string(&mut all).await.map_err(|error| error.kind());
+            told.send((read, all)).unwrap();
+        });
+        response
+    });
+    let client = client.build().unwrap();
+    let request = Request::connect("http://proxy/", "a.test:80").unwrap();
+    let mut stream = stoop::tokio::stream(client.switch(request).await.unwrap().unwrap());
+    assert_eq!(stream.read(&mut [0; 9]).await.unwrap(), 0);
+    // Longer than an exchange may take.
+    sleep(Duration::from_secs(100)).await;
+    stream.write_all(b"late").await.unwrap();
+    stream.shutdown().await.unwrap();
+    assert_eq!(tell.recv().await.unwrap(), (Ok(4), "late".to_owned()));
+}

@@ -121,6 +121,7 @@ impl Driver {
         let used_up = exchange.cell.complete(trailers);
         if let Some(exchange) = self.exchange(key)
             && exchange.upload.is_some()
+            && !exchange.is_tunnel
         {
             // Nobody may come for it again.
             exchange.left_until = exchange.until;
