@@ -2,8 +2,8 @@
 //!
 //! Where content keeps coming, a PING goes out now and then, and what arrives until its answer is what
 //! one round trip can carry. If that is most of the window, the window was what held the peer back,
-//! and it is doubled. On a short or slow connection nothing ever grows, and once nothing may grow
-//! nothing is asked.
+//! and it is doubled. Content that is a small part of a window was held back by nothing, so nothing is
+//! asked for it, and nothing where no window may grow any more.
 
 use std::time::{Duration, Instant};
 
@@ -12,22 +12,29 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bdp {
+    /// What came and was not measured yet.
+    unmeasured: u64,
     /// What came since the PING that is out.
     sample: Option<u64>,
     last: Option<Instant>,
 }
 
 impl Bdp {
-    /// Content came. True if a PING is to be sent.
+    /// Content came, under a window of that size. True if a PING is to be sent.
     #[inline]
-    pub(super) fn received(&mut self, bytes: u32, now: Instant) -> bool {
+    pub(super) fn received(&mut self, bytes: u32, window: u32, now: Instant) -> bool {
         if let Some(sample) = &mut self.sample {
             *sample += u64::from(bytes);
+            return false;
+        }
+        self.unmeasured += u64::from(bytes);
+        if self.unmeasured * 4 <= u64::from(window) {
             return false;
         }
         if self.last.is_some_and(|last| now.saturating_duration_since(last) < PAUSE) {
             return false;
         }
+        self.unmeasured = 0;
         self.sample = Some(0);
         self.last = Some(now);
         true
@@ -53,15 +60,27 @@ mod tests {
     #[test]
     fn a_window_that_is_filled_within_a_round_trip_is_too_small() {
         let (mut bdp, now) = (Bdp::default(), Instant::now());
-        assert!(bdp.received(16_384, now));
+        let received = |bdp: &mut Bdp, now| bdp.received(16_384, 65_535, now);
+        assert!(received(&mut bdp, now));
         for _ in 0..4 {
-            assert!(!bdp.received(16_384, now));
+            assert!(!received(&mut bdp, now));
         }
         let later = now + Duration::from_millis(50);
         assert!(bdp.answered(later, 65_535));
-        assert!(!bdp.received(16_384, later + Duration::from_millis(9)));
-        assert!(bdp.received(16_384, later + Duration::from_millis(10)));
-        assert!(!bdp.received(16_384, later + Duration::from_millis(10)));
+        assert!(!received(&mut bdp, later + Duration::from_millis(9)));
+        assert!(received(&mut bdp, later + Duration::from_millis(10)));
+        assert!(!received(&mut bdp, later + Duration::from_millis(10)));
         assert!(!bdp.answered(later, 65_535));
+    }
+
+    #[test]
+    fn a_quarter_of_a_window_is_not_measured() {
+        let (mut bdp, now) = (Bdp::default(), Instant::now());
+        assert!(!bdp.received(16_384, 65_536, now));
+        assert!(bdp.received(1, 65_536, now));
+        assert!(!bdp.answered(now + Duration::from_millis(50), 65_536));
+        let later = now + Duration::from_secs(1);
+        assert!(!bdp.received(16_384, 65_536, later));
+        assert!(bdp.received(1, 65_536, later));
     }
 }

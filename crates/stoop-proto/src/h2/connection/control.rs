@@ -99,7 +99,7 @@ impl Connection {
         let http2 = &limits.http2;
         let may_grow = self.stream_window < http2.stream_window_bytes_max
             || self.connection_window < http2.connection_window_bytes_max;
-        if may_grow && self.bdp.received(bytes, now) {
+        if may_grow && self.bdp.received(bytes, self.stream_window, now) {
             self.control(kind::PING, 0, 0, PING_MEASURE);
         }
     }
