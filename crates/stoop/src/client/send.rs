@@ -251,8 +251,7 @@ impl Job<'_> {
             };
             if versions.begin_with_http2(io.alpn()) {
                 let peer = io.peer();
-                let made = http2::connect(permit, io, self.shared.limits.clone());
-                let Some(reserved) = made else { continue };
+                let reserved = http2::connect(permit, io, self.shared.limits.clone());
                 self.allowed(peer, url)?;
                 return Ok(Had { way: Way::Stream(reserved), reused: false });
             }

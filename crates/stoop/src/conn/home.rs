@@ -33,23 +33,22 @@ pub(crate) trait Home: Send + Sync {
 
 /// The right to make one connection. Dropped unused, it goes back.
 pub(crate) struct Permit {
-    home: Option<Arc<dyn Home>>,
+    home: Arc<dyn Home>,
     /// What it is called at home.
     key: usize,
+    is_used: bool,
 }
 
 impl Permit {
     pub(crate) fn new(home: Arc<dyn Home>, key: usize) -> Self {
-        Self { home: Some(home), key }
+        Self { home, key, is_used: false }
     }
 
     /// The connection was made, and is one exchange's.
     pub(crate) fn fill(mut self, connection: Box<Http1>) -> Lease {
-        let home = self.home.take();
-        if let Some(home) = &home {
-            home.made(self.key);
-        }
-        Lease::of(connection, home, self.key)
+        self.is_used = true;
+        self.home.made(self.key);
+        Lease::of(connection, Some(self.home.clone()), self.key)
     }
 
     /// The connection was made, and is to be shared by so many. The first stream is ours.
@@ -57,18 +56,19 @@ impl Permit {
         mut self,
         connection: &Arc<Shared>,
         streams_max: usize,
-    ) -> Option<(Member, Reserved)> {
-        let (home, key) = (self.home.take()?, self.key);
+    ) -> (Member, Reserved) {
+        self.is_used = true;
+        let (home, key) = (self.home.clone(), self.key);
         let number = home.joined(key, connection.clone(), streams_max);
         let member = Member::new(&home, key, number);
-        Some((member, Reserved::new(home, key, number, connection.clone())))
+        (member, Reserved::new(home, key, number, connection.clone()))
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if let Some(home) = self.home.take() {
-            home.unmade(self.key);
+        if !self.is_used {
+            self.home.unmade(self.key);
         }
     }
 }

@@ -3,9 +3,11 @@
 pub(crate) mod date;
 mod deadlines;
 pub(crate) mod exchange;
+pub(crate) mod exchanges;
 pub(crate) mod home;
 pub(crate) mod http1;
 pub(crate) mod http2;
+pub(crate) mod outflow;
 pub(crate) mod ready;
 pub(crate) mod recycle;
 pub(crate) mod slot;

@@ -313,6 +313,11 @@ impl Cell {
         self.fail(|| error);
     }
 
+    /// What was not taken of a response that is complete is not held against the connection any more.
+    pub(super) fn forgive(&self) {
+        self.state().credit = Credit::None;
+    }
+
     /// The response never will be complete.
     pub(super) fn fail(&self, error: impl FnOnce() -> Error) {
         let mut state = self.state();

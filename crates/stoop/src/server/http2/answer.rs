@@ -3,15 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
 use http::StatusCode;
 use stoop_io::Transport;
 use stoop_proto::h2::{ErrorCode, StreamKey};
 use stoop_proto::{BodySize, Fields, Misuse, ResponseParts};
 
 use super::Driver;
-use super::exchange::{Exchange, Maker, Patience, Responding, Sending, Tunnel};
-use crate::body::{Body, Kind, from_map};
+use super::exchange::{Exchange, Maker, Patience, Responding, Tunnel};
+use crate::body::{Body, Kind};
+use crate::conn::outflow::{Cut, Made, Outflow};
 use crate::conn::slot::{SlotReader, SlotWriter};
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::conn::{Sink, date};
@@ -26,41 +26,34 @@ const FRAMES_MAX: u32 = 256;
 impl<H: Handler> Driver<H> {
     /// Polls the exchanges that were woken. True if there were any.
     pub(super) fn run_woken(&mut self) -> bool {
-        let mut woken = std::mem::take(&mut self.woken);
-        woken.clear();
-        self.ready.take(&mut woken);
+        let woken = self.exchanges.take_woken();
         woken.iter().for_each(|&place| self.run(place));
         let any = !woken.is_empty();
-        self.woken = woken;
+        self.exchanges.put_back(woken);
         any
     }
 
     /// Polls an exchange, if there is one at that place.
     pub(super) fn run(&mut self, place: usize) {
-        let Some(exchange) = self.exchanges.get_mut(place).and_then(Option::as_mut) else { return };
+        let Some(exchange) = self.exchanges.at(place) else { return };
         let key = exchange.key;
         match &mut exchange.response {
-            Responding::Running(_) => self.run_handler(place),
-            Responding::Sending(sending) => {
-                if sending.piece.is_empty() && sending.body.is_some() {
-                    self.make(key);
-                }
-            }
-            Responding::Sent => {}
+            Responding::Running(_) => self.run_handler(key),
+            Responding::Sending(outflow) if outflow.is_dry() => self.make(key),
+            Responding::Sending(_) | Responding::Sent => {}
         }
         self.attend_to_content(key);
         self.let_go(key);
     }
 
-    fn run_handler(&mut self, place: usize) {
-        let waker = self.waker(place);
+    fn run_handler(&mut self, key: StreamKey) {
+        let waker = self.exchanges.waker(key.index());
         let mut cx = Context::from_waker(&waker);
-        let Some(exchange) = self.exchanges.get_mut(place).and_then(Option::as_mut) else { return };
-        let key = exchange.key;
+        let Some(exchange) = self.exchanges.get(key) else { return };
         let Responding::Running(future) = &mut exchange.response else { return };
         let polled = poll_handler::<H>(future, exchange.content.as_ref(), &mut cx);
         let Poll::Ready(response) = polled else { return };
-        let Some(exchange) = self.exchanges.get_mut(place).and_then(Option::take) else { return };
+        let Some(exchange) = self.exchanges.take(key) else { return };
         let Exchange { content, tunnel, continue_owed, .. } = exchange;
         if let Responding::Running(future) = exchange.response {
             self.core.shelf.put_back(future);
@@ -114,10 +107,9 @@ impl<H: Handler> Driver<H> {
         let io = tunnel(Body(Kind::Request(reader)), writer, self.wire.io.peer());
         // Nobody may want it any more: then both its ends are dropped, and it ends.
         let _ = sender.send(Upgraded { io, keep: None });
-        let body = Some(Maker::Tunnel(outgoing));
         self.keep(Exchange {
             key,
-            response: Responding::Sending(Sending { body, piece: Bytes::new(), trailers: None }),
+            response: Responding::Sending(Outflow::made_by(Maker::Tunnel(outgoing))),
             content,
             tunnel: Tunnel::Open,
             continue_owed: false,
@@ -157,21 +149,18 @@ impl<H: Handler> Driver<H> {
             response = Response::failure(status);
             size = BodySize::Exact(0);
         };
-        let sending = match response.payload {
+        let outflow = match response.payload {
             Payload::Full(_) | Payload::Stream(_) if !has_content => None,
             Payload::Full(bytes) if bytes.len() <= self.machine.sendable(key) => {
                 let _ = self.machine.data(key, bytes, true, &mut Sink(&mut self.wire.out));
                 None
             }
-            Payload::Full(piece) => Some(Sending { body: None, piece, trailers: None }),
-            Payload::Stream(body) => {
-                let body = Some(Maker::Body(Box::pin(body)));
-                Some(Sending { body, piece: Bytes::new(), trailers: None })
-            }
+            Payload::Full(piece) => Some(Outflow::of(piece)),
+            Payload::Stream(body) => Some(Outflow::made_by(Maker::Body(Box::pin(body)))),
         };
         // Nobody needs to be told to go on any more: the final response is out.
         let (continue_owed, patience, tunnel) = (false, Patience::default(), Tunnel::No);
-        match sending {
+        match outflow {
             None if content.is_none() && !self.machine.is_open(key) => {}
             None => {
                 let response = Responding::Sent;
@@ -179,11 +168,11 @@ impl<H: Handler> Driver<H> {
                 self.attend_to_content(key);
                 self.let_go(key);
             }
-            Some(sending) => {
-                let makes = sending.body.is_some();
-                let response = Responding::Sending(sending);
+            Some(outflow) => {
+                let is_dry = outflow.is_dry();
+                let response = Responding::Sending(outflow);
                 self.keep(Exchange { key, response, content, tunnel, continue_owed, patience });
-                match makes {
+                match is_dry {
                     true => self.make(key),
                     false => self.machine.want_to_send(key, true),
                 }
@@ -200,47 +189,18 @@ impl<H: Handler> Driver<H> {
 
     /// Asks a response's content for its next piece, and says whether there is one to send.
     fn make(&mut self, key: StreamKey) {
-        let waker = self.waker(key.index());
-        let mut cx = Context::from_waker(&waker);
-        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::as_mut) else {
-            return;
-        };
-        let Responding::Sending(sending) = &mut exchange.response else { return };
-        let Some(body) = &mut sending.body else { return };
+        let waker = self.exchanges.waker(key.index());
+        let Some(exchange) = self.exchanges.get(key) else { return };
+        let Responding::Sending(outflow) = &mut exchange.response else { return };
         attend(exchange.content.as_ref(), true);
-        let polled = catch_unwind(AssertUnwindSafe(|| body.poll_frame(&mut cx)));
+        let made = outflow.make(&mut Context::from_waker(&waker));
         attend(exchange.content.as_ref(), false);
-        match polled {
-            Ok(Poll::Pending) => self.machine.want_to_send(key, false),
-            Ok(Poll::Ready(None)) => self.finish(key),
-            // The content failed, or its maker panicked: the client must not take it for whole.
-            Ok(Poll::Ready(Some(Err(_)))) | Err(_) => self.break_off(key),
-            Ok(Poll::Ready(Some(Ok(frame)))) => match frame.into_data() {
-                Ok(data) => {
-                    sending.piece = data;
-                    let ended = catch_unwind(AssertUnwindSafe(|| body.is_end()));
-                    if ended.unwrap_or(false) {
-                        sending.body = None;
-                    }
-                    if sending.piece.is_empty() {
-                        // It is asked again in its turn, for others to have theirs.
-                        waker.wake_by_ref();
-                        if sending.body.is_none() {
-                            self.finish(key);
-                        }
-                    } else {
-                        self.machine.want_to_send(key, true);
-                    }
-                }
-                Err(frame) => {
-                    let mut trailers = Fields::new();
-                    if let Ok(map) = frame.into_trailers() {
-                        from_map(&map, &mut trailers);
-                    }
-                    sending.trailers = Some(Box::new(trailers));
-                    self.finish(key);
-                }
-            },
+        match made {
+            Made::Pending => self.machine.want_to_send(key, false),
+            Made::Piece => self.machine.want_to_send(key, true),
+            Made::End => self.finish(key),
+            // The client must not take it for whole.
+            Made::Failed(()) | Made::Panicked => self.break_off(key),
         }
     }
 
@@ -253,16 +213,14 @@ impl<H: Handler> Driver<H> {
             }
             let Some((key, max)) = self.machine.next_to_send() else { break };
             any = true;
-            let exchange = self.exchanges.get_mut(key.index()).and_then(Option::as_mut);
-            let Some(Exchange { response: Responding::Sending(sending), patience, .. }) = exchange
+            let Some(Exchange { response: Responding::Sending(outflow), patience, .. }) =
+                self.exchanges.get(key)
             else {
                 self.machine.want_to_send(key, false);
                 continue;
             };
             patience.blocked = 0;
-            let piece = sending.piece.split_to(sending.piece.len().min(max));
-            let is_over = sending.piece.is_empty();
-            let is_last = is_over && sending.body.is_none();
+            let Cut { piece, is_over, is_last } = outflow.cut(max);
             let sent = self.machine.data(key, piece, is_last, &mut Sink(&mut self.wire.out));
             match sent {
                 Err(_) => self.break_off(key),
@@ -280,11 +238,9 @@ impl<H: Handler> Driver<H> {
 
     /// Ends a response.
     fn finish(&mut self, key: StreamKey) {
-        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::as_mut) else {
-            return;
-        };
-        let Responding::Sending(sending) = &mut exchange.response else { return };
-        let trailers = sending.trailers.take();
+        let Some(exchange) = self.exchanges.get(key) else { return };
+        let Responding::Sending(outflow) = &mut exchange.response else { return };
+        let trailers = outflow.take_trailers();
         let out = &mut Sink(&mut self.wire.out);
         match self.machine.finish(key, trailers.as_deref(), out) {
             Ok(()) => self.sent(key),
@@ -294,7 +250,7 @@ impl<H: Handler> Driver<H> {
 
     /// A response is out to its end.
     fn sent(&mut self, key: StreamKey) {
-        if let Some(exchange) = self.exchange(key) {
+        if let Some(exchange) = self.exchanges.get(key) {
             exchange.response = Responding::Sent;
         }
         self.let_go(key);
@@ -303,16 +259,14 @@ impl<H: Handler> Driver<H> {
     /// A response cannot be completed.
     pub(super) fn break_off(&mut self, key: StreamKey) {
         self.machine.reset(key, ErrorCode::INTERNAL_ERROR);
-        self.exchanges[key.index()] = None;
+        self.exchanges.take(key);
     }
 
     /// Forgets an exchange that has nothing left to do: its response is out, and its request was
     /// read. What nobody reads is thrown away for a while; of more than that the client is told that
     /// it need not send it (RFC 9113 §8.1).
     fn let_go(&mut self, key: StreamKey) {
-        let Some(exchange) = self.exchanges.get(key.index()).and_then(Option::as_ref) else {
-            return;
-        };
+        let Some(exchange) = self.exchanges.get(key) else { return };
         if !matches!(exchange.response, Responding::Sent) {
             return;
         }
@@ -325,7 +279,7 @@ impl<H: Handler> Driver<H> {
             }
             self.machine.reset(key, ErrorCode::NO_ERROR);
         }
-        let exchange = self.exchanges[key.index()].take();
+        let exchange = self.exchanges.take(key);
         // What was not read of content that has come to its end.
         let unread = exchange.and_then(|exchange| exchange.content).map(SlotWriter::abandon);
         if !is_open {

@@ -5,9 +5,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_body::{Body as _, Frame};
-use stoop_proto::{Fields, h2};
+use http_body::Frame;
+use stoop_proto::h2;
 
+use crate::conn::outflow::Outflow;
 use crate::conn::slot::{SlotReader, SlotWriter};
 use crate::conn::tunnel::Outgoing;
 use crate::handler::Handler;
@@ -38,33 +39,27 @@ pub(super) enum Tunnel {
 /// How far the response is.
 pub(super) enum Responding<H: Handler> {
     Running(Place<H::Future>),
-    Sending(Sending<H::Body>),
+    Sending(Outflow<Maker<H::Body>>),
     /// It is complete.
     Sent,
 }
 
-/// Content under way.
-pub(super) struct Sending<B> {
-    /// Makes more of it; none once it has ended.
-    pub(super) body: Option<Maker<B>>,
-    /// What was made and not sent.
-    pub(super) piece: Bytes,
-    pub(super) trailers: Option<Box<Fields>>,
-}
-
-/// Whose content it is.
+/// Who makes the content of a response.
 pub(super) enum Maker<B> {
     Body(Pin<Box<B>>),
     Tunnel(Outgoing),
 }
 
-impl<B: http_body::Body<Data = Bytes>> Maker<B> {
-    /// The next frame of content; that it failed is all there is to know.
-    pub(super) fn poll_frame(
-        &mut self,
+/// That it failed is all there is to know.
+impl<B: http_body::Body<Data = Bytes>> http_body::Body for Maker<B> {
+    type Data = Bytes;
+    type Error = ();
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
-        match self {
+        match &mut *self {
             Self::Body(body) => {
                 body.as_mut().poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(drop)))
             }
@@ -75,7 +70,7 @@ impl<B: http_body::Body<Data = Bytes>> Maker<B> {
         }
     }
 
-    pub(super) fn is_end(&self) -> bool {
+    fn is_end_stream(&self) -> bool {
         match self {
             Self::Body(body) => body.is_end_stream(),
             Self::Tunnel(_) => false,

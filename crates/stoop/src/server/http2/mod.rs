@@ -14,14 +14,14 @@ mod receive;
 mod waits;
 
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use stoop_io::{Filled, Transport, now};
 use stoop_proto::h2;
 
 use crate::conn::Sink;
-use crate::conn::ready::Ready;
+use crate::conn::exchanges::Exchanges;
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
 use crate::server::connection::{Core, Place};
@@ -41,12 +41,7 @@ pub(in crate::server) struct Driver<H: Handler> {
     wire: Wire,
     core: Arc<Core<H>>,
     machine: h2::Connection,
-    /// By the keys of their streams.
-    exchanges: Vec<Option<Exchange<H>>>,
-    /// Which of them were woken, and their wakers, made when they are first needed.
-    ready: Arc<Ready>,
-    wakers: Vec<Option<Waker>>,
-    woken: Vec<usize>,
+    exchanges: Exchanges<Exchange<H>>,
     waits: Waits,
     stage: Stage,
     at_end: bool,
@@ -81,10 +76,7 @@ impl<H: Handler> Driver<H> {
         Self {
             wire: wire.steady(),
             machine: h2::Connection::server(&core.limits.wire),
-            exchanges: Vec::new(),
-            ready: Arc::default(),
-            wakers: Vec::new(),
-            woken: Vec::new(),
+            exchanges: Exchanges::new(Arc::default()),
             waits: Waits::new(timer),
             stage: Stage::Open,
             at_end: false,
@@ -98,7 +90,7 @@ impl<H: Handler> Driver<H> {
     /// Ready when the connection is over.
     pub(in crate::server) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.seat.take(cx.waker());
-        self.ready.register(cx.waker());
+        self.exchanges.register(cx.waker());
         self.now = now();
         match self.core.control.course() {
             Course::Closing => {
@@ -172,7 +164,7 @@ impl<H: Handler> Driver<H> {
 
     fn close(&mut self, cx: &mut Context<'_>) -> Round {
         // What is left of exchanges is over: their handlers are dropped.
-        self.exchanges.clear();
+        drop(self.exchanges.drain());
         match self.wire.flush_last(cx, self.core.limits.output_bytes_max) {
             Poll::Pending => self.wait(cx),
             Poll::Ready(false) => Round::End,
@@ -216,19 +208,9 @@ impl<H: Handler> Driver<H> {
         self.wire.flush(cx, self.core.limits.output_bytes_max)
     }
 
-    /// The waker of the exchange at that place.
-    fn waker(&mut self, place: usize) -> Waker {
-        if self.wakers.len() <= place {
-            self.wakers.resize(place + 1, None);
-        }
-        let ready = &self.ready;
-        self.wakers[place].get_or_insert_with(|| ready.waker(place)).clone()
-    }
-
     /// Gives memory back that an idle connection has no use for.
     fn rest(&mut self) {
-        if self.exchanges.capacity() > 0 || self.wakers.capacity() > 0 {
-            (self.exchanges, self.wakers, self.woken) = (Vec::new(), Vec::new(), Vec::new());
+        if self.exchanges.rest() {
             self.machine.rest();
         }
     }

@@ -75,7 +75,7 @@ impl<H: Handler> Driver<H> {
             }
             let (writer, reader) = slot(self.machine.remaining(key));
             // Whoever reads it, wherever: the client is told to send more of it.
-            let waker = self.waker(key.index());
+            let waker = self.exchanges.waker(key.index());
             writer.watch(&waker, self.core.limits.wire.http2.stream_window_bytes / 2);
             content = Some(writer);
             match *parts.head.method() {
@@ -97,7 +97,7 @@ impl<H: Handler> Driver<H> {
             }
             Ok(Answer::Later(future)) => core.shelf.place(future),
         };
-        let waker = self.waker(key.index());
+        let waker = self.exchanges.waker(key.index());
         let mut cx = Context::from_waker(&waker);
         let mut place = place;
         match poll_handler::<H>(&mut place, content.as_ref(), &mut cx) {
@@ -122,22 +122,14 @@ impl<H: Handler> Driver<H> {
 
     /// Keeps an exchange under its key.
     pub(super) fn keep(&mut self, exchange: Exchange<H>) {
-        let place = exchange.key.index();
-        if self.exchanges.len() <= place {
-            self.exchanges.resize_with(place + 1, || None);
-        }
-        self.exchanges[place] = Some(exchange);
-    }
-
-    pub(super) fn exchange(&mut self, key: StreamKey) -> Option<&mut Exchange<H>> {
-        self.exchanges.get_mut(key.index())?.as_mut()
+        self.exchanges.keep(exchange.key, exchange);
     }
 
     /// Content came. What nobody will read is thrown away.
     fn deliver(&mut self, key: StreamKey, len: usize, end: bool) {
-        let waker = self.waker(key.index());
+        let waker = self.exchanges.waker(key.index());
         let cx = Context::from_waker(&waker);
-        let exchange = self.exchanges.get_mut(key.index()).and_then(Option::as_mut);
+        let exchange = self.exchanges.get(key);
         let content = exchange.as_ref().and_then(|exchange| exchange.content.as_ref());
         if len > 0 {
             match content.filter(|content| !content.is_dropped()) {
@@ -147,7 +139,7 @@ impl<H: Handler> Driver<H> {
                     self.credit(key, len as u32);
                 }
             }
-            if let Some(exchange) = self.exchange(key) {
+            if let Some(exchange) = self.exchanges.get(key) {
                 let is_drained = matches!(exchange.response, Responding::Sent);
                 let patience = &mut exchange.patience;
                 patience.content_bytes += len as u64;
@@ -169,8 +161,8 @@ impl<H: Handler> Driver<H> {
         key: StreamKey,
         end: impl FnOnce(&SlotWriter, &mut Context<'_>) -> bool,
     ) {
-        let waker = self.waker(key.index());
-        if let Some(exchange) = self.exchange(key)
+        let waker = self.exchanges.waker(key.index());
+        if let Some(exchange) = self.exchanges.get(key)
             && let Some(content) = &exchange.content
         {
             end(content, &mut Context::from_waker(&waker));
@@ -191,9 +183,7 @@ impl<H: Handler> Driver<H> {
 
     /// Looks at what became of a request's content: what was read of it, whether it is waited for.
     pub(super) fn attend_to_content(&mut self, key: StreamKey) {
-        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::as_mut) else {
-            return;
-        };
+        let Some(exchange) = self.exchanges.get(key) else { return };
         let Some(content) = &exchange.content else { return };
         let (taken, awaited) = (content.take_taken(), content.is_awaited());
         let says_continue = awaited && std::mem::take(&mut exchange.continue_owed);
@@ -205,10 +195,8 @@ impl<H: Handler> Driver<H> {
 
     /// A stream is over before its end: whoever reads its content is told, and its handler dropped.
     fn reset(&mut self, key: StreamKey, why: h2::Reset) {
-        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::take) else {
-            return;
-        };
-        let waker = self.waker(key.index());
+        let Some(exchange) = self.exchanges.take(key) else { return };
+        let waker = self.exchanges.waker(key.index());
         if let Some(content) = &exchange.content {
             let error = match why {
                 h2::Reset::Fault(fault) => Error::fault(fault, Phase::Receive),

@@ -110,7 +110,7 @@ impl<H: Handler> Driver<H> {
                 }
             }
         };
-        let ticks = self.exchanges.iter().any(Option::is_some) && matches!(self.stage, Stage::Open);
+        let ticks = !self.exchanges.is_empty() && matches!(self.stage, Stage::Open);
         let tick = match ticks {
             true => Some((*self.waits.tick.get_or_insert(now + TICK), Late::Tick)),
             false => {
@@ -158,7 +158,7 @@ impl<H: Handler> Driver<H> {
         let rate = time.body_bytes_per_second_min;
         let drain = seconds(time.drain);
         let mut late: Vec<(StreamKey, What)> = Vec::new();
-        for exchange in self.exchanges.iter_mut().flatten() {
+        for exchange in self.exchanges.iter() {
             let patience = &mut exchange.patience;
             let is_awaited = exchange.content.as_ref().is_some_and(|content| content.is_awaited());
             let is_tunnel = matches!(exchange.tunnel, Tunnel::Open);
@@ -181,9 +181,9 @@ impl<H: Handler> Driver<H> {
                     late.push((exchange.key, What::Rest));
                 }
             }
-            if let Responding::Sending(sending) = &exchange.response
+            if let Responding::Sending(outflow) = &exchange.response
                 && !is_tunnel
-                && !sending.piece.is_empty()
+                && outflow.has_piece()
                 && self.machine.sendable(exchange.key) == 0
             {
                 patience.blocked += 1;
@@ -202,18 +202,16 @@ impl<H: Handler> Driver<H> {
                 What::Rest => ErrorCode::NO_ERROR,
             };
             self.machine.reset(key, code);
-            self.exchanges[key.index()] = None;
+            self.exchanges.take(key);
         }
     }
 
     /// A request's content did not come in time: its handler is told, so that it can clean up, and
     /// then stopped. Where no response was begun, that is the response.
     fn content_is_late(&mut self, key: StreamKey) {
-        let waker = self.waker(key.index());
+        let waker = self.exchanges.waker(key.index());
         let mut cx = Context::from_waker(&waker);
-        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::take) else {
-            return;
-        };
+        let Some(exchange) = self.exchanges.take(key) else { return };
         if let Some(content) = &exchange.content {
             content.end(Err(Error::new(ErrorKind::ReadTimeout, Phase::Receive)), None, &cx);
         }

@@ -7,3 +7,4 @@ mod rough;
 mod scripted;
 mod strangers;
 mod tunnels;
+mod windows;

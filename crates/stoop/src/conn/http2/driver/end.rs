@@ -39,7 +39,7 @@ impl Driver {
             self.ended += 1;
             give_back(order, explain(why, &self.machine, self.went_away, Phase::Wait));
         }
-        for exchange in self.exchanges.drain(..).flatten() {
+        for exchange in self.exchanges.drain() {
             self.ended += 1;
             let phase = exchange.phase();
             exchange.cell.fail(|| explain(why, &self.machine, self.went_away, phase));

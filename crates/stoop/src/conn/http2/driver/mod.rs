@@ -13,19 +13,20 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use stoop_io::{AnyTransport, Filled, Timer, Transport, now};
-use stoop_proto::{Fields, h2};
+use stoop_proto::h2;
 use tokio::runtime::Handle;
 
 use super::cell::Cell;
 use super::{Inbox, Member, Order, Reserved, STREAMS_ASSUMED, Shared};
 use crate::body::Body;
 use crate::conn::Sink;
+use crate::conn::exchanges::Exchanges;
 use crate::conn::home::Permit;
+use crate::conn::outflow::Outflow;
 use crate::conn::ready::Ready;
 use crate::conn::wire::Wire;
 use crate::error::Error;
@@ -47,12 +48,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_secs(1);
 
 /// Makes a connection of a transport, and a task that drives it; the first exchange is the caller's.
-/// None if there is no home for it any more.
-pub(crate) fn connect(
-    permit: Permit,
-    io: AnyTransport,
-    limits: Arc<ClientLimits>,
-) -> Option<Reserved> {
+pub(crate) fn connect(permit: Permit, io: AnyTransport, limits: Arc<ClientLimits>) -> Reserved {
     let ready = Arc::new(Ready::default());
     let shared = Arc::new(Shared {
         inbox: Mutex::new(Inbox::default()),
@@ -62,19 +58,16 @@ pub(crate) fn connect(
     });
     let machine = h2::Connection::client(&limits.wire);
     let own_max = limits.wire.http2.streams_max.max(1) as usize;
-    let (member, reserved) = permit.share(&shared, own_max.min(STREAMS_ASSUMED))?;
+    let (member, reserved) = permit.share(&shared, own_max.min(STREAMS_ASSUMED));
     tokio::spawn(Driver {
         wire: Wire::new(io).steady(),
         machine,
         shared,
         member,
         limits,
-        exchanges: Vec::new(),
+        exchanges: Exchanges::new(ready),
         waiting: VecDeque::new(),
         orders: Vec::new(),
-        ready,
-        wakers: Vec::new(),
-        woken: Vec::new(),
         timer: Timer::coarse(),
         heard: now(),
         is_asked: false,
@@ -88,7 +81,7 @@ pub(crate) fn connect(
         is_over: false,
         now: now(),
     });
-    Some(reserved)
+    reserved
 }
 
 /// Drives one connection.
@@ -98,16 +91,11 @@ struct Driver {
     shared: Arc<Shared>,
     member: Member,
     limits: Arc<ClientLimits>,
-    /// By the keys of their streams.
-    exchanges: Vec<Option<Exchange>>,
+    exchanges: Exchanges<Exchange>,
     /// Requests that found no stream free: the server allows fewer than it did.
     waiting: VecDeque<Order>,
     /// What the inbox is swapped for.
     orders: Vec<Order>,
-    /// Which exchanges were woken, and the wakers of those that make content, by their keys.
-    ready: Arc<Ready>,
-    wakers: Vec<Option<Waker>>,
-    woken: Vec<usize>,
     timer: Timer,
     /// When something came last, and whether the server was asked since whether it is there.
     heard: Instant,
@@ -149,11 +137,7 @@ struct Exchange {
 
 /// Content on its way out.
 struct Upload {
-    /// Makes more of it; none once it has ended, or is not wanted.
-    body: Option<Body>,
-    /// What was made and not sent.
-    piece: Bytes,
-    trailers: Option<Box<Fields>>,
+    outflow: Outflow<Body>,
     /// It waits for a 100.
     is_held: bool,
     /// The response says that it is not wanted: the stream ends with the response.
@@ -171,7 +155,7 @@ impl Future for Driver {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        this.ready.register(cx.waker());
+        this.exchanges.register(cx.waker());
         this.now = now();
         for _ in 0..ROUNDS_MAX {
             let round = match this.is_closing {
@@ -320,24 +304,10 @@ impl Driver {
 
     /// Gives memory back that an idle connection has no use for.
     fn rest(&mut self) {
-        if self.exchanges.capacity() > 0 {
-            (self.exchanges, self.wakers, self.woken) = (Vec::new(), Vec::new(), Vec::new());
+        if self.exchanges.rest() {
             self.orders = Vec::new();
             self.machine.rest();
         }
-    }
-
-    /// The waker of the exchange at that place.
-    fn waker(&mut self, place: usize) -> Waker {
-        if self.wakers.len() <= place {
-            self.wakers.resize(place + 1, None);
-        }
-        let ready = &self.ready;
-        self.wakers[place].get_or_insert_with(|| ready.waker(place)).clone()
-    }
-
-    fn exchange(&mut self, key: h2::StreamKey) -> Option<&mut Exchange> {
-        self.exchanges.get_mut(key.index())?.as_mut()
     }
 
     /// Says at home how many exchanges are over since the last time, for others to have their streams.

@@ -58,7 +58,7 @@ impl Driver {
     fn interim(&mut self, key: StreamKey) {
         let mut head = Recycle::<ResponseHead>::new();
         self.machine.take_response(&mut head);
-        let Some(exchange) = self.exchange(key) else { return };
+        let Some(exchange) = self.exchanges.get(key) else { return };
         if head.status() == http::StatusCode::CONTINUE {
             exchange.go_ahead();
         }
@@ -71,18 +71,18 @@ impl Driver {
         let mut head = Recycle::<ResponseHead>::new();
         self.machine.take_response(&mut head);
         let length = if end { Some(0) } else { self.machine.remaining(key) };
-        let Some(exchange) = self.exchange(key) else { return };
+        let Some(exchange) = self.exchanges.get(key) else { return };
         exchange.has_head = true;
         // RFC 9110 §10.1.1: who answers instead of asking for the content, or answers that it went
         // wrong, does not want the rest.
         if let Some(upload) = &mut exchange.upload
             && (upload.is_held || !head.status().is_success())
         {
-            (upload.body, upload.is_unwanted) = (None, true);
-            upload.piece.clear();
+            upload.outflow.give_up();
+            upload.is_unwanted = true;
             self.machine.want_to_send(key, false);
         }
-        let Some(exchange) = self.exchange(key) else { return };
+        let Some(exchange) = self.exchanges.get(key) else { return };
         exchange.cell.put_head(head, length);
         if end {
             self.complete(key, false);
@@ -91,7 +91,7 @@ impl Driver {
 
     /// Content came.
     fn deliver(&mut self, key: StreamKey, len: usize, end: bool) {
-        let Some(exchange) = self.exchanges.get_mut(key.index()).and_then(Option::as_mut) else {
+        let Some(exchange) = self.exchanges.get(key) else {
             self.wire.io.consume(len);
             return self.credit(key, len as u32);
         };
@@ -103,8 +103,7 @@ impl Driver {
             let taken = exchange.cell.put(self.wire.io.take(len));
             self.credit(key, taken);
             if is_too_much && !end {
-                self.machine.reset(key, ErrorCode::CANCEL);
-                self.take_exchange(key);
+                self.break_off(key, ErrorCode::CANCEL);
                 return;
             }
         }
@@ -116,10 +115,10 @@ impl Driver {
     /// The response is complete.
     fn complete(&mut self, key: StreamKey, has_trailers: bool) {
         let trailers = if has_trailers { self.machine.take_trailers() } else { None };
-        let Some(exchange) = self.exchange(key) else { return };
+        let Some(exchange) = self.exchanges.get(key) else { return };
         exchange.is_complete = true;
         let used_up = exchange.cell.complete(trailers);
-        if let Some(exchange) = self.exchange(key)
+        if let Some(exchange) = self.exchanges.get(key)
             && exchange.upload.is_some()
             && !exchange.is_tunnel
         {
@@ -145,7 +144,7 @@ impl Driver {
         let Some(exchange) = self.take_exchange(key) else { return };
         // RFC 9113 §8.1: the server has answered, and does not want the rest of the request.
         if exchange.is_complete {
-            return;
+            return exchange.cell.forgive();
         }
         let phase = exchange.phase();
         match why {
@@ -171,22 +170,30 @@ impl Driver {
 
     /// Forgets an exchange that has nothing left to do.
     pub(super) fn let_go(&mut self, key: StreamKey) {
-        let Some(exchange) = self.exchange(key) else { return };
+        let Some(exchange) = self.exchanges.get(key) else { return };
         if !exchange.is_complete {
             return;
         }
         match &exchange.upload {
-            Some(upload) if !upload.is_unwanted => return,
+            Some(upload) if !upload.is_unwanted => {}
             // What is not sent any more leaves the stream open.
-            Some(_) => self.machine.reset(key, ErrorCode::NO_ERROR),
-            None => {}
+            Some(_) => drop(self.break_off(key, ErrorCode::NO_ERROR)),
+            None => drop(self.take_exchange(key)),
         }
-        self.take_exchange(key);
+    }
+
+    /// Resets the stream of an exchange, and takes it out. The machine has given back to the server
+    /// what of the stream was not used up.
+    pub(super) fn break_off(&mut self, key: StreamKey, code: ErrorCode) -> Option<Exchange> {
+        self.machine.reset(key, code);
+        let exchange = self.take_exchange(key)?;
+        exchange.cell.forgive();
+        Some(exchange)
     }
 
     /// Takes an exchange out; its stream may be another's.
     pub(super) fn take_exchange(&mut self, key: StreamKey) -> Option<Exchange> {
-        let exchange = self.exchanges.get_mut(key.index())?.take()?;
+        let exchange = self.exchanges.take(key)?;
         self.ended += 1;
         Some(exchange)
     }

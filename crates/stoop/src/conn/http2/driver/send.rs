@@ -1,21 +1,17 @@
 //! From requests to frames.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::Method;
-use http_body::Body as _;
+use stoop_proto::BodySize;
 use stoop_proto::h2::{ErrorCode, Refusal, StreamKey};
-use stoop_proto::{BodySize, Fields};
 
 use super::{DRAIN, Driver, Exchange, Order, TICK, Upload, give_back};
-use crate::body::from_map;
 use crate::conn::Sink;
 use crate::conn::deadlines::Waiting;
 use crate::conn::http2::cell::GivenUp;
+use crate::conn::outflow::{Cut, Made, Outflow};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::after;
 
@@ -25,18 +21,16 @@ const FRAMES_MAX: u32 = 256;
 impl Driver {
     /// Looks at the exchanges that were woken. True if there were any.
     pub(super) fn run_woken(&mut self) -> bool {
-        let mut woken = std::mem::take(&mut self.woken);
-        woken.clear();
-        self.ready.take(&mut woken);
+        let woken = self.exchanges.take_woken();
         woken.iter().for_each(|&place| self.run(place));
         let any = !woken.is_empty();
-        self.woken = woken;
+        self.exchanges.put_back(woken);
         any
     }
 
     /// Looks at an exchange, if there is one at that place.
     pub(super) fn run(&mut self, place: usize) {
-        let Some(exchange) = self.exchanges.get_mut(place).and_then(Option::as_mut) else { return };
+        let Some(exchange) = self.exchanges.at(place) else { return };
         let key = exchange.key;
         let news = exchange.cell.look();
         if news.goes_ahead {
@@ -46,10 +40,9 @@ impl Driver {
         if let Some(how) = news.given_up {
             self.given_up(key, how);
         }
-        if let Some(exchange) = self.exchange(key)
+        if let Some(exchange) = self.exchanges.get(key)
             && let Some(upload) = &exchange.upload
-            && upload.piece.is_empty()
-            && upload.body.is_some()
+            && upload.outflow.is_dry()
             && !upload.is_held
         {
             self.make(key);
@@ -64,7 +57,7 @@ impl Driver {
         let send_idle = time.send_idle;
         let little = self.limits.drain_bytes_max;
         let is_little = self.machine.remaining(key).is_none_or(|rest| rest <= little);
-        let Some(exchange) = self.exchange(key) else { return };
+        let Some(exchange) = self.exchanges.get(key) else { return };
         let for_long = after(now, send_idle.unwrap_or(Duration::MAX));
         let left_until = match how {
             GivenUp::Late => None,
@@ -81,8 +74,7 @@ impl Driver {
             self.tick.get_or_insert(now + TICK);
             return self.let_go(key);
         }
-        self.machine.reset(key, ErrorCode::CANCEL);
-        self.take_exchange(key);
+        self.break_off(key, ErrorCode::CANCEL);
         if how == GivenUp::Late {
             // Others should not have to find out that nobody is there.
             if self.machine.is_pinging() {
@@ -96,15 +88,14 @@ impl Driver {
     pub(super) fn end_what_is_left(&mut self) {
         self.tick = None;
         let mut late = Vec::new();
-        for exchange in self.exchanges.iter().flatten() {
+        for exchange in self.exchanges.iter() {
             if let Some(until) = exchange.left_until {
                 self.tick = Some(self.now + TICK);
                 late.extend((until <= self.now).then_some(exchange.key));
             }
         }
         for key in late {
-            self.machine.reset(key, ErrorCode::CANCEL);
-            self.take_exchange(key);
+            self.break_off(key, ErrorCode::CANCEL);
         }
     }
 
@@ -183,17 +174,11 @@ impl Driver {
         let Order { cell, body, size, until } = order;
         let has_content = size != BodySize::Exact(0);
         let upload = has_content.then_some(Upload {
-            body: Some(body),
-            piece: Bytes::new(),
-            trailers: None,
+            outflow: Outflow::made_by(body),
             is_held: expects,
             is_unwanted: false,
         });
-        let place = key.index();
-        if self.exchanges.len() <= place {
-            self.exchanges.resize_with(place + 1, || None);
-        }
-        self.exchanges[place] = Some(Exchange {
+        let exchange = Exchange {
             key,
             cell,
             upload,
@@ -203,63 +188,37 @@ impl Driver {
             until,
             left_until: None,
             left_bytes: 0,
-        });
+        };
+        self.exchanges.keep(key, exchange);
         if has_content {
-            self.run(place);
+            self.run(key.index());
         }
     }
 
     /// Asks a request's content for its next piece, and says whether there is one to send.
     fn make(&mut self, key: StreamKey) {
-        let waker = self.waker(key.index());
-        let mut cx = Context::from_waker(&waker);
-        let Some(exchange) = self.exchange(key) else { return };
-        let Some(upload) = &mut exchange.upload else { return };
-        let Some(body) = &mut upload.body else { return };
-        // The caller's code: that it panics is no reason to fail everybody else's requests.
-        let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *body).poll_frame(&mut cx)));
-        let polled = polled.unwrap_or_else(|_| Poll::Ready(Some(Err(panicked()))));
-        match polled {
-            Poll::Pending => {
-                exchange.cell.sending(Some(Waiting::Caller), None);
+        let waker = self.exchanges.waker(key.index());
+        let Some(Exchange { upload: Some(upload), cell, .. }) = self.exchanges.get(key) else {
+            return;
+        };
+        match upload.outflow.make(&mut Context::from_waker(&waker)) {
+            Made::Pending => {
+                cell.sending(Some(Waiting::Caller), None);
                 self.machine.want_to_send(key, false);
             }
-            Poll::Ready(None) => self.finish(key),
-            Poll::Ready(Some(Err(error))) => self.body_failed(key, error.of_the_body()),
-            Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
-                Ok(data) => {
-                    let is_last = catch_unwind(AssertUnwindSafe(|| body.is_end_stream()));
-                    let Ok(is_last) = is_last else { return self.body_failed(key, panicked()) };
-                    upload.piece = data;
-                    if is_last {
-                        upload.body = None;
-                    }
-                    match (upload.piece.is_empty(), is_last) {
-                        (true, true) => self.finish(key),
-                        // It is asked again in its turn, for others to have theirs.
-                        (true, false) => waker.wake_by_ref(),
-                        (false, _) => {
-                            exchange.cell.sending(Some(Waiting::Sending), None);
-                            self.machine.want_to_send(key, true);
-                        }
-                    }
-                }
-                Err(frame) => {
-                    let mut trailers = Fields::new();
-                    if let Ok(map) = frame.into_trailers() {
-                        from_map(&map, &mut trailers);
-                    }
-                    upload.trailers = Some(Box::new(trailers));
-                    self.finish(key);
-                }
-            },
+            Made::Piece => {
+                cell.sending(Some(Waiting::Sending), None);
+                self.machine.want_to_send(key, true);
+            }
+            Made::End => self.finish(key),
+            Made::Failed(error) => self.body_failed(key, error.of_the_body()),
+            Made::Panicked => self.body_failed(key, panicked()),
         }
     }
 
     /// A request cannot be completed: its content failed.
     fn body_failed(&mut self, key: StreamKey, error: Error) {
-        self.machine.reset(key, ErrorCode::CANCEL);
-        if let Some(exchange) = self.take_exchange(key) {
+        if let Some(exchange) = self.break_off(key, ErrorCode::CANCEL) {
             exchange.cell.fail(|| error);
         }
     }
@@ -273,14 +232,11 @@ impl Driver {
             }
             let Some((key, max)) = self.machine.next_to_send() else { break };
             any = true;
-            let exchange = self.exchanges.get_mut(key.index()).and_then(Option::as_mut);
-            let Some(Exchange { upload: Some(upload), cell, .. }) = exchange else {
+            let Some(Exchange { upload: Some(upload), cell, .. }) = self.exchanges.get(key) else {
                 self.machine.want_to_send(key, false);
                 continue;
             };
-            let piece = upload.piece.split_to(upload.piece.len().min(max));
-            let is_over = upload.piece.is_empty();
-            let is_last = is_over && upload.body.is_none();
+            let Cut { piece, is_over, is_last } = upload.outflow.cut(max);
             let sent = self.machine.data(key, piece, is_last, &mut Sink(&mut self.wire.out));
             match sent {
                 Err(misuse) => self.misused(key, misuse),
@@ -298,8 +254,8 @@ impl Driver {
 
     /// Ends a request.
     fn finish(&mut self, key: StreamKey) {
-        let Some(exchange) = self.exchange(key) else { return };
-        let trailers = exchange.upload.as_mut().and_then(|upload| upload.trailers.take());
+        let Some(exchange) = self.exchanges.get(key) else { return };
+        let trailers = exchange.upload.as_mut().and_then(|upload| upload.outflow.take_trailers());
         let out = &mut Sink(&mut self.wire.out);
         match self.machine.finish(key, trailers.as_deref(), out) {
             Ok(()) => self.sent(key),
@@ -310,13 +266,12 @@ impl Driver {
     /// A request is out to its end.
     fn sent(&mut self, key: StreamKey) {
         let now = self.now;
-        if let Some(exchange) = self.exchange(key) {
+        if let Some(exchange) = self.exchanges.get(key) {
             exchange.upload = None;
             exchange.cell.sending(None, Some(now));
             // What was written to a tunnel is out, and nobody reads what comes.
             if exchange.is_tunnel && exchange.left_until.is_some() && !exchange.is_complete {
-                self.machine.reset(key, ErrorCode::CANCEL);
-                self.take_exchange(key);
+                self.break_off(key, ErrorCode::CANCEL);
             }
         }
         self.let_go(key);
