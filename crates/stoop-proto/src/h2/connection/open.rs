@@ -23,8 +23,11 @@ pub enum Refusal {
     GoingAway,
     /// All identifiers were used: RFC 9113 §5.1.1.
     Exhausted,
-    /// The server does not do what the request asks for: an extended CONNECT, or so large a head.
-    Unsupported,
+    /// The server takes no extended CONNECT (RFC 8441 §3).
+    ExtendedConnect,
+    /// The server takes no header list of more than so many bytes: SETTINGS_MAX_HEADER_LIST_SIZE, RFC
+    /// 9113 §6.5.2.
+    TooLarge(u32),
     /// The request is none.
     Misuse(Misuse),
 }
@@ -66,9 +69,12 @@ impl Connection {
         if self.streams.len() >= self.streams_max() {
             return Err(Refusal::Full);
         }
-        let too_large = encode::list_bytes(head) > self.theirs.header_list_bytes_max as usize;
-        if too_large || head.protocol.is_some() && !self.theirs.extended_connect {
-            return Err(Refusal::Unsupported);
+        if head.protocol.is_some() && !self.theirs.extended_connect {
+            return Err(Refusal::ExtendedConnect);
+        }
+        let list_bytes_max = self.theirs.header_list_bytes_max;
+        if encode::list_bytes(head) > list_bytes_max as usize {
+            return Err(Refusal::TooLarge(list_bytes_max));
         }
         let end = size == BodySize::Exact(0) && head.method != Method::CONNECT;
         let length = match size {

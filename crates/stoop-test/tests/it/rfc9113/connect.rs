@@ -156,7 +156,7 @@ fn extended_connect_is_said_to_be_there() {
     let mut hand = Hand::client();
     let size = BodySize::Unknown;
     let refused = hand.connection.open(&head, "https", size, &mut hand.out);
-    assert_eq!(refused, Err(Refusal::Unsupported));
+    assert_eq!(refused, Err(Refusal::ExtendedConnect));
     assert!(hand.out.is_empty());
     hand.feed(&settings(&[(8, 1)]));
     hand.said();

@@ -171,6 +171,10 @@ impl Cell {
         let unread: usize = state.content.drain(..).map(|piece| piece.len()).sum();
         state.taken = state.taken.saturating_add(unread as u32);
         match (state.credit, &state.end) {
+            // What is left of the request is not sent for ever.
+            (_, Some(_)) if state.sending.is_some() => {
+                state.number.map_or(Tell::Nothing, Tell::Call)
+            }
             (Credit::Connection, _) => Tell::Consumed(std::mem::take(&mut state.taken)),
             (Credit::None, _) | (_, Some(_)) => Tell::Nothing,
             (Credit::Stream, None) => state.number.map_or(Tell::Wake, Tell::Call),
@@ -239,8 +243,8 @@ impl Cell {
     pub(super) fn look(&self) -> News {
         let mut state = self.state();
         let taken = match state.credit {
-            Credit::Stream => std::mem::take(&mut state.taken),
-            Credit::Connection | Credit::None => 0,
+            Credit::Stream | Credit::Connection => std::mem::take(&mut state.taken),
+            Credit::None => 0,
         };
         News { taken, goes_ahead: state.goes_ahead, given_up: state.given_up }
     }

@@ -247,7 +247,8 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        if !self.ended {
+        // Of a tunnel, there may be something to be sent still.
+        if !self.ended || self.is_tunnel() {
             self.tell(self.cell.give_up(GivenUp::Dropped));
         }
     }

@@ -1,5 +1,6 @@
 //! The client over HTTP/2: against our own server in memory, and against scripted ones.
 
+mod farewells;
 mod few;
 mod handlers;
 mod kit;

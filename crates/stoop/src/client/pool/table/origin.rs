@@ -11,7 +11,7 @@ use crate::limits::PoolLimits;
 pub(in crate::client::pool) enum Speaks {
     /// HTTP/1 or HTTP/2. One finds out, and the others wait for what it finds.
     Unknown,
-    /// The one who was to find out did not: everybody tries.
+    /// The one who was to find out did not: as many try as would be allowed of either.
     Unsure,
     Http1,
     Http2,
@@ -72,7 +72,8 @@ impl<C, S, W> Origin<C, S, W> {
     pub(super) fn may_open(&self, more: usize, limits: &PoolLimits) -> bool {
         match self.speaks {
             Speaks::Unknown => self.making == 0,
-            Speaks::Unsure | Speaks::Http1 => self.open < limits.per_origin_max,
+            Speaks::Unsure => self.open < limits.per_origin_max.min(limits.http2_per_origin_max),
+            Speaks::Http1 => self.open < limits.per_origin_max,
             Speaks::Http2 => {
                 let retired = self.shared.iter().filter(|member| member.is_retired).count();
                 let has_room = self.open - retired < limits.http2_per_origin_max;
@@ -90,6 +91,11 @@ impl<C, S, W> Origin<C, S, W> {
             None if self.shared.iter().any(|member| !member.is_retired) => usize::MAX,
             None => 0,
         }
+    }
+
+    /// The shared connection of that number.
+    pub(super) fn member(&mut self, number: u64) -> Option<&mut Member<S>> {
+        self.shared.iter_mut().find(|member| member.number == number)
     }
 
     /// How many connections idle.

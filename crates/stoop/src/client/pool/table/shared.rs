@@ -36,9 +36,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         due: &mut Due<C, S, W>,
     ) {
         let Some(origin) = self.origins.get_mut(key) else { return };
-        let Some(member) = origin.shared.iter_mut().find(|member| member.number == number) else {
-            return;
-        };
+        let Some(member) = origin.member(number) else { return };
         if !member.is_retired {
             member.streams_max = streams_max;
             origin.streams_each = Some(streams_max);
@@ -56,17 +54,17 @@ impl<C, S: Clone, W> Table<C, S, W> {
         due: &mut Due<C, S, W>,
     ) {
         let Some(origin) = self.origins.get_mut(key) else { return };
-        let Some(at) = origin.shared.iter().position(|member| member.number == number) else {
-            return;
-        };
-        origin.shared[at].used -= streams;
+        let Some(member) = origin.member(number) else { return };
+        member.used -= streams;
         self.share(key, number, due);
-        let member = &self.origins[key].shared[at];
-        if member.used > 0 || member.is_retired {
+        let member = self.origins.get_mut(key).and_then(|origin| origin.member(number));
+        if !member.is_some_and(|member| member.used == 0 && !member.is_retired) {
             return;
         }
         let rest = self.rest(key);
-        self.origins[key].shared[at].idle = Some((rest, now));
+        if let Some(member) = self.origins[key].member(number) {
+            member.idle = Some((rest, now));
+        }
         // Its place may be wanted for another origin.
         if self.starved.is_empty() {
             return self.bound_idle(key, due);
@@ -84,9 +82,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         due: &mut Due<C, S, W>,
     ) {
         let Some(origin) = self.origins.get_mut(key) else { return };
-        let Some(member) = origin.shared.iter_mut().find(|member| member.number == number) else {
-            return;
-        };
+        let Some(member) = origin.member(number) else { return };
         (member.is_retired, member.streams_max) = (true, 0);
         if member.idle.take().is_some() {
             self.idle -= 1;

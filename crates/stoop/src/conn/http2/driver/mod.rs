@@ -44,6 +44,9 @@ const QUIET: Duration = Duration::from_secs(3);
 /// How long content that nobody wants is read, so that the stream need not be reset.
 const DRAIN: Duration = Duration::from_secs(1);
 
+/// How long the last that is said may take, where sending otherwise has no limit.
+const FAREWELL: Duration = Duration::from_secs(5);
+
 /// How often exchanges are looked at that nobody waits for any more.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -268,7 +271,8 @@ impl Driver {
             self.rest();
         }
         let time = &self.limits.time;
-        let send = time.send_idle.and_then(|limit| self.wire.send_due(self.now, limit));
+        let patience = time.send_idle.or(self.is_closing.then_some(FAREWELL));
+        let send = patience.and_then(|limit| self.wire.send_due(self.now, limit));
         let machine = self.machine.next_timeout();
         let asks = self.machine.streams() > 0 && !self.is_asked;
         let quiet = asks.then(|| self.heard + QUIET);

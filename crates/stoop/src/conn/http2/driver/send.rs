@@ -295,9 +295,14 @@ fn panicked() -> Error {
 fn refused(order: Order, refusal: Refusal) {
     match refusal {
         Refusal::Misuse(misuse) => order.cell.fail(|| Error::misuse(misuse, Phase::Request)),
-        Refusal::Unsupported => order.cell.fail(|| {
-            Error::new(ErrorKind::InvalidUrl, Phase::Request)
-                .with_detail("the server takes no such request over HTTP/2")
+        Refusal::ExtendedConnect => order.cell.fail(|| {
+            Error::new(ErrorKind::H2Refused, Phase::Request)
+                .with_detail("the server takes no extended CONNECT (RFC 8441 §3)")
+        }),
+        Refusal::TooLarge(bytes) => order.cell.fail(|| {
+            Error::new(ErrorKind::H2Refused, Phase::Request).with_detail(format_args!(
+                "the server takes no head of more than {bytes} bytes (RFC 9113 §6.5.2)"
+            ))
         }),
         Refusal::Full | Refusal::GoingAway | Refusal::Exhausted => give_back(order, no_more()),
     }

@@ -198,6 +198,21 @@ fn if_it_speaks_http1_everybody_connects_and_if_nobody_answers_everybody_tries()
 }
 
 #[test]
+fn of_those_who_try_there_are_no_more_than_either_version_allows() {
+    let mut table = shared(2, 100);
+    let (key, _) = ask_as(&mut table, Speaks::Unknown, 0);
+    for waiter in 1..4 {
+        ask_as(&mut table, Speaks::Unknown, waiter);
+    }
+    let mut failed = due();
+    table.unmade(key, &mut failed);
+    assert_eq!(served(failed), [(1, Given::Place), (2, Given::Place)]);
+    let mut failed = due();
+    table.unmade(key, &mut failed);
+    assert_eq!(served(failed), [(3, Given::Place)]);
+}
+
+#[test]
 fn as_many_connections_are_opened_as_those_who_wait_need_once_streams_are_known() {
     let mut table = shared(32, 100);
     let (key, given) = ask_as(&mut table, Speaks::Http2, 0);
