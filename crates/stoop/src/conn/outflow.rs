@@ -10,6 +10,13 @@ use stoop_proto::Fields;
 
 use crate::body::from_map;
 
+/// The most content that is sent at a turn, also to a peer that takes larger frames: RFC 9113 §4.2.
+const TURN_BYTES: usize = 16 * 1024;
+
+/// The same where more follows: with its frame's header, what a TLS record holds (RFC 8446 §5.1), so that
+/// no crumbs are left over that have to be sent in records of their own.
+const RECORD_BYTES: usize = TURN_BYTES - 9;
+
 /// What of some content is not sent yet.
 pub(crate) struct Outflow<M> {
     /// Makes more of it; none once it has ended.
@@ -104,9 +111,11 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
         }
     }
 
-    /// Takes of what was made what may be sent.
+    /// Takes of what was made what is to be sent at a turn, at most `max`.
     pub(crate) fn cut(&mut self, max: usize) -> Cut {
-        let piece = self.piece.split_to(self.piece.len().min(max));
+        let fits = self.piece.len() <= max.min(TURN_BYTES);
+        let len = if fits { self.piece.len() } else { max.min(RECORD_BYTES) };
+        let piece = self.piece.split_to(len);
         let is_over = self.piece.is_empty();
         Cut { piece, is_over, is_last: is_over && self.maker.is_none() }
     }
@@ -119,5 +128,32 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
     pub(crate) fn give_up(&mut self) {
         self.maker = None;
         self.piece.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::Body;
+
+    #[test]
+    fn turns_are_as_long_as_a_record_but_for_pieces_that_are_one_turn() {
+        let turns = |len: usize, max: usize| {
+            let mut outflow = Outflow::<Body>::of(Bytes::from(vec![0; len]));
+            let mut turns = Vec::new();
+            loop {
+                let cut = outflow.cut(max);
+                assert_eq!((cut.is_over, cut.is_last), (!outflow.has_piece(), cut.is_over));
+                turns.push(cut.piece.len());
+                if cut.is_last {
+                    return turns;
+                }
+            }
+        };
+        assert_eq!(turns(16_384, 16_384), [16_384]);
+        assert_eq!(turns(16_385, 16_384), [16_375, 10]);
+        assert_eq!(turns(40_000, 1 << 20), [16_375, 16_375, 7_250]);
+        assert_eq!(turns(16_384, 10_000), [10_000, 6_384]);
+        assert_eq!(turns(0, 100), [0]);
     }
 }
