@@ -11,21 +11,32 @@
 //! |---|---|
 //! | `/` | `hello` |
 //! | `/big` | [`BIG_LEN`] bytes of [`big`] |
+//! | `/large` | [`LARGE_LEN`] bytes of [`large`] |
+//! | `/missing` | 404 |
 //! | POST `/echo` | the request's content, where [`Kind::echoes`] |
-//! | `/trailers` | `hello` and the trailer `x-sum: 5`, where [`Kind::sends_trailers`] |
+//! | `/trailers` | `hello` and the trailer `x-sum: 5` |
+//!
+//! What else Go can do stands in `server.go`.
 
 mod checks;
+mod hyper;
+mod programs;
 
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::thread;
 use std::time::Duration;
 
-use stoop::ClientTls;
+use stoop::{ClientTls, ServerTls};
 
-use crate::programs::{self, Folder, Started, are_missing, source};
+use crate::programs::{Folder, Started, are_missing};
 
 /// How long `/big` is: more than a window.
-const BIG_LEN: usize = 1 << 20;
+pub(crate) const BIG_LEN: usize = 1 << 20;
+
+/// How long `/large` is.
+pub(crate) const LARGE_LEN: usize = 10 << 20;
 
 /// Who serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,36 +45,44 @@ pub(crate) enum Kind {
     Nginx,
     /// Go's net/http.
     Go,
+    /// In a thread of this process, and always there.
+    Hyper,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::Nghttpd, Self::Nginx, Self::Go];
+    pub(crate) const ALL: [Self; 4] = [Self::Nghttpd, Self::Nginx, Self::Go, Self::Hyper];
 
     /// Whether POST `/echo` is answered with what was sent.
     pub(crate) fn echoes(self) -> bool {
         self != Self::Nginx
     }
 
-    /// Whether `/trailers` has some.
-    pub(crate) fn sends_trailers(self) -> bool {
-        self != Self::Nginx
-    }
-
-    fn program(self) -> &'static str {
+    fn program(self) -> Option<&'static str> {
         match self {
-            Self::Nghttpd => "nghttpd",
-            Self::Nginx => "nginx",
-            Self::Go => "go",
+            Self::Nghttpd => Some("nghttpd"),
+            Self::Nginx => Some("nginx"),
+            Self::Go => Some("go"),
+            Self::Hyper => None,
         }
     }
 }
 
-/// A running server, ended when it is dropped.
+/// A server, ended when it is dropped.
 pub(crate) struct Origin {
+    pub(crate) kind: Kind,
+    pub(crate) tls: bool,
+    /// What it is told besides.
+    more: &'static str,
     address: SocketAddrV4,
-    certificate: Option<String>,
-    _started: Started,
+    /// With its key.
+    certificate: (String, String),
+    running: Option<Running>,
     folder: Folder,
+}
+
+enum Running {
+    Program(Started),
+    Thread { _served: hyper::Served },
 }
 
 impl Origin {
@@ -71,45 +90,83 @@ impl Origin {
     /// the program is missing, which is said in the name of the test; or where it is older than
     /// HTTP/2 without TLS.
     pub(crate) async fn start(name: &str, kind: Kind, tls: bool) -> Option<Self> {
-        if are_missing(name, &[kind.program()]) {
+        Self::start_with(name, kind, tls, "").await
+    }
+
+    /// The same with more to tell it: lines for nginx's server, arguments for nghttpd.
+    pub(crate) async fn start_with(
+        name: &str,
+        kind: Kind,
+        tls: bool,
+        more: &'static str,
+    ) -> Option<Self> {
+        if kind.program().is_some_and(|program| are_missing(name, &[program])) {
+            return None;
+        }
+        if kind == Kind::Go && !programs::build_go(tls).await {
             return None;
         }
         let address = free_address();
-        let folder = Folder::new(&format!("origin-{}", address.ip()));
+        let folder = Folder::new(&format!("origin-{address}"));
         let made = rcgen::generate_simple_self_signed([address.ip().to_string()]).unwrap();
-        let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
-        folder.write("ca.pem", &certificate);
-        folder.write("key.pem", key);
+        let certificate = (made.cert.pem(), made.signing_key.serialize_pem());
+        folder.write("ca.pem", &certificate.0);
+        folder.write("key.pem", &certificate.1);
+        let hello = || b"hello".to_vec();
         for (file, content) in
-            [("index.html", b"hello".to_vec()), ("trailers", b"hello".to_vec()), ("big", big())]
+            [("index.html", hello()), ("trailers", hello()), ("big", big()), ("large", large())]
         {
             folder.write(file, content);
         }
-        let mut started = match kind {
-            Kind::Nghttpd => nghttpd(&folder, address, tls),
-            Kind::Nginx => nginx(&folder, address, tls),
-            Kind::Go => go(&folder, address, tls).await?,
-        };
-        while TcpStream::connect(address).is_err() {
-            assert!(started.is_running(), "{kind:?} ended; is it too old? TLS: {tls}");
-            tokio::time::sleep(Duration::from_millis(10)).await;
+        let mut origin = Self { kind, tls, more, address, certificate, running: None, folder };
+        origin.restart();
+        Some(origin)
+    }
+
+    /// Ends it as if the machine had lost its power: nobody is told.
+    pub(crate) fn end(&mut self) {
+        self.running = None;
+    }
+
+    /// Ends it and starts it at the same address. Nothing else of a test's runtime runs meanwhile.
+    pub(crate) fn restart(&mut self) {
+        self.end();
+        let mut running = self.run();
+        while TcpStream::connect(self.address).is_err() {
+            if let Running::Program(started) = &mut running {
+                assert!(started.is_running(), "{self:?} ended; is it too old?");
+            }
+            thread::sleep(Duration::from_millis(10));
         }
-        let certificate = tls.then_some(certificate);
-        Some(Self { address, certificate, _started: started, folder })
+        self.running = Some(running);
+    }
+
+    fn run(&self) -> Running {
+        match self.kind {
+            Kind::Nghttpd => Running::Program(programs::nghttpd(self)),
+            Kind::Nginx => Running::Program(programs::nginx(self)),
+            Kind::Go => Running::Program(programs::go(self)),
+            Kind::Hyper => {
+                let (certificate, key) = self.certificate.clone();
+                let tls = ServerTls::builder().certificate_pem(certificate, key).alpn(["h2"]);
+                let tls = self.tls.then(|| tls.build().unwrap());
+                Running::Thread { _served: hyper::Served::start(self.address, tls) }
+            }
+        }
     }
 
     /// The URL of a path.
     pub(crate) fn url(&self, path: &str) -> String {
-        let scheme = if self.certificate.is_some() { "https" } else { "http" };
+        let scheme = if self.tls { "https" } else { "http" };
         format!("{scheme}://{}{path}", self.address)
     }
 
     /// What a client needs to trust it; what the platform trusts, where there is no TLS.
     pub(crate) fn trusted(&self) -> ClientTls {
         let builder = ClientTls::builder();
-        match &self.certificate {
-            Some(certificate) => builder.ca_pem(certificate.as_str()).build().unwrap(),
-            None => builder.build().unwrap(),
+        match self.tls {
+            true => builder.ca_pem(self.certificate.0.as_str()).build().unwrap(),
+            false => builder.build().unwrap(),
         }
     }
 
@@ -119,81 +176,28 @@ impl Origin {
     }
 }
 
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {} TLS", self.kind, if self.tls { "with" } else { "without" })
+    }
+}
+
 /// What `/big` is.
 pub(crate) fn big() -> Vec<u8> {
     b"0123456789abcde\n".repeat(BIG_LEN / 16)
+}
+
+/// What `/large` is: numbered lines, so that none of them can be another.
+pub(crate) fn large() -> Vec<u8> {
+    (0..LARGE_LEN / 16).flat_map(|n| format!("{n:015}\n").into_bytes()).collect()
 }
 
 /// No other test of this process, and hardly one of another, gets the same.
 fn free_address() -> SocketAddrV4 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let [_, _, high, low] = std::process::id().to_be_bytes();
-    let number = NEXT.fetch_add(1, Ordering::Relaxed) as u8;
-    let ip = Ipv4Addr::new(127, high | 1, low, number.max(1));
+    let number = NEXT.fetch_add(1, Ordering::Relaxed) % 254 + 1;
+    let ip = Ipv4Addr::new(127, high | 1, low, number as u8);
     let listener = TcpListener::bind((ip, 0)).unwrap();
     SocketAddrV4::new(ip, listener.local_addr().unwrap().port())
-}
-
-fn nghttpd(folder: &Folder, address: SocketAddrV4, tls: bool) -> Started {
-    let ip = address.ip().to_string();
-    let common = ["--address", &ip, "--htdocs", folder.path(), "--echo-upload", "--trailer"];
-    let mut arguments: Vec<String> = common.map(str::to_owned).to_vec();
-    arguments.extend(["x-sum: 5".to_owned()]);
-    arguments.extend((!tls).then(|| "--no-tls".to_owned()));
-    arguments.push(address.port().to_string());
-    let files = ["key.pem", "ca.pem"].map(|file| format!("{}/{file}", folder.path()));
-    arguments.extend(files.into_iter().filter(|_| tls));
-    Started::new("nghttpd", &arguments)
-}
-
-fn nginx(folder: &Folder, address: SocketAddrV4, tls: bool) -> Started {
-    let path = folder.path();
-    let secure = if tls { " ssl" } else { "" };
-    // In one process, so that nothing is left when it is killed. `http2 on` is younger than 1.22.
-    let configuration = format!(
-        "daemon off; master_process off; pid nginx.pid; error_log stderr crit;
-events {{ }}
-http {{
-    access_log off;
-    ssl_certificate ca.pem;
-    ssl_certificate_key key.pem;
-    client_body_temp_path {path}/body;
-    proxy_temp_path {path}/proxy;
-    fastcgi_temp_path {path}/fastcgi;
-    uwsgi_temp_path {path}/uwsgi;
-    scgi_temp_path {path}/scgi;
-    server {{
-        listen {address}{secure} http2;
-        root {path};
-        location = / {{ return 200 'hello'; }}
-    }}
-}}
-"
-    );
-    let file = folder.write("nginx.conf", configuration);
-    let arguments = ["-p", path, "-e", "stderr", "-c", &file];
-    Started::new("nginx", &arguments.map(str::to_owned))
-}
-
-/// Built and not `go run`, which outlives being killed.
-async fn go(folder: &Folder, address: SocketAddrV4, tls: bool) -> Option<Started> {
-    if !tls && !go_speaks_without_tls().await {
-        return None;
-    }
-    let program = format!("{}/server", folder.path());
-    let sources = ["server.go", "prior.go"].map(|file| source(&format!("origins/{file}")));
-    let mut build: Vec<String> = ["build", "-o", &program].map(str::to_owned).to_vec();
-    build.extend(sources);
-    programs::run("go", &build, b"").await;
-    let mut arguments = vec![address.to_string(), folder.path().to_owned()];
-    arguments.extend(tls.then(|| "tls".to_owned()));
-    Some(Started::new(&program, &arguments))
-}
-
-/// It does since 1.24.
-async fn go_speaks_without_tls() -> bool {
-    let version = programs::run("go", &["env".to_owned(), "GOVERSION".to_owned()], b"").await;
-    let version = version.text();
-    let minor = version.trim().strip_prefix("go1.").and_then(|rest| rest.split('.').next());
-    minor.and_then(|minor| minor.parse::<u32>().ok()).is_none_or(|minor| minor >= 24)
 }

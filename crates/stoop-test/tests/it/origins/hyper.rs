@@ -1,0 +1,98 @@
+//! hyper, in a thread of its own, whose end is the end of all its connections.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::net::{SocketAddrV4, TcpListener};
+use std::thread::{self, JoinHandle};
+
+use hyper::body::Incoming;
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use stoop::{Body, ServerTls};
+use stoop_io::{AnyTransport, Stream, Tcp};
+use stoop_proto::Fields;
+use tokio::sync::oneshot;
+
+use super::{big, large};
+
+pub(super) struct Served {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Served {
+    pub(super) fn start(address: SocketAddrV4, tls: Option<ServerTls>) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let thread = thread::spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(async {
+                tokio::spawn(serve(listener, tls));
+                let _ = stopped.await;
+            });
+        });
+        Self { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+async fn serve(listener: TcpListener, tls: Option<ServerTls>) {
+    let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+    loop {
+        let (stream, from) = listener.accept().await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let tcp = Tcp::new(stream, from);
+        let tls = tls.clone();
+        tokio::spawn(async move {
+            let mut io: AnyTransport = match tls {
+                Some(tls) => tls.accept(tcp).unwrap().into(),
+                None => tcp.into(),
+            };
+            if poll_fn(|cx| io.poll_handshake(cx)).await.is_ok() {
+                let http2 = http2::Builder::new(TokioExecutor::new());
+                let io = TokioIo::new(Stream::new(io));
+                let _ = http2.serve_connection(io, service_fn(answer)).await;
+            }
+        });
+    }
+}
+
+async fn answer(request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
+    let is_head = request.method() == Method::HEAD;
+    let (status, body) = match request.uri().path() {
+        "/" => (StatusCode::OK, Body::from("hello")),
+        "/big" => (StatusCode::OK, Body::from(big())),
+        "/large" => (StatusCode::OK, Body::from(large())),
+        "/echo" => (StatusCode::OK, Body::stream(request.into_body())),
+        "/trailers" => (StatusCode::OK, with_trailers()),
+        _ => (StatusCode::NOT_FOUND, Body::from("no")),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    // hyper sends what it is given.
+    if is_head && let Some(len) = response.body().len() {
+        response.headers_mut().insert("content-length", len.into());
+        *response.body_mut() = Body::empty();
+    }
+    Ok(response)
+}
+
+fn with_trailers() -> Body {
+    let (sender, body) = Body::channel(1);
+    tokio::spawn(async move {
+        let mut trailers = Fields::new();
+        trailers.push("x-sum", b"5").unwrap();
+        sender.send("hello").await?;
+        sender.trailers(&trailers).await
+    });
+    body
+}

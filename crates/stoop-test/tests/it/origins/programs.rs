@@ -1,0 +1,88 @@
+//! What each program is told.
+
+use std::path::Path;
+
+use tokio::sync::OnceCell;
+
+use super::Origin;
+use crate::programs::{self, Started, source};
+
+pub(super) fn nghttpd(origin: &Origin) -> Started {
+    let (ip, folder) = (origin.address.ip().to_string(), origin.folder.path());
+    let common = ["--address", &ip, "--htdocs", folder, "--echo-upload", "--trailer", "x-sum: 5"];
+    let mut arguments: Vec<String> = common.map(str::to_owned).to_vec();
+    arguments.extend(origin.more.split_whitespace().map(str::to_owned));
+    arguments.extend((!origin.tls).then(|| "--no-tls".to_owned()));
+    arguments.push(origin.address.port().to_string());
+    let files = ["key.pem", "ca.pem"].map(|file| format!("{folder}/{file}"));
+    arguments.extend(files.into_iter().filter(|_| origin.tls));
+    Started::new("nghttpd", &arguments)
+}
+
+pub(super) fn nginx(origin: &Origin) -> Started {
+    let Origin { address, more, .. } = origin;
+    let path = origin.folder.path();
+    let secure = if origin.tls { " ssl" } else { "" };
+    // In one process, so that nothing is left when it is killed. `http2 on` is younger than 1.22.
+    let configuration = format!(
+        "daemon off; master_process off; pid nginx.pid; error_log stderr crit;
+events {{ }}
+http {{
+    access_log off;
+    ssl_certificate ca.pem;
+    ssl_certificate_key key.pem;
+    client_body_temp_path {path}/body;
+    proxy_temp_path {path}/proxy;
+    fastcgi_temp_path {path}/fastcgi;
+    uwsgi_temp_path {path}/uwsgi;
+    scgi_temp_path {path}/scgi;
+    server {{
+        listen {address}{secure} http2;
+        root {path};
+        location = / {{ return 200 'hello'; }}
+        location = /trailers {{ add_trailer x-sum 5; }}
+        {more}
+    }}
+}}
+"
+    );
+    let file = origin.folder.write("nginx.conf", configuration);
+    let arguments = ["-p", path, "-e", "stderr", "-c", &file];
+    Started::new("nginx", &arguments.map(str::to_owned))
+}
+
+/// Where [`build_go`] puts it.
+const GO_SERVER: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/origin-go");
+
+/// Builds the server in Go, once for all tests; not `go run`, which outlives being killed. False
+/// where it cannot speak without TLS.
+pub(super) async fn build_go(tls: bool) -> bool {
+    static BUILT: OnceCell<()> = OnceCell::const_new();
+    if !tls && !go_speaks_without_tls().await {
+        return false;
+    }
+    let build = async {
+        // One that is there may be running, and then it cannot be written to.
+        let new = format!("{GO_SERVER}-{}", std::process::id());
+        let mut build: Vec<String> = ["build", "-o", &new].map(str::to_owned).to_vec();
+        build.extend(["server.go", "prior.go"].map(|file| source(&format!("origins/{file}"))));
+        programs::run("go", &build, b"").await;
+        std::fs::rename(new, Path::new(GO_SERVER)).unwrap();
+    };
+    BUILT.get_or_init(|| build).await;
+    true
+}
+
+pub(super) fn go(origin: &Origin) -> Started {
+    let mut arguments = vec![origin.address.to_string(), origin.folder.path().to_owned()];
+    arguments.extend(origin.tls.then(|| "tls".to_owned()));
+    Started::new(GO_SERVER, &arguments)
+}
+
+/// It does since 1.24.
+async fn go_speaks_without_tls() -> bool {
+    let version = programs::run("go", &["env".to_owned(), "GOVERSION".to_owned()], b"").await;
+    let version = version.text();
+    let minor = version.trim().strip_prefix("go1.").and_then(|rest| rest.split('.').next());
+    minor.and_then(|minor| minor.parse::<u32>().ok()).is_none_or(|minor| minor >= 24)
+}
