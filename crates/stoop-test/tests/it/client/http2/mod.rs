@@ -1,4 +1,5 @@
-//! The client over HTTP/2: against our own server in memory, and against scripted ones.
+//! The client over HTTP/2: against our own server in memory, against scripted ones, and against those
+//! that others wrote.
 
 mod farewells;
 mod few;
@@ -6,6 +7,7 @@ mod handlers;
 mod kit;
 mod rough;
 mod scripted;
+mod servers;
 mod strangers;
 mod tunnels;
 mod windows;

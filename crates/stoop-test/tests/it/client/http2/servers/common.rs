@@ -1,0 +1,128 @@
+//! What all of them do alike.
+
+use http::Method;
+use stoop::{Body, Request};
+use stoop_proto::Fields;
+
+use super::{Visit, hello};
+use crate::origins::{BIG_LEN, Kind, LARGE_LEN, big, large};
+
+#[tokio::test]
+async fn content_comes_as_it_is() {
+    let large = large();
+    for visit in Visit::each("client::http2::servers::content").await {
+        assert_eq!(visit.get("/").await, hello(), "{visit}");
+        let (status, content) = visit.get("/large").await;
+        assert!(status == 200 && content == large, "{visit}: {status}, {} bytes", content.len());
+        assert_eq!(visit.get("/missing").await.0, 404, "{visit}");
+        assert_eq!(visit.connections(), 1, "{visit}");
+    }
+}
+
+/// Content that is read while other content is left lying.
+#[tokio::test]
+async fn large_content_side_by_side() {
+    let large = large();
+    for visit in Visit::each("client::http2::servers::side_by_side").await {
+        let unread = visit.send(visit.request("/large")).await;
+        let (one, two) = tokio::join!(visit.get("/large"), visit.get("/large"));
+        assert!(one.1 == large && two.1 == large, "{visit}");
+        assert!(unread.into_body().bytes(LARGE_LEN).await.unwrap() == large, "{visit}");
+        assert_eq!(visit.connections(), 1, "{visit}");
+    }
+}
+
+#[tokio::test]
+async fn the_head_of_a_response_alone() {
+    for visit in Visit::each("client::http2::servers::head").await {
+        let head = Request::new(Method::HEAD, &visit.origin.url("/large")).unwrap();
+        let response = visit.send(head).await;
+        assert_eq!(response.status(), 200, "{visit}");
+        let length = response.field("content-length").map(String::from_utf8_lossy);
+        assert_eq!(length.as_deref(), Some(&*LARGE_LEN.to_string()), "{visit}");
+        let content = response.into_body().bytes(0).await.map_err(|error| error.to_string());
+        assert_eq!(content.as_deref(), Ok(&b""[..]), "{visit}");
+        assert_eq!(visit.get("/").await, hello(), "{visit}");
+        assert_eq!(visit.connections(), 1, "{visit}");
+    }
+}
+
+/// With its length told, and without.
+#[tokio::test]
+async fn content_goes_there_and_back() {
+    for visit in Visit::each("client::http2::servers::echo").await {
+        if !visit.origin.kind.echoes() {
+            continue;
+        }
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            for piece in big().chunks(10_000) {
+                sender.send(piece.to_vec()).await.unwrap();
+            }
+        });
+        for body in [big().into(), body] {
+            let (status, content) = visit.whole(visit.posting("/echo", body)).await;
+            assert!(status == 200 && content == big(), "{visit}: {status}, {}", content.len());
+        }
+        assert_eq!(visit.connections(), 1, "{visit}");
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_requests_share_a_connection() {
+    for visit in Visit::each("client::http2::servers::hundred").await {
+        visit.at_once(100).await;
+        assert_eq!(visit.connections(), 1, "{visit}");
+    }
+}
+
+#[tokio::test]
+async fn fields_behind_the_content() {
+    for visit in Visit::each("client::http2::servers::trailers").await {
+        let mut body = visit.send(visit.request("/trailers")).await.into_body();
+        let mut content = Vec::new();
+        while let Some(piece) = body.chunk().await.unwrap() {
+            content.extend_from_slice(&piece);
+        }
+        let trailers = body.take_trailers().unwrap_or_else(|| panic!("{visit} sends none"));
+        assert_eq!((content.as_slice(), trailers.first("x-sum")), (&b"hello"[..], Some(&b"5"[..])));
+    }
+}
+
+/// What a request says behind its content does not disturb those who do not want it.
+#[tokio::test]
+async fn requests_with_trailers() {
+    for visit in Visit::each("client::http2::servers::requests_with_trailers").await {
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            let mut trailers = Fields::new();
+            trailers.push("x-sum", b"4").unwrap();
+            sender.send("some").await?;
+            sender.trailers(&trailers).await
+        });
+        let (status, content) = visit.whole(visit.posting("/echo", body)).await;
+        match visit.origin.kind {
+            // It has no such page.
+            Kind::Nginx => assert!([404, 405].contains(&status), "{status}"),
+            _ => assert_eq!((status, &*content), (200, &b"some"[..]), "{visit}"),
+        }
+        assert_eq!(visit.get("/").await, hello(), "{visit}");
+        assert_eq!(visit.connections(), 1, "{visit}");
+    }
+}
+
+/// Who gives a response up harms no other.
+#[tokio::test]
+async fn a_response_that_nobody_wants_any_more() {
+    for visit in Visit::each("client::http2::servers::unwanted").await {
+        for _ in 0..20 {
+            let mut response = visit.send(visit.request("/large")).await;
+            let piece = response.body_mut().chunk().await.unwrap().unwrap();
+            assert!(piece.len() < BIG_LEN);
+            drop(response);
+        }
+        let (status, content) = visit.get("/big").await;
+        assert!(status == 200 && content == big(), "{visit}: {status}, {} bytes", content.len());
+        assert_eq!(visit.connections(), 1, "{visit}");
+    }
+}

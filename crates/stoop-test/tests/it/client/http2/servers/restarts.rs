@@ -1,0 +1,62 @@
+//! Servers that go without a word, and come back at the same address.
+
+use stoop::{ErrorKind, Phase, Request};
+
+use super::super::super::kit::settle;
+use super::{Visit, hello};
+use crate::origins::Kind;
+
+/// Whether the client has seen that the connection ended, or finds out when it sends.
+#[tokio::test]
+async fn the_next_request_goes_over_a_new_connection() {
+    for mut visit in Visit::each("client::http2::servers::restarts").await {
+        assert_eq!(visit.get("/").await, hello(), "{visit}");
+        for is_seen in [false, true] {
+            visit.origin.restart();
+            if is_seen {
+                visit.has_ended_all().await;
+            }
+            assert_eq!(visit.get("/").await, hello(), "{visit}, seen: {is_seen}");
+            settle().await;
+            assert_eq!(visit.connections(), 1, "{visit}, seen: {is_seen}");
+        }
+    }
+}
+
+/// It was seen that the connection is no more, so nothing is sent twice.
+#[tokio::test]
+async fn so_does_one_that_must_not_be_repeated() {
+    for mut visit in Visit::each("client::http2::servers::restarts_post").await {
+        if visit.origin.kind == Kind::Nginx {
+            continue;
+        }
+        assert_eq!(visit.get("/").await, hello(), "{visit}");
+        visit.origin.restart();
+        visit.has_ended_all().await;
+        let answer = visit.whole(visit.posting("/echo", "hello")).await;
+        assert_eq!(answer, hello(), "{visit}");
+    }
+}
+
+#[tokio::test]
+async fn one_that_does_not_come_back_is_told_apart() {
+    for mut visit in Visit::each("client::http2::servers::ends").await {
+        assert_eq!(visit.get("/").await, hello(), "{visit}");
+        let mut begun = visit.send(visit.request("/large")).await.into_body();
+        visit.origin.end();
+        // What had come before can still be read.
+        let failed = loop {
+            match begun.chunk().await {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("{visit}: it was not sent to its end"),
+                Err(error) => break error,
+            }
+        };
+        let kinds = [ErrorKind::ClosedEarly, ErrorKind::Reset];
+        assert!(kinds.contains(&failed.kind()), "{visit}: {failed}");
+        assert_eq!(failed.phase(), Phase::Receive, "{visit}: {failed}");
+        let refused = visit.error(Request::get(&visit.origin.url("/")).unwrap()).await;
+        assert_eq!(refused.kind(), ErrorKind::ConnectRefused, "{visit}: {refused}");
+        assert_eq!(visit.connections(), 0, "{visit}");
+    }
+}
