@@ -2,6 +2,7 @@
 
 mod curl;
 mod go;
+mod hyper;
 mod nghttp;
 
 use std::time::Duration;

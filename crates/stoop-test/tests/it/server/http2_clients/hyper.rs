@@ -1,0 +1,206 @@
+//! hyper.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::Body as _;
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper::{Method, Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use stoop::{Address, Body, ClientTls};
+use stoop_io::{AnyTransport, Stream, Tcp};
+use stoop_proto::Fields;
+use tokio::net::TcpStream;
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::{CONTENT_LEN, Served, content};
+
+/// A connection, and what drives it.
+struct Connected {
+    sender: SendRequest<Body>,
+    driver: JoinHandle<hyper::Result<()>>,
+    origin: String,
+}
+
+impl Connected {
+    async fn to(served: &Served, tls: bool) -> Self {
+        let server = if tls { &served.secure } else { &served.plain };
+        let Address::Inet(address) = server.endpoint().address() else { panic!("no port") };
+        let stream = TcpStream::connect(address).await.unwrap();
+        let mut io = AnyTransport::from(Tcp::new(stream, *address));
+        if tls {
+            let authority = std::fs::read(served.file("ca.pem")).unwrap();
+            let tls = ClientTls::builder().ca_pem(authority).alpn(["h2"]).build().unwrap();
+            io = tls.connect(io, &address.ip().to_string()).unwrap().into();
+            poll_fn(|cx| io.poll_handshake(cx)).await.unwrap();
+        }
+        let io = TokioIo::new(Stream::new(io));
+        let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
+        Self { sender, driver: tokio::spawn(connection), origin: served.origin(tls) }
+    }
+
+    fn request(&self, method: Method, path: &str, body: impl Into<Body>) -> Request<Body> {
+        let url = format!("{}{path}", self.origin);
+        Request::builder().method(method).uri(url).body(body.into()).unwrap()
+    }
+
+    async fn send(&self, request: Request<Body>) -> Response<Incoming> {
+        self.sender.clone().send_request(request).await.unwrap()
+    }
+
+    async fn get(&self, path: &str) -> (u16, Bytes) {
+        let response = self.send(self.request(Method::GET, path, Body::empty())).await;
+        let status = response.status().as_u16();
+        (status, whole(response).await.0)
+    }
+
+    /// Without an error, and with nothing under way.
+    async fn ends_well(self) {
+        drop(self.sender);
+        self.driver.await.unwrap().unwrap();
+    }
+}
+
+/// Content and trailers.
+async fn whole(response: Response<Incoming>) -> (Bytes, HeaderMap) {
+    let (mut content, mut trailers) = (Vec::new(), HeaderMap::new());
+    let mut body = response.into_body();
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        match frame.unwrap().into_data() {
+            Ok(piece) => content.extend_from_slice(&piece),
+            Err(frame) => trailers = frame.into_trailers().unwrap(),
+        }
+    }
+    (content.into(), trailers)
+}
+
+#[tokio::test]
+async fn requests_and_uploads() {
+    let served = Served::start("hyper");
+    for tls in [false, true] {
+        let connected = Connected::to(&served, tls).await;
+        assert_eq!(connected.get("/").await, (200, "HTTP/2.0 /".into()));
+        assert_eq!(connected.get("/big").await, (200, content().into()));
+        assert_eq!(connected.get("/nothing").await, (204, "".into()));
+        let head = connected.send(connected.request(Method::HEAD, "/big", Body::empty())).await;
+        assert_eq!(head.headers()["content-length"], CONTENT_LEN.to_string());
+        assert_eq!(whole(head).await.0, "");
+        let request = connected.request(Method::POST, "/echo", content());
+        assert_eq!(whole(connected.send(request).await).await.0, content());
+        let request = connected.request(Method::POST, "/length", content());
+        assert_eq!(whole(connected.send(request).await).await.0, CONTENT_LEN.to_string());
+        connected.ends_well().await;
+    }
+    served.end().await;
+}
+
+#[tokio::test]
+async fn trailers_in_both_directions() {
+    let served = Served::start("hyper-trailers");
+    for tls in [false, true] {
+        let connected = Connected::to(&served, tls).await;
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            let mut trailers = Fields::new();
+            trailers.push("x-sum", b"1").unwrap();
+            sender.send("some").await?;
+            sender.trailers(&trailers).await
+        });
+        let request = connected.request(Method::POST, "/echo", body);
+        let (content, trailers) = whole(connected.send(request).await).await;
+        assert_eq!((&*content, &trailers["x-sum"]), (&b"some"[..], &"1".parse().unwrap()));
+        let request = connected.request(Method::GET, "/stream", Body::empty());
+        let (content, trailers) = whole(connected.send(request).await).await;
+        assert_eq!(content.len().to_string(), trailers["x-sum"].to_str().unwrap());
+        connected.ends_well().await;
+    }
+    served.end().await;
+}
+
+/// As many as hyper has at a time, more than a connection's window, and some of them given up.
+#[tokio::test]
+async fn many_at_once() {
+    let served = Served::start("hyper-many");
+    for tls in [false, true] {
+        let connected = Connected::to(&served, tls).await;
+        let mut all = JoinSet::new();
+        for n in 0..200 {
+            let path = if n % 4 == 0 { "/endless" } else { "/stream" };
+            let request = connected.request(Method::GET, path, Body::empty());
+            let mut sender = connected.sender.clone();
+            all.spawn(async move {
+                let response = sender.send_request(request).await.unwrap();
+                match n % 4 {
+                    0 => drop(response),
+                    _ => assert_eq!(whole(response).await.0.len(), 100_000),
+                }
+            });
+        }
+        all.join_all().await;
+        assert_eq!(connected.get("/").await, (200, "HTTP/2.0 /".into()));
+        connected.ends_well().await;
+    }
+    served.end().await;
+}
+
+/// RFC 9113 §8.1: the answer comes before the request is complete, and none of it is lost.
+#[tokio::test]
+async fn an_upload_that_is_refused() {
+    let served = Served::start("hyper-refused");
+    for tls in [false, true] {
+        let connected = Connected::to(&served, tls).await;
+        for _ in 0..10 {
+            let response = connected.send(connected.request(Method::POST, "/refuse", content()));
+            let response = response.await;
+            assert_eq!(response.status(), 413);
+            assert_eq!(whole(response).await.0, "no");
+        }
+        connected.ends_well().await;
+    }
+    served.end().await;
+}
+
+/// hyper does not wait for the interim response, and reads over it.
+#[tokio::test]
+async fn a_request_that_expects_to_be_asked_for_its_content() {
+    let served = Served::start("hyper-expect");
+    for tls in [false, true] {
+        let connected = Connected::to(&served, tls).await;
+        let mut request = connected.request(Method::POST, "/length", content());
+        request.headers_mut().insert("expect", "100-continue".parse().unwrap());
+        let (content, _) = whole(connected.send(request).await).await;
+        assert_eq!(content, CONTENT_LEN.to_string());
+        connected.ends_well().await;
+    }
+    served.end().await;
+}
+
+/// RFC 9113 §6.8: what is under way is completed, and the connection then ends.
+#[tokio::test]
+async fn a_server_that_ends_meanwhile() {
+    let served = Served::start("hyper-drain");
+    let connected = [Connected::to(&served, false).await, Connected::to(&served, true).await];
+    let mut begun = Vec::new();
+    for connected in &connected {
+        let request = connected.request(Method::GET, "/stream", Body::empty());
+        begun.push(connected.send(request).await);
+    }
+    let Served { plain, secure, folder: _folder } = served;
+    let limit = Duration::from_secs(30);
+    let drained = async { tokio::join!(plain.drain(limit), secure.drain(limit)) };
+    let read = async {
+        for response in begun {
+            assert_eq!(whole(response).await.0.len(), 100_000);
+        }
+        for connected in connected {
+            // Its sender is still there: the server has ended it.
+            connected.driver.await.unwrap().unwrap();
+        }
+    };
+    let (left, ()) = tokio::join!(drained, read);
+    assert_eq!(left, (0, 0));
+}
