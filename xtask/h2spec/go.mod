@@ -1,7 +1,8 @@
 // h2spec, which `cargo xtask conformance` builds. v2.2.1 is its last release; it has no go.mod of
 // its own, so what it depends on is pinned here, to versions that Debian 12's Go (1.19) builds too.
 // Another version: `go get github.com/summerwind/h2spec/cmd/h2spec@VERSION` in this folder, and the
-// number of its cases in xtask/src/conformance/h2spec.rs. `go mod tidy` would empty this file.
+// numbers of its cases in xtask/src/conformance/h2spec.rs and h2specd.rs. `go mod tidy` would empty
+// this file.
 module stoop/h2spec
 
 go 1.19

@@ -5,9 +5,16 @@
 //! runs all of them.
 
 mod h2spec;
+mod h2specd;
+mod on_demand;
 mod report;
+mod verdict;
 
+use crate::command::Command;
+use crate::test::secure::Certificate;
 use crate::test::{Context, Outcome};
+use crate::workspace;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The name of the step.
@@ -23,12 +30,23 @@ struct Suite {
     run: fn(&Choice) -> Outcome,
 }
 
-const SUITES: &[Suite] = &[Suite {
-    name: "h2spec",
-    what: "the server over HTTP/2: 146 cases, the strict ones too, in each of the parts",
-    options: h2spec::OPTIONS,
-    run: h2spec::run,
-}];
+const SUITES: &[Suite] = &[
+    Suite {
+        name: "h2spec",
+        what: "the server over HTTP/2: 146 cases, the strict ones too, in each of the parts",
+        options: h2spec::OPTIONS,
+        run: h2spec::run,
+    },
+    Suite {
+        name: "h2specd",
+        what: "the client over HTTP/2, with servers that misbehave: 57 cases in each of the parts",
+        options: h2specd::OPTIONS,
+        run: h2specd::run,
+    },
+];
+
+/// Where h2spec's module is pinned, with all that it depends on. h2specd is part of it.
+const MODULE: &str = "xtask/h2spec";
 
 /// What of a suite to run: without anything, all.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -61,6 +79,48 @@ impl Suite {
         let options = self.options.iter().map(|(name, what)| format!("      {name:9} {what}\n"));
         format!("  {:11} {}\n{}", self.name, self.what, options.collect::<String>())
     }
+}
+
+/// Builds one of h2spec's programs. Go knows by itself whether it is built already.
+fn build(name: &str) -> Result<PathBuf, Outcome> {
+    let program = workspace::root().join("target/tools").join(name);
+    let build = Command::new("go").args(["build", "-o"]).arg(&program);
+    let package = format!("github.com/summerwind/h2spec/cmd/{name}");
+    let build = build.arg(package).in_folder(MODULE);
+    build.run().map_err(|why| Outcome::Failed { why, repeat: build.to_string() })?;
+    Ok(program)
+}
+
+/// Runs each of a suite's parts that is chosen, with a certificate for those that need one. What
+/// `run` says is noted; the first failure is the suite's.
+fn each_part<P>(
+    suite: &str,
+    choice: &Choice,
+    parts: impl Iterator<Item = (&'static str, P)>,
+    run: impl Fn(P, &Certificate) -> Result<String, String>,
+) -> Result<Outcome, Outcome> {
+    let failed = |option: &str, why: String| {
+        println!("{suite} {option}: {why}");
+        let command = Command::cargo("xtask").args(["conformance", suite, option]);
+        let separator = if choice.arguments.is_empty() { None } else { Some("--") };
+        let repeat = command.args(separator).args(&choice.arguments).to_string();
+        Outcome::Failed { why: format!("{option}: {why}"), repeat }
+    };
+    let certificate = Certificate::make().map_err(|why| failed("--tls", why))?;
+    let (mut notes, mut first) = (Vec::new(), None);
+    for (option, part) in parts {
+        if !choice.options.is_empty() && !choice.options.iter().any(|chosen| chosen == option) {
+            continue;
+        }
+        match run(part, &certificate) {
+            Ok(note) => {
+                println!("{suite} {option}: {note}");
+                notes.push(format!("{option}: {note}"));
+            }
+            Err(why) => first = first.or(Some(failed(option, why))),
+        }
+    }
+    Ok(first.unwrap_or_else(|| Outcome::Passed(notes.join("; "))))
 }
 
 /// Runs what `args` choose. An error means that nothing ran.
@@ -139,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_refused() {
-        assert!(choose("h3spec").unwrap_err().contains("there are: h2spec"));
+        assert!(choose("h3spec").unwrap_err().contains("there are: h2spec, h2specd"));
         assert!(choose("--tls").unwrap_err().contains("no suite `--tls`"));
         assert!(choose("h2spec -v").unwrap_err().contains("after `--`"));
     }

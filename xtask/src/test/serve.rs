@@ -49,6 +49,21 @@ impl Running {
         Err(format!("it printed no address of the form 127.0.0.1:PORT, but:\n{}", self.printed))
     }
 
+    /// Waits until it prints a line like that, and returns all that it printed.
+    pub(crate) fn until(
+        &mut self,
+        is_last: impl Fn(&str) -> bool,
+        limit: Duration,
+    ) -> Result<String, String> {
+        let deadline = Instant::now() + limit;
+        while let Some(line) = self.next_line(deadline) {
+            if is_last(&line) {
+                return Ok(self.printed.clone());
+            }
+        }
+        Err(format!("it printed no line to end with, but:\n{}", self.printed))
+    }
+
     /// Waits for its end, which must be a success, and returns all that it printed.
     pub(crate) fn finish(&mut self, limit: Duration) -> Result<String, String> {
         let deadline = Instant::now() + limit;
@@ -160,6 +175,14 @@ mod tests {
         let error = shell("echo waiting; exec sleep 60").finish(Duration::from_millis(100));
         assert!(error.unwrap_err().contains("waiting"));
         assert!(started.elapsed() < LIMIT);
+    }
+
+    #[test]
+    fn a_program_is_heard_until_it_says_something() {
+        let mut running = shell("echo one; echo two; exec sleep 60");
+        assert_eq!(running.until(|line| line == "two", LIMIT).unwrap(), "one\ntwo\n");
+        let error = shell("echo one").until(|line| line == "two", LIMIT).unwrap_err();
+        assert!(error.contains("one"), "{error}");
     }
 
     #[test]

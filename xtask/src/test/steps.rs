@@ -29,7 +29,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "examples", what: "the programs in examples/, run", run: examples::run },
     Step {
         name: conformance::STEP,
-        what: "other projects' conformance suites: h2spec against examples/hello",
+        what: "other projects' conformance suites: h2spec and h2specd, for both ends of HTTP/2",
         run: conformance::step,
     },
     Step { name: "proto", what: "instructions of the protocol machines, printed", run: proto },

@@ -1,0 +1,118 @@
+//! A command that is started whenever a program of others asks for it.
+//!
+//! h2specd starts a command for each case, and waits for its end before it waits for what the case
+//! comes to. A client that has its response ends, closes its connection, and sees nothing of what the
+//! case sends then: what is judged is chance. So the command is ours to start and to end, and what
+//! h2specd starts only says which URL it has.
+
+use crate::command::Command;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::thread::{self, JoinHandle};
+
+/// Writes its last argument to its first.
+const ASK: &str = "xtask/h2spec/ask.sh";
+
+/// Dropped, it ends what it started last.
+pub(super) struct OnDemand {
+    fifo: PathBuf,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Killed when it is dropped.
+struct Killed(Child);
+
+impl OnDemand {
+    /// For each word that comes through `fifo`, ends the command that runs and starts `command` with
+    /// the word behind its arguments. What it prints is seen if it is to be `shown`.
+    pub(super) fn new(fifo: PathBuf, command: Command, shown: bool) -> Result<Self, String> {
+        Command::new("mkfifo").arg(&fifo).run()?;
+        let opened = open(&fifo)?;
+        let thread = thread::spawn(move || {
+            let mut running = None;
+            for word in BufReader::new(opened).lines().map_while(Result::ok) {
+                drop(running.take());
+                if word.is_empty() {
+                    return;
+                }
+                running = started(&command.clone().arg(&word), shown);
+            }
+        });
+        Ok(Self { fifo, thread: Some(thread) })
+    }
+
+    /// What to start, with a word behind it, to ask for it.
+    pub(super) fn ask(&self) -> String {
+        format!("sh {ASK} {}", self.fifo.display())
+    }
+}
+
+impl Drop for OnDemand {
+    fn drop(&mut self) {
+        if open(&self.fifo).is_ok_and(|mut fifo| fifo.write_all(b"\n").is_ok()) {
+            let _ = self.thread.take().map(JoinHandle::join);
+        }
+        let _ = fs::remove_file(&self.fifo);
+    }
+}
+
+/// For both directions, so that it neither waits for the other end nor sees one when that goes.
+fn open(fifo: &PathBuf) -> Result<File, String> {
+    let opened = OpenOptions::new().read(true).write(true).open(fifo);
+    opened.map_err(|error| format!("cannot open {}: {error}", fifo.display()))
+}
+
+fn started(command: &Command, shown: bool) -> Option<Killed> {
+    let output = || if shown { Stdio::inherit() } else { Stdio::null() };
+    match command.build().stdout(output()).stderr(output()).spawn() {
+        Ok(child) => Some(Killed(child)),
+        Err(error) => {
+            println!("cannot start `{command}`: {error}");
+            None
+        }
+    }
+}
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+    use std::{env, process};
+
+    /// Each holds a connection as long as it runs.
+    #[test]
+    fn who_asks_gets_a_new_one_and_the_last_one_ends() {
+        let fifo = env::temp_dir().join(format!("stoop-xtask-asked-{}", process::id()));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let hold = "exec 3<>/dev/tcp/127.0.0.1/$0 && echo hello >&3 && exec sleep 60";
+        let command = Command::new("bash").args(["-c", hold]);
+        let demand = OnDemand::new(fifo.clone(), command, true).unwrap();
+        let ask = || {
+            let words: Vec<String> = demand.ask().split(' ').map(str::to_owned).collect();
+            let port = listener.local_addr().unwrap().port().to_string();
+            Command::new(&words[0]).args(&words[1..]).arg(port).run().unwrap();
+            let mut stream = BufReader::new(listener.accept().unwrap().0);
+            let mut said = String::new();
+            stream.read_line(&mut said).unwrap();
+            assert_eq!(said, "hello\n");
+            stream
+        };
+        let is_over = |mut stream: BufReader<TcpStream>| {
+            assert_eq!(stream.read_line(&mut String::new()).unwrap_or_default(), 0);
+        };
+        let (first, second) = (ask(), ask());
+        is_over(first);
+        drop(demand);
+        is_over(second);
+        assert!(!fifo.exists());
+    }
+}
