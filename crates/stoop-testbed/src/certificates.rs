@@ -8,10 +8,19 @@ use rcgen::{
 };
 use stoop_io::ServerTls;
 
-use crate::origin::Showing;
-
 /// What the wrong certificate is for. A wildcard of another domain, so that no host ever matches.
 const ELSEWHERE: &str = "*.elsewhere.test";
+
+/// Which certificate to show, if TLS is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Showing {
+    Good,
+    /// The same, and HTTP/2 is agreed to.
+    Http2,
+    Untrusted,
+    WrongName,
+    Expired,
+}
 
 /// How TLS is spoken, once for each certificate that may be shown.
 ///
@@ -63,14 +72,11 @@ impl Certificates {
         &self.ca_pem
     }
 
-    /// What a server shows that speaks HTTP/2 as well. All others agree to HTTP/1.1 alone.
-    pub(crate) fn for_http2(&self) -> &ServerTls {
-        &self.good_http2
-    }
-
+    /// All but one agree to HTTP/1.1 alone.
     pub(crate) fn show(&self, showing: Showing) -> &ServerTls {
         match showing {
             Showing::Good => &self.good,
+            Showing::Http2 => &self.good_http2,
             Showing::Untrusted => &self.untrusted,
             Showing::WrongName => &self.wrong_name,
             Showing::Expired => &self.expired,

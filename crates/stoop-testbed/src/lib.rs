@@ -7,8 +7,9 @@
 //!
 //! # One server that does one thing
 //!
-//! [`Origin`] has a port of its own and one of some seventy behaviours: drips, cuts, resets, black
-//! holes, malformed heads, endless ones, redirects to nowhere, broken handshakes and certificates.
+//! [`Origin`] has a port of its own and one of some ninety behaviours: drips, cuts, resets, black
+//! holes, malformed heads, endless ones, redirects to nowhere, broken handshakes and certificates, and
+//! what goes wrong over HTTP/2 alone.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -42,7 +43,7 @@
 //! redirect. [`Plan`] says for each URL what a correct client must report ([`Expect`]), and the
 //! [`Log`] says how long the client really took, as the servers saw it ([`Spans`]). What is answered
 //! well is answered by the server of the crate `stoop`, over HTTP/1.1 and HTTP/2; what goes wrong on
-//! purpose is scripted.
+//! purpose is scripted, over HTTP/1.1 and, where it is about HTTP/2 ([`BadHttp2`]), frame by frame.
 //!
 //! # Where it runs
 //!
@@ -53,8 +54,8 @@
 //!
 //! # What it does not do
 //!
-//! What goes wrong over HTTP/2 alone, bodies that are compressed (or bombs that look so), IPv6, and
-//! packets that are lost or reordered: loopback does not.
+//! Bodies that are compressed (or bombs that look so), IPv6, and packets that are lost or reordered:
+//! loopback does not.
 
 #![forbid(unsafe_code)]
 
@@ -78,6 +79,8 @@ pub use internet::{
     Addresses, Answer, Class, Expect, Family, HOSTS_MAX, Internet, Options, Plan, PlannedUrl, Ports,
 };
 pub use log::{COLUMNS, Ended, Entry, Kind, Log, MEMORY_ENTRIES_MAX, Malformed, Span, Spans};
-pub use origin::{BadChunk, BadLength, Behaviour, MalformedHead, Origin, UnknownBehaviour};
+pub use origin::{
+    BadChunk, BadHttp2, BadLength, Behaviour, MalformedHead, Origin, UnknownBehaviour,
+};
 pub use run::{RunArgs, run};
 pub use stats::Stats;

@@ -29,7 +29,7 @@ pub(crate) const REQUEST_MAX: Duration = Duration::from_secs(60);
 pub(crate) const STALL_MAX: Duration = Duration::from_secs(60);
 
 /// The longest that a hang hangs: longer than any test, shorter than for ever.
-const HANG_MAX: Duration = Duration::from_secs(600);
+pub(crate) const HANG_MAX: Duration = Duration::from_secs(600);
 
 /// After an answer that closes, this long and this much is read, so that no RST destroys it.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(1);
@@ -98,7 +98,7 @@ impl<S: Stream> Wire<S> {
     }
 
     /// Waits for more bytes, or the client's end.
-    async fn receive(&mut self, until: Instant) -> Result<(), Gone> {
+    pub(crate) async fn receive(&mut self, until: Instant) -> Result<(), Gone> {
         self.inbox.reserve(RECEIVE_BYTES);
         match timeout_at(until, self.stream.read_buf(&mut self.inbox)).await {
             Ok(Ok(0)) => Err(Gone(Ended::ClientClosed)),

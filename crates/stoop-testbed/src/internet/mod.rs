@@ -6,6 +6,7 @@ mod address;
 mod class;
 mod draft;
 mod draw;
+mod expect;
 mod good;
 mod plan;
 mod route;
@@ -24,7 +25,8 @@ use tokio::sync::{Semaphore, oneshot};
 
 pub use address::HOSTS_MAX;
 pub use class::{Class, Family};
-pub use plan::{Answer, Expect, Plan, PlannedUrl};
+pub use expect::{Answer, Expect};
+pub use plan::{Plan, PlannedUrl};
 pub use route::Ports;
 
 use crate::certificates::Certificates;

@@ -55,7 +55,7 @@ const REDIRECTING: &[(u32, &[Step])] = &[
 /// makes 30 % of all.
 const REDIRECTED: u32 = 3_213;
 
-/// In 10,000 URLs whose TLS fails: those that come there from plain HTTP.
+/// In 10,000 URLs whose trouble needs TLS: those that come there from plain HTTP.
 const REDIRECTED_TO_TLS: u32 = 2_500;
 
 /// In 10,000 others: those that are plain HTTP.
@@ -77,10 +77,10 @@ impl Route {
         let way = draw.below(10_000);
         let redirecting = draw.choose(REDIRECTING).unwrap_or(&[HTTPS]);
         let plain = draw.below(10_000) < PLAIN;
-        let steps = if class.family() == Family::Answered && way < REDIRECTED {
-            redirecting
-        } else if fails_in_tls(class) {
+        let steps = if needs_tls(class) {
             if way < REDIRECTED_TO_TLS { &[HTTP, HTTPS][..] } else { &[HTTPS] }
+        } else if class.family() == Family::Answered && way < REDIRECTED {
+            redirecting
         } else if plain {
             &[HTTP]
         } else {
@@ -114,8 +114,9 @@ impl Route {
     }
 }
 
-/// Whether the trouble is in the handshake, so that plain HTTP to the same host works.
-pub(crate) fn fails_in_tls(class: Class) -> bool {
+/// Whether the trouble is in the handshake, or in what it agrees on, so that plain HTTP to the same host
+/// works.
+pub(crate) fn needs_tls(class: Class) -> bool {
     matches!(
         class,
         Class::UntrustedCertificate
@@ -123,6 +124,7 @@ pub(crate) fn fails_in_tls(class: Class) -> bool {
             | Class::ExpiredCertificate
             | Class::TlsHang
             | Class::TlsClose
+            | Class::BadHttp2(_)
     )
 }
 

@@ -13,11 +13,11 @@ use super::good::serve_good;
 use super::plan::Plan;
 use super::site::Site;
 use super::sni;
-use crate::certificates::Certificates;
+use crate::certificates::{Certificates, Showing};
 use crate::dns::{Lookup, Zone};
 use crate::line::Line;
 use crate::log::{Ended, Log};
-use crate::origin::{ACCEPT_AGAIN, Place, Showing, play, reset_on_close};
+use crate::origin::{ACCEPT_AGAIN, Behaviour, PREFACE, Place, play, reset_on_close};
 use crate::secure;
 use crate::stats::Counters;
 use crate::wire::{Gone, Stream, Wire};
@@ -94,12 +94,10 @@ async fn connection(net: Arc<Net>, stream: TcpStream, peer: SocketAddr, tls: boo
     if !tls {
         return by_name(net, Wire::new(stream, line), site, host).await;
     }
-    let speaks_http2 = site == Site::Good && host.is_some_and(|host| net.plan.offers_http2(host));
-    let tls_shown = match speaks_http2 {
-        true => net.certificates.for_http2(),
-        false => net.certificates.show(showing),
-    };
-    match secure::accept(tls_shown, stream, peer).await {
+    if site == Site::Good && host.is_some_and(|host| net.plan.offers_http2(host)) {
+        showing = Showing::Http2;
+    }
+    match secure::accept(net.certificates.show(showing), stream, peer).await {
         Ok(stream) => serve(net, Wire::new(stream, line), site, host, tls).await,
         Err(Gone(ended)) => line.end(ended),
     }
@@ -130,10 +128,17 @@ async fn by_name(net: Arc<Net>, mut wire: Wire<TcpStream>, site: Site, host: Opt
 async fn serve<S: Stream + 'static>(
     net: Arc<Net>,
     mut wire: Wire<S>,
-    site: Site,
+    mut site: Site,
     host: Option<u64>,
     tls: bool,
 ) {
+    if let Site::Scripted { behaviour: Behaviour::BadHttp2 { .. }, .. } = &site {
+        match wire.begins_with(PREFACE).await {
+            Ok(true) => {}
+            Ok(false) => site = Site::Good,
+            Err(Gone(ended)) => return wire.line.end(ended),
+        }
+    }
     // Boxed, so that a connection takes what its host needs and not what any host may.
     match site {
         Site::Good => Box::pin(serve_good(net, wire, host, tls)).await,

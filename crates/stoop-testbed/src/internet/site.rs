@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::address::{self, Prefix};
-use super::class::Class;
+use super::class::{Class, Family};
 use super::draft::{Draft, Framed};
 use super::plan::Plan;
-use super::route::{Step, authority, fails_in_tls, parse_path};
+use super::route::{Step, authority, needs_tls, parse_path};
 use crate::answer::Framing;
 use crate::dns::Lookup;
 use crate::origin::Behaviour;
@@ -88,7 +88,7 @@ impl Plan {
             | C::DnsSilence
             | C::Refused
             | C::BlackHole => return Site::Good,
-            class if fails_in_tls(class) && !tls => return Site::Good,
+            class if needs_tls(class) && !tls => return Site::Good,
             C::UntrustedCertificate => Behaviour::UntrustedCertificate,
             C::WrongName => Behaviour::WrongName,
             C::ExpiredCertificate => Behaviour::ExpiredCertificate,
@@ -103,6 +103,12 @@ impl Plan {
             C::ResetMidBody => Behaviour::ResetMidBody { sent, announced },
             C::EarlyClose => Behaviour::EarlyClose,
             C::MalformedHead => Behaviour::MalformedHead(draft.malformed),
+            C::BadHttp2(kind) => {
+                let is_answered = draft.class.family() == Family::Answered;
+                let body = if is_answered { self.body_length(&draft) } else { announced };
+                let delay = self.delay(&draft) / draft.route.steps.len() as u32;
+                return Site::Scripted { behaviour: Behaviour::BadHttp2 { kind, body }, delay };
+            }
         };
         Site::Scripted { behaviour, delay: self.delay(&draft) }
     }
@@ -184,7 +190,7 @@ fn is_served(class: Class) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::internet::plan::Answer;
+    use crate::internet::expect::Answer;
 
     /// Follows a URL through the plan alone, and says what it comes to.
     fn follow(plan: &Plan, index: u64) -> Option<(u16, u64, u32)> {
@@ -217,10 +223,12 @@ mod tests {
     fn every_well_behaved_url_leads_to_its_planned_answer() {
         let plan = Plan::new(5, 6_000);
         for url in plan.iter() {
-            let Answer::Status { code, body } = url.expect.answer else { continue };
+            let Answer::Status { code, body } = url.expect.over_http1().answer else { continue };
             let host = address::parse(&url.host, plan.domain()).map(|(_, host)| host);
-            if matches!(plan.site(host.unwrap(), true), Site::Scripted { .. }) {
-                continue;
+            match plan.site(host.unwrap(), true) {
+                // Who goes wrong over HTTP/2 alone is good without.
+                Site::Good | Site::Scripted { behaviour: Behaviour::BadHttp2 { .. }, .. } => {}
+                Site::Scripted { .. } => continue,
             }
             let found = follow(&plan, url.index);
             assert_eq!(found, Some((code, body, url.expect.hops.unwrap())), "{}", url.text);
@@ -236,7 +244,8 @@ mod tests {
             let Some((_, host)) = address::parse(&url.host, plan.domain()) else { continue };
             let good = plan.site(host, true) == Site::Good;
             assert!(good || !plan.offers_http2(host), "{}", url.text);
-            if let (true, Answer::Status { .. }) = (secure, url.expect.answer) {
+            let scripted = matches!(url.class, Class::BadHttp2(_));
+            if let (true, Answer::Status { .. }) = (secure && !scripted, url.expect.answer) {
                 assert_eq!(url.expect.http2, plan.offers_http2(host), "{}", url.text);
                 hosts += u32::from(good);
                 offer += u32::from(url.expect.http2);

@@ -21,10 +21,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::line::Line;
 use crate::log::Ended;
+use crate::origin::PREFACE;
 use crate::wire::{Gone, Stream};
-
-/// What a client that wants HTTP/2 sends first (RFC 9113 §3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// What is known of one connection: shared by its stream, its handler and its content.
 pub(super) struct Witness(Mutex<Seen>);

@@ -88,6 +88,7 @@ pub struct Entry {
     pub status: Option<u16>,
     /// How it ended.
     pub ended: Ended,
-    /// The request target, or what [`Kind`] says.
+    /// The request target, or what [`Kind`] says; empty where what goes wrong over HTTP/2 alone was
+    /// asked for, because nobody reads that.
     pub target: String,
 }

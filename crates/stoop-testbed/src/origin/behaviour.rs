@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use super::http2::BadHttp2;
+use crate::certificates::Showing;
+
 /// What an [`Origin`](super::Origin) does with every connection. Each has a name: see
 /// [`Behaviour::all`] and [`FromStr`](std::str::FromStr).
 ///
@@ -154,15 +157,14 @@ pub enum Behaviour {
     WrongName,
     /// TLS: a good answer behind a certificate that expired in 2021.
     ExpiredCertificate,
-}
 
-/// Which certificate to show, if TLS is spoken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Showing {
-    Good,
-    Untrusted,
-    WrongName,
-    Expired,
+    /// TLS: something goes wrong over HTTP/2, which is agreed to by ALPN. Over HTTP/1.1 a good answer.
+    BadHttp2 {
+        /// What it is.
+        kind: BadHttp2,
+        /// Length of the body in bytes, where there is one and it ends.
+        body: u64,
+    },
 }
 
 impl Behaviour {
@@ -181,6 +183,7 @@ impl Behaviour {
             Self::UntrustedCertificate => Showing::Untrusted,
             Self::WrongName => Showing::WrongName,
             Self::ExpiredCertificate => Showing::Expired,
+            Self::BadHttp2 { .. } => Showing::Http2,
             _ => Showing::Good,
         }
     }

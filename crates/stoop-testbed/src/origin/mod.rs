@@ -17,6 +17,7 @@ mod behaviour;
 mod cuts;
 mod floods;
 mod handshakes;
+mod http2;
 mod names;
 mod play;
 mod redirects;
@@ -35,9 +36,10 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 
 pub use behaviour::{BadChunk, BadLength, Behaviour, MalformedHead};
+pub use http2::BadHttp2;
 pub use names::UnknownBehaviour;
 
-pub(crate) use behaviour::Showing;
+pub(crate) use http2::PREFACE;
 pub(crate) use play::{Place, play};
 pub(crate) use sockets::{BlackHole, Reach, Refused, listen};
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::behaviour::{BadChunk, BadLength, Behaviour, MalformedHead};
+use super::http2::BadHttp2;
 
 /// Bodies that should fit into one read, and bodies that should not.
 const SMALL: u64 = 1_000;
@@ -53,10 +54,11 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("expired-certificate", Behaviour::ExpiredCertificate),
 ];
 
-/// The families that come in kinds: `malformed-nul`, `length-hex`, `chunk-signed`.
+/// The families that come in kinds: `malformed-nul`, `length-hex`, `chunk-signed`, `h2-push`.
 const MALFORMED: &str = "malformed-";
 const LENGTH: &str = "length-";
 const CHUNK: &str = "chunk-";
+const HTTP2: &str = "h2-";
 const STATUS: &str = "status-";
 
 impl Behaviour {
@@ -74,7 +76,10 @@ impl Behaviour {
         let chunk = BadChunk::ALL
             .iter()
             .map(|(kind, word)| (format!("{CHUNK}{word}"), Self::BadChunk(*kind)));
-        plain.chain(malformed).chain(length).chain(chunk)
+        let http2 = BadHttp2::ALL.iter().map(|(kind, word)| {
+            (format!("{HTTP2}{word}"), Self::BadHttp2 { kind: *kind, body: SMALL })
+        });
+        plain.chain(malformed).chain(length).chain(chunk).chain(http2)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::behaviour::Behaviour;
-use super::{cuts, floods, handshakes, redirects, reuse, stalls};
+use super::{cuts, floods, handshakes, http2, redirects, reuse, stalls};
 use crate::answer::{self, Answer, Framing};
 use crate::log::Ended;
 use crate::request::Request;
@@ -48,6 +48,9 @@ async fn run<S: Stream>(
             return Ok(());
         }
         Behaviour::HangAfterAccept => return Err(wire.hang().await),
+        Behaviour::BadHttp2 { kind, body } if wire.begins_with(http2::PREFACE).await? => {
+            return http2::play(*kind, *body, place.delay, wire).await;
+        }
         tls if tls.breaks_handshake() => return handshakes::instead(tls, wire).await,
         _ => {}
     }
@@ -128,6 +131,8 @@ async fn answer<S: Stream>(
         B::StaleKeepAlive { after } => return reuse::stale(wire, request, *after).await,
         B::CloseOnReuse if nth > 0 => return Ok(Then::Close(Ended::PlannedFault)),
         B::CloseOnReuse => Answer::ok(100),
+        // To who does not speak it: see `run`.
+        B::BadHttp2 { body, .. } => Answer::ok(*body),
 
         // These never get as far as a request: see `run`, and `sockets` for the first two.
         B::BlackHole

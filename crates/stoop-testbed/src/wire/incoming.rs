@@ -7,6 +7,30 @@ use crate::log::Ended;
 use crate::request::{self, Body, Parsed, Request};
 
 impl<S: Stream> Wire<S> {
+    /// Whether the first that comes is this, to the byte; nothing is consumed.
+    pub(crate) async fn begins_with(&mut self, first: &[u8]) -> Result<bool, Gone> {
+        let until = Instant::now() + IDLE_MAX;
+        while self.inbox.len() < first.len() && first.starts_with(&self.inbox) {
+            if let Err(gone) = self.receive(until).await {
+                if self.inbox.is_empty() {
+                    self.line.unused();
+                }
+                return Err(gone);
+            }
+        }
+        Ok(self.inbox.starts_with(first))
+    }
+
+    /// What was received and not yet consumed.
+    pub(crate) fn received(&self) -> &[u8] {
+        &self.inbox
+    }
+
+    /// Forgets the first bytes of that.
+    pub(crate) fn consume(&mut self, length: usize) {
+        self.inbox.drain(..length);
+    }
+
     /// The head of the next request and its length, not consumed: whoever asks next gets it too.
     pub(crate) async fn look(&mut self) -> Result<(Request, usize), Gone> {
         if self.inbox.is_empty() {

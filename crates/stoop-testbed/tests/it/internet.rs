@@ -41,7 +41,8 @@ pub(crate) async fn fetch_all(
 
 pub(crate) fn assert_as_planned(urls: impl Iterator<Item = PlannedUrl>, outcomes: &[Outcome]) {
     for (url, found) in urls.zip(outcomes) {
-        let expect = url.expect;
+        // The client of these tests speaks nothing else.
+        let expect = url.expect.over_http1();
         assert!(
             expect.answer.is_met_by(&found.code, found.length),
             "{} {}: {:?} expected, {found:?} found",
@@ -98,7 +99,8 @@ async fn as_planned(addresses: Addresses) {
     // What stalls shows the whole deadline, where the server can see it at all.
     for (index, span) in spans.iter() {
         let url = plan.url(index).unwrap();
-        let seen = url.expect.until_deadline && span.connected && url.expect.hops == Some(0);
+        let expect = url.expect.over_http1();
+        let seen = expect.until_deadline && span.connected && expect.hops == Some(0);
         if seen {
             assert!(span.length() > deadline - tolerance, "{} {}: {span:?}", url.text, url.class);
         }
