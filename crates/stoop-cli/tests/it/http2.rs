@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use stoop::{Request, Response, Server, ServerLimits, ServerTls, Versions};
-use stoop_testbed::{Answer, Internet, Options, Plan};
+use stoop_testbed::{Answer, BadHttp2, Class, Internet, Options, Plan};
 use tokio::sync::Barrier;
 
 use crate::stoop::{Ran, finish, lines, run, stoop};
@@ -65,6 +65,43 @@ fn http2_is_spoken_with_the_https_hosts_that_offer_it() {
     let ran = run(stoop(&format!("{line} --http1.1")), input);
     assert!(records(&ran).values().all(|record| record["http_version"] == "1.1"));
     assert_eq!(ran.summary().get("http2"), None);
+    std::fs::remove_file(&ca).expect("ours");
+}
+
+/// Of a large internet, a few of each kind.
+#[test]
+fn what_goes_wrong_over_http2_alone_is_called_by_its_name_and_in_time() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let plan = Plan::new(5, 20_000).latency(0.0).body(0.1);
+    let internet = runtime.block_on(Internet::start(plan, Options::default()));
+    let internet = internet.expect("loopback");
+    let ca = std::env::temp_dir().join(format!("stoop-bad-h2-{}.pem", std::process::id()));
+    std::fs::write(&ca, internet.ca_pem()).expect("writable");
+    let mut seen = HashMap::<_, u32>::new();
+    let mut is_one_of_few = |class: Class| {
+        let seen = seen.entry(class).or_default();
+        *seen += 1;
+        matches!(class, Class::BadHttp2(_)) && *seen <= 3
+    };
+    let urls: Vec<_> = internet.planned().iter().filter(|url| is_one_of_few(url.class)).collect();
+    let classes: HashSet<_> = urls.iter().map(|url| url.class).collect();
+    assert_eq!(classes.len(), BadHttp2::ALL.len());
+    let input: String = urls.iter().map(|url| url.text.clone() + "\n").collect();
+    for (option, is_alone) in [("", false), ("--http1.1", true)] {
+        let line =
+            format!("fetch -t 2 {option} --dns {} --cacert {}", internet.dns_addr(), ca.display());
+        let ran = run(stoop(&line), input.clone());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let lines = ran.lines();
+        assert_eq!(lines.len(), urls.len());
+        for url in &urls {
+            let expect = if is_alone { url.expect.over_http1() } else { url.expect };
+            let line = lines.iter().find(|line| line.url == url.text.as_bytes()).expect("a line");
+            let met = expect.answer.is_met_by(&line.code, line.length);
+            assert!(met && line.duration_ms < 2_200, "{} {expect:?}: {line:?}", url.class);
+        }
+    }
     std::fs::remove_file(&ca).expect("ours");
 }
 
