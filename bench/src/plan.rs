@@ -22,9 +22,11 @@ struct Planned {
 }
 
 impl Plan {
-    pub(crate) fn read(program: &Program, seed: u64, urls: u32) -> Result<Self> {
+    /// The plan for clients that offer HTTP/2 by ALPN, or for those that do not.
+    pub(crate) fn read(program: &Program, seed: u64, urls: u32, http2: bool) -> Result<Self> {
+        let version = if http2 { "2" } else { "1" };
         let output = Command::new(&program.path)
-            .args([seed.to_string(), urls.to_string()])
+            .args([&seed.to_string(), &urls.to_string(), version])
             .output()
             .with_context(|| program.path.display().to_string())?;
         let text = String::from_utf8(output.stdout).context("the plan is not text")?;

@@ -37,6 +37,7 @@ pub(crate) struct Task<'a> {
     pub(crate) timeout_s: u32,
     pub(crate) authority: Option<&'a Path>,
     pub(crate) dns: Option<SocketAddr>,
+    /// HTTP/2 with whoever agrees on it by ALPN, where the client can.
     pub(crate) http2: bool,
     pub(crate) placement: Placement,
     /// What takes longer is stopped.

@@ -16,6 +16,7 @@ export function settings() {
       'user-agent': { type: 'string', default: 'js' },
       cacert: { type: 'string' },
       dns: { type: 'string' },
+      http2: { type: 'boolean', default: false },
     },
   });
   return {
@@ -24,6 +25,7 @@ export function settings() {
     userAgent: values['user-agent'],
     ca: values.cacert && readFileSync(values.cacert, 'utf8'),
     dns: values.dns,
+    http2: values.http2,
   };
 }
 

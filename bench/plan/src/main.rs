@@ -1,4 +1,6 @@
-//! What the testbed plans for each URL of its list, from the same seed: `stoop-bench-plan SEED URLS`.
+//! What the testbed plans for each URL of its list, from the same seed:
+//! `stoop-bench-plan SEED URLS VERSION`, where the version is 2 for clients that offer HTTP/2 by ALPN, and
+//! 1 for those that do not.
 //!
 //! One line a URL, in the list's order: `codes,body_length,wait_ms`. The codes a correct client may
 //! report are separated by `|`; there is no length where a failure is planned, and no wait where
@@ -11,19 +13,20 @@ use stoop_testbed::{Answer, Plan};
 
 fn main() -> io::Result<()> {
     let words: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
-    let &[seed, urls] = words.as_slice() else {
-        eprintln!("usage: stoop-bench-plan SEED URLS");
+    let &[seed, urls, version @ 1..=2] = words.as_slice() else {
+        eprintln!("usage: stoop-bench-plan SEED URLS 1|2");
         std::process::exit(2);
     };
     let mut output = BufWriter::new(io::stdout().lock());
     for url in Plan::new(seed, urls).iter() {
-        match url.expect.answer {
+        let expect = if version == 2 { url.expect } else { url.expect.over_http1() };
+        match expect.answer {
             Answer::Status { code, body } => write!(output, "{code},{body},")?,
             Answer::Failure { kinds } => write!(output, "{},,", kinds.join("|"))?,
         }
-        match url.expect.until_deadline {
+        match expect.until_deadline {
             true => writeln!(output)?,
-            false => writeln!(output, "{}", url.expect.wait.as_millis())?,
+            false => writeln!(output, "{}", expect.wait.as_millis())?,
         }
     }
     output.flush()

@@ -40,13 +40,11 @@ const METRICS: &[Metric] = &[
 pub(crate) fn run(bench: &Bench, options: &InternetOptions) -> Result<Report> {
     let names = work::names(&options.common, &["reqwest"]);
     let stoop = bench.stoop_command()?;
-    let plan = bench
-        .own_program("plan", "stoop-bench-plan")
-        .and_then(|program| Plan::read(&program, options.seed, options.urls));
-    if let Err(error) = &plan {
+    let plans = Plans::read(bench, options);
+    if let Err(error) = &plans {
         eprintln!("answers are not compared with the plan: {error:#}");
     }
-    let setup = Setup { bench, options, stoop, plan: plan.ok() };
+    let setup = Setup { bench, options, stoop, plans: plans.ok() };
     let Field { ready, mut skipped } = bench.clients(&names)?;
     if options.pinned {
         bench.step_aside()?;
@@ -63,7 +61,21 @@ struct Setup<'a> {
     bench: &'a Bench,
     options: &'a InternetOptions,
     stoop: Program,
-    plan: Option<Plan>,
+    plans: Option<Plans>,
+}
+
+/// What is planned depends on what a client speaks: some hosts go wrong over HTTP/2 alone.
+struct Plans {
+    http1: Plan,
+    http2: Plan,
+}
+
+impl Plans {
+    fn read(bench: &Bench, options: &InternetOptions) -> Result<Self> {
+        let program = bench.own_program("plan", "stoop-bench-plan")?;
+        let plan = |http2| Plan::read(&program, options.seed, options.urls, http2);
+        Ok(Self { http1: plan(false)?, http2: plan(true)? })
+    }
 }
 
 /// A list that was fetched, and what the testbed saw of it.
@@ -95,7 +107,8 @@ impl Fetched {
             concurrency: options.concurrency,
             timeout_s: options.timeout,
             authority: Some(&authority),
-            http2: false,
+            // With whoever agrees on it by ALPN, if the client can.
+            http2: true,
             dns: Some(testbed.dns),
             placement: load,
             limit: longest(options),
@@ -116,7 +129,11 @@ impl Setup<'_> {
         let fetched = Fetched::by(client, &series.name, bench, stoop, options)?;
         let Fetched { answered, urls, .. } = &fetched;
         let mut sample = sample(options, &fetched);
-        if let Some(plan) = &self.plan {
+        let plan = self.plans.as_ref().map(|plans| match client.speaks_http2() {
+            Ok(()) => &plans.http2,
+            Err(_) => &plans.http1,
+        });
+        if let Some(plan) = plan {
             let deadline = Duration::from_secs(options.timeout.into());
             let class = answered.misfits(urls, |url, line| plan.admits_class(url, line, deadline));
             sample.insert("class_misfits", class as f64);
