@@ -5,7 +5,7 @@
 
 use super::on_demand::OnDemand;
 use super::report::{Case, CaseResult};
-use super::verdict::{Expected, Other, judge};
+use super::verdict::{Expected, judge};
 use super::{Choice, build, each_part};
 use crate::command::Command;
 use crate::test::serve::Running;
@@ -25,15 +25,6 @@ const TLS: &str = "--tls";
 
 pub(super) const OPTIONS: &[(&str, &str)] =
     &[(HTTP2, "without TLS, by prior knowledge"), (TLS, "over TLS, by ALPN")];
-
-/// RFC 7540 had the connection end for any frame behind END_STREAM. RFC 9113 §5.1 leaves it to the
-/// endpoint, and content that comes late costs its stream alone.
-const LATE_CONTENT: Other = Other {
-    section: "client/5.1",
-    title: "closed: Sends a DATA frame",
-    fault: "Actual: RST_STREAM Frame (length:4, flags:0x00, stream_id:1)",
-    what: "RFC 9113 leaves open",
-};
 
 pub(super) fn run(choice: &Choice) -> Outcome {
     if let Some(why) = tools::absent(&[tools::GO, tools::OPENSSL]) {
@@ -73,7 +64,7 @@ fn run_built(choice: &Choice) -> Result<Outcome, Outcome> {
         }
         // After the last line come thousands about listeners that it closed itself.
         let printed = running.until(|line| line.contains(" tests, "), LIMIT)?;
-        judge(&cases(&printed), expected, Some(&LATE_CONTENT))
+        judge(&cases(&printed), expected, None)
     })
 }
 

@@ -7,6 +7,7 @@ use super::{Connection, Reading};
 use crate::h2::Event;
 use crate::h2::fault::Fault;
 use crate::h2::frame::{HEADER_BYTES, Header, flag, kind};
+use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
 use crate::limits::Limits;
@@ -56,10 +57,14 @@ impl Connection {
         let Some(key) = self.streams.find(header.stream) else {
             self.credit(header.len);
             self.reading = skip;
-            if !self.is_late(header.stream) {
-                self.refuse(now, header.stream, Fault::AfterEnd, limits)?;
-            } else if left < LITTLE_BYTES {
-                self.odd(now, limits)?;
+            match (self.is_late(header.stream), self.role) {
+                (true, _) if left < LITTLE_BYTES => self.odd(now, limits)?,
+                (true, _) => {}
+                (false, Role::Server) => {
+                    self.refuse(now, header.stream, Fault::AfterEnd, limits)?;
+                }
+                // Whose content would be taken for whose, if there were any doubt?
+                (false, Role::Client) => return Err(Fault::StreamEnded),
             }
             return Ok((begin, None));
         };

@@ -108,7 +108,7 @@ pub(super) const ROWS: &[Row] = &[
         Fault::StreamEnded,
         ErrorCode::STREAM_CLOSED,
         "RFC 9113 §5.1",
-        "headers came for a stream that had ended",
+        "more came for a stream that had ended",
     ),
     connection(Fault::Push, ErrorCode::PROTOCOL_ERROR, "RFC 9113 §8.4", "a push was not allowed"),
     connection(

@@ -155,6 +155,18 @@ fn headers_for_a_stream_that_ended_end_the_connection() {
     breaks(&server(), &[get(1), get(1)].concat(), Fault::StreamEnded);
     let answered = headers(1, flag::WHOLE, OK);
     breaks(&asked(), &[answered.clone(), answered].concat(), Fault::StreamEnded);
+}
+
+/// "closed: […] An endpoint MAY treat receipt of any other type of frame on a closed stream as a
+/// connection error (Section 5.4.1) of type STREAM_CLOSED": a client does, and a server has its client
+/// pay for it.
+#[test]
+fn content_for_a_stream_that_ended_ends_a_clients_connection() {
+    let answered = headers(1, flag::WHOLE, OK);
+    for flags in [0, flag::END_STREAM] {
+        let wire = [answered.clone(), data(1, flags, b"x")].concat();
+        breaks(&asked(), &wire, Fault::StreamEnded);
+    }
     resets(&server(), &[get(1), data(1, 0, b"x")].concat(), 1, Fault::AfterEnd);
 }
 
