@@ -64,8 +64,8 @@ pub struct Http2Limits {
     pub decoder_table_bytes_max: u32,
     /// Our own, if the peer allows as much: 1,024 for responses, 4,096 for requests.
     pub encoder_table_bytes_max: u32,
-    /// Answers to PING and SETTINGS, and other frames of a connection, that wait for a peer that
-    /// does not read: 1,000. At it, reading stops.
+    /// Answers to PING and SETTINGS, and other frames of a connection, that wait until there is room
+    /// in the output because the peer does not read: 1,000. At it, reading stops.
     pub control_frames_max: u32,
     /// Streams that a client resets, or makes us reset: 200 at once and 20 a second; one that ends
     /// well gives one back. Beyond it: ENHANCE_YOUR_CALM (CVE-2023-44487, CVE-2025-8671).

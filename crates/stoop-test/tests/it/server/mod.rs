@@ -19,6 +19,7 @@ mod http2;
 mod http2_clients;
 mod http2_floods;
 mod http2_patience;
+mod http2_unread;
 mod listening;
 mod parting;
 mod persistence;

@@ -127,8 +127,7 @@ impl<H: Handler> Driver<H> {
         let (read, wants_bytes) = self.read();
         moved |= read;
         moved |= self.send();
-        let limits = &self.core.limits.wire;
-        self.machine.transmit(self.now, limits, &mut Sink(&mut self.wire.out));
+        moved |= self.transmit();
         if self.machine.is_closed() || self.machine.is_drained() {
             self.stage = Stage::Closing;
             return Round::Again;
@@ -160,6 +159,18 @@ impl<H: Handler> Driver<H> {
             Poll::Ready(Ok(Filled::Full) | Err(_)) => Round::End,
             Poll::Pending => self.wait(cx),
         }
+    }
+
+    /// Sends what the connection itself has to say. While the client takes nothing that waits in the
+    /// machine, which reads no more once it is too much. True if there was something.
+    fn transmit(&mut self) -> bool {
+        let is_last = self.machine.is_closed() || self.machine.is_drained();
+        let sends = self.machine.has_control() && (is_last || !self.is_full());
+        if sends {
+            let limits = &self.core.limits.wire;
+            self.machine.transmit(self.now, limits, &mut Sink(&mut self.wire.out));
+        }
+        sends
     }
 
     fn close(&mut self, cx: &mut Context<'_>) -> Round {

@@ -193,7 +193,7 @@ impl Driver {
         moved |= read;
         moved |= self.take_orders();
         moved |= self.send();
-        self.machine.transmit(self.now, &self.limits.wire, &mut Sink(&mut self.wire.out));
+        moved |= self.transmit();
         if self.machine.is_closed() || self.machine.is_drained() {
             self.over(&Why::Machine);
             self.is_closing = true;
@@ -220,6 +220,17 @@ impl Driver {
             Some(round) => round,
             None => self.wait(cx),
         }
+    }
+
+    /// Sends what the connection itself has to say. While the server takes nothing that waits in the
+    /// machine, which reads no more once it is too much. True if there was something.
+    fn transmit(&mut self) -> bool {
+        let is_last = self.machine.is_closed() || self.machine.is_drained();
+        let sends = self.machine.has_control() && (is_last || !self.is_full());
+        if sends {
+            self.machine.transmit(self.now, &self.limits.wire, &mut Sink(&mut self.wire.out));
+        }
+        sends
     }
 
     /// Takes what has come from the server; none if nothing has.

@@ -1,0 +1,86 @@
+//! Clients that ask and do not read the answers: CVE-2019-9512, CVE-2019-9515 and their like.
+
+use std::time::Duration;
+
+use stoop::{Request, Response, ServerLimits};
+use stoop_proto::Rate;
+use stoop_test::frames::{self, settings_ack};
+use stoop_test::http2::preface;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use super::{PIPE, connect_with};
+
+/// Bytes of a PING or its answer, and of SETTINGS that say nothing or their answer.
+const PING_BYTES: usize = 17;
+const SETTINGS_BYTES: usize = 9;
+
+/// A server that lets itself be asked at any rate, so that nothing but the answers that wait stops it.
+fn patient(waiting_max: u32) -> ServerLimits {
+    let mut limits = ServerLimits::default();
+    limits.wire.http2.control_frames_max = waiting_max;
+    limits.wire.http2.odd_frames = Rate { burst: u32::MAX, per_second: 1 };
+    limits
+}
+
+async fn ready(limits: ServerLimits) -> (DuplexStream, JoinHandle<()>) {
+    let (mut peer, task) = connect_with(limits, |_: Request| Response::text("ok"));
+    peer.say([preface(), settings_ack()].concat()).await;
+    (peer.into_parts().0, task)
+}
+
+/// How many of these frames go in before nothing more is taken; 50,000 if that does not happen.
+async fn fill(stream: &mut DuplexStream, frame: &[u8]) -> usize {
+    let mut sent = 0;
+    while sent < 50_000 {
+        // Byte by byte, for each to be in or not.
+        for at in 0..frame.len() {
+            let one = stream.write_all(&frame[at..=at]);
+            if timeout(Duration::from_millis(1), one).await.is_err() {
+                return sent;
+            }
+        }
+        sent += 1;
+    }
+    sent
+}
+
+/// At `Http2Limits::control_frames_max`, beside what is on its way, reading stops; and goes on when the answers are
+/// read, each of which is there.
+#[tokio::test(start_paused = true)]
+async fn reading_stops_at_so_many_answers_and_goes_on() {
+    for (frame, bytes) in
+        [(frames::ping(0, b"12345678"), PING_BYTES), (frames::settings(&[]), SETTINGS_BYTES)]
+    {
+        let mut before = 0;
+        for waiting_max in [1_000, 3_000] {
+            let (mut stream, _task) = ready(patient(waiting_max)).await;
+            let sent = fill(&mut stream, &frame).await;
+            // Two pipes and the output are full, and so is the input but for a frame that might come.
+            let (pipes, own) = (3 * PIPE / bytes, 4 * 16 * 1024 / bytes);
+            let most = pipes + own + 2 * waiting_max as usize;
+            assert!(sent > PIPE / bytes && sent < most, "{sent}, and {most} at most");
+            // The limit is what counts.
+            assert!(sent > before + 1_000, "{sent}, and {before} before");
+            before = sent;
+            let mut all = Vec::new();
+            while let Ok(Ok(n)) = timeout(Duration::from_secs(1), stream.read_buf(&mut all)).await {
+                assert!(n > 0, "it stays open");
+            }
+            // SETTINGS, WINDOW_UPDATE and the answer to ours come first.
+            let answers = all.len() / bytes;
+            assert!((sent..sent + 9).contains(&answers), "{answers} of {sent}");
+        }
+    }
+}
+
+/// And if they never are read, the connection ends.
+#[tokio::test(start_paused = true)]
+async fn answers_that_are_never_read_end_the_connection() {
+    let (mut stream, task) = ready(patient(1_000)).await;
+    fill(&mut stream, &frames::ping(0, b"12345678")).await;
+    let begun = Instant::now();
+    task.await.unwrap();
+    assert!((29..32).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+}
