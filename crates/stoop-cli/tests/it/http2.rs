@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -203,4 +203,29 @@ fn no_slot_waits_for_a_connection_however_few_streams_there_are() {
     let codes: Vec<_> = lines(&rest).into_iter().map(|line| line.code).collect();
     assert!(codes.len() == 64 && codes.iter().all(|code| code == "200"), "{}", ran.stderr);
     assert_eq!(server.connections(), 64);
+}
+
+#[test]
+fn what_a_server_says_when_it_ends_the_connection_is_shown() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let origin = format!("http://{}", listener.local_addr().expect("bound"));
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("it comes");
+        // Preface and SETTINGS at least.
+        stream.read_exact(&mut [0; 33]).expect("it says so");
+        let settings = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00";
+        let go_away =
+            b"\x00\x00\x16\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x0btoo_many_pings";
+        stream.write_all(&[&settings[..], go_away].concat()).expect("it reads");
+        // Until it goes: what it still says must not reset the connection.
+        let _ = stream.shutdown(Shutdown::Write);
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let ran = run(stoop("fetch -f jsonl --http2-prior-knowledge"), format!("{origin}/\n"));
+    let found = records(&ran);
+    let record = found.values().next().expect("a line");
+    assert_eq!(record["error_kind"], "h2_goaway", "{record}");
+    let words = record["error"].as_str().expect("in words");
+    assert!(words.contains(": ENHANCE_YOUR_CALM: too_many_pings"), "{words}");
+    server.join().expect("no panic");
 }

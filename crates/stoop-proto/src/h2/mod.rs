@@ -127,7 +127,8 @@ pub enum Event {
         /// Why.
         why: Reset,
     },
-    /// The peer will not answer streams that are opened from now on.
+    /// The peer will not answer streams that are opened from now on; [`Connection::go_away_text`]
+    /// has what it said beside the code.
     GoAway {
         /// Why.
         code: ErrorCode,

@@ -17,6 +17,9 @@ const PING_MEASURE: &[u8] = b"measure\0";
 pub(super) const PING_ALIVE: &[u8] = b"alive?\0\0";
 pub(super) const PING_DRAIN: &[u8] = b"drained\0";
 
+/// So much is kept of what GOAWAY says beside its code: a sentence.
+const GO_AWAY_TEXT_BYTES_MAX: usize = 256;
+
 impl Connection {
     /// §6.5.
     pub(super) fn settings(
@@ -168,7 +171,7 @@ impl Connection {
         Ok(Some(Event::Reset { key, why: Reset::Peer(ErrorCode(word(payload))) }))
     }
 
-    /// §6.8. What it says beside the code is for people, and skipped.
+    /// §6.8. What it says beside the code is for people: the beginning is kept, the rest skipped.
     pub(super) fn go_away(
         &mut self,
         now: Instant,
@@ -177,14 +180,15 @@ impl Connection {
         limits: &Limits,
     ) -> Progress {
         const FIXED: usize = 8;
-        let Some(payload) = input.get(HEADER_BYTES..HEADER_BYTES + FIXED) else { return NEED_MORE };
+        let bytes = (header.len as usize).min(FIXED + GO_AWAY_TEXT_BYTES_MAX);
+        let Some(payload) = input.get(HEADER_BYTES..HEADER_BYTES + bytes) else { return NEED_MORE };
         let (last, code) = (word(payload) & STREAM_MAX, ErrorCode(word(&payload[4..])));
         if self.is_going_away() {
             self.odd(now, limits)?;
         }
-        self.end.went_away(last)?;
-        self.reading = Reading::Skip { left: header.len - FIXED as u32 };
-        Ok((HEADER_BYTES + FIXED, Some(Event::GoAway { code })))
+        self.end.went_away(last, &payload[FIXED..])?;
+        self.reading = Reading::Skip { left: header.len - bytes as u32 };
+        Ok((HEADER_BYTES + bytes, Some(Event::GoAway { code })))
     }
 
     /// §6.3: what it says is not heeded, but it has to be well-formed.

@@ -21,6 +21,8 @@ pub(super) struct End {
     closed: Option<Option<Fault>>,
     /// The last stream that the peer will answer.
     theirs: Option<u32>,
+    /// What the peer said of it, for people.
+    theirs_text: Box<[u8]>,
     /// Whether streams above it were looked for, and given up.
     theirs_is_settled: bool,
     ours: Drain,
@@ -68,11 +70,12 @@ impl End {
     }
 
     /// GOAWAY came. The last stream it names may only fall.
-    pub(super) fn went_away(&mut self, last: u32) -> Result<(), Fault> {
+    pub(super) fn went_away(&mut self, last: u32, text: &[u8]) -> Result<(), Fault> {
         if self.theirs.is_some_and(|before| last > before) {
             return Err(Fault::GoAway);
         }
         self.theirs = Some(last);
+        self.theirs_text = text.into();
         self.theirs_is_settled = false;
         Ok(())
     }
@@ -93,6 +96,12 @@ impl Connection {
     /// Whether the peer has said that it ends: no stream can be opened.
     pub fn is_going_away(&self) -> bool {
         self.end.theirs.is_some()
+    }
+
+    /// What the peer's last GOAWAY says beside its code, for people and in no form that is known: the
+    /// first 256 bytes.
+    pub fn go_away_text(&self) -> &[u8] {
+        &self.end.theirs_text
     }
 
     /// Whether nothing will come any more that was promised: one side has said that it ends, and

@@ -73,6 +73,7 @@ impl Connection {
         let trailers = self.trailers.as_ref().map_or(0, |fields| fields.heap_bytes());
         let partial = self.partial.as_ref().map_or(0, |partial| partial.heap_bytes());
         let told = self.early.capacity() * size_of::<(u32, Priority)>() + self.resets.heap_bytes();
+        let told = told + self.go_away_text().len();
         let sections = self.section.heap_bytes() + trailers + partial;
         buffers + tables + told + sections + self.streams.heap_bytes()
     }

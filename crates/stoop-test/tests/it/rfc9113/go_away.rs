@@ -24,6 +24,18 @@ fn it_names_the_last_stream_and_a_code() {
         assert_eq!(heard.told[0], Told::GoAway(ErrorCode::NO_ERROR));
         assert!(heard.is_ended(1));
     }
+    // Of that the beginning is kept, however it comes.
+    for (text, kept) in [("", 0), ("why", 3), (&"x".repeat(256), 256), (&"x".repeat(257), 256)] {
+        let wire = [go_away(3, 11, text), go_away(1, 2, text), ok(1)].concat();
+        for piece in [1, 9, 17, 18, 100, wire.len()] {
+            let mut hand = Hand::client();
+            hand.get();
+            assert_eq!(hand.connection.go_away_text(), b"");
+            let events: Vec<_> = wire.chunks(piece).flat_map(|piece| hand.feed(piece)).collect();
+            assert_eq!(events.len(), 3, "{piece}: {events:?}");
+            assert_eq!(hand.connection.go_away_text(), &text.as_bytes()[..kept]);
+        }
+    }
     let heard = server().feed(&[go_away(0, 0, "bye"), get(1)].concat());
     assert_eq!(heard.told.len(), 2, "a client that goes away may still ask");
 }

@@ -1,6 +1,7 @@
 //! The client over HTTP/2: against our own server in memory, against scripted ones, and against those
 //! that others wrote.
 
+mod credit;
 mod farewells;
 mod few;
 mod handlers;
@@ -10,4 +11,4 @@ mod scripted;
 mod servers;
 mod strangers;
 mod tunnels;
-mod windows;
+mod words;

@@ -56,8 +56,7 @@ fn explain(
     let closed = |detail| Error::new(ErrorKind::ClosedEarly, phase).with_detail(detail);
     match (why, machine.fault(), went_away) {
         (_, _, Some(code)) if code != ErrorCode::NO_ERROR => {
-            let error = Error::new(ErrorKind::H2GoAway, phase);
-            error.with_detail(format_args!("the server ended the connection: {code}"))
+            Error::new(ErrorKind::H2GoAway, phase).with_detail(last_words(machine, code))
         }
         (Why::Machine, Some(fault @ Fault::NoSettings), _) => Error::fault(fault, phase)
             .with_detail("the server does not speak HTTP/2: it begins otherwise (RFC 9113 §3.4)"),
@@ -72,4 +71,20 @@ fn explain(
             .with_detail("the server takes nothing of what is sent to it"),
         (Why::Abandoned, _, _) => closed("the runtime that drove the connection has ended"),
     }
+}
+
+/// What the server's GOAWAY says: the code by its name, and the server's own words, of which only what
+/// is printable ASCII is shown as it is.
+pub(super) fn last_words(machine: &stoop_proto::h2::Connection, code: ErrorCode) -> String {
+    let mut words = code.to_string();
+    for (place, byte) in machine.go_away_text().iter().enumerate() {
+        if place == 0 {
+            words.push_str(": ");
+        }
+        match byte {
+            b' '..=b'~' => words.push(char::from(*byte)),
+            _ => words.extend(std::ascii::escape_default(*byte).map(char::from)),
+        }
+    }
+    words
 }

@@ -4,6 +4,7 @@ use stoop_io::Transport;
 use stoop_proto::ResponseHead;
 use stoop_proto::h2::{ErrorCode, Event, Reset, StreamKey};
 
+use super::end::last_words;
 use super::{Driver, Exchange, TICK, refuse};
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
@@ -150,20 +151,20 @@ impl Driver {
         match why {
             Reset::Fault(fault) => exchange.cell.fail(|| Error::fault(fault, phase)),
             Reset::Unprocessed => refuse(&exchange.cell, || {
+                let code = self.went_away.unwrap_or(ErrorCode::NO_ERROR);
+                let words = last_words(&self.machine, code);
                 Error::new(ErrorKind::H2GoAway, phase)
-                    .with_detail("the server ends the connection, and did not come to this request")
+                    .with_detail(format_args!("{words}; it did nothing of this request"))
             }),
-            Reset::Peer(ErrorCode::REFUSED_STREAM) => {
-                refuse(&exchange.cell, || Error::new(ErrorKind::H2Refused, phase))
+            Reset::Peer(code @ ErrorCode::REFUSED_STREAM) => {
+                refuse(&exchange.cell, || Error::new(ErrorKind::H2Refused, phase).with_detail(code))
             }
-            Reset::Peer(ErrorCode::HTTP_1_1_REQUIRED) => refuse(&exchange.cell, || {
-                Error::new(ErrorKind::H2Refused, phase)
-                    .with_detail("the server wants HTTP/1.1 for this")
-                    .for_http1()
+            Reset::Peer(code @ ErrorCode::HTTP_1_1_REQUIRED) => refuse(&exchange.cell, || {
+                Error::new(ErrorKind::H2Refused, phase).with_detail(code).for_http1()
             }),
             Reset::Peer(code) => exchange.cell.reject(|| {
                 Error::new(ErrorKind::Reset, phase)
-                    .with_detail(format_args!("the server reset the stream: {code}"))
+                    .with_text(format_args!("the server reset the stream: {code}"))
             }),
         }
     }

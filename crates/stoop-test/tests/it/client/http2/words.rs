@@ -1,0 +1,83 @@
+//! What errors say: the code by the name RFC 9113 §7 gives it, and the server's own words if it said any.
+
+use std::sync::Arc;
+
+use stoop_test::frames::{flag, frame, go_away, kind, rst_stream};
+
+use super::kit::{Frames, over_http2, post};
+
+/// What a POST fails with that is answered so, and is not sent again.
+async fn says(answer: Vec<u8>) -> String {
+    let answer: Arc<[u8]> = answer.into();
+    let client = over_http2(
+        |limits| limits.refusals_max = 0,
+        move |peer| {
+            let answer = answer.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &[]).await;
+                assert_eq!(frames.request().await, 1);
+                frames.peer.send(&answer).await;
+                frames.peer.shutdown().await;
+                while frames.next().await != "gone" {}
+            }
+        },
+    );
+    post(&client).await.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn an_error_names_the_code_as_the_rfc_does() {
+    for (answer, text) in [
+        (rst_stream(1, 2), "the server reset the stream: INTERNAL_ERROR [reset, wait]"),
+        (rst_stream(1, 0x1234), "the server reset the stream: error code 0x1234 [reset, wait]"),
+        (
+            rst_stream(1, 7),
+            "the server refused the request's stream: REFUSED_STREAM [h2_refused, wait]",
+        ),
+        (
+            rst_stream(1, 13),
+            "the server refused the request's stream: HTTP_1_1_REQUIRED [h2_refused, wait]",
+        ),
+        (
+            go_away(1, 2, ""),
+            "the server ends the connection and does not answer: INTERNAL_ERROR [h2_goaway, wait]",
+        ),
+        (
+            go_away(0, 0, ""),
+            "the server ends the connection and does not answer: NO_ERROR; \
+             it did nothing of this request [h2_goaway, wait]",
+        ),
+        (
+            frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2]),
+            "the peer broke the rules of HTTP/2: a push was not allowed (RFC 9113 §8.4) \
+             [h2_protocol, wait]",
+        ),
+    ] {
+        assert_eq!(says(answer).await, text);
+    }
+}
+
+/// §6.8: "Additional debug data is intended for diagnostic purposes only and carries no semantic value." Whoever looks at
+/// the error diagnoses.
+#[tokio::test]
+async fn an_error_has_the_servers_own_words() {
+    let text = |words: &str| {
+        format!("the server ends the connection and does not answer: {words} [h2_goaway, wait]")
+    };
+    assert_eq!(
+        says(go_away(1, 11, "too_many_pings")).await,
+        text("ENHANCE_YOUR_CALM: too_many_pings")
+    );
+    assert_eq!(
+        says(go_away(0, 0, "max_age")).await,
+        text("NO_ERROR: max_age; it did nothing of this request")
+    );
+    // The last word counts.
+    let twice = [go_away(1, 0, "soon"), go_away(1, 1, "now")].concat();
+    assert_eq!(says(twice).await, text("PROTOCOL_ERROR: now"));
+    // Nothing that a terminal would obey, and not more than a sentence.
+    let shown = says(go_away(1, 2, "\x1b[31m \"it's\" \u{202e}\r\n")).await;
+    assert_eq!(shown, text(r#"INTERNAL_ERROR: \x1b[31m "it's" \xe2\x80\xae\r\n"#));
+    let shown = says(go_away(1, 2, &"x".repeat(10_000))).await;
+    assert_eq!(shown, text(&format!("INTERNAL_ERROR: {}", "x".repeat(256))));
+}
