@@ -120,3 +120,48 @@ async fn connections_are_opened_as_streams_run_short_and_no_more_than_the_limit(
     }
     assert_eq!(begun.elapsed().as_secs(), 2);
 }
+
+/// The URL that a redirect names is asked for on the same connection.
+#[tokio::test]
+async fn redirects_are_followed_on_the_connection_that_is_there() {
+    let client = client!(|request: Request| match request.path() {
+        "/" => {
+            let response = Response::from_status(StatusCode::FOUND);
+            response.with_field("location", "/there").unwrap().boxed()
+        }
+        path => Response::text(path.to_owned()),
+    });
+    let response = client.get("http://a/").await.unwrap();
+    assert_eq!((response.redirects(), response.version()), (1, Version::HTTP_2));
+    assert_eq!(response.into_body().bytes(99).await.unwrap(), "/there");
+    assert_eq!(client.connections(), (1, 1));
+}
+
+#[tokio::test]
+async fn trailers_go_both_ways() {
+    let client = client!(async |request: Request| {
+        let mut body = request.into_body();
+        while body.chunk().await.unwrap().is_some() {}
+        let trailers = *body.take_trailers().unwrap();
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            sender.send("some").await.unwrap();
+            sender.trailers(&trailers).await.unwrap();
+        });
+        Response::new(body)
+    });
+    let (sender, body) = Body::channel(1);
+    let sending = async move {
+        sender.send("some").await.unwrap();
+        let mut trailers = stoop::Fields::new();
+        trailers.push("sum", b"7").unwrap();
+        sender.trailers(&trailers).await.unwrap();
+    };
+    let request = client.send(Request::post("http://a/", body).unwrap());
+    let ((), response) = tokio::join!(sending, request);
+    let mut body = response.unwrap().into_body();
+    assert_eq!(body.chunk().await.unwrap().unwrap(), "some");
+    assert_eq!(body.chunk().await.unwrap(), None);
+    let trailers = body.take_trailers().unwrap();
+    assert_eq!((trailers.len(), trailers.first("sum")), (1, Some(&b"7"[..])));
+}

@@ -4,11 +4,15 @@
 mod credit;
 mod farewells;
 mod few;
+mod floods;
 mod handlers;
 mod kit;
+mod losses;
+mod queue;
 mod rough;
 mod scripted;
 mod servers;
 mod strangers;
 mod tunnels;
+mod windows;
 mod words;

@@ -1,0 +1,355 @@
+//! What a server may make a client do: attacks by name, each with a bound on what is taken and said, and the word the
+//! connection ends with. Whoever waits is told, and the next request goes elsewhere.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stoop::{ErrorKind, Phase};
+use stoop_proto::h2::Fault;
+use stoop_proto::{Limits, Rate};
+use stoop_test::frames::{
+    continuation, data, flag, frame, go_away, headers, kind, ping, priority, rst_stream, settings,
+    settings_ack, window_update,
+};
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+
+use super::super::kit::{Outcome, Peer, ROOM, fetch, get, settle, what};
+use super::kit::{Frames, ok, over_http2};
+
+const FRAMES: usize = 100;
+
+/// The script is done then, or never will be.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Says the same again and again, with a PING behind each hundred to know how far the client is, until it ends the
+/// connection: how often, and what it said.
+async fn flood(frames: &mut Frames, wire: &[u8]) -> (usize, Vec<String>) {
+    let (mut sent, mut said) = (0, Vec::new());
+    loop {
+        let mark = format!("{sent:08}");
+        let ping = ping(0, mark.as_bytes().try_into().unwrap());
+        frames.peer.send([wire.repeat(FRAMES), ping].concat()).await;
+        sent += FRAMES;
+        loop {
+            said.push(frames.any().await);
+            let last = said.last().unwrap();
+            if last.starts_with("GOAWAY ") && last != "GOAWAY 0 NO_ERROR" {
+                return (sent, said);
+            }
+            assert!(last != "gone" && sent < 20_000, "{last}");
+            if *last == format!("PING ACK {mark}") {
+                break;
+            }
+        }
+    }
+}
+
+/// `Http2Limits::odd_frames`: 10,000 frames that bring nothing, whichever they are.
+#[tokio::test(start_paused = true)]
+async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
+    let head = headers(1, flag::END_HEADERS, &[(":status", "200")]);
+    let none = Vec::new;
+    let ways: [(&str, Vec<u8>, Vec<u8>, usize); 13] = [
+        ("PING", none(), ping(0, b"12345678"), 1),
+        ("PING ACK", none(), ping(flag::ACK, b"12345678"), 0),
+        ("SETTINGS", none(), settings(&[]), 1),
+        ("SETTINGS that change all windows", none(), settings(&[(4, 1), (4, 65_535)]), 1),
+        ("SETTINGS ACK", none(), settings_ack(), 0),
+        ("PRIORITY", none(), priority(3, 0), 0),
+        ("WINDOW_UPDATE", none(), window_update(0, 1), 0),
+        ("WINDOW_UPDATE of a stream", none(), window_update(1, 1), 0),
+        ("GOAWAY", none(), go_away(0x7fff_ffff, 0, "bye"), 0),
+        ("unknown", none(), frame(0xbe, 0, 5, b"whatever"), 0),
+        ("DATA, empty", head.clone(), data(1, 0, b""), 0),
+        ("DATA, padding only", head, data(1, flag::PADDED, &[3, 0, 0, 0]), 0),
+        ("RST_STREAM, late", rst_stream(1, 2), rst_stream(1, 2), 0),
+    ];
+    let allowed = Limits::client().http2.odd_frames.burst as usize;
+    for (name, begin, wire, answers) in ways {
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let script: Arc<(Vec<u8>, Vec<u8>)> = (begin, wire).into();
+        let client = over_http2(
+            |_| {},
+            move |peer| {
+                let (script, tell) = (script.clone(), tell.clone());
+                async move {
+                    let number = peer.number;
+                    let mut frames = Frames::begin(peer, &[]).await;
+                    if number > 0 {
+                        return frames.serve().await;
+                    }
+                    assert_eq!(frames.request().await, 1);
+                    frames.peer.send(&script.0).await;
+                    tell.send(flood(&mut frames, &script.1).await).unwrap();
+                }
+            },
+        );
+        let outcome = fetch(&client).await;
+        let (sent, said) = timeout(SOON, told.recv()).await.unwrap().unwrap();
+        match name {
+            "RST_STREAM, late" => assert_eq!(outcome, Err((ErrorKind::Reset, Phase::Wait))),
+            _ => {
+                let phase = if name.starts_with("DATA") { Phase::Receive } else { Phase::Wait };
+                assert_eq!(outcome, Err((ErrorKind::H2Protocol, phase)), "{name}");
+            }
+        }
+        assert!((allowed - 2 * FRAMES..=allowed + 2 * FRAMES).contains(&sent), "{name}: {sent}");
+        let calm = format!("GOAWAY 0 ENHANCE_YOUR_CALM: {}", Fault::TooMuchOverhead.explain());
+        assert_eq!(said.last(), Some(&calm), "{name}");
+        // What is answered is answered once, beside our pings.
+        let most = answers * sent + sent / FRAMES + 10;
+        assert!(said.len() <= most, "{name}: {} lines", said.len());
+        assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())), "{name}");
+    }
+}
+
+/// PINGs of a server that does not read the answers: at so many of them it is not read either, and in the end left.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_read_is_not_answered_for_ever() {
+    const PING_BYTES: usize = 17;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let client = over_http2(
+        |limits| limits.wire.http2.odd_frames = Rate { burst: u32::MAX, per_second: 1 },
+        move |peer| {
+            let tell = tell.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &[]).await;
+                assert_eq!(frames.request().await, 1);
+                let (mut sent, ping) = (0, ping(0, b"12345678"));
+                let soon = Duration::from_millis(1);
+                while sent < 50_000 && timeout(soon, frames.peer.send(&ping)).await.is_ok() {
+                    sent += 1;
+                }
+                tell.send(sent).unwrap();
+                frames.peer.stall().await;
+            }
+        },
+    );
+    // A question whether it is there is one more that it does not answer.
+    assert_eq!(fetch(&client).await, Err((ErrorKind::ClosedEarly, Phase::Wait)));
+    let sent = timeout(SOON, told.recv()).await.unwrap().unwrap();
+    let most = 3 * ROOM / PING_BYTES + 4 * 16 * 1024 / PING_BYTES + 2_000;
+    assert!(sent > ROOM / PING_BYTES && sent < most, "{sent}, and {most} at most");
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(client.connections(), (0, 0));
+}
+
+/// `Limits::interim_max`.
+#[tokio::test(start_paused = true)]
+async fn interim_responses_without_end_end_their_stream() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &[]).await;
+            assert_eq!((frames.request().await, frames.request().await), (1, 3));
+            let hint = headers(1, flag::END_HEADERS, &[(":status", "103"), ("link", "</a>")]);
+            frames.peer.send(hint.repeat(100)).await;
+            assert_eq!(frames.next().await, "RST_STREAM 1 ENHANCE_YOUR_CALM");
+            frames.say(&[ok(3)]).await;
+            while frames.next().await != "gone" {}
+        },
+    );
+    let mut seen = 0;
+    let request = stoop::Request::get(super::super::kit::URL).unwrap();
+    let flooded = client.send_with_interim(request, |_| seen += 1);
+    let (flooded, other) = tokio::join!(flooded, fetch(&client));
+    assert_eq!(flooded.map_err(what).err(), Some((ErrorKind::H2Protocol, Phase::Wait)));
+    assert_eq!((seen, other), (16, Ok((200, "ok".to_owned()))));
+}
+
+/// What the client says last, while the server goes on with these frames; and how many bytes that took.
+async fn until_the_last_word(frames: &mut Frames, more: &[u8]) -> (usize, String) {
+    let mut sent = 0;
+    while sent < 64 << 20 {
+        frames.peer.send(more).await;
+        sent += more.len();
+        settle().await;
+        while let Ok(line) = timeout(Duration::ZERO, frames.any()).await {
+            if line.starts_with("GOAWAY") || line == "gone" {
+                return (sent, line);
+            }
+        }
+    }
+    (sent, "nothing".to_owned())
+}
+
+/// The first connection does as a script says, once there is a request; others serve.
+async fn with_script<F>(script: impl Fn(Frames) -> F + Send + Sync + 'static) -> (Outcome, Outcome)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let script = Arc::new(script);
+    let client = over_http2(
+        |_| {},
+        move |peer: Peer| {
+            let script = script.clone();
+            async move {
+                let number = peer.number;
+                let mut frames = Frames::begin(peer, &[]).await;
+                if number > 0 {
+                    return frames.serve().await;
+                }
+                assert_eq!(frames.request().await, 1);
+                script(frames).await;
+            }
+        },
+    );
+    (fetch(&client).await, fetch(&client).await)
+}
+
+/// The "continuation flood" of 2024: a field block is bounded in bytes and in frames.
+#[tokio::test(start_paused = true)]
+async fn a_field_block_without_end_is_cut_off() {
+    for piece in [0, 1, 16_000] {
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let outcomes = with_script(move |mut frames| {
+            let tell = tell.clone();
+            async move {
+                frames.say(&[headers(1, 0, &[(":status", "200")])]).await;
+                let more = continuation(1, 0, &vec![0x88; piece]);
+                tell.send(until_the_last_word(&mut frames, &more).await).unwrap();
+            }
+        })
+        .await;
+        let (sent, last) = timeout(SOON, told.recv()).await.unwrap().unwrap();
+        let calm = format!("GOAWAY 0 ENHANCE_YOUR_CALM: {}", Fault::BlockTooLarge.explain());
+        assert_eq!(last, calm);
+        assert!(sent <= 5 * Limits::client().head_bytes_max, "{piece}: {sent} bytes");
+        let failed = Err((ErrorKind::H2Protocol, Phase::Wait));
+        assert_eq!(outcomes, (failed, Ok((200, "ok".to_owned()))));
+    }
+}
+
+/// CVE-2016-6581, the HPACK bomb: a large head fails its request, one that is monstrous ends the connection.
+#[tokio::test(start_paused = true)]
+async fn a_small_block_does_not_become_a_large_head() {
+    // A field of 4,000 bytes goes into the table, and is named again and again, a byte each time.
+    let insert = [&b"\x88\x40\x01x\x7f\xa1\x1e"[..], &[b'y'; 4_000]].concat();
+    let bomb = |stream, count| {
+        frame(kind::HEADERS, flag::WHOLE, stream, &[&b"\x88"[..], &vec![0xbe; count]].concat())
+    };
+    let large: Arc<[u8]> = bomb(3, 100).into();
+    let monstrous: Arc<[u8]> = bomb(7, 16_000).into();
+    let insert: Arc<[u8]> = frame(kind::HEADERS, flag::WHOLE, 1, &insert).into();
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let (insert, large, monstrous) = (insert.clone(), large.clone(), monstrous.clone());
+            async move {
+                let number = peer.number;
+                let mut frames = Frames::begin(peer, &[]).await;
+                if number > 0 {
+                    return frames.serve().await;
+                }
+                assert_eq!(frames.request().await, 1);
+                frames.peer.send(&insert).await;
+                assert_eq!(frames.request().await, 3);
+                frames.peer.send(&large).await;
+                assert_eq!(frames.next().await, "RST_STREAM 3 ENHANCE_YOUR_CALM");
+                assert_eq!(frames.request().await, 5);
+                frames.say(&[ok(5)]).await;
+                assert_eq!(frames.request().await, 7);
+                frames.peer.send(&monstrous).await;
+                let last = frames.next().await;
+                assert!(last.starts_with("GOAWAY 0 ENHANCE_YOUR_CALM: "), "{last}");
+            }
+        },
+    );
+    let failed = Err((ErrorKind::H2Protocol, Phase::Wait));
+    assert_eq!(fetch(&client).await, Ok((200, String::new())));
+    assert_eq!(fetch(&client).await, failed);
+    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, failed);
+    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+}
+
+/// Windows that grow beyond what they may be, which nobody asked for.
+#[tokio::test(start_paused = true)]
+async fn a_window_that_overflows_ends_the_connection() {
+    for wire in [
+        window_update(0, 0x7fff_ffff),
+        settings(&[(4, 0x8000_0000)]),
+        [window_update(1, 0x7fff_0000), settings(&[(4, 0x7fff_ffff)])].concat(),
+    ] {
+        let wire: Arc<[u8]> = wire.into();
+        let outcomes = with_script(move |mut frames| {
+            let wire = wire.clone();
+            async move {
+                frames.peer.send(&wire).await;
+                let last = frames.next().await;
+                assert!(last.starts_with("GOAWAY 0 FLOW_CONTROL_ERROR: "), "{last}");
+                assert_eq!(frames.next().await, "gone");
+            }
+        })
+        .await;
+        let failed = Err((ErrorKind::H2Protocol, Phase::Wait));
+        assert_eq!(outcomes, (failed, Ok((200, "ok".to_owned()))));
+    }
+}
+
+/// Content that the windows do not allow: of a stream, which ends; and of all streams, of which then nobody gets more.
+#[tokio::test(start_paused = true)]
+async fn content_beyond_the_windows_is_not_taken() {
+    const STREAMS: u32 = 14;
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let number = peer.number;
+            let mut frames = Frames::begin(peer, &[]).await;
+            if number > 0 {
+                return frames.serve().await;
+            }
+            let head = |stream| headers(stream, flag::END_HEADERS, &[(":status", "200")]);
+            // 256 KiB of a stream, and a byte.
+            let whole = |stream| data(stream, 0, &[b'x'; 16_384]).repeat(16);
+            assert_eq!(frames.request().await, 1);
+            frames.say(&[head(1), whole(1), data(1, 0, b"x")]).await;
+            assert_eq!(frames.next().await, "RST_STREAM 1 FLOW_CONTROL_ERROR");
+            // And 4 MiB of the connection, of which the first has had its share and a byte.
+            for n in 1..=STREAMS {
+                let stream = frames.request().await;
+                assert_eq!(stream, 2 * n + 1);
+                frames.say(&[head(stream), whole(stream)]).await;
+            }
+            let stream = frames.request().await;
+            frames.say(&[head(stream), whole(stream)]).await;
+            let last = frames.next().await;
+            assert!(last.starts_with("GOAWAY 0 FLOW_CONTROL_ERROR: "), "{last}");
+        },
+    );
+    assert_eq!(fetch(&client).await, Err((ErrorKind::H2Protocol, Phase::Receive)));
+    let mut unread = Vec::new();
+    for _ in 0..STREAMS {
+        unread.push(get(&client).await.unwrap());
+    }
+    assert_eq!(client.connections(), (1, 0));
+    unread.push(get(&client).await.unwrap());
+    for response in unread {
+        let error = response.into_body().bytes(1 << 20).await.unwrap_err();
+        assert_eq!(what(error), (ErrorKind::H2Protocol, Phase::Receive));
+    }
+    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+}
+
+/// CVE-2023-44487 the other way round: whoever resets streams that were asked for costs no more than it is asked.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_resets_all_streams_keeps_its_connection() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &[]).await;
+            loop {
+                match frames.request().await {
+                    0 => return,
+                    stream => frames.say(&[rst_stream(stream, 8)]).await,
+                }
+            }
+        },
+    );
+    for _ in 0..1_000 {
+        assert_eq!(fetch(&client).await, Err((ErrorKind::Reset, Phase::Wait)));
+    }
+    assert_eq!(client.connections(), (1, 1));
+}

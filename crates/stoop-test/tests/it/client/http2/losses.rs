@@ -1,0 +1,275 @@
+//! What goes wrong with a stream is that stream's alone; what goes wrong with a connection is everybody's who uses it, and
+//! nobody's who comes next.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use stoop::{Client, ErrorKind, Phase, Request, Versions};
+use stoop_test::frames::{data, flag, frame, go_away, headers, kind, rst_stream, window_update};
+use tokio::task::JoinHandle;
+
+use super::super::kit::{Outcome, Peer, fetch, get, listening, read, settle, what};
+use super::kit::{Frames, ok, over_http2, post};
+
+fn good() -> Outcome {
+    Ok((200, "ok".to_owned()))
+}
+
+/// The ways to break one stream, here the third: what the server says, and what it is told.
+fn breakages() -> [(Vec<u8>, &'static str, ErrorKind, Phase); 10] {
+    let head = |fields: &[(&str, &str)], flags| headers(3, flags, fields);
+    let of = |length| {
+        let fields = [(":status", "200"), ("content-length", length)];
+        head(&fields, flag::END_HEADERS)
+    };
+    let trailers = [of("2"), data(3, 0, b"ok"), head(&[("X-Sum", "1")], flag::WHOLE)].concat();
+    let (protocol, wait, receive) = (ErrorKind::H2Protocol, Phase::Wait, Phase::Receive);
+    [
+        (rst_stream(3, 2), "", ErrorKind::Reset, wait),
+        ([of("9"), data(3, 0, b"o"), rst_stream(3, 8)].concat(), "", ErrorKind::Reset, receive),
+        (head(&[], flag::WHOLE), "PROTOCOL_ERROR", protocol, wait),
+        (head(&[(":status", "2000")], flag::WHOLE), "PROTOCOL_ERROR", protocol, wait),
+        (head(&[(":status", "200"), ("Big", "x")], flag::WHOLE), "PROTOCOL_ERROR", protocol, wait),
+        ([of("1"), data(3, flag::END_STREAM, b"ok")].concat(), "PROTOCOL_ERROR", protocol, receive),
+        ([of("3"), data(3, flag::END_STREAM, b"ok")].concat(), "PROTOCOL_ERROR", protocol, receive),
+        (data(3, flag::END_STREAM, b"ok"), "PROTOCOL_ERROR", protocol, wait),
+        (trailers, "PROTOCOL_ERROR", protocol, receive),
+        (window_update(3, 0x7fff_ffff), "FLOW_CONTROL_ERROR", protocol, wait),
+    ]
+}
+
+#[tokio::test]
+async fn one_broken_stream_leaves_the_others_unharmed() {
+    for (number, (breakage, told, kind, phase)) in breakages().into_iter().enumerate() {
+        let breakage: Arc<[u8]> = breakage.into();
+        let client = over_http2(
+            |_| {},
+            move |peer| {
+                let breakage = breakage.clone();
+                async move {
+                    let mut frames = Frames::begin(peer, &[]).await;
+                    for stream in [1, 3, 5] {
+                        assert_eq!(frames.request().await, stream);
+                    }
+                    // One has half its response, one has none.
+                    let half = [(":status", "200"), ("content-length", "2")];
+                    frames.say(&[headers(1, flag::END_HEADERS, &half), data(1, 0, b"o")]).await;
+                    settle().await;
+                    frames.peer.send(&breakage).await;
+                    if !told.is_empty() {
+                        assert_eq!(frames.next().await, format!("RST_STREAM 3 {told}"));
+                    }
+                    frames.say(&[data(1, flag::END_STREAM, b"k"), ok(5)]).await;
+                    assert_eq!(frames.request().await, 7);
+                    frames.say(&[ok(7)]).await;
+                    while frames.next().await != "gone" {}
+                }
+            },
+        );
+        let first = ask(&client);
+        settle().await;
+        let other = client.clone();
+        let second = tokio::spawn(async move { read(post(&other).await.map_err(what)?).await });
+        settle().await;
+        let third = ask(&client);
+        assert_eq!(second.await.unwrap(), Err((kind, phase)), "{number}");
+        assert_eq!(first.await.unwrap(), good(), "{number}");
+        assert_eq!(third.await.unwrap(), good(), "{number}");
+        assert_eq!(client.connections(), (1, 1), "{number}");
+        assert_eq!(fetch(&client).await, good(), "{number}");
+        assert_eq!(client.connections(), (1, 1), "{number}");
+    }
+}
+
+fn ask(client: &Client) -> JoinHandle<Outcome> {
+    let client = client.clone();
+    tokio::spawn(async move { fetch(&client).await })
+}
+
+fn ask_to_post(client: &Client) -> JoinHandle<Outcome> {
+    let client = client.clone();
+    tokio::spawn(async move { read(post(&client).await.map_err(what)?).await })
+}
+
+/// How a connection is lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Loss {
+    End,
+    Reset,
+    /// GOAWAY, with an error, of the streams above the third: those were not come to.
+    GoAway,
+    /// The server breaks the protocol, and the client ends the connection.
+    Broken,
+}
+
+impl Loss {
+    async fn happen(self, mut frames: Frames) {
+        match self {
+            Self::End => frames.peer.shutdown().await,
+            Self::Reset => return frames.peer.reset(),
+            Self::GoAway => {
+                frames.say(&[go_away(3, 2, "out of memory")]).await;
+                frames.peer.shutdown().await;
+            }
+            Self::Broken => {
+                let push = frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2]);
+                frames.say(&[push]).await;
+                let mut last = frames.next().await;
+                while last.starts_with("DATA") {
+                    last = frames.next().await;
+                }
+                assert_eq!(last, "GOAWAY 0 PROTOCOL_ERROR: a push was not allowed");
+            }
+        }
+        while frames.next().await != "gone" {}
+    }
+
+    /// What those fail with that are not repeated.
+    fn kind(self) -> ErrorKind {
+        match self {
+            Self::End => ErrorKind::ClosedEarly,
+            Self::Reset => ErrorKind::Reset,
+            Self::GoAway => ErrorKind::H2GoAway,
+            Self::Broken => ErrorKind::H2Protocol,
+        }
+    }
+}
+
+/// The first connection is lost with six requests on it; if it is an old one, one was answered before. The others serve,
+/// and their requests are counted.
+async fn script(loss: Loss, old: bool, served: Arc<AtomicUsize>, peer: Peer) {
+    let number = peer.number;
+    let mut frames = Frames::begin(peer, &[]).await;
+    if number > 0 {
+        loop {
+            let stream = frames.request().await;
+            if stream == 0 {
+                return;
+            }
+            served.fetch_add(1, SeqCst);
+            frames.say(&[ok(stream)]).await;
+        }
+    }
+    if old {
+        let stream = frames.request().await;
+        frames.say(&[ok(stream)]).await;
+    }
+    let mut first = 0;
+    for n in 0..6 {
+        let stream = frames.request().await;
+        if n == 0 {
+            first = stream;
+        }
+    }
+    let half = [(":status", "200"), ("content-length", "2")];
+    frames.say(&[headers(first, flag::END_HEADERS, &half), data(first, 0, b"o")]).await;
+    settle().await;
+    loss.happen(frames).await;
+}
+
+async fn lose(client: &Client, loss: Loss, old: bool, served: &AtomicUsize) {
+    if old {
+        assert_eq!(fetch(client).await, good());
+    }
+    // A response has begun, and the order of the others is that of their streams.
+    let begun = ask(client);
+    settle().await;
+    let mut tasks = Vec::new();
+    for n in 0..5 {
+        tasks.push(if n % 2 == 0 { ask_to_post(client) } else { ask(client) });
+        settle().await;
+    }
+    let why = loss.kind();
+    assert_eq!(begun.await.unwrap(), Err((why, Phase::Receive)), "{loss:?}");
+    let mut repeated = 0;
+    for (n, task) in tasks.into_iter().enumerate() {
+        let stream = 2 * (n + 1 + usize::from(old)) + 1;
+        // A GET that got nothing may go again, since the connection was not made for it and may have
+        // been dead before it went.
+        let again = match loss {
+            Loss::End | Loss::Reset => n % 2 == 1,
+            Loss::GoAway => stream > 3,
+            Loss::Broken => false,
+        };
+        repeated += usize::from(again);
+        let expected = if again { good() } else { Err((why, Phase::Wait)) };
+        assert_eq!(task.await.unwrap(), expected, "{loss:?}, {old}: stream {stream}");
+    }
+    assert_eq!(served.load(SeqCst), repeated, "{loss:?}: each once");
+    // Whoever comes next is none of that.
+    assert_eq!(fetch(client).await, good());
+    assert_eq!(read(post(client).await.unwrap()).await, good());
+    assert_eq!(client.connections(), (1, 1), "{loss:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_lost_fails_each_request_for_itself() {
+    for loss in [Loss::End, Loss::Reset, Loss::GoAway, Loss::Broken] {
+        for old in [false, true] {
+            let served = Arc::new(AtomicUsize::new(0));
+            let count = served.clone();
+            let client = over_http2(|_| {}, move |peer| script(loss, old, count.clone(), peer));
+            lose(&client, loss, old, &served).await;
+        }
+    }
+}
+
+/// The same where the kernel says so.
+#[tokio::test]
+async fn a_reset_of_tcp_is_one_too() {
+    let address = listening(|peer| async move {
+        let mut frames = Frames::begin(peer, &[]).await;
+        if frames.peer.number > 0 {
+            return frames.serve().await;
+        }
+        for stream in [1, 3, 5] {
+            assert_eq!(frames.request().await, stream);
+        }
+        frames.peer.reset();
+    })
+    .await;
+    let client = Client::builder().versions(Versions::Http2).build().unwrap();
+    let url = format!("http://{address}/");
+    let tasks: Vec<_> = (0..3)
+        .map(|_| {
+            let client = client.clone();
+            let request = Request::post(&url, "some").unwrap();
+            tokio::spawn(async move { client.send(request).await })
+        })
+        .collect();
+    for task in tasks {
+        let error = task.await.unwrap().unwrap_err();
+        assert_eq!((error.kind(), error.phase()), (ErrorKind::Reset, Phase::Wait));
+        assert_eq!(error.remote_address(), Some(address));
+    }
+    assert_eq!(read(client.get(&url).await.unwrap()).await, good());
+}
+
+/// A server that refuses every stream, at once: it is asked so often, and slower each time.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_refuses_everything_is_asked_so_often() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let count = count.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &[]).await;
+                loop {
+                    let stream = frames.request().await;
+                    if stream == 0 {
+                        return;
+                    }
+                    count.fetch_add(1, SeqCst);
+                    frames.say(&[rst_stream(stream, 7)]).await;
+                }
+            }
+        },
+    );
+    let begun = tokio::time::Instant::now();
+    assert_eq!(get(&client).await.map_err(what).err(), Some((ErrorKind::H2Refused, Phase::Wait)));
+    assert_eq!(asked.load(SeqCst), 33);
+    assert!((5..15).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+    assert_eq!(client.connections(), (1, 1));
+}

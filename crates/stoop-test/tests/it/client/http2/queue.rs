@@ -1,0 +1,144 @@
+//! Requests that wait for a stream: who gives up takes none, and who comes next is not held up by that.
+
+use std::time::Duration;
+
+use stoop::{Client, ErrorKind, Phase};
+use stoop_test::frames::{data, flag, headers};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use super::super::kit::{Outcome, URL, fetch, read, settle};
+use super::kit::{Frames, ok, over_http2};
+
+/// SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 §6.5.2).
+const STREAMS_MAX: u16 = 3;
+
+/// A client with one connection of one stream, which a response holds until it is told to end. Exchanges may take 5 s.
+async fn occupied(ended: Duration) -> (Client, stoop::Response, mpsc::UnboundedReceiver<u32>) {
+    let (seen, requests) = mpsc::unbounded_channel();
+    let client = over_http2(
+        |limits| {
+            limits.pool.http2_per_origin_max = 1;
+            limits.time.total = Some(Duration::from_secs(5));
+        },
+        move |peer| {
+            let seen = seen.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &[(STREAMS_MAX, 1)]).await;
+                let stream = frames.request().await;
+                frames.say(&[ok(stream)]).await;
+                let stream = frames.request().await;
+                let head = [(":status", "200")];
+                frames.say(&[headers(stream, flag::END_HEADERS, &head)]).await;
+                sleep(ended).await;
+                frames.say(&[data(stream, flag::END_STREAM, b"ok")]).await;
+                loop {
+                    let stream = frames.request().await;
+                    if stream == 0 {
+                        return;
+                    }
+                    seen.send(stream).unwrap();
+                    frames.say(&[ok(stream)]).await;
+                }
+            }
+        },
+    );
+    // The first one tells how many there may be.
+    fetch(&client).await.unwrap();
+    // Nobody asks for its content, so its own deadline is nobody's business.
+    let held = client.get(URL).await.unwrap();
+    (client, held, requests)
+}
+
+fn ask(client: &Client) -> JoinHandle<(Outcome, Duration)> {
+    let (client, begun) = (client.clone(), Instant::now());
+    tokio::spawn(async move { (fetch(&client).await, begun.elapsed()) })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_a_stream_ends_with_the_deadline_and_takes_none() {
+    let (client, _held, mut requests) = occupied(Duration::from_secs(6)).await;
+    let first = ask(&client);
+    sleep(Duration::from_secs(2)).await;
+    let second = ask(&client);
+    let (outcome, took) = first.await.unwrap();
+    assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Queue)));
+    assert_eq!(took.as_secs(), 5);
+    // Nothing was asked for while the stream was taken.
+    assert!(requests.try_recv().is_err());
+    let (outcome, took) = second.await.unwrap();
+    assert_eq!(outcome, Ok((200, "ok".to_owned())));
+    assert_eq!(took.as_secs(), 4, "at the end of what held the stream");
+    // 1 and 3 are those before: whoever gave up was never a stream.
+    assert_eq!(requests.try_recv(), Ok(5));
+    assert!(requests.try_recv().is_err());
+    assert_eq!(client.connections(), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_error_says_where_the_time_went() {
+    let (client, _held, _requests) = occupied(Duration::from_secs(60)).await;
+    let error = client.get(URL).await.unwrap_err();
+    assert_eq!(error.to_string(), "the deadline has passed [total_timeout, queue]");
+    assert_eq!(error.timings().queue(), Some(Duration::from_secs(5)));
+    assert!(error.is_unprocessed(), "so that whoever asked may ask again");
+}
+
+/// Those that are dropped while they wait, too, and all those that are there are served in their order.
+#[tokio::test(start_paused = true)]
+async fn whoever_leaves_the_queue_keeps_nobody_waiting() {
+    let (client, _held, mut requests) = occupied(Duration::from_secs(1)).await;
+    let waiting: Vec<_> = (0..50).map(|_| ask(&client)).collect();
+    settle().await;
+    for (place, task) in waiting.iter().enumerate() {
+        if place % 5 != 0 {
+            task.abort();
+        }
+    }
+    for (place, task) in waiting.into_iter().enumerate() {
+        match task.await {
+            Ok((outcome, took)) => {
+                assert_eq!(outcome, Ok((200, "ok".to_owned())), "{place}");
+                assert_eq!(took.as_secs(), 1);
+            }
+            Err(error) => assert!(error.is_cancelled() && place % 5 != 0),
+        }
+    }
+    let streams: Vec<_> = std::iter::from_fn(|| requests.try_recv().ok()).collect();
+    assert_eq!(streams, (5..25).step_by(2).collect::<Vec<_>>());
+    assert_eq!(client.connections(), (1, 1));
+}
+
+/// The deadline of everything, of a request that got its stream late: what is left of it is for the rest.
+#[tokio::test(start_paused = true)]
+async fn waiting_counts_for_the_deadline_of_everything() {
+    let client = over_http2(
+        |limits| {
+            limits.pool.http2_per_origin_max = 1;
+            limits.time.total = Some(Duration::from_secs(5));
+        },
+        |peer| async {
+            let mut frames = Frames::begin(peer, &[(STREAMS_MAX, 1)]).await;
+            let stream = frames.request().await;
+            frames.say(&[ok(stream)]).await;
+            let stream = frames.request().await;
+            sleep(Duration::from_secs(3)).await;
+            frames.say(&[ok(stream)]).await;
+            // The next has two seconds.
+            assert_eq!(frames.request().await, 5);
+            let begun = Instant::now();
+            assert_eq!(frames.next().await, "RST_STREAM 5 CANCEL");
+            assert_eq!(begun.elapsed().as_secs(), 2);
+            frames.serve().await;
+        },
+    );
+    fetch(&client).await.unwrap();
+    let (first, second) = (ask(&client), ask(&client));
+    assert_eq!(first.await.unwrap().0, Ok((200, "ok".to_owned())));
+    let (outcome, took) = second.await.unwrap();
+    assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Wait)));
+    assert_eq!(took.as_secs(), 5);
+    assert_eq!(read(client.get(URL).await.unwrap()).await, Ok((200, "ok".to_owned())));
+    assert_eq!(client.connections(), (1, 1));
+}
