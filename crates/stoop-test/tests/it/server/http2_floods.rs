@@ -102,7 +102,7 @@ async fn handlers_work_for_as_many_resets_as_are_allowed() {
 /// many frames, and nobody is called for it.
 #[tokio::test]
 async fn a_field_block_without_end_is_cut_off_over_a_socket() {
-    for piece in [1_usize, 16_000] {
+    for piece in [0, 1, 16_000] {
         let count = Count::default();
         let seen = count.clone();
         let server = listen(ServerLimits::default(), move |_: Request| {

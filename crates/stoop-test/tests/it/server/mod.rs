@@ -16,6 +16,7 @@ mod disconnects;
 mod draining;
 mod handlers;
 mod http2;
+mod http2_attacks;
 mod http2_clients;
 mod http2_floods;
 mod http2_patience;
