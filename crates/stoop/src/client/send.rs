@@ -18,6 +18,7 @@ use crate::conn::exchange::{Answered, Exchange};
 use crate::conn::http1::{self, Http1, Lease};
 use crate::conn::http2::{self, Reserved};
 use crate::conn::recycle::Recycle;
+use crate::conn::wire::TRUSTED_FOR;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::request::Request;
 use crate::response::Response;
@@ -26,10 +27,6 @@ use crate::upgrade::Upgraded;
 use crate::versions::Versions;
 
 type Interim<'a> = &'a mut (dyn FnMut(&ResponseHead) + Send);
-
-/// A connection that idled for less is only looked at from afar: what the kernel says would be
-/// stale as soon as it is said, and a retry covers the rest.
-const TRUSTED_FOR: Duration = Duration::from_millis(1);
 
 /// How long a refused request waits before it is sent again, and at most.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -144,17 +141,17 @@ impl Job<'_> {
             if !self.may_repeat(outgoing, &failed, reused, &mut tries) {
                 break failed.error;
             }
+            let again = failed.error.kind() == ErrorKind::H2Refused || tries.refused > 1;
+            let waits = again && !failed.error.wants_http1();
+            if waits && !Box::pin(self.pause(tries.refused)).await {
+                break failed.error;
+            }
             match failed.unsent {
                 Some(body) => outgoing.body = body,
                 None => outgoing.repeat(),
             }
-            watch.lap(failed.error.phase());
+            watch.lap(if waits { Phase::Queue } else { failed.error.phase() });
             tries.http1 |= failed.error.wants_http1();
-            let again = failed.error.kind() == ErrorKind::H2Refused || tries.refused > 1;
-            if again && !tries.http1 {
-                Box::pin(self.pause(tries.refused)).await;
-                watch.lap(Phase::Queue);
-            }
         };
         watch.lap(error.phase());
         Err(error.with_timings(watch.timings))
@@ -187,12 +184,15 @@ impl Job<'_> {
         is_stale && tries.stale <= limits.retries_max
     }
 
-    /// Waits before a refused request is sent for the n-th time, but not past the deadline.
-    async fn pause(&self, n: u32) {
-        let pause = (PAUSE * 2u32.saturating_pow(n.saturating_sub(1))).min(PAUSE_MAX);
-        let until = now() + pause;
-        let until = self.total.map_or(until, |total| until.min(total));
-        tokio::time::sleep_until(until.into()).await;
+    /// Waits before a refused request is sent for the n-th time. False if the deadline comes before
+    /// that: that it was refused says more than that it took too long.
+    async fn pause(&self, n: u32) -> bool {
+        let until = now() + (PAUSE * 2u32.saturating_pow(n.saturating_sub(1))).min(PAUSE_MAX);
+        let is_in_time = self.total.is_none_or(|total| until < total);
+        if is_in_time {
+            tokio::time::sleep_until(until.into()).await;
+        }
+        is_in_time
     }
 
     /// A connection to the URL's origin, or a share of one. Had since the watch says, which is as good

@@ -12,6 +12,10 @@ use crate::limits::after;
 /// the limit: sixteen calls of 64 KiB cost nearly twice what one of 1 MiB does.
 const PACE_MAX: u32 = 2;
 
+/// A connection that idled for less is only looked at from afar: what the kernel says would be
+/// stale as soon as it is said, and a retry covers the rest.
+pub(crate) const TRUSTED_FOR: Duration = Duration::from_millis(1);
+
 /// A transport, and what is to be sent by it.
 pub(crate) struct Wire {
     pub(crate) io: AnyTransport,

@@ -18,6 +18,7 @@ mod handlers;
 mod http2;
 mod http2_attacks;
 mod http2_clients;
+mod http2_closing;
 mod http2_floods;
 mod http2_patience;
 mod http2_unread;

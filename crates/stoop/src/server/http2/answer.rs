@@ -114,6 +114,7 @@ impl<H: Handler> Driver<H> {
             tunnel: Tunnel::Open,
             continue_owed: false,
             patience: Patience::default(),
+            closes: false,
         });
         self.make(key);
         self.attend_to_content(key);
@@ -133,9 +134,7 @@ impl<H: Handler> Driver<H> {
             response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
             BodySize::Exact(0)
         });
-        if response.close {
-            self.machine.drain(self.now);
-        }
+        let closes = response.close;
         let has_content = loop {
             let parts = ResponseParts { date: Some(&date), ..parts(&response) };
             let out = &mut Sink(&mut self.wire.out);
@@ -158,20 +157,24 @@ impl<H: Handler> Driver<H> {
             Payload::Full(piece) => Some(Outflow::of(piece)),
             Payload::Stream(body) => Some(Outflow::made_by(Maker::Body(Box::pin(body)))),
         };
+        let keeps_nothing = content.is_none();
         // Nobody needs to be told to go on any more: the final response is out.
         let (continue_owed, patience, tunnel) = (false, Patience::default(), Tunnel::No);
+        if outflow.is_none() && closes {
+            self.machine.drain(self.now);
+        }
+        let keep =
+            |response| Exchange { key, response, content, tunnel, continue_owed, patience, closes };
         match outflow {
-            None if content.is_none() && !self.machine.is_open(key) => {}
+            None if keeps_nothing && !self.machine.is_open(key) => {}
             None => {
-                let response = Responding::Sent;
-                self.keep(Exchange { key, response, content, tunnel, continue_owed, patience });
+                self.keep(keep(Responding::Sent));
                 self.attend_to_content(key);
                 self.let_go(key);
             }
             Some(outflow) => {
                 let is_dry = outflow.is_dry();
-                let response = Responding::Sending(outflow);
-                self.keep(Exchange { key, response, content, tunnel, continue_owed, patience });
+                self.keep(keep(Responding::Sending(outflow)));
                 match is_dry {
                     true => self.make(key),
                     false => self.machine.want_to_send(key, true),
@@ -252,6 +255,10 @@ impl<H: Handler> Driver<H> {
     fn sent(&mut self, key: StreamKey) {
         if let Some(exchange) = self.exchanges.get(key) {
             exchange.response = Responding::Sent;
+            // Clients take a GOAWAY before the end of a response for its end.
+            if exchange.closes {
+                self.machine.drain(self.now);
+            }
         }
         self.let_go(key);
     }
@@ -259,7 +266,16 @@ impl<H: Handler> Driver<H> {
     /// A response cannot be completed.
     pub(super) fn break_off(&mut self, key: StreamKey) {
         self.machine.reset(key, ErrorCode::INTERNAL_ERROR);
-        self.exchanges.take(key);
+        self.take_exchange(key);
+    }
+
+    /// Takes an exchange out that will not be complete.
+    pub(super) fn take_exchange(&mut self, key: StreamKey) -> Option<Exchange<H>> {
+        let exchange = self.exchanges.take(key)?;
+        if exchange.closes {
+            self.machine.drain(self.now);
+        }
+        Some(exchange)
     }
 
     /// Forgets an exchange that has nothing left to do: its response is out, and its request was

@@ -24,6 +24,8 @@ pub(super) struct Exchange<H: Handler> {
     /// The client waits for a 100 before it sends content (RFC 9110 §10.1.1).
     pub(super) continue_owed: bool,
     pub(super) patience: Patience,
+    /// The connection is to end behind the response.
+    pub(super) closes: bool,
 }
 
 /// Whether an exchange is a tunnel, and what is read from it then.

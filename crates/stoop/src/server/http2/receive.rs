@@ -114,6 +114,7 @@ impl<H: Handler> Driver<H> {
                     tunnel,
                     continue_owed,
                     patience: Patience::default(),
+                    closes: false,
                 });
                 self.attend_to_content(key);
             }
@@ -195,7 +196,7 @@ impl<H: Handler> Driver<H> {
 
     /// A stream is over before its end: whoever reads its content is told, and its handler dropped.
     fn reset(&mut self, key: StreamKey, why: h2::Reset) {
-        let Some(exchange) = self.exchanges.take(key) else { return };
+        let Some(exchange) = self.take_exchange(key) else { return };
         let waker = self.exchanges.waker(key.index());
         if let Some(content) = &exchange.content {
             let error = match why {

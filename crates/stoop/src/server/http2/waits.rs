@@ -202,7 +202,7 @@ impl<H: Handler> Driver<H> {
                 What::Rest => ErrorCode::NO_ERROR,
             };
             self.machine.reset(key, code);
-            self.exchanges.take(key);
+            self.take_exchange(key);
         }
     }
 
@@ -211,7 +211,7 @@ impl<H: Handler> Driver<H> {
     fn content_is_late(&mut self, key: StreamKey) {
         let waker = self.exchanges.waker(key.index());
         let mut cx = Context::from_waker(&waker);
-        let Some(exchange) = self.exchanges.take(key) else { return };
+        let Some(exchange) = self.take_exchange(key) else { return };
         if let Some(content) = &exchange.content {
             content.end(Err(Error::new(ErrorKind::ReadTimeout, Phase::Receive)), None, &cx);
         }

@@ -64,6 +64,55 @@ async fn a_connection_that_ends_leaves_though_sending_has_no_limit() {
     assert_eq!(client.connections(), (0, 0));
 }
 
+/// A server that does not read is not asked without end: who does not wait any more has not asked.
+#[tokio::test(start_paused = true)]
+async fn no_more_is_asked_than_is_taken() {
+    let (asks, asked) = oneshot::channel();
+    let (reads, read) = oneshot::channel();
+    let ends = std::sync::Mutex::new(Some((asked, reads)));
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let (asked, reads) = ends.lock().unwrap().take().unwrap();
+            async move {
+                let mut frames = Frames::begin(peer, &[(3, 1_000), (6, 1 << 20)]).await;
+                frames.request().await;
+                frames.say(&[ok(1)]).await;
+                asked.await.unwrap();
+                let mut begun = 0;
+                loop {
+                    let line = frames.any().await;
+                    assert_ne!(line, "gone");
+                    begun += u32::from(line.starts_with("HEADERS"));
+                    if line.contains(":path=/last") {
+                        break;
+                    }
+                }
+                reads.send(begun).unwrap();
+                // The heads before it have the first stream's number, and every other one after that.
+                frames.say(&[ok(2 * begun + 1)]).await;
+                frames.serve().await;
+            }
+        },
+    );
+    assert_eq!(client.get(URL).await.unwrap().into_body().bytes(9).await.unwrap(), "ok");
+    let mut waiting = tokio::task::JoinSet::new();
+    for n in 0..200 {
+        // Ten kilobytes, each its own.
+        let many = n.to_string().repeat(10_000 / n.to_string().len());
+        let request = Request::get(URL).unwrap().with_field("x-many", many).unwrap();
+        let client = client.clone();
+        waiting.spawn(async move { client.send(request).await.map(drop) });
+    }
+    settle().await;
+    waiting.shutdown().await;
+    settle().await;
+    asks.send(()).unwrap();
+    assert_eq!(client.get("http://server.test/last").await.unwrap().status(), 200);
+    let begun = read.await.unwrap();
+    assert!((10..40).contains(&begun), "{begun} were sent");
+}
+
 /// RFC 9113 §6.5.2: what the server does not take is not sent.
 #[tokio::test]
 async fn a_head_is_no_larger_than_the_server_takes() {

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use stoop_io::{AnyTransport, Filled, Timer, Transport, now};
+use stoop_io::{AnyTransport, Filled, Liveness, Look, Timer, Transport, now};
 use stoop_proto::h2;
 use tokio::runtime::Handle;
 
@@ -28,7 +28,7 @@ use crate::conn::exchanges::Exchanges;
 use crate::conn::home::Permit;
 use crate::conn::outflow::Outflow;
 use crate::conn::ready::Ready;
-use crate::conn::wire::Wire;
+use crate::conn::wire::{TRUSTED_FOR, Wire};
 use crate::error::Error;
 use crate::limits::ClientLimits;
 
@@ -74,6 +74,7 @@ pub(crate) fn connect(permit: Permit, io: AnyTransport, limits: Arc<ClientLimits
         timer: Timer::coarse(),
         heard: now(),
         is_asked: false,
+        is_looked_at: false,
         tick: None,
         ended: 0,
         opened: 0,
@@ -103,6 +104,8 @@ struct Driver {
     /// When something came last, and whether the server was asked since whether it is there.
     heard: Instant,
     is_asked: bool,
+    /// The kernel was asked whether something has come, and something had.
+    is_looked_at: bool,
     tick: Option<Instant>,
     /// Exchanges that are over and that nobody was told of.
     ended: usize,
@@ -183,10 +186,14 @@ impl Future for Driver {
 impl Driver {
     fn serve(&mut self, cx: &mut Context<'_>) -> Round {
         // What a server said while it was not asked anything comes before what it is asked now.
-        if self.machine.streams() == 0
-            && let Some(Round::End) = self.fill(cx)
-        {
-            return Round::End;
+        if self.machine.streams() == 0 {
+            let has_come = self.has_come_unnoticed();
+            match self.fill(cx) {
+                Some(Round::End) => return Round::End,
+                // It is on its way to us.
+                None if has_come => return self.wait(cx),
+                _ => {}
+            }
         }
         let mut moved = self.run_woken();
         let (read, wants_bytes) = self.read();
@@ -233,6 +240,17 @@ impl Driver {
         sends
     }
 
+    /// Whether the kernel has something of the server that the event loop does not know of: the thread
+    /// may have been busy since, and a connection that was closed takes no requests.
+    fn has_come_unnoticed(&mut self) -> bool {
+        let is_trusted = self.now.saturating_duration_since(self.heard) <= TRUSTED_FOR;
+        if is_trusted || self.at_end || self.is_looked_at || self.shared.inbox().orders.is_empty() {
+            return false;
+        }
+        self.is_looked_at = self.wire.io.liveness(Look::Kernel) != Liveness::Quiet;
+        self.is_looked_at
+    }
+
     /// Takes what has come from the server; none if nothing has.
     fn fill(&mut self, cx: &mut Context<'_>) -> Option<Round> {
         if self.at_end {
@@ -241,6 +259,7 @@ impl Driver {
         match self.wire.io.poll_fill(cx, h2::FRAME_BYTES_MAX) {
             Poll::Ready(Ok(Filled::Bytes(_))) => {
                 self.heard = self.now;
+                self.is_looked_at = false;
                 Some(Round::Again)
             }
             Poll::Ready(Ok(Filled::End)) => {

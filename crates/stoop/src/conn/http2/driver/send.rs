@@ -113,16 +113,23 @@ impl Driver {
         let mut orders = std::mem::take(&mut self.orders);
         self.waiting.extend(orders.drain(..));
         self.orders = orders;
-        while let Some(order) = self.waiting.pop_front() {
-            if let Err(order) = self.begin(order) {
-                self.waiting.push_front(order);
-                break;
+        let mut has_room = true;
+        // A server that takes nothing is asked nothing more.
+        while has_room
+            && !self.is_full()
+            && let Some(order) = self.waiting.pop_front()
+        {
+            match self.begin(order) {
+                Ok(()) => moved = true,
+                Err(order) => {
+                    self.waiting.push_front(order);
+                    has_room = false;
+                }
             }
-            moved = true;
         }
         // The server allows fewer than it did, or than was assumed before it said how many. Who
         // finds no stream here may find one elsewhere.
-        if self.machine.is_peer_known() {
+        if !has_room && self.machine.is_peer_known() {
             for order in self.waiting.drain(..) {
                 self.ended += 1;
                 give_back(order, no_more());

@@ -1,0 +1,54 @@
+//! RFC 9113 §6.8: a response that is to be the connection's last.
+
+use stoop::{Body, Request, Response};
+use stoop_test::frames::{Reader, flag, headers, settings_ack};
+use stoop_test::http2::preface;
+use tokio::io::AsyncReadExt;
+
+use super::connect;
+
+/// "/": a buffer, "/stream": pieces, "/none": nothing, "/fails": content that fails.
+fn last(request: Request) -> Response {
+    let response = match request.path() {
+        "/stream" | "/fails" => {
+            let (sender, body) = Body::channel(1);
+            let fails = request.path() == "/fails";
+            tokio::spawn(async move {
+                for piece in ["one ", "two ", "three"] {
+                    sender.send(piece).await.unwrap();
+                }
+                if fails {
+                    sender.fail("no more").await;
+                }
+            });
+            Response::stream(body)
+        }
+        "/none" => Response::from_status(http::StatusCode::NO_CONTENT),
+        _ => Response::text("one two three"),
+    };
+    response.with_close()
+}
+
+/// There are clients that take a GOAWAY before the end of a response for its end.
+#[tokio::test(start_paused = true)]
+async fn go_away_is_said_behind_the_response() {
+    for (path, end) in [
+        ("/", "DATA 1 END_STREAM"),
+        ("/stream", "DATA 1 END_STREAM"),
+        ("/none", "HEADERS 1 END_STREAM"),
+        ("/fails", "RST_STREAM 1 INTERNAL_ERROR"),
+    ] {
+        let mut peer = connect(last);
+        let get = [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", path)];
+        peer.say([preface(), settings_ack(), headers(1, flag::WHOLE, &get)].concat()).await;
+        let (mut stream, mut bytes) = (peer.into_parts().0, Vec::new());
+        // It is waited for the answer to the first GOAWAY's PING, and then no more.
+        stream.read_to_end(&mut bytes).await.unwrap();
+        let lines = Reader::default().lines(&bytes);
+        let begins: Vec<_> = lines.iter().filter(|line| !line.starts_with("SETTINGS")).collect();
+        let at = |what: &str| begins.iter().position(|line| line.starts_with(what));
+        let parting = at("GOAWAY 2147483647 NO_ERROR").unwrap();
+        assert_eq!(at(end).map(|end| end + 1), Some(parting), "{path}: {begins:?}");
+        assert!(begins.last().unwrap().starts_with("GOAWAY 1 NO_ERROR"), "{path}: {begins:?}");
+    }
+}
