@@ -1,0 +1,136 @@
+//! What a request goes out on: a connection that idled, a stream of one that others use, or a new one.
+
+use std::time::Instant;
+
+use stoop_io::{Look, Peer, Transport, is_public};
+use stoop_proto::Violation;
+use url::{Position, Url};
+
+use super::Job;
+use super::repeat::Tries;
+use crate::client::connect::{Terms, private_address, within};
+use crate::client::pool::{Asked, Grant};
+use crate::client::starved::Starved;
+use crate::conn::http1::{Http1, Lease};
+use crate::conn::http2::{self, Reserved};
+use crate::conn::wire::TRUSTED_FOR;
+use crate::error::{Error, Phase};
+use crate::timings::Stopwatch;
+use crate::versions::Versions;
+
+/// What a request goes out on.
+pub(super) struct Had {
+    pub(super) way: Way,
+    /// It was there before.
+    pub(super) reused: bool,
+}
+
+pub(super) enum Way {
+    Lease(Lease),
+    Stream(Reserved),
+}
+
+impl Job<'_> {
+    /// A connection to the URL's origin, or a share of one. Had since the watch says, which is as good
+    /// as now.
+    pub(super) async fn have(
+        &self,
+        url: &Url,
+        tries: &Tries,
+        watch: &mut Stopwatch,
+    ) -> Result<Had, Error> {
+        let (fresh, origin) = (tries.stale > 0, &url[..Position::BeforePath]);
+        let (versions, origin) = match tries.http1 {
+            // Connections of their own: those of HTTP/2 are for everything else.
+            true => (Versions::Http1, &*format!("{origin} over HTTP/1.1")),
+            false => (self.shared.connector.versions(url), origin),
+        };
+        let mut starved = Starved::default();
+        loop {
+            let grant = match self.shared.pool.ask(origin, versions, fresh) {
+                Asked::Now(grant) => grant,
+                // Boxed, as all that is rare: what is awaited here is part of every request's size.
+                Asked::Later(turn) => {
+                    let grant = Box::pin(within(None, self.total, Phase::Queue, turn)).await?;
+                    watch.lap(Phase::Queue);
+                    grant
+                }
+            };
+            let permit = match grant {
+                Grant::Connect(permit) => permit,
+                Grant::Stream(reserved) => {
+                    self.allowed(reserved.connection.peer, url)?;
+                    return Ok(Had { way: Way::Stream(reserved), reused: true });
+                }
+                Grant::Reuse(mut lease) => {
+                    if !fresh && self.may_reuse(&mut lease, watch.since) {
+                        return self.leased(lease, url, true);
+                    }
+                    match lease.close() {
+                        Some(permit) if fresh => permit,
+                        _ => continue,
+                    }
+                }
+            };
+            let terms = Terms {
+                time: &self.shared.limits.time,
+                total: self.total,
+                public_only: self.public_only,
+            };
+            let connecting = self.shared.connector.connect(url, versions, terms, watch);
+            let io = match Box::pin(connecting).await {
+                Ok(io) => io,
+                Err(error) => {
+                    // Whoever has a place and no descriptor for it may take what comes back.
+                    drop(permit);
+                    let pool = &self.shared.pool;
+                    let waited = starved.wait(error, pool, terms.time.connect, self.total);
+                    Box::pin(waited).await?;
+                    watch.lap(Phase::Queue);
+                    continue;
+                }
+            };
+            if versions.begin_with_http2(io.alpn()) {
+                let peer = io.peer();
+                let reserved = http2::connect(permit, io, self.shared.limits.clone());
+                self.allowed(peer, url)?;
+                return Ok(Had { way: Way::Stream(reserved), reused: false });
+            }
+            let mut connection = Http1::new(io);
+            if connection.has_spoken() {
+                // RFC 9112 §9.2: never taken for an answer.
+                let error = Error::violation(Violation::Unsolicited, Phase::Wait);
+                return Err(error.with_peer(connection.io.peer()));
+            }
+            return self.leased(permit.fill(connection), url, false);
+        }
+    }
+
+    fn leased(&self, mut lease: Lease, url: &Url, reused: bool) -> Result<Had, Error> {
+        if let Some(connection) = lease.connection() {
+            self.allowed(connection.io.peer(), url)?;
+        }
+        Ok(Had { way: Way::Lease(lease), reused })
+    }
+
+    /// Whether a connection that idled is still fit: alive, silent, not too old, and on this runtime.
+    fn may_reuse(&self, lease: &mut Lease, now: Instant) -> bool {
+        let Some(connection) = lease.connection() else { return false };
+        let rested = now.saturating_duration_since(connection.idle_since);
+        let look = if rested > TRUSTED_FOR { Look::Kernel } else { Look::Cached };
+        rested < self.shared.limits.pool.idle
+            && connection.is_viable()
+            && connection.is_quiet(look)
+            && lease.come_here()
+    }
+
+    /// Whoever it was made for, and however: a connection may lead where a redirect may not.
+    fn allowed(&self, peer: Peer, url: &Url) -> Result<(), Error> {
+        match peer {
+            Peer::Inet(address) if self.public_only && !is_public(address.ip()) => {
+                Err(private_address(url, address.ip()))
+            }
+            _ => Ok(()),
+        }
+    }
+}

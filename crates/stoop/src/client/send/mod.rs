@@ -1,0 +1,212 @@
+//! One request from the call to the head of its final response: redirects, retries, connections.
+
+mod had;
+mod repeat;
+#[cfg(test)]
+mod tests;
+
+use std::future::poll_fn;
+use std::time::Instant;
+
+use http::Method;
+use stoop_io::{Peer, Transport, is_public, now};
+use stoop_proto::ResponseHead;
+
+use crate::body::{Body, Kind};
+use crate::client::outgoing::Outgoing;
+use crate::client::{Shared, promote};
+use crate::conn::exchange::{Answered, Exchange};
+use crate::conn::recycle::Recycle;
+use crate::conn::{http1, http2};
+use crate::error::{Error, ErrorKind, Phase};
+use crate::request::Request;
+use crate::response::Response;
+use crate::timings::Stopwatch;
+use crate::upgrade::Upgraded;
+use crate::versions::Versions;
+
+use had::{Had, Way};
+use repeat::{Failed, Tries};
+
+type Interim<'a> = &'a mut (dyn FnMut(&ResponseHead) + Send);
+
+pub(crate) async fn send(
+    shared: &Shared,
+    request: Request,
+    total: Option<Instant>,
+    interim: Interim<'_>,
+) -> Result<Response, Error> {
+    let mut outgoing = Outgoing::new(shared, request)?;
+    let mut redirects = 0;
+    let mut public_only = false;
+    loop {
+        let job = Job { shared, total, public_only, http1: false };
+        let (head, exchange, peer) = match job.run(&mut outgoing, interim).await? {
+            Outcome::Response { head, exchange, peer } => (head, exchange, peer),
+            Outcome::Switched(_) => {
+                let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
+                return Err(error.with_detail("to switch protocols, use Client::switch"));
+            }
+        };
+        let followed = outgoing.follow(&head, redirects, shared);
+        if !followed.map_err(|error| error.with_peer(peer).with_timings(outgoing.parts.timings))? {
+            let mut response = Response::received(head, content(exchange));
+            response.redirects = redirects;
+            response.sent = Some(outgoing.parts);
+            return Ok(response);
+        }
+        redirects += 1;
+        public_only |= !shared.allow_private && is_public_peer(peer);
+        // What the redirect says in its content is of no interest; short content is read so that
+        // the connection can serve again.
+        drop(exchange);
+        if total.is_some_and(|total| total <= now()) {
+            return Err(Error::new(ErrorKind::TotalTimeout, Phase::Redirect));
+        }
+    }
+}
+
+/// Sends a request that offers to switch protocols.
+pub(crate) async fn switch(
+    shared: &Shared,
+    request: Request,
+    total: Option<Instant>,
+) -> Result<Result<Upgraded, Response>, Error> {
+    let mut outgoing = Outgoing::new(shared, request)?;
+    // An Upgrade is HTTP/1.1's; over HTTP/2 there are only tunnels.
+    let may_choose = shared.connector.versions(outgoing.url()) == Versions::All;
+    let http1 = may_choose && *outgoing.method() != Method::CONNECT;
+    let job = Job { shared, total, public_only: false, http1 };
+    Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
+        Outcome::Switched(upgraded) => Ok(upgraded),
+        Outcome::Response { head, exchange, .. } => {
+            let mut response = Response::received(head, content(exchange));
+            response.sent = Some(outgoing.parts);
+            Err(response)
+        }
+    })
+}
+
+/// The content of a response. If its request is still being sent over HTTP/1, somebody must go on
+/// sending even while the owner looks elsewhere: then the exchange becomes a task.
+fn content(exchange: Exchange) -> Body {
+    match exchange {
+        Exchange::Http1(exchange) if exchange.is_uploading() => promote::promote(exchange),
+        exchange if exchange.has_ended() => Body::empty(),
+        exchange => Body(Kind::Response(Box::new(exchange))),
+    }
+}
+
+fn is_public_peer(peer: Peer) -> bool {
+    matches!(peer, Peer::Inet(address) if is_public(address.ip()))
+}
+
+/// How one request is to be sent.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    shared: &'a Shared,
+    total: Option<Instant>,
+    public_only: bool,
+    /// It is for HTTP/1.1 alone.
+    http1: bool,
+}
+
+enum Outcome {
+    Response { head: Recycle<ResponseHead>, exchange: Exchange, peer: Peer },
+    Switched(Upgraded),
+}
+
+impl Job<'_> {
+    /// Sends the request, again if the connection it was given turns out to have been closed, or the
+    /// server did nothing of it. How long that took is kept beside the request.
+    async fn run(&self, outgoing: &mut Outgoing, interim: Interim<'_>) -> Result<Outcome, Error> {
+        let mut watch = Stopwatch::new(outgoing.parts.timings);
+        let mut tries = Tries { http1: self.http1, ..Tries::default() };
+        let error = loop {
+            let had = match self.have(outgoing.url(), &tries, &mut watch).await {
+                Ok(had) => had,
+                Err(error) => break error,
+            };
+            let reused = had.reused;
+            let failed = match self.exchange(had, outgoing, watch.since, interim).await {
+                Ok(outcome) => {
+                    watch.lap(Phase::Wait);
+                    outgoing.parts.timings = watch.timings;
+                    return Ok(outcome);
+                }
+                Err(failed) => failed,
+            };
+            if !self.may_repeat(outgoing, &failed, reused, &mut tries) {
+                break failed.error;
+            }
+            let again = failed.error.kind() == ErrorKind::H2Refused || tries.refused > 1;
+            let waits = again && !failed.error.wants_http1();
+            if waits && !Box::pin(self.pause(tries.refused)).await {
+                break failed.error;
+            }
+            match failed.unsent {
+                Some(body) => outgoing.body = body,
+                None => outgoing.repeat(),
+            }
+            watch.lap(if waits { Phase::Queue } else { failed.error.phase() });
+            tries.http1 |= failed.error.wants_http1();
+        };
+        watch.lap(error.phase());
+        Err(error.with_timings(watch.timings))
+    }
+
+    async fn exchange(
+        &self,
+        had: Had,
+        outgoing: &mut Outgoing,
+        begun: Instant,
+        interim: Interim<'_>,
+    ) -> Result<Outcome, Failed> {
+        let unsent = |error| Failed { error, received: false, unsent: None };
+        let limits = self.shared.limits.clone();
+        let body = std::mem::take(&mut outgoing.body);
+        let times = (begun, self.total);
+        let (mut exchange, peer) = match had.way {
+            Way::Lease(mut lease) => {
+                let peer = lease.connection().map_or(Peer::Memory, |http1| http1.io.peer());
+                outgoing.parts.peer = Some(peer);
+                let head = outgoing.head();
+                let started = http1::exchange::Exchange::start(lease, head, body, limits, times);
+                (Exchange::Http1(started.map_err(unsent)?), peer)
+            }
+            Way::Stream(reserved) => {
+                let peer = reserved.connection.peer;
+                outgoing.parts.peer = Some(peer);
+                let parts = std::mem::replace(&mut outgoing.parts, Recycle::new());
+                let started =
+                    http2::exchange::Exchange::start(reserved, parts, body, limits, times);
+                let started = started.map_err(|(parts, body)| {
+                    outgoing.parts = parts;
+                    let gone = Error::new(ErrorKind::ClosedEarly, Phase::Wait).unprocessed();
+                    Failed { unsent: Some(body), ..unsent(gone.with_peer(peer)) }
+                });
+                (Exchange::Http2(Box::new(started?)), peer)
+            }
+        };
+        let mut head = Recycle::<ResponseHead>::new();
+        let answered = poll_fn(|cx| exchange.poll_head(cx, &mut head, interim)).await;
+        if let Exchange::Http2(exchange) = &exchange
+            && let Some(parts) = exchange.take_request()
+        {
+            outgoing.parts = parts;
+        }
+        match answered {
+            Ok(Answered::Head) => Ok(Outcome::Response { head, exchange, peer }),
+            Ok(Answered::Switched) => {
+                exchange.into_upgraded().map(Outcome::Switched).map_err(unsent)
+            }
+            Err(error) => {
+                let unsent = match &exchange {
+                    Exchange::Http1(_) => None,
+                    Exchange::Http2(exchange) => exchange.take_unsent(),
+                };
+                Err(Failed { error, received: exchange.has_received(), unsent })
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! When a request is sent again.
+
+use std::time::Duration;
+
+use stoop_io::now;
+
+use super::Job;
+use crate::body::Body;
+use crate::client::outgoing::Outgoing;
+use crate::error::{Error, ErrorKind};
+
+/// How long a refused request waits before it is sent again, and at most.
+const PAUSE: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_millis(320);
+
+/// How often a request was sent again, and why.
+#[derive(Default)]
+pub(super) struct Tries {
+    pub(super) stale: u32,
+    pub(super) refused: u32,
+    /// The server wants HTTP/1.1 for this one.
+    pub(super) http1: bool,
+}
+
+pub(super) struct Failed {
+    pub(super) error: Error,
+    pub(super) received: bool,
+    /// The request's content, if nothing of the request was sent.
+    pub(super) unsent: Option<Body>,
+}
+
+impl Job<'_> {
+    /// Whether a request that failed is sent again.
+    pub(super) fn may_repeat(
+        &self,
+        outgoing: &Outgoing,
+        failed: &Failed,
+        reused: bool,
+        tries: &mut Tries,
+    ) -> bool {
+        let (error, limits) = (&failed.error, &self.shared.limits);
+        if failed.unsent.is_none() && !outgoing.is_repeatable() {
+            return false;
+        }
+        // RFC 9113 §8.7: whatever it is, if the server did nothing of it.
+        if error.is_refused() {
+            tries.refused += 1;
+            return tries.refused <= limits.refusals_max;
+        }
+        // RFC 9110 §9.2.2, RFC 9112 §9.3.1: only what is idempotent, only on a connection that
+        // may have been closed before we wrote, only unanswered.
+        let is_stale = reused
+            && !failed.received
+            && matches!(error.kind(), ErrorKind::ClosedEarly | ErrorKind::Reset)
+            && outgoing.method().is_idempotent();
+        tries.stale += 1;
+        is_stale && tries.stale <= limits.retries_max
+    }
+
+    /// Waits before a refused request is sent for the n-th time. False if the deadline comes before
+    /// that: that it was refused says more than that it took too long.
+    pub(super) async fn pause(&self, n: u32) -> bool {
+        let until = now() + (PAUSE * 2u32.saturating_pow(n.saturating_sub(1))).min(PAUSE_MAX);
+        let is_in_time = self.total.is_none_or(|total| until < total);
+        if is_in_time {
+            tokio::time::sleep_until(until.into()).await;
+        }
+        is_in_time
+    }
+}

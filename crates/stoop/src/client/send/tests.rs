@@ -1,0 +1,73 @@
+//! Where redirects lead, and how large a request under way is.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use stoop_io::{Peer, from_io_with_peer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::{Client, ClientBuilder, ErrorKind, Phase};
+
+/// Whoever spawns a request on a runtime of several threads needs this.
+#[allow(dead_code)]
+fn a_request_under_way_can_be_sent_to_another_thread(client: Client) -> impl Send {
+    async move { client.get("http://a/").await?.into_body().chunk().await }
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_small() {
+    let client = Client::new();
+    let future = client.get("http://a/");
+    assert!(size_of_val(&future) <= 1024, "{} bytes", size_of_val(&future));
+}
+
+/// A client whose n-th connection is to the n-th of these addresses. Each answers `/` by a
+/// redirect to the host `inside`, and anything else by 200.
+fn going_to(builder: ClientBuilder, addresses: &'static [&'static str]) -> Client {
+    let made = AtomicUsize::new(0);
+    let connect = move || {
+        let address = addresses[made.fetch_add(1, Ordering::Relaxed)].parse().unwrap();
+        let (ours, mut theirs) = tokio::io::duplex(4096);
+        tokio::spawn(async move {
+            let mut request = [0; 4096];
+            while let Ok(1..) = theirs.read(&mut request).await {
+                let answer: &[u8] = match request.starts_with(b"GET / ") {
+                    true => {
+                        b"HTTP/1.1 302 Go\r\nlocation: http://inside/x\r\ncontent-length: 0\r\n\r\n"
+                    }
+                    false => b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+                };
+                theirs.write_all(answer).await.unwrap();
+            }
+        });
+        from_io_with_peer(ours, Peer::Inet(address))
+    };
+    builder.connections_from(connect).build().unwrap()
+}
+
+async fn outcome(client: &Client, url: &str) -> Result<u16, (ErrorKind, Phase)> {
+    let response = client.get(url).await.map_err(|error| (error.kind(), error.phase()))?;
+    Ok(response.status().as_u16())
+}
+
+#[tokio::test]
+async fn a_public_server_may_not_send_us_to_a_private_one() {
+    let denied = Err((ErrorKind::RedirectDenied, Phase::Redirect));
+    for private in [&["8.8.8.8:80", "10.0.0.1:80"], &["[2606::1]:80", "[::ffff:7f00:1]:80"]] {
+        let client = going_to(Client::builder(), private);
+        assert_eq!(outcome(&client, "http://outside/").await, denied);
+        // Nor by a connection that was made for somebody who may go there.
+        assert_eq!(outcome(&client, "http://inside/x").await, Ok(200));
+        assert_eq!(client.connections(), (2, 2));
+        assert_eq!(outcome(&client, "http://outside/").await, denied);
+        let client = going_to(Client::builder().allow_private(true), private);
+        assert_eq!(outcome(&client, "http://outside/").await, Ok(200));
+    }
+    // Who is private already may lead anywhere, and a public one to another.
+    for fine in [
+        &["10.0.0.1:80", "127.0.0.1:80"],
+        &["10.0.0.1:80", "8.8.8.8:80"],
+        &["8.8.8.8:80", "9.9.9.9:80"],
+    ] {
+        assert_eq!(outcome(&going_to(Client::builder(), fine), "http://outside/").await, Ok(200));
+    }
+}
