@@ -34,11 +34,12 @@ const fn reached(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
         TlsCertExpired | TlsCertName | TlsCertUntrusted => (CLIENT_TLS, "certificates_are_checked"),
         H1Parse | ClosedEarly | Reset | FirstByteTimeout | BodyTooLarge | RequestBody
         | RedirectLimit | RedirectDenied => (CLIENT_ERRORS, "exchanges_that_go_wrong"),
-        H2Protocol => {
-            (include_str!("../server/http2.rs"), "whoever_reads_content_is_told_how_it_went_wrong")
-        }
+        H2Protocol => (
+            include_str!("../server/http2/content.rs"),
+            "whoever_reads_content_is_told_how_it_went_wrong",
+        ),
         H2GoAway | H2Refused => {
-            (include_str!("http2/scripted.rs"), "what_the_server_did_nothing_of_is_told_apart")
+            (include_str!("http2/repeats.rs"), "what_the_server_did_nothing_of_is_told_apart")
         }
         ReadTimeout => (include_str!("deadlines.rs"), "content_that_stops_has_its_own_limit"),
         SlowBody => (include_str!("rate.rs"), "content_that_drips_is_given_up"),

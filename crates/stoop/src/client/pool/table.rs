@@ -4,12 +4,12 @@
 //! What has to be done beyond the table (close a connection, serve a waiter) is returned as
 //! [`Due`], to be done when nobody holds the table any more.
 
+mod idle;
 mod origin;
 mod shared;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
 
 use slab::Slab;
 
@@ -214,29 +214,6 @@ impl<C, S: Clone, W> Table<C, S, W> {
         }
     }
 
-    /// One more idles: its number.
-    fn rest(&mut self, key: Key) -> u64 {
-        let number = self.next_number();
-        self.idle += 1;
-        self.order.push_back((number, key));
-        number
-    }
-
-    /// Closes what idles beyond the limits.
-    fn bound_idle(&mut self, key: Key, due: &mut Due<C, S, W>) {
-        if self.origins[key].resting() > self.limits.idle_per_origin_max
-            && let Some(oldest) = self.origins[key].oldest()
-        {
-            self.close_idle(key, oldest, due);
-            self.forget_unused(key);
-        }
-        while self.idle > self.limits.idle_max {
-            self.evict_oldest(None, due);
-        }
-        self.serve(due);
-        self.sweep_order();
-    }
-
     /// A connection was not made: its place goes to whoever waited longest.
     pub(super) fn unmade(&mut self, key: Key, due: &mut Due<C, S, W>) {
         if let Some(origin) = self.origins.get_mut(key) {
@@ -265,38 +242,6 @@ impl<C, S: Clone, W> Table<C, S, W> {
             self.forget_unused(key);
         }
         waiter
-    }
-
-    /// Closes what idles and is `unfit`, and of what many share what has idled `since` or longer.
-    pub(super) fn reap(
-        &mut self,
-        mut unfit: impl FnMut(&mut C) -> bool,
-        since: Option<Instant>,
-        due: &mut Due<C, S, W>,
-    ) {
-        let mut found = Vec::new();
-        for (key, origin) in &mut self.origins {
-            let unfit = origin
-                .idle
-                .iter_mut()
-                .filter_map(|(number, connection)| unfit(connection).then_some((key, *number)));
-            found.extend(unfit);
-            let rested = origin.shared.iter().filter_map(|member| member.idle);
-            let too_long = rested.filter(|(_, from)| since.is_some_and(|since| *from <= since));
-            found.extend(too_long.map(|(number, _)| (key, number)));
-        }
-        for (key, number) in found {
-            self.close_idle(key, number, due);
-            self.forget_unused(key);
-        }
-        self.serve(due);
-        self.sweep_order();
-    }
-
-    /// Closes what has idled longest, if anything idles.
-    pub(super) fn shed(&mut self, due: &mut Due<C, S, W>) {
-        self.evict_oldest(None, due);
-        self.serve(due);
     }
 
     /// Connections open, and idle among them.
@@ -333,34 +278,6 @@ impl<C, S: Clone, W> Table<C, S, W> {
         self.starved.extend(first.map(|number| (number, key)));
     }
 
-    /// Closes the connection that idled longest, if any does; the origin `kept` stays known.
-    fn evict_oldest(&mut self, kept: Option<Key>, due: &mut Due<C, S, W>) {
-        while let Some((number, key)) = self.order.pop_front() {
-            if self.close_idle(key, number, due) {
-                if kept != Some(key) {
-                    self.forget_unused(key);
-                }
-                return;
-            }
-        }
-    }
-
-    /// Closes an idle connection, if it still idles.
-    fn close_idle(&mut self, key: Key, number: u64, due: &mut Due<C, S, W>) -> bool {
-        let Some(origin) = self.origins.get_mut(key) else { return false };
-        if let Ok(at) = origin.idle.binary_search_by_key(&number, |(of, _)| *of) {
-            due.closed.push(origin.idle.remove(at).1);
-        } else if let Some(at) = origin.at_rest(number) {
-            due.ended.push(origin.shared.swap_remove(at).connection);
-        } else {
-            return false;
-        }
-        self.idle -= 1;
-        self.leave(key);
-        self.list(key);
-        true
-    }
-
     fn leave(&mut self, key: Key) {
         if let Some(origin) = self.origins.get_mut(key) {
             origin.open -= 1;
@@ -376,15 +293,6 @@ impl<C, S: Clone, W> Table<C, S, W> {
         {
             let origin = self.origins.remove(key);
             self.keys.remove(&origin.name);
-        }
-    }
-
-    fn sweep_order(&mut self) {
-        if self.order.len() > 2 * self.idle + 64 {
-            let origins = &self.origins;
-            self.order.retain(|(number, key)| {
-                origins.get(*key).is_some_and(|origin| origin.rests(*number))
-            });
         }
     }
 }

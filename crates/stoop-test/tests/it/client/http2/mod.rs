@@ -1,6 +1,7 @@
 //! The client over HTTP/2: against our own server in memory, against scripted ones, and against those
 //! that others wrote.
 
+mod bodies;
 mod credit;
 mod farewells;
 mod few;
@@ -9,6 +10,7 @@ mod handlers;
 mod kit;
 mod losses;
 mod queue;
+mod repeats;
 mod rough;
 mod scripted;
 mod servers;

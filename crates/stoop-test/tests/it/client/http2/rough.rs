@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use bytes::Bytes;
-use stoop::{Body, Client, ErrorKind, Phase, Request, Response, Versions};
-use stoop_test::frames::{data, go_away, rst_stream, settings};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use stoop::{Body, Client, Request, Response, Versions};
+use stoop_test::frames::{go_away, rst_stream, settings};
+use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep};
 
-use super::super::kit::{fetch, get, read, settle};
+use super::super::kit::{fetch, get, settle};
 use super::kit::{Frames, ok, over_http2, post};
 
 const NONE: [(u16, u32); 0] = [];
@@ -83,33 +82,6 @@ async fn lowered_streams_are_respected_by_the_pool() {
     let second = four();
     let second = second.await;
     assert!(second.iter().all(Result::is_ok), "{second:?}");
-}
-
-/// The response is complete; the request is not, and never will be.
-#[tokio::test(start_paused = true)]
-async fn an_upload_that_nobody_waits_for_ends() {
-    let client = over_http2(
-        |_| {},
-        |peer| async {
-            let mut frames = Frames::begin(peer, &[(4, 10)]).await;
-            let stream = frames.request().await;
-            frames.say(&[ok(stream)]).await;
-            loop {
-                let line = frames.next().await;
-                if line == "gone" {
-                    return;
-                }
-            }
-        },
-    );
-    let (sender, body) = Body::channel(1);
-    let request = Request::post("http://server.test/", body).unwrap();
-    let response = client.send(request).await.unwrap();
-    let sending = tokio::spawn(async move { while sender.send("0123456789").await.is_ok() {} });
-    assert_eq!(read(response).await, Ok((200, "ok".to_owned())));
-    sleep(Duration::from_secs(600)).await;
-    assert!(sending.is_finished());
-    assert_eq!(client.connections().1, client.connections().0);
 }
 
 /// A request that the server has seen is not sent again.
@@ -246,72 +218,6 @@ async fn what_the_server_said_while_idle_is_read_first() {
     assert!(failed.is_empty(), "{failed:?}");
 }
 
-/// What was written to a tunnel goes out though the tunnel is dropped.
-#[tokio::test]
-async fn the_last_words_in_a_tunnel_arrive() {
-    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
-    let client = Client::builder().versions(Versions::Http2).handler(move |_: Request| {
-        let (response, switched) = Response::tunnel();
-        let told = told.clone();
-        tokio::spawn(async move {
-            let mut stream = stoop::tokio::stream(switched.await.unwrap());
-            let mut all = Vec::new();
-            let read = stream.read_to_end(&mut all).await.map_err(|error| error.kind());
-            told.send((read, all)).unwrap();
-        });
-        response
-    });
-    let client = client.build().unwrap();
-    let request = Request::connect("http://proxy/", "a.test:80").unwrap();
-    let mut stream = stoop::tokio::stream(client.switch(request).await.unwrap().unwrap());
-    stream.write_all(b"last words").await.unwrap();
-    stream.flush().await.unwrap();
-    stream.shutdown().await.unwrap();
-    drop(stream);
-    assert_eq!(tell.recv().await.unwrap(), (Ok(10), b"last words".to_vec()));
-}
-
-struct Ends(u32);
-impl http_body::Body for Ends {
-    type Data = Bytes;
-    type Error = std::convert::Infallible;
-    fn poll_frame(
-        mut self: std::pin::Pin<&mut Self>,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
-        self.0 += 1;
-        std::task::Poll::Ready(Some(Ok(http_body::Frame::data("a".into()))))
-    }
-    fn is_end_stream(&self) -> bool {
-        if self.0 > 0 { panic!("on purpose") } else { false }
-    }
-}
-
-/// A body panics when it is asked for its end.
-#[tokio::test(start_paused = true)]
-async fn a_body_whose_end_panics_fails_alone() {
-    let client = over_http2(
-        |_| {},
-        |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            let first = frames.request().await;
-            let _second = frames.request().await;
-            sleep(Duration::from_secs(1)).await;
-            frames.say(&[ok(first)]).await;
-            frames.serve().await;
-        },
-    );
-    let other = client.clone();
-    let other = tokio::spawn(async move { fetch(&other).await });
-    settle().await;
-    let body = Body::stream(Ends(0));
-    let request = Request::post("http://server.test/", body).unwrap();
-    let error = client.send(request).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::RequestBody);
-    assert_eq!(other.await.unwrap(), Ok((200, "ok".to_owned())));
-    let _ = data(1, 0, b"");
-}
-
 /// To a server that prefers HTTP/2, which has no Upgrade.
 #[tokio::test]
 async fn an_upgrade_over_tls_still_works() {
@@ -358,30 +264,4 @@ async fn a_limit_of_no_requests_is_one() {
         settle().await;
         assert_eq!(client.connections(), (0, 0));
     }
-}
-
-/// As over HTTP/1: heads have a limit together, and are not flow controlled.
-#[tokio::test(start_paused = true)]
-async fn interim_responses_count_together() {
-    let client = over_http2(
-        |_| {},
-        |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            let stream = frames.request().await;
-            let long = "a".repeat(15_000);
-            for _ in 0..2 {
-                // 135,000 bytes each, and 256 KiB are allowed.
-                let fields = [(":status", "103"), ("link", long.as_str())];
-                frames.say(&[stoop_test::frames::headers(stream, 0, &fields)]).await;
-                for n in 0..8 {
-                    let block = stoop_test::frames::block(&[("link", &long)]);
-                    let flags = if n == 7 { stoop_test::frames::flag::END_HEADERS } else { 0 };
-                    frames.say(&[stoop_test::frames::continuation(stream, flags, &block)]).await;
-                }
-            }
-            assert_eq!(frames.next().await, format!("RST_STREAM {stream} PROTOCOL_ERROR"));
-            while frames.next().await != "gone" {}
-        },
-    );
-    assert_eq!(fetch(&client).await, Err((ErrorKind::H2Protocol, Phase::Wait)));
 }

@@ -1,6 +1,6 @@
 //! Connections that many share, and origins of which it is not known yet what they speak.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::*;
 

@@ -1,4 +1,5 @@
 //! Exchanges over HTTP/2 that take long, come in crumbs, or go on behind their answers.
+
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use stoop_test::http2::{Client, preface};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::connect;
+use super::super::connect;
 
 /// A plain function answers, and hands the content to a task.
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use crate::programs::are_missing;
 
 #[tokio::test]
 async fn requests_and_uploads() {
-    if are_missing("server::http2_clients::nghttp", &["nghttp"]) {
+    if are_missing("server::http2::clients::nghttp", &["nghttp"]) {
         return;
     }
     let served = Served::start("nghttp");
@@ -40,7 +40,7 @@ async fn requests_and_uploads() {
 /// What the content does not show, from its log of frames.
 #[tokio::test]
 async fn statuses_and_trailers() {
-    if are_missing("server::http2_clients::nghttp", &["nghttp"]) {
+    if are_missing("server::http2::clients::nghttp", &["nghttp"]) {
         return;
     }
     let served = Served::start("nghttp-log");
@@ -68,7 +68,7 @@ async fn statuses_and_trailers() {
 
 #[tokio::test]
 async fn load() {
-    if are_missing("server::http2_clients::load", &["h2load"]) {
+    if are_missing("server::http2::clients::load", &["h2load"]) {
         return;
     }
     let served = Served::start("h2load");

@@ -16,7 +16,7 @@ async fn curl(served: &Served, tls: bool, arguments: &[&str]) -> Printed {
 
 #[tokio::test]
 async fn requests_and_uploads() {
-    if are_missing("server::http2_clients::curl", &["curl"]) {
+    if are_missing("server::http2::clients::curl", &["curl"]) {
         return;
     }
     let served = Served::start("curl");
@@ -57,7 +57,7 @@ async fn requests_and_uploads() {
 
 #[tokio::test]
 async fn heads_and_trailers() {
-    if are_missing("server::http2_clients::curl", &["curl"]) {
+    if are_missing("server::http2::clients::curl", &["curl"]) {
         return;
     }
     let served = Served::start("curl-heads");
@@ -80,7 +80,7 @@ async fn heads_and_trailers() {
 /// Over TLS alone: without, curl 7.88 uses no connection twice, whoever the server is.
 #[tokio::test]
 async fn several_share_a_connection() {
-    if are_missing("server::http2_clients::curl", &["curl"]) {
+    if are_missing("server::http2::clients::curl", &["curl"]) {
         return;
     }
     let served = Served::start("curl-many");

@@ -5,7 +5,7 @@ use stoop_test::frames::{Reader, flag, headers, settings_ack};
 use stoop_test::http2::preface;
 use tokio::io::AsyncReadExt;
 
-use super::connect;
+use super::super::connect;
 
 /// "/": a buffer, "/stream": pieces, "/none": nothing, "/fails": content that fails.
 fn last(request: Request) -> Response {

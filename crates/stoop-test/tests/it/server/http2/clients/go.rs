@@ -5,14 +5,14 @@ use crate::programs::{self, are_missing, source};
 
 #[tokio::test]
 async fn many_exchanges_on_a_connection() {
-    if are_missing("server::http2_clients::go", &["go"]) {
+    if are_missing("server::http2::clients::go", &["go"]) {
         return;
     }
     let served = Served::start("go-http2");
     let arguments = [
         "run".to_owned(),
-        source("server/http2_clients/client.go"),
-        source("server/http2_clients/prior.go"),
+        source("server/http2/clients/client.go"),
+        source("server/http2/clients/prior.go"),
         served.file("ca.pem"),
         served.origin(true),
         served.origin(false),

@@ -1,129 +1,22 @@
-//! The server over HTTP/2: many exchanges at a time, each as it would be alone.
+//! Requests and responses with content.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::super::{connect, connect_with};
+use super::{client, echo, path};
 use bytes::Bytes;
 use http::Method;
-use stoop::{Body, ErrorKind, Request, Response, ServerLimits, Versions};
+use stoop::{Body, ErrorKind, Request, Response, ServerLimits};
 use stoop_proto::h2::{ErrorCode, Reset};
 use stoop_proto::{Fields, Limits};
-use stoop_test::http2::{Client, Happened, preface};
-use stoop_test::peer::Peer;
-use tokio::io::DuplexStream;
-use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep};
-
-use super::{connect, connect_with, dial, listen};
-
-async fn client(peer: Peer<DuplexStream>) -> Client<DuplexStream> {
-    Client::new(peer.into_parts().0).await
-}
-
-fn path(request: Request) -> String {
-    request.path().to_owned()
-}
-
-async fn echo(request: Request) -> Response {
-    Response::new(request.into_body())
-}
+use stoop_test::http2::{Client, Happened};
+use tokio::time::sleep;
 
 fn pattern(len: usize) -> Bytes {
     (0..len).map(|at| (at % 251) as u8).collect()
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_connection_that_begins_so_speaks_http2_and_others_do_not() {
-    let mut client = client(connect(path)).await;
-    let key = client.get("/one?two").await;
-    let answer = client.answer(key).await;
-    assert_eq!((answer.status, &answer.body[..]), (200, &b"/one"[..]));
-    assert_eq!(answer.fields.first("content-length"), Some(&b"4"[..]));
-    assert!(answer.fields.contains("date"));
-
-    let mut peer = connect(path);
-    peer.say("PRI * HTTP/2.0\r\n\r\nno").await;
-    assert_eq!(peer.reply().await.unwrap().status, 505);
-    let mut peer = connect(path);
-    peer.say("P").await;
-    sleep(Duration::from_secs(1)).await;
-    peer.say("UT / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n").await;
-    assert_eq!(peer.reply().await.unwrap().status, 200);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_preface_that_comes_byte_by_byte_is_one_and_one_that_stops_is_late() {
-    let mut peer = connect(path);
-    for byte in preface() {
-        peer.say([byte]).await;
-        tokio::task::yield_now().await;
-    }
-    // SETTINGS: the server has understood.
-    assert_eq!(peer.bytes(9).await.unwrap()[3], 4);
-    let mut peer = connect(path);
-    peer.say("PRI * HTTP/2.0\r\n\r\nSM").await;
-    let started = Instant::now();
-    assert_eq!(peer.reply().await.unwrap().status, 408);
-    assert_eq!(started.elapsed().as_secs(), 10);
-}
-
-#[tokio::test]
-async fn versions_can_be_left_out() {
-    let server = stoop::Server::listen("127.0.0.1:0").unwrap();
-    let server = server.versions(Versions::Http1).run_here(path).unwrap();
-    let mut peer = dial(&server).await;
-    peer.say(preface()).await;
-    assert_eq!(peer.reply().await.unwrap().status, 505);
-
-    let server = stoop::Server::listen("127.0.0.1:0").unwrap();
-    let server = server.versions(Versions::Http2).run_here(path).unwrap();
-    let mut peer = dial(&server).await;
-    peer.say("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    let said = peer.rest().await.unwrap();
-    // SETTINGS and what else opens a connection, and then GOAWAY with PROTOCOL_ERROR.
-    assert_eq!(said[3], 4);
-    let text = b"the connection preface is malformed";
-    assert!(said.ends_with(text), "{said:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_slow_exchange_holds_up_no_other() {
-    let mut client = client(connect(async |request: Request| {
-        let seconds: u64 = request.path()[1..].parse().unwrap();
-        sleep(Duration::from_secs(seconds)).await;
-        request.path().to_owned()
-    }))
-    .await;
-    for path in ["/3", "/1", "/0", "/2"] {
-        client.get(path).await;
-    }
-    let mut order = Vec::new();
-    while order.len() < 4 {
-        if let Happened::Data(_, data, true) = client.next().await {
-            order.push(String::from_utf8(data).unwrap());
-        }
-    }
-    assert_eq!(order, ["/0", "/1", "/2", "/3"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_thousand_requests_a_hundred_at_a_time_are_answered() {
-    let mut client = client(connect(path)).await;
-    let (mut asked, mut answered) = (0, 0);
-    while answered < 1_000 {
-        while asked < 1_000 && asked - answered < 100 {
-            client.get(&format!("/{asked}")).await;
-            asked += 1;
-        }
-        match client.next().await {
-            Happened::Data(_, _, true) => answered += 1,
-            Happened::Head(_, head, _) => assert_eq!(head.status(), 200),
-            other => panic!("{other:?}"),
-        }
-    }
-    assert_eq!(client.machine.streams(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -263,35 +156,6 @@ async fn whoever_reads_content_is_told_how_it_went_wrong() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reset_drops_the_handlers_future() {
-    struct Dropped(Arc<AtomicUsize>);
-    impl Drop for Dropped {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-    let count = Arc::new(AtomicUsize::new(0));
-    let counted = count.clone();
-    let mut client = client(connect(move |_: Request| {
-        let dropped = Dropped(counted.clone());
-        async move {
-            std::future::pending::<()>().await;
-            drop(dropped);
-        }
-    }))
-    .await;
-    let (first, second) = (client.get("/").await, client.get("/").await);
-    sleep(Duration::from_millis(10)).await;
-    assert_eq!(count.load(Ordering::Relaxed), 0);
-    client.reset(first, ErrorCode::CANCEL).await;
-    sleep(Duration::from_millis(10)).await;
-    assert_eq!(count.load(Ordering::Relaxed), 1);
-    client.reset(second, ErrorCode::CANCEL).await;
-    sleep(Duration::from_millis(10)).await;
-    assert_eq!(count.load(Ordering::Relaxed), 2);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_client_that_waits_for_a_100_gets_one_when_its_content_is_wanted() {
     let mut client = client(connect(async |request: Request| {
         sleep(Duration::from_secs(1)).await;
@@ -344,121 +208,6 @@ async fn trailers_go_both_ways() {
     let answer = client.answer(key).await;
     assert_eq!(answer.body, [0, 1, 2]);
     assert_eq!(answer.trailers.unwrap().first("x-sum"), Some(&b"6"[..]));
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_panics_or_fails_ends_its_own_stream() {
-    let mut client = client(connect(|request: Request| match request.path() {
-        "/panic" => panic!("on purpose"),
-        "/fail" => {
-            let (sender, body) = Body::channel(1);
-            tokio::spawn(async move {
-                sender.send("some").await.unwrap();
-                sender.fail("on purpose").await;
-            });
-            Response::stream(body)
-        }
-        _ => Response::text("fine"),
-    }))
-    .await;
-    let key = client.get("/panic").await;
-    assert_eq!(client.answer(key).await.status, 500);
-    let key = client.get("/fail").await;
-    assert_eq!(client.reset_of(key).await, Reset::Peer(ErrorCode::INTERNAL_ERROR));
-    let key = client.get("/").await;
-    assert_eq!(client.answer(key).await.body, b"fine");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_tunnel_does_not_open_by_accident() {
-    let mut client = client(connect(path)).await;
-    let mut head = stoop_proto::RequestHead::new(Method::CONNECT, "a:1").unwrap();
-    head.fields_mut().push("host", b"a:1").unwrap();
-    let mut out = Vec::new();
-    let size = stoop_proto::BodySize::Exact(0);
-    let key = client.machine.open(&head, "http", size, &mut out).unwrap();
-    client.say(&out).await;
-    assert_eq!(client.answer(key).await.status, 501);
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_wait_that_a_client_causes_ends() {
-    // Between requests.
-    let mut idle = client(connect(path)).await;
-    let started = Instant::now();
-    let key = idle.get("/").await;
-    idle.answer(key).await;
-    assert_eq!(idle.end().await, [ErrorCode::NO_ERROR]);
-    assert_eq!(started.elapsed().as_secs(), 60);
-
-    // Before SETTINGS; and within a header block.
-    let half: [&[u8]; 2] = [b"", &[0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82]];
-    for rest in half {
-        let mut peer = connect(path);
-        let started = Instant::now();
-        peer.say([&preface()[..if rest.is_empty() { 24 } else { 33 }], rest].concat()).await;
-        peer.rest().await.unwrap();
-        assert_eq!(started.elapsed().as_secs(), 10);
-    }
-
-    // Content that is waited for and does not come.
-    let mut client = client(connect(echo)).await;
-    let started = Instant::now();
-    let key = client.ask(Method::POST, "/", &[], false).await;
-    assert_eq!(client.reset_of(key).await, Reset::Peer(ErrorCode::CANCEL));
-    assert!((5..8).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_window_that_stays_shut_is_waited_for_and_then_not() {
-    let mut limits = Limits::client();
-    limits.http2.stream_window_bytes = 65_535;
-    let stream = connect(|_: Request| Response::bytes(vec![0; 100_000])).into_parts().0;
-    let mut client = Client::with_limits(stream, limits).await;
-    client.reads = false;
-    let started = Instant::now();
-    let key = client.get("/").await;
-    assert_eq!(client.reset_of(key).await, Reset::Peer(ErrorCode::CANCEL));
-    assert!((30..34).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_client_that_takes_nothing_at_all_is_cut_off() {
-    let (peer, task) =
-        connect_with(ServerLimits::default(), |_: Request| Response::bytes(vec![0; 1 << 20]));
-    let mut client = client(peer).await;
-    for _ in 0..4 {
-        client.get("/").await;
-    }
-    let started = Instant::now();
-    task.await.unwrap();
-    assert!((30..34).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
-}
-
-#[tokio::test]
-async fn a_drained_server_finishes_what_it_took_and_names_it() {
-    let (go, gone) = tokio::sync::watch::channel(false);
-    let handler = move |_: Request| {
-        let mut gone = gone.clone();
-        async move {
-            let _ = gone.wait_for(|go| *go).await;
-            "done"
-        }
-    };
-    let server = listen(ServerLimits::default(), handler);
-    let stream = dial(&server).await.into_parts().0;
-    let mut client: Client<TcpStream> = Client::new(stream).await;
-    let key = client.get("/").await;
-    sleep(Duration::from_millis(50)).await;
-    let drained = tokio::spawn(async move { server.drain(Duration::from_secs(10)).await });
-    // First that it ends, then, a round trip later, with which stream.
-    assert_eq!(client.next().await, Happened::GoAway(ErrorCode::NO_ERROR));
-    assert_eq!(client.next().await, Happened::GoAway(ErrorCode::NO_ERROR));
-    go.send(true).unwrap();
-    assert_eq!(client.answer(key).await.body, b"done");
-    assert_eq!(client.next().await, Happened::Closed);
-    drop(client);
-    drained.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

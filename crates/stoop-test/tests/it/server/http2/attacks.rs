@@ -16,7 +16,7 @@ use stoop_test::http2::preface;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::time::{Instant, sleep};
 
-use super::connect;
+use super::super::connect;
 
 const GET: [(&str, &str); 4] =
     [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "a")];

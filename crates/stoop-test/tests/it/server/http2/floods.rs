@@ -17,7 +17,7 @@ use stoop_test::http2::{Client, Happened, preface};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{connect, connect_with, dial, listen};
+use super::super::{connect, connect_with, dial, listen};
 
 const GET: [(&str, &str); 4] =
     [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "a")];

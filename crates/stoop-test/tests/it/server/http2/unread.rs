@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::{PIPE, connect_with};
+use super::super::{PIPE, connect_with};
 
 /// Bytes of a PING or its answer, and of SETTINGS that say nothing or their answer.
 const PING_BYTES: usize = 17;

@@ -1,0 +1,211 @@
+//! What is sent again, and over which connection.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use stoop::{Body, ErrorKind, Phase, Request};
+use stoop_test::frames::{flag, frame, go_away, headers, kind, rst_stream};
+use tokio::time::sleep;
+
+use super::super::kit::{fetch, read, settle, what};
+use super::kit::{Frames, ok, over_http2, post};
+
+const NONE: [(u16, u32); 0] = [];
+
+#[tokio::test]
+async fn what_the_server_did_nothing_of_is_told_apart() {
+    for (answer, kind, unprocessed) in [
+        (rst_stream(1, 7), ErrorKind::H2Refused, true),
+        (go_away(0, 0, ""), ErrorKind::H2GoAway, true),
+        (go_away(0, 11, ""), ErrorKind::H2GoAway, true),
+        (go_away(1, 2, ""), ErrorKind::H2GoAway, false),
+        (rst_stream(1, 8), ErrorKind::Reset, false),
+        (
+            frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2]),
+            ErrorKind::H2Protocol,
+            false,
+        ),
+        (headers(1, flag::WHOLE, &[(":status", "1x")]), ErrorKind::H2Protocol, false),
+        (Vec::new(), ErrorKind::ClosedEarly, false),
+    ] {
+        let answer: Arc<[u8]> = answer.into();
+        let client = over_http2(
+            |limits| limits.refusals_max = 0,
+            move |peer| {
+                let answer = answer.clone();
+                async move {
+                    let mut frames = Frames::begin(peer, &NONE).await;
+                    frames.request().await;
+                    frames.peer.send(&answer).await;
+                    frames.peer.shutdown().await;
+                    while frames.next().await != "gone" {}
+                }
+            },
+        );
+        let error = post(&client).await.unwrap_err();
+        assert_eq!(error.is_unprocessed(), unprocessed, "{error}");
+        assert_eq!(what(error), (kind, Phase::Wait));
+    }
+}
+
+/// RFC 9113 §8.7: whatever the method, if the content can be sent again.
+#[tokio::test(start_paused = true)]
+async fn what_the_server_did_nothing_of_is_sent_again() {
+    for (refusal, connections) in [(rst_stream(1, 7), 1), (go_away(0, 0, ""), 2)] {
+        let made = Arc::new(AtomicUsize::new(0));
+        let (refusal, seen): (Arc<[u8]>, _) = (refusal.into(), made.clone());
+        let client = over_http2(
+            |_| {},
+            move |peer| {
+                let refusal = refusal.clone();
+                let first = seen.fetch_add(1, SeqCst) == 0;
+                async move {
+                    let mut frames = Frames::begin(peer, &NONE).await;
+                    assert_eq!(frames.request().await, 1);
+                    assert_eq!(frames.next().await, "DATA 1 END_STREAM some");
+                    match first {
+                        true => frames.peer.send(&refusal).await,
+                        false => frames.say(&[ok(1)]).await,
+                    }
+                    loop {
+                        match frames.next().await.as_str() {
+                            "gone" => return,
+                            "DATA 3 END_STREAM some" => frames.say(&[ok(3)]).await,
+                            _ => {}
+                        }
+                    }
+                }
+            },
+        );
+        assert_eq!(read(post(&client).await.unwrap()).await, Ok((200, "ok".to_owned())));
+        assert_eq!(made.load(SeqCst), connections);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_be_made_again_is_not() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            frames.request().await;
+            frames.say(&[rst_stream(1, 7)]).await;
+            while frames.next().await != "gone" {}
+        },
+    );
+    let (sender, body) = Body::channel(1);
+    let error = client.send(Request::post("http://a/", body).unwrap()).await.unwrap_err();
+    assert_eq!(what(error), (ErrorKind::H2Refused, Phase::Wait));
+    assert!(sender.send("x").await.is_err());
+}
+
+#[tokio::test]
+async fn an_end_that_was_announced_loses_nothing() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let seen = made.clone();
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let seen = seen.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &NONE).await;
+                if seen.fetch_add(1, SeqCst) > 0 {
+                    return frames.serve().await;
+                }
+                for _ in 0..4 {
+                    frames.request().await;
+                }
+                // Two were accepted.
+                frames.say(&[go_away(0x7fff_ffff, 0, ""), go_away(3, 0, ""), ok(3)]).await;
+                settle().await;
+                frames.say(&[ok(1)]).await;
+                while frames.next().await != "gone" {}
+            }
+        },
+    );
+    let tasks: Vec<_> = (0..4)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { read(post(&client).await.unwrap()).await })
+        })
+        .collect();
+    for task in tasks {
+        assert_eq!(task.await.unwrap(), Ok((200, "ok".to_owned())));
+    }
+    assert_eq!(made.load(SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_connection_is_left_after_so_many_requests() {
+    let client = over_http2(
+        |limits| limits.pool.http2_requests_per_connection_max = 3,
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            for stream in [1, 3, 5] {
+                assert_eq!(frames.request().await, stream);
+                frames.say(&[ok(stream)]).await;
+            }
+            assert_eq!(frames.next().await, "GOAWAY 0 NO_ERROR");
+            assert_eq!(frames.next().await, "gone");
+        },
+    );
+    for _ in 0..9 {
+        assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_ends_with_a_word_when_it_idled_for_long_or_its_client_is_gone() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let told = told.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &NONE).await;
+                frames.request().await;
+                frames.say(&[ok(1)]).await;
+                told.send(frames.next().await).unwrap();
+            }
+        },
+    );
+    fetch(&client).await.unwrap();
+    sleep(Duration::from_secs(49)).await;
+    assert_eq!(client.connections(), (1, 1));
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(tell.recv().await.unwrap(), "GOAWAY 0 NO_ERROR");
+    fetch(&client).await.unwrap();
+    drop(client);
+    assert_eq!(tell.recv().await.unwrap(), "GOAWAY 0 NO_ERROR");
+}
+
+/// RFC 9113 §7: HTTP_1_1_REQUIRED.
+#[tokio::test]
+async fn a_server_that_wants_http_1_1_for_something_gets_it() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let client = over_http2(
+        |_| {},
+        move |mut peer| {
+            let first = made.fetch_add(1, SeqCst) == 0;
+            async move {
+                if first {
+                    let mut frames = Frames::begin(peer, &NONE).await;
+                    frames.request().await;
+                    frames.say(&[rst_stream(1, 13)]).await;
+                    frames.request().await;
+                    frames.say(&[ok(3)]).await;
+                    while frames.next().await != "gone" {}
+                } else {
+                    assert!(peer.head().await.starts_with("POST / HTTP/1.1\r\n"));
+                    peer.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhere").await;
+                    peer.rest().await;
+                }
+            }
+        },
+    );
+    assert_eq!(read(post(&client).await.unwrap()).await, Ok((200, "here".to_owned())));
+    // What it does not want it for stays.
+    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+}
