@@ -159,6 +159,16 @@ impl<S: Readiness> Transport for Socket<S> {
         0
     }
 
+    #[cfg(target_os = "linux")]
+    fn unacknowledged(&self) -> usize {
+        use std::os::fd::AsRawFd;
+        let mut bytes: libc::c_int = 0;
+        let fd = self.stream.as_fd().as_raw_fd();
+        // SAFETY: the descriptor is open as long as the stream is, and TIOCOUTQ writes one int.
+        let done = unsafe { libc::ioctl(fd, libc::TIOCOUTQ, &raw mut bytes) };
+        if done == 0 { usize::try_from(bytes).unwrap_or(0) } else { 0 }
+    }
+
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }

@@ -99,6 +99,11 @@ pub trait Transport: 'static {
     /// How many bytes were taken from an [`Output`] and not yet given to the kernel.
     fn unsent(&self) -> usize;
 
+    /// How many bytes the kernel has taken and the peer's has not acknowledged, where that is known; else 0.
+    fn unacknowledged(&self) -> usize {
+        0
+    }
+
     /// Ends our direction (close_notify where there is TLS, then FIN). Reading goes on.
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
@@ -217,6 +222,9 @@ impl Transport for AnyTransport {
     }
     fn unsent(&self) -> usize {
         each!(self, t => t.unsent())
+    }
+    fn unacknowledged(&self) -> usize {
+        each!(self, t => t.unacknowledged())
     }
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         each!(self, t => t.poll_shutdown(cx))

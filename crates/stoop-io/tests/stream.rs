@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use stoop_io::{
-    AnyTransport, Filled, Liveness, Look, MEMORY_BYTES, Memory, Output, Peer, Stream, Transport,
-    from_io, from_io_with_peer,
+    AnyTransport, Filled, Liveness, Look, MEMORY_BYTES, Memory, Output, Peer, Stream, Tcp,
+    Transport, from_io, from_io_with_peer,
 };
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
@@ -137,6 +137,30 @@ async fn a_megabyte_passes_both_ways_at_once() {
 fn unix_pair() -> (AnyTransport, UnixStream) {
     let (a, b) = UnixStream::pair().unwrap();
     (from_io(a), b)
+}
+
+/// A kernel that has taken all it takes for now goes on to hand it on.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_the_peers_kernel_has_not_taken_is_known() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (ours, theirs) = tokio::join!(tokio::net::TcpStream::connect(address), listener.accept());
+    let mut ours = AnyTransport::from(Tcp::new(ours.unwrap(), address));
+    assert_eq!(ours.unacknowledged(), 0);
+    let mut out = Output::default();
+    let all = 32 << 20;
+    out.share(vec![0; all].into());
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(ours.poll_flush(&mut cx, &mut out).is_pending());
+    let before = ours.unacknowledged();
+    assert!(before > 0 && before <= all - out.len(), "{before}");
+    // The other end reads, and we do not write.
+    let (theirs, mut some) = (theirs.unwrap().0, vec![0; 1 << 20]);
+    while ours.unacknowledged() >= before {
+        theirs.readable().await.unwrap();
+        let _ = theirs.try_read(&mut some);
+    }
 }
 
 #[tokio::test]

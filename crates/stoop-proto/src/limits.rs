@@ -76,7 +76,8 @@ pub struct Http2Limits {
     pub odd_frames: Rate,
     /// Until the peer acknowledges our SETTINGS: 10 s. Beyond it: SETTINGS_TIMEOUT.
     pub settings_timeout: Duration,
-    /// Until it answers a PING: 10 s. Beyond it the connection is closed.
+    /// Until it answers a PING: 10 s. Beyond it the connection is closed. As long as the peer takes what
+    /// was sent before the PING, it has that long again.
     pub ping_timeout: Duration,
     /// Whether clients may ask for tunnels of other protocols (RFC 8441): no.
     pub extended_connect: bool,

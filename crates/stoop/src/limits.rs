@@ -55,7 +55,9 @@ pub struct ServerTime {
     /// From the first byte of a request to the end of its head, and for a TLS handshake: 10 s.
     /// Beyond it: 408, then closed.
     pub head: Duration,
-    /// Between requests: 60 s. Beyond it: closed.
+    /// Between requests: 60 s. Beyond it: closed. Where nothing comes for so long during requests over
+    /// HTTP/2, the client is asked by a PING whether it is there:
+    /// [`ping_timeout`](stoop_proto::Http2Limits::ping_timeout).
     pub idle: Duration,
     /// Without a byte of a request's content that a handler waits for: 30 s. Beyond it: 408 if no
     /// response was begun, then closed.
@@ -65,7 +67,8 @@ pub struct ServerTime {
     /// Content must arrive at this rate on average, after the grace and while a handler waits for
     /// it: 240 bytes per second. Beyond it: as `body_idle`. 0 is no limit.
     pub body_bytes_per_second_min: u64,
-    /// Without any output accepted by the client: 30 s. Beyond it: reset.
+    /// Without any output accepted by the client, or by its kernel of what ours has: 30 s. Beyond it:
+    /// reset.
     pub send: Duration,
     /// For reading and throwing away content that a handler left unread: 1 s. Beyond it: closed.
     pub drain: Duration,
@@ -130,6 +133,10 @@ impl Default for ClientLimits {
 
 /// How long each part of an exchange may take. `None`, or [`Duration::MAX`], is no limit of its own;
 /// the total holds anyway.
+///
+/// Beside these, a server of HTTP/2 that says nothing for 3 s while somebody waits is asked by a PING
+/// whether it is there. If it does not answer within
+/// [`ping_timeout`](stoop_proto::Http2Limits::ping_timeout), all exchanges of that connection fail.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientTime {

@@ -11,7 +11,7 @@ use stoop_proto::Fields;
 use crate::body::from_map;
 
 /// The most content that is sent at a turn, also to a peer that takes larger frames: RFC 9113 §4.2.
-const TURN_BYTES: usize = 16 * 1024;
+pub(crate) const TURN_BYTES: usize = 16 * 1024;
 
 /// The same where more follows: with its frame's header, what a TLS record holds (RFC 8446 §5.1), so that
 /// no crumbs are left over that have to be sent in records of their own.

@@ -25,11 +25,25 @@ pub(crate) struct Wire {
     pace_max: u32,
     /// Since when the peer has taken nothing of what is sent to it.
     stuck: Option<Instant>,
+    /// Bytes that the kernel has taken, and how many of them the peer's had when it was looked last.
+    written: u64,
+    arrived: u64,
+    /// How many it had when it was asked something behind others that were on their way to it.
+    asked_behind: Option<u64>,
 }
 
 impl Wire {
     pub(crate) fn new(io: AnyTransport) -> Self {
-        Self { io, out: Output::default(), pace: 0, pace_max: PACE_MAX, stuck: None }
+        Self {
+            io,
+            out: Output::default(),
+            pace: 0,
+            pace_max: PACE_MAX,
+            stuck: None,
+            written: 0,
+            arrived: 0,
+            asked_behind: None,
+        }
     }
 
     /// The same, and never gathers more than the limit: over HTTP/2, where content comes in frames of
@@ -77,14 +91,54 @@ impl Wire {
             Poll::Ready(_) => self.pace,
             Poll::Pending => 0,
         };
-        if self.unsent() < before {
+        if let Some(written @ 1..) = before.checked_sub(self.unsent()) {
             self.stuck = None;
+            self.written += written as u64;
         }
         flushed.map(|sent| sent.is_ok())
     }
 
     /// When the peer has taken too long to take anything, if there is something to take.
     pub(crate) fn send_due(&mut self, now: Instant, allowed: Duration) -> Option<Instant> {
-        (self.unsent() > 0).then(|| after(*self.stuck.get_or_insert(now), allowed))
+        if self.unsent() == 0 {
+            return None;
+        }
+        if self.stuck.is_none() {
+            self.stuck = Some(now);
+            self.arrived = self.has_arrived();
+        }
+        self.stuck.map(|since| after(since, allowed))
+    }
+
+    /// Whether the peer has taken something since it was looked last. A kernel that has taken much at once
+    /// takes nothing for long, though a slow peer takes what is in it.
+    pub(crate) fn has_moved(&mut self) -> bool {
+        let arrived = self.has_arrived();
+        let moved = arrived > self.arrived;
+        self.arrived = arrived;
+        if moved {
+            self.stuck = None;
+        }
+        moved
+    }
+
+    /// The peer is going to be asked something, behind all that is on its way.
+    pub(crate) fn asks(&mut self) {
+        self.asked_behind = (self.backlog() > 0).then(|| self.has_arrived());
+    }
+
+    /// Whether the peer may not have come to what it was asked: it takes what was sent before.
+    pub(crate) fn may_answer_later(&mut self) -> bool {
+        let before = self.asked_behind;
+        self.asks();
+        before.is_some_and(|before| self.has_arrived() > before)
+    }
+
+    fn has_arrived(&self) -> u64 {
+        self.written.saturating_sub(self.io.unacknowledged() as u64)
+    }
+
+    fn backlog(&self) -> usize {
+        self.unsent() + self.io.unacknowledged()
     }
 }

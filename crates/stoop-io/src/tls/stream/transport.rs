@@ -83,6 +83,10 @@ impl Transport for Tls {
         self.sealed.len() + self.inner.unsent()
     }
 
+    fn unacknowledged(&self) -> usize {
+        self.inner.unacknowledged()
+    }
+
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.say_goodbye();
         ready!(self.inner.poll_flush(cx, &mut self.sealed))?;

@@ -63,7 +63,7 @@ impl Connection {
                 (false, Role::Server) => {
                     self.refuse(now, header.stream, Fault::AfterEnd, limits)?;
                 }
-                // Whose content would be taken for whose, if there were any doubt?
+                // The stream is over in both directions: the server has lost count.
                 (false, Role::Client) => return Err(Fault::StreamEnded),
             }
             return Ok((begin, None));

@@ -201,6 +201,14 @@ impl Connection {
         }
     }
 
+    /// Gives the peer as long again for its answer to [`ping`](Self::ping): it is busy with what was sent
+    /// before.
+    pub fn renew_ping(&mut self, now: Instant, limits: &Limits) {
+        if let Some(by) = &mut self.end.ping_by {
+            *by = now + limits.http2.ping_timeout;
+        }
+    }
+
     /// Whether a PING of [`ping`](Self::ping) is unanswered.
     pub fn is_pinging(&self) -> bool {
         self.end.ping_by.is_some()

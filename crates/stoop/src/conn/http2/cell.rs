@@ -212,6 +212,10 @@ impl State {
             Credit::Stream if self.taken >= self.taken_max => {
                 self.number.map_or(Tell::Nothing, Tell::Call)
             }
+            // The stream may be open still, and has its own account then.
+            Credit::Connection if self.content.is_empty() && self.sending.is_some() => {
+                self.number.map_or(Tell::Nothing, Tell::Call)
+            }
             Credit::Connection if self.content.is_empty() => {
                 Tell::Consumed(std::mem::take(&mut self.taken))
             }

@@ -139,6 +139,7 @@ impl<H: Handler> Driver<H> {
             Late::Stage => return Round::End(End::Closed),
             Late::Idle => self.stage = Stage::Closing { linger: false },
             // What the client does not take now will not be taken by waiting for it either.
+            Late::Send if self.wire.has_moved() => {}
             Late::Send => return Round::End(End::Broken),
             Late::Head if self.exchanges.is_empty() => self.refuse_late(),
             // Earlier requests are still being answered; the one that does not come is given up.

@@ -11,7 +11,7 @@ use stoop_proto::{BodySize, Fields, Misuse, ResponseParts};
 use super::Driver;
 use super::exchange::{Exchange, Maker, Patience, Responding, Tunnel};
 use crate::body::{Body, Kind};
-use crate::conn::outflow::{Cut, Made, Outflow};
+use crate::conn::outflow::{Cut, Made, Outflow, TURN_BYTES};
 use crate::conn::slot::{SlotReader, SlotWriter};
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::conn::{Sink, date};
@@ -114,7 +114,7 @@ impl<H: Handler> Driver<H> {
             tunnel: Tunnel::Open,
             continue_owed: false,
             patience: Patience::default(),
-            closes: false,
+            closes: response.close,
         });
         self.make(key);
         self.attend_to_content(key);
@@ -143,14 +143,20 @@ impl<H: Handler> Driver<H> {
                 // A 2xx to CONNECT that is no tunnel: RFC 9110 §9.3.6.
                 Err(Misuse::Tunnel) => StatusCode::NOT_IMPLEMENTED,
                 Err(Misuse::Status | Misuse::FieldValue) => StatusCode::INTERNAL_SERVER_ERROR,
-                Err(_) => return self.machine.reset(key, ErrorCode::INTERNAL_ERROR),
+                Err(_) => {
+                    self.machine.reset(key, ErrorCode::INTERNAL_ERROR);
+                    if closes {
+                        self.machine.drain(self.now);
+                    }
+                    return;
+                }
             };
             response = Response::failure(status);
             size = BodySize::Exact(0);
         };
         let outflow = match response.payload {
             Payload::Full(_) | Payload::Stream(_) if !has_content => None,
-            Payload::Full(bytes) if bytes.len() <= self.machine.sendable(key) => {
+            Payload::Full(bytes) if bytes.len() <= self.machine.sendable(key).min(TURN_BYTES) => {
                 let _ = self.machine.data(key, bytes, true, &mut Sink(&mut self.wire.out));
                 None
             }

@@ -128,6 +128,7 @@ impl<H: Handler> Driver<H> {
     fn act(&mut self, late: Late) -> Round {
         match late {
             // What the client does not take now will not be taken by waiting for it either.
+            Late::Send if self.wire.has_moved() => {}
             Late::Send => {
                 self.wire.io.reset_on_close();
                 return Round::End;
@@ -138,13 +139,19 @@ impl<H: Handler> Driver<H> {
             // Exchanges are under way, and nothing was heard for long: is anybody there?
             Late::Quiet => {
                 self.waits.idle = None;
+                self.wire.asks();
                 self.machine.ping(self.now, &self.core.limits.wire);
             }
             Late::Tick => {
                 self.waits.tick = Some(self.now + TICK);
                 self.tick();
             }
-            Late::Machine => self.machine.handle_timeout(self.now),
+            Late::Machine => {
+                if self.wire.may_answer_later() {
+                    self.machine.renew_ping(self.now, &self.core.limits.wire);
+                }
+                self.machine.handle_timeout(self.now);
+            }
         }
         Round::Again
     }

@@ -8,6 +8,7 @@ mod few;
 mod floods;
 mod handlers;
 mod kit;
+mod life;
 mod losses;
 mod queue;
 mod repeats;

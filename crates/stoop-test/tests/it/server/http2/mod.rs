@@ -7,6 +7,7 @@ mod content;
 mod exchanges;
 mod floods;
 mod patience;
+mod slow;
 mod unread;
 mod waits;
 

@@ -41,6 +41,10 @@ const ROUNDS_MAX: u32 = 64;
 /// servers take it ill to be asked again and again.
 const QUIET: Duration = Duration::from_secs(3);
 
+/// How long is waited for what the kernel says that it has. It is there at once, but for a peer that
+/// hands on no more than a part of it.
+const SOON: Duration = Duration::from_millis(50);
+
 /// How long content that nobody wants is read, so that the stream need not be reset.
 const DRAIN: Duration = Duration::from_secs(1);
 
@@ -74,7 +78,7 @@ pub(crate) fn connect(permit: Permit, io: AnyTransport, limits: Arc<ClientLimits
         timer: Timer::coarse(),
         heard: now(),
         is_asked: false,
-        is_looked_at: false,
+        comes_by: None,
         tick: None,
         ended: 0,
         opened: 0,
@@ -101,11 +105,11 @@ struct Driver {
     /// What the inbox is swapped for.
     orders: Vec<Order>,
     timer: Timer,
-    /// When something came last, and whether the server was asked since whether it is there.
+    /// When something came last, or was asked for after a rest; and whether the server was asked since whether it is there.
     heard: Instant,
     is_asked: bool,
-    /// The kernel was asked whether something has come, and something had.
-    is_looked_at: bool,
+    /// The kernel has something of the server, which is waited for until then.
+    comes_by: Option<Instant>,
     tick: Option<Instant>,
     /// Exchanges that are over and that nobody was told of.
     ended: usize,
@@ -187,11 +191,14 @@ impl Driver {
     fn serve(&mut self, cx: &mut Context<'_>) -> Round {
         // What a server said while it was not asked anything comes before what it is asked now.
         if self.machine.streams() == 0 {
-            let has_come = self.has_come_unnoticed();
             match self.fill(cx) {
                 Some(Round::End) => return Round::End,
-                // It is on its way to us.
-                None if has_come => return self.wait(cx),
+                None if self.has_come_unnoticed() => match self.fill(cx) {
+                    Some(Round::End) => return Round::End,
+                    // It is on its way to us.
+                    None if self.wire.io.received().is_empty() => return self.wait(cx),
+                    _ => {}
+                },
                 _ => {}
             }
         }
@@ -243,12 +250,18 @@ impl Driver {
     /// Whether the kernel has something of the server that the event loop does not know of: the thread
     /// may have been busy since, and a connection that was closed takes no requests.
     fn has_come_unnoticed(&mut self) -> bool {
+        if let Some(until) = self.comes_by {
+            return self.now < until;
+        }
         let is_trusted = self.now.saturating_duration_since(self.heard) <= TRUSTED_FOR;
-        if is_trusted || self.at_end || self.is_looked_at || self.shared.inbox().orders.is_empty() {
+        let has_kernel = !matches!(self.wire.io, AnyTransport::Custom(_));
+        let has_something = !self.wire.io.received().is_empty();
+        if is_trusted || !has_kernel || has_something || self.shared.inbox().orders.is_empty() {
             return false;
         }
-        self.is_looked_at = self.wire.io.liveness(Look::Kernel) != Liveness::Quiet;
-        self.is_looked_at
+        let has_come = self.wire.io.liveness(Look::Kernel) != Liveness::Quiet;
+        self.comes_by = has_come.then(|| self.now + SOON);
+        has_come
     }
 
     /// Takes what has come from the server; none if nothing has.
@@ -259,7 +272,7 @@ impl Driver {
         match self.wire.io.poll_fill(cx, h2::FRAME_BYTES_MAX) {
             Poll::Ready(Ok(Filled::Bytes(_))) => {
                 self.heard = self.now;
-                self.is_looked_at = false;
+                self.comes_by = None;
                 Some(Round::Again)
             }
             Poll::Ready(Ok(Filled::End)) => {
@@ -306,7 +319,8 @@ impl Driver {
         let machine = self.machine.next_timeout();
         let asks = self.machine.streams() > 0 && !self.is_asked;
         let quiet = asks.then(|| self.heard + QUIET);
-        let Some(due) = [send, machine, quiet, self.tick].into_iter().flatten().min() else {
+        let comes = self.comes_by.filter(|by| *by > self.now);
+        let Some(due) = [send, machine, quiet, self.tick, comes].into_iter().flatten().min() else {
             return Round::Wait;
         };
         if self.now < due && self.timer.poll(cx, Some(due)).is_pending() {
@@ -314,7 +328,7 @@ impl Driver {
         }
         self.now = now();
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= due);
-        if is_due(send) {
+        if is_due(send) && !self.wire.has_moved() {
             self.wire.io.reset_on_close();
             self.over(&Why::Stuck);
             return Round::End;
@@ -325,6 +339,9 @@ impl Driver {
         if is_due(self.tick) {
             self.end_what_is_left();
         }
+        if is_due(machine) && self.wire.may_answer_later() {
+            self.machine.renew_ping(self.now, &self.limits.wire);
+        }
         self.machine.handle_timeout(self.now);
         Round::Again
     }
@@ -332,6 +349,7 @@ impl Driver {
     /// Asks the server whether it is there.
     fn ask(&mut self) {
         if !std::mem::replace(&mut self.is_asked, true) {
+            self.wire.asks();
             self.machine.ping(self.now, &self.limits.wire);
         }
     }

@@ -1,5 +1,7 @@
 //! From frames to those who wait for them.
 
+use std::time::Duration;
+
 use stoop_io::Transport;
 use stoop_proto::ResponseHead;
 use stoop_proto::h2::{ErrorCode, Event, Reset, StreamKey};
@@ -8,6 +10,7 @@ use super::end::last_words;
 use super::{Driver, Exchange, TICK, refuse};
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
+use crate::limits::after;
 
 /// Events read in a round, before there is a look at what else is to do.
 const EVENTS_MAX: u32 = 1024;
@@ -124,7 +127,8 @@ impl Driver {
             && !exchange.is_tunnel
         {
             // Nobody may come for it again.
-            exchange.left_until = exchange.until;
+            let patience = self.limits.time.send_idle.unwrap_or(Duration::MAX);
+            exchange.left_until = exchange.until.or(Some(after(self.now, patience)));
             self.tick.get_or_insert(self.now + TICK);
         }
         self.credit(key, used_up);
@@ -179,7 +183,10 @@ impl Driver {
             Some(upload) if !upload.is_unwanted => {}
             // What is not sent any more leaves the stream open.
             Some(_) => drop(self.break_off(key, ErrorCode::NO_ERROR)),
-            None => drop(self.take_exchange(key)),
+            None => {
+                let left = self.take_exchange(key).map_or(0, |exchange| exchange.cell.look().taken);
+                self.credit(key, left);
+            }
         }
     }
 

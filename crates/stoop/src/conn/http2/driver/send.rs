@@ -143,6 +143,9 @@ impl Driver {
 
     /// Begins a request, or returns it if there is no stream for it now.
     fn begin(&mut self, order: Order) -> Result<(), Order> {
+        if self.machine.streams() == 0 {
+            self.heard = self.now;
+        }
         let Self { machine, wire, .. } = self;
         let mut key = None;
         let opened = order.cell.open(|request| {
@@ -233,13 +236,16 @@ impl Driver {
     /// Lets exchanges send whose turn it is, while there is room. True if any did.
     pub(super) fn send(&mut self) -> bool {
         let mut any = false;
+        let send_idle = self.limits.time.send_idle.unwrap_or(Duration::MAX);
         for _ in 0..FRAMES_MAX {
             if self.is_full() {
                 break;
             }
             let Some((key, max)) = self.machine.next_to_send() else { break };
             any = true;
-            let Some(Exchange { upload: Some(upload), cell, .. }) = self.exchanges.get(key) else {
+            let exchange = self.exchanges.get(key);
+            let Some(Exchange { upload: Some(upload), cell, until, left_until, .. }) = exchange
+            else {
                 self.machine.want_to_send(key, false);
                 continue;
             };
@@ -250,6 +256,9 @@ impl Driver {
                 Ok(()) if is_last => self.sent(key),
                 Ok(()) => {
                     cell.sending(Some(Waiting::Sending), Some(self.now));
+                    if until.is_none() && left_until.is_some() {
+                        *left_until = Some(after(self.now, send_idle));
+                    }
                     if is_over {
                         self.make(key);
                     }

@@ -1,0 +1,241 @@
+//! Servers that are slow, and what is taken for a sign of life; and rests of exchanges that are over.
+
+use std::time::Duration;
+
+use stoop::{Body, Request};
+use stoop_test::frames::{data, flag, headers, rst_stream, window_update};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
+
+use super::super::kit::{URL, settle};
+use super::kit::{Frames, ok, over_http2};
+
+const NONE: [(u16, u32); 0] = [];
+
+/// Content that was read after the response was whole is given back then, and not once more when its
+/// stream is reset.
+#[tokio::test(start_paused = true)]
+async fn content_that_was_read_before_its_stream_is_reset_is_given_back_once() {
+    let (told, mut tell) = mpsc::unbounded_channel();
+    let (resets, reset) = oneshot::channel::<()>();
+    let reset = std::sync::Mutex::new(Some(reset));
+    let client = over_http2(
+        |limits| {
+            limits.wire.http2.connection_window_bytes = 65_535;
+            limits.wire.http2.connection_window_bytes_max = 65_535;
+        },
+        move |peer| {
+            let told = told.clone();
+            let mut reset = reset.lock().unwrap().take();
+            async move {
+                let mut frames = Frames::begin(peer, &NONE).await;
+                let whole = |stream| {
+                    let head = headers(stream, flag::END_HEADERS, &[(":status", "200")]);
+                    let some = data(stream, 0, &[0; 10_000]).repeat(3);
+                    vec![head, some, data(stream, flag::END_STREAM, &[0; 10_000])]
+                };
+                let first = frames.request().await;
+                frames.say(&whole(first)).await;
+                loop {
+                    let line = frames.any().await;
+                    if line == "gone" {
+                        return;
+                    }
+                    if line.starts_with("HEADERS 3") {
+                        frames.say(&whole(3)).await;
+                        if let Some(reset) = reset.take() {
+                            let _ = reset.await;
+                        }
+                        frames.say(&[rst_stream(first, 0)]).await;
+                    }
+                    told.send(line).unwrap();
+                }
+            }
+        },
+    );
+    let mut updates = move || {
+        let mut lines = Vec::new();
+        while let Ok(line) = tell.try_recv() {
+            lines.push(line);
+        }
+        lines.retain(|line: &String| line.starts_with("WINDOW_UPDATE 0"));
+        lines
+    };
+    let (_unfinished, body) = Body::channel(1);
+    let first = client.send(Request::post(URL, body).unwrap()).await.unwrap();
+    settle().await;
+    assert_eq!(first.into_body().bytes(1 << 20).await.unwrap().len(), 40_000);
+    settle().await;
+    assert_eq!(updates(), ["WINDOW_UPDATE 0 by 40000"]);
+    let second = client.get(URL).await.unwrap();
+    settle().await;
+    resets.send(()).unwrap();
+    settle().await;
+    // Nothing of the second was read.
+    assert_eq!(updates(), Vec::<String>::new());
+    drop(second);
+}
+
+/// A server is asked whether it is there once it was silent while somebody waited; that it was while
+/// nobody did is no reason.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_answers_at_once_after_a_pause_is_not_asked_whether_it_is_there() {
+    let (told, mut tell) = mpsc::unbounded_channel();
+    let client = over_http2(
+        |_| {},
+        move |peer| {
+            let told = told.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &NONE).await;
+                loop {
+                    let line = frames.any().await;
+                    if line == "gone" {
+                        return;
+                    }
+                    if line.starts_with("PING") {
+                        frames.say(&[stoop_test::frames::ping(flag::ACK, b"alive?\0\0")]).await;
+                    }
+                    if line.starts_with("HEADERS ") {
+                        let stream = line.split(' ').nth(1).unwrap().parse().unwrap();
+                        sleep(Duration::from_millis(100)).await;
+                        frames.say(&[ok(stream)]).await;
+                    }
+                    told.send(line).unwrap();
+                }
+            }
+        },
+    );
+    for _ in 0..5 {
+        client.get(URL).await.unwrap().into_body().bytes(9).await.unwrap();
+        sleep(Duration::from_secs(10)).await;
+    }
+    let mut pings = 0;
+    while let Ok(line) = tell.try_recv() {
+        pings += u32::from(line.starts_with("PING"));
+    }
+    assert_eq!(pings, 0);
+}
+
+/// An upload whose response is complete, and that the server takes nothing of, ends as any.
+#[tokio::test(start_paused = true)]
+async fn an_upload_that_nobody_waits_for_is_not_kept_for_ever() {
+    let (told, mut tell) = mpsc::unbounded_channel();
+    let client = over_http2(
+        |limits| {
+            limits.time.send_idle = Some(Duration::from_secs(10));
+            limits.time.total = None;
+        },
+        move |peer| {
+            let told = told.clone();
+            async move {
+                let mut frames = Frames::begin(peer, &[(4, 0)]).await;
+                let stream = frames.request().await;
+                frames.say(&[ok(stream)]).await;
+                loop {
+                    let line = frames.next().await;
+                    told.send(line.clone()).unwrap();
+                    if line == "gone" {
+                        return;
+                    }
+                }
+            }
+        },
+    );
+    // More than the window that streams begin with.
+    let response = client.send(Request::post(URL, vec![0; 100_000]).unwrap()).await.unwrap();
+    assert_eq!(response.into_body().bytes(9).await.unwrap(), "ok");
+    settle().await;
+    let end = async {
+        let mut line = tell.recv().await;
+        while line.as_ref().is_some_and(|line| line.starts_with("DATA")) {
+            line = tell.recv().await;
+        }
+        line
+    };
+    let ended = timeout(Duration::from_secs(3_600), end).await;
+    assert_eq!(ended.ok().flatten().as_deref(), Some("RST_STREAM 1 CANCEL"));
+}
+
+/// A server that takes an upload slowly, in the order in which it was sent, answers a PING when it comes
+/// to it.
+#[tokio::test(start_paused = true)]
+async fn a_slow_server_is_not_taken_for_one_that_has_gone() {
+    let client = over_http2(
+        |limits| {
+            (limits.time.total, limits.time.first_byte) = (None, None);
+        },
+        |peer| async move {
+            let mut frames = Frames::begin(peer, &[(4, 1 << 30)]).await;
+            frames.say(&[window_update(0, 1 << 30)]).await;
+            let stream = frames.request().await;
+            loop {
+                let line = frames.next().await;
+                sleep(Duration::from_secs(2)).await;
+                if line.contains("END_STREAM") || line == "gone" {
+                    break;
+                }
+            }
+            frames.say(&[ok(stream)]).await;
+            frames.serve().await;
+        },
+    );
+    let request = Request::post(URL, vec![0; 1 << 20]).unwrap();
+    let sent = timeout(Duration::from_secs(600), client.send(request)).await.unwrap();
+    assert_eq!(sent.unwrap().status(), 200);
+}
+
+/// A request that comes together with a frame of a server that nobody asked anything is sent all the same.
+#[tokio::test(start_paused = true)]
+async fn a_ping_that_came_just_before_a_request_does_not_hold_it_up() {
+    let (give, mut given) = mpsc::unbounded_channel();
+    let connect = move || {
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        give.send(theirs).unwrap();
+        ours
+    };
+    let builder = stoop::Client::builder().versions(stoop::Versions::Http2);
+    let client = stoop::tokio::connections_from(builder, connect).build().unwrap();
+    let served = async {
+        let peer = super::super::kit::Peer::over(stoop_io::from_io(given.recv().await.unwrap()), 0);
+        let mut frames = Frames::begin(peer, &NONE).await;
+        assert_eq!(frames.request().await, 1);
+        frames.say(&[ok(1)]).await;
+        frames
+    };
+    let (mut frames, first) = tokio::join!(served, client.get(URL));
+    first.unwrap().into_body().bytes(9).await.unwrap();
+    sleep(Duration::from_secs(10)).await;
+    frames.say(&[stoop_test::frames::ping(0, b"12345678")]).await;
+    let begun = tokio::time::Instant::now();
+    let server = async {
+        while !frames.any().await.starts_with("HEADERS 3") {}
+        frames.say(&[ok(3)]).await;
+        frames.serve().await;
+        unreachable!()
+    };
+    let second = tokio::select! { got = client.get(URL) => got, () = server => unreachable!() };
+    assert_eq!(second.unwrap().status(), 200);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+/// The first bytes of a frame that nobody asked for do not hold up a request.
+#[tokio::test(start_paused = true)]
+async fn a_part_of_a_frame_does_not_hold_up_a_request() {
+    let client = over_http2(
+        |_| {},
+        |peer| async {
+            let mut frames = Frames::begin(peer, &NONE).await;
+            assert_eq!(frames.request().await, 1);
+            let ping = stoop_test::frames::ping(0, b"12345678");
+            frames.say(&[ok(1), ping[..5].to_vec()]).await;
+            assert_eq!(frames.request().await, 3);
+            frames.say(&[ping[5..].to_vec(), ok(3)]).await;
+            frames.serve().await;
+        },
+    );
+    client.get(URL).await.unwrap().into_body().bytes(9).await.unwrap();
+    sleep(Duration::from_secs(10)).await;
+    let begun = tokio::time::Instant::now();
+    assert_eq!(client.get(URL).await.unwrap().status(), 200);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+}
