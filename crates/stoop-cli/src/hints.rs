@@ -22,7 +22,7 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "h1_parse" => "the answer is not HTTP",
         "h2_protocol" => "the answer is not HTTP/2 as it ought to be: try --http1.1",
         "h2_goaway" => "the server was ending the connection; a second run may succeed",
-        "h2_refused" => "the server refused it again and again: lower --concurrency",
+        "h2_refused" => "the server did not take it: lower --concurrency, or see the error",
         "closed_early" => "the server hung up before the answer was complete",
         "reset" => "the connection was reset mid-answer",
         "first_byte_timeout" => "the request was sent, and no answer began",
