@@ -15,32 +15,52 @@ const COPY_MAX: usize = 4 * 1024;
 /// Slices in one gathered write.
 const SLICES_MAX: usize = 32;
 
-/// Capacity a run starts with, and the most a run may have grown to and still be kept.
+/// Capacity a run starts with, and how long it may become before the next one is begun: what was
+/// sent of a run is freed only with the whole of it.
 const RUN_BYTES: usize = 4 * 1024;
-const RUN_KEPT_MAX: usize = 32 * 1024;
+const RUN_BYTES_MAX: usize = 16 * 1024;
+
+/// Runs that a thread keeps for later; more than this many go back to the allocator.
 const RUNS_KEPT: usize = 64;
 
 thread_local! {
     static RUNS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Bytes to send, in order: small ones run together in one pooled buffer, large ones are shared
-/// with their owner. Holds no buffer while it is empty.
+/// Bytes to send, in order: small ones are copied one behind the other into runs, which are pooled
+/// buffers of up to 16 KiB; large ones are shared with their owner. Holds no buffer while it is empty.
+///
+/// What was sent is freed run by run and piece by piece, so that a reader that never lets the output
+/// become empty does not make it grow: [`Output::held`] is what a limit on it has to count.
 #[derive(Default)]
 pub struct Output {
-    /// Small pieces, one behind the other. Most calls touch this alone.
+    /// The last run, to which small pieces are appended. Most calls touch this alone.
     run: Vec<u8>,
-    /// How much of `run` was sent.
-    run_sent: usize,
-    /// How much of `run` the pieces name; what is behind it comes after them.
-    run_named: usize,
-    /// The order of runs and shared pieces. Empty means: `run` is all there is.
+    /// How much of `run` is in the queue, or was sent; what is behind it comes after the queue.
+    run_queued: usize,
+    /// Made when there is more than one run or piece, and kept.
+    queue: Option<Box<Queue>>,
+}
+
+/// What comes before the end of the last run.
+#[derive(Default)]
+struct Queue {
+    /// The order of runs and shared pieces.
     pieces: VecDeque<Piece>,
-    /// Bytes in the shared pieces.
-    shared: usize,
+    /// Runs before the last one. They are in `pieces` to their ends.
+    full_runs: VecDeque<Vec<u8>>,
+    /// How much was sent of the first run: of the last one, where there are no others.
+    run_sent: usize,
+    /// How much was sent of the first piece, if it is a shared one.
+    shared_sent: usize,
+    /// Bytes of the pieces that were not sent.
+    unsent: usize,
+    /// Bytes in `full_runs` and in the shared pieces, sent or not.
+    held: usize,
 }
 
 enum Piece {
+    /// So many bytes of a run, behind those of the piece before.
     Run(usize),
     Shared(Bytes),
 }
@@ -49,7 +69,7 @@ impl Output {
     /// How many bytes wait to be sent.
     #[inline]
     pub fn len(&self) -> usize {
-        self.run.len() - self.run_sent + self.shared
+        self.run.len() - self.run_queued + self.queue.as_ref().map_or(0, |queue| queue.unsent)
     }
 
     /// Whether none wait.
@@ -58,11 +78,18 @@ impl Output {
         self.len() == 0
     }
 
+    /// How many bytes are held: those that wait, and those that were sent and share a buffer with
+    /// some that wait. At most 16 KiB more than [`Output::len`], or one shared piece if that is larger.
+    #[inline]
+    pub fn held(&self) -> usize {
+        self.run.len() + self.queue.as_ref().map_or(0, |queue| queue.held)
+    }
+
     /// Appends a copy of `bytes`.
     #[inline]
     pub fn put(&mut self, bytes: &[u8]) {
-        if self.run.capacity() == 0 {
-            self.run = lend_run();
+        if self.run.capacity() - self.run.len() < bytes.len() {
+            self.make_room(bytes.len());
         }
         self.run.extend_from_slice(bytes);
     }
@@ -72,20 +99,52 @@ impl Output {
         if bytes.len() < COPY_MAX {
             return self.put(&bytes);
         }
-        let unnamed = self.run.len() - self.run_named.max(self.run_sent);
-        if unnamed > 0 {
-            self.pieces.push_back(Piece::Run(unnamed));
-            self.run_named = self.run.len();
+        let queue = self.queue_run();
+        queue.unsent += bytes.len();
+        queue.held += bytes.len();
+        queue.pieces.push_back(Piece::Shared(bytes));
+    }
+
+    /// Makes sure that there is a run for `more` bytes: a pooled one, this one, or another.
+    fn make_room(&mut self, more: usize) {
+        if !self.run.is_empty() && self.run.len() + more > RUN_BYTES_MAX {
+            self.queue_run();
+            let run = std::mem::take(&mut self.run);
+            self.run_queued = 0;
+            if let Some(queue) = &mut self.queue {
+                queue.held += run.len();
+                queue.full_runs.push_back(run);
+            }
         }
-        self.shared += bytes.len();
-        self.pieces.push_back(Piece::Shared(bytes));
+        if self.run.capacity() == 0 {
+            self.run = lend_run();
+        }
+    }
+
+    /// Gives what was put last its place in the queue.
+    fn queue_run(&mut self) -> &mut Queue {
+        let sent = self.run_queued;
+        let queue = self
+            .queue
+            .get_or_insert_with(|| Box::new(Queue { run_sent: sent, ..Queue::default() }));
+        let behind = self.run.len() - sent;
+        if behind > 0 {
+            queue.unsent += behind;
+            queue.pieces.push_back(Piece::Run(behind));
+            self.run_queued = self.run.len();
+        }
+        queue
     }
 
     /// The first bytes to send, contiguous; all of them if [`Output::is_gathered`] says no.
     pub fn front(&self) -> &[u8] {
-        match self.pieces.front() {
-            None => &self.run[self.run_sent..],
-            Some(Piece::Run(n)) => &self.run[self.run_sent..self.run_sent + n],
+        let Some(queue) = &self.queue else { return &self.run[self.run_queued..] };
+        match queue.pieces.front() {
+            None => &self.run[self.run_queued..],
+            Some(Piece::Run(n)) => {
+                let first = queue.full_runs.front().unwrap_or(&self.run);
+                &first[queue.run_sent..queue.run_sent + n]
+            }
             Some(Piece::Shared(bytes)) => bytes,
         }
     }
@@ -93,77 +152,118 @@ impl Output {
     /// Whether there is more than one contiguous piece.
     #[inline]
     pub fn is_gathered(&self) -> bool {
-        !self.pieces.is_empty()
+        self.queue.as_ref().is_some_and(|queue| !queue.pieces.is_empty())
     }
 
     /// Calls `write` with as many of the pieces as one gathered write takes.
     pub fn with_slices<R>(&self, write: impl FnOnce(&[IoSlice<'_>]) -> R) -> R {
         let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-        let (mut count, mut at) = (0, self.run_sent);
-        for piece in self.pieces.iter().take(SLICES_MAX) {
-            slices[count] = match piece {
-                Piece::Run(n) => {
-                    at += n;
-                    IoSlice::new(&self.run[at - n..at])
-                }
-                Piece::Shared(bytes) => IoSlice::new(bytes),
-            };
-            count += 1;
+        let mut count = 0;
+        if let Some(queue) = &self.queue {
+            let mut runs = queue.full_runs.iter().chain([&self.run]);
+            let (mut run, mut at) = (runs.next().unwrap_or(&self.run), queue.run_sent);
+            for piece in queue.pieces.iter().take(SLICES_MAX) {
+                slices[count] = match piece {
+                    Piece::Run(n) => {
+                        if at == run.len() {
+                            (run, at) = (runs.next().unwrap_or(&self.run), 0);
+                        }
+                        at += n;
+                        IoSlice::new(&run[at - n..at])
+                    }
+                    Piece::Shared(bytes) => IoSlice::new(bytes),
+                };
+                count += 1;
+            }
         }
-        if at < self.run.len() && count < SLICES_MAX {
-            slices[count] = IoSlice::new(&self.run[at..]);
+        if self.run_queued < self.run.len() && count < SLICES_MAX {
+            slices[count] = IoSlice::new(&self.run[self.run_queued..]);
             count += 1;
         }
         write(&slices[..count])
     }
 
-    /// Forgets the first `n` bytes: they were sent. Empty, it returns its buffer to the pool.
+    /// Forgets the first `n` bytes: they were sent. Empty, it returns its buffers to the pool.
     ///
     /// # Panics
     /// If fewer than `n` bytes wait.
-    pub fn advance(&mut self, mut n: usize) {
+    pub fn advance(&mut self, n: usize) {
         assert!(n <= self.len(), "sent more than there was");
         if n == self.len() {
             return self.clear();
         }
-        while n > 0 {
-            match self.pieces.front_mut() {
-                None => {
-                    self.run_sent += n;
-                    return;
-                }
-                Some(Piece::Run(run)) => {
-                    let step = n.min(*run);
-                    *run -= step;
-                    self.run_sent += step;
-                    n -= step;
-                    if *run == 0 {
-                        self.pieces.pop_front();
-                    }
-                }
-                Some(Piece::Shared(bytes)) => {
-                    let step = n.min(bytes.len());
-                    bytes.advance(step);
-                    self.shared -= step;
-                    n -= step;
-                    if bytes.is_empty() {
-                        self.pieces.pop_front();
-                    }
-                }
-            }
+        let Some(queue) = &mut self.queue else {
+            self.run_queued += n;
+            return;
+        };
+        let rest = queue.advance(n);
+        if rest > 0 {
+            // The queue is empty, and the last run is the first.
+            self.run_queued += rest;
+            queue.run_sent = self.run_queued;
         }
     }
 
-    /// Forgets everything and returns the buffer to the pool.
+    /// Forgets everything and returns the buffers to the pool.
     pub fn clear(&mut self) {
+        self.run_queued = 0;
+        if let Some(queue) = &mut self.queue {
+            queue.clear();
+        }
+        if self.run.capacity() > 0 {
+            give_run_back(std::mem::take(&mut self.run));
+        }
+    }
+}
+
+impl Queue {
+    /// Forgets the first `n` bytes, and says how many of them it does not have.
+    fn advance(&mut self, mut n: usize) -> usize {
+        while n > 0 {
+            let Some(first) = self.pieces.front_mut() else { break };
+            let (step, is_sent) = match first {
+                Piece::Run(left) => {
+                    let step = n.min(*left);
+                    *left -= step;
+                    self.run_sent += step;
+                    (step, *left == 0)
+                }
+                Piece::Shared(bytes) => {
+                    let step = n.min(bytes.len());
+                    bytes.advance(step);
+                    self.shared_sent += step;
+                    (step, bytes.is_empty())
+                }
+            };
+            n -= step;
+            self.unsent -= step;
+            if is_sent {
+                self.forget_first();
+            }
+        }
+        n
+    }
+
+    /// Forgets the first piece, which was sent, and the first run if that was its end.
+    fn forget_first(&mut self) {
+        self.pieces.pop_front();
+        self.held -= std::mem::take(&mut self.shared_sent);
+        if self.full_runs.front().is_some_and(|run| run.len() == self.run_sent)
+            && let Some(run) = self.full_runs.pop_front()
+        {
+            self.held -= run.len();
+            self.run_sent = 0;
+            give_run_back(run);
+        }
+    }
+
+    fn clear(&mut self) {
         self.pieces.clear();
         if self.pieces.capacity() > SLICES_MAX {
             self.pieces = VecDeque::new();
         }
-        (self.run_sent, self.run_named, self.shared) = (0, 0, 0);
-        if self.run.capacity() > 0 {
-            give_run_back(std::mem::take(&mut self.run));
-        }
+        self.full_runs.drain(..).for_each(give_run_back);
+        (self.run_sent, self.shared_sent, self.unsent, self.held) = (0, 0, 0, 0);
     }
 }
 
@@ -178,7 +278,7 @@ fn lend_run() -> Vec<u8> {
 }
 
 fn give_run_back(mut run: Vec<u8>) {
-    if run.capacity() > RUN_KEPT_MAX {
+    if run.capacity() > 2 * RUN_BYTES_MAX {
         return;
     }
     run.clear();
@@ -233,7 +333,62 @@ mod tests {
                 }
             }
             assert_eq!(sent, expected, "in steps of {step}");
-            assert_eq!(out.run.capacity(), 0);
+            assert_eq!((out.run.capacity(), out.held()), (0, 0));
         }
+    }
+
+    /// Output that a slow reader never lets become empty: each turn puts a piece, and sends about as
+    /// much as there is beyond 1,000 bytes.
+    #[test]
+    fn what_was_sent_is_freed_though_some_always_waits() {
+        let mut made = 0u8;
+        for size in [1, 100, 1_000, 9_000] {
+            let mut out = Output::default();
+            let mut expected = VecDeque::new();
+            let mut held_max = 0;
+            for _ in 0..2_000 {
+                made = made.wrapping_add(1);
+                let piece = vec![made; size];
+                out.put(b"size\r\n");
+                expected.extend(b"size\r\n");
+                expected.extend(&piece);
+                out.share(piece.into());
+                held_max = held_max.max(out.held());
+                if out.len() > 1_000 {
+                    let n = out.len() - 1_000;
+                    let sent: Vec<u8> = flat(&out).into_iter().take(n).collect();
+                    assert!(sent.iter().copied().eq(expected.drain(..sent.len())));
+                    out.advance(sent.len());
+                }
+            }
+            let bound = 1_000 + RUN_BYTES_MAX + 2 * (size + 6);
+            assert!(held_max <= bound, "{held_max} bytes held of pieces of {size}");
+            assert!(out.run.capacity() <= RUN_BYTES_MAX, "{}", out.run.capacity());
+        }
+    }
+
+    #[test]
+    fn long_output_is_many_runs_and_keeps_its_order() {
+        let mut out = Output::default();
+        let mut expected = Vec::new();
+        for n in 0..30_000u32 {
+            out.put(&n.to_be_bytes());
+            expected.extend(n.to_be_bytes());
+            if n % 10_000 == 7 {
+                out.share(vec![n as u8; 5_000].into());
+                expected.extend([n as u8; 5_000]);
+            }
+        }
+        out.put(&[7; 100_000]);
+        expected.extend([7; 100_000]);
+        assert_eq!((out.len(), out.held()), (expected.len(), expected.len()));
+        let mut sent = Vec::new();
+        while !out.is_empty() {
+            let some = flat(&out);
+            let n = some.len().min(10_007);
+            sent.extend_from_slice(&some[..n]);
+            out.advance(n);
+        }
+        assert!(sent == expected && out.held() == 0);
     }
 }

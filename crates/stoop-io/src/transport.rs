@@ -99,6 +99,12 @@ pub trait Transport: 'static {
     /// How many bytes were taken from an [`Output`] and not yet given to the kernel.
     fn unsent(&self) -> usize;
 
+    /// How many bytes the transport holds of what it took from an [`Output`]: those of
+    /// [`Transport::unsent`], and sent ones that share a buffer with them.
+    fn held(&self) -> usize {
+        self.unsent()
+    }
+
     /// How many bytes the kernel has taken and the peer's has not acknowledged, where that is known; else 0.
     fn unacknowledged(&self) -> usize {
         0
@@ -222,6 +228,9 @@ impl Transport for AnyTransport {
     }
     fn unsent(&self) -> usize {
         each!(self, t => t.unsent())
+    }
+    fn held(&self) -> usize {
+        each!(self, t => t.held())
     }
     fn unacknowledged(&self) -> usize {
         each!(self, t => t.unacknowledged())

@@ -1,7 +1,7 @@
 //! What passed over a simulated connection.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -26,7 +26,7 @@ pub struct Write {
     pub bytes: Bytes,
 }
 
-/// What passed over a simulated connection, in both directions, for as long as anybody looks.
+/// What passed over a simulated connection, in both directions. Recorded until the last clone is dropped.
 #[derive(Clone)]
 pub struct Log {
     start: Instant,
@@ -59,16 +59,39 @@ impl Log {
         Self { start, lines: Arc::default() }
     }
 
-    pub(super) fn note_sent(&self, way: Way, bytes: Bytes) {
-        self.lock()[way as usize].writes.push(Write { at: now() - self.start, bytes });
-    }
-
-    pub(super) fn note_delivered(&self, way: Way, bytes: &[u8]) {
-        self.lock()[way as usize].delivered.extend_from_slice(bytes);
+    /// What the directions of the connection write by.
+    pub(super) fn recorder(&self) -> Recorder {
+        Recorder { start: self.start, lines: Arc::downgrade(&self.lines) }
     }
 
     fn lock(&self) -> MutexGuard<'_, [Lines; 2]> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.lines)
+    }
+}
+
+fn lock(lines: &Mutex<[Lines; 2]>) -> MutexGuard<'_, [Lines; 2]> {
+    lines.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes to a log, as long as there is one: a dropped log holds nothing of what passes after it.
+#[derive(Clone)]
+pub(super) struct Recorder {
+    start: Instant,
+    lines: Weak<Mutex<[Lines; 2]>>,
+}
+
+impl Recorder {
+    pub(super) fn note_sent(&self, way: Way, bytes: &[u8]) {
+        if let Some(lines) = self.lines.upgrade() {
+            let bytes = Bytes::copy_from_slice(bytes);
+            lock(&lines)[way as usize].writes.push(Write { at: now() - self.start, bytes });
+        }
+    }
+
+    pub(super) fn note_delivered(&self, way: Way, bytes: &[u8]) {
+        if let Some(lines) = self.lines.upgrade() {
+            lock(&lines)[way as usize].delivered.extend_from_slice(bytes);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::link::{Fault, Link, Random, Sizes};
-use super::log::{Log, Way};
+use super::log::{Log, Recorder, Way};
 use crate::output::Output;
 use crate::timer::now;
 
@@ -30,7 +30,7 @@ pub(super) struct Wire {
     pub(super) reader_gone: bool,
     pub(super) reader: Option<Waker>,
     pub(super) writer: Option<Waker>,
-    log: Log,
+    log: Recorder,
 }
 
 /// What a reader finds on its wire.
@@ -60,7 +60,7 @@ impl Wire {
             reader_gone: false,
             reader: None,
             writer: None,
-            log: log.clone(),
+            log: log.recorder(),
         }
     }
 
@@ -120,7 +120,7 @@ impl Wire {
             piece.extend_from_slice(&out.front()[..step]);
             out.advance(step);
         }
-        self.log.note_sent(self.way, Bytes::copy_from_slice(&piece));
+        self.log.note_sent(self.way, &piece);
         let before = self.accepted;
         self.accepted += n as u64;
         if let Fault::EndAfter(end) = self.link.fault {

@@ -58,10 +58,10 @@ impl Wire {
         self.out.len() + self.io.unsent()
     }
 
-    /// Whether so much is that nothing more is begun, by the limit `max`.
+    /// Whether so much is held for the peer that nothing more is begun, by the limit `max`.
     #[inline]
     pub(crate) fn is_full(&self, max: usize) -> bool {
-        self.unsent() >= max.saturating_mul(1 << self.pace)
+        self.out.held() + self.io.held() >= max.saturating_mul(1 << self.pace)
     }
 
     /// Sends what there is. Ready with whether all of it is gone, rather than the peer.

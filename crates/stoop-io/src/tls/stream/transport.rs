@@ -83,6 +83,10 @@ impl Transport for Tls {
         self.sealed.len() + self.inner.unsent()
     }
 
+    fn held(&self) -> usize {
+        self.sealed.held() + self.inner.held()
+    }
+
     fn unacknowledged(&self) -> usize {
         self.inner.unacknowledged()
     }

@@ -70,7 +70,7 @@ impl Upload {
         output_bytes_max: usize,
     ) -> Result<bool, Error> {
         loop {
-            if http1.out.len() + http1.io.unsent() >= output_bytes_max {
+            if http1.out.held() + http1.io.held() >= output_bytes_max {
                 return Ok(true);
             }
             if deadlines.continue_by.is_some() && http1.machine.is_awaiting_continue() {
