@@ -42,7 +42,7 @@ mod message;
 pub use error::{Misuse, Violation};
 pub use fields::{Field, Fields};
 pub use hidden::without_userinfo;
-pub use limits::{FIELDS_CEILING, Http2Limits, Limits, Rate};
+pub use limits::{FIELDS_CEILING, Http2Limits, Limits, Rate, after};
 pub use message::{BodySize, RequestHead, ResponseHead, ResponseParts, TargetForm};
 
 use bytes::Bytes;

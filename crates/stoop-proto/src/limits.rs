@@ -1,6 +1,15 @@
 //! Every bound of the protocol machines, each with what happens beyond it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Nothing is waited for longer than this, whatever a limit says: clocks have an end.
+const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
+/// So much later. [`Duration::MAX`] is as good as never: thirty years.
+#[inline]
+pub fn after(from: Instant, time: Duration) -> Instant {
+    from + time.min(FOREVER)
+}
 
 /// The most field lines any head may have, whatever [`Limits::fields_max`] says: parsing keeps its
 /// index of them on the stack.
@@ -67,17 +76,21 @@ pub struct Http2Limits {
     /// Answers to PING and SETTINGS, and other frames of a connection, that wait until there is room
     /// in the output because the peer does not read: 1,000. At it, reading stops.
     pub control_frames_max: u32,
-    /// Streams that a client resets, or makes us reset: 200 at once and 20 a second; one that ends
-    /// well gives one back. Beyond it: ENHANCE_YOUR_CALM (CVE-2023-44487, CVE-2025-8671).
+    /// Streams that a client resets, or makes us reset: 200 at once and 20 a second; four that end
+    /// well give one back. Beyond it: ENHANCE_YOUR_CALM (CVE-2023-44487, CVE-2025-8671).
     pub resets: Rate,
+    /// Of those the ones whose request was not answered yet, so that its handler ran for nothing: 200
+    /// at once and 20 a second; eight that end well give one back. Beyond it: ENHANCE_YOUR_CALM.
+    pub abandoned_requests: Rate,
     /// Frames that ask for work and bring nothing (PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty
     /// DATA, late and unknown ones): 10,000 at once and 330 a second; content that is sent and
     /// exchanges give some back. Beyond it: ENHANCE_YOUR_CALM.
     pub odd_frames: Rate,
-    /// Until the peer acknowledges our SETTINGS: 10 s. Beyond it: SETTINGS_TIMEOUT.
+    /// Until the peer acknowledges our SETTINGS: 10 s. Beyond it: SETTINGS_TIMEOUT. [`Duration::MAX`]
+    /// is no limit.
     pub settings_timeout: Duration,
     /// Until it answers a PING: 10 s. Beyond it the connection is closed. As long as the peer takes what
-    /// was sent before the PING, it has that long again.
+    /// was sent before the PING, it has that long again. [`Duration::MAX`] is no limit.
     pub ping_timeout: Duration,
     /// Whether clients may ask for tunnels of other protocols (RFC 8441): no.
     pub extended_connect: bool,
@@ -104,6 +117,7 @@ impl Http2Limits {
             encoder_table_bytes_max: 1_024,
             control_frames_max: 1_000,
             resets: Rate { burst: 200, per_second: 20 },
+            abandoned_requests: Rate { burst: 200, per_second: 20 },
             odd_frames: Rate { burst: 10_000, per_second: 330 },
             settings_timeout: Duration::from_secs(10),
             ping_timeout: Duration::from_secs(10),

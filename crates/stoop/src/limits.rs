@@ -1,15 +1,8 @@
 //! Every bound of the client and the server, each with its default and what happens beyond it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Nothing is waited for longer than this, whatever the limit says: clocks have an end.
-const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
-
-/// So much later. `Duration::MAX` is as good as never.
-#[inline]
-pub(crate) fn after(from: Instant, time: Duration) -> Instant {
-    from + time.min(FOREVER)
-}
+pub(crate) use stoop_proto::after;
 
 /// Bounds of a server.
 #[derive(Clone, Debug)]
@@ -48,15 +41,16 @@ impl Default for ServerLimits {
 }
 
 /// How long a client may take for each part of an exchange. There is a limit for every wait that a
-/// client causes; none for a handler. [`Duration::MAX`] is no limit.
+/// client causes, and by default none for a handler. [`Duration::MAX`] is no limit.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerTime {
     /// From the first byte of a request to the end of its head, and for a TLS handshake: 10 s.
     /// Beyond it: 408, then closed.
     pub head: Duration,
-    /// Between requests: 60 s. Beyond it: closed. Where nothing comes for so long during requests over
-    /// HTTP/2, the client is asked by a PING whether it is there:
+    /// Between requests: 60 s. Beyond it: closed. Only requests are use: over HTTP/2 what else comes, a
+    /// PING or a frame of an unknown type, does not prolong it. Where nothing comes for so long during
+    /// requests over HTTP/2, the client is asked by a PING whether it is there:
     /// [`ping_timeout`](stoop_proto::Http2Limits::ping_timeout).
     pub idle: Duration,
     /// Without a byte of a request's content that a handler waits for: 30 s. Beyond it: 408 if no
@@ -72,6 +66,10 @@ pub struct ServerTime {
     pub send: Duration,
     /// For reading and throwing away content that a handler left unread: 1 s. Beyond it: closed.
     pub drain: Duration,
+    /// From the request's head to the handler's response, however long that is then sent: no limit.
+    /// Beyond it the handler's future is dropped, and the answer is 503. Over HTTP/2 counted in whole
+    /// seconds, at least one.
+    pub handler: Duration,
     /// For the client to close after we did, so that it can read our last response: 2 s.
     pub linger: Duration,
 }
@@ -86,6 +84,7 @@ impl Default for ServerTime {
             body_bytes_per_second_min: 240,
             send: Duration::from_secs(30),
             drain: Duration::from_secs(1),
+            handler: Duration::MAX,
             linger: Duration::from_secs(2),
         }
     }

@@ -10,6 +10,8 @@ const NANOS: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bucket {
     taken: u32,
+    /// What was given back and is not a whole one yet.
+    parts: u32,
     /// From when on time has not been counted.
     since: Option<Instant>,
 }
@@ -33,6 +35,17 @@ impl Bucket {
     #[inline]
     pub(super) fn give_back(&mut self, count: u32) {
         self.taken = self.taken.saturating_sub(count);
+    }
+
+    /// The same of one part of one, which consists of so many.
+    #[inline]
+    pub(super) fn give_back_a_part(&mut self, parts_in_one: u32) {
+        if self.taken > 0 {
+            self.parts += 1;
+            if self.parts >= parts_in_one {
+                (self.parts, self.taken) = (0, self.taken - 1);
+            }
+        }
     }
 
     fn refill(&mut self, rate: Rate, now: Instant) {
@@ -87,6 +100,11 @@ mod tests {
         assert_eq!(bucket.take(rate, start + Duration::from_millis(499)), Err(Spent));
         let later = start + Duration::from_millis(1_000);
         assert_eq!((bucket.take(rate, later), bucket.take(rate, later)), (Ok(()), Ok(())));
+        assert_eq!(bucket.take(rate, later), Err(Spent));
+        (0..9).for_each(|_| bucket.give_back_a_part(10));
+        assert_eq!(bucket.take(rate, later), Err(Spent));
+        bucket.give_back_a_part(10);
+        assert_eq!(bucket.take(rate, later), Ok(()));
         assert_eq!(bucket.take(rate, later), Err(Spent));
         bucket.give_back(1);
         assert_eq!(bucket.take(rate, later), Ok(()));

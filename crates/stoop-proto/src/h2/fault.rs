@@ -52,6 +52,8 @@ pub enum Fault {
     PingIgnored,
     /// More DATA than the connection's window allowed.
     WindowExceeded,
+    /// More DATA for streams that were given up than their windows had allowed before.
+    LateContent,
     /// The connection's window grew beyond 2^31−1.
     WindowOverflow,
     /// WINDOW_UPDATE of the connection by nothing.

@@ -98,6 +98,11 @@ impl ReceiveWindow {
         Some(due)
     }
 
+    /// What the peer may send still.
+    pub(super) fn left(&self) -> u32 {
+        self.left
+    }
+
     /// What was received and is not used up.
     pub(super) fn unread(&self) -> u32 {
         self.size - self.left - self.owed

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::receive::{NEED_MORE, Progress};
-use super::{Connection, Reading};
+use super::{Connection, Reading, Skipped};
 use crate::h2::Event;
 use crate::h2::fault::Fault;
 use crate::h2::frame::{HEADER_BYTES, Header, flag, kind};
@@ -53,13 +53,20 @@ impl Connection {
             // Flow control does not bound what has no content.
             self.odd(now, limits)?;
         }
-        let skip = Reading::Skip { left: left + padding };
+        let skip = Reading::Skip { left: left + padding, of: Skipped::Content };
         let Some(key) = self.streams.find(header.stream) else {
             self.credit(header.len);
             self.reading = skip;
+            // Above the last stream that we named no stream has a window.
+            let is_passed_over = self.end.passes_over(header.stream);
             match (self.is_late(header.stream), self.role) {
-                (true, _) if left < LITTLE_BYTES => self.odd(now, limits)?,
-                (true, _) => {}
+                (true, _) if is_passed_over => self.odd(now, limits)?,
+                (true, _) => {
+                    self.resets.content_came(header.len)?;
+                    if left < LITTLE_BYTES {
+                        self.odd(now, limits)?;
+                    }
+                }
                 (false, Role::Server) => {
                     self.refuse(now, header.stream, Fault::AfterEnd, limits)?;
                 }

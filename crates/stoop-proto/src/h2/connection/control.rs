@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::receive::{NEED_MORE, Progress};
-use super::{Connection, Reading, Step};
+use super::{Connection, Reading, Skipped, Step};
 use crate::h2::fault::Fault;
 use crate::h2::frame::{HEADER_BYTES, Header, STREAM_MAX, flag, kind};
 use crate::h2::priority::Priority;
@@ -166,7 +166,7 @@ impl Connection {
             self.odd(now, limits)?;
             return Ok(None);
         };
-        self.count_ended(now, limits)?;
+        self.count_ended(now, key, limits)?;
         self.forget(key);
         Ok(Some(Event::Reset { key, why: Reset::Peer(ErrorCode(word(payload))) }))
     }
@@ -187,7 +187,8 @@ impl Connection {
             self.odd(now, limits)?;
         }
         self.end.went_away(last, &payload[FIXED..])?;
-        self.reading = Reading::Skip { left: header.len - bytes as u32 };
+        let left = header.len - bytes as u32;
+        self.reading = Reading::Skip { left, of: Skipped::Frame };
         Ok((HEADER_BYTES + bytes, Some(Event::GoAway { code })))
     }
 

@@ -9,7 +9,7 @@ use crate::h2::fault::Fault;
 use crate::h2::frame::{STREAM_MAX, kind};
 use crate::h2::settings::Role;
 use crate::h2::streams::{StreamKey, Streams};
-use crate::limits::Limits;
+use crate::limits::{Limits, after};
 
 /// How long requests that were on their way when a server said that it ends are still taken, if
 /// nothing tells that they have arrived: §6.8 asks for one round trip.
@@ -196,7 +196,7 @@ impl Connection {
     /// Asks the peer whether it is there; if it does not answer, the connection ends.
     pub fn ping(&mut self, now: Instant, limits: &Limits) {
         if self.end.ping_by.is_none() && !self.end.is_closed() {
-            self.end.ping_by = Some(now + limits.http2.ping_timeout);
+            self.end.ping_by = Some(after(now, limits.http2.ping_timeout));
             self.control(kind::PING, 0, 0, PING_ALIVE);
         }
     }
@@ -205,7 +205,7 @@ impl Connection {
     /// before.
     pub fn renew_ping(&mut self, now: Instant, limits: &Limits) {
         if let Some(by) = &mut self.end.ping_by {
-            *by = now + limits.http2.ping_timeout;
+            *by = after(now, limits.http2.ping_timeout);
         }
     }
 
@@ -215,7 +215,7 @@ impl Connection {
     }
 
     pub(super) fn await_settings(&mut self, now: Instant, limits: &Limits) {
-        self.end.settings_by.get_or_insert(now + limits.http2.settings_timeout);
+        self.end.settings_by.get_or_insert(after(now, limits.http2.settings_timeout));
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called, if nothing happens before.

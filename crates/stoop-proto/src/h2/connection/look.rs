@@ -1,6 +1,6 @@
 //! What a connection says of itself and its streams, and the heads that its events announce.
 
-use super::Connection;
+use super::{Connection, Reading, Skipped};
 use crate::fields::Fields;
 use crate::h2::priority::Priority;
 use crate::h2::section::Section;
@@ -78,10 +78,12 @@ impl Connection {
         buffers + tables + told + sections + self.streams.heap_bytes()
     }
 
-    /// Whether the peer's preface or SETTINGS, or the rest of a header block, have to come next. What
-    /// is here of a frame that is not here as a whole was not consumed, and is for the caller to see.
+    /// Whether the peer's preface or SETTINGS, the rest of a header block, or the rest of a frame whose
+    /// payload is skipped, have to come next. What is here of any other frame that is not here as a
+    /// whole was not consumed, and is for the caller to see.
     pub fn is_within_head(&self) -> bool {
-        !self.is_closed() && (self.partial.is_some() || !self.settings_came)
+        let is_skipping = matches!(self.reading, Reading::Skip { of: Skipped::Frame, .. });
+        !self.is_closed() && (self.partial.is_some() || !self.settings_came || is_skipping)
     }
 
     /// The head that [`Event::Request`](crate::h2::Event::Request) announced.

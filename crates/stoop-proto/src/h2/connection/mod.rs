@@ -93,6 +93,7 @@ pub struct Connection {
     /// Priorities of streams that were not opened yet: RFC 9218 §7.
     early: Vec<(u32, Priority)>,
     reset_bucket: Bucket,
+    abandoned_bucket: Bucket,
     odd_bucket: Bucket,
     end: End,
 }
@@ -107,7 +108,17 @@ enum Reading {
     /// Of a payload that is of no interest.
     Skip {
         left: u32,
+        of: Skipped,
     },
+}
+
+/// What a payload that is of no interest belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Skipped {
+    /// DATA of a stream that is over.
+    Content,
+    /// A frame of a type that is not known, or text for people.
+    Frame,
 }
 
 impl Connection {
@@ -158,6 +169,7 @@ impl Connection {
             resets: Given::default(),
             early: Vec::new(),
             reset_bucket: Bucket::default(),
+            abandoned_bucket: Bucket::default(),
             odd_bucket: Bucket::default(),
             end: End::default(),
         };

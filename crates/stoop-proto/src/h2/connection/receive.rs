@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Connection, Reading};
+use super::{Connection, Reading, Skipped};
 use crate::h2::fault::Fault;
 use crate::h2::frame::{HEADER_BYTES, Header, PAYLOAD_MAX, flag, kind};
 use crate::h2::{Event, PREFACE, Received, Reset, Role};
@@ -59,11 +59,11 @@ impl Connection {
         match self.reading {
             Reading::Frame => self.frame(now, input, may_open, limits),
             Reading::Content(content) => self.content(now, input, content, limits),
-            Reading::Skip { left } => {
+            Reading::Skip { left, of } => {
                 let skipped = input.len().min(left as usize);
                 self.reading = match left - skipped as u32 {
                     0 => Reading::Frame,
-                    left => Reading::Skip { left },
+                    left => Reading::Skip { left, of },
                 };
                 if skipped == 0 && left > 0 { NEED_MORE } else { Ok((skipped, None)) }
             }
@@ -94,7 +94,7 @@ impl Connection {
             // §5.5: what is not known is ignored.
             _ => {
                 self.odd(now, limits)?;
-                self.reading = Reading::Skip { left: header.len };
+                self.reading = Reading::Skip { left: header.len, of: Skipped::Frame };
                 return Ok((HEADER_BYTES, None));
             }
         }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Connection, Reading, Step};
+use super::{Connection, Reading, Skipped, Step};
 use crate::h2::code::ErrorCode;
 use crate::h2::fault::Fault;
 use crate::h2::frame::{STREAM_MAX, kind};
@@ -11,6 +11,11 @@ use crate::h2::state::StreamState;
 use crate::h2::streams::StreamKey;
 use crate::h2::{Event, Reset};
 use crate::limits::Limits;
+
+/// So many exchanges that end well make up for one reset, and for one whose handler ran in vain: they
+/// may have been cheap, and what was reset was not.
+const EXCHANGES_A_RESET: u32 = 4;
+const EXCHANGES_AN_ABANDONED: u32 = 8;
 
 /// So many streams that were given up are remembered one by one.
 const KEPT: usize = 64;
@@ -22,10 +27,14 @@ pub(super) struct Given {
     next: usize,
     /// Of those at and below this it is not known any more.
     forgotten: u32,
+    /// Content that may still come for all of them: what their windows allowed when they were given
+    /// up.
+    may_come: u64,
 }
 
 impl Given {
-    fn push(&mut self, id: u32) {
+    fn push(&mut self, id: u32, may_come: u32) {
+        self.may_come = self.may_come.saturating_add(may_come.into());
         if self.last.len() < KEPT {
             self.last.push(id);
             return;
@@ -37,6 +46,14 @@ impl Given {
 
     pub(super) fn heap_bytes(&self) -> usize {
         self.last.capacity() * size_of::<u32>()
+    }
+
+    /// Content came for one of them. Flow control bounds it as if the stream was there: no window was
+    /// opened since.
+    pub(super) fn content_came(&mut self, bytes: u32) -> Result<(), Fault> {
+        let rest = self.may_come.checked_sub(bytes.into()).ok_or(Fault::LateContent)?;
+        self.may_come = rest;
+        Ok(())
     }
 
     /// Whether a stream may have been given up.
@@ -54,7 +71,8 @@ impl Connection {
 
     /// An exchange has ended well.
     pub(super) fn exchanged(&mut self) {
-        self.reset_bucket.give_back(1);
+        self.reset_bucket.give_back_a_part(EXCHANGES_A_RESET);
+        self.abandoned_bucket.give_back_a_part(EXCHANGES_AN_ABANDONED);
         self.odd_bucket.give_back(8);
     }
 
@@ -64,9 +82,14 @@ impl Connection {
         self.remember(id);
     }
 
-    /// Frames for this stream may be on their way, and are nobody's fault.
+    /// Frames for this stream may be on their way: the peer sent them before it knew.
     pub(super) fn remember(&mut self, id: u32) {
-        self.resets.push(id);
+        let may_come = match self.streams.find(id).and_then(|key| self.streams.get(key)) {
+            Some(stream) if stream.state.may_receive() => stream.receive.left(),
+            Some(_) => 0,
+            None => self.initial_window,
+        };
+        self.resets.push(id, may_come);
     }
 
     /// Whether a frame for a stream that is not there may have been on its way when the stream was
@@ -83,7 +106,7 @@ impl Connection {
         fault: Fault,
         limits: &Limits,
     ) -> Step {
-        self.count_ended(now, limits)?;
+        self.count_ended(now, key, limits)?;
         let Some(stream) = self.streams.get(key) else { return Ok(None) };
         let (id, says_so) = (stream.id, fault == Fault::BodyTooLarge && !stream.head_sent);
         if says_so && self.role == Role::Server {
@@ -103,13 +126,22 @@ impl Connection {
         Ok(None)
     }
 
-    /// Counts the end of a stream that was there. Of those a server cannot end more than its client has
-    /// opened.
-    pub(super) fn count_ended(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
-        match self.role {
-            Role::Server => self.count_reset(now, limits),
-            Role::Client => Ok(()),
+    /// Counts the end of a stream that was there, and the work that was begun for it in vain. Of those
+    /// a server cannot end more than its client has opened.
+    pub(super) fn count_ended(
+        &mut self,
+        now: Instant,
+        key: StreamKey,
+        limits: &Limits,
+    ) -> Result<(), Fault> {
+        if self.role == Role::Client {
+            return Ok(());
         }
+        if self.streams.get(key).is_some_and(|stream| stream.head_received && !stream.head_sent) {
+            let taken = self.abandoned_bucket.take(limits.http2.abandoned_requests, now);
+            taken.map_err(|_| Fault::TooManyResets)?;
+        }
+        self.count_reset(now, limits)
     }
 
     pub(super) fn count_reset(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
@@ -124,7 +156,8 @@ impl Connection {
         if let Reading::Content(content) = self.reading
             && content.key == key
         {
-            self.reading = Reading::Skip { left: content.left + content.padding };
+            let left = content.left + content.padding;
+            self.reading = Reading::Skip { left, of: Skipped::Content };
         }
         self.remove(key);
         self.credit(unread);

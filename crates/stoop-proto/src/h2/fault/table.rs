@@ -142,6 +142,12 @@ pub(super) const ROWS: &[Row] = &[
         "more was sent than the connection's window allows",
     ),
     connection(
+        Fault::LateContent,
+        ErrorCode::FLOW_CONTROL_ERROR,
+        "RFC 9113 §6.9",
+        "more was sent for streams that were reset than their windows had allowed",
+    ),
+    connection(
         Fault::WindowOverflow,
         ErrorCode::FLOW_CONTROL_ERROR,
         "RFC 9113 §6.9.1",

@@ -66,6 +66,9 @@ fn cause(fault: Fault) -> (End, Vec<u8>) {
             }),
             [post(1), data(1, 0, &[0; 16_384]).repeat(4)].concat(),
         ),
+        Fault::LateContent => {
+            (server(), [post(1), window_update(1, 0), data(1, 0, &[0; 16_384]).repeat(4)].concat())
+        }
         Fault::WindowOverflow => (server(), window_update(0, largest)),
         Fault::WindowUnchanged => (server(), window_update(0, 0)),
         Fault::GoAway => (client(), [go_away(1, 0, ""), go_away(3, 0, "")].concat()),

@@ -96,18 +96,48 @@ fn resets_are_counted_whoever_is_made_to_send_them() {
     assert_eq!(ended, (201, Some(Fault::TooManyResets)));
 }
 
-/// What ends well brings one back: half of all streams may be reset, at any rate.
-#[test]
-fn a_reset_is_paid_for_by_an_exchange() {
+/// Exchanges that end well, `paid` of them for each reset, and how many resets that bears; at most 5,000.
+fn resets_borne(paid: u32, is_answered: bool, ends: impl Fn(u32) -> Vec<u8>) -> u32 {
     let mut hand = Hand::server();
-    for n in 0..20_000 {
-        let key = hand.read(&get(4 * n + 1));
-        hand.respond(key, BodySize::Exact(0));
-        hand.feed(&[post(4 * n + 3), rst_stream(4 * n + 3, 8)].concat());
+    for n in 0..5_000 {
+        let first = 2 * n * (paid + 1) + 1;
+        for exchange in 0..paid {
+            let key = hand.read(&get(first + 2 * exchange));
+            hand.respond(key, BodySize::Exact(0));
+        }
+        let id = first + 2 * paid;
+        let key = hand.read(&post(id));
+        if is_answered {
+            let parts = ResponseParts::new(StatusCode::OK);
+            let limits = BodySize::Unknown;
+            hand.connection.respond(key, &parts, limits, &mut hand.out).unwrap();
+        }
+        hand.feed(&ends(id));
         hand.out.clear();
-        assert!(!hand.connection.is_closed(), "{n}");
+        if hand.connection.is_closed() {
+            assert_eq!(hand.connection.fault(), Some(Fault::TooManyResets));
+            return n;
+        }
     }
     assert!(hand.connection.heap_bytes() < HEAP_MAX);
+    5_000
+}
+
+/// What ends well brings back a part of a reset. A cheap exchange for each does not do: neither for
+/// rapid resets, nor where we are made to reset.
+#[test]
+fn a_reset_is_not_paid_for_by_one_cheap_exchange() {
+    let rapid = |id| rst_stream(id, 8);
+    let made = |id| window_update(id, 0);
+    // Each takes one and brings back an eighth, of a handler that had not answered.
+    assert_eq!(resets_borne(1, false, rapid), 228);
+    assert_eq!(resets_borne(1, false, made), 228);
+    assert_eq!(resets_borne(7, false, rapid), 1_593);
+    assert_eq!(resets_borne(8, false, rapid), 5_000);
+    // A quarter, where it had.
+    assert_eq!(resets_borne(1, true, rapid), 266);
+    assert_eq!(resets_borne(1, true, made), 266);
+    assert_eq!(resets_borne(4, true, rapid), 5_000);
 }
 
 /// Every way to ask for work and bring nothing, of which a peer that reads has 10,000: `Http2Limits::odd_frames`, at N
@@ -173,7 +203,10 @@ fn nothing_is_read_while_too_many_answers_wait() {
         (settings(&[(3, 1)]), 1),
         ([post(1), window_update(1, 0)].concat(), 1),
     ] {
-        let mut hand = Hand::server_within(|limits| limits.http2.resets.burst = u32::MAX);
+        let mut hand = Hand::server_within(|limits| {
+            limits.http2.resets.burst = u32::MAX;
+            limits.http2.abandoned_requests.burst = u32::MAX;
+        });
         let (mut paused, mut fed) = (false, 0);
         for n in 0..5_000 {
             let wire = if wire[3] == 1 {

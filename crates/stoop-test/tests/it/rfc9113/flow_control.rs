@@ -1,7 +1,7 @@
 //! §5.2 and §6.9: flow control, and WINDOW_UPDATE.
 
 use stoop_proto::BodySize;
-use stoop_proto::h2::{ErrorCode, Fault};
+use stoop_proto::h2::{ErrorCode, Event, Fault};
 use stoop_test::feed::h2::{asked, server};
 use stoop_test::frames::{data, flag, rst_stream, settings, window_update};
 
@@ -145,18 +145,25 @@ fn the_connections_window_survives_its_streams() {
     }
 }
 
-/// Content that comes for a stream that is not there is not anybody's, and is allowed again too.
+/// Content that comes for a stream that was reset is allowed again on the connection, as far as the
+/// stream's window allowed it: more cannot have been on its way.
 #[test]
-fn content_for_nobody_costs_no_window() {
+fn content_behind_a_reset_costs_no_window_and_has_that_of_its_stream() {
     let mut hand = Hand::server();
-    let key = hand.read(&post(1));
-    hand.connection.reset(key, ErrorCode::CANCEL);
-    let mut sent = 0;
-    while sent < 4 << 20 {
-        assert_eq!(hand.feed(&data(1, 0, &[b'x'; 16_000])), []);
-        sent += 16_000;
+    let mut id = 1;
+    for _ in 0..100 {
+        let key = hand.read(&post(id));
+        hand.feed(&data(id, 0, &[b'x'; 1_535]));
+        hand.connection.reset(key, ErrorCode::CANCEL);
+        for _ in 0..4 {
+            assert_eq!(hand.feed(&data(id, 0, &[b'x'; 16_000])), []);
+        }
+        assert_eq!((hand.connection.unread(), hand.connection.is_closed()), (0, false));
+        id += 2;
     }
-    assert_eq!((hand.connection.unread(), hand.connection.is_closed()), (0, false));
+    hand.said();
+    assert_eq!(hand.feed(&data(1, 0, b"x")), [Event::Closed]);
+    assert_eq!(hand.connection.fault(), Some(Fault::LateContent));
     // So is what is too much, or wrong, for its stream.
     let mut hand = Hand::server();
     hand.read(&post_of(1, "5"));
