@@ -95,7 +95,7 @@ enum End {
 /// chunked-body = *chunk last-chunk trailer-section CRLF
 fn decode(rest: &mut &[u8], content: &mut Vec<u8>) -> Result<Vec<(String, Vec<u8>)>, End> {
     loop {
-        let size = chunk_size(rest)?;
+        let size = chunk_size(rest, content.len())?;
         chunk_extensions(rest)?;
         crlf(rest)?;
         if size == 0 {
@@ -127,33 +127,77 @@ fn crlf(rest: &mut &[u8]) -> Result<(), End> {
     expect(rest, b'\n')
 }
 
-/// chunk-size = 1*HEXDIG, of which we take sixteen.
-fn chunk_size(rest: &mut &[u8]) -> Result<u128, End> {
+/// chunk-size = 1*HEXDIG, of which we take sixteen, and with what came before 63 bits.
+fn chunk_size(rest: &mut &[u8], before: usize) -> Result<u128, End> {
     let (mut size, mut digits) = (0, 0);
     while let Some(digit) = char::from(peek(rest)?).to_digit(16) {
         take(rest)?;
         digits += 1;
         size = size * 16 + u128::from(digit);
-        if digits > 16 {
+        if digits > 16 || size + before as u128 >= 1 << 63 {
             return Err(End::Wrong);
         }
     }
     if digits == 0 { Err(End::Wrong) } else { Ok(size) }
 }
 
-/// chunk-ext, read as BWS ";" and anything that is text; whitespace without a ";" is none.
+/// chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] ); whitespace that nothing
+/// follows is none.
 fn chunk_extensions(rest: &mut &[u8]) -> Result<(), End> {
-    let spaces = matches!(peek(rest)?, b' ' | b'\t');
+    while peek(rest)? != b'\r' {
+        spaces(rest)?;
+        expect(rest, b';')?;
+        spaces(rest)?;
+        token(rest)?;
+        let spaced = *rest;
+        spaces(rest)?;
+        if peek(rest)? != b'=' {
+            // It may be that before the next semicolon.
+            *rest = spaced;
+            continue;
+        }
+        take(rest)?;
+        spaces(rest)?;
+        if peek(rest)? == b'"' { quoted(rest)? } else { token(rest)? }
+    }
+    Ok(())
+}
+
+fn spaces(rest: &mut &[u8]) -> Result<(), End> {
     while matches!(peek(rest)?, b' ' | b'\t') {
         take(rest)?;
     }
-    if peek(rest)? != b';' {
-        return if spaces { Err(End::Wrong) } else { Ok(()) };
+    Ok(())
+}
+
+fn is_tchar(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+fn token(rest: &mut &[u8]) -> Result<(), End> {
+    if !is_tchar(peek(rest)?) {
+        return Err(End::Wrong);
     }
-    while matches!(peek(rest)?, b'\t' | b' '..=b'~' | 0x80..) {
+    while is_tchar(peek(rest)?) {
         take(rest)?;
     }
     Ok(())
+}
+
+/// quoted-string = DQUOTE *( qdtext / quoted-pair ) DQUOTE
+fn quoted(rest: &mut &[u8]) -> Result<(), End> {
+    expect(rest, b'"')?;
+    loop {
+        match take(rest)? {
+            b'"' => return Ok(()),
+            b'\\' => match take(rest)? {
+                b'\t' | b' '..=b'~' | 0x80.. => {}
+                _ => return Err(End::Wrong),
+            },
+            b'\t' | b' '..=b'~' | 0x80.. => {}
+            _ => return Err(End::Wrong),
+        }
+    }
 }
 
 /// trailer-section = *( field-line CRLF ), and the CRLF behind it. Some names are dropped.
@@ -191,8 +235,7 @@ fn trailer(
     let mut name = String::new();
     while peek(rest)? != b':' {
         let byte = take(rest)?;
-        let is_tchar = byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-        if !is_tchar {
+        if !is_tchar(byte) {
             return Err(End::Wrong);
         }
         name.push(char::from(byte));

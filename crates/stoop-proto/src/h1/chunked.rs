@@ -2,10 +2,15 @@
 
 use crate::error::Violation;
 use crate::fields::{FORBIDDEN_IN_TRAILERS, Fields};
+use crate::grammar;
 use crate::h1::head;
 use crate::h1::reader::Piece;
 use crate::h1::scan::{Scan, Section};
 use crate::limits::Limits;
+
+/// The most content a message may have, in bytes: many readers count in 63 bits, and a number that is
+/// negative to one of them has been a way to smuggle.
+const CONTENT_BYTES_MAX: u64 = i64::MAX as u64;
 
 /// Reads chunks: byte by byte up to the content, so that nothing is read twice however the input is
 /// cut.
@@ -32,12 +37,61 @@ enum At {
     Size,
     /// Whitespace before an extension's semicolon: BWS, which only an extension may have.
     Space,
-    Extension,
+    Extension(Ext),
     SizeLf,
     Data,
     DataCr,
     DataLf,
     Trailers,
+}
+
+/// Where in `chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )` we are
+/// (RFC 9112 §7.1.1); the value is a token or a quoted string (RFC 9110 §5.6.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ext {
+    /// Behind the semicolon: a name has to come.
+    Begin,
+    Name,
+    /// Whitespace behind a name.
+    Named,
+    /// Behind the equals sign: a value has to come.
+    Equals,
+    Token,
+    Quoted,
+    /// Behind a backslash within quotes.
+    Escaped,
+    /// Behind the closing quote.
+    Valued,
+    /// Whitespace behind a value.
+    Spaced,
+}
+
+impl Ext {
+    /// The state after one more byte; none if the grammar has no place for it.
+    fn next(self, byte: u8) -> Option<Self> {
+        let is_token = grammar::is_token(&[byte]);
+        Some(match (self, byte) {
+            (Self::Begin | Self::Equals, b' ' | b'\t') => self,
+            (Self::Begin | Self::Name, _) if is_token => Self::Name,
+            (Self::Name | Self::Named, b' ' | b'\t') => Self::Named,
+            (Self::Name | Self::Named, b'=') => Self::Equals,
+            (Self::Equals, b'"') => Self::Quoted,
+            (Self::Equals | Self::Token, _) if is_token => Self::Token,
+            (Self::Quoted, b'"') => Self::Valued,
+            (Self::Token | Self::Valued | Self::Spaced, b' ' | b'\t') => Self::Spaced,
+            (Self::Quoted, b'\\') => Self::Escaped,
+            (Self::Quoted | Self::Escaped, b'\t' | b' '..=b'~' | 0x80..) => Self::Quoted,
+            (Self::Name | Self::Named | Self::Token | Self::Valued | Self::Spaced, b';') => {
+                Self::Begin
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether the line may end here.
+    fn may_end(self) -> bool {
+        matches!(self, Self::Name | Self::Token | Self::Valued)
+    }
 }
 
 impl Chunked {
@@ -92,10 +146,10 @@ impl Chunked {
                         None => Ok((at, Piece::NeedMore)),
                     };
                 }
-                At::Size | At::Space | At::Extension if input[at] != b'\r' => {
+                At::Size | At::Space | At::Extension(_) if input[at] != b'\r' => {
                     self.in_line(input[at], limits)?;
                 }
-                _ => self.between_lines(input[at], limits)?,
+                _ => self.between_lines(input[at])?,
             }
             at += 1;
         }
@@ -113,12 +167,14 @@ impl Chunked {
                 self.digits += 1;
                 let digit = (byte as char).to_digit(16).unwrap_or_default();
                 self.size = self.size << 4 | u64::from(digit);
+                self.bound(limits)?;
             }
             (At::Size, _) if self.digits == 0 => return Err(Violation::ChunkSize),
-            (At::Size | At::Space, b';') => self.at = At::Extension,
+            (At::Size | At::Space, b';') => self.at = At::Extension(Ext::Begin),
             (At::Size | At::Space, b' ' | b'\t') => self.at = At::Space,
-            (At::Extension, b'\t' | b' '..=b'~' | 0x80..) => {}
-            (At::Extension, _) => return Err(Violation::ChunkExtension),
+            (At::Extension(ext), _) => {
+                self.at = At::Extension(ext.next(byte).ok_or(Violation::ChunkExtension)?);
+            }
             _ => return Err(Violation::ChunkSize),
         }
         self.line += 1;
@@ -131,18 +187,28 @@ impl Chunked {
         }
     }
 
+    /// Refuses a size as soon as its digits say too much, whether or not the content is ever read: more
+    /// digits would only add to it.
+    fn bound(&self, limits: &Limits) -> Result<(), Violation> {
+        let total = self.total.saturating_add(self.size);
+        if total > CONTENT_BYTES_MAX {
+            return Err(Violation::ChunkSizeOverflow);
+        }
+        match limits.body_bytes_max.is_some_and(|max| total > max) {
+            true => Err(Violation::BodyTooLarge),
+            false => Ok(()),
+        }
+    }
+
     /// A byte of the line ends around `chunk-data`, and nothing else is one.
-    fn between_lines(&mut self, byte: u8, limits: &Limits) -> Result<(), Violation> {
+    fn between_lines(&mut self, byte: u8) -> Result<(), Violation> {
         self.at = match (self.at, byte) {
             (At::Size, b'\r') if self.digits > 0 => At::SizeLf,
             (At::Space, b'\r') if self.padding_allowed => At::SizeLf,
-            (At::Extension, b'\r') => At::SizeLf,
+            (At::Extension(ext), b'\r') if ext.may_end() => At::SizeLf,
+            (At::Extension(_), _) => return Err(Violation::ChunkExtension),
             (At::SizeLf, b'\n') => {
                 (self.line, self.digits) = (0, 0);
-                let total = self.total.saturating_add(self.size);
-                if limits.body_bytes_max.is_some_and(|max| total > max) {
-                    return Err(Violation::BodyTooLarge);
-                }
                 if self.size == 0 { At::Trailers } else { At::Data }
             }
             (At::DataCr, b'\r') => At::DataLf,

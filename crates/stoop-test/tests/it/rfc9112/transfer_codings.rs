@@ -1,7 +1,7 @@
 //! §7 Transfer Codings: chunked.
 
 use http::Method;
-use stoop_proto::Violation;
+use stoop_proto::{Limits, Violation};
 use stoop_test::feed::{Asked, Request, accepted, refused};
 
 /// A request with that chunked body.
@@ -67,12 +67,32 @@ fn a_chunk_size_that_overflows_is_refused() {
     ] {
         wrong(format!("{size}\r\nhello\r\n0\r\n\r\n").as_bytes(), Violation::ChunkSizeOverflow);
     }
-    let served = stoop_test::feed::serve(
-        &chunked(b"ffffffffffffffff\r\nhello"),
-        &stoop_proto::Limits::server(),
-        false,
-    );
+    // Nor one that is negative to those who count in 63 bits, alone or with what came before it.
+    wrong(b"8000000000000000\r\nhello", Violation::ChunkSizeOverflow);
+    wrong(b"ffffffffffffffff\r\nhello", Violation::ChunkSizeOverflow);
+    wrong(b"5\r\nhello\r\n7ffffffffffffffb\r\nhello", Violation::ChunkSizeOverflow);
+    let served =
+        stoop_test::feed::serve(&chunked(b"7fffffffffffffff\r\nhello"), &Limits::server(), false);
     assert_eq!(served.unfinished.unwrap().body, b"hello", "sixteen digits are a number");
+}
+
+/// §7.1: the size is refused when it is read, before its line has ended.
+#[test]
+fn a_chunk_size_beyond_a_limit_is_refused_before_its_line_has_ended() {
+    let mut limits = Limits::server();
+    limits.body_bytes_max = Some(10);
+    for (body, is_refused) in [
+        (&b"a"[..], false),
+        (b"b", true),
+        (b"10", true),
+        (b"5\r\nhello\r\n5", false),
+        (b"5\r\nhello\r\n6", true),
+    ] {
+        let served = stoop_test::feed::serve(&chunked(body), &limits, false);
+        assert_eq!(served.violation, is_refused.then_some(Violation::BodyTooLarge));
+    }
+    let served = stoop_test::feed::serve(&chunked(b"8000000000000000"), &Limits::server(), false);
+    assert_eq!(served.violation, Some(Violation::ChunkSizeOverflow));
 }
 
 /// §7.1: chunk = chunk-size [ chunk-ext ] CRLF chunk-data CRLF
@@ -110,8 +130,10 @@ fn chunk_extensions_are_ignored() {
         "\t;\ta",
         ";a;b=c;d",
         ";a=\"\\\"\"",
-        ";é=\"é\"",
-        ";",
+        ";a=\"é\"",
+        ";a=\"\"",
+        ";a=\"b\";c",
+        ";a=\"b\" ;c",
         ";a=\"1;2\"",
     ] {
         let body =
@@ -127,7 +149,41 @@ fn a_chunk_extension_has_no_control_characters() {
         wrong(format!("5{extension}\r\nhello\r\n0\r\n\r\n").as_bytes(), Violation::ChunkExtension);
     }
     // A quoted string does not hide a line end.
-    assert_eq!(decoded(b"5;a=\"\r\nhello\r\n0\r\n\r\n").body, b"hello");
+    wrong(b"5;a=\"\r\nhello\r\n0\r\n\r\n", Violation::ChunkExtension);
+    wrong(b"5;a=\"\\\r\nhello\r\n0\r\n\r\n", Violation::ChunkExtension);
+}
+
+/// §7.1.1: chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] ): a name is a token,
+/// a value a token or a quoted string, and nothing else is read as if it were.
+#[test]
+fn a_chunk_extension_is_what_its_grammar_says() {
+    for extension in [
+        ";",
+        ";;a",
+        ";a;",
+        ";=b",
+        ";a=",
+        ";a=;b",
+        ";a==b",
+        ";a b",
+        ";a=b c",
+        ";a=\"b",
+        ";a=\"b\"c",
+        ";a=\"b\"\"c\"",
+        ";a=b\"c\"",
+        ";\"a\"",
+        ";a=b=c",
+        ";é",
+        ";a=é",
+        ";a,b",
+        ";a=[b]",
+        ";a ",
+        ";a=b ",
+        ";a=\"b\" ",
+    ] {
+        wrong(format!("5{extension}\r\nhello\r\n0\r\n\r\n").as_bytes(), Violation::ChunkExtension);
+        wrong(format!("5\r\nhello\r\n0{extension}\r\n\r\n").as_bytes(), Violation::ChunkExtension);
+    }
 }
 
 /// §7.1.1: BWS stands before a semicolon, not before the line end. Old servers pad sizes so.
