@@ -106,14 +106,22 @@ async fn openssls_client_gets_aes_128_where_it_offers_it() {
     }
     let folder = Folder::new("ciphers", &Ca::new("test"));
     let tls = folder.server();
-    for (offered, chosen) in [
-        ("TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256"),
-        ("TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
+    let both = "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256";
+    for (version, list, offered, chosen) in [
+        (
+            "-tls1_3",
+            "-ciphersuites",
+            "TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256",
+            "TLS_AES_128_GCM_SHA256",
+        ),
+        ("-tls1_3", "-ciphersuites", "TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
+        ("-tls1_2", "-cipher", both, "ECDHE-ECDSA-AES128-GCM-SHA256"),
+        ("-tls1_2", "-cipher", &both[..29], "ECDHE-ECDSA-AES256-GCM-SHA384"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let mut client = Command::new("openssl")
-            .args(["s_client", "-brief", "-ciphersuites", offered, "-connect", &address])
+            .args(["s_client", "-brief", version, list, offered, "-connect", &address])
             .args(["-CAfile", &folder.file("ca.pem")])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

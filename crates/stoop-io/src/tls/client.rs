@@ -38,7 +38,7 @@ pub struct ClientTls {
 
 impl ClientTls {
     /// Starts a configuration: the platform's CAs, no client certificate, ALPN `http/1.1`, 256
-    /// remembered sessions. Of TLS 1.3's ciphers AES-128-GCM is preferred, which costs least.
+    /// remembered sessions. Of the ciphers AES-128-GCM is preferred, which costs least.
     pub fn builder() -> ClientTlsBuilder {
         ClientTlsBuilder::default()
     }

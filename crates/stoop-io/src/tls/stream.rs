@@ -170,6 +170,10 @@ impl Tls {
         self.inner.reset_on_close();
     }
 
+    pub(crate) fn has_kernel(&self) -> bool {
+        self.inner.has_kernel()
+    }
+
     pub(crate) fn ends_when_dropped(&self) -> bool {
         self.inner.ends_when_dropped()
     }

@@ -109,6 +109,10 @@ impl Transport for Tls {
         }
     }
 
+    fn has_failed(&self) -> bool {
+        self.is_failed() || self.inner.has_failed()
+    }
+
     fn peer(&self) -> Peer {
         self.inner.peer()
     }
