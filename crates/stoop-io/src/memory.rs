@@ -224,6 +224,10 @@ impl Transport for Memory {
         }
     }
 
+    fn has_failed(&self) -> bool {
+        lock(&self.wire)[self.incoming()].state == State::Reset
+    }
+
     fn peer(&self) -> Peer {
         Peer::Memory
     }

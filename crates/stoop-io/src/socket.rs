@@ -5,7 +5,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
@@ -161,7 +161,6 @@ impl<S: Readiness> Transport for Socket<S> {
 
     #[cfg(target_os = "linux")]
     fn unacknowledged(&self) -> usize {
-        use std::os::fd::AsRawFd;
         let mut bytes: libc::c_int = 0;
         let fd = self.stream.as_fd().as_raw_fd();
         // SAFETY: the descriptor is open as long as the stream is, and TIOCOUTQ writes one int.
@@ -192,6 +191,16 @@ impl<S: Readiness> Transport for Socket<S> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Liveness::Quiet,
             Err(_) => Liveness::Dead,
         }
+    }
+
+    fn has_failed(&self) -> bool {
+        let fd = self.stream.as_fd().as_raw_fd();
+        // Nothing is asked for: POLLERR and POLLHUP are told all the same.
+        let mut asked = libc::pollfd { fd, events: 0, revents: 0 };
+        // SAFETY: the pointer is to one `pollfd`, which lives as long as the call, and the descriptor
+        // is open as long as the stream is.
+        let found = unsafe { libc::poll(&raw mut asked, 1, 0) };
+        found > 0 && asked.revents & (libc::POLLERR | libc::POLLHUP) != 0
     }
 
     fn peer(&self) -> Peer {

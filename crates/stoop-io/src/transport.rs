@@ -116,6 +116,13 @@ pub trait Transport: 'static {
     /// Whether an idle stream is still fit for use.
     fn liveness(&mut self, look: Look) -> Liveness;
 
+    /// Whether the connection is known to be reset or closed in both directions, although bytes may
+    /// wait to be read: at most one system call, which reads nothing. A transport that cannot tell
+    /// says no.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
     /// Who is at the other end.
     fn peer(&self) -> Peer;
 
@@ -167,6 +174,16 @@ impl AnyTransport {
                 let _ = cx;
                 Poll::Ready(Ok(()))
             }
+        }
+    }
+
+    /// Whether a kernel moves its bytes, which knows more of the connection than was read from it.
+    pub fn has_kernel(&self) -> bool {
+        match self {
+            Self::Tcp(_) | Self::Unix(_) => true,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            Self::Tls(tls) => tls.has_kernel(),
+            Self::Custom(_) => false,
         }
     }
 
@@ -240,6 +257,9 @@ impl Transport for AnyTransport {
     }
     fn liveness(&mut self, look: Look) -> Liveness {
         each!(self, t => t.liveness(look))
+    }
+    fn has_failed(&self) -> bool {
+        each!(self, t => t.has_failed())
     }
     fn peer(&self) -> Peer {
         each!(self, t => t.peer())

@@ -15,8 +15,9 @@ use crate::response::{IntoResponse, Response};
 /// answer its requests are dropped where they wait: what must be done to its end belongs in a task
 /// of its own. A client that only says that it will send no more may still wait for its answer (RFC
 /// 9112 §9.6), and so its handler runs on, also if it has in fact closed: TCP does not tell the two
-/// apart before the answer is sent. Nor is a reset seen while bytes of the client's wait to be read,
-/// content or further requests; it is when they are.
+/// apart before the answer is sent. Where bytes of the client's wait to be read, content or further
+/// requests, a reset is noticed within a second. How long a handler may run at all is
+/// [`ServerTime::handler`](crate::ServerTime::handler).
 ///
 /// Implement it to name the future and body types; a function needs nothing of the kind, see
 /// [`IntoHandler`].

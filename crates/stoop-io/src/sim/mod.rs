@@ -184,6 +184,10 @@ impl Transport for Sim {
         }
     }
 
+    fn has_failed(&self) -> bool {
+        lock(&self.net).reset
+    }
+
     fn peer(&self) -> Peer {
         Peer::Memory
     }

@@ -1,5 +1,6 @@
 //! The exchanges of an HTTP/2 connection: by the keys of their streams, and which of them were woken.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -13,13 +14,13 @@ pub(crate) struct Exchanges<T> {
     ready: Arc<Ready>,
     /// Made when they are first needed.
     wakers: Vec<Option<Waker>>,
-    /// Room for places that were woken.
-    woken: Vec<usize>,
+    /// Places that were woken before, and not polled since.
+    woken: VecDeque<usize>,
 }
 
 impl<T> Exchanges<T> {
     pub(crate) fn new(ready: Arc<Ready>) -> Self {
-        Self { kept: Vec::new(), ready, wakers: Vec::new(), woken: Vec::new() }
+        Self { kept: Vec::new(), ready, wakers: Vec::new(), woken: VecDeque::new() }
     }
 
     /// Remembers the task that polls.
@@ -36,16 +37,15 @@ impl<T> Exchanges<T> {
         self.wakers[place].get_or_insert_with(|| ready.waker(place)).clone()
     }
 
-    /// The places that were woken since the last time.
-    pub(crate) fn take_woken(&mut self) -> Vec<usize> {
+    /// The places that were woken and not polled since, in that order.
+    pub(crate) fn take_woken(&mut self) -> VecDeque<usize> {
         let mut woken = std::mem::take(&mut self.woken);
-        woken.clear();
         self.ready.take(&mut woken);
         woken
     }
 
-    /// Returns the room for them.
-    pub(crate) fn put_back(&mut self, woken: Vec<usize>) {
+    /// Returns those that were not polled. They come first the next time.
+    pub(crate) fn put_back(&mut self, woken: VecDeque<usize>) {
         self.woken = woken;
     }
 
@@ -87,7 +87,7 @@ impl<T> Exchanges<T> {
     pub(crate) fn rest(&mut self) -> bool {
         let any = self.kept.capacity() > 0 || self.wakers.capacity() > 0;
         if any {
-            (self.kept, self.wakers, self.woken) = (Vec::new(), Vec::new(), Vec::new());
+            (self.kept, self.wakers, self.woken) = (Vec::new(), Vec::new(), VecDeque::new());
         }
         any
     }

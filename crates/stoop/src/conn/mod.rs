@@ -12,6 +12,7 @@ pub(crate) mod ready;
 pub(crate) mod recycle;
 pub(crate) mod slot;
 pub(crate) mod tunnel;
+pub(crate) mod turn;
 pub(crate) mod wire;
 
 use std::collections::VecDeque;

@@ -1,6 +1,7 @@
 //! Which of a connection's exchanges were woken: each has a waker of its own, so that only those are
 //! polled that have a reason to be.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -31,7 +32,7 @@ impl Ready {
     }
 
     /// Takes the numbers that were woken since the last time.
-    pub(crate) fn take(&self, into: &mut Vec<usize>) {
+    pub(crate) fn take(&self, into: &mut VecDeque<usize>) {
         let mut state = self.state();
         if !std::mem::take(&mut state.any) {
             return;
@@ -39,7 +40,7 @@ impl Ready {
         for (place, word) in state.woken.iter_mut().enumerate() {
             let mut bits = std::mem::take(word);
             while bits != 0 {
-                into.push(place * 64 + bits.trailing_zeros() as usize);
+                into.push_back(place * 64 + bits.trailing_zeros() as usize);
                 bits &= bits - 1;
             }
         }
@@ -116,7 +117,7 @@ mod tests {
             ready.waker(number).wake();
         }
         assert_eq!(counted.0.load(Ordering::Relaxed), 1);
-        let mut woken = Vec::new();
+        let mut woken = VecDeque::new();
         ready.take(&mut woken);
         assert_eq!(woken, [3, 64, 200]);
         woken.clear();

@@ -221,3 +221,26 @@ async fn a_response_whose_source_is_late_is_broken_off() {
     assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 200"));
     assert_eq!(peer.rest().await.unwrap(), b"2\r\nhi\r\n", "the last chunk must not come");
 }
+
+/// [`ServerTime::handler`](stoop::ServerTime::handler): of requests in a row each has its own.
+#[tokio::test(start_paused = true)]
+async fn a_handler_beyond_its_limit_is_dropped_and_answered_for() {
+    let mut limits = stoop::ServerLimits::default();
+    limits.time.handler = s(5);
+    let (mut peer, _) = super::connect_with(limits, async |request: Request| {
+        sleep(s(request.path()[1..].parse().unwrap())).await;
+        "done"
+    });
+    let begin = Instant::now();
+    let get = |seconds: u32| GET.replace("/ ", &format!("/{seconds} "));
+    peer.say([get(4), get(1_000), get(1)].concat()).await;
+    assert_eq!(peer.reply().await.unwrap().text(), "done");
+    assert_eq!(peer.reply().await.unwrap().status, 503);
+    assert!(passed(begin, s(5)), "{:?}", begin.elapsed());
+    assert_eq!(peer.reply().await.unwrap().text(), "done");
+    // Content that nobody has read is in the way of nothing else.
+    peer.say("POST /1000 HTTP/1.1\r\nhost: here\r\ncontent-length: 2\r\n\r\nhi").await;
+    peer.say(get(1)).await;
+    assert_eq!(peer.reply().await.unwrap().status, 503);
+    assert_eq!(peer.reply().await.unwrap().text(), "done");
+}

@@ -152,6 +152,9 @@ impl<H: Handler> Driver<H> {
     fn send(&mut self, cx: &mut Context<'_>) -> Sent {
         let mut sent = Sent::Nothing;
         for _ in 0..FRAMES_MAX {
+            if self.turn.step() {
+                return sent;
+            }
             // An error shows again when everything is flushed.
             let has_ended = self.is_full() && self.has_ended();
             if self.is_full() && !has_ended && self.flush(cx) != Poll::Ready(true) {

@@ -23,6 +23,7 @@ use stoop_proto::{Violation, h1};
 
 use crate::conn::recycle::{Recycle, RequestParts};
 use crate::conn::slot::SlotWriter;
+use crate::conn::turn::{Turn, yield_turn};
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
 use crate::response::Response;
@@ -35,7 +36,7 @@ pub(super) use answer::{is_read_on, parts, poll_handler};
 use ending::End;
 use waits::Waits;
 
-/// Rounds in one go, after which other connections of the core get theirs.
+/// Rounds in a turn at most, however short they are.
 const ROUNDS_MAX: u32 = 64;
 
 /// Drives one connection.
@@ -51,6 +52,7 @@ pub(in crate::server) struct Driver<H: Handler> {
     waits: Waits,
     requests: u64,
     stage: Stage,
+    turn: Turn,
     /// What the client did wrong, to be answered once what came before it is.
     violation: Option<Violation>,
     /// The client has said that it will send no more.
@@ -96,6 +98,14 @@ struct Exchange<H: Handler> {
     parallel: bool,
     /// It was woken, or may have been.
     due: bool,
+    /// Since when its handler runs, where there is a limit for that.
+    since: Option<Instant>,
+}
+
+impl<H: Handler> Exchange<H> {
+    fn is_running(&self) -> bool {
+        matches!(self.response, Responding::Running(_))
+    }
 }
 
 enum Responding<H: Handler> {
@@ -137,6 +147,7 @@ impl<H: Handler> Driver<H> {
             waits: Waits::new(timer),
             requests: 0,
             stage: Stage::Handshake,
+            turn: Turn::default(),
             violation: None,
             at_end: false,
             seat,
@@ -154,14 +165,16 @@ impl<H: Handler> Driver<H> {
             return Poll::Ready(End::Broken);
         }
         self.exchanges.iter_mut().for_each(|exchange| exchange.due = true);
+        self.turn.begin();
         for _ in 0..ROUNDS_MAX {
             match self.round(cx) {
+                Round::Again if self.turn.step() => break,
                 Round::Again => {}
                 Round::Wait => return Poll::Pending,
                 Round::End(end) => return Poll::Ready(end),
             }
         }
-        cx.waker().wake_by_ref();
+        yield_turn(cx);
         match self.flush(cx) {
             Poll::Ready(false) => Poll::Ready(End::Closed),
             _ => Poll::Pending,

@@ -154,7 +154,8 @@ impl<H: Handler> Driver<H> {
             Ok(response) => Responding::There(response),
             Err(place) => Responding::Running(place),
         };
-        self.exchanges.push_back(Exchange { answer, response, content, parallel, due: false });
+        let (due, since) = (false, None);
+        self.exchanges.push_back(Exchange { answer, response, content, parallel, due, since });
     }
 
     /// Reads content for whoever wants it, or nobody.

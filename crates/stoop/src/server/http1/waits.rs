@@ -11,13 +11,18 @@ use crate::conn::{Sink, date};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerTime, after};
+use crate::response::Response;
 use crate::server::control::Course;
 use crate::server::http1::ending::End;
-use crate::server::http1::{Driver, Read, Round, Stage};
+use crate::server::http1::{Driver, Read, Responding, Round, Stage};
 
 /// How long a server that is to stop waits for the first byte of a connection that it accepted and
 /// has not heard of: its request may be on the way.
 const FRESH: Duration = Duration::from_secs(1);
+
+/// How often a connection is looked at whose bytes may not be read before its handlers have answered:
+/// that it was reset shows no other way.
+const WATCH: Duration = Duration::from_secs(1);
 
 /// Since when what is waited for. A wait begins when it is first found that there is nothing to do.
 pub(super) struct Waits {
@@ -25,6 +30,8 @@ pub(super) struct Waits {
     idle: Option<Instant>,
     head: Option<Instant>,
     content: Option<Instant>,
+    /// When it is looked at next whether the connection is still there.
+    watch: Option<Instant>,
     /// Bytes of the content being read, and how long its reader waited for them before now.
     content_bytes: u64,
     content_waited: Duration,
@@ -37,6 +44,8 @@ enum Late {
     Head,
     Send,
     Content,
+    Handler,
+    Watch,
     Stage,
 }
 
@@ -47,6 +56,7 @@ impl Waits {
             idle: None,
             head: None,
             content: None,
+            watch: None,
             content_bytes: 0,
             content_waited: Duration::ZERO,
         }
@@ -130,7 +140,33 @@ impl<H: Handler> Driver<H> {
             }
             _ => None,
         };
-        send.into_iter().chain(other).min_by_key(|(due, _)| *due)
+        let handler = self.handler_due(now).map(|due| (due, Late::Handler));
+        let watch = self.watch_due(now, read).map(|due| (due, Late::Watch));
+        [send, other, handler, watch].into_iter().flatten().min_by_key(|(due, _)| *due)
+    }
+
+    /// When the first of the handlers has taken too long, where there is a limit.
+    fn handler_due(&mut self, now: Instant) -> Option<Instant> {
+        let allowed = self.core.limits.time.handler;
+        if allowed == Duration::MAX {
+            return None;
+        }
+        let running = self.exchanges.iter_mut().filter(|exchange| exchange.is_running());
+        let dues = running.map(|exchange| after(*exchange.since.get_or_insert(now), allowed));
+        dues.min()
+    }
+
+    /// When to look whether the connection is still there: where handlers run, and nothing is read
+    /// that would show it.
+    fn watch_due(&mut self, now: Instant, read: Read) -> Option<Instant> {
+        let is_unread = self.at_end || !self.wire.io.received().is_empty();
+        let is_blind = read == Read::Held || read == Read::Watches && is_unread;
+        let watches = is_blind && !self.exchanges.is_empty() && self.wire.io.has_kernel();
+        if !watches {
+            self.waits.watch = None;
+            return None;
+        }
+        Some(*self.waits.watch.get_or_insert_with(|| now + WATCH))
     }
 
     fn act(&mut self, late: Late, cx: &mut Context<'_>) -> Round {
@@ -144,6 +180,13 @@ impl<H: Handler> Driver<H> {
             Late::Head if self.exchanges.is_empty() => self.refuse_late(),
             // Earlier requests are still being answered; the one that does not come is given up.
             Late::Head => self.machine.stop_receiving(),
+            Late::Watch => {
+                self.waits.watch = None;
+                if self.wire.io.has_failed() {
+                    return Round::End(End::Closed);
+                }
+            }
+            Late::Handler => self.stop_handlers(),
             Late::Content => {
                 let error = Error::new(ErrorKind::ReadTimeout, Phase::Receive);
                 match self.stop_reader(error, cx) {
@@ -153,6 +196,22 @@ impl<H: Handler> Driver<H> {
             }
         }
         Round::Again
+    }
+
+    /// Handlers that have taken too long are dropped, and their clients told so.
+    fn stop_handlers(&mut self) {
+        let (now, allowed) = (now(), self.core.limits.time.handler);
+        for exchange in &mut self.exchanges {
+            let is_late = exchange.since.is_some_and(|since| after(since, allowed) <= now);
+            if !is_late || !exchange.is_running() {
+                continue;
+            }
+            let response = Response::failure(StatusCode::SERVICE_UNAVAILABLE);
+            let stopped = std::mem::replace(&mut exchange.response, Responding::There(response));
+            if let Responding::Running(place) = stopped {
+                self.core.shelf.put_back(place);
+            }
+        }
     }
 
     /// 408, and no more.

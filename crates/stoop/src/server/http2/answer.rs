@@ -26,9 +26,14 @@ const FRAMES_MAX: u32 = 256;
 impl<H: Handler> Driver<H> {
     /// Polls the exchanges that were woken. True if there were any.
     pub(super) fn run_woken(&mut self) -> bool {
-        let woken = self.exchanges.take_woken();
-        woken.iter().for_each(|&place| self.run(place));
+        let mut woken = self.exchanges.take_woken();
         let any = !woken.is_empty();
+        while let Some(place) = woken.pop_front() {
+            self.run(place);
+            if self.turn.step() {
+                break;
+            }
+        }
         self.exchanges.put_back(woken);
         any
     }
@@ -217,7 +222,7 @@ impl<H: Handler> Driver<H> {
     pub(super) fn send(&mut self) -> bool {
         let mut any = false;
         for _ in 0..FRAMES_MAX {
-            if self.is_full() {
+            if self.is_full() || self.turn.step() {
                 break;
             }
             let Some((key, max)) = self.machine.next_to_send() else { break };

@@ -87,6 +87,8 @@ pub(super) struct Patience {
     pub(super) content_bytes: u64,
     pub(super) content_waited: u32,
     pub(super) content_idle: u32,
+    /// How long its handler has run.
+    pub(super) ran: u32,
     /// How long there has been something to send and no window for it.
     pub(super) blocked: u32,
     /// Content that came and was thrown away, since the response was complete, and for how long.

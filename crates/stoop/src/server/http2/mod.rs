@@ -22,6 +22,7 @@ use stoop_proto::h2;
 
 use crate::conn::Sink;
 use crate::conn::exchanges::Exchanges;
+use crate::conn::turn::{Turn, yield_turn};
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
 use crate::server::connection::{Core, Place};
@@ -30,7 +31,7 @@ use crate::server::control::{Course, Seat};
 use exchange::Exchange;
 use waits::Waits;
 
-/// Rounds in one go, after which other connections of the core get theirs.
+/// Rounds in a turn at most, however short they are.
 const ROUNDS_MAX: u32 = 64;
 
 /// Events read in a round, before their answers are sent.
@@ -44,6 +45,7 @@ pub(in crate::server) struct Driver<H: Handler> {
     exchanges: Exchanges<Exchange<H>>,
     waits: Waits,
     stage: Stage,
+    turn: Turn,
     at_end: bool,
     /// The time at the beginning of this poll.
     now: Instant,
@@ -79,6 +81,7 @@ impl<H: Handler> Driver<H> {
             exchanges: Exchanges::new(Arc::default()),
             waits: Waits::new(timer),
             stage: Stage::Open,
+            turn: Turn::default(),
             at_end: false,
             now: now(),
             core,
@@ -103,6 +106,7 @@ impl<H: Handler> Driver<H> {
             Course::Draining => self.machine.drain(self.now),
             Course::Running => {}
         }
+        self.turn.begin();
         for _ in 0..ROUNDS_MAX {
             let round = match self.stage {
                 Stage::Open => self.serve(cx),
@@ -110,12 +114,13 @@ impl<H: Handler> Driver<H> {
                 Stage::Lingering { left, .. } => self.linger(left, cx),
             };
             match round {
+                Round::Again if self.turn.is_over() => break,
                 Round::Again => {}
                 Round::Wait => return Poll::Pending,
                 Round::End => return Poll::Ready(()),
             }
         }
-        cx.waker().wake_by_ref();
+        yield_turn(cx);
         match self.flush(cx) {
             Poll::Ready(false) => Poll::Ready(()),
             _ => Poll::Pending,

@@ -24,6 +24,9 @@ impl<H: Handler> Driver<H> {
     pub(super) fn read(&mut self) -> (bool, bool) {
         let mut moved = false;
         for _ in 0..EVENTS_MAX {
+            if self.turn.step() {
+                return (true, false);
+            }
             let may_open = !self.is_full();
             let limits = &self.core.limits.wire;
             let input = self.wire.io.received();
@@ -57,6 +60,7 @@ impl<H: Handler> Driver<H> {
 
     /// Runs the handler of a request.
     fn start(&mut self, key: StreamKey, end: bool) {
+        self.waits.used();
         let mut parts = Recycle::<RequestParts>::new();
         self.machine.take_request(&mut parts.head);
         parts.peer = Some(self.wire.io.peer());

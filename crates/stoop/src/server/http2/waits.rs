@@ -24,11 +24,12 @@ const TICK: Duration = Duration::from_secs(1);
 /// Since when what is waited for. A wait begins when it is first found that there is nothing to do.
 pub(super) struct Waits {
     timer: Timer,
+    /// Without streams. What else comes, a PING or a frame that is not known, is no use of it.
     idle: Option<Instant>,
+    /// Without a byte, while there are streams.
+    quiet: Option<Instant>,
     head: Option<Instant>,
     tick: Option<Instant>,
-    /// There were exchanges when it was looked last.
-    is_busy: bool,
 }
 
 /// What did not happen in time.
@@ -50,18 +51,26 @@ enum What {
     Content,
     /// A window to send in.
     Window,
+    /// Its handler.
+    Handler,
     /// Content of the request, which nobody reads.
     Rest,
 }
 
 impl Waits {
     pub(super) fn new(timer: Timer) -> Self {
-        Self { timer, idle: None, head: None, tick: None, is_busy: false }
+        Self { timer, idle: None, quiet: None, head: None, tick: None }
     }
 
     /// Something came.
     #[inline]
     pub(super) fn received(&mut self) {
+        self.quiet = None;
+    }
+
+    /// A request came.
+    #[inline]
+    pub(super) fn used(&mut self) {
         self.idle = None;
     }
 
@@ -93,21 +102,24 @@ impl<H: Handler> Driver<H> {
                 // A frame that has begun is to end, as a header block is.
                 let is_within = self.machine.is_within_head()
                     || !self.wire.io.received().is_empty() && self.wire.unsent() == 0;
-                let streams = self.machine.streams();
-                // Between requests counts from the last of them, not from what came last.
-                if std::mem::replace(&mut waits.is_busy, streams > 0) != (streams > 0) {
-                    waits.idle = None;
-                }
-                if !is_within {
-                    waits.head = None;
-                }
-                if is_within {
-                    Some((after(*waits.head.get_or_insert(now), time.head), Late::Head))
-                } else if streams == 0 {
-                    Some((after(*waits.idle.get_or_insert(now), time.idle), Late::Idle))
-                } else {
-                    Some((after(*waits.idle.get_or_insert(now), time.idle), Late::Quiet))
-                }
+                let head = match is_within {
+                    true => Some((after(*waits.head.get_or_insert(now), time.head), Late::Head)),
+                    false => {
+                        waits.head = None;
+                        None
+                    }
+                };
+                let idle = match self.machine.streams() {
+                    0 => {
+                        waits.quiet = None;
+                        (after(*waits.idle.get_or_insert(now), time.idle), Late::Idle)
+                    }
+                    _ => {
+                        waits.idle = None;
+                        (after(*waits.quiet.get_or_insert(now), time.idle), Late::Quiet)
+                    }
+                };
+                head.into_iter().chain([idle]).min_by_key(|(due, _)| *due)
             }
         };
         let ticks = !self.exchanges.is_empty() && matches!(self.stage, Stage::Open);
@@ -138,7 +150,7 @@ impl<H: Handler> Driver<H> {
             Late::Head => self.machine.close(ErrorCode::ENHANCE_YOUR_CALM),
             // Exchanges are under way, and nothing was heard for long: is anybody there?
             Late::Quiet => {
-                self.waits.idle = None;
+                self.waits.quiet = None;
                 self.wire.asks();
                 self.machine.ping(self.now, &self.core.limits.wire);
             }
@@ -163,7 +175,7 @@ impl<H: Handler> Driver<H> {
         let (idle, send, grace) =
             (seconds(time.body_idle), seconds(time.send), seconds(time.body_grace));
         let rate = time.body_bytes_per_second_min;
-        let drain = seconds(time.drain);
+        let (drain, handler) = (seconds(time.drain), seconds(time.handler));
         let mut late: Vec<(StreamKey, What)> = Vec::new();
         for exchange in self.exchanges.iter() {
             let patience = &mut exchange.patience;
@@ -176,6 +188,13 @@ impl<H: Handler> Driver<H> {
                 let allowed = paid.saturating_add(u64::from(grace));
                 if patience.content_idle > idle || u64::from(patience.content_waited) > allowed {
                     late.push((exchange.key, What::Content));
+                    continue;
+                }
+            }
+            if matches!(exchange.response, Responding::Running(_)) {
+                patience.ran += 1;
+                if patience.ran > handler {
+                    late.push((exchange.key, What::Handler));
                     continue;
                 }
             }
@@ -205,12 +224,26 @@ impl<H: Handler> Driver<H> {
                     self.content_is_late(key);
                     continue;
                 }
+                What::Handler => {
+                    self.handler_is_late(key);
+                    continue;
+                }
                 What::Window => ErrorCode::CANCEL,
                 What::Rest => ErrorCode::NO_ERROR,
             };
             self.machine.reset(key, code);
             self.take_exchange(key);
         }
+    }
+
+    /// A handler has not answered in time: it is dropped, and the client told so.
+    fn handler_is_late(&mut self, key: StreamKey) {
+        let Some(exchange) = self.take_exchange(key) else { return };
+        if let Responding::Running(place) = exchange.response {
+            self.core.shelf.put_back(place);
+        }
+        let response = Response::failure(StatusCode::SERVICE_UNAVAILABLE);
+        self.respond(key, exchange.content, response);
     }
 
     /// A request's content did not come in time: its handler is told, so that it can clean up, and

@@ -1,11 +1,15 @@
 //! Every wait that a client causes ends.
 
+use std::time::Duration;
+
 use http::Method;
 use stoop::{Request, Response, ServerLimits};
 use stoop_proto::Limits;
 use stoop_proto::h2::{ErrorCode, Reset};
+use stoop_test::frames::{frame, kind, ping, priority, settings, settings_ack, split};
 use stoop_test::http2::{Client, preface};
-use tokio::time::Instant;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::super::{connect, connect_with};
 use super::{client, echo, path};
@@ -62,4 +66,94 @@ async fn a_client_that_takes_nothing_at_all_is_cut_off() {
     let started = Instant::now();
     task.await.unwrap();
     assert!((30..34).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+}
+
+/// Says `wire` again and again, so many bytes at a time with a `pause` behind, until the server has
+/// closed: after how many seconds, and the code of its GOAWAY.
+async fn goes_on(wire: &[u8], at_a_time: usize, pause: Duration) -> (u64, u8) {
+    let mut stream: DuplexStream = connect(path).into_parts().0;
+    stream.write_all(&[preface(), settings_ack()].concat()).await.unwrap();
+    let started = Instant::now();
+    let mut said = Vec::new();
+    for piece in wire.chunks(at_a_time).cycle() {
+        let _ = stream.write_all(piece).await;
+        if let Ok(Ok(0)) = timeout(pause, stream.read_buf(&mut said)).await {
+            break;
+        }
+        sleep(pause).await;
+    }
+    let seconds = started.elapsed().as_secs();
+    let mut code = u8::MAX;
+    let mut rest = &said[..];
+    while let Some((header, payload, after)) = split(rest) {
+        if header[3] == kind::GOAWAY {
+            code = payload[7];
+        }
+        rest = after;
+    }
+    (seconds, code)
+}
+
+/// RFC 9113 §10.5: only requests are use of a connection.
+#[tokio::test(start_paused = true)]
+async fn frames_that_are_no_requests_do_not_keep_a_connection() {
+    for wire in
+        [ping(0, b"12345678"), settings(&[(3, 100)]), priority(1, 3), frame(0xbe, 0, 0, b"unknown")]
+    {
+        let (seconds, code) = goes_on(&wire, usize::MAX, Duration::from_secs(3)).await;
+        assert!((60..72).contains(&seconds), "{seconds} s, {wire:?}");
+        assert_eq!(code, 0, "NO_ERROR");
+    }
+}
+
+/// The rest of a frame that is not heeded is to come as soon as that of one that is.
+#[tokio::test(start_paused = true)]
+async fn an_unknown_frame_that_drips_is_late_like_a_head() {
+    let wire = frame(0xbe, 0, 0, &[0; 16_384]);
+    let (seconds, code) = goes_on(&wire, 1, Duration::from_millis(100)).await;
+    assert!((10..14).contains(&seconds), "{seconds} s");
+    assert_eq!(code, 11, "ENHANCE_YOUR_CALM");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_now_and_then_keeps_a_connection() {
+    let mut client = client(connect(path)).await;
+    for _ in 0..5 {
+        let key = client.get("/").await;
+        assert_eq!(client.answer(key).await.status, 200);
+        sleep(Duration::from_secs(55)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_that_are_none_do_not_panic() {
+    let mut limits = ServerLimits::default();
+    (limits.wire.http2.settings_timeout, limits.wire.http2.ping_timeout) =
+        (Duration::MAX, Duration::MAX);
+    limits.time.idle = Duration::from_secs(20);
+    let (peer, _) = connect_with(limits, async |_: Request| {
+        sleep(Duration::from_secs(100)).await;
+        "late"
+    });
+    // It acknowledges SETTINGS when it reads, which is late.
+    let mut client = client(peer).await;
+    sleep(Duration::from_secs(15)).await;
+    let key = client.get("/").await;
+    assert_eq!(client.answer(key).await.body, b"late");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_beyond_its_limit_is_dropped_and_answered_for() {
+    let mut limits = ServerLimits::default();
+    limits.time.handler = Duration::from_secs(5);
+    let (peer, _) = connect_with(limits, async |request: Request| {
+        sleep(Duration::from_secs(request.path()[1..].parse().unwrap())).await;
+        "done"
+    });
+    let mut client = client(peer).await;
+    let started = Instant::now();
+    let (quick, slow) = (client.get("/3").await, client.get("/1000").await);
+    assert_eq!(client.answer(quick).await.body, b"done");
+    assert_eq!(client.answer(slow).await.status, 503);
+    assert!((5..8).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }

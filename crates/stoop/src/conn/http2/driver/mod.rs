@@ -28,13 +28,14 @@ use crate::conn::exchanges::Exchanges;
 use crate::conn::home::Permit;
 use crate::conn::outflow::Outflow;
 use crate::conn::ready::Ready;
+use crate::conn::turn::{Turn, yield_turn};
 use crate::conn::wire::{TRUSTED_FOR, Wire};
 use crate::error::Error;
 use crate::limits::ClientLimits;
 
 use end::Why;
 
-/// Rounds in one go, after which other tasks get theirs.
+/// Rounds in a turn at most, however short they are.
 const ROUNDS_MAX: u32 = 64;
 
 /// So long somebody waits and nothing comes, before the server is asked whether it is there. Once:
@@ -86,6 +87,7 @@ pub(crate) fn connect(permit: Permit, io: AnyTransport, limits: Arc<ClientLimits
         went_away: None,
         is_closing: false,
         at_end: false,
+        turn: Turn::default(),
         is_over: false,
         now: now(),
     });
@@ -122,6 +124,7 @@ struct Driver {
     /// Everything is said, and still on its way.
     is_closing: bool,
     at_end: bool,
+    turn: Turn,
     is_over: bool,
     /// The time at the beginning of this poll.
     now: Instant,
@@ -167,6 +170,7 @@ impl Future for Driver {
         let this = &mut *self;
         this.exchanges.register(cx.waker());
         this.now = now();
+        this.turn.begin();
         for _ in 0..ROUNDS_MAX {
             let round = match this.is_closing {
                 false => this.serve(cx),
@@ -174,6 +178,7 @@ impl Future for Driver {
             };
             this.tell_ended();
             match round {
+                Round::Again if this.turn.is_over() => break,
                 Round::Again => {}
                 Round::Wait => return Poll::Pending,
                 Round::End => {
@@ -182,7 +187,9 @@ impl Future for Driver {
                 }
             }
         }
-        cx.waker().wake_by_ref();
+        yield_turn(cx);
+        // If it fails, it fails again in the next turn.
+        let _ = this.wire.flush(cx, this.limits.output_bytes_max);
         Poll::Pending
     }
 }
@@ -220,7 +227,7 @@ impl Driver {
         let flushed = self.wire.flush(cx, self.limits.output_bytes_max);
         if flushed == Poll::Ready(false) {
             // What the server said before it closed may still be here, and explain it.
-            self.read();
+            self.read_rest();
             self.over(&Why::Reset);
             return Round::End;
         }
@@ -254,7 +261,7 @@ impl Driver {
             return self.now < until;
         }
         let is_trusted = self.now.saturating_duration_since(self.heard) <= TRUSTED_FOR;
-        let has_kernel = !matches!(self.wire.io, AnyTransport::Custom(_));
+        let has_kernel = self.wire.io.has_kernel();
         let has_something = !self.wire.io.received().is_empty();
         if is_trusted || !has_kernel || has_something || self.shared.inbox().orders.is_empty() {
             return false;
@@ -276,7 +283,7 @@ impl Driver {
                 Some(Round::Again)
             }
             Poll::Ready(Ok(Filled::End)) => {
-                self.read();
+                self.read_rest();
                 self.at_end = true;
                 self.machine.receive_end();
                 Some(Round::Again)
@@ -288,7 +295,7 @@ impl Driver {
                 Some(Round::End)
             }
             Poll::Ready(Err(error)) => {
-                self.read();
+                self.read_rest();
                 self.over(&Why::Io(error));
                 Some(Round::End)
             }

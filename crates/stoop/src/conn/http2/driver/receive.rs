@@ -21,6 +21,9 @@ impl Driver {
     pub(super) fn read(&mut self) -> (bool, bool) {
         let mut moved = false;
         for _ in 0..EVENTS_MAX {
+            if self.turn.step() {
+                return (true, false);
+            }
             let input = self.wire.io.received();
             let received = self.machine.receive(self.now, input, false, &self.limits.wire);
             if let Event::Data { key, span, end } = received.event {
@@ -50,6 +53,14 @@ impl Driver {
             moved = true;
         }
         (moved, false)
+    }
+
+    /// Reads all that has arrived, because nothing will any more.
+    pub(super) fn read_rest(&mut self) {
+        loop {
+            self.turn.begin();
+            let (true, false) = self.read() else { return };
+        }
     }
 
     fn settings(&mut self) {

@@ -21,9 +21,14 @@ const FRAMES_MAX: u32 = 256;
 impl Driver {
     /// Looks at the exchanges that were woken. True if there were any.
     pub(super) fn run_woken(&mut self) -> bool {
-        let woken = self.exchanges.take_woken();
-        woken.iter().for_each(|&place| self.run(place));
+        let mut woken = self.exchanges.take_woken();
         let any = !woken.is_empty();
+        while let Some(place) = woken.pop_front() {
+            self.run(place);
+            if self.turn.step() {
+                break;
+            }
+        }
         self.exchanges.put_back(woken);
         any
     }
@@ -238,7 +243,7 @@ impl Driver {
         let mut any = false;
         let send_idle = self.limits.time.send_idle.unwrap_or(Duration::MAX);
         for _ in 0..FRAMES_MAX {
-            if self.is_full() {
+            if self.is_full() || self.turn.step() {
                 break;
             }
             let Some((key, max)) = self.machine.next_to_send() else { break };

@@ -1,0 +1,112 @@
+//! How long a connection works before the other tasks of its thread get their turn.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::Context;
+use std::time::{Duration, Instant};
+
+use stoop_io::now;
+
+/// A turn ends with the step in which this has passed: ten connections that always have something to
+/// do then hold an eleventh up for some milliseconds.
+const TURN: Duration = Duration::from_micros(250);
+
+/// From so many steps on the clock is read once in as many, before that at each power of two: reading
+/// it costs a twentieth of a pipelined request.
+const LOOK_EVERY: u32 = 16;
+
+/// One turn of a connection: a poll of its task. A step is what may call a handler or a body, or
+/// reads one event of the protocol.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    steps: u32,
+    /// When the clock was read first, which is at the second step.
+    begun: Option<Instant>,
+    is_over: bool,
+}
+
+impl Turn {
+    /// A new turn begins.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Counts a step. True if the turn has taken its time: what is left to do waits for the next.
+    #[inline]
+    pub(crate) fn step(&mut self) -> bool {
+        self.steps += 1;
+        if self.steps & (self.steps - 1).min(LOOK_EVERY - 1) == 0 {
+            self.look();
+        }
+        self.is_over
+    }
+
+    /// Whether it has taken its time.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    #[cold]
+    fn look(&mut self) {
+        if self.steps > 1 {
+            let now = now();
+            let begun = *self.begun.get_or_insert(now);
+            self.is_over = now.saturating_duration_since(begun) >= TURN;
+        }
+    }
+}
+
+/// Has the task polled again, after the runtime has looked at its sockets and timers and has polled
+/// every other task that is ready. A plain wake-up would come before that look, many times over.
+pub(crate) fn yield_turn(cx: &mut Context<'_>) {
+    // Its first poll has the runtime wake the task; after that it is not needed.
+    let _ = pin!(tokio::task::yield_now()).poll(cx);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps of so long each in one turn.
+    async fn steps(each: Duration) -> u32 {
+        let mut turn = Turn::default();
+        let mut steps = 1;
+        while !turn.step() && steps < 10_000 {
+            tokio::time::advance(each).await;
+            steps += 1;
+        }
+        steps
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_ends_when_its_time_has_passed_however_long_its_steps_are() {
+        assert_eq!(steps(Duration::from_micros(50)).await, 8);
+        assert_eq!(steps(Duration::from_millis(10)).await, 4);
+        assert_eq!(steps(Duration::from_micros(1)).await, 256);
+        assert_eq!(steps(Duration::ZERO).await, 10_000);
+    }
+
+    /// A task that always has something to do, and one whose socket has become readable.
+    #[tokio::test]
+    async fn sockets_are_looked_at_before_a_task_that_yields_has_its_next_turn() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let (mut near, mut far) = tokio::net::UnixStream::pair().unwrap();
+        let reader = tokio::spawn(async move { far.read_u8().await.unwrap() });
+        tokio::task::yield_now().await;
+        near.write_u8(7).await.unwrap();
+        let mut turns = 0;
+        std::future::poll_fn(|cx| {
+            if reader.is_finished() || turns == 1_000 {
+                return std::task::Poll::Ready(());
+            }
+            turns += 1;
+            yield_turn(cx);
+            std::task::Poll::Pending
+        })
+        .await;
+        assert!(turns <= 3, "{turns} turns");
+        assert_eq!(reader.await.unwrap(), 7);
+    }
+}
