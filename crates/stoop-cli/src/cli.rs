@@ -7,6 +7,7 @@ use crate::demo::{self, DemoArgs};
 use crate::failure::Failure;
 use crate::fetch::{self, FetchArgs};
 use crate::report::{self, ReportArgs};
+use crate::stderr;
 use crate::testbed::{self, TestbedArgs};
 
 const EXAMPLES: &str = "\
@@ -45,13 +46,25 @@ enum Command {
 /// # Errors
 /// What the exit code says.
 pub(crate) fn run() -> Result<(), Failure> {
-    match Cli::parse().command {
+    let cli = Cli::try_parse().unwrap_or_else(|said| end(&said));
+    match cli.command {
         Command::Fetch(args) => fetch::fetch(args),
         Command::Report(args) => report::report(args),
         Command::Demo(args) => demo::demo(args),
         Command::Testbed(args) => testbed::testbed(args),
         Command::Completions { shell } => completions(shell),
     }
+}
+
+/// Prints what clap has to say, help or a mistake, and ends the process as it would. A mistake
+/// quotes what was typed, which may be a URL with a password.
+fn end(said: &clap::Error) -> ! {
+    let plain = said.render().to_string();
+    if !said.use_stderr() || !plain.contains('@') {
+        said.exit();
+    }
+    stderr::print(&plain);
+    std::process::exit(said.exit_code())
 }
 
 fn completions(shell: Shell) -> Result<(), Failure> {

@@ -12,7 +12,9 @@ mod demo;
 mod failure;
 mod fetch;
 mod hints;
+mod masked;
 mod report;
+mod stderr;
 mod summary;
 mod table;
 mod testbed;
@@ -28,9 +30,9 @@ fn main() -> ExitCode {
     let Err(failure) = cli::run() else { return ExitCode::SUCCESS };
     match &failure {
         Failure::Usage(message) => {
-            eprintln!("stoop: {message}\n\nFor more information, try '--help'.");
+            stderr::say(format_args!("{message}\n\nFor more information, try '--help'."));
         }
-        Failure::Io(message) => eprintln!("stoop: {message}"),
+        Failure::Io(message) => stderr::say(message),
         Failure::ReaderGone | Failure::Signal(_) => {}
     }
     ExitCode::from(failure.exit_code())

@@ -9,6 +9,7 @@ use stoop_testbed::{Internet, Plan, RunArgs};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
+use crate::stderr;
 use crate::units;
 
 const EXAMPLES: &str = "\
@@ -131,8 +132,8 @@ pub(crate) fn testbed(args: TestbedArgs) -> Result<(), Failure> {
     // A pipe that nobody reads may still be waited for.
     runtime.shutdown_background();
     let stats = stats.map_err(cannot)?;
-    eprintln!(
-        "stoop: {} connections ({} at once), {} requests ({} over HTTP/2), {} DNS queries, \
+    stderr::say(format_args!(
+        "{} connections ({} at once), {} requests ({} over HTTP/2), {} DNS queries, \
          {} bytes sent",
         stats.accepted,
         stats.open_peak,
@@ -140,7 +141,7 @@ pub(crate) fn testbed(args: TestbedArgs) -> Result<(), Failure> {
         stats.http2_requests,
         stats.dns_queries,
         stats.sent_bytes
-    );
+    ));
     Ok(())
 }
 

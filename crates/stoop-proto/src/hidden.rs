@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 /// What stands where a secret was.
 const HIDDEN: &str = "<hidden>";
+/// What stands where a password was: as many programs write it, and short.
+const MASK: &str = "***";
 
 /// Fields whose values let whoever knows them act as somebody else (RFC 9110 §11.6.2 and §11.7.2,
 /// RFC 6265 §4).
@@ -31,23 +33,27 @@ pub(crate) fn shown(name: &str, value: &[u8]) -> String {
     }
     // A character for each byte, whatever it stands for: a URL's parts end at ASCII's.
     let url: String = value.iter().copied().map(char::from).collect();
-    let shown: Vec<u8> = without_userinfo(&url).chars().map(|c| c as u8).collect();
+    let shown: Vec<u8> = without_password(&url).chars().map(|c| c as u8).collect();
     shown.escape_ascii().to_string()
 }
 
-/// A URL, absolute or relative, with `<hidden>` for its user and password, so that it can be shown.
+/// A URL, absolute or relative, with `***` for its password, so that it can be shown.
+///
+/// The user is shown where a password follows, so that a reader recognises the URL. A user without a
+/// password is hidden as a whole: that is how tokens are written.
 ///
 /// It need not be well-formed: a password with a slash in it, which ends the host's part and so
 /// makes most URLs malformed, is hidden too. Where what is before the slash looks like a host and
 /// its port, as in `http://me:12/s3cret@a.example/`, that is what it is, and the rest a path.
 ///
 /// ```
-/// use stoop_proto::without_userinfo;
+/// use stoop_proto::without_password;
 ///
-/// assert_eq!(without_userinfo("http://me:secret@a.example/@b"), "http://<hidden>@a.example/@b");
-/// assert_eq!(without_userinfo("/path/@b"), "/path/@b");
+/// assert_eq!(without_password("http://me:secret@a.example/@b"), "http://me:***@a.example/@b");
+/// assert_eq!(without_password("http://token@a.example/"), "http://***@a.example/");
+/// assert_eq!(without_password("/path/@b"), "/path/@b");
 /// ```
-pub fn without_userinfo(url: &str) -> Cow<'_, str> {
+pub fn without_password(url: &str) -> Cow<'_, str> {
     // Spaces and control characters before a URL, and some within it, are no part of it.
     let of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c) || c <= ' ';
     let of_slashes = |c| matches!(c, '/' | '\\') || c <= ' ';
@@ -71,7 +77,15 @@ pub fn without_userinfo(url: &str) -> Cow<'_, str> {
         found => found,
     };
     match end {
-        Some(end) => format!("{}{HIDDEN}{}", &url[..start], &host_on[end..]).into(),
+        Some(end) => {
+            let password = match host_on[..end].split_once(':') {
+                Some((user, password)) if !(user.is_empty() || password.is_empty()) => {
+                    start + user.len() + 1
+                }
+                _ => start,
+            };
+            format!("{}{MASK}{}", &url[..password], &host_on[end..]).into()
+        }
         None => url.into(),
     }
 }
@@ -81,32 +95,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn user_and_password_are_hidden_however_a_url_is_written() {
+    fn passwords_are_hidden_however_a_url_is_written() {
         for (url, shown) in [
-            ("http://u:p@h/x?y#z", "http://<hidden>@h/x?y#z"),
-            ("http://u@h", "http://<hidden>@h"),
-            ("HTTPS:\\\\u:p@h\\x", "HTTPS:\\\\<hidden>@h\\x"),
-            ("https:u:p@h/", "https:<hidden>@h/"),
-            ("https:/u:p@h/", "https:/<hidden>@h/"),
-            ("https:////u:p@h/", "https:////<hidden>@h/"),
-            ("//u:p@h/", "//<hidden>@h/"),
-            ("/\\u:p@h/", "/\\<hidden>@h/"),
-            ("ftp://u:p@h@i/", "ftp://<hidden>@i/"),
-            ("http://u:p/w@h/", "http://<hidden>@h/"),
-            ("http://u:p?w@h/", "http://<hidden>@h/"),
-            (" \thttp:\t//u:p@h", " \thttp:\t//<hidden>@h"),
-            (" /\t/u:p@h", " /\t/<hidden>@h"),
-            ("http://u:p@[::1", "http://<hidden>@[::1"),
+            ("http://u:p@h/x?y#z", "http://u:***@h/x?y#z"),
+            ("http://u@h", "http://***@h"),
+            ("HTTPS:\\\\u:p@h\\x", "HTTPS:\\\\u:***@h\\x"),
+            ("https:u:p@h/", "https:u:***@h/"),
+            ("https:/u:p@h/", "https:/u:***@h/"),
+            ("https:////u:p@h/", "https:////u:***@h/"),
+            ("//u:p@h/", "//u:***@h/"),
+            ("/\\u:p@h/", "/\\u:***@h/"),
+            ("ftp://u:p@h@i/", "ftp://u:***@i/"),
+            ("http://u:p/w@h/", "http://u:***@h/"),
+            ("http://u:p?w@h/", "http://u:***@h/"),
+            (" \thttp:\t//u:p@h", " \thttp:\t//u:***@h"),
+            (" /\t/u:p@h", " /\t/u:***@h"),
+            ("http://u:@h/", "http://***@h/"),
+            ("http://:p@h/", "http://***@h/"),
+            ("http://u:p:q@h/", "http://u:***@h/"),
+            ("http://u:p@[::1", "http://u:***@[::1"),
         ] {
-            assert_eq!(without_userinfo(url), shown, "{url}");
+            assert_eq!(without_password(url), shown, "{url}");
         }
     }
 
     #[test]
-    fn user_and_password_are_hidden_in_what_is_no_text() {
+    fn passwords_are_hidden_in_what_is_no_text() {
         let location = |value| shown("Location", value);
-        assert_eq!(location(b"http://u:p@h/\xff"), r"http://<hidden>@h/\xff");
-        assert_eq!(location(b"http://u:p\xff\xe9@h/\xc3\xa9"), r"http://<hidden>@h/\xc3\xa9");
+        assert_eq!(location(b"http://u:p@h/\xff"), r"http://u:***@h/\xff");
+        assert_eq!(location(b"http://u:p\xff\xe9@h/\xc3\xa9"), r"http://u:***@h/\xc3\xa9");
         assert_eq!(location(b"/caf\xe9"), r"/caf\xe9");
     }
 
@@ -115,7 +132,7 @@ mod tests {
         let all = "http://h/ http://h:80/@a http://h/?a@b http://h#@ http://[::1]:80/@a http:///x \
             /@a /a:b@c a/b@c ?a@b //h/@a http://h:80?x@y ://a";
         for url in all.split(' ').chain([""]) {
-            assert_eq!(without_userinfo(url), url);
+            assert_eq!(without_password(url), url);
         }
     }
 }

@@ -41,7 +41,7 @@ mod message;
 
 pub use error::{Misuse, Violation};
 pub use fields::{Field, Fields};
-pub use hidden::without_userinfo;
+pub use hidden::without_password;
 pub use limits::{FIELDS_CEILING, Http2Limits, Limits, Rate, after};
 pub use message::{BodySize, RequestHead, ResponseHead, ResponseParts, TargetForm};
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use stoop_proto::without_userinfo;
+use stoop_proto::without_password;
 
 use crate::error::{Error, ErrorKind, Phase};
 
@@ -116,7 +116,7 @@ fn address(text: &str, default_port: u16) -> Option<SocketAddr> {
 
 fn invalid(text: &str, why: &str) -> Error {
     let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
-    error.with_text(format_args!("cannot listen on {:?}: {why}", without_userinfo(text)))
+    error.with_text(format_args!("cannot listen on {:?}: {why}", without_password(text)))
 }
 
 impl From<SocketAddr> for Endpoint {

@@ -52,7 +52,9 @@ pub use server::{ListenError, Server, ServerHandle};
 pub use stoop_io::Resolver;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use stoop_io::{ClientTls, ServerTls, TlsConfigError};
-pub use stoop_proto::{Field, Fields, Limits as WireLimits, Misuse, RequestHead, ResponseHead};
+pub use stoop_proto::{
+    Field, Fields, Limits as WireLimits, Misuse, RequestHead, ResponseHead, without_password,
+};
 pub use timings::Timings;
 pub use upgrade::{OnUpgrade, Upgraded};
 pub use versions::Versions;

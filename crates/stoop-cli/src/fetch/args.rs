@@ -29,8 +29,10 @@ Versions: HTTP/2 where an https server agrees to it (ALPN), HTTP/1.1 with all ot
 the URLs of an origin share a connection, or as few as the server allows.
 
 Columns (csv), in order of completion:
-  url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if need be;
-               of a line over 64 KiB, which is an invalid_url, its first 64 KiB
+  url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if need be,
+               and with *** for a password: http://u:***@host/, or http://***@host/ where nothing
+               tells a user from a token. To find the line in the input, mask that alike. Of a line
+               over 64 KiB, which is an invalid_url, its first 64 KiB
   code         the status after redirects, or the kind of error (dns_nxdomain, total_timeout, ...)
   start_time   when it took one of the --concurrency slots: RFC 3339, UTC, milliseconds
   duration     from then to the last byte of the body, redirects included, in whole milliseconds

@@ -22,7 +22,7 @@ use super::exchange::Exchange;
 use super::lane::{Batch, Extent, Found, Lane};
 use super::record::{Outcome, Record, Recorder, duration_ms, unix_ms};
 use super::run::Run;
-use super::slots::Slots;
+use super::slots::{Slot, Slots};
 use super::target::target;
 use crate::summary::{Code, Summary};
 
@@ -204,7 +204,9 @@ impl Core {
         let Some(slot) = slots.answer(index) else { return };
         self.gauge_in_flight(-1);
         let duration = slot.start.elapsed();
-        self.tell(Record { url: &slot.line, start_ms: slot.start_ms, duration, outcome });
+        let Slot { line, extent, start_ms, .. } = slot;
+        let (extent, start_ms) = (*extent, *start_ms);
+        self.tell(Record { url: line, extent, start_ms, duration, outcome });
     }
 
     fn tell(&self, record: Record<'_>) {
@@ -240,9 +242,9 @@ impl Core {
         loop {
             while self.lines_here() > 0 {
                 let mut local = self.local.borrow_mut();
-                while let Some((url, _)) = local.pop() {
-                    let duration = Duration::ZERO;
-                    self.tell(Record { url, start_ms: unix_ms(), duration, outcome: &waits });
+                while let Some((url, extent)) = local.pop() {
+                    let (start_ms, duration) = (unix_ms(), Duration::ZERO);
+                    self.tell(Record { url, extent, start_ms, duration, outcome: &waits });
                 }
             }
             if self.lane_ended.get() {

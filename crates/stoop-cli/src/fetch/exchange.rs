@@ -9,6 +9,7 @@ use super::args::Format;
 use super::plan::Plan;
 use super::record::{Details, Outcome, Phases, micros};
 use crate::failure::Failure;
+use crate::masked;
 use crate::summary::Code;
 
 /// Idle connections over all cores: enough for the next page of a host that was just visited. With
@@ -143,7 +144,7 @@ impl Exchange {
     ) -> Result<Outcome, Error> {
         let mut response = self.client.send_by(request?, Some(deadline)).await?;
         let mut details = self.detailed.then(|| Details {
-            final_url: response.url().map(str::to_owned),
+            final_url: response.url().map(|url| masked::text(url).into_owned()),
             redirects: Some(response.redirects()),
             http_version: version(response.version()),
             content_type: response
@@ -178,7 +179,7 @@ impl Exchange {
     fn failed(&self, error: &Error, phases: Phases) -> Outcome {
         let details = self.detailed.then(|| Details {
             error_phase: Some(error.phase().as_str()),
-            error: Some(error.to_string()),
+            error: Some(masked::text(&error.to_string()).into_owned()),
             remote_ip: error.remote_address().map(|address| address.ip()),
             remote_port: error.remote_address().map(|address| address.port()),
             phases,

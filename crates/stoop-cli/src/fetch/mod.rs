@@ -30,12 +30,13 @@ mod slots;
 mod source;
 mod target;
 
-use std::io::{IsTerminal, Write, stderr, stdin, stdout};
+use std::io::{IsTerminal, stderr, stdin, stdout};
 
 pub(crate) use self::args::FetchArgs;
 use self::args::SummaryStyle;
 pub(crate) use self::plan::{Authority, Plan, Source, Surroundings};
 pub(crate) use self::run::Ended;
+pub(crate) use self::target::has_scheme;
 use crate::failure::Failure;
 use crate::summary::Summary;
 use crate::table;
@@ -85,8 +86,7 @@ fn print(style: SummaryStyle, ended: &Ended) {
             ended.overdue
         );
     }
-    // There is nobody to tell that standard error is closed.
-    let _ = stderr().write_all(text.as_bytes());
+    crate::stderr::print(&text);
 }
 
 /// The summary for people: the table, and what went wrong.

@@ -11,6 +11,8 @@ use serde::Serialize;
 use stoop::{Phase, Timings};
 
 use super::args::Format;
+use super::lane::Extent;
+use crate::masked;
 use crate::summary::Code;
 use crate::table::Printable;
 
@@ -106,8 +108,10 @@ impl Outcome {
 /// Everything a line tells of one URL.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record<'a> {
-    /// The line of the input, trimmed; any bytes.
+    /// The line of the input, trimmed; any bytes. It is shown without a password.
     pub(super) url: &'a [u8],
+    /// Whether that is the whole line.
+    pub(super) extent: Extent,
     /// When it took its slot, in milliseconds of Unix time.
     pub(super) start_ms: i64,
     pub(super) duration: Duration,
@@ -137,6 +141,8 @@ impl Recorder {
     /// The line for `record`, its end included; valid until the next.
     pub(super) fn line(&mut self, record: Record<'_>) -> &[u8] {
         self.line.clear();
+        let shown = masked::line(record.url, record.extent == Extent::Whole);
+        let record = Record { url: &shown, ..record };
         match self.format {
             Format::Csv => self.csv(record),
             Format::Jsonl => self.jsonl(record),
@@ -290,6 +296,7 @@ mod tests {
     fn record<'a>(url: &'a [u8], outcome: &'a Outcome) -> Record<'a> {
         Record {
             url,
+            extent: Extent::Whole,
             start_ms: 1_795_294_495_007,
             duration: Duration::from_micros(49_999),
             outcome,

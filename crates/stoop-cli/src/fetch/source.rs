@@ -17,6 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
 use super::plan::Source;
+use crate::stderr;
 
 /// The end of a run before its input's, made known to all who have to know.
 #[derive(Debug, Default)]
@@ -51,9 +52,8 @@ impl Input {
             Source::Stdin => {
                 let stdin = io::stdin();
                 if stdin.is_terminal() {
-                    eprintln!(
-                        "stoop: type or paste URLs, one a line; end with Ctrl-D (--help shows \
-                         more)"
+                    stderr::say(
+                        "type or paste URLs, one a line; end with Ctrl-D (--help shows more)",
                     );
                 }
                 // Without the standard library's buffer, which would take bytes we do not see.

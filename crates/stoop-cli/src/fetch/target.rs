@@ -27,7 +27,7 @@ pub(super) fn target(line: &str) -> Result<Cow<'_, str>, &'static str> {
 
 /// RFC 3986 §3.1, but for `host:port`, which looks the same: what follows its colon is a number
 /// up to the end of the authority.
-fn has_scheme(line: &str) -> bool {
+pub(crate) fn has_scheme(line: &str) -> bool {
     let Some(colon) = line.find([':', '/', '?', '#']) else { return false };
     let (scheme, rest) = line.split_at(colon);
     let Some(rest) = rest.strip_prefix(':') else { return false };

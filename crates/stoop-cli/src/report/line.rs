@@ -9,6 +9,7 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use serde::Deserialize;
 
+use crate::masked;
 use crate::summary::{Code, Summary};
 
 /// Adds `line` to `summary`; a line of `fetch --format jsonl` is understood as well.
@@ -40,7 +41,8 @@ fn add_csv(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
     }
     let start_ms = start_ms(start).ok_or("start_time is not a time")?;
     let duration_ms = whole(duration).ok_or("duration is not a number")?;
-    let code = code_of(code);
+    let code = masked::text(code);
+    let code = code_of(&code);
     let body_bytes = match (code, whole(length)) {
         (_, Some(bytes)) => bytes,
         // Some programs leave the length out where there is no body.
@@ -99,7 +101,8 @@ fn add_json(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
     }
     let json: Json<'_> = serde_json::from_str(line).map_err(|_| "not a record in JSON")?;
     let start_ms = start_ms(&json.start_time).ok_or("start_time is not a time")?;
-    let code = match (&json.error_kind, json.status) {
+    let kind = json.error_kind.as_deref().map(masked::text);
+    let code = match (&kind, json.status) {
         (Some(kind), _) => Code::Error(kind),
         (None, Some(status)) => Code::Status(status),
         (None, None) => return Err("neither status nor error_kind"),

@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::stderr;
 use crate::summary::{Figures, Summary};
 use crate::table::{self, Label};
 
@@ -154,7 +155,7 @@ fn summarise(mut source: impl BufRead, name: &str) -> io::Result<(Summary, u64)>
         if let Err(wrong) = line::add(text, &mut summary) {
             malformed += 1;
             if malformed <= MALFORMED_NAMED {
-                eprintln!("stoop: {name}, line {number}: {wrong}");
+                stderr::say(format_args!("{name}, line {number}: {wrong}"));
             }
         }
     }

@@ -9,6 +9,7 @@
 //! - `bounds`: concurrency, deadlines, memory, a slow reader
 //! - `options`: redirects, bodies, certificates, time limits, against origins that misbehave
 //! - `machine`: what it runs out of
+//! - `secrets`: passwords in URLs
 //! - `report`: the same figures from lines
 #![forbid(unsafe_code)]
 
@@ -21,5 +22,6 @@ mod lines;
 mod machine;
 mod options;
 mod report;
+mod secrets;
 mod server;
 mod stoop;

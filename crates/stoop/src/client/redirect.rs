@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::{Method, StatusCode};
 use percent_encoding::{AsciiSet, percent_encode};
-use stoop_proto::{Fields, without_userinfo};
+use stoop_proto::{Fields, without_password};
 use url::Url;
 
 use crate::error::{Error, ErrorKind, Phase};
@@ -68,7 +68,7 @@ pub(crate) fn target(url: &Url, location: &[u8], policy: &Redirects) -> Result<U
         Error::new(ErrorKind::RedirectDenied, Phase::Redirect).with_detail(why)
     };
     let location = text(location);
-    let shown = without_userinfo(&location);
+    let shown = without_password(&location);
     let mut next =
         url.join(&location).map_err(|error| denied(format_args!("{shown:?}: {error}")))?;
     next.set_fragment(None);
@@ -76,7 +76,7 @@ pub(crate) fn target(url: &Url, location: &[u8], policy: &Redirects) -> Result<U
     request::check(&next)
         .map_err(|_| denied(format_args!("{shown:?} is not an http or https URL")))?;
     if url.scheme() == "https" && next.scheme() == "http" && !policy.downgrade {
-        return Err(denied(format_args!("{} would leave https", without_userinfo(next.as_str()))));
+        return Err(denied(format_args!("{} would leave https", without_password(next.as_str()))));
     }
     Ok(next)
 }
@@ -184,7 +184,7 @@ mod tests {
             " \thttps://me:s3cret@[::1",
         ] {
             let error = target(&from, bad.as_bytes(), &strict).unwrap_err().to_string();
-            assert!(!error.contains("s3cret") && error.contains("<hidden>@"), "{error}");
+            assert!(!error.contains("s3cret") && error.contains("***@"), "{error}");
         }
     }
 
