@@ -11,7 +11,7 @@ pub(crate) enum Failure {
     Io(String),
     /// Whoever reads our output left. That is their right, so it is quiet, and 0.
     ReaderGone,
-    /// SIGINT (130) or SIGTERM (143) ended the run, and what had to be written was.
+    /// SIGHUP (129), SIGINT (130) or SIGTERM (143) ended the run, and what had to be written was.
     Signal(u8),
 }
 

@@ -14,6 +14,7 @@ mod fetch;
 mod hints;
 mod masked;
 mod report;
+mod signals;
 mod stderr;
 mod summary;
 mod table;

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use stoop_testbed::{Internet, Plan, RunArgs};
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
+use crate::signals::Signals;
 use crate::stderr;
 use crate::units;
 
@@ -27,7 +27,7 @@ Everything listens on loopback only, and no other machine can connect.
 
 When everything listens and is written, one line on stdout says where:
   dns=127.0.0.1:5353 http=8080 https=8443 urls=10000
-SIGINT and SIGTERM end it with 0; the log is then complete.";
+SIGHUP, SIGINT and SIGTERM end it with 0; the log is then complete.";
 
 /// Run a synthetic internet of misbehaving servers on loopback, to test any HTTP client with
 #[derive(Args, Debug)]
@@ -119,13 +119,9 @@ pub(crate) fn testbed(args: TestbedArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(cannot)?;
     let stats = runtime.block_on(async {
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
+        let mut signals = Signals::new()?;
         let asked_to_stop = async move {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
+            signals.next().await;
         };
         stoop_testbed::run(run, announce, asked_to_stop).await
     });

@@ -20,6 +20,8 @@ mod dns;
 mod listener;
 mod memory;
 mod output;
+#[cfg(feature = "process")]
+mod process;
 #[cfg(any(test, feature = "test-util"))]
 pub mod sim;
 mod socket;
@@ -37,6 +39,8 @@ pub use dns::{Addresses, DnsError, DnsErrorKind, Families, Resolver, ResolverBui
 pub use listener::{Accepted, Address, ListenOptions, Listener, descriptors_freed};
 pub use memory::{MEMORY_BYTES, Memory};
 pub use output::{OUTPUT_BYTES_MAX, Output};
+#[cfg(feature = "process")]
+pub use process::is_signal_ignored;
 pub use socket::{Socket, Tcp, Unix};
 pub use stream::{Stream, from_io, from_io_with_peer};
 pub use timer::{Timer, Wheel, now, wall_seconds};

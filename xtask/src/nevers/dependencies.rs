@@ -3,7 +3,8 @@
 //! ```text
 //! stoop-cli ──► stoop ──► stoop-proto      stoop-test ─► all
 //!       │           └───► stoop-io
-//!       └─► stoop-testbed ─► stoop, stoop-io
+//!       ├─► stoop-testbed ─► stoop, stoop-io
+//!       └─► stoop-io, for what the process was started with
 //! ```
 
 use super::{Finding, Tree};
@@ -25,7 +26,7 @@ const OURS: &[(&str, &[&str])] = &[
     ("stoop-io", &[]),
     ("stoop", &["stoop-proto", "stoop-io"]),
     ("stoop-testbed", &["stoop", "stoop-io"]),
-    ("stoop-cli", &["stoop", "stoop-testbed"]),
+    ("stoop-cli", &["stoop", "stoop-testbed", "stoop-io"]),
     ("stoop-test", &["stoop-proto", "stoop-io", "stoop", "stoop-testbed", "stoop-cli"]),
     ("xtask", &[]),
 ];
@@ -139,7 +140,7 @@ mod tests {
             ("stoop", "stoop-cli"),
             ("stoop", "stoop-testbed"),
             ("stoop-testbed", "stoop-proto"),
-            ("stoop-cli", "stoop-io"),
+            ("stoop-cli", "stoop-proto"),
             ("stoop-io", "stoop-test"),
         ] {
             assert!(said(from, to, false).is_some(), "{from} -> {to}");

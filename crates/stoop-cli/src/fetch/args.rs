@@ -72,7 +72,9 @@ Exit codes:
        our output had enough and closed it
   2    the command line or a variable makes no sense; nothing was fetched
   3    input could not be read to its end, or output not be written
-  130  SIGINT, 143 SIGTERM: what was unfinished is written as 'cancelled'; a second one ends at once";
+  129  SIGHUP, as of a closed terminal; 130 SIGINT; 143 SIGTERM: what was unfinished is written as
+       'cancelled'; a second SIGINT or SIGTERM ends at once. A signal that was ignored at the start,
+       as under nohup, stays so";
 
 /// Fetch a list of URLs concurrently: one line of output for each, always, within its deadline
 #[derive(Args, Debug, Default)]

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::time::{Instant, interval, sleep_until};
 
@@ -23,10 +22,15 @@ use super::plan::{Plan, Source};
 use super::progress::Progress;
 use super::source::{Input, Reader, Stop};
 use crate::failure::Failure;
+use crate::signals::{self, Signals};
 use crate::summary::Summary;
 
 /// How often the progress display changes.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// What comes so soon after a signal is the same: `timeout` sends each to its child and then to the
+/// group that the child is of.
+const SAME_SIGNAL: Duration = Duration::from_millis(100);
 
 const CANNOT_WRITE: &str = "cannot write to standard output";
 
@@ -130,10 +134,8 @@ pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
 
     let input_error = take(&run.input_error);
     let result = match (take(&run.cause), &written) {
-        // Whoever ended us may have ended our reader with us.
-        (Some(Cause::Signal(number)), Err(error)) if error.kind() == ErrorKind::BrokenPipe => {
-            Err(Failure::Signal(number))
-        }
+        // What ended us may have ended our reader with us, or the terminal.
+        (Some(Cause::Signal(number)), Err(error)) if is_gone(error) => Err(Failure::Signal(number)),
         (_, Err(error)) => Err(cannot_write(error)),
         (Some(Cause::Signal(number)), Ok(())) => Err(Failure::Signal(number)),
         (Some(Cause::Core(error)), Ok(())) => Err(cannot_start(error)),
@@ -144,6 +146,11 @@ pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
     };
     let overdue = run.overdue.load(Relaxed);
     Ok(Ended { summary, written: written.is_ok(), result, overdue })
+}
+
+/// Whether nothing reads what was written any more: a closed pipe, or (EIO) a closed terminal.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::BrokenPipe || error.raw_os_error() == Some(5)
 }
 
 fn source_name(source: &Source) -> String {
@@ -251,7 +258,7 @@ impl Run {
     async fn watch(&self, mut signals: Signals, progress: Option<&Progress>) {
         let begin = Instant::now();
         let mut ticks = interval(PROGRESS_EVERY);
-        let mut interrupted = false;
+        let mut interrupted = None;
         loop {
             let time_over = async {
                 match self.plan.duration {
@@ -263,10 +270,10 @@ impl Run {
                 biased;
                 () = self.written.notified() => return,
                 number = signals.next() => {
-                    if interrupted {
+                    let first = *interrupted.get_or_insert_with(Instant::now);
+                    if first.elapsed() >= SAME_SIGNAL && number != signals::HANGUP {
                         exit(i32::from(Failure::Signal(number).exit_code()));
                     }
-                    interrupted = true;
                     self.stop(Cause::Signal(number));
                 }
                 () = time_over => self.stop(Cause::Duration),
@@ -276,28 +283,6 @@ impl Run {
                     }
                 }
             }
-        }
-    }
-}
-
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    /// The number of the next signal that ends the run.
-    async fn next(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.interrupt.recv() => 2,
-            _ = self.terminate.recv() => 15,
         }
     }
 }

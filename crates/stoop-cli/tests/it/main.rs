@@ -9,6 +9,7 @@
 //! - `bounds`: concurrency, deadlines, memory, a slow reader
 //! - `options`: redirects, bodies, certificates, time limits, against origins that misbehave
 //! - `machine`: what it runs out of
+//! - `signals`: signals that end a run, stop it for a while, or are ignored
 //! - `secrets`: passwords in URLs
 //! - `report`: the same figures from lines
 #![forbid(unsafe_code)]
@@ -24,4 +25,5 @@ mod options;
 mod report;
 mod secrets;
 mod server;
+mod signals;
 mod stoop;

@@ -12,10 +12,36 @@ pub(crate) fn stoop(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stoop"));
     command.args(line.split_whitespace());
     for name in ["CONCURRENCY", "REQUEST_TIMEOUT", "USER_AGENT", "LIMIT", "DURATION", "FORMAT"] {
-        command.env_remove(name);
+        command.env_remove(name).env_remove(format!("STOOP_{name}"));
+    }
+    command.env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// The same, as the last command of a shell script, for what only a shell sets up.
+pub(crate) fn stoop_in_shell(before: &str, line: &str, after: &str) -> Command {
+    let fetch = stoop(line);
+    let mut command = Command::new("bash");
+    let binary = env!("CARGO_BIN_EXE_stoop");
+    command.args(["-c", &format!("{before}; exec '{binary}' {line} {after}")]);
+    for (name, value) in fetch.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// Says aloud that a test could not be done, as CONTRIBUTING.md has it.
+pub(crate) fn skipped(name: &str, reason: &str) {
+    eprintln!("skipped: {name}: {reason}");
+    if let Some(file) = std::env::var_os("STOOP_SKIPS") {
+        let mut file = std::fs::OpenOptions::new().append(true).open(file).expect("the report's");
+        writeln!(file, "{name}: {reason}").expect("the report's");
+    }
 }
 
 /// Runs `command` to its end with `input`.
