@@ -6,6 +6,8 @@
 //! the output's, and no word to another thread. What the slots are at stands in a table beside them
 //! ([`Slots`]): when the run ends early, it says what still has to be answered.
 
+mod overdue;
+
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
@@ -44,6 +46,7 @@ pub(super) fn work(run: &Arc<Run>, index: usize) -> io::Result<Summary> {
             local: RefCell::default(),
             lane_ended: Cell::new(false),
             slots: RefCell::default(),
+            looked: Cell::new(Instant::now()),
             recorder: RefCell::new(Recorder::new(run.plan.format, run.plan.colour)),
             summary: RefCell::default(),
         });
@@ -65,6 +68,8 @@ struct Core {
     local: RefCell<Batch>,
     lane_ended: Cell<bool>,
     slots: RefCell<Slots>,
+    /// When overdue slots were looked for.
+    looked: Cell<Instant>,
     recorder: RefCell<Recorder>,
     summary: RefCell<Summary>,
 }
@@ -254,31 +259,6 @@ impl Core {
                 biased;
                 () = self.lane().rung() => {}
                 () = &mut patience => self.lane().close(),
-            }
-        }
-    }
-
-    /// How often overdue slots are looked for.
-    fn round(&self) -> Duration {
-        (self.run.plan.timeout / 10).clamp(Duration::from_millis(50), Duration::from_secs(1))
-    }
-
-    /// The client keeps the deadline. Should it ever fail to, nobody's list must hang for it: what
-    /// is late by more than the tolerance is answered and dropped here, and counted, since it is a
-    /// defect.
-    fn cut_overdue(&self) {
-        let timeout = self.run.plan.timeout;
-        let tolerance = (timeout / 10).max(Duration::from_millis(50));
-        let late = timeout + tolerance + self.round();
-        let now = Instant::now();
-        let slots = self.slots.borrow().indices();
-        for index in slots {
-            if self.slots.borrow().is_overdue(index, late, now) {
-                let words = "cut off beyond the deadline, which the client should have kept";
-                let outcome = Outcome::without_client("total_timeout", Phase::Wait, words);
-                self.answer(index, &outcome);
-                self.slots.borrow_mut().abort(index);
-                self.run.overdue.fetch_add(1, Relaxed);
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Signals: those that end a run, those that stop it for a while, and those it was told to ignore.
 
 use std::process::Child;
+use std::time::Duration;
 
 use crate::server::Server;
-use crate::stoop::{feed, finish, kill, stoop, stoop_in_shell, wait_for};
+use crate::stoop::{feed, finish, kill, run, stoop, stoop_in_shell, wait_for};
 
 /// Two URLs that are answered, and two that never are.
 fn begin(mut child: Child, server: &Server) -> Child {
@@ -55,4 +56,25 @@ fn the_testbed_left_without_a_word_when_its_terminal_was_closed() {
     let ran = finish(child);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stderr.contains("0 requests"), "{}", ran.stderr);
+}
+
+/// Ctrl-Z, and fg: longer than all deadlines, and just about as long as one.
+#[test]
+fn the_time_a_run_was_stopped_was_called_a_defect() {
+    for (timeout, stopped_ms) in [("0.4", 1500), ("0.4", 500), ("1", 1150), ("1", 3000)] {
+        let server = Server::start();
+        let line = format!("fetch -c 4 -t {timeout} --summary json");
+        let child = begin(stoop(&line).spawn().expect("it runs"), &server);
+        kill(&child, "-STOP");
+        std::thread::sleep(Duration::from_millis(stopped_ms));
+        kill(&child, "-CONT");
+        let ran = finish(child);
+        assert_eq!(ran.code, Some(0));
+        let timeouts = ran.lines().iter().filter(|line| line.code == "total_timeout").count();
+        assert_eq!(timeouts, 2, "{}", ran.stderr);
+        assert!(!ran.stderr.contains("defect"), "{timeout} s, {stopped_ms} ms: {}", ran.stderr);
+    }
+    // Nor does anything else change.
+    let server = Server::start();
+    assert_eq!(run(stoop("fetch"), server.url("/ok/1")).codes()[0].1, "200");
 }
