@@ -28,6 +28,12 @@ input fails within a line, what was read of that one is an invalid_url: the rest
 Versions: HTTP/2 where an https server agrees to it (ALPN), HTTP/1.1 with all others. Over HTTP/2
 the URLs of an origin share a connection, or as few as the server allows.
 
+Limits: a URL has the time of --timeout, and a connection that of --connect-timeout if it is given
+(connect_timeout, with the phase that was under way); there is no other limit of time, but that
+name servers are asked three times, 2 s each (dns_timeout), and that the system gives up what the
+other end never acknowledges (connect_timeout, read_timeout). Time counts while the process is
+stopped. The head of an answer may have 256 KiB and 500 fields (h1_parse, h2_protocol).
+
 Columns (csv), in order of completion:
   url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if need be,
                and with *** for a password: http://u:***@host/, or http://***@host/ where nothing
@@ -52,9 +58,8 @@ U+FFFD for what is no text, and can be the same for different lines.
 Kinds of error, a closed list:
   invalid_url dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout
   connect_unreachable connect_reset no_local_ports too_many_files tls_handshake tls_cert_expired
-  tls_cert_name tls_cert_untrusted tls_timeout h1_parse h2_protocol h2_goaway h2_refused
-  closed_early reset first_byte_timeout read_timeout slow_body total_timeout body_too_large
-  redirect_limit redirect_denied cancelled internal
+  tls_cert_name tls_cert_untrusted h1_parse h2_protocol h2_goaway h2_refused closed_early reset
+  read_timeout total_timeout body_too_large redirect_limit redirect_denied cancelled internal
 
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
 in ms; okReqsSec, 2xx answers per second; okReqsPct, their share, 0 to 1; avgBodyLen, their mean
@@ -96,7 +101,8 @@ pub(crate) struct FetchArgs {
     #[arg(short, long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) timeout: Option<Duration>,
 
-    /// Longest wait for a connection, within the deadline [default: the deadline]
+    /// Longest that name, connection and TLS may take together, each time a connection is made
+    /// [default: the deadline]
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) connect_timeout: Option<Duration>,
 

@@ -185,8 +185,7 @@ impl Core {
                 // Half a URL can be another one.
                 Extent::Torn => return cancelled(Phase::Queue),
             };
-            let deadline = slot.start + self.run.plan.timeout;
-            url.and_then(target).map(|url| self.exchange.fetch(&url, deadline))
+            url.and_then(target).map(|url| self.exchange.fetch(&url))
         };
         match exchange {
             Ok(exchange) => exchange.await,

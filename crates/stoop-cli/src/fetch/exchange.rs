@@ -1,9 +1,9 @@
 //! From a URL to its outcome: the one place that knows the client.
 
 use std::future::Future;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use stoop::{Client, ClientLimits, Error, Redirects, Request, Version};
+use stoop::{Client, ClientLimits, ClientTime, Error, Redirects, Request, Version};
 
 use super::args::Format;
 use super::plan::Plan;
@@ -69,6 +69,10 @@ impl Exchanges {
             .user_agent(plan.user_agent.as_str())
             .versions(plan.versions)
             .allow_private(plan.allow_private);
+        let client = match plan.connect_timeout {
+            Some(limit) => client.setup_timeout(limit),
+            None => client,
+        };
         #[cfg(feature = "tls")]
         let client = client.tls(self.tls.clone());
         #[cfg(feature = "dns")]
@@ -99,12 +103,10 @@ fn tls(plan: &Plan) -> Result<stoop::ClientTls, stoop::TlsConfigError> {
 fn limits(plan: &Plan) -> ClientLimits {
     let mut limits = ClientLimits::default();
     limits.wire.body_bytes_max = plan.max_body;
-    limits.time.connect = plan.connect_timeout;
-    limits.time.dns = None;
-    limits.time.tls = None;
-    limits.time.first_byte = None;
-    limits.time.read_idle = None;
-    limits.time.total = Some(plan.timeout);
+    limits.time = time(plan);
+    // Nor is a server that goes on being silent given up before the deadline.
+    limits.wire.http2.settings_timeout = plan.timeout;
+    limits.wire.http2.ping_timeout = plan.timeout;
     let idle = (IDLE_MAX / plan.cores).max(1);
     limits.pool.idle_max = idle;
     limits.pool.idle_per_origin_max = idle;
@@ -114,6 +116,26 @@ fn limits(plan: &Plan) -> ClientLimits {
     limits
 }
 
+/// Every limit of time that the library has, whatever its defaults are.
+fn time(plan: &Plan) -> ClientTime {
+    let mut time = ClientTime::default();
+    time.dns = None;
+    // The limit for all of connecting holds for this too. It is also how long a connection waits for
+    // a descriptor.
+    time.connect = plan.connect_timeout;
+    time.tls = None;
+    time.first_byte = None;
+    time.send_idle = None;
+    time.read_idle = None;
+    time.body_grace = Duration::ZERO;
+    time.body_window = Duration::ZERO;
+    time.body_bytes_per_second_min = 0;
+    // Nothing is sent that a server could be asked about before.
+    time.expect_continue = Duration::ZERO;
+    time.total = Some(plan.timeout);
+    time
+}
+
 /// One core's client.
 pub(super) struct Exchange {
     client: Client,
@@ -121,28 +143,20 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Fetches `url`, which has to be answered by `deadline`. The URL is read at once, and need not
+    /// Fetches `url`, within the plan's deadline from now on. The URL is read at once, and need not
     /// outlive the call.
-    pub(super) fn fetch(
-        &self,
-        url: &str,
-        deadline: Instant,
-    ) -> impl Future<Output = Outcome> + use<'_> {
+    pub(super) fn fetch(&self, url: &str) -> impl Future<Output = Outcome> + use<'_> {
         let request = Request::get(url);
         async move {
-            match self.send(request, deadline).await {
+            match self.send(request).await {
                 Ok(outcome) => outcome,
                 Err(error) => self.failed(&error, Phases::until_head(&error.timings())),
             }
         }
     }
 
-    async fn send(
-        &self,
-        request: Result<Request, Error>,
-        deadline: Instant,
-    ) -> Result<Outcome, Error> {
-        let mut response = self.client.send_by(request?, Some(deadline)).await?;
+    async fn send(&self, request: Result<Request, Error>) -> Result<Outcome, Error> {
+        let mut response = self.client.send(request?).await?;
         let mut details = self.detailed.then(|| Details {
             final_url: response.url().map(|url| masked::text(url).into_owned()),
             redirects: Some(response.redirects()),
@@ -204,19 +218,47 @@ fn version(version: Version) -> Option<&'static str> {
 mod tests {
     use stoop::{ErrorKind, Phase};
 
-    use super::super::args::EXAMPLES;
+    use super::super::args::{EXAMPLES, FetchArgs};
+    use super::super::plan::Surroundings;
+    use super::*;
     use crate::hints::hint;
+
+    /// A body of less than 1,000 bytes a second ended at 30 s, whatever the deadline.
+    #[test]
+    fn a_deadline_of_a_minute_and_a_half_was_shortened_by_limits_without_a_name() {
+        let here = Surroundings {
+            variable: |_| None,
+            stdin_is_terminal: false,
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+        };
+        let mut plan = Plan::new(FetchArgs::default(), &here).expect("a good plan");
+        plan.timeout = Duration::from_secs(90);
+        let limits = limits(&plan);
+        let time = &limits.time;
+        let waits = [time.dns, time.connect, time.tls, time.first_byte, time.send_idle];
+        assert_eq!(waits, [None; 5]);
+        assert_eq!((time.read_idle, time.body_bytes_per_second_min), (None, 0));
+        assert_eq!(time.total, Some(plan.timeout));
+        let http2 = &limits.wire.http2;
+        assert!([http2.settings_timeout, http2.ping_timeout].iter().all(|t| *t >= plan.timeout));
+    }
 
     #[test]
     fn every_kind_of_error_has_a_hint_and_stands_in_the_help() {
         for kind in ErrorKind::ALL {
-            // Nothing here sends a body.
-            if *kind == ErrorKind::RequestBody {
-                continue;
-            }
             let word = kind.as_str();
-            assert!(hint(word).is_some(), "{word}");
-            assert!(EXAMPLES.split_whitespace().any(|w| w == word), "{word}");
+            let is_listed = EXAMPLES.split_whitespace().any(|w| w == word);
+            // Nothing here sends a body, and these limits are none of `fetch`.
+            let is_produced = !matches!(
+                kind,
+                ErrorKind::RequestBody
+                    | ErrorKind::TlsTimeout
+                    | ErrorKind::FirstByteTimeout
+                    | ErrorKind::SlowBody
+            );
+            assert_eq!(is_listed, is_produced, "{word}");
+            assert!(hint(word).is_some() || !is_produced, "{word}");
         }
         assert!(EXAMPLES.contains(Phase::Receive.as_str()));
     }

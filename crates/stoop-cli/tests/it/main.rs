@@ -9,6 +9,7 @@
 //! - `bounds`: concurrency, deadlines, memory, a slow reader
 //! - `options`: redirects, bodies, certificates, time limits, against origins that misbehave
 //! - `machine`: what it runs out of
+//! - `limits`: the limits of time, which are those that the help names
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
 //! - `secrets`: passwords in URLs
 //! - `report`: the same figures from lines
@@ -19,6 +20,7 @@ mod ending;
 mod http2;
 mod input;
 mod internet;
+mod limits;
 mod lines;
 mod machine;
 mod options;

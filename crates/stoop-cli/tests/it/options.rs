@@ -12,7 +12,7 @@ use crate::server::Server;
 use crate::stoop::{Line, run, stoop};
 
 /// Starts an origin that runs until the test's process ends. Returns its URL and its authority.
-fn origin(behaviour: Behaviour, tls: bool) -> (String, Option<String>) {
+pub(crate) fn origin(behaviour: Behaviour, tls: bool) -> (String, Option<String>) {
     let (tell, told) = channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -15,8 +15,9 @@ use stoop_io::{
 use stoop_io::{ClientTls, TlsError, TlsErrorKind};
 use url::{Host, Url};
 
+use crate::client::terms::Terms;
 use crate::error::{Error, ErrorKind, Phase};
-use crate::limits::{ClientTime, after};
+use crate::limits::after;
 use crate::timings::Stopwatch;
 use crate::versions::Versions;
 
@@ -27,6 +28,8 @@ pub(crate) struct Connector {
     pub(crate) tls: ClientTls,
     pub(crate) route: Route,
     pub(crate) versions: Versions,
+    /// The most that name, connection and TLS may take together.
+    pub(crate) setup: Option<Duration>,
 }
 
 /// Where the bytes of all requests go.
@@ -43,16 +46,6 @@ pub(crate) enum Route {
 
 /// Makes a connection, at once.
 pub(crate) type Connect = Box<dyn Fn() -> AnyTransport + Send + Sync>;
-
-/// What of a request matters to making its connection.
-#[derive(Clone, Copy)]
-pub(crate) struct Terms<'a> {
-    pub(crate) time: &'a ClientTime,
-    /// The exchange's deadline.
-    pub(crate) total: Option<Instant>,
-    /// Only public addresses will do: a public server sent us there.
-    pub(crate) public_only: bool,
-}
 
 impl Connector {
     /// What may be spoken with a URL's server.
@@ -82,7 +75,7 @@ impl Connector {
             Route::Unix(path) => {
                 let limit = terms.time.connect;
                 let connecting = Unix::connect(path);
-                let connected = within(limit, terms.total, Phase::Connect, connecting).await?;
+                let connected = terms.within(limit, Phase::Connect, connecting).await?;
                 connected.map_err(|error| Error::io(error, Phase::Connect))?.into()
             }
             Route::Made(connect) => connect(),
@@ -110,7 +103,7 @@ impl Connector {
             Some(Host::Ipv6(address)) => IpAddr::V6(address).into(),
             Some(Host::Domain(name)) => {
                 let looking_up = self.resolver.lookup(name);
-                let found = within(terms.time.dns, terms.total, Phase::Dns, looking_up).await?;
+                let found = terms.within(terms.time.dns, Phase::Dns, looking_up).await?;
                 let found = found.map_err(|error| dns_error(&error))?;
                 watch.lap(Phase::Dns);
                 found
@@ -139,7 +132,7 @@ impl Connector {
         let session = self.tls.connect_with_alpn(io, name, versions.alpn());
         let mut session = session.map_err(|error| tls_error(&error))?;
         let handshake = poll_fn(|cx| session.poll_handshake(cx));
-        let done = within(terms.time.tls, terms.total, Phase::Tls, handshake).await?;
+        let done = terms.within(terms.time.tls, Phase::Tls, handshake).await?;
         done.map_err(|error| tls_error(&error))?;
         Ok(session.into())
     }
@@ -169,6 +162,7 @@ pub(crate) fn private_address(url: &Url, address: IpAddr) -> Error {
 /// one does not use up the others'.
 async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, Error> {
     let own = terms.time.connect.map(|limit| after(now(), limit));
+    let own = own.into_iter().chain(terms.setup_by).min();
     let by = own.into_iter().chain(terms.total).min();
     let mut last = None;
     for (tried, address) in addresses.iter().enumerate() {
@@ -180,7 +174,7 @@ async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, 
         };
         let address = SocketAddr::new(*address, port);
         let connecting = Tcp::connect(address);
-        let error = match within(share, terms.total, Phase::Connect, connecting).await {
+        let error = match terms.within(share, Phase::Connect, connecting).await {
             Ok(Ok(tcp)) => return Ok(tcp),
             Ok(Err(error)) => Error::io(error, Phase::Connect),
             Err(error) => error,
@@ -249,6 +243,7 @@ fn tls_error(error: &TlsError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::ClientTime;
     use crate::timings::Timings;
 
     #[tokio::test]
@@ -260,8 +255,9 @@ mod tests {
             tls: ClientTls::builder().build().unwrap(),
             route: Route::Network,
             versions: Versions::All,
+            setup: None,
         };
-        let terms = Terms { time: &time, total: None, public_only: true };
+        let terms = Terms { time: &time, total: None, setup_by: None, public_only: true };
         for host in [
             "127.0.0.1",
             "0x7f.1",

@@ -7,6 +7,7 @@ mod promote;
 mod redirect;
 mod send;
 mod starved;
+mod terms;
 
 use std::fmt;
 #[cfg(feature = "dns")]
@@ -157,6 +158,7 @@ pub struct ClientBuilder {
     redirects: Redirects,
     user_agent: Option<Box<str>>,
     allow_private: bool,
+    setup: Option<Duration>,
 }
 
 impl Default for ClientBuilder {
@@ -171,6 +173,7 @@ impl Default for ClientBuilder {
             redirects: Redirects::default(),
             user_agent: None,
             allow_private: false,
+            setup: None,
         }
     }
 }
@@ -191,6 +194,14 @@ impl ClientBuilder {
     /// How long making a connection may take: 5 s.
     pub fn connect_timeout(mut self, connect: Duration) -> Self {
         self.limits.time.connect = Some(connect);
+        self
+    }
+
+    /// How long the name, the connection and TLS may take together, each time a connection is made: no
+    /// limit, beside those of each ([`ClientTime`](crate::ClientTime)). Beyond it:
+    /// [`ConnectTimeout`](crate::ErrorKind::ConnectTimeout), in the phase that was under way.
+    pub fn setup_timeout(mut self, setup: Duration) -> Self {
+        self.setup = Some(setup);
         self
     }
 
@@ -286,6 +297,7 @@ impl ClientBuilder {
             tls,
             route: self.route,
             versions: self.versions,
+            setup: self.setup,
         };
         let pool = pool::Pool::new(self.limits.pool.clone());
         Ok(Client(Arc::new(Shared {

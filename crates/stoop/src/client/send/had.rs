@@ -2,19 +2,21 @@
 
 use std::time::Instant;
 
-use stoop_io::{Look, Peer, Transport, is_public};
+use stoop_io::{Look, Peer, Transport, is_public, now};
 use stoop_proto::Violation;
 use url::{Position, Url};
 
 use super::Job;
 use super::repeat::Tries;
-use crate::client::connect::{Terms, private_address, within};
+use crate::client::connect::{private_address, within};
 use crate::client::pool::{Asked, Grant};
 use crate::client::starved::Starved;
+use crate::client::terms::Terms;
 use crate::conn::http1::{Http1, Lease};
 use crate::conn::http2::{self, Reserved};
 use crate::conn::wire::TRUSTED_FOR;
 use crate::error::{Error, Phase};
+use crate::limits::after;
 use crate::timings::Stopwatch;
 use crate::versions::Versions;
 
@@ -75,6 +77,7 @@ impl Job<'_> {
             let terms = Terms {
                 time: &self.shared.limits.time,
                 total: self.total,
+                setup_by: self.shared.connector.setup.map(|limit| after(now(), limit)),
                 public_only: self.public_only,
             };
             let connecting = self.shared.connector.connect(url, versions, terms, watch);
