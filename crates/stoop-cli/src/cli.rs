@@ -7,8 +7,8 @@ use crate::demo::{self, DemoArgs};
 use crate::failure::Failure;
 use crate::fetch::{self, FetchArgs};
 use crate::report::{self, ReportArgs};
-use crate::stderr;
 use crate::testbed::{self, TestbedArgs};
+use crate::{stderr, streams};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,8 +70,7 @@ fn end(said: &clap::Error) -> ! {
 fn completions(shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "stoop", &mut script);
-    std::io::Write::write_all(&mut std::io::stdout(), &script)
-        .map_err(|error| Failure::io("cannot write to standard output", &error))
+    streams::print(&script)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `stoop demo`: a synthetic internet and a fetch of it, in one process, to see what this is.
 
-use std::io::{self, IsTerminal, Write, stderr, stdout};
+use std::io::{self, IsTerminal, stderr};
 use std::time::Duration;
 
 use clap::Args;
@@ -8,7 +8,7 @@ use stoop_testbed::{Internet, Options};
 
 use crate::failure::Failure;
 use crate::fetch::{self, Authority, FetchArgs, Plan, Source, Surroundings};
-use crate::units;
+use crate::{streams, units};
 
 /// The comparison's best concurrency.
 const CONCURRENCY: usize = 150;
@@ -49,6 +49,7 @@ fn concurrency(text: &str) -> Result<usize, String> {
 /// # Errors
 /// What its exit code says.
 pub(crate) fn demo(args: DemoArgs) -> Result<(), Failure> {
+    streams::check_output()?;
     let cannot = |error: io::Error| Failure::Io(format!("cannot run the demo: {error}"));
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -89,8 +90,7 @@ Next, on real URLs:
 ";
 
 fn say(text: &str) -> Result<(), Failure> {
-    let said = stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush());
-    said.map_err(|error| Failure::io("cannot write to standard output", &error))
+    streams::print(text.as_bytes())
 }
 
 /// What fetches all of `internet`: as a user would, but that lines are not shown.

@@ -16,6 +16,7 @@ mod masked;
 mod report;
 mod signals;
 mod stderr;
+mod streams;
 mod summary;
 mod table;
 mod testbed;

@@ -60,6 +60,11 @@ impl Summary {
         }
     }
 
+    /// Whether nothing was counted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.urls == 0
+    }
+
     /// Counts whether the answer of a line came over HTTP/2, where that is known.
     pub(crate) fn add_http2(&mut self, http2: bool) {
         self.http2 += u64::from(http2);

@@ -1,7 +1,8 @@
-//! What the process was started with: signals that are ignored. For programs, which have to know
-//! before they take one over.
+//! What the process was started with: standard streams that were closed, signals that are ignored.
+//! For programs, which have to know before they write lines to nobody or take over a signal.
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Whether the signal `number` is ignored, as `nohup` has it for those it starts. A program that
 /// handles it all the same ends when it was told not to. False of a number that is no signal.
@@ -18,6 +19,37 @@ pub fn is_signal_ignored(number: c_int) -> bool {
     asked == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
+/// Whether the standard stream with this descriptor (0, 1 or 2) was closed when the process was
+/// started, as a shell's `>&-` has it. False of any other.
+///
+/// Before `main`, Rust's runtime opens `/dev/null` in place of each that is closed, so that no other
+/// file gets its number. Afterwards it looks as if `/dev/null` had been asked for, and cannot be told
+/// from that by its mode: both are for reading and writing where Python's `DEVNULL`, Node's `ignore`
+/// or a daemon's starter opened it. So it is looked at before the runtime does.
+pub fn was_closed_at_start(descriptor: u8) -> bool {
+    descriptor < 3 && CLOSED.load(Relaxed) & (1 << descriptor) != 0
+}
+
+/// A bit for each standard stream.
+static CLOSED: AtomicU8 = AtomicU8::new(0);
+
+/// What the system's loader calls before `main`, and so before Rust's runtime.
+// SAFETY: the section is an array of pointers to functions, and this is one: of a function that may
+// be called with the arguments of `main` as with none, needs nothing of a runtime, and cannot unwind.
+#[used]
+#[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
+#[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
+static BEFORE_MAIN: extern "C" fn() = look;
+
+extern "C" fn look() {
+    for descriptor in 0..3 {
+        // SAFETY: the call asks for the flags of a number, which need not be a descriptor.
+        if unsafe { libc::fcntl(descriptor, libc::F_GETFD) } == -1 {
+            CLOSED.fetch_or(1 << descriptor, Relaxed);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,5 +59,10 @@ mod tests {
         assert!(is_signal_ignored(libc::SIGPIPE));
         assert!(!is_signal_ignored(libc::SIGSEGV));
         assert!(!is_signal_ignored(0));
+    }
+
+    #[test]
+    fn the_streams_of_a_test_are_open() {
+        assert!(!(0..=255).any(was_closed_at_start));
     }
 }

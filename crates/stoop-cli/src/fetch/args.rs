@@ -76,7 +76,7 @@ Exit codes:
   0    every URL was answered, whatever the answers; or --duration was over; or the reader of
        our output had enough and closed it
   2    the command line or a variable makes no sense; nothing was fetched
-  3    input could not be read to its end, or output not be written
+  3    input could not be read to its end, or output not be written: also where one is closed
   129  SIGHUP, as of a closed terminal; 130 SIGINT; 143 SIGTERM: what was unfinished is written as
        'cancelled'; a second SIGINT or SIGTERM ends at once. A signal that was ignored at the start,
        as under nohup, stays so";

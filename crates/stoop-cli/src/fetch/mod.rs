@@ -38,6 +38,7 @@ pub(crate) use self::plan::{Authority, Plan, Source, Surroundings};
 pub(crate) use self::run::Ended;
 pub(crate) use self::target::has_scheme;
 use crate::failure::Failure;
+use crate::streams;
 use crate::summary::Summary;
 use crate::table;
 
@@ -53,6 +54,10 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), Failure> {
         stderr_is_terminal: stderr().is_terminal(),
     };
     let plan = Plan::new(args, &here)?;
+    streams::check_output()?;
+    if plan.source == Source::Stdin {
+        streams::check_input()?;
+    }
     let style = plan.summary;
     let ended = run(plan)?;
     // Figures of lines that nobody has would be of no use, and read as if they were there.

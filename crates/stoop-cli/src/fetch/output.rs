@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,6 +13,8 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use memchr::memrchr;
+
+use crate::streams;
 
 /// Lines wait this long for others to share a write.
 const GATHER: Duration = Duration::from_millis(10);
@@ -139,7 +140,7 @@ pub(super) struct Sink {
 
 impl Sink {
     pub(super) fn stdout(progress: Option<ProgressBar>) -> io::Result<Self> {
-        let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        let file = streams::output()?;
         let is_pipe = file.metadata()?.file_type().is_fifo();
         let piece_bytes = if is_pipe { PIPE_ATOMIC_BYTES } else { FILE_BYTES };
         Ok(Self { file: Some(file), piece_bytes, progress })

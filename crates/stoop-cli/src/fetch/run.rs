@@ -23,6 +23,7 @@ use super::progress::Progress;
 use super::source::{Input, Reader, Stop};
 use crate::failure::Failure;
 use crate::signals::{self, Signals};
+use crate::streams;
 use crate::summary::Summary;
 
 /// How often the progress display changes.
@@ -31,8 +32,6 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// What comes so soon after a signal is the same: `timeout` sends each to its child and then to the
 /// group that the child is of.
 const SAME_SIGNAL: Duration = Duration::from_millis(100);
-
-const CANNOT_WRITE: &str = "cannot write to standard output";
 
 /// What the threads of a run share.
 pub(super) struct Run {
@@ -96,7 +95,7 @@ pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
     let exchanges = Exchanges::new(&plan)?;
     let run = Arc::new(Run::new(plan, exchanges, total_bytes));
     let progress = run.plan.progress.then(|| Progress::new(&run));
-    let cannot_write = |error: &io::Error| match Failure::io(CANNOT_WRITE, error) {
+    let cannot_write = |error: &io::Error| match Failure::io(streams::CANNOT_WRITE, error) {
         Failure::Io(text) => Failure::Io(text + "; the run ended there, without all its lines"),
         quiet => quiet,
     };

@@ -5,16 +5,16 @@
 mod line;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::stderr;
 use crate::summary::{Figures, Summary};
 use crate::table::{self, Label};
+use crate::{stderr, streams};
 
 /// Malformed lines that are named one by one; the rest are counted.
 const MALFORMED_NAMED: u64 = 5;
@@ -39,7 +39,7 @@ may be missing.
 Exit codes:
   0  every line was understood
   2  the command line makes no sense
-  3  a file could not be read, or had malformed lines: those are named on stderr, and left out";
+  3  a file could not be read, or had malformed lines: those are named on stderr, and left out. What has nothing else has no row";
 
 /// Summarise the lines of a run, or compare several runs in one table
 #[derive(Args, Debug)]
@@ -81,6 +81,7 @@ pub(crate) fn report(args: ReportArgs) -> Result<(), Failure> {
             files.len()
         )));
     }
+    streams::check_output()?;
     let alone = files.len() == 1 && args.labels.is_empty();
     let format = args.format.unwrap_or(if alone { Format::Summary } else { Format::Table });
     let mut labels = args.labels.into_iter();
@@ -89,12 +90,21 @@ pub(crate) fn report(args: ReportArgs) -> Result<(), Failure> {
     for file in &files {
         let (summary, bad) = read(file)?;
         malformed += bad;
-        runs.push((labels.next().unwrap_or_else(|| label_of(file)), summary));
+        let label = labels.next().unwrap_or_else(|| label_of(file));
+        // A row of zeros would read as a run in which nothing was answered.
+        if bad > 0 && summary.is_empty() {
+            stderr::say(format_args!(
+                "{} has no line that could be read, and so no row: a line is \
+                 'url,code,start_time,duration,body_length', or one of 'stoop fetch -f jsonl'",
+                name_of(file)
+            ));
+            continue;
+        }
+        runs.push((label, summary));
     }
-    let text = show(format, &runs);
-    let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::io("cannot write to standard output", &error))?;
+    if !runs.is_empty() {
+        streams::print(show(format, &runs).as_bytes())?;
+    }
     match malformed {
         0 => Ok(()),
         1 => Err(Failure::Io("1 malformed line was left out".to_owned())),
@@ -130,15 +140,22 @@ fn show(format: Format, runs: &[(Label, Summary)]) -> String {
 
 /// The summary of a file, and the number of its malformed lines, which are named on stderr.
 fn read(path: &Path) -> Result<(Summary, u64), Failure> {
-    let (name, result) = if path.as_os_str() == "-" {
-        ("standard input".to_owned(), summarise(io::stdin().lock(), "standard input"))
+    let name = name_of(path);
+    let result = if path.as_os_str() == "-" {
+        streams::check_input()?;
+        summarise(io::stdin().lock(), &name)
     } else {
-        let name = path.display().to_string();
         let file = File::open(path).map(|file| BufReader::with_capacity(64 << 10, file));
-        let result = file.and_then(|file| summarise(file, &name));
-        (name, result)
+        file.and_then(|file| summarise(file, &name))
     };
     result.map_err(|error| Failure::Io(format!("cannot read {name}: {error}")))
+}
+
+fn name_of(path: &Path) -> String {
+    match path.as_os_str() == "-" {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
+    }
 }
 
 fn summarise(mut source: impl BufRead, name: &str) -> io::Result<(Summary, u64)> {

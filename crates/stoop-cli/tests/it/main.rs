@@ -11,6 +11,7 @@
 //! - `machine`: what it runs out of
 //! - `limits`: the limits of time, which are those that the help names
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
+//! - `streams`: standard streams that are closed
 //! - `secrets`: passwords in URLs
 //! - `report`: the same figures from lines
 #![forbid(unsafe_code)]
@@ -29,3 +30,4 @@ mod secrets;
 mod server;
 mod signals;
 mod stoop;
+mod streams;
