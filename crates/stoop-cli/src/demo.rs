@@ -1,6 +1,6 @@
 //! `stoop demo`: a synthetic internet and a fetch of it, in one process, to see what this is.
 
-use std::io::{self, IsTerminal, stderr};
+use std::io::{self, stderr, stdout};
 use std::time::Duration;
 
 use clap::Args;
@@ -8,6 +8,7 @@ use stoop_testbed::{Internet, Options};
 
 use crate::failure::Failure;
 use crate::fetch::{self, Authority, FetchArgs, Plan, Source, Surroundings};
+use crate::terminal::{self, Look};
 use crate::{streams, units};
 
 /// The comparison's best concurrency.
@@ -44,6 +45,9 @@ fn concurrency(text: &str) -> Result<usize, String> {
     units::count(text, 1..=4_000).map(|n| n as usize)
 }
 
+/// Variables that say what the terminal shows; no others change the demo.
+const TERMINAL: [&str; 4] = ["TERM", "LC_ALL", "LC_CTYPE", "LANG"];
+
 /// Runs the subcommand.
 ///
 /// # Errors
@@ -59,9 +63,10 @@ pub(crate) fn demo(args: DemoArgs) -> Result<(), Failure> {
     let internet = runtime.block_on(starting).map_err(cannot)?;
     let timeout = args.timeout.unwrap_or(TIMEOUT);
     say(&format!(
-        "A synthetic internet of {} URLs runs in this process: about 80 % answer 2xx, 10 % 4xx, and\n\
-         10 % fail in every way there is. 30 % redirect. Two in three of the good https hosts speak\n\
-         HTTP/2. Fetching it, {} at a time, each within {} s.\n\n",
+        "A synthetic internet of {} URLs runs in this process: about 80 % answer\n\
+         2xx, 10 % 4xx, and 10 % fail in every way there is. 30 % redirect. Two in three\n\
+         of the good https hosts speak HTTP/2. Fetching it, {} at a time, each within\n\
+         {} s.\n\n",
         args.urls,
         args.concurrency,
         timeout.as_secs_f64(),
@@ -69,9 +74,9 @@ pub(crate) fn demo(args: DemoArgs) -> Result<(), Failure> {
     let ended = fetch::run(plan(&internet, args.concurrency, timeout)?)?;
     let stats = runtime.block_on(internet.stop()).map_err(cannot)?;
     say(&format!(
-        "{}\nThe servers saw {} requests, {} over HTTP/2, on {} connections, {} of them open at \
-         once.\n{}",
-        fetch::people(&ended.summary),
+        "{}\nThe servers saw {} requests, {} over HTTP/2, on {} connections, {} of them\n\
+         open at once.\n{}",
+        fetch::people(&ended.summary, Look::of(&stdout())),
         stats.requests,
         stats.http2_requests,
         stats.accepted,
@@ -83,10 +88,10 @@ pub(crate) fn demo(args: DemoArgs) -> Result<(), Failure> {
 
 const NEXT: &str = "
 Next, on real URLs:
-  stoop fetch https://example.com/                    one URL
-  stoop fetch -i urls.txt -c 500 > answers.csv        a list, one line for each URL
-  stoop report answers.csv                            this table again, from the lines
-  stoop fetch --help                                  columns, options, exit codes
+  stoop fetch https://example.com/               one URL
+  stoop fetch -i urls.txt -c 500 > answers.csv   a list, one line for each URL
+  stoop report answers.csv                       this summary again, from the lines
+  stoop fetch --help                             columns, options, exit codes
 ";
 
 fn say(text: &str) -> Result<(), Failure> {
@@ -96,10 +101,10 @@ fn say(text: &str) -> Result<(), Failure> {
 /// What fetches all of `internet`: as a user would, but that lines are not shown.
 fn plan(internet: &Internet, concurrency: usize, timeout: Duration) -> Result<Plan, Failure> {
     let here = Surroundings {
-        variable: |_| None,
+        variable: |name| TERMINAL.contains(&name).then(|| std::env::var_os(name)).flatten(),
         stdin_is_terminal: false,
         stdout_is_terminal: false,
-        stderr_is_terminal: stderr().is_terminal(),
+        stderr_columns: terminal::columns(&stderr()),
     };
     let mut plan = Plan::new(FetchArgs::default(), &here)?;
     plan.cores = plan.cores.min(concurrency);

@@ -19,6 +19,7 @@ mod stderr;
 mod streams;
 mod summary;
 mod table;
+mod terminal;
 mod testbed;
 mod units;
 

@@ -11,8 +11,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// What of its output a newcomer is to see, and by which text it is known.
 const SHOWN: &[(&str, &str)] = &[
     ("how many URLs there are", "A synthetic internet of 2000 URLs"),
-    ("the table's columns", "│ totalUrls │"),
-    ("a row for all of them", "│      2000 │"),
+    ("the table's columns", " totalUrls "),
+    ("a row for all of them", "      2000 "),
     ("failures by kind", "  dns_nxdomain  "),
     ("what the servers saw", "The servers saw "),
     ("what to run next", "stoop fetch https://example.com/"),

@@ -65,12 +65,15 @@ Summary (on stderr): totalUrls; time, from the first start to the last end; avg 
 in ms; okReqsSec, 2xx answers per second; okReqsPct, their share, 0 to 1; avgBodyLen, their mean
 body in bytes; answers by class; Exception, those without an answer, by kind below, and with them
 statuses beyond 599, which are in no class; and where there were any, http2, answers over HTTP/2,
-which 'stoop report' finds in lines of jsonl only.
+which 'stoop report' finds in lines of jsonl only. A terminal that is narrower than the table gets
+one figure a line.
 
 Variables (a flag beats a variable; an empty variable is none):
   CONCURRENCY, REQUEST_TIMEOUT, USER_AGENT, LIMIT, DURATION   as the flags
   FORMAT     plain (csv, also on a terminal), csv, jsonl or pretty
   NO_COLOR   no colours, whatever its value
+  TERM       dumb: no colours, no progress
+  LC_ALL, LC_CTYPE, LANG   the first that is set: tables in ASCII unless it says UTF-8
 
 Exit codes:
   0    every URL was answered, whatever the answers; or --duration was over; or the reader of

@@ -22,7 +22,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::exchange::Exchange;
 use super::lane::{Batch, Extent, Found, Lane};
-use super::record::{Outcome, Record, Recorder, duration_ms, unix_ms};
+use super::outcome::Outcome;
+use super::recorder::{Record, Recorder, duration_ms, unix_ms};
 use super::run::Run;
 use super::slots::{Slot, Slots};
 use super::target::target;
@@ -47,7 +48,11 @@ pub(super) fn work(run: &Arc<Run>, index: usize) -> io::Result<Summary> {
             lane_ended: Cell::new(false),
             slots: RefCell::default(),
             looked: Cell::new(Instant::now()),
-            recorder: RefCell::new(Recorder::new(run.plan.format, run.plan.colour)),
+            recorder: RefCell::new(Recorder::new(
+                run.plan.format,
+                run.plan.colour,
+                run.plan.terminal,
+            )),
             summary: RefCell::default(),
         });
         // A task, because waking the root future from its own thread costs a system call.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use stoop::{Client, ClientLimits, ClientTime, Error, Redirects, Request, Version};
 
 use super::args::Format;
+use super::outcome::{Details, Outcome, Phases, micros};
 use super::plan::Plan;
-use super::record::{Details, Outcome, Phases, micros};
 use crate::failure::Failure;
 use crate::masked;
 use crate::summary::Code;
@@ -230,7 +230,7 @@ mod tests {
             variable: |_| None,
             stdin_is_terminal: false,
             stdout_is_terminal: false,
-            stderr_is_terminal: false,
+            stderr_columns: None,
         };
         let mut plan = Plan::new(FetchArgs::default(), &here).expect("a good plan");
         plan.timeout = Duration::from_secs(90);

@@ -9,7 +9,7 @@
 //!
 //! [`args`] is what was typed, [`plan`] what it means, [`mod@run`] does it. [`source`] reads bytes
 //! until the run ends, [`lines`] makes lines of bytes, [`input`] hands them to the cores, [`target`]
-//! makes URLs of lines, [`exchange`] an outcome of a URL, [`record`] a line of an outcome. A line
+//! makes URLs of lines, [`exchange`] an outcome of a URL, [`recorder`] a line of an outcome. A line
 //! that was read is always in exactly one of these places, and each of them gives what it holds an
 //! answer when the run ends early: the reader by handing it over, the cores by writing it.
 
@@ -20,11 +20,12 @@ mod files;
 mod input;
 mod lane;
 mod lines;
+mod outcome;
 mod output;
 mod permits;
 mod plan;
 mod progress;
-mod record;
+mod recorder;
 mod run;
 mod slots;
 mod source;
@@ -41,6 +42,7 @@ use crate::failure::Failure;
 use crate::streams;
 use crate::summary::Summary;
 use crate::table;
+use crate::terminal::{self, Look};
 
 /// Runs the subcommand.
 ///
@@ -51,18 +53,18 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), Failure> {
         variable: |name| std::env::var_os(name),
         stdin_is_terminal: stdin().is_terminal(),
         stdout_is_terminal: stdout().is_terminal(),
-        stderr_is_terminal: stderr().is_terminal(),
+        stderr_columns: terminal::columns(&stderr()),
     };
     let plan = Plan::new(args, &here)?;
     streams::check_output()?;
     if plan.source == Source::Stdin {
         streams::check_input()?;
     }
-    let style = plan.summary;
+    let (style, look) = (plan.summary, plan.look);
     let ended = run(plan)?;
     // Figures of lines that nobody has would be of no use, and read as if they were there.
     if ended.written {
-        print(style, &ended);
+        print(style, look, &ended);
     }
     ended.result
 }
@@ -76,9 +78,9 @@ pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
     run::run(plan)
 }
 
-fn print(style: SummaryStyle, ended: &Ended) {
+fn print(style: SummaryStyle, look: Look, ended: &Ended) {
     let mut text = match style {
-        SummaryStyle::Table => people(&ended.summary),
+        SummaryStyle::Table => people(&ended.summary, look),
         SummaryStyle::Json => {
             serde_json::to_string(&ended.summary.figures()).expect("plain data") + "\n"
         }
@@ -95,6 +97,6 @@ fn print(style: SummaryStyle, ended: &Ended) {
 }
 
 /// The summary for people: the table, and what went wrong.
-pub(crate) fn people(summary: &Summary) -> String {
-    table::summary(&summary.figures())
+pub(crate) fn people(summary: &Summary, look: Look) -> String {
+    table::summary(&summary.figures(), look)
 }

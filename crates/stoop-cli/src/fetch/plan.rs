@@ -11,6 +11,7 @@ use stoop::Versions;
 
 use super::args::{self, FetchArgs, Format, Size, SummaryStyle};
 use crate::failure::Failure;
+use crate::terminal::{self, Look};
 use crate::units;
 
 /// As many as a home connection and one name server bear; the comparison's best clients ran 150.
@@ -48,6 +49,10 @@ pub(crate) struct Plan {
     pub(crate) cores: usize,
     /// Pretty lines are coloured.
     pub(crate) colour: bool,
+    /// Lines go to a terminal, which they must not drive.
+    pub(crate) terminal: bool,
+    /// How the summary is to look.
+    pub(crate) look: Look,
     /// Progress is shown on stderr.
     pub(crate) progress: bool,
 }
@@ -73,7 +78,8 @@ pub(crate) struct Surroundings {
     pub(crate) variable: fn(&str) -> Option<OsString>,
     pub(crate) stdin_is_terminal: bool,
     pub(crate) stdout_is_terminal: bool,
-    pub(crate) stderr_is_terminal: bool,
+    /// How wide it is, if it is a terminal.
+    pub(crate) stderr_columns: Option<usize>,
 }
 
 impl Plan {
@@ -95,6 +101,7 @@ impl Plan {
             None => Source::Text(args.urls.join("\n").into_bytes()),
         };
         let typed = source == Source::Stdin && here.stdin_is_terminal;
+        let is_dumb = terminal::is_dumb(here.variable);
         let Size(max_body) = args.max_body.unwrap_or(Size(Some(BODY_BYTES_MAX)));
         let cores = args.cores.unwrap_or_else(|| available_parallelism().map_or(1, Into::into));
         Ok(Self {
@@ -121,9 +128,14 @@ impl Plan {
             format: format.unwrap_or(usual),
             summary: args.summary.unwrap_or(SummaryStyle::Table),
             cores: cores.min(concurrency),
-            colour: here.stdout_is_terminal && here.variable("NO_COLOR").is_none(),
-            // Who types URLs must see what they type.
-            progress: here.stderr_is_terminal && !typed,
+            colour: here.stdout_is_terminal && here.variable("NO_COLOR").is_none() && !is_dumb,
+            terminal: here.stdout_is_terminal,
+            look: Look {
+                columns: here.stderr_columns,
+                boxes: terminal::has_unicode(here.variable),
+            },
+            // Users who type URLs must see what they type.
+            progress: here.stderr_columns.is_some() && !typed && !is_dumb,
         })
     }
 }
@@ -179,7 +191,7 @@ mod tests {
         variable: |_| None,
         stdin_is_terminal: false,
         stdout_is_terminal: false,
-        stderr_is_terminal: false,
+        stderr_columns: None,
     };
 
     fn plan(line: &str, here: &Surroundings) -> Plan {
@@ -280,6 +292,13 @@ mod tests {
             ..PIPED
         };
         assert!(!plan("fetch", &colourless).colour);
+        let dumb = Surroundings {
+            variable: |name| (name == "TERM").then(|| OsString::from("dumb")),
+            stderr_columns: Some(80),
+            ..terminal
+        };
+        let dumb = plan("fetch http://a/", &dumb);
+        assert!(!dumb.colour && !dumb.progress && dumb.terminal);
         // Asked for, it is also written to a file, but never in colour.
         assert_eq!(plan("fetch -f pretty", &PIPED).format, Format::Pretty);
         assert!(!plan("fetch -f pretty", &PIPED).colour);
@@ -287,7 +306,7 @@ mod tests {
 
     #[test]
     fn progress_is_shown_on_a_terminal_where_nobody_types() {
-        let shown = Surroundings { stderr_is_terminal: true, ..PIPED };
+        let shown = Surroundings { stderr_columns: Some(80), ..PIPED };
         assert!(plan("fetch", &shown).progress);
         let typing = Surroundings { stdin_is_terminal: true, ..shown };
         assert!(!plan("fetch", &typing).progress);

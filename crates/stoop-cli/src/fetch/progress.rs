@@ -1,6 +1,7 @@
 //! The line on the terminal that says how far a run is: rate, in flight, errors, and when it will
 //! be over if the input's size is known.
 
+use std::io::stderr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, Prog
 
 use super::plan::Source;
 use super::run::Run;
+use crate::terminal;
 
 /// The rate shown is that of the last few seconds: an average over all would hide a stall.
 const WINDOW: Duration = Duration::from_secs(5);
@@ -22,7 +24,7 @@ impl Progress {
     pub(super) fn new(run: &Run) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("a good template");
-        bar.set_style(style);
+        bar.set_style(if run.plan.look.boxes { style } else { style.tick_chars(r"|/-\ ") });
         let progress = Self { bar, rate: Rate::new(Instant::now()).into() };
         progress.show(run);
         progress
@@ -45,17 +47,21 @@ impl Progress {
         let rate = self.rate.borrow_mut().at(Instant::now(), done);
         let total = expected(run).filter(|&total| total >= done);
         let of = total.map_or_else(String::new, |total| format!(" of {}", HumanCount(total)));
-        let mut message = format!(
-            "{}{of} done, {rate:.0}/s, {in_flight} in flight, {} errors",
-            HumanCount(done),
-            HumanCount(errors)
-        );
-        if let Some(total) = total
-            && rate >= 1.0
-        {
+        let left = total.filter(|_| rate >= 1.0).map_or_else(String::new, |total| {
             let left = Duration::from_secs_f64((total - done) as f64 / rate);
-            message += &format!(", {} left", HumanDuration(left));
-        }
+            format!(", {} left", HumanDuration(left))
+        });
+        let (done, errors) = (HumanCount(done), HumanCount(errors));
+        let columns = terminal::columns(&stderr()).unwrap_or(usize::MAX);
+        let forms = [
+            format!("{done}{of} done, {rate:.0}/s, {in_flight} in flight, {errors} errors{left}"),
+            format!("{done}{of} done, {rate:.0}/s, {errors} errors{left}"),
+            format!("{done}{of}, {rate:.0}/s, {errors} errors"),
+            format!("{done}{of}"),
+        ];
+        // Beside the spinner, a blank and the last column, in which some terminals break the line.
+        let fits = |form: &String| form.chars().count() + 3 <= columns;
+        let message = forms.into_iter().find(fits).unwrap_or_default();
         self.bar.set_message(message);
         self.bar.tick();
     }

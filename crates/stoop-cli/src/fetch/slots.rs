@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 use super::lane::Extent;
-use super::record::unix_ms;
+use super::recorder::unix_ms;
 
 /// Memory a slot keeps for its lines. Longer ones are rare, and a thousand slots would each keep
 /// room for the longest.

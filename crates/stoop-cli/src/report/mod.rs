@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::summary::{Figures, Summary};
 use crate::table::{self, Label};
+use crate::terminal::Look;
 use crate::{stderr, streams};
 
 /// Malformed lines that are named one by one; the rest are counted.
@@ -103,7 +104,7 @@ pub(crate) fn report(args: ReportArgs) -> Result<(), Failure> {
         runs.push((label, summary));
     }
     if !runs.is_empty() {
-        streams::print(show(format, &runs).as_bytes())?;
+        streams::print(show(format, &runs, Look::of(&io::stdout())).as_bytes())?;
     }
     match malformed {
         0 => Ok(()),
@@ -112,7 +113,7 @@ pub(crate) fn report(args: ReportArgs) -> Result<(), Failure> {
     }
 }
 
-fn show(format: Format, runs: &[(Label, Summary)]) -> String {
+fn show(format: Format, runs: &[(Label, Summary)], look: Look) -> String {
     #[derive(Serialize)]
     struct Row<'a> {
         language: &'a str,
@@ -125,8 +126,8 @@ fn show(format: Format, runs: &[(Label, Summary)]) -> String {
         runs.iter().map(|(label, summary)| (label.clone(), summary.figures())).collect();
     rows.sort_by_key(|(_, figures)| figures.time);
     match format {
-        Format::Summary => rows.iter().map(|(_, figures)| table::summary(figures)).collect(),
-        Format::Table => table::many(&rows) + "\n",
+        Format::Summary => rows.iter().map(|(_, figures)| table::summary(figures, look)).collect(),
+        Format::Table => table::many(&rows, look),
         Format::Json => {
             let lines = rows.iter().map(|(label, figures)| {
                 let Label { language, method, concurrency } = label;
@@ -283,6 +284,8 @@ mod tests {
         assert_eq!((summary.figures().total_urls, malformed), (1, 1));
     }
 
+    const WIDE: Look = Look { columns: None, boxes: true };
+
     #[test]
     fn the_quickest_run_is_the_first_row() {
         let run = |ms: u64| {
@@ -291,14 +294,14 @@ mod tests {
             summary
         };
         let runs = [(named("slow", "", None), run(20)), (named("quick", "", Some(7)), run(10))];
-        let text = show(Format::Json, &runs);
+        let text = show(Format::Json, &runs, WIDE);
         let first = text.lines().next().expect("two lines");
         assert!(
             first.starts_with(r#"{"language":"quick","method":"","concurrency":7,"totalUrls":1"#),
             "{first}"
         );
-        let rows: Vec<_> = show(Format::Table, &runs).lines().map(str::to_owned).collect();
+        let rows: Vec<_> = show(Format::Table, &runs, WIDE).lines().map(str::to_owned).collect();
         assert!(rows[3].starts_with("│ quick"), "{rows:?}");
-        assert!(show(Format::Summary, &runs[..1]).starts_with('┌'));
+        assert!(show(Format::Summary, &runs[..1], WIDE).starts_with('┌'));
     }
 }

@@ -12,6 +12,7 @@
 //! - `limits`: the limits of time, which are those that the help names
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
 //! - `streams`: standard streams that are closed
+//! - `terminal`: columns, colours, locales
 //! - `secrets`: passwords in URLs
 //! - `report`: the same figures from lines
 #![forbid(unsafe_code)]
@@ -31,3 +32,4 @@ mod server;
 mod signals;
 mod stoop;
 mod streams;
+mod terminal;

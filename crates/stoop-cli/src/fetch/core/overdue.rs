@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use stoop::Phase;
 
 use super::Core;
-use crate::fetch::record::Outcome;
+use crate::fetch::outcome::Outcome;
 
 impl Core {
     /// How often overdue slots are looked for.

@@ -1,0 +1,126 @@
+//! The tables, against the published one, and on narrow terminals.
+
+use super::*;
+
+const WIDE: Look = Look { columns: None, boxes: true };
+
+fn errors<'a>(kinds: &'a Kinds<'a>) -> Errors<'a> {
+    Errors { kinds, columns: None }
+}
+
+type Row = (&'static str, &'static str, u64, [u64; 5], f64, [u64; 6]);
+
+/// Three rows of the published table: fractions with one decimal and with two.
+const ROWS: [Row; 3] = [
+    (
+        "Rust",
+        "reqwest",
+        150,
+        [10_000, 49_149, 680, 5018, 162],
+        0.8,
+        [256_487, 7980, 1, 971, 21, 1027],
+    ),
+    (
+        ".NET",
+        "HttpClient",
+        75,
+        [10_000, 106_468, 766, 6479, 73],
+        0.77,
+        [258_980, 7739, 279, 977, 24, 981],
+    ),
+    (
+        "Ruby",
+        "async + http.rb",
+        75,
+        [10_000, 107_077, 683, 8003, 74],
+        0.8,
+        [257_226, 7977, 0, 992, 25, 1006],
+    ),
+];
+
+fn row(row: &Row) -> (Label, Figures<'static>) {
+    let (language, method, concurrency, [urls, time, avg, max, sec], pct, rest) = *row;
+    let label =
+        Label { language: language.into(), method: method.into(), concurrency: Some(concurrency) };
+    let figures = Figures {
+        total_urls: urls,
+        time,
+        avg,
+        max,
+        ok_reqs_sec: sec,
+        ok_reqs_pct: pct,
+        avg_body_len: rest[0],
+        ok: rest[1],
+        redirects: rest[2],
+        client_errors: rest[3],
+        server_errors: rest[4],
+        exceptions: rest[5],
+        errors: Kinds(Vec::new()),
+        http2: 0,
+    };
+    (label, figures)
+}
+
+#[test]
+fn the_table_is_the_comparisons_own() {
+    let rows: Vec<_> = ROWS.iter().map(row).collect();
+    let expected = "\
+┌──────────┬─────────────────┬─────────────┬───────────┬────────┬─────┬──────┬───────────┬───────────┬────────────┬──────┬─────┬─────┬─────┬───────────┐
+│ language │ method          │ concurrency │ totalUrls │ time   │ avg │ max  │ okReqsSec │ okReqsPct │ avgBodyLen │ 2xx  │ 3xx │ 4xx │ 5xx │ Exception │
+├──────────┼─────────────────┼─────────────┼───────────┼────────┼─────┼──────┼───────────┼───────────┼────────────┼──────┼─────┼─────┼─────┼───────────┤
+│ Rust     │ reqwest         │         150 │     10000 │  49149 │ 680 │ 5018 │       162 │       0.8 │     256487 │ 7980 │   1 │ 971 │  21 │      1027 │
+│ .NET     │ HttpClient      │          75 │     10000 │ 106468 │ 766 │ 6479 │        73 │      0.77 │     258980 │ 7739 │ 279 │ 977 │  24 │       981 │
+│ Ruby     │ async + http.rb │          75 │     10000 │ 107077 │ 683 │ 8003 │        74 │       0.8 │     257226 │ 7977 │   0 │ 992 │  25 │      1006 │
+└──────────┴─────────────────┴─────────────┴───────────┴────────┴─────┴──────┴───────────┴───────────┴────────────┴──────┴─────┴─────┴─────┴───────────┘";
+    assert_eq!(many(&rows, WIDE), format!("{expected}\n{UNITS}"));
+}
+
+#[test]
+fn one_run_has_twelve_columns() {
+    let (_, figures) = row(&ROWS[0]);
+    let text = one(&figures, WIDE);
+    let header = text.lines().nth(1).expect("a header");
+    assert_eq!(header.split('│').count(), 14);
+    assert!(header.starts_with("│ totalUrls │ time "), "{header}");
+}
+
+#[test]
+fn below_the_table_stands_what_it_has_no_column_for() {
+    let (_, mut figures) = row(&ROWS[0]);
+    figures.errors = Kinds(vec![("reset", 2)]);
+    let below = |figures: &Figures<'_>| {
+        summary(figures, WIDE).lines().skip(6).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let error = "       2  reset  the connection was reset mid-answer";
+    assert_eq!(below(&figures), [error]);
+    figures.http2 = 7_000;
+    assert_eq!(below(&figures), ["    7000  came over HTTP/2", error]);
+}
+
+#[test]
+fn what_is_too_wide_stands_upright_and_fits() {
+    let (_, mut figures) = row(&ROWS[1]);
+    figures.errors = Kinds(vec![("connect_unreachable", 2)]);
+    for columns in [40, 60, 80] {
+        let text = summary(&figures, Look { columns: Some(columns), boxes: false });
+        assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
+        assert!(text.starts_with("totalUrls    10000\ntime        106468  ms"), "{text}");
+    }
+    let text = summary(&figures, Look { columns: Some(80), boxes: false });
+    assert!(text.contains("okReqsPct     0.77  share of 2xx answers, 0 to 1\n"), "{text}");
+}
+
+#[test]
+fn errors_come_with_hints_and_end() {
+    let kinds: Vec<_> = (0..20).map(|_| ("total_timeout", 1)).collect();
+    let text = errors(&Kinds(kinds)).to_string();
+    assert_eq!(text.lines().count(), 11);
+    assert!(text.starts_with("       1  total_timeout  not done within --timeout\n"), "{text}");
+    assert!(text.ends_with("      10  of 10 other kinds\n"), "{text}");
+}
+
+#[test]
+fn another_programs_words_cannot_drive_the_terminal() {
+    let text = errors(&Kinds(vec![("\x1b[2Jgone", 1)])).to_string();
+    assert_eq!(text, "       1  \\u{1b}[2Jgone\n");
+}
