@@ -62,11 +62,11 @@ Kinds of error, a closed list:
   read_timeout total_timeout body_too_large redirect_limit redirect_denied cancelled internal
 
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
-in ms; okReqsSec, 2xx answers per second; okReqsPct, their share, 0 to 1; avgBodyLen, their mean
-body in bytes; answers by class; Exception, those without an answer, by kind below, and with them
-statuses beyond 599, which are in no class; and where there were any, http2, answers over HTTP/2,
-which 'stoop report' finds in lines of jsonl only. A terminal that is narrower than the table gets
-one figure a line.
+in ms, without what was cancelled before its turn; okReqsSec, 2xx answers per second; okReqsPct,
+their share, 0 to 1; avgBodyLen, their mean body in bytes; answers by class; Exception, those
+without an answer, by kind below, and with them statuses beyond 599, which are in no class; and
+where there were any, http2, answers over HTTP/2, which 'stoop report' finds in lines of jsonl only.
+A terminal that is narrower than the table gets one figure a line.
 
 Variables (a flag beats a variable; an empty variable is none):
   CONCURRENCY, REQUEST_TIMEOUT, USER_AGENT, LIMIT, DURATION   as the flags

@@ -224,3 +224,21 @@ fn a_line_that_was_read_in_part_is_answered_and_not_fetched() {
     assert_eq!(ran.codes(), [(whole, "200".to_owned()), (torn, "cancelled".to_owned())]);
     assert_eq!(server.requests(), 1);
 }
+
+#[test]
+fn urls_that_never_started_made_the_mean_smaller() {
+    let server = Server::start();
+    let mut child = stoop("fetch -c 2 -t 30 --summary json").spawn().expect("it runs");
+    let input: String = (0..20).map(|n| server.url(&format!("/hang?{n:05}")) + "\n").collect();
+    feed(&mut child, input);
+    wait_for("requests", || server.requests() == 2);
+    thread::sleep(Duration::from_millis(400));
+    kill(&child, "-TERM");
+    let ran = finish(child);
+    let summary = ran.summary();
+    assert_eq!(summary["totalUrls"], 20);
+    assert!(summary["avg"].as_u64() >= Some(400), "{summary}");
+    let reported = run(stoop("report --format json"), ran.stdout.clone());
+    let reported: serde_json::Value = serde_json::from_slice(&reported.stdout).expect("an object");
+    assert_eq!(reported["avg"], summary["avg"]);
+}
