@@ -109,6 +109,7 @@ fn plan(internet: &Internet, concurrency: usize, timeout: Duration) -> Result<Pl
     let mut plan = Plan::new(FetchArgs::default(), &here)?;
     plan.cores = plan.cores.min(concurrency);
     plan.concurrency = concurrency;
+    plan.concurrency_given = true;
     plan.timeout = timeout;
     plan.dns = vec![internet.dns_addr()];
     plan.authority = Some(Authority::Pem(internet.ca_pem().to_owned()));

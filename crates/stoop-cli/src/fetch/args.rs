@@ -96,7 +96,7 @@ pub(crate) struct FetchArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(super) input: Option<PathBuf>,
 
-    /// URLs in flight at once [default: 100]
+    /// URLs in flight at once [default: 100, or fewer where 'ulimit -n' is low]
     #[arg(short, long, value_name = "N", value_parser = concurrency)]
     pub(super) concurrency: Option<usize>,
 
@@ -161,7 +161,7 @@ pub(crate) struct FetchArgs {
     #[arg(long, value_name = "STYLE")]
     pub(super) summary: Option<SummaryStyle>,
 
-    /// Threads that fetch [default: the machine's cores]
+    /// Threads that fetch [default: the machine's cores, or fewer where 'ulimit -n' is low]
     #[arg(long, value_name = "N", value_parser = cores)]
     pub(super) cores: Option<usize>,
 }

@@ -12,11 +12,6 @@ use crate::failure::Failure;
 use crate::masked;
 use crate::summary::Code;
 
-/// Idle connections over all cores: enough for the next page of a host that was just visited. With
-/// those in flight that is all a run ever has open; as many again may still be open in the eyes of
-/// servers that did not notice our close yet.
-const IDLE_MAX: usize = 32;
-
 /// What the clients of all cores have in common.
 pub(super) struct Exchanges {
     #[cfg(feature = "tls")]
@@ -107,7 +102,7 @@ fn limits(plan: &Plan) -> ClientLimits {
     // Nor is a server that goes on being silent given up before the deadline.
     limits.wire.http2.settings_timeout = plan.timeout;
     limits.wire.http2.ping_timeout = plan.timeout;
-    let idle = (IDLE_MAX / plan.cores).max(1);
+    let idle = (plan.idle_max / plan.cores).max(1);
     limits.pool.idle_max = idle;
     limits.pool.idle_per_origin_max = idle;
     limits.pool.per_origin_max = plan.concurrency;

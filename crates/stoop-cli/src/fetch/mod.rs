@@ -73,8 +73,8 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The run could not begin; nothing was fetched.
-pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
-    files::make_room(&plan)?;
+pub(crate) fn run(mut plan: Plan) -> Result<Ended, Failure> {
+    files::make_room(&mut plan)?;
     run::run(plan)
 }
 

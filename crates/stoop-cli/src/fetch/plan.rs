@@ -27,6 +27,8 @@ const BODY_BYTES_MAX: u64 = 64 << 20;
 pub(crate) struct Plan {
     pub(crate) source: Source,
     pub(crate) concurrency: usize,
+    /// It was asked for, and is not the usual one.
+    pub(crate) concurrency_given: bool,
     pub(crate) timeout: Duration,
     pub(crate) connect_timeout: Option<Duration>,
     /// URLs to take from the source; `None` takes all.
@@ -47,6 +49,10 @@ pub(crate) struct Plan {
     pub(crate) summary: SummaryStyle,
     /// Threads that fetch, at most `concurrency`.
     pub(crate) cores: usize,
+    /// They were asked for, and are not all there are.
+    pub(crate) cores_given: bool,
+    /// Idle connections over all cores, when it is known how many files there are.
+    pub(crate) idle_max: usize,
     /// Pretty lines are coloured.
     pub(crate) colour: bool,
     /// Lines go to a terminal, which they must not drive.
@@ -89,6 +95,7 @@ impl Plan {
     /// [`Failure::Usage`] for a variable whose value is not allowed.
     pub(crate) fn new(args: FetchArgs, here: &Surroundings) -> Result<Self, Failure> {
         let concurrency = here.or_variable(args.concurrency, "CONCURRENCY", args::concurrency)?;
+        let concurrency_given = concurrency.is_some();
         let concurrency = concurrency.unwrap_or(CONCURRENCY);
         let timeout = here.or_variable(args.timeout, "REQUEST_TIMEOUT", units::duration)?;
         let user_agent = here.or_variable(args.user_agent, "USER_AGENT", args::user_agent)?;
@@ -103,10 +110,12 @@ impl Plan {
         let typed = source == Source::Stdin && here.stdin_is_terminal;
         let is_dumb = terminal::is_dumb(here.variable);
         let Size(max_body) = args.max_body.unwrap_or(Size(Some(BODY_BYTES_MAX)));
+        let cores_given = args.cores.is_some();
         let cores = args.cores.unwrap_or_else(|| available_parallelism().map_or(1, Into::into));
         Ok(Self {
             source,
             concurrency,
+            concurrency_given,
             timeout: timeout.unwrap_or(TIMEOUT),
             connect_timeout: args.connect_timeout,
             limit: here.or_variable(args.limit, "LIMIT", args::limit)?,
@@ -128,6 +137,8 @@ impl Plan {
             format: format.unwrap_or(usual),
             summary: args.summary.unwrap_or(SummaryStyle::Table),
             cores: cores.min(concurrency),
+            cores_given,
+            idle_max: cores,
             colour: here.stdout_is_terminal && here.variable("NO_COLOR").is_none() && !is_dumb,
             terminal: here.stdout_is_terminal,
             look: Look {

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
 use crate::server::{Server, refusing};
-use crate::stoop::{Ran, finish, lines, stoop};
+use crate::stoop::{Ran, finish, lines, run, skipped, stoop, stoop_in_shell};
 
 /// A network of its own in which no port is left for a connection to come from.
 const PORTLESS: &str = "ip link set lo up
@@ -23,15 +23,6 @@ fn apart(script: &str) -> Option<Command> {
         return Some(command);
     }
     None
-}
-
-/// Says aloud that a test could not be done, as CONTRIBUTING.md has it.
-fn skipped(name: &str, reason: &str) {
-    eprintln!("skipped: {name}: {reason}");
-    if let Some(file) = std::env::var_os("STOOP_SKIPS") {
-        let mut file = std::fs::OpenOptions::new().append(true).open(file).expect("the report's");
-        writeln!(file, "{name}: {reason}").expect("the report's");
-    }
 }
 
 #[test]
@@ -130,4 +121,29 @@ fn getting_ready_for_tls_is_on_no_urls_clock_and_holds_up_no_plain_one() {
     let ran = lines(&rest);
     std::fs::remove_file(&path).expect("ours");
     assert!(ran[0].start_ms() >= let_go, "{ran:?} before {let_go}");
+}
+
+/// 200 are too few for a hundred slots and all else at its most, and enough for two URLs, or for
+/// a hundred a few at a time.
+#[test]
+fn a_low_limit_of_descriptors_refused_what_would_have_fitted() {
+    let server = Server::start();
+    let urls: String = (0..120).map(|n| server.url(&format!("/delay/20?{n}")) + "\n").collect();
+    for limit in [48, 64, 200] {
+        let before = format!("ulimit -n {limit}");
+        let ran = run(stoop_in_shell(&before, "fetch -t 10", ""), urls.clone());
+        assert_eq!(ran.code, Some(0), "{limit}: {}", ran.stderr);
+        assert!(ran.lines().iter().all(|line| line.code == "200"), "{limit}: {:?}", ran.codes());
+        assert_eq!(ran.lines().len(), 120);
+        let note = format!("stoop: 'ulimit -n' is {limit}: ");
+        assert!(ran.stderr.contains(&note), "{limit}: {}", ran.stderr);
+        assert!(server.most_in_flight() < 100);
+    }
+    // What was asked for is not changed, unless there is less to do anyway.
+    let ran = run(stoop_in_shell("ulimit -n 200", "fetch -c 300", ""), urls);
+    assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0));
+    assert!(ran.stderr.contains("open files"), "{}", ran.stderr);
+    let two = format!("fetch -c 300 --summary none {0} {0}", server.url("/ok/1"));
+    let ran = run(stoop_in_shell("ulimit -n 200", &two, ""), "");
+    assert_eq!((ran.code, ran.lines().len(), ran.stderr.as_str()), (Some(0), 2, ""));
 }
