@@ -74,20 +74,25 @@ impl Job<'_> {
                     }
                 }
             };
-            let terms = Terms {
-                time: &self.shared.limits.time,
-                total: self.total,
-                setup_by: self.shared.connector.setup.map(|limit| after(now(), limit)),
-                public_only: self.public_only,
-            };
-            let connecting = self.shared.connector.connect(url, versions, terms, watch);
-            let io = match Box::pin(connecting).await {
+            // Boxed with all it needs, for the same reason.
+            let connecting = Box::pin(self.shared.connector.connect(
+                url,
+                versions,
+                Terms {
+                    time: &self.shared.limits.time,
+                    total: self.total,
+                    setup_by: self.shared.connector.setup.map(|limit| after(now(), limit)),
+                    public_only: self.public_only,
+                },
+                watch,
+            ));
+            let io = match connecting.await {
                 Ok(io) => io,
                 Err(error) => {
                     // Whoever has a place and no descriptor for it may take what comes back.
                     drop(permit);
-                    let pool = &self.shared.pool;
-                    let waited = starved.wait(error, pool, terms.time.connect, self.total);
+                    let (pool, own) = (&self.shared.pool, self.shared.limits.time.connect);
+                    let waited = starved.wait(error, pool, own, self.total);
                     Box::pin(waited).await?;
                     watch.lap(Phase::Queue);
                     continue;
