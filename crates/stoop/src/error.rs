@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use stoop_io::Peer;
 use stoop_proto::{Misuse, Violation, h2};
 
+use crate::hop::Hop;
 use crate::timings::Timings;
 
 /// Why an exchange failed: the limit or cause that fired.
@@ -306,6 +307,7 @@ struct Inner {
     source: Option<io::Error>,
     remote: Option<SocketAddr>,
     timings: Timings,
+    hop: Option<Box<Hop>>,
 }
 
 impl Error {
@@ -323,6 +325,7 @@ impl Error {
             source,
             remote,
             timings,
+            hop: None,
         }))
     }
 
@@ -398,6 +401,16 @@ impl Error {
         if let Peer::Inet(address) = peer {
             self.0.remote.get_or_insert(address);
         }
+        self
+    }
+
+    /// The request that failed, where there was one.
+    pub(crate) fn hop(&self) -> Option<&Hop> {
+        self.0.hop.as_deref()
+    }
+
+    pub(crate) fn with_hop(mut self, hop: Option<Hop>) -> Self {
+        self.0.hop = hop.map(Box::new);
         self
     }
 

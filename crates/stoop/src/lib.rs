@@ -28,6 +28,7 @@ mod conn;
 mod endpoint;
 mod error;
 mod handler;
+mod hop;
 mod limits;
 mod local;
 mod recent;

@@ -44,10 +44,12 @@ Columns (csv), in order of completion:
   duration     from then to the last byte of the body, redirects included, in whole milliseconds
   body_length  bytes of the body after transfer-coding; 0 for an error
 
-Fields (jsonl): url, start_time and ok (2xx); duration_us; status, final_url, redirects,
-http_version, content_type and body_bytes of an answer; error_kind, error_phase (request, queue,
-dns, connect, tls, send, wait, receive, redirect) and error, in words, where there was none;
-remote_ip and remote_port, of the last request if there were redirects; t_queue_us, t_dns_us,
+Fields (jsonl): v, the version of these fields, 1; url, method (GET), start_time and ok (2xx);
+duration_us; status, final_url, redirects (followed before it), http_version, content_type and
+body_bytes of an answer; location of a redirect that was not followed; error_kind, error_phase
+(request, queue, dns, connect, tls, send, wait, receive, redirect) and error, in words, where there
+was none, then with final_url and redirects of the request that failed, and what is known of its
+answer: of a body that is too large or breaks off, of a redirect that goes too far; remote_ip and remote_port, of the last request if there were redirects; t_queue_us, t_dns_us,
 t_connect_us, t_tls_us and t_wait_us (to the head of the answer), sums if there were redirects,
 and t_recv_us (the last body), as far as they took place: a connection that was there was not
 made. Unknown is left out.

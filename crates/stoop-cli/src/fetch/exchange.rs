@@ -3,7 +3,9 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use stoop::{Client, ClientLimits, ClientTime, Error, Redirects, Request, Version};
+use stoop::{
+    Client, ClientLimits, ClientTime, Error, Redirects, Request, Version, without_password,
+};
 
 use super::args::Format;
 use super::outcome::{Details, Outcome, Phases, micros};
@@ -155,6 +157,10 @@ impl Exchange {
         let mut details = self.detailed.then(|| Details {
             final_url: response.url().map(|url| masked::text(url).into_owned()),
             redirects: Some(response.redirects()),
+            location: response
+                .field("location")
+                .filter(|_| response.status().is_redirection())
+                .map(shown),
             http_version: version(response.version()),
             content_type: response
                 .field("content-type")
@@ -173,8 +179,14 @@ impl Exchange {
         let body_bytes = match received {
             Ok(bytes) => bytes,
             Err(error) => {
-                let phases = details.map(|details| details.phases);
-                return Ok(self.failed(&error, phases.unwrap_or_default()));
+                let details = details.map(|details| Details {
+                    status: Some(response.status().as_u16()),
+                    error_phase: Some(error.phase().as_str()),
+                    error: Some(masked::text(&error.to_string()).into_owned()),
+                    ..details
+                });
+                let outcome = Outcome::error(error.kind().as_str());
+                return Ok(Outcome { details: details.map(Box::new), ..outcome });
             }
         };
         Ok(Outcome {
@@ -187,6 +199,10 @@ impl Exchange {
 
     fn failed(&self, error: &Error, phases: Phases) -> Outcome {
         let details = self.detailed.then(|| Details {
+            status: error.status().map(|status| status.as_u16()),
+            final_url: error.url().map(|url| masked::text(url).into_owned()),
+            redirects: error.url().map(|_| error.redirects()),
+            location: error.location().map(shown),
             error_phase: Some(error.phase().as_str()),
             error: Some(masked::text(&error.to_string()).into_owned()),
             remote_ip: error.remote_address().map(|address| address.ip()),
@@ -196,6 +212,11 @@ impl Exchange {
         });
         Outcome { details: details.map(Box::new), ..Outcome::error(error.kind().as_str()) }
     }
+}
+
+/// A Location as a line may have it.
+fn shown(location: &[u8]) -> String {
+    masked::text(&without_password(&String::from_utf8_lossy(location))).into_owned()
 }
 
 /// The version as ALPN and the record write it.

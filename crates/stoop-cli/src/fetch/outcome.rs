@@ -25,6 +25,12 @@ pub(super) struct Outcome {
 pub(super) struct Details {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) final_url: Option<String>,
+    /// The status of an answer that an error came of; that of an answer is its code.
+    #[serde(skip)]
+    pub(super) status: Option<u16>,
+    /// Where a redirect leads that was not followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) location: Option<String>,
     /// How many were followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) redirects: Option<u16>,

@@ -103,7 +103,7 @@ impl Recorder {
             url: &url,
             url_bytes: matches!(url, Cow::Owned(_)).then(|| escaped(record.url)),
             method: "GET",
-            status,
+            status: status.or(record.outcome.details.as_ref().and_then(|details| details.status)),
             ok: matches!(status, Some(200..=299)),
             error_kind,
             start_time: std::str::from_utf8(&start_time).unwrap_or_default(),

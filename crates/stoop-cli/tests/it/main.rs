@@ -10,6 +10,7 @@
 //! - `options`: redirects, bodies, certificates, time limits, against origins that misbehave
 //! - `machine`: what it runs out of
 //! - `limits`: the limits of time, which are those that the help names
+//! - `hops`: what is told of an exchange that failed behind its first answer
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
 //! - `streams`: standard streams that are closed
 //! - `terminal`: columns, colours, locales
@@ -19,6 +20,7 @@
 
 mod bounds;
 mod ending;
+mod hops;
 mod http2;
 mod input;
 mod internet;

@@ -19,6 +19,7 @@ use crate::conn::exchange::{Answered, Exchange};
 use crate::conn::recycle::Recycle;
 use crate::conn::{http1, http2};
 use crate::error::{Error, ErrorKind, Phase};
+use crate::hop::Hop;
 use crate::request::Request;
 use crate::response::Response;
 use crate::timings::Stopwatch;
@@ -40,7 +41,7 @@ pub(crate) async fn send(
     let mut redirects = 0;
     let mut public_only = false;
     loop {
-        let job = Job { shared, total, public_only, http1: false };
+        let job = Job { shared, total, public_only, http1: false, redirects };
         let (head, exchange, peer) = match job.run(&mut outgoing, interim).await? {
             Outcome::Response { head, exchange, peer } => (head, exchange, peer),
             Outcome::Switched(_) => {
@@ -48,8 +49,11 @@ pub(crate) async fn send(
                 return Err(error.with_detail("to switch protocols, use Client::switch"));
             }
         };
-        let followed = outgoing.follow(&head, redirects, shared);
-        if !followed.map_err(|error| error.with_peer(peer).with_timings(outgoing.parts.timings))? {
+        let followed = outgoing.follow(&head, redirects, shared).map_err(|error| {
+            let hop = hop(&outgoing, redirects).map(|hop| hop.answered(&head));
+            error.with_hop(hop).with_peer(peer).with_timings(outgoing.parts.timings)
+        });
+        if !followed? {
             let mut response = Response::received(head, content(exchange));
             response.redirects = redirects;
             response.sent = Some(outgoing.parts);
@@ -61,9 +65,15 @@ pub(crate) async fn send(
         // the connection can serve again.
         drop(exchange);
         if total.is_some_and(|total| total <= now()) {
-            return Err(Error::new(ErrorKind::TotalTimeout, Phase::Redirect));
+            let error = Error::new(ErrorKind::TotalTimeout, Phase::Redirect);
+            return Err(error.with_hop(hop(&outgoing, redirects)));
         }
     }
+}
+
+/// The request that is under way.
+fn hop(outgoing: &Outgoing, redirects: u16) -> Option<Hop> {
+    Some(Hop::new(outgoing.parts.url.as_ref()?, redirects))
 }
 
 /// Sends a request that offers to switch protocols.
@@ -76,7 +86,7 @@ pub(crate) async fn switch(
     // An Upgrade is HTTP/1.1's; over HTTP/2 there are only tunnels.
     let may_choose = shared.connector.versions(outgoing.url()) == Versions::All;
     let http1 = may_choose && *outgoing.method() != Method::CONNECT;
-    let job = Job { shared, total, public_only: false, http1 };
+    let job = Job { shared, total, public_only: false, http1, redirects: 0 };
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
         Outcome::Switched(upgraded) => Ok(upgraded),
         Outcome::Response { head, exchange, .. } => {
@@ -109,6 +119,8 @@ struct Job<'a> {
     public_only: bool,
     /// It is for HTTP/1.1 alone.
     http1: bool,
+    /// How many were followed before it.
+    redirects: u16,
 }
 
 enum Outcome {
@@ -152,7 +164,7 @@ impl Job<'_> {
             tries.http1 |= failed.error.wants_http1();
         };
         watch.lap(error.phase());
-        Err(error.with_timings(watch.timings))
+        Err(error.with_timings(watch.timings).with_hop(hop(outgoing, self.redirects)))
     }
 
     async fn exchange(

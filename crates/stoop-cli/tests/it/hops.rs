@@ -1,0 +1,107 @@
+//! What JSON lines tell of an exchange that failed behind its first answer.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+
+use serde_json::Value;
+
+use crate::server::refusing;
+use crate::stoop::{run, stoop};
+
+/// A server that answers each path with what `answer` makes of it, one request a connection.
+fn server(answer: impl Fn(&str, SocketAddr) -> String + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = [0; 4096];
+            let read = stream.read(&mut head).unwrap_or(0);
+            let head = String::from_utf8_lossy(&head[..read]).into_owned();
+            let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
+            let _ = stream.write_all(answer(&path, address).as_bytes());
+        }
+    });
+    address
+}
+
+fn redirect(to: &str) -> String {
+    format!(
+        "HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    )
+}
+
+#[track_caller]
+fn record(options: &str, url: &str) -> Value {
+    let ran = run(stoop(&format!("fetch -t 5 -f jsonl {options}")), url);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    serde_json::from_slice(&ran.stdout).expect("one line")
+}
+
+fn start() -> SocketAddr {
+    let dead = refusing();
+    server(move |path, here| match path {
+        "/big" => redirect(&format!("http://{here}/body")),
+        "/body" => {
+            "HTTP/1.1 200 OK\r\ncontent-type: text/x\r\ncontent-length: 9999\r\n\
+                    connection: close\r\n\r\n"
+                .to_owned()
+                + &"x".repeat(9999)
+        }
+        "/dead" => redirect("/dead2"),
+        "/dead2" => redirect(&format!("http://{dead}/gone")),
+        "/ftp" => redirect("ftp://me:s3cr3t@h/file"),
+        _ => redirect("/loop"),
+    })
+}
+
+#[test]
+fn a_body_that_was_too_large_lost_its_status_and_where_it_was() {
+    let here = start();
+    let record = record("--max-body 1k", &format!("http://{here}/big"));
+    assert_eq!(record["error_kind"], "body_too_large", "{record}");
+    assert_eq!((&record["status"], &record["ok"]), (&200.into(), &false.into()), "{record}");
+    assert_eq!(record["final_url"], format!("http://{here}/body"), "{record}");
+    assert_eq!(record["redirects"], 1, "{record}");
+    assert_eq!(record["content_type"], "text/x", "{record}");
+    assert_eq!(record["remote_port"], here.port(), "{record}");
+}
+
+#[test]
+fn a_redirect_that_was_not_followed_lost_where_it_led() {
+    let here = start();
+    let limit = record("--max-redirects 2", &format!("http://{here}/loop"));
+    assert_eq!(limit["error_kind"], "redirect_limit", "{limit}");
+    assert_eq!((&limit["status"], &limit["redirects"]), (&302.into(), &2.into()), "{limit}");
+    assert_eq!(limit["final_url"], format!("http://{here}/loop"), "{limit}");
+    assert_eq!(limit["location"], "/loop", "{limit}");
+    let denied = record("", &format!("http://{here}/ftp"));
+    assert_eq!(denied["error_kind"], "redirect_denied", "{denied}");
+    assert_eq!((&denied["status"], &denied["redirects"]), (&302.into(), &0.into()), "{denied}");
+    assert_eq!(denied["final_url"], format!("http://{here}/ftp"), "{denied}");
+    assert_eq!(denied["location"], "ftp://me:***@h/file", "{denied}");
+    let itself = record("--max-redirects 0", &format!("http://{here}/ftp"));
+    assert_eq!((&itself["status"], &itself["error_kind"]), (&302.into(), &Value::Null));
+    assert_eq!(itself["location"], "ftp://me:***@h/file", "{itself}");
+}
+
+#[test]
+fn an_error_behind_a_redirect_did_not_say_at_which_url() {
+    let here = start();
+    let record = record("", &format!("http://{here}/dead"));
+    assert_eq!(record["error_kind"], "connect_refused", "{record}");
+    assert_eq!(record["final_url"], format!("http://{}/gone", refusing()), "{record}");
+    assert_eq!(record["redirects"], 2, "{record}");
+    assert_eq!((&record["status"], &record["location"]), (&Value::Null, &Value::Null), "{record}");
+}
+
+/// `report` reads an error as what it is, though it has a status.
+#[test]
+fn an_error_with_a_status_is_an_error() {
+    let here = start();
+    let ran =
+        run(stoop("fetch -f jsonl --max-body 1k --summary json"), format!("http://{here}/body"));
+    let reported = run(stoop("report --format json"), ran.stdout.clone());
+    let reported: Value = serde_json::from_slice(&reported.stdout).expect("one object");
+    assert_eq!(reported["errors"]["body_too_large"], 1, "{reported}");
+    assert_eq!((&reported["2xx"], &ran.summary()["2xx"]), (&0.into(), &0.into()));
+}
