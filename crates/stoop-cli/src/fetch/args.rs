@@ -70,9 +70,15 @@ without an answer, by kind below, and with them statuses beyond 599, which are i
 where there were any, http2, answers over HTTP/2, which 'stoop report' finds in lines of jsonl only.
 A terminal that is narrower than the table gets one figure a line.
 
-Variables (a flag beats a variable; an empty variable is none):
-  CONCURRENCY, REQUEST_TIMEOUT, USER_AGENT, LIMIT, DURATION   as the flags
-  FORMAT     plain (csv, also on a terminal), csv, jsonl or pretty
+Variables (a flag beats them; an empty one is none; --no-env ignores all of these):
+  STOOP_CONCURRENCY, STOOP_REQUEST_TIMEOUT, STOOP_USER_AGENT, STOOP_LIMIT, STOOP_DURATION
+             as --concurrency, --timeout, --user-agent, --limit and --duration
+  STOOP_FORMAT   plain (csv, also on a terminal), csv, jsonl or pretty
+  CONCURRENCY, REQUEST_TIMEOUT, USER_AGENT, LIMIT, DURATION, FORMAT
+             the same where those are not set. As other programs may have been meant, one that
+             makes no sense is ignored, and one that changes a default is named, on stderr
+
+Variables of the terminal:
   NO_COLOR   no colours, whatever its value
   TERM       dumb: no colours, no progress
   LC_ALL, LC_CTYPE, LANG   the first that is set: tables in ASCII unless it says UTF-8
@@ -154,6 +160,10 @@ pub(crate) struct FetchArgs {
     /// Speak HTTP/2 only, without asking whether the server does: for http:// URLs, too
     #[arg(long)]
     pub(super) http2_prior_knowledge: bool,
+
+    /// Ignore the variables that set options, such as LIMIT and STOOP_LIMIT
+    #[arg(long)]
+    pub(super) no_env: bool,
 
     /// What a line looks like [default: pretty on a terminal, else csv]
     #[arg(short, long, value_name = "FORMAT")]

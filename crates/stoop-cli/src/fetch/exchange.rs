@@ -235,7 +235,7 @@ mod tests {
     use stoop::{ErrorKind, Phase};
 
     use super::super::args::{EXAMPLES, FetchArgs};
-    use super::super::plan::Surroundings;
+    use super::super::surroundings::Surroundings;
     use super::*;
     use crate::hints::hint;
 

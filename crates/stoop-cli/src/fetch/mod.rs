@@ -29,20 +29,22 @@ mod recorder;
 mod run;
 mod slots;
 mod source;
+mod surroundings;
 mod target;
 
-use std::io::{IsTerminal, stderr, stdin, stdout};
+use std::io::{self, IsTerminal, stdin, stdout};
 
 pub(crate) use self::args::FetchArgs;
 use self::args::SummaryStyle;
-pub(crate) use self::plan::{Authority, Plan, Source, Surroundings};
+pub(crate) use self::plan::{Authority, Plan, Source};
 pub(crate) use self::run::Ended;
+pub(crate) use self::surroundings::Surroundings;
 pub(crate) use self::target::has_scheme;
 use crate::failure::Failure;
-use crate::streams;
 use crate::summary::Summary;
 use crate::table;
 use crate::terminal::{self, Look};
+use crate::{stderr, streams};
 
 /// Runs the subcommand.
 ///
@@ -53,12 +55,15 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), Failure> {
         variable: |name| std::env::var_os(name),
         stdin_is_terminal: stdin().is_terminal(),
         stdout_is_terminal: stdout().is_terminal(),
-        stderr_columns: terminal::columns(&stderr()),
+        stderr_columns: terminal::columns(&io::stderr()),
     };
     let plan = Plan::new(args, &here)?;
     streams::check_output()?;
     if plan.source == Source::Stdin {
         streams::check_input()?;
+    }
+    for note in &plan.notes {
+        stderr::say(note);
     }
     let (style, look) = (plan.summary, plan.look);
     let ended = run(plan)?;
@@ -93,7 +98,7 @@ fn print(style: SummaryStyle, look: Look, ended: &Ended) {
             ended.overdue
         );
     }
-    crate::stderr::print(&text);
+    stderr::print(&text);
 }
 
 /// The summary for people: the table, and what went wrong.

@@ -70,10 +70,10 @@ fn the_limit_stops_reading_and_a_flag_beats_its_variable() {
 #[test]
 fn a_wrong_variable_is_a_mistake_in_use() {
     let mut command = stoop("fetch");
-    command.env("REQUEST_TIMEOUT", "soon");
+    command.env("STOOP_REQUEST_TIMEOUT", "soon");
     let ran = run(command, "http://127.0.0.1/");
     assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0));
-    assert!(ran.stderr.contains("REQUEST_TIMEOUT is \"soon\""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("STOOP_REQUEST_TIMEOUT is \"soon\""), "{}", ran.stderr);
     assert!(ran.stderr.contains("number of seconds"), "{}", ran.stderr);
 }
 

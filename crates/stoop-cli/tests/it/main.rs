@@ -14,6 +14,7 @@
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
 //! - `streams`: standard streams that are closed
 //! - `terminal`: columns, colours, locales
+//! - `variables`: settings from the environment
 //! - `secrets`: passwords in URLs
 //! - `report`: the same figures from lines
 #![forbid(unsafe_code)]
@@ -35,3 +36,4 @@ mod signals;
 mod stoop;
 mod streams;
 mod terminal;
+mod variables;
