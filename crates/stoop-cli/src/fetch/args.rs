@@ -20,10 +20,11 @@ Examples:
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 
 Input: one URL a line. Blank lines and lines that start with # are passed over; 'host',
-'host:port' and 'host/path' mean https://. Any other line that is read gets exactly one line of
-output, also if it is no URL. A signal or --duration ends the reading at once; what was read by
-then and is unfinished is answered as 'cancelled', and so is what was read of a last line. If the
-input fails within a line, what was read of that one is an invalid_url: the rest may be missing.
+'host:port' and 'host/path' mean https://, but a bare number is no host. Any other line that is
+read gets exactly one line of output, also if it is no URL. A signal or --duration ends the reading
+at once; what was read by then and is unfinished is answered as 'cancelled', and so is what was read
+of a last line. If the input fails within a line, what was read of that one is an invalid_url: the
+rest may be missing.
 
 Versions: HTTP/2 where an https server agrees to it (ALPN), HTTP/1.1 with all others. Over HTTP/2
 the URLs of an origin share a connection, or as few as the server allows.

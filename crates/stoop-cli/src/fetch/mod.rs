@@ -17,6 +17,7 @@ mod args;
 mod core;
 mod exchange;
 mod files;
+mod guesses;
 mod input;
 mod lane;
 mod lines;
@@ -51,6 +52,7 @@ use crate::{stderr, streams};
 /// # Errors
 /// What its exit code says.
 pub(crate) fn fetch(args: FetchArgs) -> Result<(), Failure> {
+    guesses::check(&args.urls)?;
     let here = Surroundings {
         variable: |name| std::env::var_os(name),
         stdin_is_terminal: stdin().is_terminal(),

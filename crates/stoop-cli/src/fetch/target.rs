@@ -1,6 +1,7 @@
 //! What a line asks for: the URL it means, and the core that fetches it.
 
 use std::borrow::Cow;
+use std::net::Ipv4Addr;
 
 /// The URL that `line` means: a bare `host`, `host:port` or `host/path` means https.
 ///
@@ -21,8 +22,26 @@ pub(super) fn target(line: &str) -> Result<Cow<'_, str>, &'static str> {
     match rest.bytes().next() {
         None => Err("there is no host"),
         Some(b'/') => Err("a path, and no host"),
+        Some(_) if is_bare_number(rest) => Err("a number, and no host"),
         Some(_) => Ok(Cow::Owned(format!("https://{rest}"))),
     }
+}
+
+/// Whether the host is a number that is no address in the usual form, as `8` or `127.1`. Parsers of URLs
+/// make an address of it, 0.0.0.8, which hardly anything that is fetched means: a column too many
+/// in a list is more likely.
+fn is_bare_number(line: &str) -> bool {
+    let authority = line.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default();
+    let host = host.strip_suffix('.').unwrap_or(host);
+    let last = host.rsplit('.').next().unwrap_or_default();
+    let hex = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
+    let is_number = match hex {
+        Some(digits) => digits.bytes().all(|b| b.is_ascii_hexdigit()),
+        None => !last.is_empty() && last.bytes().all(|b| b.is_ascii_digit()),
+    };
+    is_number && host.parse::<Ipv4Addr>().is_err()
 }
 
 /// RFC 3986 §3.1, but for `host:port`, which looks the same: what follows its colon is a number
@@ -119,6 +138,29 @@ mod tests {
     fn a_path_is_no_url() {
         for line in ["/", "/etc/hosts", "//", "///etc/hosts"] {
             assert!(target(line).is_err(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_bare_number_is_no_host() {
+        for line in [
+            "8",
+            "8/x",
+            "8:80",
+            "127.1",
+            "0x7f.1",
+            "2130706433",
+            "1.2.3.4.5",
+            "a.8",
+            "1.2.3.",
+            "0x",
+        ] {
+            assert!(target(line).is_err(), "{line:?}");
+        }
+        for line in
+            ["8.8.8.8", "8.8.8.8.:80", "8a", "8.example", "1,8.example", "http://8/", "[::8]"]
+        {
+            assert!(target(line).is_ok(), "{line:?}");
         }
     }
 

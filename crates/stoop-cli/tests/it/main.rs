@@ -15,12 +15,14 @@
 //! - `streams`: standard streams that are closed
 //! - `terminal`: columns, colours, locales
 //! - `variables`: settings from the environment
+//! - `guesses`: what is typed wrongly
 //! - `secrets`: passwords in URLs
 //! - `report`: the same figures from lines
 #![forbid(unsafe_code)]
 
 mod bounds;
 mod ending;
+mod guesses;
 mod hops;
 mod http2;
 mod input;

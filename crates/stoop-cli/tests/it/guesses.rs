@@ -1,0 +1,50 @@
+//! What users guess wrongly, and what they are told.
+
+use crate::server::Server;
+use crate::stoop::{run, stoop};
+
+#[test]
+fn a_file_of_urls_was_taken_for_a_host() {
+    let folder = std::env::temp_dir().join(format!("stoop-guess-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("writable");
+    std::fs::write(folder.join("urls.txt"), "http://127.0.0.1:1/\n").expect("writable");
+    let mut command = stoop("fetch urls.txt");
+    command.current_dir(&folder);
+    let ran = run(command, "");
+    let mut explicit = stoop("fetch -t 1 https://urls.txt --dns 127.0.0.77:1");
+    explicit.current_dir(&folder);
+    let explicit = run(explicit, "");
+    std::fs::remove_dir_all(&folder).expect("ours");
+    assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("stoop fetch -i urls.txt"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("https://urls.txt"), "{}", ran.stderr);
+    assert_eq!((explicit.code, explicit.lines().len()), (Some(0), 1), "{}", explicit.stderr);
+}
+
+#[test]
+fn help_was_taken_for_a_host() {
+    let ran = run(stoop("fetch help"), "");
+    assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("stoop fetch --help"), "{}", ran.stderr);
+}
+
+#[test]
+fn bare_numbers_were_taken_for_hosts() {
+    let server = Server::start();
+    let port = server.address.port();
+    let wrong = format!("8\n8:{port}\n127.1\n0x7f000001\n2130706433/x\n1.2.3\n8.8.8.8.8\n");
+    let ran = run(stoop("fetch -t 1 -f jsonl --dns 127.0.0.77:1"), wrong);
+    let rows: Vec<serde_json::Value> = String::from_utf8_lossy(&ran.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("json"))
+        .collect();
+    assert_eq!(rows.len(), 7);
+    for row in rows {
+        assert_eq!(row["error_kind"], "invalid_url", "{row}");
+    }
+    let ran = run(stoop("fetch"), server.url("/ok/1"));
+    assert_eq!(ran.codes()[0].1, "200");
+    // Who writes the scheme means it, as in browsers.
+    let ran = run(stoop("fetch"), format!("http://2130706433:{port}/ok/1"));
+    assert_eq!(ran.codes()[0].1, "200");
+}
