@@ -1,5 +1,5 @@
 //! What the process was started with: standard streams that were closed, signals that are ignored.
-//! For programs, which have to know before they write lines to nobody or take over a signal.
+//! For programs, which have to know before they write lines, or take over a signal.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};

@@ -50,10 +50,11 @@ duration_us; status, final_url, redirects (followed before it), http_version, co
 body_bytes of an answer; location of a redirect that was not followed; error_kind, error_phase
 (request, queue, dns, connect, tls, send, wait, receive, redirect) and error, in words, where there
 was none, then with final_url and redirects of the request that failed, and what is known of its
-answer: of a body that is too large or breaks off, of a redirect that goes too far; remote_ip and remote_port, of the last request if there were redirects; t_queue_us, t_dns_us,
-t_connect_us, t_tls_us and t_wait_us (to the head of the answer), sums if there were redirects,
-and t_recv_us (the last body), as far as they took place: a connection that was there was not
-made. Unknown is left out.
+answer: of a body that is too large or breaks off, of a redirect that goes too far; remote_ip and
+remote_port, of the last request if there were redirects; t_queue_us, t_dns_us, t_connect_us,
+t_tls_us and t_wait_us (to the head of the answer), sums if there were redirects, and t_recv_us (the
+last body), as far as they took place: a connection that was there was not made. Unknown is left
+out.
 What was unfinished when the run ended has the phase queue if its turn had not come, else wait.
 url_bytes is the line where it is not UTF-8, with % and all but printable ASCII as %XX: url has
 U+FFFD for what is no text, and can be the same for different lines.

@@ -50,8 +50,8 @@ pub(super) fn make_room(plan: &mut Plan) -> Result<(), Failure> {
             (cores, asked.cores, "threads"),
         ];
         let fewer = fewer.iter().filter(|(now, asked, _)| now != asked);
-        let fewer = fewer.map(|(now, asked, what)| format!("{now} {what} in place of {asked}"));
-        let fewer = fewer.collect::<Vec<_>>().join(", ");
+        let fewer = fewer.map(|(now, asked, what)| format!("{now} {what}, not {asked}"));
+        let fewer = fewer.collect::<Vec<_>>().join("; ");
         stderr::say(format_args!("'ulimit -n' is {limit}: {fewer}; raise it for more"));
     }
     plan.concurrency = concurrency as usize;
