@@ -54,12 +54,17 @@ pub struct ServerTime {
     /// [`ping_timeout`](stoop_proto::Http2Limits::ping_timeout).
     pub idle: Duration,
     /// Without a byte of a request's content that a handler waits for: 30 s. Beyond it: 408 if no
-    /// response was begun, then closed.
+    /// response was begun, then closed; the handler reads [`ErrorKind::ReadTimeout`].
+    ///
+    /// [`ErrorKind::ReadTimeout`]: crate::ErrorKind::ReadTimeout
     pub body_idle: Duration,
     /// Grace before [`ServerTime::body_bytes_per_second_min`] counts: 5 s.
     pub body_grace: Duration,
     /// Content must arrive at this rate on average, after the grace and while a handler waits for
-    /// it: 240 bytes per second. Beyond it: as `body_idle`. 0 is no limit.
+    /// it: 240 bytes per second. Beyond it: as `body_idle`, and the handler reads
+    /// [`ErrorKind::SlowBody`]. 0 is no limit.
+    ///
+    /// [`ErrorKind::SlowBody`]: crate::ErrorKind::SlowBody
     pub body_bytes_per_second_min: u64,
     /// Without any output accepted by the client, or by its kernel of what ours has: 30 s. Beyond it:
     /// reset.

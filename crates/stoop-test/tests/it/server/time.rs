@@ -210,7 +210,7 @@ async fn the_handler_is_told_that_content_is_late() {
     });
     peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 20\r\n\r\nxx").await;
     assert_eq!(peer.reply().await.unwrap().status, 408);
-    assert_eq!(tell.recv().await.unwrap().kind(), stoop::ErrorKind::ReadTimeout);
+    assert_eq!(tell.recv().await.unwrap().kind(), stoop::ErrorKind::SlowBody);
 }
 
 /// A response that was begun cannot become a 408: it is broken off.

@@ -43,7 +43,7 @@ enum Late {
     Idle,
     Head,
     Send,
-    Content,
+    Content(ErrorKind),
     Handler,
     Watch,
     Stage,
@@ -85,15 +85,18 @@ impl Waits {
         }
     }
 
-    /// When content is late: after too long without a byte, or when it came too slowly on average.
-    fn content_due(&self, since: Instant, time: &ServerTime) -> Instant {
+    /// When content is late, and why: after too long without a byte, or when it came too slowly on
+    /// average.
+    fn content_due(&self, since: Instant, time: &ServerTime) -> (Instant, Late) {
         let idle = after(since, time.body_idle);
+        let stalled = (idle, Late::Content(ErrorKind::ReadTimeout));
         if time.body_bytes_per_second_min == 0 {
-            return idle;
+            return stalled;
         }
         let paid = self.content_bytes.saturating_mul(1_000) / time.body_bytes_per_second_min;
         let allowed = time.body_grace.saturating_add(Duration::from_millis(paid));
-        idle.min(after(since, allowed.saturating_sub(self.content_waited)))
+        let slow = after(since, allowed.saturating_sub(self.content_waited));
+        if slow < idle { (slow, Late::Content(ErrorKind::SlowBody)) } else { stalled }
     }
 }
 
@@ -136,7 +139,7 @@ impl<H: Handler> Driver<H> {
             }
             (Stage::Open, Read::WantsContent) => {
                 let since = *waits.content.get_or_insert(now);
-                Some((waits.content_due(since, time), Late::Content))
+                Some(waits.content_due(since, time))
             }
             _ => None,
         };
@@ -187,13 +190,10 @@ impl<H: Handler> Driver<H> {
                 }
             }
             Late::Handler => self.stop_handlers(),
-            Late::Content => {
-                let error = Error::new(ErrorKind::ReadTimeout, Phase::Receive);
-                match self.stop_reader(error, cx) {
-                    true => self.break_off(),
-                    false => self.refuse_late(),
-                }
-            }
+            Late::Content(kind) => match self.stop_reader(Error::new(kind, Phase::Receive), cx) {
+                true => self.break_off(),
+                false => self.refuse_late(),
+            },
         }
         Round::Again
     }

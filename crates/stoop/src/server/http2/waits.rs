@@ -47,8 +47,8 @@ enum Late {
 /// What an exchange has waited for too long.
 #[derive(Clone, Copy)]
 enum What {
-    /// Content of the request, which somebody reads.
-    Content,
+    /// Content of the request, which somebody reads: it stalled, or came too slowly.
+    Content(ErrorKind),
     /// A window to send in.
     Window,
     /// Its handler.
@@ -186,8 +186,15 @@ impl<H: Handler> Driver<H> {
                 patience.content_idle += 1;
                 let paid = patience.content_bytes.checked_div(rate).unwrap_or(u64::MAX);
                 let allowed = paid.saturating_add(u64::from(grace));
-                if patience.content_idle > idle || u64::from(patience.content_waited) > allowed {
-                    late.push((exchange.key, What::Content));
+                let kind = match patience.content_idle > idle {
+                    true => Some(ErrorKind::ReadTimeout),
+                    false if u64::from(patience.content_waited) > allowed => {
+                        Some(ErrorKind::SlowBody)
+                    }
+                    false => None,
+                };
+                if let Some(kind) = kind {
+                    late.push((exchange.key, What::Content(kind)));
                     continue;
                 }
             }
@@ -220,8 +227,8 @@ impl<H: Handler> Driver<H> {
         }
         for (key, what) in late {
             let code = match what {
-                What::Content => {
-                    self.content_is_late(key);
+                What::Content(kind) => {
+                    self.content_is_late(key, kind);
                     continue;
                 }
                 What::Handler => {
@@ -248,12 +255,12 @@ impl<H: Handler> Driver<H> {
 
     /// A request's content did not come in time: its handler is told, so that it can clean up, and
     /// then stopped. Where no response was begun, that is the response.
-    fn content_is_late(&mut self, key: StreamKey) {
+    fn content_is_late(&mut self, key: StreamKey, kind: ErrorKind) {
         let waker = self.exchanges.waker(key.index());
         let mut cx = Context::from_waker(&waker);
         let Some(exchange) = self.take_exchange(key) else { return };
         if let Some(content) = &exchange.content {
-            content.end(Err(Error::new(ErrorKind::ReadTimeout, Phase::Receive)), None, &cx);
+            content.end(Err(Error::new(kind, Phase::Receive)), None, &cx);
         }
         match exchange.response {
             Responding::Running(mut place) => {
