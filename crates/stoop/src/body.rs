@@ -87,9 +87,11 @@ impl Body {
     /// # Errors
     /// [`ErrorKind::BodyTooLarge`] beyond `max`, and those of [`Body::chunk`].
     pub async fn bytes(mut self, max: usize) -> Result<Bytes, Error> {
+        let is_request = matches!(self.0, Kind::Request(_));
         let too_large = || {
             let error = Error::new(ErrorKind::BodyTooLarge, Phase::Receive);
-            error.with_detail(format_args!("more than {max} bytes"))
+            let error = error.with_detail(format_args!("more than {max} bytes"));
+            if is_request { error.of_request() } else { error }
         };
         // What is announced as too large is not asked for.
         if self.len().is_some_and(|length| length > max as u64) {

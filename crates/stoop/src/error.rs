@@ -1,5 +1,7 @@
 //! What can go wrong, told so that a program can act on it and a person understands it.
 
+mod answer;
+
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -11,13 +13,18 @@ use stoop_proto::{Misuse, Violation, h2};
 use crate::hop::Hop;
 use crate::timings::Timings;
 
+use answer::Role;
+
 /// Why an exchange failed: the limit or cause that fired.
 ///
 /// A closed list, the same in the library, in CSV and in JSON. [`Phase`] says where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ErrorKind {
-    /// The URL or request cannot be made sense of.
+    /// The URL cannot be made sense of, or the request has none.
     InvalidUrl,
+    /// The caller's request, or the handler's response, may not be sent as it is: a [`Misuse`], such as
+    /// CR LF in a field value. Nothing of it was sent.
+    InvalidMessage,
     /// The name does not exist.
     DnsNxdomain,
     /// The name servers could not answer.
@@ -88,6 +95,7 @@ impl ErrorKind {
     /// Each of them.
     pub const ALL: &'static [Self] = &[
         Self::InvalidUrl,
+        Self::InvalidMessage,
         Self::DnsNxdomain,
         Self::DnsServfail,
         Self::DnsTimeout,
@@ -125,6 +133,7 @@ impl ErrorKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InvalidUrl => "invalid_url",
+            Self::InvalidMessage => "invalid_message",
             Self::DnsNxdomain => "dns_nxdomain",
             Self::DnsServfail => "dns_servfail",
             Self::DnsTimeout => "dns_timeout",
@@ -163,6 +172,7 @@ impl ErrorKind {
     pub const fn explain(self) -> &'static str {
         match self {
             Self::InvalidUrl => "the URL is not one that can be fetched",
+            Self::InvalidMessage => "the message may not be sent as it is",
             Self::DnsNxdomain => "the name does not exist",
             Self::DnsServfail => "the name servers could not answer",
             Self::DnsTimeout => "the name servers did not answer in time",
@@ -200,7 +210,9 @@ impl ErrorKind {
     /// Whose fault it is.
     pub const fn culprit(self) -> Culprit {
         match self {
-            Self::InvalidUrl | Self::RequestBody | Self::Cancelled => Culprit::Caller,
+            Self::InvalidUrl | Self::InvalidMessage | Self::RequestBody | Self::Cancelled => {
+                Culprit::Caller
+            }
             Self::TlsHandshake
             | Self::TlsCertExpired
             | Self::TlsCertName
@@ -297,6 +309,9 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     phase: Phase,
+    role: Role,
+    /// Where the request's content failed: by what, and in which role that was met.
+    cause: Option<(Role, ErrorKind)>,
     detail: Option<Box<str>>,
     /// The detail says what the kind means, and more.
     is_whole: bool,
@@ -311,13 +326,16 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of that kind, without details.
+    /// An error of that kind, without details. As an answer it blames the server that was asked: see
+    /// [`IntoResponse`](crate::IntoResponse#impl-IntoResponse-for-Error).
     pub fn new(kind: ErrorKind, phase: Phase) -> Self {
         let (detail, source, remote, timings) = (None, None, None, Timings::default());
         let (is_whole, is_unprocessed, wants_http1) = (false, false, false);
         Self(Box::new(Inner {
             kind,
             phase,
+            role: Role::Client,
+            cause: None,
             detail,
             is_whole,
             is_unprocessed,
@@ -453,7 +471,12 @@ impl Error {
     pub(crate) fn of_the_body(self) -> Self {
         match self.kind() {
             ErrorKind::RequestBody => self,
-            _ => Self::new(ErrorKind::RequestBody, Phase::Send).with_detail(self),
+            kind => {
+                let cause = Some(self.0.cause.unwrap_or((self.0.role, kind)));
+                let mut error = Self::new(ErrorKind::RequestBody, Phase::Send).with_detail(self);
+                error.0.cause = cause;
+                error
+            }
         }
     }
 
@@ -494,7 +517,8 @@ impl Error {
         let kind = match misuse {
             Misuse::BodyTooLong | Misuse::BodyTooShort => ErrorKind::RequestBody,
             Misuse::Order => ErrorKind::Internal,
-            _ => ErrorKind::InvalidUrl,
+            Misuse::Target => ErrorKind::InvalidUrl,
+            _ => ErrorKind::InvalidMessage,
         };
         Self::new(kind, phase).with_detail(misuse)
     }
@@ -546,6 +570,8 @@ impl From<std::convert::Infallible> for Error {
     }
 }
 
+/// [`ErrorKind::InvalidMessage`], as a rule. The answer of a handler that passes it on by `?` is 500: it
+/// is this program that made the message.
 impl From<Misuse> for Error {
     fn from(misuse: Misuse) -> Self {
         Self::misuse(misuse, Phase::Request)

@@ -348,22 +348,20 @@ where
     }
 }
 
-/// 413 for content that was too large, 400 for content that was cut short or malformed, 408 for
-/// content that did not come, 502 for what an upstream did; the text stays here.
+/// A handler may pass errors on by `?`; their text stays here. The answer says whose fault it was:
+///
+/// - of the content of the request that the handler answers: 413 if it was too large, 408 if it stalled
+///   or came too slowly, else 400;
+/// - of a server that the handler asked by a [`Client`](crate::Client): 504 if a deadline of that
+///   exchange passed (name, connection, TLS, head, content, or everything), else 502;
+/// - of the handler itself, such as a URL that is none, a field value with CR LF in it, or content of
+///   its own that failed: 500.
+///
+/// Where the handler sends its request's content on and that fails, it is answered as the first.
 impl IntoResponse for crate::Error {
     type Body = Body;
     fn into_response(self) -> Response {
-        use crate::{ErrorKind, Phase};
-        Response::from_status(match (self.kind(), self.phase()) {
-            (ErrorKind::BodyTooLarge, _) => StatusCode::PAYLOAD_TOO_LARGE,
-            (ErrorKind::ReadTimeout, Phase::Receive) => StatusCode::REQUEST_TIMEOUT,
-            (
-                ErrorKind::H1Parse | ErrorKind::H2Protocol | ErrorKind::ClosedEarly,
-                Phase::Receive,
-            ) => StatusCode::BAD_REQUEST,
-            (ErrorKind::Internal, _) => StatusCode::INTERNAL_SERVER_ERROR,
-            _ => StatusCode::BAD_GATEWAY,
-        })
+        Response::from_status(self.answer())
     }
 }
 

@@ -265,10 +265,12 @@ mod tests {
         for kind in ErrorKind::ALL {
             let word = kind.as_str();
             let is_listed = EXAMPLES.split_whitespace().any(|w| w == word);
-            // Nothing here sends a body, and these limits are none of `fetch`.
+            // Nothing here sends a body, or fields that are a user's, and these limits are none of
+            // `fetch`.
             let is_produced = !matches!(
                 kind,
                 ErrorKind::RequestBody
+                    | ErrorKind::InvalidMessage
                     | ErrorKind::TlsTimeout
                     | ErrorKind::FirstByteTimeout
                     | ErrorKind::SlowBody

@@ -278,8 +278,9 @@ impl ClientBuilder {
     /// Makes the client.
     ///
     /// # Errors
-    /// [`InvalidUrl`](crate::ErrorKind::InvalidUrl) for a User-Agent that is no field value; [`TlsHandshake`](crate::ErrorKind::TlsHandshake)
-    /// where the platform's root certificates cannot be loaded.
+    /// [`InvalidMessage`](crate::ErrorKind::InvalidMessage) for a User-Agent that is no field value;
+    /// [`TlsHandshake`](crate::ErrorKind::TlsHandshake) where the platform's root certificates cannot be
+    /// loaded.
     pub fn build(self) -> Result<Client, Error> {
         if let Some(user_agent) = &self.user_agent {
             Request::new(Method::GET, "/")?.with_field("user-agent", user_agent.as_bytes())?;

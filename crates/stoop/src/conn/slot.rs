@@ -124,7 +124,8 @@ impl SlotWriter {
         cx: &Context<'_>,
     ) -> bool {
         let mut state = self.0.state();
-        state.end.get_or_insert(end);
+        // Whoever hands the error on by `?` blames this client, and nobody else.
+        state.end.get_or_insert(end.map_err(Error::of_request));
         state.trailers = trailers;
         state.wanted = false;
         wake(state, cx)
@@ -147,7 +148,7 @@ impl Drop for SlotWriter {
         if state.end.is_none() {
             use crate::error::{ErrorKind, Phase};
             let gone = Error::new(ErrorKind::ClosedEarly, Phase::Receive);
-            state.end = Some(Err(gone.with_detail("the connection is gone")));
+            state.end = Some(Err(gone.with_detail("the connection is gone").of_request()));
         }
         if let Some(waker) = state.reader.take() {
             drop(state);

@@ -167,11 +167,18 @@ async fn requests_that_make_no_sense_are_the_callers_and_cost_no_connection() {
     }
     let path = Request::get("/path").unwrap();
     assert_eq!(fetch_request(&client, path).await, Err((ErrorKind::InvalidUrl, Phase::Request)));
+    assert_eq!(client.connections(), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_that_may_not_be_sent_are_the_callers() {
+    let client = scripted(super::kit::Peer::stall);
     let twice = Request::get("http://a/").unwrap();
     let twice = twice.with_field("host", "a").unwrap().with_field("host", "b").unwrap();
     let error = client.send(twice).await.unwrap_err();
     assert_eq!((error.culprit(), error.is_unprocessed()), (Culprit::Caller, true));
-    assert_eq!(what(error), (ErrorKind::InvalidUrl, Phase::Request));
+    assert!(!error.to_string().contains("URL"), "{error}");
+    assert_eq!(what(error), (ErrorKind::InvalidMessage, Phase::Request));
     let (open, idle) = client.connections();
     assert_eq!(open, idle);
 }

@@ -21,6 +21,7 @@ const fn reached(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
         InvalidUrl => {
             (CLIENT_ERRORS, "requests_that_make_no_sense_are_the_callers_and_cost_no_connection")
         }
+        InvalidMessage => (CLIENT_ERRORS, "messages_that_may_not_be_sent_are_the_callers"),
         DnsNxdomain | DnsServfail | DnsTimeout | DnsOther => {
             (CLIENT_ERRORS, "names_that_do_not_resolve")
         }

@@ -6,6 +6,7 @@ mod cancel;
 mod deadlines;
 mod errors;
 mod exchange;
+mod gateway;
 mod http2;
 mod kinds;
 mod kit;

@@ -1,0 +1,289 @@
+//! A gateway, whose handler passes errors on by `?`: its answer blames whoever it was, the server
+//! behind it (502, 504), its own client (400, 408, 413) or itself (500). The clock is paused.
+
+use std::time::Duration;
+
+use stoop::{Body, Client, ClientLimits, Error, ErrorKind, IntoResponse, Request, Response};
+use stoop::{ServerLimits, StatusCode, Versions};
+use stoop_proto::h2::ErrorCode;
+use stoop_test::peer::Peer as Raw;
+use tokio::io::DuplexStream;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::sleep;
+
+use super::kit::{OK, Peer, URL, limited, scripted_by};
+
+const BOTH: [Versions; 2] = [Versions::Http1, Versions::Http2];
+
+/// What a client gets from a gateway to `upstream`, over either version.
+async fn passed_on(upstream: Client) -> u16 {
+    let mut statuses = Vec::new();
+    for versions in BOTH {
+        let upstream = upstream.clone();
+        let gateway = move |_: Request| {
+            let upstream = upstream.clone();
+            async move {
+                let response = upstream.get(URL).await?;
+                let content = response.into_body().bytes(4).await?;
+                Ok::<_, Error>(Response::bytes(content))
+            }
+        };
+        statuses.push(answer_of(versions, gateway, Request::get("http://gateway/").unwrap()).await);
+    }
+    assert_eq!(statuses[0], statuses[1]);
+    statuses[0]
+}
+
+/// A client without deadlines, over one version, to the handler.
+macro_rules! front {
+    ($versions:expr, $handler:expr) => {
+        limited(|limits| {
+            limits.time.total = None;
+            limits.time.first_byte = None;
+        })
+        .versions($versions)
+        .handler($handler)
+        .build()
+        .unwrap()
+    };
+}
+
+async fn answer_of<H, F>(versions: Versions, gateway: H, request: Request) -> u16
+where
+    H: Fn(Request) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<Response, Error>> + Send + 'static,
+{
+    let front = front!(versions, gateway);
+    front.send(request).await.unwrap().status().as_u16()
+}
+
+fn upstream<F>(
+    change: fn(&mut ClientLimits),
+    script: impl Fn(Peer) -> F + Send + Sync + 'static,
+) -> Client
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    scripted_by(limited(change), script)
+}
+
+fn saying(text: &'static str) -> Client {
+    upstream(
+        |_| {},
+        move |mut peer: Peer| async move {
+            peer.head().await;
+            peer.send(text).await;
+        },
+    )
+}
+
+const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+
+#[tokio::test(start_paused = true)]
+async fn the_client_was_blamed_for_what_the_upstream_sent() {
+    assert_eq!(passed_on(upstream(|_| {}, |peer| peer.serve(OK))).await, 200);
+    // Cut short, malformed, too large for the handler, too large for the client's limit.
+    let cut = saying("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab");
+    assert_eq!(passed_on(cut).await, 502);
+    let malformed = [CHUNKED, "zz\r\n"].concat().leak();
+    assert_eq!(passed_on(saying(malformed)).await, 502);
+    assert_eq!(passed_on(saying("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde")).await, 502);
+    assert_eq!(passed_on(saying([CHUNKED, "5\r\nabcde\r\n"].concat().leak())).await, 502);
+    let bounded = upstream(
+        |limits| limits.wire.body_bytes_max = Some(3),
+        |peer| peer.serve("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nabcd"),
+    );
+    assert_eq!(passed_on(bounded).await, 502);
+    // Nothing at all, and nonsense.
+    assert_eq!(passed_on(saying("")).await, 502);
+    assert_eq!(passed_on(saying("nonsense\r\n\r\n")).await, 502);
+    // Over HTTP/2, a stream that is reset.
+    let broken = Client::builder().versions(Versions::Http2).handler(|_: Request| {
+        let (sender, body) = Body::channel(2);
+        tokio::spawn(async move {
+            sender.send("ab").await.unwrap();
+            sender.fail("the source is gone").await;
+        });
+        Response::new(body)
+    });
+    assert_eq!(passed_on(broken.build().unwrap()).await, 502);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_client_was_blamed_for_an_upstream_that_took_too_long() {
+    // Content that stalls, or drips; no head in time; nothing in time.
+    async fn stalling(mut peer: Peer) {
+        peer.head().await;
+        peer.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab").await;
+        peer.stall().await;
+    }
+    let second = Some(Duration::from_secs(1));
+    let stalls = |limits: &mut ClientLimits| limits.time.read_idle = Some(Duration::from_secs(1));
+    assert_eq!(passed_on(upstream(stalls, stalling)).await, 504);
+    let slow = |limits: &mut ClientLimits| {
+        (limits.time.body_grace, limits.time.body_window) =
+            (Duration::ZERO, Duration::from_secs(1));
+        limits.time.body_bytes_per_second_min = 1_000;
+    };
+    assert_eq!(passed_on(upstream(slow, stalling)).await, 504);
+    assert_eq!(passed_on(upstream(|_| {}, Peer::stall)).await, 504);
+    let _ = second;
+    let total = |limits: &mut ClientLimits| limits.time.total = Some(Duration::from_secs(1));
+    assert_eq!(passed_on(upstream(total, Peer::stall)).await, 504);
+    assert_eq!(passed_on(upstream(total, stalling)).await, 504);
+}
+
+/// Connecting, resolving and the TLS handshake have deadlines of the upstream as well.
+#[test]
+fn whatever_an_upstream_did_not_do_in_time_is_504() {
+    use ErrorKind::*;
+    for kind in ErrorKind::ALL {
+        let error = Error::new(*kind, stoop::Phase::Receive);
+        let is_deadline = matches!(
+            kind,
+            DnsTimeout
+                | ConnectTimeout
+                | TlsTimeout
+                | FirstByteTimeout
+                | ReadTimeout
+                | SlowBody
+                | TotalTimeout
+        );
+        let status = error.into_response().status();
+        assert_eq!(status == StatusCode::GATEWAY_TIMEOUT, is_deadline, "{kind:?}: {status}");
+        assert!(status.is_server_error(), "{kind:?}: {status}");
+    }
+}
+
+/// A server in memory whose handler reads its request's content, and says what it would answer to
+/// the error.
+fn reading() -> (Raw<DuplexStream>, UnboundedReceiver<(ErrorKind, u16)>) {
+    let (told, tell) = tokio::sync::mpsc::unbounded_channel();
+    let handler = move |request: Request| {
+        let told = told.clone();
+        tokio::spawn(async move {
+            let error = request.into_body().bytes(1_000).await.unwrap_err();
+            told.send((error.kind(), error.into_response().status().as_u16())).unwrap();
+        });
+        std::future::pending::<&'static str>()
+    };
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    tokio::spawn(stoop::tokio::serve(theirs, handler, ServerLimits::default()));
+    (Raw::new(ours), tell)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_own_client_did_wrong_is_still_its_fault() {
+    let post = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\nab";
+    let chunked = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n";
+    let (mut peer, mut tell) = reading();
+    peer.say(post).await;
+    peer.finish().await;
+    assert_eq!(tell.recv().await, Some((ErrorKind::ClosedEarly, 400)));
+    let (mut peer, mut tell) = reading();
+    peer.say(chunked).await;
+    sleep(Duration::from_millis(1)).await;
+    peer.say("zz\r\n").await;
+    assert_eq!(tell.recv().await, Some((ErrorKind::H1Parse, 400)));
+    let (mut peer, mut tell) = reading();
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1001\r\n\r\nab").await;
+    assert_eq!(tell.recv().await, Some((ErrorKind::BodyTooLarge, 413)));
+    let (mut peer, mut tell) = reading();
+    peer.say(chunked).await;
+    peer.say(format!("3e8\r\n{}\r\n", "x".repeat(1_000))).await;
+    assert_eq!(tell.recv().await, Some((ErrorKind::BodyTooLarge, 413)));
+    // The connection is lost.
+    let (mut peer, mut tell) = reading();
+    peer.say(post).await;
+    sleep(Duration::from_millis(1)).await;
+    drop(peer);
+    assert_eq!(tell.recv().await.unwrap().1, 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_own_client_did_wrong_over_http2_is_still_its_fault() {
+    let (peer, mut tell) = reading();
+    let mut client = stoop_test::http2::Client::new(peer.into_parts().0).await;
+    let post = http::Method::POST;
+    let key = client.ask(post.clone(), "/", &[("content-length", "5")], false).await;
+    client.reset(key, ErrorCode::CANCEL).await;
+    assert_eq!(tell.recv().await, Some((ErrorKind::ClosedEarly, 400)));
+    let key = client.ask(post.clone(), "/", &[], false).await;
+    let id = client.machine.stream_id(key).unwrap();
+    // WINDOW_UPDATE by nothing.
+    client.say(&[0, 0, 4, 8, 0, 0, 0, 0, id as u8, 0, 0, 0, 0]).await;
+    assert_eq!(tell.recv().await, Some((ErrorKind::H2Protocol, 400)));
+    client.ask(post, "/", &[("content-length", "1001")], false).await;
+    assert_eq!(tell.recv().await, Some((ErrorKind::BodyTooLarge, 413)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_that_stalled_was_told_from_content_that_dripped_by_its_kind() {
+    // Nothing for 30 s, well above the rate before.
+    let (mut peer, mut tell) = reading();
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n").await;
+    peer.say([b'x'; 999]).await;
+    let stalled = tell.recv().await;
+    assert_eq!(stalled, Some((ErrorKind::SlowBody, 408)), "999 bytes pay for 4 s, and 5 are grace");
+    for (bytes, kind) in [(1, ErrorKind::SlowBody), (100_000, ErrorKind::ReadTimeout)] {
+        let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+        let handler = move |mut request: Request| {
+            let told = told.clone();
+            tokio::spawn(async move {
+                let error = request.body_mut().discard().await.unwrap_err();
+                told.send((error.kind(), error.into_response().status().as_u16())).unwrap();
+            });
+            std::future::pending::<&'static str>()
+        };
+        let front = front!(Versions::Http2, handler.clone());
+        let (sender, body) = Body::channel(1);
+        let request = Request::post("http://a/", body).unwrap();
+        let sent = tokio::spawn(async move { front.send(request).await.map(drop) });
+        sender.send(vec![b'x'; bytes]).await.unwrap();
+        assert_eq!(tell.recv().await, Some((kind, 408)), "over HTTP/2");
+        sent.abort();
+        let (ours, theirs) = tokio::io::duplex(1 << 18);
+        tokio::spawn(stoop::tokio::serve(theirs, handler, ServerLimits::default()));
+        let mut peer = Raw::new(ours);
+        peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 200000\r\n\r\n").await;
+        peer.say(vec![b'x'; bytes]).await;
+        assert_eq!(tell.recv().await, Some((kind, 408)), "over HTTP/1");
+    }
+}
+
+/// A gateway that hands its request's content on: what its client did wrong is not the upstream's
+/// fault, though it is the upstream's exchange that fails by it.
+#[tokio::test(start_paused = true)]
+async fn the_upstream_was_blamed_for_a_request_whose_client_broke_it_off() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let handler = move |request: Request| {
+        let told = told.clone();
+        tokio::spawn(async move {
+            let upstream = upstream(|_| {}, Peer::stall);
+            let forwarded = Request::post(URL, request.into_body()).unwrap();
+            let error = upstream.send(forwarded).await.unwrap_err();
+            told.send((error.kind(), error.into_response().status().as_u16())).unwrap();
+        });
+        std::future::pending::<&'static str>()
+    };
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    tokio::spawn(stoop::tokio::serve(theirs, handler, ServerLimits::default()));
+    let mut peer = Raw::new(ours);
+    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\nab").await;
+    peer.finish().await;
+    assert_eq!(tell.recv().await, Some((ErrorKind::RequestBody, 400)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_upstream_was_blamed_for_a_field_that_the_handler_got_wrong() {
+    for versions in BOTH {
+        let handler = async |_: Request| {
+            Ok(Response::text("moved").with_field("location", "/a\r\nset-cookie: b")?)
+        };
+        let request = Request::get("http://a/").unwrap();
+        assert_eq!(answer_of(versions, handler, request).await, 500);
+    }
+    let error = Response::text("x").with_field("location", "/a\r\nset-cookie: b").unwrap_err();
+    let text = Error::from(error).to_string();
+    assert!(!text.contains("URL") && text.contains("RFC 9110 §5.5"), "{text}");
+}

@@ -1,0 +1,117 @@
+//! What a handler answers that passes an error on by `?`: it depends on the role in which this end met
+//! the error.
+//!
+//! A gateway is a server and a client in one handler. Content that is cut short is its client's fault
+//! (400) where it read the request, and the upstream's (502) where it read a response. Each error
+//! therefore knows where it arose; [`Error::new`] makes those of a client, since only the server itself
+//! knows what its clients did.
+
+use http::StatusCode;
+
+use super::{Error, ErrorKind};
+
+/// In which role this end met an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// As a client of another server, an upstream.
+    Client,
+    /// As a server that reads the content of its client's request.
+    Server,
+}
+
+impl Error {
+    /// The same, met as a server that reads the content of its client's request.
+    pub(crate) fn of_request(mut self) -> Self {
+        self.0.role = Role::Server;
+        self
+    }
+
+    /// The status of the answer to whoever waits for what this error prevented.
+    pub(crate) fn answer(&self) -> StatusCode {
+        // Where the content of a request to an upstream failed, what it failed by counts.
+        let (role, kind) = self.0.cause.unwrap_or((self.0.role, self.0.kind));
+        match role {
+            Role::Client => of_upstream(kind),
+            Role::Server => of_client(kind),
+        }
+    }
+}
+
+/// RFC 9110 §15.6.3, §15.6.5: what an upstream did, or did not do in time. What the handler did itself is
+/// 500.
+const fn of_upstream(kind: ErrorKind) -> StatusCode {
+    match kind {
+        ErrorKind::DnsTimeout
+        | ErrorKind::ConnectTimeout
+        | ErrorKind::TlsTimeout
+        | ErrorKind::FirstByteTimeout
+        | ErrorKind::ReadTimeout
+        | ErrorKind::SlowBody
+        | ErrorKind::TotalTimeout => StatusCode::GATEWAY_TIMEOUT,
+        ErrorKind::InvalidUrl
+        | ErrorKind::InvalidMessage
+        | ErrorKind::RequestBody
+        | ErrorKind::Cancelled
+        | ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorKind::DnsNxdomain
+        | ErrorKind::DnsServfail
+        | ErrorKind::DnsOther
+        | ErrorKind::ConnectRefused
+        | ErrorKind::ConnectUnreachable
+        | ErrorKind::ConnectReset
+        | ErrorKind::NoLocalPorts
+        | ErrorKind::TooManyFiles
+        | ErrorKind::TlsHandshake
+        | ErrorKind::TlsCertExpired
+        | ErrorKind::TlsCertName
+        | ErrorKind::TlsCertUntrusted
+        | ErrorKind::H1Parse
+        | ErrorKind::H2Protocol
+        | ErrorKind::H2GoAway
+        | ErrorKind::H2Refused
+        | ErrorKind::ClosedEarly
+        | ErrorKind::Reset
+        | ErrorKind::BodyTooLarge
+        | ErrorKind::RedirectLimit
+        | ErrorKind::RedirectDenied => StatusCode::BAD_GATEWAY,
+    }
+}
+
+/// RFC 9110 §15.5.1, §15.5.9, §15.5.14: what was wrong with the content of a request.
+const fn of_client(kind: ErrorKind) -> StatusCode {
+    match kind {
+        ErrorKind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorKind::ReadTimeout | ErrorKind::SlowBody => StatusCode::REQUEST_TIMEOUT,
+        ErrorKind::H1Parse | ErrorKind::H2Protocol | ErrorKind::ClosedEarly | ErrorKind::Reset => {
+            StatusCode::BAD_REQUEST
+        }
+        // The rest no server makes of what it reads; an upstream's statuses are right for it.
+        other => of_upstream(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Phase;
+
+    #[test]
+    fn an_error_of_content_is_answered_by_the_role_it_was_met_in() {
+        let of = |kind| Error::new(kind, Phase::Receive);
+        for (kind, upstream, client) in [
+            (ErrorKind::ClosedEarly, 502, 400),
+            (ErrorKind::H1Parse, 502, 400),
+            (ErrorKind::H2Protocol, 502, 400),
+            (ErrorKind::BodyTooLarge, 502, 413),
+            (ErrorKind::ReadTimeout, 504, 408),
+            (ErrorKind::SlowBody, 504, 408),
+            (ErrorKind::Internal, 500, 500),
+        ] {
+            assert_eq!(of(kind).answer(), upstream, "{kind:?}");
+            assert_eq!(of(kind).of_request().answer(), client, "{kind:?}");
+            // Also where it is the content of a request to an upstream that fails by it.
+            assert_eq!(of(kind).of_the_body().answer(), upstream, "{kind:?}");
+            assert_eq!(of(kind).of_request().of_the_body().of_the_body().answer(), client);
+        }
+    }
+}
