@@ -270,6 +270,9 @@ pub enum Misuse {
     HostInvalid,
     /// This call does not belong here: the message it continues was not begun, or has ended.
     Order,
+    /// Content-Length is no number, is given several times and differs, or is not the size of the body,
+    /// where that is known.
+    ContentLength,
     /// More body bytes than the length that was announced.
     BodyTooLong,
     /// The body ended before the length that was announced.
@@ -293,6 +296,9 @@ impl fmt::Display for Misuse {
                 "the Host field is not a host with or without a port (RFC 9110 §7.2)"
             }
             Self::Order => "this part of the message is not due now",
+            Self::ContentLength => {
+                "the Content-Length is no number, or not that of the content (RFC 9110 §8.6)"
+            }
             Self::BodyTooLong => "the body is longer than its announced length",
             Self::BodyTooShort => "the body is shorter than its announced length",
             Self::Tunnel => "this status opens a tunnel, and none was given",

@@ -177,6 +177,17 @@ pub(crate) fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(trim).filter(|item| !item.is_empty())
 }
 
+/// Content-Length = 1*DIGIT (RFC 9110 §8.6), if it fits into 64 bits: no sign, no space.
+pub(crate) fn length(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, &digit| {
+        let digit = char::from(digit).to_digit(10)?;
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
 /// uri-host \[ ":" port \] (RFC 9110 §7.2), or nothing, as Host is where the target has no authority:
 /// no user, no path, a port that is one, and not without a host.
 pub(crate) fn is_host(value: &[u8]) -> bool {

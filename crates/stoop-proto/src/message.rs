@@ -263,10 +263,10 @@ pub struct ResponseParts<'a> {
     pub status: StatusCode,
     /// A Content-Type, if the fields do not have one.
     pub content_type: Option<&'a str>,
-    /// The rest of the fields. Those that frame the message (Content-Length, Transfer-Encoding,
-    /// Connection, Keep-Alive) are not taken from here but decided by the machine, which heeds a
-    /// `Connection: close`; a Content-Length is kept where there is no body to contradict it, as in an
-    /// answer to HEAD.
+    /// The rest of the fields. Those that frame the message (Transfer-Encoding, Connection, Keep-Alive)
+    /// are not taken from here but decided by the machine, which heeds a `Connection: close`. A
+    /// Content-Length is that of a body whose size is [unknown](BodySize::Unknown), and of the one that
+    /// an answer to HEAD, or a 304, does not have; else it has to be right.
     pub fields: Option<&'a Fields>,
     /// Date, as an IMF-fixdate, if the fields do not have one.
     pub date: Option<&'a [u8; 29]>,
@@ -286,8 +286,43 @@ impl ResponseParts<'_> {
 pub enum BodySize {
     /// Exactly this many bytes.
     Exact(u64),
-    /// It ends when it ends.
+    /// It ends when it ends, unless a Content-Length among the fields says how long it is: then it is
+    /// held to that.
     Unknown,
+}
+
+impl BodySize {
+    /// The size that is announced of a body, where its sender may have declared a Content-Length among
+    /// `fields`.
+    ///
+    /// RFC 9110 §8.6: "a sender MUST NOT forward a message with a Content-Length header field value that
+    /// is known to be incorrect". To send another number than the caller meant would hide a defect of
+    /// its own, and content that a length was made for may be cut or mixed up: so it is refused.
+    ///
+    /// # Errors
+    /// [`Misuse::ContentLength`] if the declared one is malformed, or is not that of the body.
+    pub(crate) fn declared_by(self, fields: &Fields) -> Result<Self, Misuse> {
+        match (self, declared_length(fields)?) {
+            (size, None) => Ok(size),
+            (Self::Exact(known), Some(declared)) if known != declared => Err(Misuse::ContentLength),
+            (_, Some(declared)) => Ok(Self::Exact(declared)),
+        }
+    }
+}
+
+/// The Content-Length that a caller declared, if it did: RFC 9110 §8.6.
+///
+/// # Errors
+/// [`Misuse::ContentLength`] if it is no number, or several are declared that differ.
+pub(crate) fn declared_length(fields: &Fields) -> Result<Option<u64>, Misuse> {
+    let mut declared = None;
+    for value in fields.all("content-length") {
+        let length = grammar::length(value).ok_or(Misuse::ContentLength)?;
+        if declared.replace(length).is_some_and(|other| other != length) {
+            return Err(Misuse::ContentLength);
+        }
+    }
+    Ok(declared)
 }
 
 #[cfg(test)]

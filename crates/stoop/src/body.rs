@@ -57,6 +57,11 @@ impl Body {
     }
 
     /// Content that is made piece by piece. It is asked for more only while the peer takes it.
+    ///
+    /// If its size hint is not exact, a Content-Length among the fields of its message says how long it
+    /// is; else it is sent without one. If it then turns out longer or shorter, the message is broken
+    /// off so that the peer sees it is incomplete, and a client's exchange fails with
+    /// [`ErrorKind::RequestBody`].
     pub fn stream<B>(body: B) -> Self
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,

@@ -137,15 +137,7 @@ impl Facts {
     /// Content-Length = 1*DIGIT (RFC 9110 §8.6): no sign, no space, no list of differing numbers.
     fn note_length(&mut self, value: &[u8]) -> Result<(), Violation> {
         for item in value.split(|&byte| byte == b',') {
-            let digits = grammar::trim(item);
-            if digits.is_empty() {
-                return Err(Violation::LengthInvalid);
-            }
-            let number = digits.iter().try_fold(0u64, |number, &digit| {
-                let digit = char::from(digit).to_digit(10)?;
-                number.checked_mul(10)?.checked_add(u64::from(digit))
-            });
-            let number = number.ok_or(Violation::LengthInvalid)?;
+            let number = grammar::length(grammar::trim(item)).ok_or(Violation::LengthInvalid)?;
             self.length = match self.length {
                 Length::None => Length::One(number),
                 Length::One(same) | Length::Repeated(same) if same == number => {

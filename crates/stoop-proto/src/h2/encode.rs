@@ -23,21 +23,11 @@ mod entry {
     pub(super) const DATE: u8 = 33;
 }
 
-/// What the head of a response says of its length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Length {
-    Is(u64),
-    /// What its fields say of content that is not sent: RFC 9110 §8.6.
-    AsFieldsSay,
-    /// Nothing, because it is not known or must not be said.
-    Unsaid,
-}
-
-/// The head of a response, interim or final.
+/// The head of a response, interim or final; `length` is all that it says of its content's.
 pub(super) fn response(
     encoder: &mut Encoder,
     parts: &ResponseParts<'_>,
-    length: Length,
+    length: Option<u64>,
     out: &mut Vec<u8>,
 ) {
     encoder.begin(out);
@@ -49,7 +39,7 @@ pub(super) fn response(
         let value = value.as_bytes();
         encoder.line_with_static_name(entry::CONTENT_TYPE, value, Indexing::Insert, out);
     }
-    if let Length::Is(length) = length {
+    if let Some(length) = length {
         put_length(encoder, length, out);
     }
     if let Some(date) = parts.date
@@ -57,10 +47,9 @@ pub(super) fn response(
     {
         encoder.line_with_static_name(entry::DATE, date, Indexing::Insert, out);
     }
-    let keeps_length = length == Length::AsFieldsSay;
     for field in parts.fields.into_iter().flat_map(Fields::iter) {
         let is_dropped = match field.name_bytes().len() {
-            14 => !keeps_length && is_name(field.name_bytes(), b"content-length"),
+            14 => is_name(field.name_bytes(), b"content-length"),
             _ => is_of_connection(field.name_bytes()),
         };
         if !is_dropped {

@@ -168,12 +168,13 @@ fn a_switch_cannot_end_a_line_either() {
     server.switch(answer, &ok(), &mut Vec::new()).unwrap();
 }
 
-/// The framing is the machine's: what the caller says of it is left out.
+/// The framing is the machine's: what the caller says of it is left out, but for a Content-Length (see
+/// `rfc9110::content_length`), which may not be a lie.
 #[test]
 fn framing_fields_of_the_caller_are_left_out_of_a_response() {
     let lies = fields(&[
-        ("Content-Length", "100"),
-        ("content-length", "7"),
+        ("Content-Length", "2"),
+        ("content-length", "2"),
         ("Transfer-Encoding", "chunked"),
         ("Connection", "upgrade"),
         ("Keep-Alive", "timeout=5"),
@@ -189,13 +190,8 @@ fn framing_fields_of_the_caller_are_left_out_of_a_response() {
 
 #[test]
 fn framing_fields_of_the_caller_are_left_out_of_a_request() {
-    let lies = [
-        ("Content-Length", "100"),
-        ("Transfer-Encoding", "gzip"),
-        ("Connection", "x, y"),
-        ("keep-alive", "5"),
-        ("x", "y"),
-    ];
+    let lies =
+        [("Transfer-Encoding", "gzip"), ("Connection", "x, y"), ("keep-alive", "5"), ("x", "y")];
     let sent = written(&request(Method::POST, &lies), BodySize::Exact(2));
     assert_eq!(sent, "POST / HTTP/1.1\r\nhost: a\r\nx: y\r\ncontent-length: 2\r\n\r\n");
     assert_eq!(accepted(format!("{sent}hi").as_bytes()).body, b"hi");

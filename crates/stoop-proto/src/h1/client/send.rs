@@ -14,13 +14,15 @@ use crate::message::{BodySize, RequestHead, TargetForm};
 
 impl Client {
     /// Sends the head of a request. Content-Length, Transfer-Encoding and Connection are decided
-    /// here; of the caller's Connection only `close` is heeded, and Upgrade and TE are listed. An
-    /// Expect is left out if there is no content to wait with.
+    /// here; the caller's Content-Length is that of content of [`BodySize::Unknown`], of its Connection
+    /// only `close` is heeded, and Upgrade and TE are listed. An Expect is left out if there is no
+    /// content to wait with.
     ///
     /// # Errors
     /// [`Misuse::Host`] unless there is exactly one Host, [`Misuse::HostInvalid`] if it is malformed;
-    /// [`Misuse::Target`] without a target, or if its form does not fit the method; [`Misuse::Order`] while an exchange
-    /// is under way. Nothing was written then.
+    /// [`Misuse::Target`] without a target, or if its form does not fit the method;
+    /// [`Misuse::ContentLength`] if the caller's is none, or not that of the content; [`Misuse::Order`]
+    /// while an exchange is under way. Nothing was written then.
     pub fn send(
         &mut self,
         head: &RequestHead,
@@ -45,6 +47,7 @@ impl Client {
             return Err(Misuse::Order);
         }
         let has_content = size != BodySize::Exact(0);
+        let announced = size.declared_by(&head.fields)?;
         self.keep = !head.fields.lists("connection", "close");
         self.asked = Asked {
             head_only: head.method == Method::HEAD,
@@ -66,7 +69,7 @@ impl Client {
         }
         self.put_connection(head, out);
         self.writer = match has_content || anticipates_content(&head.method) {
-            true => announce(size, true, out),
+            true => announce(announced, true, out),
             false => Writer::Length(0),
         };
         out.put(b"\r\n");

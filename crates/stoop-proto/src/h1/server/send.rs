@@ -9,7 +9,7 @@ use crate::fields::Fields;
 use crate::grammar;
 use crate::h1::state::{Half, Input};
 use crate::h1::writer::{Writer, announce, is_ours, put_field, put_length};
-use crate::message::{BodySize, ResponseParts};
+use crate::message::{BodySize, ResponseParts, declared_length};
 
 impl Server {
     /// Says 100 Continue, if the client waits for it and no response was begun (RFC 9110 §10.1.1).
@@ -55,7 +55,8 @@ impl Server {
     /// # Errors
     /// [`Misuse::Order`] if no response is due; [`Misuse::Status`] for 1xx; [`Misuse::Tunnel`] for a
     /// 2xx to CONNECT: that is [`switch`](Self::switch); [`Misuse::FieldValue`] if the parts have a
-    /// control character in them. Nothing was written then.
+    /// control character in them; [`Misuse::ContentLength`] if the fields have one that is none, or not
+    /// that of the content. Nothing was written then.
     pub fn respond(
         &mut self,
         answer: Answer,
@@ -73,6 +74,10 @@ impl Server {
             return Err(Misuse::Order);
         }
         check(parts)?;
+        let size = match (parts.fields, has_content(answer, parts.status)) {
+            (Some(fields), true) => size.declared_by(fields)?,
+            _ => size,
+        };
         let last = self.is_last(answer, parts, size);
         let begun = self.sending.next(if last { Input::LastHead } else { Input::Head });
         self.sending = begun.ok_or(Misuse::Order)?;
@@ -263,9 +268,7 @@ fn announce_response(
         StatusCode::RESET_CONTENT => put_length(0, out),
         status => {
             // The length the content would have: the caller's word, else what it passed.
-            let declared = parts.fields.and_then(|fields| fields.first("content-length"));
-            let declared =
-                declared.and_then(|length| std::str::from_utf8(length).ok()?.parse().ok());
+            let declared = parts.fields.and_then(|fields| declared_length(fields).ok().flatten());
             match (declared, size) {
                 (Some(length), _) => put_length(length, out),
                 (None, BodySize::Exact(length)) if status != StatusCode::NOT_MODIFIED => {

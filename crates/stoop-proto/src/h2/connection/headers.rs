@@ -5,7 +5,7 @@ use std::time::Instant;
 use http::StatusCode;
 
 use super::{Connection, Step};
-use crate::h2::encode::{self, Length};
+use crate::h2::encode;
 use crate::h2::fault::Fault;
 use crate::h2::frame::{Header, STREAM_MAX, flag, kind};
 use crate::h2::priority::Priority;
@@ -213,7 +213,7 @@ impl Connection {
     pub(super) fn answer_early(&mut self, id: u32, status: StatusCode) {
         self.block.clear();
         let parts = ResponseParts::new(status);
-        encode::response(&mut self.encoder, &parts, Length::Is(0), &mut self.block);
+        encode::response(&mut self.encoder, &parts, Some(0), &mut self.block);
         let block = std::mem::take(&mut self.block);
         let flags = flag::END_HEADERS | flag::END_STREAM;
         self.control(kind::HEADERS, flags, id, &block);

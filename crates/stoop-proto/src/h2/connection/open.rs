@@ -48,7 +48,8 @@ impl Connection {
     }
 
     /// Sends the head of a request on a stream of its own; with [`BodySize::Exact`] of 0 that is all
-    /// of it. Host becomes `:authority`; fields that belong to HTTP/1 connections are left out.
+    /// of it. Host becomes `:authority`; fields that belong to HTTP/1 connections are left out. The
+    /// caller's Content-Length is that of content of [`BodySize::Unknown`].
     ///
     /// # Errors
     /// The reason; nothing was written then.
@@ -77,8 +78,9 @@ impl Connection {
             return Err(Refusal::TooLarge(list_bytes_max));
         }
         let end = size == BodySize::Exact(0) && head.method != Method::CONNECT;
-        let length = match size {
-            BodySize::Exact(0) if !anticipates_content(&head.method) => None,
+        let announced = size.declared_by(&head.fields).map_err(Refusal::Misuse)?;
+        let length = match announced {
+            BodySize::Exact(0) if end && !anticipates_content(&head.method) => None,
             BodySize::Exact(length) if head.method != Method::CONNECT => Some(length),
             _ => None,
         };

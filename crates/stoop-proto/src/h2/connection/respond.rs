@@ -7,11 +7,11 @@ use crate::Sink;
 use crate::error::Misuse;
 use crate::fields::Fields;
 use crate::grammar;
-use crate::h2::encode::{self, Length};
+use crate::h2::encode;
 use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
-use crate::message::{BodySize, ResponseParts};
+use crate::message::{BodySize, ResponseParts, declared_length};
 
 impl Connection {
     /// Begins the response on a stream. True if content is to follow: [`data`](Self::data) and
@@ -21,7 +21,8 @@ impl Connection {
     /// # Errors
     /// [`Misuse::Order`] if none is due; [`Misuse::Status`] for 1xx; [`Misuse::Tunnel`] for a 2xx to
     /// CONNECT: that is [`open_tunnel`](Self::open_tunnel); [`Misuse::FieldValue`] if the parts have
-    /// a control character in them. Nothing was written then.
+    /// a control character in them; [`Misuse::ContentLength`] if the fields have one that is none, or
+    /// not that of the content. Nothing was written then.
     pub fn respond(
         &mut self,
         key: StreamKey,
@@ -43,18 +44,20 @@ impl Connection {
         let no_content = matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let end = size == BodySize::Exact(0) || stream.is_head || no_content;
         let length = match size {
-            _ if parts.status == StatusCode::NO_CONTENT => Length::Unsaid,
-            BodySize::Exact(0) if stream.is_head || no_content => Length::AsFieldsSay,
-            BodySize::Exact(length) => Length::Is(length),
-            BodySize::Unknown if end => Length::AsFieldsSay,
-            BodySize::Unknown => Length::Unsaid,
+            _ if parts.status == StatusCode::NO_CONTENT => None,
+            // RFC 9110 §8.6: the length that the content would have, which its fields may say.
+            BodySize::Exact(0) | BodySize::Unknown if stream.is_head || no_content => {
+                parts.fields.and_then(|fields| declared_length(fields).ok().flatten())
+            }
+            BodySize::Exact(length) if stream.is_head || no_content => Some(length),
+            size => match parts.fields.map_or(Ok(size), |fields| size.declared_by(fields))? {
+                BodySize::Exact(length) => Some(length),
+                BodySize::Unknown => None,
+            },
         };
         stream.head_sent = true;
         stream.is_connect = false;
-        stream.going = match length {
-            Length::Is(length) if !end => Some(length),
-            _ => None,
-        };
+        stream.going = length.filter(|_| !end);
         stream.step(StreamInput::SendHead);
         if end {
             stream.step(StreamInput::SendEnd);
@@ -94,7 +97,7 @@ impl Connection {
         stream.step(StreamInput::SendHead);
         let id = stream.id;
         self.begin_block();
-        encode::response(&mut self.encoder, parts, Length::Unsaid, &mut self.block);
+        encode::response(&mut self.encoder, parts, None, &mut self.block);
         self.put_block(id, false, out);
         self.streams.settle(key);
         Ok(())
@@ -122,7 +125,7 @@ impl Connection {
         let id = stream.id;
         let parts = ResponseParts { fields: Some(fields), ..ResponseParts::new(status) };
         self.begin_block();
-        encode::response(&mut self.encoder, &parts, Length::Unsaid, &mut self.block);
+        encode::response(&mut self.encoder, &parts, None, &mut self.block);
         self.put_block(id, false, out);
         Ok(())
     }

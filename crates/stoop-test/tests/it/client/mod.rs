@@ -10,6 +10,7 @@ mod gateway;
 mod http2;
 mod kinds;
 mod kit;
+mod lengths;
 mod overtaken;
 mod pieces;
 mod pool;

@@ -200,7 +200,11 @@ fn a_response_says_no_length_but_its_own() {
         let mut hand = Hand::server();
         let lines = [&[(":method", method)][..], &GET[1..]].concat();
         let key = hand.read(&headers(1, flag::WHOLE, &lines));
-        let fields = crate::machines::fields(&[("Content-Length", "7"), ("x", "y")]);
+        let mut fields = crate::machines::fields(&[("x", "y")]);
+        // Where there is content, another length than its own is a misuse.
+        if method == "HEAD" || matches!(status, 204 | 304) {
+            fields.push("Content-Length", b"7").unwrap();
+        }
         let status = StatusCode::from_u16(status).unwrap();
         let parts = ResponseParts { fields: Some(&fields), ..ResponseParts::new(status) };
         let (machine, out) = (&mut hand.connection, &mut hand.out);

@@ -1,6 +1,6 @@
 //! RFC 9113, section by section, with what RFC 8441 and RFC 9218 add to it.
 
-mod kit;
+pub(crate) mod kit;
 
 mod concurrency;
 mod connect;

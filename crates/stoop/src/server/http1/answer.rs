@@ -111,7 +111,9 @@ impl<H: Handler> Driver<H> {
                 Ok(()) => break,
                 // A 2xx to CONNECT that is no tunnel: RFC 9110 §9.3.6.
                 Err(Misuse::Tunnel) => StatusCode::NOT_IMPLEMENTED,
-                Err(Misuse::Status) => StatusCode::INTERNAL_SERVER_ERROR,
+                Err(Misuse::Status | Misuse::FieldValue | Misuse::ContentLength) => {
+                    StatusCode::INTERNAL_SERVER_ERROR
+                }
                 Err(_) => {
                     self.break_off();
                     return None;

@@ -147,7 +147,9 @@ impl<H: Handler> Driver<H> {
                 Ok(has_content) => break has_content,
                 // A 2xx to CONNECT that is no tunnel: RFC 9110 §9.3.6.
                 Err(Misuse::Tunnel) => StatusCode::NOT_IMPLEMENTED,
-                Err(Misuse::Status | Misuse::FieldValue) => StatusCode::INTERNAL_SERVER_ERROR,
+                Err(Misuse::Status | Misuse::FieldValue | Misuse::ContentLength) => {
+                    StatusCode::INTERNAL_SERVER_ERROR
+                }
                 Err(_) => {
                     self.machine.reset(key, ErrorCode::INTERNAL_ERROR);
                     if closes {

@@ -1,0 +1,207 @@
+//! A Content-Length that the caller gives a stream of unknown size: it is kept, and the content is held
+//! to it, in both roles and both versions (RFC 9110 §8.6).
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::Frame;
+use stoop::{Body, Client, Error, ErrorKind, Request, Response, Versions};
+
+use super::kit::URL;
+
+const BOTH: [Versions; 2] = [Versions::Http1, Versions::Http2];
+
+/// A client of a handler in this process, over one version.
+macro_rules! client {
+    ($versions:expr, $handler:expr) => {
+        Client::builder().versions($versions).handler($handler).build().unwrap()
+    };
+}
+
+const PIECE: usize = 1_000;
+
+/// So many pieces of content, of which nobody knows how many they are. Each comes a little later than it
+/// is asked for, so that what was there before is sent.
+struct Pieces(usize, bool);
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.1 = !self.1;
+        if self.1 {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let Some(left) = self.0.checked_sub(1) else { return Poll::Ready(None) };
+        self.0 = left;
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; PIECE])))))
+    }
+}
+
+fn stream(pieces: usize) -> Body {
+    Body::stream(Pieces(pieces, false))
+}
+
+fn post(pieces: usize, length: &str) -> Request {
+    let request = Request::post(URL, stream(pieces)).unwrap();
+    request.with_field("content-length", length).unwrap()
+}
+
+/// Says what length was announced, if there was one, and how much came or how that failed.
+async fn looking(mut request: Request) -> String {
+    let (field, known) =
+        (request.field("content-length").map(<[u8]>::to_vec), request.body().len());
+    let field = field.map(|field| String::from_utf8(field).unwrap());
+    let coded = request.field("transfer-encoding").is_some();
+    let read = request.body_mut().discard().await.map_err(|error| error.kind());
+    format!("{field:?} {known:?} {coded} {read:?}")
+}
+
+#[tokio::test]
+async fn a_streamed_request_lost_its_length() {
+    for versions in BOTH {
+        let client = client!(versions, looking);
+        let n = 3 * PIECE;
+        let response = client.send(post(3, &n.to_string())).await.unwrap();
+        let said = response.into_body().bytes(1_000).await.unwrap();
+        assert_eq!(said, format!("Some(\"{n}\") Some({n}) false Ok({n})"), "{versions:?}");
+        // The same number twice is the same number.
+        let twice = post(1, &PIECE.to_string()).with_field("content-length", PIECE.to_string());
+        let response = client.send(twice.unwrap()).await.unwrap();
+        let said = response.into_body().bytes(1_000).await.unwrap();
+        assert_eq!(said, format!("Some(\"{PIECE}\") Some({PIECE}) false Ok({PIECE})"));
+    }
+}
+
+#[tokio::test]
+async fn a_streamed_response_lost_its_length() {
+    for versions in BOTH {
+        let n = 3 * PIECE;
+        let handler =
+            move |_: Request| Response::new(stream(3)).with_field("content-length", n.to_string());
+        let client = client!(versions, move |request: Request| handler(request).unwrap());
+        let response = client.get(URL).await.unwrap();
+        assert_eq!(response.field("content-length"), Some(n.to_string().as_bytes()));
+        assert_eq!(response.field("transfer-encoding"), None);
+        let body = response.into_body();
+        assert_eq!(body.len(), Some(n as u64));
+        assert_eq!(body.bytes(n).await.unwrap().len(), n);
+        // An answer to HEAD says it as well, and has no content.
+        let head = client.send(Request::new(http::Method::HEAD, URL).unwrap()).await.unwrap();
+        assert_eq!(head.field("content-length"), Some(n.to_string().as_bytes()));
+        assert_eq!(head.into_body().bytes(n).await.unwrap().len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_is_not_as_long_as_announced_is_broken_off() {
+    for versions in BOTH {
+        for (pieces, length) in [(2, 2 * PIECE + 1), (0, 1), (2, 2 * PIECE - 1), (2, 0)] {
+            let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+            let client = client!(versions, move |mut request: Request| {
+                let told = told.clone();
+                tokio::spawn(async move {
+                    let read = request.body_mut().discard().await;
+                    told.send(read.map_err(|error| error.kind())).unwrap();
+                });
+                std::future::pending::<&'static str>()
+            });
+            let error = client.send(post(pieces, &length.to_string())).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::RequestBody, "{pieces} {length}: {error}");
+            assert!(error.to_string().contains("its announced length"), "{error}");
+            if length > 0 {
+                let read = tell.recv().await.unwrap();
+                assert_eq!(read, Err(ErrorKind::ClosedEarly), "{versions:?} {pieces} {length}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_response_that_is_not_as_long_as_announced_is_broken_off() {
+    for versions in BOTH {
+        for (pieces, length) in [(2, 2 * PIECE + 1), (0, 1), (2, 2 * PIECE - 1)] {
+            let client = client!(versions, move |_: Request| {
+                let response = Response::new(stream(pieces));
+                response.with_field("content-length", length.to_string()).unwrap()
+            });
+            // What was sent before it was found out may be lost with the connection.
+            let read = match client.get(URL).await {
+                Ok(response) => response.into_body().bytes(1 << 20).await.map(drop),
+                Err(error) => Err(error),
+            };
+            let kind = read.unwrap_err().kind();
+            let broken = matches!(kind, ErrorKind::ClosedEarly | ErrorKind::Reset);
+            assert!(broken, "{versions:?} {pieces} {length}: {kind:?}");
+        }
+    }
+}
+
+const MALFORMED: [&str; 7] = ["-1", "+1", "1a", "", "1, 1", "99999999999999999999", "0x1"];
+
+#[tokio::test]
+async fn a_length_that_is_none_is_never_sent() {
+    for versions in BOTH {
+        let client = client!(versions, looking);
+        let with = |body: Body, lengths: &[&str]| {
+            let add = |request: Request, length: &&str| {
+                request.with_field("content-length", length).unwrap()
+            };
+            lengths.iter().fold(Request::post(URL, body).unwrap(), add)
+        };
+        let refused = async |request| {
+            let error: Error = client.send(request).await.unwrap_err();
+            assert!(error.to_string().contains("Content-Length"), "{error}");
+            assert_eq!(error.culprit(), stoop::Culprit::Caller);
+        };
+        for length in MALFORMED {
+            refused(with(stream(1), &[length])).await;
+            refused(with("hello".into(), &[length])).await;
+            refused(with(Body::empty(), &[length])).await;
+        }
+        // One that contradicts another, or what is known of the content.
+        refused(with(stream(1), &["4", "5"])).await;
+        refused(with("hello".into(), &["4"])).await;
+        refused(with("hello".into(), &["5", "4"])).await;
+        refused(with(Body::empty(), &["4"])).await;
+        let fits = client.send(with("hello".into(), &["5", "5"])).await.unwrap();
+        let said = fits.into_body().bytes(1_000).await.unwrap();
+        assert_eq!(said, "Some(\"5\") Some(5) false Ok(5)");
+    }
+}
+
+#[tokio::test]
+async fn a_response_whose_length_is_none_is_500() {
+    for versions in BOTH {
+        let client = client!(versions, |request: Request| {
+            let body = if request.path() == "/stream" { stream(1) } else { "hello".into() };
+            let lengths = request.fields().all("x-length");
+            let add = |response: Response, length: &[u8]| {
+                response.with_field("content-length", length).unwrap()
+            };
+            lengths.fold(Response::new(body), add)
+        });
+        let status = async |path: &str, lengths: &[&str]| {
+            let request = Request::get(&format!("http://a{path}")).unwrap();
+            let add =
+                |request: Request, length: &&str| request.with_field("x-length", length).unwrap();
+            let request = lengths.iter().fold(request, add);
+            client.send(request).await.unwrap().status().as_u16()
+        };
+        for path in ["/stream", "/buffer"] {
+            for length in MALFORMED {
+                assert_eq!(status(path, &[length]).await, 500, "{versions:?} {path} {length:?}");
+            }
+            assert_eq!(status(path, &["5", "4"]).await, 500);
+        }
+        assert_eq!(status("/buffer", &["4"]).await, 500);
+        assert_eq!(status("/buffer", &["5", "5"]).await, 200);
+    }
+}

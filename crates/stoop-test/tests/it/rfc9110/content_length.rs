@@ -1,0 +1,115 @@
+//! RFC 9110 §8.6 Content-Length: the caller's, by the machines of both versions.
+
+use http::{Method, StatusCode};
+use stoop_proto::h1::Client;
+use stoop_proto::h2::Refusal;
+use stoop_proto::{BodySize, Misuse, ResponseParts};
+use stoop_test::frames::{flag, headers};
+
+use crate::machines::{asked, fields, request};
+use crate::rfc9113::kit::{GET, Hand};
+
+/// The length that each version says in a request, or why it sends none.
+fn in_request(method: Method, lengths: &[&str], size: BodySize) -> Result<Option<String>, Misuse> {
+    let lines: Vec<_> = lengths.iter().map(|length| ("Content-Length", *length)).collect();
+    let head = request(method, &lines);
+    let mut out = Vec::new();
+    let sent = Client::new().send(&head, size, &mut out);
+    assert!(sent.is_ok() || out.is_empty(), "nothing was written");
+    let old = sent.map(|()| of_text(&out));
+    let mut hand = Hand::client();
+    let opened = hand.connection.open(&head, "https", size, &mut hand.out);
+    let new = match opened {
+        Ok(_) => Ok(of_line(&hand.said().pop().unwrap())),
+        Err(Refusal::Misuse(misuse)) => Err(misuse),
+        Err(other) => panic!("{other:?}"),
+    };
+    assert!(new.is_ok() || hand.said().is_empty(), "nothing was written");
+    assert_eq!(old, new, "HTTP/1.1 and HTTP/2");
+    old
+}
+
+/// The same of a response to a request of that method.
+fn in_response(method: &str, lengths: &[&str], size: BodySize) -> Result<Option<String>, Misuse> {
+    let lines: Vec<_> = lengths.iter().map(|length| ("content-length", *length)).collect();
+    let fields = fields(&lines);
+    let parts = ResponseParts { fields: Some(&fields), ..ResponseParts::new(StatusCode::OK) };
+    let mut out = Vec::new();
+    let (mut server, answer) = asked(&format!("{method} / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    let sent = server.respond(answer, &parts, size, &mut out);
+    assert!(sent.is_ok() || out.is_empty(), "nothing was written");
+    let old = sent.map(|()| of_text(&out));
+    let mut hand = Hand::server();
+    let lines = [&[(":method", method)], &GET[1..]].concat();
+    let key = hand.read(&headers(1, flag::WHOLE, &lines));
+    let sent = hand.connection.respond(key, &parts, size, &mut hand.out);
+    let new = sent.map(|_| of_line(&hand.said().pop().unwrap()));
+    assert!(new.is_ok() || hand.said().is_empty(), "nothing was written");
+    assert_eq!(old, new, "HTTP/1.1 and HTTP/2, {method} {lengths:?} {size:?}");
+    old
+}
+
+fn of_text(out: &[u8]) -> Option<String> {
+    let text = String::from_utf8(out.to_vec()).unwrap();
+    let mut values = text.lines().filter_map(|line| line.strip_prefix("content-length: "));
+    let length = values.next().map(str::to_owned);
+    assert_eq!(values.next(), None, "{text}");
+    assert!(length.is_none() || !text.contains("transfer-encoding"), "{text}");
+    length
+}
+
+fn of_line(line: &str) -> Option<String> {
+    let mut values = line.split(' ').filter_map(|field| field.strip_prefix("content-length="));
+    let length = values.next().map(str::to_owned);
+    assert_eq!(values.next(), None, "{line}");
+    length
+}
+
+const MALFORMED: [&str; 7] = ["-1", "+1", "1a", "", "1, 1", "99999999999999999999", "0x1"];
+
+/// "A user agent SHOULD send Content-Length in a request when the method defines a meaning for enclosed
+/// content and it is not sending Transfer-Encoding."
+#[test]
+fn a_length_that_was_declared_is_that_of_content_of_unknown_size() {
+    let is = |length: &str| Ok(Some(length.to_owned()));
+    assert_eq!(in_request(Method::POST, &["7"], BodySize::Unknown), is("7"));
+    assert_eq!(in_request(Method::GET, &["7", "7"], BodySize::Unknown), is("7"));
+    assert_eq!(in_request(Method::POST, &["0"], BodySize::Unknown), is("0"));
+    assert_eq!(in_request(Method::POST, &["007"], BodySize::Exact(7)), is("7"));
+    assert_eq!(in_request(Method::POST, &[], BodySize::Unknown), Ok(None));
+    for method in ["GET", "HEAD"] {
+        assert_eq!(in_response(method, &["7"], BodySize::Unknown), is("7"));
+        assert_eq!(in_response(method, &["7"], BodySize::Exact(7)), is("7"));
+        assert_eq!(in_response(method, &[], BodySize::Unknown), Ok(None));
+    }
+}
+
+/// "a sender MUST NOT forward a message with a Content-Length header field value that is known to be
+/// incorrect"
+#[test]
+fn a_length_that_is_none_or_not_the_contents_is_a_misuse() {
+    let wrong = Err(Misuse::ContentLength);
+    let sizes = [BodySize::Unknown, BodySize::Exact(1), BodySize::Exact(0)];
+    for size in sizes {
+        for value in MALFORMED {
+            assert_eq!(in_request(Method::POST, &[value], size), wrong);
+            assert_eq!(in_response("GET", &[value], size), wrong);
+        }
+        assert_eq!(in_request(Method::POST, &["1", "2"], size), wrong);
+        assert_eq!(in_response("GET", &["1", "2"], size), wrong);
+    }
+    assert_eq!(in_request(Method::POST, &["2"], BodySize::Exact(1)), wrong);
+    assert_eq!(in_request(Method::GET, &["2"], BodySize::Exact(0)), wrong);
+    assert_eq!(in_response("GET", &["2"], BodySize::Exact(1)), wrong);
+}
+
+/// "a server MAY send a Content-Length header field in a response to a HEAD request": but no other.
+#[test]
+fn an_answer_to_head_never_says_a_length_that_is_none() {
+    for value in MALFORMED {
+        assert_eq!(in_response("HEAD", &[value], BodySize::Unknown), Ok(None), "{value:?}");
+    }
+    assert_eq!(in_response("HEAD", &["1", "2"], BodySize::Unknown), Ok(None));
+    let said = in_response("HEAD", &["1234"], BodySize::Exact(0));
+    assert_eq!(said, Ok(Some("1234".to_owned())));
+}
