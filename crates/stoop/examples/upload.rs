@@ -25,7 +25,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         for _ in 0..PIECES {
             sender.send(PIECE).await?;
         }
-        Ok::<(), stoop::Unwanted>(())
+        // Else it would be broken off, and the server see that it is incomplete.
+        sender.finish().await
     });
     let request = Request::post(&server.endpoint().to_string(), content)?;
     let response = Client::new().send(request).await?;

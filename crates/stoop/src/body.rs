@@ -1,5 +1,7 @@
 //! Content of requests and responses, streamed.
 
+mod channel;
+
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,6 +14,9 @@ use stoop_proto::Fields;
 use crate::conn::exchange::Exchange;
 use crate::conn::slot::SlotReader;
 use crate::error::{Error, ErrorKind, Phase};
+
+pub(crate) use channel::Said;
+pub use channel::{BodySender, Unwanted};
 
 /// Any error, as user code has them.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -68,15 +73,6 @@ impl Body {
         B::Error: Into<BoxError>,
     {
         Self(Kind::stream(Adapted(Box::pin(body))))
-    }
-
-    /// Content that is sent into a channel by somebody else, at most `pieces` ahead of the peer.
-    ///
-    /// # Panics
-    /// If `pieces` is zero.
-    pub fn channel(pieces: usize) -> (BodySender, Self) {
-        let (sender, receiver) = tokio::sync::mpsc::channel(pieces);
-        (BodySender(sender), Self(Kind::stream(Channel(receiver))))
     }
 
     /// The next piece of content; `None` at its end.
@@ -310,58 +306,6 @@ pub(crate) fn from_map(map: &HeaderMap, fields: &mut Fields) {
     for (name, value) in map {
         // What `http` accepts, `Fields` does: the rules are the same.
         let _ = fields.push(name.as_str(), value.as_bytes());
-    }
-}
-
-/// The sending end of [`Body::channel`]. Dropping it ends the content.
-#[derive(Clone)]
-pub struct BodySender(pub(crate) tokio::sync::mpsc::Sender<Result<Frame<Bytes>, BoxError>>);
-
-/// The content is not wanted any more: its message was dropped, or its connection is gone.
-#[derive(Debug)]
-pub struct Unwanted;
-
-impl fmt::Display for Unwanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the content is not wanted any more")
-    }
-}
-
-impl std::error::Error for Unwanted {}
-
-impl BodySender {
-    /// Sends a piece, once there is room for it.
-    ///
-    /// # Errors
-    /// [`Unwanted`] if nobody will read it.
-    pub async fn send(&self, piece: impl Into<Bytes>) -> Result<(), Unwanted> {
-        self.0.send(Ok(Frame::data(piece.into()))).await.map_err(|_| Unwanted)
-    }
-
-    /// Ends the content with a trailer section.
-    ///
-    /// # Errors
-    /// [`Unwanted`] if nobody will read it.
-    pub async fn trailers(self, fields: &Fields) -> Result<(), Unwanted> {
-        self.0.send(Ok(Frame::trailers(into_map(fields)))).await.map_err(|_| Unwanted)
-    }
-
-    /// Breaks the content off, so that the peer sees it is incomplete.
-    pub async fn fail(self, error: impl Into<BoxError>) {
-        let _ = self.0.send(Err(error.into())).await;
-    }
-}
-
-struct Channel(tokio::sync::mpsc::Receiver<Result<Frame<Bytes>, BoxError>>);
-
-impl http_body::Body for Channel {
-    type Data = Bytes;
-    type Error = BoxError;
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        self.0.poll_recv(cx)
     }
 }
 

@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use http_body::Frame;
 
-use crate::body::{Body, BodySender, into_map};
+use crate::body::{Body, BodySender, Said, into_map};
 use crate::conn::http1::exchange::Exchange;
 use crate::error::Error;
 
@@ -40,18 +40,25 @@ async fn drive(mut exchange: Exchange, sender: BodySender) {
         });
         match next.await {
             None => return,
-            Some(Some(Ok(piece))) => room.send(Ok(Frame::data(piece))),
-            Some(Some(Err(error))) => return room.send(Err(error.into())),
-            Some(None) => {
-                if let Some(trailers) = exchange.take_trailers() {
-                    room.send(Ok(Frame::trailers(into_map(&trailers))));
-                }
-            }
+            Some(Some(Ok(piece))) => room.send(Said::Frame(Frame::data(piece))),
+            Some(Some(Err(error))) => return room.send(Said::Failed(error.into())),
+            Some(None) => {}
         }
     }
-    drop(sender);
-    // What it comes to, nobody can be told any more.
-    let _ = poll_fn(|cx| exchange.poll_upload(cx)).await;
+    let end = match exchange.take_trailers() {
+        Some(trailers) => Said::Frame(Frame::trailers(into_map(&trailers))),
+        None => Said::Finished,
+    };
+    let ending = async move { drop(sender.0.send(end).await) };
+    // The response is complete. What the rest of the request comes to, nobody can be told any more.
+    let mut ending = pin!(ending);
+    let (mut has_ended, mut is_sent) = (false, false);
+    poll_fn(|cx| {
+        has_ended = has_ended || ending.as_mut().poll(cx).is_ready();
+        is_sent = is_sent || exchange.poll_upload(cx).is_ready();
+        if has_ended && is_sent { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }
 
 /// Waits for `what` and goes on sending meanwhile.

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod cancel;
+mod channel;
 mod deadlines;
 mod errors;
 mod exchange;

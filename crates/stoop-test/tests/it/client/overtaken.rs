@@ -30,7 +30,7 @@ async fn a_response_may_overtake_its_request_and_the_caller_feed_it_afterwards()
     for _ in 0..100 {
         sender.send("piece ").await.unwrap();
     }
-    drop(sender);
+    sender.finish().await.unwrap();
     assert_eq!(read(response).await, Ok((200, "piece ".repeat(100))));
     settle().await;
     assert_eq!(client.connections(), (1, 1));
@@ -56,7 +56,7 @@ async fn an_answer_of_success_lets_the_rest_be_sent() {
     for _ in 0..1000 {
         sender.send(vec![b'a'; 1000]).await.unwrap();
     }
-    drop(sender);
+    sender.finish().await.unwrap();
     assert_eq!(is_done.await.unwrap(), 1000 * 1007 + 5);
     settle().await;
     // Whether it could serve again is not worth finding out.

@@ -219,9 +219,9 @@ async fn a_host_of_the_callers_own_goes_no_further_than_the_first_hop() {
 async fn content_that_was_streamed_cannot_follow() {
     let client = redirecting(Client::builder());
     for (status, follows) in [(307, false), (308, false), (303, true), (302, true)] {
-        let (sender, body) = Body::channel(1);
+        let (sender, body) = Body::channel(2);
         sender.send(Bytes::from("content")).await.unwrap();
-        drop(sender);
+        sender.finish().await.unwrap();
         let request = Request::post(&format!("http://a.test/{status}?/x"), body).unwrap();
         let response = client.send(request).await.unwrap();
         let expected = if follows { 200 } else { status };

@@ -241,9 +241,9 @@ async fn a_request_is_repeated_only_where_that_is_safe() {
     assert_eq!(again(Method::POST, Body::empty()).await, (closed.clone(), 1));
     assert!(matches!(again(Method::PATCH, "content".into()).await, (Err(_), 1)));
     // What was streamed is gone.
-    let (sender, body) = Body::channel(1);
+    let (sender, body) = Body::channel(2);
     sender.send("content").await.unwrap();
-    drop(sender);
+    sender.finish().await.unwrap();
     assert!(matches!(again(Method::PUT, body).await, (Err(_), 1)));
     // A fresh connection that ends is no race.
     let (client, made) = counted(Client::builder(), |mut peer| async move {

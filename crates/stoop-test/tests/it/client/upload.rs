@@ -77,6 +77,7 @@ async fn a_server_that_does_not_read_holds_the_sender_up() {
                 assert!(sent <= (64 + 64 + 3 * 16 + 32) * 1024, "{sent} bytes ahead of the server");
             }
         }
+        sender.finish().await.unwrap();
     });
     assert_eq!(fetch_request(&client, post(body)).await, ok());
     sending.await.unwrap();
@@ -213,6 +214,7 @@ async fn a_server_that_takes_nothing_for_too_long_is_given_up() {
             tokio::time::sleep(Duration::from_secs(60)).await;
             sender.send("piece").await.unwrap();
         }
+        sender.finish().await.unwrap();
     };
     let (outcome, ()) = tokio::join!(fetch_request(&client, post(body)), sending);
     assert_eq!(outcome, ok());

@@ -17,7 +17,7 @@ fn handler(request: Request) -> Response {
                 for _ in 0..100 {
                     sender.send(vec![b'x'; 1_000]).await?;
                 }
-                Ok::<_, stoop::Unwanted>(())
+                sender.finish().await
             });
             Response::new(body)
         }

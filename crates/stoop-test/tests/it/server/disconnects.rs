@@ -45,6 +45,7 @@ async fn and_a_stream_to_its_end() {
                 sleep(Duration::from_secs(1)).await;
                 sender.send("x").await.unwrap();
             }
+            sender.finish().await.unwrap();
         });
         Response::new(body)
     });

@@ -75,6 +75,7 @@ async fn a_long_download_is_completed() {
                 sleep(S / 100).await;
                 sender.send(vec![0; 10_000]).await.unwrap();
             }
+            sender.finish().await.unwrap();
         });
         Response::new(body)
     }));

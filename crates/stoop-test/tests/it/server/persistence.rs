@@ -15,6 +15,7 @@ fn stream(_: Request) -> Response {
         for piece in ["hel", "lo"] {
             sender.send(piece).await.unwrap();
         }
+        sender.finish().await.unwrap();
     });
     Response::new(body)
 }

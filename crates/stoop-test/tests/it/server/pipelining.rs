@@ -56,7 +56,8 @@ async fn answers_of_every_kind_come_in_order() {
                     let (sender, body) = stoop::Body::channel(1);
                     tokio::spawn(async move {
                         sleep(Duration::from_millis(3)).await;
-                        sender.send(text).await
+                        sender.send(text).await?;
+                        sender.finish().await
                     });
                     stoop::Answer::Now(Response::new(body))
                 }

@@ -124,6 +124,7 @@ async fn a_slow_body_of_a_response_is_never_cut_off() {
                 sleep(s(10_000)).await;
                 sender.send("tick ").await.unwrap();
             }
+            sender.finish().await.unwrap();
         });
         Response::new(body)
     });

@@ -55,6 +55,7 @@ fn stream(_: Request) -> Response {
         for _ in 0..50 {
             sender.send(vec![7; 20_000]).await.unwrap();
         }
+        sender.finish().await.unwrap();
     });
     Response::new(body)
 }

@@ -78,9 +78,9 @@ async fn a_request_that_was_not_sent_goes_elsewhere_whatever_its_content() {
     );
     fetch(&client).await.unwrap();
     settle().await;
-    let (sender, body) = Body::channel(1);
+    let (sender, body) = Body::channel(2);
     sender.send("once").await.unwrap();
-    drop(sender);
+    sender.finish().await.unwrap();
     tell.send(()).unwrap();
     // The server says it, and the connection has not heard it yet.
     tokio::task::yield_now().await;

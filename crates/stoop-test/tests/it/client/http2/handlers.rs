@@ -50,6 +50,7 @@ async fn content_goes_both_ways_with_and_without_a_length() {
             for piece in pieces.chunks(10_000) {
                 sender.send(Bytes::copy_from_slice(piece)).await.unwrap();
             }
+            sender.finish().await.unwrap();
         });
         let response = client.send(Request::post("http://a/", body).unwrap()).await.unwrap();
         assert_eq!(response.field("x-length"), None);
@@ -68,7 +69,7 @@ async fn a_conversation_goes_to_and_fro_on_one_stream() {
         sender.send(format!("{n}")).await.unwrap();
         assert_eq!(answer.chunk().await.unwrap().unwrap(), n.to_string());
     }
-    drop(sender);
+    sender.finish().await.unwrap();
     assert_eq!(answer.chunk().await.unwrap(), None);
 }
 

@@ -145,6 +145,7 @@ async fn a_client_that_looks_at_statuses_alone_is_no_attacker() {
             tokio::spawn(async move {
                 sleep(Duration::from_millis(2)).await;
                 let _ = sender.send(vec![b'a'; 2_000]).await;
+                let _ = sender.finish().await;
             });
             Response::new(body)
         })
@@ -206,7 +207,10 @@ async fn what_the_server_said_while_idle_is_read_first() {
             tell.recv().await.unwrap();
             if streams {
                 let (sender, body) = Body::channel(1);
-                tokio::spawn(async move { sender.send("some").await });
+                tokio::spawn(async move {
+                    sender.send("some").await?;
+                    sender.finish().await
+                });
                 other.send(Request::post("http://server.test/", body).unwrap()).await
             } else {
                 post(&other).await

@@ -17,8 +17,9 @@ fn last(request: Request) -> Response {
                 for piece in ["one ", "two ", "three"] {
                     sender.send(piece).await.unwrap();
                 }
-                if fails {
-                    sender.fail("no more").await;
+                match fails {
+                    true => sender.fail("no more").await,
+                    false => sender.finish().await.unwrap(),
                 }
             });
             Response::stream(body)

@@ -59,6 +59,7 @@ async fn content_goes_there_and_back() {
             for piece in big().chunks(10_000) {
                 sender.send(piece.to_vec()).await.unwrap();
             }
+            sender.finish().await.unwrap();
         });
         for body in [big().into(), body] {
             let (status, content) = visit.whole(visit.posting("/echo", body)).await;
