@@ -100,7 +100,14 @@ fn address(text: &str, default_port: u16) -> Option<SocketAddr> {
     if let Ok(address) = text.parse() {
         return Some(address);
     }
-    if let Ok(ip) = text.trim_start_matches('[').trim_end_matches(']').parse() {
+    // RFC 3986 §3.2.2: brackets are around an IPv6 address, both or none.
+    let bare = text.strip_suffix(':').unwrap_or(text);
+    let bracketed = bare.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let ip = match bracketed {
+        Some(inner) => inner.parse().ok().map(IpAddr::V6),
+        None => text.parse().ok(),
+    };
+    if let Some(ip) = ip {
         return Some(SocketAddr::new(ip, default_port));
     }
     let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
@@ -155,15 +162,21 @@ mod tests {
             assert_eq!(endpoint.to_string(), written);
             assert_eq!(written.parse::<Endpoint>().unwrap(), endpoint);
         }
-        for bad in ["", "a", "ftp://127.0.0.1", "unix:a", "127.0.0.1:99999", "http://a:1", "::"] {
-            if let Err(error) = bad.parse::<Endpoint>() {
-                let text = error.to_string();
-                assert!(text.starts_with(&format!("cannot listen on {bad:?}: ")), "{text}");
-            }
-            match bad {
-                "::" => assert!(bad.parse::<Endpoint>().is_ok()),
-                _ => assert!(bad.parse::<Endpoint>().is_err(), "{bad:?}"),
-            }
+        assert!("::".parse::<Endpoint>().is_ok());
+        for bad in ["", "a", "ftp://127.0.0.1", "unix:a", "127.0.0.1:99999", "http://a:1"] {
+            let error = bad.parse::<Endpoint>().expect_err(bad);
+            let text = error.to_string();
+            assert!(text.starts_with(&format!("cannot listen on {bad:?}: ")), "{text}");
+        }
+    }
+
+    #[test]
+    fn brackets_that_do_not_match_were_no_matter() {
+        for bad in ["[::1", "::1]", "[[::1]]", "[127.0.0.1]", "http://[::1", "[]", "[::1]x"] {
+            assert!(bad.parse::<Endpoint>().is_err(), "{bad}");
+        }
+        for good in ["[::1]", "::1", "127.0.0.1", "[::1]:", "[::1]:80"] {
+            assert!(good.parse::<Endpoint>().is_ok(), "{good}");
         }
     }
 }
