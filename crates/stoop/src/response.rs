@@ -52,9 +52,11 @@ impl Response {
         Self::with_payload(status, None, Payload::Full(Bytes::new()))
     }
 
-    /// 200 with text, as `text/plain`: give a charset by [`Response::with_field`] if it is not ASCII.
+    /// 200 with text in UTF-8, as `text/plain; charset=utf-8`: without a charset, clients guess one. A
+    /// Content-Type by [`Response::with_field`] replaces it.
     pub fn text(text: impl Into<Bytes>) -> Self {
-        Self::with_payload(StatusCode::OK, Some("text/plain"), Payload::Full(text.into()))
+        let content_type = Some("text/plain; charset=utf-8");
+        Self::with_payload(StatusCode::OK, content_type, Payload::Full(text.into()))
     }
 
     /// 200 with JSON text, as `application/json`.

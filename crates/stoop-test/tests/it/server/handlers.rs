@@ -52,6 +52,25 @@ async fn functions_async_functions_and_closures() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn text_named_no_charset() {
+    for handler in [|_: Request| Response::text("gr\u{fc}n"), |_| "gr\u{fc}n".into_response()] {
+        let mut peer = connect(handler);
+        peer.say(GET).await;
+        let reply = peer.reply().await.unwrap();
+        assert_eq!(reply.field("content-type"), Some("text/plain; charset=utf-8"));
+        assert_eq!(reply.text(), "gr\u{fc}n");
+    }
+    // The handler's own word wins.
+    let mut peer = connect(|_: Request| {
+        Response::text("# hi").with_field("content-type", "text/markdown").unwrap()
+    });
+    peer.say(GET).await;
+    let reply = peer.reply().await.unwrap();
+    assert_eq!(reply.head.matches("content-type").count(), 1);
+    assert_eq!(reply.field("content-type"), Some("text/markdown"));
+}
+
 /// A body that cannot be sent to another thread.
 struct Local(Rc<Cell<u32>>);
 
