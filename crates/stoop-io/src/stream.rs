@@ -5,6 +5,7 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
@@ -168,11 +169,14 @@ pub fn from_io_with_peer<I>(io: I, peer: Peer) -> AnyTransport
 where
     I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
+    let io = Mutex::new(io);
     AnyTransport::Custom(Box::new(Io { io, inbox: Inbox::default(), ended: false, peer }))
 }
 
 struct Io<I> {
-    io: I,
+    /// Never locked: its one owner reaches it by `get_mut`, which costs nothing. It makes the transport
+    /// `Sync`, and so what holds it, whatever a user's stream is.
+    io: Mutex<I>,
     inbox: Inbox,
     ended: bool,
     peer: Peer,
@@ -186,7 +190,8 @@ impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for Io<I> {
         let Some(spare) = self.inbox.spare(room) else { return Poll::Ready(Ok(Filled::Full)) };
         let start = spare.as_ptr().cast::<u8>();
         let mut into = ReadBuf::uninit(spare);
-        let polled = Pin::new(&mut self.io).poll_read(cx, &mut into);
+        let io = self.io.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let polled = Pin::new(io).poll_read(cx, &mut into);
         let n = into.filled().len();
         if n == 0 {
             self.inbox.settle();
@@ -213,8 +218,9 @@ impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for Io<I> {
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        let io = self.io.get_mut().unwrap_or_else(PoisonError::into_inner);
         while !out.is_empty() {
-            let io = Pin::new(&mut self.io);
+            let io = Pin::new(&mut *io);
             let n = if out.is_gathered() && io.is_write_vectored() {
                 ready!(out.with_slices(|slices| io.poll_write_vectored(cx, slices)))?
             } else {
@@ -225,7 +231,7 @@ impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for Io<I> {
             }
             out.advance(n);
         }
-        Pin::new(&mut self.io).poll_flush(cx)
+        Pin::new(io).poll_flush(cx)
     }
 
     fn unsent(&self) -> usize {
@@ -233,7 +239,8 @@ impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for Io<I> {
     }
 
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+        let io = self.io.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Pin::new(io).poll_shutdown(cx)
     }
 
     /// There is only one way to look, which is to read.

@@ -143,7 +143,7 @@ pub enum AnyTransport {
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     Tls(Box<Tls>),
     /// Anything else: the in-memory pair, the simulation, a user's own.
-    Custom(Box<dyn Transport + Send>),
+    Custom(Box<dyn Transport + Send + Sync>),
 }
 
 impl AnyTransport {

@@ -4,6 +4,7 @@ mod channel;
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
@@ -21,7 +22,7 @@ pub use channel::{BodySender, Unwanted};
 /// Any error, as user code has them.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-type Boxed = Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send>>;
+type Boxed = Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send + Sync>>;
 
 /// The content of a message: nothing, a buffer, or a stream.
 ///
@@ -49,7 +50,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     fn stream(
-        frames: impl http_body::Body<Data = Bytes, Error = BoxError> + Send + 'static,
+        frames: impl http_body::Body<Data = Bytes, Error = BoxError> + Send + Sync + 'static,
     ) -> Self {
         Self::Stream { frames: Box::pin(frames), trailers: None }
     }
@@ -72,7 +73,7 @@ impl Body {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Self(Kind::stream(Adapted(Box::pin(body))))
+        Self(Kind::stream(Adapted(Mutex::new(Box::pin(body)))))
     }
 
     /// The next piece of content; `None` at its end.
@@ -310,7 +311,17 @@ pub(crate) fn from_map(map: &HeaderMap, fields: &mut Fields) {
 }
 
 /// A user's body with its error boxed.
-struct Adapted<B>(Pin<Box<B>>);
+///
+/// The mutex makes it `Sync`, which a user's body need not be, so that [`Body`] is, and what has one: a
+/// response may be looked at across an await in a spawned task. Polling takes no lock (`get_mut`), and
+/// there is one owner, so that nobody ever waits for it.
+struct Adapted<B>(Mutex<Pin<Box<B>>>);
+
+impl<B> Adapted<B> {
+    fn body(&self) -> MutexGuard<'_, Pin<Box<B>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl<B> http_body::Body for Adapted<B>
 where
@@ -323,12 +334,13 @@ where
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        self.0.as_mut().poll_frame(cx).map_err(Into::into)
+        let body = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        body.as_mut().poll_frame(cx).map_err(Into::into)
     }
     fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
+        self.body().is_end_stream()
     }
     fn size_hint(&self) -> SizeHint {
-        self.0.size_hint()
+        self.body().size_hint()
     }
 }

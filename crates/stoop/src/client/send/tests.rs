@@ -13,6 +13,27 @@ fn a_request_under_way_can_be_sent_to_another_thread(client: Client) -> impl Sen
     async move { client.get("http://a/").await?.into_body().chunk().await }
 }
 
+/// Whoever logs in a task what is to be sent, or has come, by reference and across an await, needs this.
+#[allow(dead_code)]
+fn what_is_looked_at_across_an_await_in_a_task_was_not_sync(client: Client) -> impl Send {
+    async fn log(_: &impl std::fmt::Debug) {
+        tokio::task::yield_now().await;
+    }
+    async move {
+        let request = crate::Request::get("http://a/")?;
+        log(&request).await;
+        let response = client.send(request).await?;
+        log(&response).await;
+        let body = response.into_body();
+        log(&body).await;
+        let (made, theirs) =
+            (crate::Response::text("a"), http::Response::new(crate::Body::empty()));
+        log(&made).await;
+        log(&theirs).await;
+        Ok::<_, crate::Error>(())
+    }
+}
+
 #[tokio::test]
 async fn a_request_under_way_is_small() {
     let client = Client::new();
