@@ -167,6 +167,11 @@ impl RequestHead {
         self.version
     }
 
+    /// Replaces the version. It says what a peer spoke; what is sent is in the machine's.
+    pub fn set_version(&mut self, version: Version) {
+        self.version = version;
+    }
+
     /// The protocol that an extended CONNECT asks for, such as `websocket` (RFC 8441 §4).
     pub fn protocol(&self) -> Option<&str> {
         self.protocol.as_deref()

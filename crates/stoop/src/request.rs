@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use http::{Method, Version};
+use http::{Extensions, Method, Version};
 use stoop_io::Peer;
 use stoop_proto::{Fields, Misuse, RequestHead};
 use url::Url;
@@ -168,6 +168,16 @@ impl Request {
         &self.parts.head
     }
 
+    /// What the caller keeps with the request: it is never sent. Nothing is allocated for none.
+    pub fn extensions(&self) -> &Extensions {
+        &self.parts.extensions
+    }
+
+    /// The same, to change.
+    pub fn extensions_mut(&mut self) -> &mut Extensions {
+        &mut self.parts.extensions
+    }
+
     /// The client's address, if it came over TCP.
     pub fn remote_address(&self) -> Option<SocketAddr> {
         match self.parts.peer {
@@ -195,7 +205,7 @@ impl Request {
     ///
     /// # Errors
     /// If the target is no URI by that crate's rules, which are narrower than ours.
-    pub fn into_http(self) -> Result<http::Request<Body>, http::Error> {
+    pub fn into_http(mut self) -> Result<http::Request<Body>, http::Error> {
         let uri = self.parts.url.as_ref().map_or(self.target(), Url::as_str);
         let mut request = http::Request::builder()
             .method(self.method().clone())
@@ -203,6 +213,7 @@ impl Request {
             .version(self.version())
             .body(Body::empty())?;
         *request.headers_mut() = into_map(self.fields());
+        *request.extensions_mut() = std::mem::take(&mut self.parts.extensions);
         *request.body_mut() = self.body;
         Ok(request)
     }
@@ -225,11 +236,15 @@ pub(crate) fn check(url: &Url) -> Result<(), Error> {
     }
 }
 
+/// Method, URI, version, fields, extensions and content. The version is that of a request that came; a
+/// client sends in the one that it speaks with the server.
 impl TryFrom<http::Request<Body>> for Request {
     type Error = Error;
     fn try_from(request: http::Request<Body>) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
         let mut ours = Self::new(parts.method, &parts.uri.to_string())?;
+        ours.parts.head.set_version(parts.version);
+        ours.parts.extensions = parts.extensions;
         from_map(&parts.headers, ours.fields_mut());
         ours.body = body;
         Ok(ours)
@@ -243,3 +258,40 @@ impl fmt::Debug for Request {
 }
 
 const _: () = assert!(size_of::<Request>() <= 64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_and_extensions_were_lost_on_the_way_from_the_http_crate() {
+        let mut theirs =
+            http::Request::builder().method("PUT").uri("http://a/b?c").body("d".into());
+        let theirs: &mut http::Request<Body> = theirs.as_mut().unwrap();
+        *theirs.version_mut() = Version::HTTP_2;
+        theirs.headers_mut().insert("x", http::HeaderValue::from_static("y"));
+        theirs.extensions_mut().insert(7u32);
+        let ours = Request::try_from(std::mem::take(theirs)).unwrap();
+        assert_eq!((ours.version(), ours.extensions().get()), (Version::HTTP_2, Some(&7u32)));
+        assert_eq!(
+            (ours.method(), ours.target(), ours.field("x")),
+            (&Method::PUT, "/b?c", Some(&b"y"[..]))
+        );
+        let back = ours.into_http().unwrap();
+        assert_eq!((back.version(), back.extensions().get()), (Version::HTTP_2, Some(&7u32)));
+        assert_eq!((back.method(), &*back.uri().to_string()), (&Method::PUT, "http://a/b?c"));
+        assert_eq!((&back.headers()["x"], back.body().len()), (&"y".parse().unwrap(), Some(1)));
+    }
+
+    /// The parts are used again, by whoever is next.
+    #[test]
+    fn what_was_kept_with_a_request_is_gone_with_it() {
+        let mut request = Request::get("/").unwrap();
+        request.extensions_mut().insert("secret");
+        let kept = &raw const *request.parts;
+        drop(request);
+        let next = Request::get("/").unwrap();
+        assert!(std::ptr::eq(kept, &raw const *next.parts));
+        assert!(next.extensions().is_empty());
+    }
+}

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
+use http::Extensions;
 use stoop_io::Peer;
 use stoop_proto::{RequestHead, ResponseHead};
 use url::Url;
@@ -22,6 +23,8 @@ pub(crate) struct RequestParts {
     pub(crate) url: Option<Url>,
     /// What a client measured of it.
     pub(crate) timings: Timings,
+    /// What its owner keeps with it.
+    pub(crate) extensions: Extensions,
 }
 
 /// Something whose memory can serve again.
@@ -42,13 +45,16 @@ thread_local! {
 impl Recycled for RequestParts {
     fn fresh() -> Self {
         let (head, timings) = (RequestHead::default(), Timings::default());
-        Self { head, peer: None, url: None, timings }
+        Self { head, peer: None, url: None, timings, extensions: Extensions::new() }
     }
     fn clear(&mut self) {
         self.head.clear();
         self.peer = None;
         self.url = None;
         self.timings = Timings::default();
+        if !self.extensions.is_empty() {
+            self.extensions = Extensions::new();
+        }
     }
     fn shelf<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R> {
         REQUESTS.try_with(|shelf| with(&mut shelf.borrow_mut())).ok()
