@@ -155,7 +155,8 @@ async fn uploads(versions: Versions, welcome: Vec<u8>, piece: usize) -> u64 {
     let builder = Client::builder().versions(versions);
     let client = stoop::tokio::connections_from(builder, connect).build().unwrap();
     let request = Request::post("http://here/", Body::stream(Endless::of(piece))).unwrap();
-    let sending = tokio::spawn(async move { client.send_by(request, None).await.map(drop) });
+    let request = request.without_deadlines();
+    let sending = tokio::spawn(async move { client.send(request).await.map(drop) });
     let grown = read_behind(receiver.recv().await.unwrap(), &welcome).await;
     sending.abort();
     grown

@@ -69,9 +69,9 @@ pub enum ErrorKind {
     ClosedEarly,
     /// The peer reset the connection.
     Reset,
-    /// No response within the time for it.
+    /// No head of a final response within the time for it, [`ClientTime::head`](crate::ClientTime::head).
     FirstByteTimeout,
-    /// Nothing more arrived, or could be sent, within the time for it.
+    /// Nothing more of the content arrived, or of the request could be sent, within the time for it.
     ReadTimeout,
     /// The content came more slowly than the least that is accepted.
     SlowBody,

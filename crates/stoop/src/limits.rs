@@ -135,12 +135,30 @@ impl Default for ClientLimits {
     }
 }
 
-/// How long each part of an exchange may take. `None`, or [`Duration::MAX`], is no limit of its own;
-/// the total holds anyway.
+/// Time limits of each part of an exchange. `None`, or [`Duration::MAX`], is no limit.
 ///
-/// Beside these, a server of HTTP/2 that says nothing for 3 s while somebody waits is asked by a PING
-/// whether it is there. If it does not answer within
+/// By default an exchange may last as long as it moves: there is a limit for each part up to the
+/// response's head, and one for content that stalls, but none for how long content takes in all, or how
+/// slowly it comes. A download of hours and a stream of events are ordinary. Whoever asks many servers
+/// that it does not know sets [`total`](Self::total), and perhaps a least rate. One request may have
+/// limits of its own: [`Request::timeout`], [`Request::without_deadlines`].
+///
+/// | what passed | [`ErrorKind`] | [`Phase`](crate::Phase) |
+/// |---|---|---|
+/// | `dns`, `connect`, `tls` | `DnsTimeout`, `ConnectTimeout`, `TlsTimeout` | its own |
+/// | `head` | `FirstByteTimeout` | `Queue`, `Dns`, `Connect`, `Tls`, `Send`, `Wait` or `Redirect` |
+/// | `send_idle` | `ReadTimeout` | `Send` |
+/// | `read_idle` | `ReadTimeout` | `Receive` |
+/// | `body_bytes_per_second_min` | `SlowBody` | `Receive` |
+/// | `total` | `TotalTimeout` | any |
+///
+/// Beside these, a server of HTTP/2 that says nothing for 3 s while a response is waited for is asked
+/// by a PING whether it is there. If it does not answer within
 /// [`ping_timeout`](stoop_proto::Http2Limits::ping_timeout), all exchanges of that connection fail.
+///
+/// [`ErrorKind`]: crate::ErrorKind
+/// [`Request::timeout`]: crate::Request::timeout
+/// [`Request::without_deadlines`]: crate::Request::without_deadlines
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientTime {
@@ -150,21 +168,24 @@ pub struct ClientTime {
     pub connect: Option<Duration>,
     /// The TLS handshake: 10 s.
     pub tls: Option<Duration>,
-    /// From the request's last byte to the response's head: 15 s. An interim response (1xx) begins
-    /// it anew.
-    pub first_byte: Option<Duration>,
+    /// From the call to the whole head of the final response: 60 s. Everything before it is included:
+    /// waiting for a connection, making it, sending the request with its content, interim responses
+    /// (1xx), redirects and repetitions. A request whose content takes longer to send has
+    /// [`Request::timeout`](crate::Request::timeout).
+    pub head: Option<Duration>,
     /// Without a byte of the request accepted by the server: 30 s.
     pub send_idle: Option<Duration>,
-    /// Without a byte of the response's content while its owner waits for it: 30 s.
+    /// Without a byte of the response's content while its owner waits for it: 90 s, twice what servers
+    /// of event streams leave between two heartbeats, and more.
     pub read_idle: Option<Duration>,
     /// Grace before [`ClientTime::body_bytes_per_second_min`] counts: 10 s.
     pub body_grace: Duration,
     /// What the rate is averaged over: 20 s.
     pub body_window: Duration,
     /// The response's content must arrive at this rate, after the grace and while its owner waits
-    /// for it: 1,000 bytes per second. Waiting uses up `body_window`, and each byte gives back the
-    /// time it may take at this rate; when nothing is left of it: [`ErrorKind::SlowBody`]. 0 is no
-    /// limit, and so are a grace and a window of more than an hour together.
+    /// for it: 0, which is no limit. Waiting uses up `body_window`, and each byte gives back the
+    /// time it may take at this rate; when nothing is left of it: [`ErrorKind::SlowBody`]. A grace and
+    /// a window of more than an hour together are no limit either.
     ///
     /// An owner waits from a poll that finds nothing until the next that finds something. One that
     /// stops polling in between is taken to wait on; what came meanwhile counts for the server.
@@ -174,8 +195,13 @@ pub struct ClientTime {
     /// Waiting for 100 Continue before the content is sent all the same: 1 s.
     pub expect_continue: Duration,
     /// Everything, from the call to the last byte of content, waiting for a connection and
-    /// redirects included: 60 s.
+    /// redirects included: no limit.
     pub total: Option<Duration>,
+}
+
+impl ClientTime {
+    /// The default of [`ClientTime::head`].
+    pub(crate) const HEAD: Duration = Duration::from_secs(60);
 }
 
 impl Default for ClientTime {
@@ -184,14 +210,14 @@ impl Default for ClientTime {
             dns: Some(Duration::from_secs(5)),
             connect: Some(Duration::from_secs(5)),
             tls: Some(Duration::from_secs(10)),
-            first_byte: Some(Duration::from_secs(15)),
+            head: Some(Self::HEAD),
             send_idle: Some(Duration::from_secs(30)),
-            read_idle: Some(Duration::from_secs(30)),
+            read_idle: Some(Duration::from_secs(90)),
             body_grace: Duration::from_secs(10),
             body_window: Duration::from_secs(20),
-            body_bytes_per_second_min: 1_000,
+            body_bytes_per_second_min: 0,
             expect_continue: Duration::from_secs(1),
-            total: Some(Duration::from_secs(60)),
+            total: None,
         }
     }
 }
@@ -212,7 +238,8 @@ pub struct PoolLimits {
     /// Connections in all: 80 % of the file descriptors this process may have, and 1 at least.
     /// Beyond it idle ones are closed, then requests wait their turn: who waited longest is next.
     pub total_max: usize,
-    /// Idle connections to one origin: 16. Beyond it the oldest is closed.
+    /// Idle connections to one origin: 256, as many as it may have. Fewer would be opened anew by each
+    /// wave of requests. Beyond it the oldest is closed.
     pub idle_per_origin_max: usize,
     /// Idle connections in all: 512. Beyond it the oldest is closed.
     pub idle_max: usize,
@@ -227,7 +254,7 @@ impl Default for PoolLimits {
             http2_per_origin_max: 32,
             http2_requests_per_connection_max: 1_000_000_000,
             total_max: stoop_io::descriptors_max() / 5 * 4,
-            idle_per_origin_max: 16,
+            idle_per_origin_max: 256,
             idle_max: 512,
             idle: Duration::from_secs(50),
         }

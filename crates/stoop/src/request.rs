@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use http::{Extensions, Method, Version};
 use stoop_io::Peer;
@@ -10,6 +11,7 @@ use url::Url;
 
 use crate::body::{Body, from_map, into_map};
 use crate::client::outgoing;
+use crate::conn::deadlines::Wish;
 use crate::conn::recycle::{Recycle, RequestParts};
 use crate::error::{Error, ErrorKind, Phase};
 
@@ -102,6 +104,35 @@ impl Request {
     pub fn with_field(mut self, name: &str, value: impl AsRef<[u8]>) -> Result<Self, Misuse> {
         self.parts.head.fields_mut().push(name, value.as_ref())?;
         Ok(self)
+    }
+
+    /// How long this exchange may take in all, from the call that sends it to the last byte of content,
+    /// waiting for a connection and redirects included; in place of the client's
+    /// [`total`](crate::ClientTime::total) and [`head`](crate::ClientTime::head). Its other limits, such
+    /// as [`read_idle`](crate::ClientTime::read_idle), hold.
+    ///
+    /// ```
+    /// # async fn example(client: stoop::Client) -> Result<(), stoop::Error> {
+    /// use std::time::Duration;
+    /// use stoop::Request;
+    ///
+    /// let report = Request::get("https://example.com/report")?.timeout(Duration::from_secs(600));
+    /// client.send(report).await?;
+    /// // Events may be hours apart.
+    /// client.send(Request::get("https://example.com/events")?.without_deadlines()).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn timeout(mut self, total: Duration) -> Self {
+        self.parts.deadlines = Wish::Total(total);
+        self
+    }
+
+    /// Lets this exchange take as long as it likes: it has no deadline in all or to the response's head,
+    /// nor a limit for how long nothing moves or how slowly content comes. Resolving the name, connecting
+    /// and the TLS handshake keep theirs.
+    pub fn without_deadlines(mut self) -> Self {
+        self.parts.deadlines = Wish::Endless;
+        self
     }
 
     /// Replaces the content.
@@ -286,12 +317,12 @@ mod tests {
     /// The parts are used again, by whoever is next.
     #[test]
     fn what_was_kept_with_a_request_is_gone_with_it() {
-        let mut request = Request::get("/").unwrap();
+        let mut request = Request::get("/").unwrap().without_deadlines();
         request.extensions_mut().insert("secret");
         let kept = &raw const *request.parts;
         drop(request);
         let next = Request::get("/").unwrap();
         assert!(std::ptr::eq(kept, &raw const *next.parts));
-        assert!(next.extensions().is_empty());
+        assert!(next.extensions().is_empty() && matches!(next.parts.deadlines, Wish::Default));
     }
 }

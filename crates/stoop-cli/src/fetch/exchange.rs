@@ -121,7 +121,7 @@ fn time(plan: &Plan) -> ClientTime {
     // a descriptor.
     time.connect = plan.connect_timeout;
     time.tls = None;
-    time.first_byte = None;
+    time.head = None;
     time.send_idle = None;
     time.read_idle = None;
     time.body_grace = Duration::ZERO;
@@ -252,7 +252,7 @@ mod tests {
         plan.timeout = Duration::from_secs(90);
         let limits = limits(&plan);
         let time = &limits.time;
-        let waits = [time.dns, time.connect, time.tls, time.first_byte, time.send_idle];
+        let waits = [time.dns, time.connect, time.tls, time.head, time.send_idle];
         assert_eq!(waits, [None; 5]);
         assert_eq!((time.read_idle, time.body_bytes_per_second_min), (None, 0));
         assert_eq!(time.total, Some(plan.timeout));

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use stoop_io::{
     Addresses, AnyTransport, DnsError, DnsErrorKind, Peer, Resolver, Tcp, Transport, Unix,
@@ -16,6 +16,7 @@ use stoop_io::{ClientTls, TlsError, TlsErrorKind};
 use url::{Host, Url};
 
 use crate::client::terms::Terms;
+use crate::conn::deadlines::Due;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::after;
 use crate::timings::Stopwatch;
@@ -163,7 +164,7 @@ pub(crate) fn private_address(url: &Url, address: IpAddr) -> Error {
 async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, Error> {
     let own = terms.time.connect.map(|limit| after(now(), limit));
     let own = own.into_iter().chain(terms.setup_by).min();
-    let by = own.into_iter().chain(terms.total).min();
+    let by = own.into_iter().chain(terms.due.before_head()).min();
     let mut last = None;
     for (tried, address) in addresses.iter().enumerate() {
         let left = by.map(|by| by.saturating_duration_since(now()));
@@ -180,7 +181,7 @@ async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, 
             Err(error) => error,
         };
         let error = error.with_detail(address).with_peer(Peer::Inet(address));
-        if error.kind() == ErrorKind::TotalTimeout {
+        if matches!(error.kind(), ErrorKind::TotalTimeout | ErrorKind::FirstByteTimeout) {
             return Err(error);
         }
         last = Some(error);
@@ -190,23 +191,22 @@ async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, 
     Err(last.unwrap_or_else(none))
 }
 
-/// Waits for `what`, but not past its own limit nor past the exchange's deadline.
+/// Waits for `what`, but not past its own limit nor past the exchange's deadlines.
 pub(crate) async fn within<T>(
     limit: Option<Duration>,
-    total: Option<Instant>,
+    due: Due,
     phase: Phase,
     what: impl Future<Output = T>,
 ) -> Result<T, Error> {
     let own = limit.map(|limit| after(now(), limit));
-    let Some(by) = own.into_iter().chain(total).min() else { return Ok(what.await) };
+    let Some(by) = own.into_iter().chain(due.before_head()).min() else { return Ok(what.await) };
     tokio::time::timeout_at(by.into(), what).await.map_err(|_| {
-        let kind = match phase {
-            _ if total == Some(by) => ErrorKind::TotalTimeout,
+        let own = match phase {
             Phase::Dns => ErrorKind::DnsTimeout,
             Phase::Tls => ErrorKind::TlsTimeout,
             _ => ErrorKind::ConnectTimeout,
         };
-        Error::new(kind, phase)
+        Error::new(due.kind(by).unwrap_or(own), phase)
     })
 }
 
@@ -243,6 +243,7 @@ fn tls_error(error: &TlsError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conn::deadlines::Wish;
     use crate::limits::ClientTime;
     use crate::timings::Timings;
 
@@ -257,7 +258,8 @@ mod tests {
             versions: Versions::All,
             setup: None,
         };
-        let terms = Terms { time: &time, total: None, setup_by: None, public_only: true };
+        let due = Due::new(Wish::Endless, &time);
+        let terms = Terms { time: &time, due, setup_by: None, public_only: true };
         for host in [
             "127.0.0.1",
             "0x7f.1",

@@ -14,7 +14,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http::Method;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
@@ -24,7 +24,7 @@ use stoop_io::{AnyTransport, Resolver};
 use crate::error::Error;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use crate::error::{ErrorKind, Phase};
-use crate::limits::{ClientLimits, after};
+use crate::limits::{ClientLimits, ClientTime};
 use crate::request::Request;
 use crate::response::Response;
 use crate::versions::Versions;
@@ -70,26 +70,14 @@ impl Client {
 
     /// Sends a request and waits for the head of its final response; content follows as it is read.
     ///
-    /// The deadline (see [`ClientTime::total`](crate::ClientTime)) counts from here to the last byte
-    /// of content. Dropping the future, or the response, gives the exchange up.
+    /// Deadlines (see [`ClientTime`](crate::ClientTime)) count from here. A request may have its own:
+    /// [`Request::timeout`], [`Request::without_deadlines`]. Dropping the future, or the response, gives
+    /// the exchange up.
     ///
     /// # Errors
     /// See [`ErrorKind`](crate::ErrorKind). A status such as 404 is not an error.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
-        let total = self.0.limits.time.total.map(|limit| after(stoop_io::now(), limit));
-        self.send_by(request, total).await
-    }
-
-    /// The same with a deadline of its own, or without one.
-    ///
-    /// # Errors
-    /// As [`Client::send`].
-    pub async fn send_by(
-        &self,
-        request: Request,
-        deadline: Option<Instant>,
-    ) -> Result<Response, Error> {
-        send::send(&self.0, request, deadline, &mut |_| {}).await
+        send::send(&self.0, request, &mut |_| {}).await
     }
 
     /// The same, and shows interim responses (1xx), such as 103 Early Hints, as they come.
@@ -101,8 +89,7 @@ impl Client {
         request: Request,
         mut interim: impl FnMut(&stoop_proto::ResponseHead) + Send,
     ) -> Result<Response, Error> {
-        let total = self.0.limits.time.total.map(|limit| after(stoop_io::now(), limit));
-        send::send(&self.0, request, total, &mut interim).await
+        send::send(&self.0, request, &mut interim).await
     }
 
     /// Sends a GET request for `url`.
@@ -124,8 +111,7 @@ impl Client {
         &self,
         request: Request,
     ) -> Result<Result<crate::Upgraded, Response>, Error> {
-        let total = self.0.limits.time.total.map(|limit| after(stoop_io::now(), limit));
-        send::switch(&self.0, request, total).await
+        send::switch(&self.0, request).await
     }
 
     /// How many connections are open, and how many of them idle.
@@ -150,6 +136,8 @@ impl fmt::Debug for Client {
 /// Describes a [`Client`].
 pub struct ClientBuilder {
     limits: ClientLimits,
+    timeout: Option<Duration>,
+    connect_timeout: Option<Duration>,
     resolver: Option<Resolver>,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     tls: Option<ClientTls>,
@@ -165,6 +153,8 @@ impl Default for ClientBuilder {
     fn default() -> Self {
         Self {
             limits: ClientLimits::default(),
+            timeout: None,
+            connect_timeout: None,
             resolver: None,
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
@@ -179,21 +169,24 @@ impl Default for ClientBuilder {
 }
 
 impl ClientBuilder {
-    /// Replaces the limits.
+    /// Replaces the limits; but for what [`timeout`](Self::timeout) and
+    /// [`connect_timeout`](Self::connect_timeout) say, before this or after it.
     pub fn limits(mut self, limits: ClientLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How long an exchange may take in all: 60 s.
+    /// How long an exchange may take in all, content included: no limit by default. Whoever says so
+    /// grants it: the default deadline of 60 s to the response's head does not hold then, but another
+    /// one does.
     pub fn timeout(mut self, total: Duration) -> Self {
-        self.limits.time.total = Some(total);
+        self.timeout = Some(total);
         self
     }
 
     /// How long making a connection may take: 5 s.
     pub fn connect_timeout(mut self, connect: Duration) -> Self {
-        self.limits.time.connect = Some(connect);
+        self.connect_timeout = Some(connect);
         self
     }
 
@@ -300,11 +293,17 @@ impl ClientBuilder {
             versions: self.versions,
             setup: self.setup,
         };
-        let pool = pool::Pool::new(self.limits.pool.clone());
+        let mut limits = self.limits;
+        if let Some(total) = self.timeout {
+            limits.time.total = Some(total);
+            limits.time.head = limits.time.head.filter(|head| *head != ClientTime::HEAD);
+        }
+        limits.time.connect = self.connect_timeout.or(limits.time.connect);
+        let pool = pool::Pool::new(limits.pool.clone());
         Ok(Client(Arc::new(Shared {
             connector,
             pool,
-            limits: Arc::new(self.limits),
+            limits: Arc::new(limits),
             redirects: self.redirects,
             user_agent: self.user_agent,
             allow_private: self.allow_private,

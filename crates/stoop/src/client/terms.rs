@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use stoop_io::now;
 
 use crate::client::connect::within;
+use crate::conn::deadlines::Due;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientTime, after};
 
@@ -13,8 +14,8 @@ use crate::limits::{ClientTime, after};
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub(crate) time: &'a ClientTime,
-    /// The exchange's deadline.
-    pub(crate) total: Option<Instant>,
+    /// The exchange's deadlines.
+    pub(crate) due: Due,
     /// When name, connection and TLS have to be done, by the limit for all of them.
     pub(crate) setup_by: Option<Instant>,
     /// Only public addresses will do: a public server sent us there.
@@ -23,17 +24,17 @@ pub(crate) struct Terms<'a> {
 
 impl Terms<'_> {
     /// Waits for `what`, but not past its own limit, nor past the limit for name, connection and
-    /// TLS, which makes the same kind of error in each phase, nor past the exchange's deadline.
+    /// TLS, which makes the same kind of error in each phase, nor past the exchange's deadlines.
     pub(super) async fn within<T>(
         &self,
         limit: Option<Duration>,
         phase: Phase,
         what: impl Future<Output = T>,
     ) -> Result<T, Error> {
-        let Some(by) = self.setup_by else { return within(limit, self.total, phase, what).await };
+        let Some(by) = self.setup_by else { return within(limit, self.due, phase, what).await };
         let own = limit.map_or(by, |limit| after(now(), limit).min(by));
         let left = own.saturating_duration_since(now());
-        within(Some(left), self.total, phase, what).await.map_err(|error| match error.kind() {
+        within(Some(left), self.due, phase, what).await.map_err(|error| match error.kind() {
             ErrorKind::DnsTimeout | ErrorKind::TlsTimeout if own == by => {
                 Error::new(ErrorKind::ConnectTimeout, phase)
             }

@@ -23,6 +23,59 @@ pub(super) enum Waiting {
     Content,
 }
 
+/// By when an exchange has to be where. It is settled once, when its request is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    /// Everything, to the last byte of content.
+    pub(crate) total: Option<Instant>,
+    /// The head of the final response, and what comes before it.
+    pub(crate) head: Option<Instant>,
+    /// Whether there are limits for how long nothing moves, and how slowly.
+    is_watched: bool,
+}
+
+impl Due {
+    /// What a request wishes, and else what its client's limits say.
+    pub(crate) fn new(wish: Wish, time: &ClientTime) -> Self {
+        let (total, head, is_watched) = match wish {
+            Wish::Default => (time.total, time.head, true),
+            Wish::Total(total) => (Some(total), None, true),
+            Wish::Endless => (None, None, false),
+        };
+        if total.is_none() && head.is_none() {
+            return Self { total: None, head: None, is_watched };
+        }
+        let now = now();
+        let by = |limit: Option<Duration>| limit.map(|limit| after(now, limit));
+        Self { total: by(total), head: by(head), is_watched }
+    }
+
+    /// The nearest of those that hold before there is a response.
+    pub(crate) fn before_head(&self) -> Option<Instant> {
+        self.total.into_iter().chain(self.head).min()
+    }
+
+    /// Which of them it is that passes then, if it is one.
+    pub(crate) fn kind(&self, by: Instant) -> Option<ErrorKind> {
+        if self.total.is_some_and(|total| total <= by) {
+            return Some(ErrorKind::TotalTimeout);
+        }
+        self.head.is_some_and(|head| head <= by).then_some(ErrorKind::FirstByteTimeout)
+    }
+}
+
+/// What a request says of its deadlines.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Wish {
+    /// Nothing: the client's hold.
+    #[default]
+    Default,
+    /// So long in all.
+    Total(Duration),
+    /// It has none.
+    Endless,
+}
+
 /// More than an hour is no limit.
 const UNLIMITED: u32 = u32::MAX;
 
@@ -32,7 +85,11 @@ fn micros(time: Duration) -> u32 {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadlines {
+    /// As of [`Due`], one by one because each exchange under way has them: the head's only until it has
+    /// come.
     total: Option<Instant>,
+    head: Option<Instant>,
+    is_watched: bool,
     /// The time when the exchange began, until it first waits: that is as good as now.
     begun: Option<Instant>,
     waiting: Waiting,
@@ -48,13 +105,16 @@ pub(super) struct Deadlines {
 }
 
 impl Deadlines {
-    pub(super) fn new(begun: Instant, total: Option<Instant>, time: &ClientTime) -> Self {
+    pub(super) fn new(begun: Instant, due: Due, time: &ClientTime) -> Self {
         let left = match time.body_bytes_per_second_min {
             0 => UNLIMITED,
+            _ if !due.is_watched => UNLIMITED,
             _ => micros(time.body_grace.saturating_add(time.body_window)),
         };
         Self {
-            total,
+            total: due.total,
+            head: due.head,
+            is_watched: due.is_watched,
             begun: Some(begun),
             waiting: Waiting::Nothing,
             left,
@@ -70,7 +130,17 @@ impl Deadlines {
         self.waiting = Waiting::Nothing;
     }
 
-    /// The same, as of then.
+    /// The final response's head has come.
+    pub(super) fn head_came(&mut self) {
+        self.moved();
+        self.head = None;
+    }
+
+    fn due(&self) -> Due {
+        Due { total: self.total, head: self.head, is_watched: self.is_watched }
+    }
+
+    /// The same as [`moved`](Self::moved), as of then.
     pub(super) fn moved_at(&mut self, then: Instant) {
         self.moved();
         self.begun = Some(then);
@@ -128,34 +198,32 @@ impl Deadlines {
         if self.waiting != waiting {
             self.waiting = waiting;
             let limit = match waiting {
-                Waiting::Nothing | Waiting::Caller => None,
+                Waiting::Nothing | Waiting::Caller | Waiting::Head => None,
                 Waiting::Sending => time.send_idle,
-                Waiting::Head => time.first_byte,
                 Waiting::Content => time.read_idle,
             };
+            let limit = limit.filter(|_| self.is_watched);
             self.own = limit.map(|limit| after(now, limit));
         }
         let slow = match waiting {
             Waiting::Content => self.slow_at(now),
             _ => None,
         };
-        let all = [self.total, self.own, slow, self.continue_by];
+        let all = [self.due().before_head(), self.own, slow, self.continue_by];
         let Some(nearest) = all.into_iter().flatten().min() else { return Poll::Pending };
         if now < nearest && timer.poll(cx, Some(nearest)).is_pending() {
             return Poll::Pending;
         }
         let is_due = |deadline: Option<Instant>| deadline.is_some_and(|due| due <= nearest);
-        let (kind, phase) = match waiting {
-            Waiting::Head => (ErrorKind::FirstByteTimeout, Phase::Wait),
-            Waiting::Content => (ErrorKind::ReadTimeout, Phase::Receive),
-            Waiting::Nothing | Waiting::Sending | Waiting::Caller => {
-                (ErrorKind::ReadTimeout, Phase::Send)
-            }
+        let phase = match waiting {
+            Waiting::Head => Phase::Wait,
+            Waiting::Content => Phase::Receive,
+            Waiting::Nothing | Waiting::Sending | Waiting::Caller => Phase::Send,
         };
-        Poll::Ready(if is_due(self.total) {
-            Some(Self::total_error(phase))
-        } else if is_due(self.own) {
+        Poll::Ready(if let Some(kind) = self.due().kind(nearest) {
             Some(Error::new(kind, phase))
+        } else if is_due(self.own) {
+            Some(Error::new(ErrorKind::ReadTimeout, phase))
         } else if is_due(slow) {
             Some(Error::new(ErrorKind::SlowBody, phase))
         } else {

@@ -1,7 +1,7 @@
 //! What drives protocol machines over transports, shared by the client and the server.
 
 pub(crate) mod date;
-mod deadlines;
+pub(crate) mod deadlines;
 pub(crate) mod exchange;
 pub(crate) mod exchanges;
 pub(crate) mod home;

@@ -8,6 +8,7 @@ use stoop_io::Peer;
 use stoop_proto::{RequestHead, ResponseHead};
 use url::Url;
 
+use crate::conn::deadlines::Wish;
 use crate::timings::Timings;
 
 /// Boxes of each kind that a thread keeps.
@@ -23,6 +24,8 @@ pub(crate) struct RequestParts {
     pub(crate) url: Option<Url>,
     /// What a client measured of it.
     pub(crate) timings: Timings,
+    /// What it says of its deadlines.
+    pub(crate) deadlines: Wish,
     /// What its owner keeps with it.
     pub(crate) extensions: Extensions,
 }
@@ -45,13 +48,15 @@ thread_local! {
 impl Recycled for RequestParts {
     fn fresh() -> Self {
         let (head, timings) = (RequestHead::default(), Timings::default());
-        Self { head, peer: None, url: None, timings, extensions: Extensions::new() }
+        let (deadlines, extensions) = (Wish::Default, Extensions::new());
+        Self { head, peer: None, url: None, timings, deadlines, extensions }
     }
     fn clear(&mut self) {
         self.head.clear();
         self.peer = None;
         self.url = None;
         self.timings = Timings::default();
+        self.deadlines = Wish::Default;
         if !self.extensions.is_empty() {
             self.extensions = Extensions::new();
         }

@@ -97,7 +97,7 @@ async fn content_after(limit: Duration, after: Duration) -> Duration {
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let builder = limited(|limits| {
         limits.time.expect_continue = limit;
-        (limits.time.total, limits.time.first_byte) = (None, None);
+        limits.time.head = None;
     });
     let client = scripted_by(builder, move |mut peer: Peer| {
         let tell = tell.clone();

@@ -11,7 +11,7 @@ use super::kit::{OK, Outcome, Peer, URL, fetch, fetch_request, limited, scripted
 fn only(total: Duration) -> ClientTime {
     let mut time = ClientTime::default();
     (time.dns, time.connect, time.tls) = (None, None, None);
-    (time.first_byte, time.read_idle, time.send_idle) = (None, None, None);
+    (time.head, time.read_idle, time.send_idle) = (None, None, None);
     time.total = Some(total);
     time
 }
@@ -154,9 +154,9 @@ async fn the_total_covers_sending() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_byte_has_its_own_limit_up_to_the_whole_head() {
+async fn the_whole_head_has_its_own_limit() {
     let mut time = only(Duration::from_secs(60));
-    time.first_byte = Some(Duration::from_secs(3));
+    time.head = Some(Duration::from_secs(3));
     let kind = ErrorKind::FirstByteTimeout;
     with(time.clone(), Peer::stall, 3000, kind, Phase::Wait).await;
     async fn dripping(mut peer: Peer) {
@@ -167,7 +167,7 @@ async fn the_first_byte_has_its_own_limit_up_to_the_whole_head() {
         }
     }
     with(time.clone(), dripping, 3000, kind, Phase::Wait).await;
-    // An interim response begins it anew: it is there to say so.
+    // An interim response is not what is waited for.
     async fn processing(mut peer: Peer) {
         peer.head().await;
         for _ in 0..3 {
@@ -176,7 +176,131 @@ async fn the_first_byte_has_its_own_limit_up_to_the_whole_head() {
         }
         peer.stall().await;
     }
-    with(time, processing, 9000, kind, Phase::Wait).await;
+    with(time.clone(), processing, 3000, kind, Phase::Wait).await;
+    // Nor is a redirect.
+    async fn redirecting(mut peer: Peer) {
+        while !peer.head().await.is_empty() {
+            sleep(Duration::from_millis(800)).await;
+            peer.send("HTTP/1.1 302 Go\r\nlocation: /\r\ncontent-length: 0\r\n\r\n").await;
+        }
+    }
+    with(time.clone(), redirecting, 3000, kind, Phase::Wait).await;
+    // Behind it, content has all the time it takes.
+    async fn content(mut peer: Peer) {
+        peer.head().await;
+        peer.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n").await;
+        for _ in 0..9 {
+            sleep(Duration::from_secs(1)).await;
+            peer.send("a").await;
+        }
+    }
+    let client = scripted_by(limited(|limits| limits.time = time), content);
+    assert_eq!(fetch(&client).await, Ok((200, "a".repeat(9))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_limit_of_the_head_covers_waiting_and_sending() {
+    let three = |limits: &mut stoop::ClientLimits| {
+        limits.time = only(Duration::from_secs(60));
+        limits.time.head = Some(Duration::from_secs(3));
+        limits.pool.per_origin_max = 1;
+    };
+    let kind = ErrorKind::FirstByteTimeout;
+    let client = scripted_by(limited(three), Peer::stall);
+    let large = Request::post(URL, vec![0; 1 << 20]).unwrap();
+    fails_after(3000, fetch_request(&client, large), kind, Phase::Send).await;
+    let (_sender, body) = Body::channel(1);
+    let slow = Request::post(URL, body).unwrap();
+    fails_after(3000, fetch_request(&client, slow), kind, Phase::Send).await;
+    let first = tokio::spawn({
+        let client = client.clone();
+        let forever = Request::get(URL).unwrap().without_deadlines();
+        async move { fetch_request(&client, forever).await }
+    });
+    settle().await;
+    fails_after(3000, fetch(&client), kind, Phase::Queue).await;
+    first.abort();
+    // A response that has overtaken its request has no such limit any more, and it is sent on.
+    let client = scripted_by(limited(three), |mut peer| async move {
+        peer.head().await;
+        peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n").await;
+        peer.skip("\r\n0\r\n\r\n").await;
+        peer.send("0\r\n\r\n").await;
+    });
+    let (sender, body) = Body::channel(1);
+    let response = client.send(Request::post(URL, body).unwrap()).await.unwrap();
+    for _ in 0..10 {
+        sleep(Duration::from_secs(2)).await;
+        sender.send("piece").await.unwrap();
+    }
+    sender.finish().await.unwrap();
+    assert_eq!(super::kit::read(response).await, Ok((200, "a".to_owned())));
+}
+
+/// As by default, but for what the request says.
+#[tokio::test(start_paused = true)]
+async fn a_request_may_have_deadlines_of_its_own() {
+    let get = || Request::get(URL).unwrap();
+    let s = Duration::from_secs;
+    async fn slow(mut peer: Peer) {
+        peer.head().await;
+        sleep(Duration::from_secs(10_000)).await;
+        peer.send("HTTP/1.1 200 OK\r\n\r\n").await;
+        for _ in 0..3 {
+            sleep(Duration::from_secs(10_000)).await;
+            peer.send("a").await;
+        }
+    }
+    for versions in [stoop::Versions::Http1, stoop::Versions::Http2] {
+        let client = match versions {
+            stoop::Versions::Http2 => {
+                let handler = async |_: Request| {
+                    sleep(Duration::from_secs(10_000)).await;
+                    let (sender, body) = Body::channel(1);
+                    tokio::spawn(async move {
+                        for _ in 0..3 {
+                            sleep(Duration::from_secs(10_000)).await;
+                            sender.send("a").await.unwrap();
+                        }
+                        sender.finish().await
+                    });
+                    stoop::Response::new(body)
+                };
+                stoop::Client::builder().versions(versions).handler(handler).build().unwrap()
+            }
+            _ => super::kit::scripted(slow),
+        };
+        let late = ErrorKind::FirstByteTimeout;
+        fails_after(60_000, fetch(&client), late, Phase::Wait).await;
+        // Longer than the head's limit, and shorter.
+        let total = ErrorKind::TotalTimeout;
+        let longer = fetch_request(&client, get().timeout(s(100)));
+        fails_after(100_000, longer, total, Phase::Wait).await;
+        let shorter = fetch_request(&client, get().timeout(s(1)));
+        fails_after(1_000, shorter, total, Phase::Wait).await;
+        // The last of several words counts.
+        let last = fetch_request(&client, get().without_deadlines().timeout(s(2)));
+        fails_after(2_000, last, total, Phase::Wait).await;
+        let begun = Instant::now();
+        let outcome = fetch_request(&client, get().timeout(s(2)).without_deadlines()).await;
+        assert_eq!(outcome, Ok((200, "aaa".to_owned())), "{versions:?}");
+        assert!(begun.elapsed() >= s(40_000));
+        // In content, idleness has its limit beside a request's own total.
+        let idle = fetch_request(&client, get().timeout(s(11_000)));
+        fails_after(10_090_000, idle, ErrorKind::ReadTimeout, Phase::Receive).await;
+    }
+}
+
+/// Whoever grants 90 s for everything means it.
+#[tokio::test(start_paused = true)]
+async fn a_clients_timeout_is_not_cut_short_by_a_default() {
+    let client =
+        scripted_by(stoop::Client::builder().timeout(Duration::from_secs(90)), Peer::stall);
+    fails_after(90_000, fetch(&client), ErrorKind::TotalTimeout, Phase::Wait).await;
+    // But by a limit that was set.
+    let builder = limited(|limits| limits.time.head = Some(Duration::from_secs(2)));
+    let client = scripted_by(builder.timeout(Duration::from_secs(90)), Peer::stall);
+    fails_after(2_000, fetch(&client), ErrorKind::FirstByteTimeout, Phase::Wait).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,8 +342,8 @@ async fn one_connection_serves_requests_with_different_deadlines() {
         },
     );
     let fetch_in = async |seconds: u64| {
-        let by = Instant::now() + Duration::from_secs(seconds);
-        let response = client.send_by(Request::get(URL).unwrap(), Some(by.into())).await;
+        let request = Request::get(URL).unwrap().timeout(Duration::from_secs(seconds));
+        let response = client.send(request).await;
         super::kit::read(response.map_err(super::kit::what)?).await
     };
     for seconds in [30, 50, 20] {
@@ -245,4 +369,20 @@ async fn no_deadline_is_no_deadline() {
         },
     );
     assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_was_lost_to_limits_that_were_set_after_it() {
+    let limits = || only(Duration::from_secs(60));
+    let second = Duration::from_secs(1);
+    for after in [false, true] {
+        let builder = stoop::Client::builder();
+        let builder = if after { builder.timeout(second) } else { builder };
+        let mut all = stoop::ClientLimits::default();
+        all.time = limits();
+        let builder = builder.limits(all);
+        let builder = if after { builder } else { builder.timeout(second) };
+        let client = scripted_by(builder, Peer::stall);
+        fails_after(1000, fetch(&client), ErrorKind::TotalTimeout, Phase::Wait).await;
+    }
 }

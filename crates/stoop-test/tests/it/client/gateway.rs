@@ -34,17 +34,10 @@ async fn passed_on(upstream: Client) -> u16 {
     statuses[0]
 }
 
-/// A client without deadlines, over one version, to the handler.
+/// A client over one version, to the handler.
 macro_rules! front {
     ($versions:expr, $handler:expr) => {
-        limited(|limits| {
-            limits.time.total = None;
-            limits.time.first_byte = None;
-        })
-        .versions($versions)
-        .handler($handler)
-        .build()
-        .unwrap()
+        Client::builder().versions($versions).handler($handler).build().unwrap()
     };
 }
 
@@ -54,7 +47,7 @@ where
     F: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     let front = front!(versions, gateway);
-    front.send(request).await.unwrap().status().as_u16()
+    front.send(request.without_deadlines()).await.unwrap().status().as_u16()
 }
 
 fn upstream<F>(
@@ -117,7 +110,6 @@ async fn the_client_was_blamed_for_an_upstream_that_took_too_long() {
         peer.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab").await;
         peer.stall().await;
     }
-    let second = Some(Duration::from_secs(1));
     let stalls = |limits: &mut ClientLimits| limits.time.read_idle = Some(Duration::from_secs(1));
     assert_eq!(passed_on(upstream(stalls, stalling)).await, 504);
     let slow = |limits: &mut ClientLimits| {
@@ -127,7 +119,6 @@ async fn the_client_was_blamed_for_an_upstream_that_took_too_long() {
     };
     assert_eq!(passed_on(upstream(slow, stalling)).await, 504);
     assert_eq!(passed_on(upstream(|_| {}, Peer::stall)).await, 504);
-    let _ = second;
     let total = |limits: &mut ClientLimits| limits.time.total = Some(Duration::from_secs(1));
     assert_eq!(passed_on(upstream(total, Peer::stall)).await, 504);
     assert_eq!(passed_on(upstream(total, stalling)).await, 504);
@@ -237,7 +228,7 @@ async fn content_that_stalled_was_told_from_content_that_dripped_by_its_kind() {
         };
         let front = front!(Versions::Http2, handler.clone());
         let (sender, body) = Body::channel(1);
-        let request = Request::post("http://a/", body).unwrap();
+        let request = Request::post("http://a/", body).unwrap().without_deadlines();
         let sent = tokio::spawn(async move { front.send(request).await.map(drop) });
         sender.send(vec![b'x'; bytes]).await.unwrap();
         assert_eq!(tell.recv().await, Some((kind, 408)), "over HTTP/2");

@@ -12,6 +12,7 @@ mod http2;
 mod kinds;
 mod kit;
 mod lengths;
+mod ordinary;
 mod overtaken;
 mod pieces;
 mod pool;

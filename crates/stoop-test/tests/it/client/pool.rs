@@ -113,8 +113,8 @@ async fn who_gives_up_waiting_takes_no_place() {
     let first = tokio::spawn({
         let client = client.clone();
         async move {
-            let request = stoop::Request::get("http://h0/").unwrap();
-            read(client.send_by(request, None).await.unwrap()).await
+            let request = stoop::Request::get("http://h0/").unwrap().without_deadlines();
+            read(client.send(request).await.unwrap()).await
         }
     });
     settle().await;

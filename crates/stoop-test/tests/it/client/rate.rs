@@ -1,5 +1,5 @@
-//! How fast content must come: by default 1,000 bytes a second over 20 s, after 10 s of grace, while
-//! somebody waits for it. The clock is paused.
+//! How fast content must come, where there is a least rate: 1,000 bytes a second here, over 20 s and after
+//! 10 s of grace as by default, while its owner waits for it. The clock is paused.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::kit::{Peer, URL, limited, scripted_by, what};
 
-/// The default limits but for the deadline of everything.
+/// The default limits but for the rate, and so that nothing else ends.
 fn patient(script: impl Fn(Peer) -> Script + Send + Sync + 'static) -> Client {
     with(|_| {}, script)
 }
@@ -20,7 +20,7 @@ fn with(
     script: impl Fn(Peer) -> Script + Send + Sync + 'static,
 ) -> Client {
     let builder = limited(|limits| {
-        limits.time.total = None;
+        limits.time.body_bytes_per_second_min = 1_000;
         change(&mut limits.time);
     });
     scripted_by(builder, script)

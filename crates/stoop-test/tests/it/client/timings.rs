@@ -84,7 +84,7 @@ async fn an_error_tells_what_the_time_went_into() {
     let client = scripted(super::kit::Peer::stall);
     let error = get(&client).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FirstByteTimeout);
-    assert_eq!(seconds(error.timings()), [None, None, Some(0), None, Some(15)]);
+    assert_eq!(seconds(error.timings()), [None, None, Some(0), None, Some(60)]);
     let error = Request::get("nonsense").unwrap_err();
     assert_eq!((error.timings(), error.remote_address()), (Timings::default(), None));
 }

@@ -181,7 +181,7 @@ async fn a_server_that_takes_nothing_for_too_long_is_given_up() {
     let limits = || {
         limited(|limits| {
             limits.time.send_idle = Some(Duration::from_secs(3));
-            limits.time.total = None;
+            limits.time.head = None;
         })
     };
     let client = scripted_by(limits(), |mut peer| async move {

@@ -12,7 +12,7 @@ fn client(origin: &Origin) -> Client {
     let mut limits = ClientLimits::default();
     limits.refusals_max = 3;
     limits.wire.body_bytes_max = Some(200_000);
-    limits.time.first_byte = Some(Duration::from_millis(300));
+    limits.time.head = Some(Duration::from_millis(300));
     limits.time.read_idle = Some(Duration::from_millis(600));
     limits.time.body_grace = Duration::ZERO;
     limits.time.body_window = Duration::from_millis(700);

@@ -53,7 +53,7 @@ impl Job<'_> {
                 Asked::Now(grant) => grant,
                 // Boxed, as all that is rare: what is awaited here is part of every request's size.
                 Asked::Later(turn) => {
-                    let grant = Box::pin(within(None, self.total, Phase::Queue, turn)).await?;
+                    let grant = Box::pin(within(None, self.due, Phase::Queue, turn)).await?;
                     watch.lap(Phase::Queue);
                     grant
                 }
@@ -80,7 +80,7 @@ impl Job<'_> {
                 versions,
                 Terms {
                     time: &self.shared.limits.time,
-                    total: self.total,
+                    due: self.due,
                     setup_by: self.shared.connector.setup.map(|limit| after(now(), limit)),
                     public_only: self.public_only,
                 },
@@ -92,7 +92,7 @@ impl Job<'_> {
                     // Whoever has a place and no descriptor for it may take what comes back.
                     drop(permit);
                     let (pool, own) = (&self.shared.pool, self.shared.limits.time.connect);
-                    let waited = starved.wait(error, pool, own, self.total);
+                    let waited = starved.wait(error, pool, own, self.due.before_head());
                     Box::pin(waited).await?;
                     watch.lap(Phase::Queue);
                     continue;

@@ -15,6 +15,7 @@ use stoop_proto::ResponseHead;
 use crate::body::{Body, Kind};
 use crate::client::outgoing::Outgoing;
 use crate::client::{Shared, promote};
+use crate::conn::deadlines::Due;
 use crate::conn::exchange::{Answered, Exchange};
 use crate::conn::recycle::Recycle;
 use crate::conn::{http1, http2};
@@ -34,14 +35,12 @@ type Interim<'a> = &'a mut (dyn FnMut(&ResponseHead) + Send);
 pub(crate) async fn send(
     shared: &Shared,
     request: Request,
-    total: Option<Instant>,
     interim: Interim<'_>,
 ) -> Result<Response, Error> {
+    let due = Due::new(request.parts.deadlines, &shared.limits.time);
     let mut outgoing = Outgoing::new(shared, request)?;
-    let mut redirects = 0;
-    let mut public_only = false;
+    let mut job = Job { shared, due, public_only: false, http1: false, redirects: 0 };
     loop {
-        let job = Job { shared, total, public_only, http1: false, redirects };
         let (head, exchange, peer) = match job.run(&mut outgoing, interim).await? {
             Outcome::Response { head, exchange, peer } => (head, exchange, peer),
             Outcome::Switched(_) => {
@@ -49,24 +48,27 @@ pub(crate) async fn send(
                 return Err(error.with_detail("to switch protocols, use Client::switch"));
             }
         };
-        let followed = outgoing.follow(&head, redirects, shared).map_err(|error| {
-            let hop = hop(&outgoing, redirects).map(|hop| hop.answered(&head));
+        let followed = outgoing.follow(&head, job.redirects, shared).map_err(|error| {
+            let hop = hop(&outgoing, job.redirects).map(|hop| hop.answered(&head));
             error.with_hop(hop).with_peer(peer).with_timings(outgoing.parts.timings)
         });
         if !followed? {
             let mut response = Response::received(head, content(exchange));
-            response.redirects = redirects;
+            response.redirects = job.redirects;
             response.sent = Some(outgoing.parts);
             return Ok(response);
         }
-        redirects += 1;
-        public_only |= !shared.allow_private && is_public_peer(peer);
+        job.redirects += 1;
+        job.public_only |= !shared.allow_private && is_public_peer(peer);
         // What the redirect says in its content is of no interest; short content is read so that
         // the connection can serve again.
         drop(exchange);
-        if total.is_some_and(|total| total <= now()) {
-            let error = Error::new(ErrorKind::TotalTimeout, Phase::Redirect);
-            return Err(error.with_hop(hop(&outgoing, redirects)));
+        if let Some(by) = job.due.before_head()
+            && by <= now()
+            && let Some(kind) = job.due.kind(by)
+        {
+            let error = Error::new(kind, Phase::Redirect);
+            return Err(error.with_hop(hop(&outgoing, job.redirects)));
         }
     }
 }
@@ -80,13 +82,13 @@ fn hop(outgoing: &Outgoing, redirects: u16) -> Option<Hop> {
 pub(crate) async fn switch(
     shared: &Shared,
     request: Request,
-    total: Option<Instant>,
 ) -> Result<Result<Upgraded, Response>, Error> {
+    let due = Due::new(request.parts.deadlines, &shared.limits.time);
     let mut outgoing = Outgoing::new(shared, request)?;
     // An Upgrade is HTTP/1.1's; over HTTP/2 there are only tunnels.
     let may_choose = shared.connector.versions(outgoing.url()) == Versions::All;
     let http1 = may_choose && *outgoing.method() != Method::CONNECT;
-    let job = Job { shared, total, public_only: false, http1, redirects: 0 };
+    let job = Job { shared, due, public_only: false, http1, redirects: 0 };
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
         Outcome::Switched(upgraded) => Ok(upgraded),
         Outcome::Response { head, exchange, .. } => {
@@ -115,7 +117,7 @@ fn is_public_peer(peer: Peer) -> bool {
 #[derive(Clone, Copy)]
 struct Job<'a> {
     shared: &'a Shared,
-    total: Option<Instant>,
+    due: Due,
     public_only: bool,
     /// It is for HTTP/1.1 alone.
     http1: bool,
@@ -177,7 +179,7 @@ impl Job<'_> {
         let unsent = |error| Failed { error, received: false, unsent: None };
         let limits = self.shared.limits.clone();
         let body = std::mem::take(&mut outgoing.body);
-        let times = (begun, self.total);
+        let times = (begun, self.due);
         let (mut exchange, peer) = match had.way {
             Way::Lease(mut lease) => {
                 let peer = lease.connection().map_or(Peer::Memory, |http1| http1.io.peer());

@@ -61,7 +61,7 @@ impl Job<'_> {
     /// that: that it was refused says more than that it took too long.
     pub(super) async fn pause(&self, n: u32) -> bool {
         let until = now() + (PAUSE * 2u32.saturating_pow(n.saturating_sub(1))).min(PAUSE_MAX);
-        let is_in_time = self.total.is_none_or(|total| until < total);
+        let is_in_time = self.due.before_head().is_none_or(|by| until < by);
         if is_in_time {
             tokio::time::sleep_until(until.into()).await;
         }

@@ -10,7 +10,7 @@ use stoop_proto::{BodySize, Fields, RequestHead, ResponseHead, h1};
 
 use crate::body::Body;
 use crate::conn::Sink;
-use crate::conn::deadlines::{Deadlines, Waiting};
+use crate::conn::deadlines::{Deadlines, Due, Waiting};
 use crate::conn::exchange::Answered;
 use crate::conn::http1::upload::Upload;
 use crate::conn::http1::{Http1, Lease};
@@ -45,9 +45,9 @@ impl Exchange {
         head: &RequestHead,
         body: Body,
         limits: Arc<ClientLimits>,
-        (now, total): (Instant, Option<Instant>),
+        (now, due): (Instant, Due),
     ) -> Result<Self, Error> {
-        let mut deadlines = Deadlines::new(now, total, &limits.time);
+        let mut deadlines = Deadlines::new(now, due, &limits.time);
         let mut upload = Upload::default();
         let http1 = connection(&mut lease, Phase::Request)?;
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
@@ -183,12 +183,12 @@ impl Exchange {
                 if connection(&mut self.lease, phase)?.machine.is_switched() {
                     return Ok(Step::Switched);
                 }
+                self.deadlines.head_came();
                 // RFC 9110 §10.1.1, RFC 9112 §9.5: who answers instead of asking for the content,
                 // or answers that it went wrong, does not want the rest.
                 if awaited || !head.status().is_success() {
                     self.give_up_upload();
                 }
-                self.deadlines.moved();
                 if end {
                     self.end();
                 }

@@ -10,7 +10,7 @@ use stoop_io::{Stream, Timer};
 use stoop_proto::{BodySize, Fields, ResponseHead};
 
 use crate::body::{Body, Kind};
-use crate::conn::deadlines::{Deadlines, Waiting};
+use crate::conn::deadlines::{Deadlines, Due, Waiting};
 use crate::conn::exchange::{self, Answered};
 use crate::conn::http2::cell::{Cell, Found, GivenUp, Tell};
 use crate::conn::http2::{Order, Reserved, Shared};
@@ -52,9 +52,9 @@ impl Exchange {
         request: Recycle<RequestParts>,
         body: Body,
         limits: Arc<ClientLimits>,
-        (now, total): (Instant, Option<Instant>),
+        (now, due): (Instant, Due),
     ) -> Result<Self, (Recycle<RequestParts>, Body)> {
-        let mut deadlines = Deadlines::new(now, total, &limits.time);
+        let mut deadlines = Deadlines::new(now, due, &limits.time);
         let (tunnel, body) = match *request.head.method() {
             Method::CONNECT => {
                 let (writer, outgoing) = outgoing();
@@ -72,7 +72,8 @@ impl Exchange {
         let taken_max = http2.connection_window_bytes / 2 / http2.streams_max.max(1);
         let cell = Cell::new(request, has_content, taken_max.max(1));
         let connection = reserved.connection.clone();
-        if let Err(order) = reserved.order(Order { cell: cell.clone(), body, size, until: total }) {
+        let order = Order { cell: cell.clone(), body, size, until: due.total };
+        if let Err(order) = reserved.order(order) {
             return Err((cell.take_request().unwrap_or_else(Recycle::new), order.body));
         }
         let timer = Timer::coarse();
@@ -116,6 +117,7 @@ impl Exchange {
                     interim(&head);
                 }
                 Found::Head(found) => {
+                    self.deadlines.head_came();
                     *head = found;
                     self.has_head = true;
                     self.ended = self.cell.is_at_end();

@@ -158,7 +158,7 @@ async fn a_server_that_is_gone_without_a_word_is_found_out_and_not_asked_again()
     let made = Arc::new(AtomicUsize::new(0));
     let seen = made.clone();
     let client = over_http2(
-        |limits| limits.time.first_byte = Some(Duration::from_secs(5)),
+        |limits| limits.time.head = Some(Duration::from_secs(5)),
         move |peer| {
             let first = seen.fetch_add(1, SeqCst) == 0;
             async move {
