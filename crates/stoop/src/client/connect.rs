@@ -3,19 +3,19 @@
 use std::future::Future;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use std::future::poll_fn;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use stoop_io::{
-    Addresses, AnyTransport, DnsError, DnsErrorKind, Peer, Resolver, Tcp, Transport, Unix,
-    is_public, now,
+    Addresses, AnyTransport, DnsError, DnsErrorKind, Resolver, Transport, Unix, is_public, now,
 };
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::{ClientTls, TlsError, TlsErrorKind};
 use url::{Host, Url};
 
-use crate::client::terms::Terms;
+use super::dial::dial;
+use super::terms::Terms;
 use crate::conn::deadlines::Due;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::after;
@@ -157,38 +157,6 @@ pub(crate) fn private_address(url: &Url, address: IpAddr) -> Error {
         "{} is at the private address {address}, to which a public server may not send us",
         url.host_str().unwrap_or_default()
     ))
-}
-
-/// Tries the addresses in turn; each gets an equal share of the time that is left, so that a silent
-/// one does not use up the others'.
-async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, Error> {
-    let own = terms.time.connect.map(|limit| after(now(), limit));
-    let own = own.into_iter().chain(terms.setup_by).min();
-    let by = own.into_iter().chain(terms.due.before_head()).min();
-    let mut last = None;
-    for (tried, address) in addresses.iter().enumerate() {
-        let left = by.map(|by| by.saturating_duration_since(now()));
-        // The last one has all that is left: no limit of its own.
-        let share = match addresses.len() - tried {
-            1 => own.map(|by| by.saturating_duration_since(now())),
-            others => left.map(|left| left / others as u32),
-        };
-        let address = SocketAddr::new(*address, port);
-        let connecting = Tcp::connect(address);
-        let error = match terms.within(share, Phase::Connect, connecting).await {
-            Ok(Ok(tcp)) => return Ok(tcp),
-            Ok(Err(error)) => Error::io(error, Phase::Connect),
-            Err(error) => error,
-        };
-        let error = error.with_detail(address).with_peer(Peer::Inet(address));
-        if matches!(error.kind(), ErrorKind::TotalTimeout | ErrorKind::FirstByteTimeout) {
-            return Err(error);
-        }
-        last = Some(error);
-    }
-    let none =
-        || Error::new(ErrorKind::DnsOther, Phase::Dns).with_detail("the name has no address");
-    Err(last.unwrap_or_else(none))
 }
 
 /// Waits for `what`, but not past its own limit nor past the exchange's deadlines.

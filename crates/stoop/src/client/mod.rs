@@ -1,6 +1,7 @@
 //! The client: requests to any origin, over connections that are kept and shared.
 
 mod connect;
+mod dial;
 pub(crate) mod outgoing;
 mod pool;
 mod promote;

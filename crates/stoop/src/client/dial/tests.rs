@@ -1,0 +1,151 @@
+//! Addresses that answer, refuse and say nothing. The clock is paused.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::*;
+use crate::conn::deadlines::{Due, Wish};
+use crate::limits::ClientTime;
+
+/// What becomes of an attempt, and when: by the last part of the address.
+#[derive(Clone, Copy)]
+enum Fate {
+    Answers(u64),
+    Refuses(u64),
+    Starves,
+    Silent,
+}
+
+use Fate::{Answers, Refuses, Silent, Starves};
+
+#[derive(Default)]
+struct Seen {
+    tried: AtomicUsize,
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+/// Counts an attempt while it is under way.
+struct UnderWay<'a>(&'a Seen);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Who won, or why nobody did; after how many ms, and what was seen.
+async fn race(fates: &[Fate], connect: Option<Duration>) -> (Result<u8, Error>, u128, Seen) {
+    let addresses: Vec<IpAddr> =
+        (0..fates.len()).map(|n| IpAddr::from([127, 0, 0, n as u8])).collect();
+    let (seen, begun) = (Seen::default(), Instant::now());
+    let attempt = async |address: SocketAddr| {
+        let IpAddr::V4(ip) = address.ip() else { panic!("{address}") };
+        let number = ip.octets()[3];
+        seen.tried.fetch_add(1, Relaxed);
+        seen.most.fetch_max(seen.now.fetch_add(1, Relaxed) + 1, Relaxed);
+        let _under_way = UnderWay(&seen);
+        match fates[usize::from(number)] {
+            Answers(after) => {
+                sleep(Duration::from_millis(after)).await;
+                Ok(number)
+            }
+            Refuses(after) => {
+                sleep(Duration::from_millis(after)).await;
+                Err(io::Error::from_raw_os_error(111))
+            }
+            Starves => Err(io::Error::from_raw_os_error(24)),
+            Silent => std::future::pending().await,
+        }
+    };
+    let time = ClientTime { connect, ..ClientTime::default() };
+    let terms = Terms {
+        time: &time,
+        due: Due::new(Wish::Endless, &time),
+        setup_by: None,
+        public_only: false,
+    };
+    let won = first_of(&addresses, 80, terms, attempt).await;
+    let took = begun.elapsed().as_millis();
+    assert_eq!(seen.now.load(Relaxed), 0, "the others are dropped");
+    (won, took, seen)
+}
+
+const LIMIT: Option<Duration> = Some(Duration::from_secs(5));
+
+async fn winner(fates: &[Fate]) -> (u8, u128) {
+    let (won, took, _) = race(fates, LIMIT).await;
+    (won.unwrap(), took)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_address_waited_for_half_the_time_to_connect() {
+    assert_eq!(winner(&[Silent, Answers(10)]).await, (1, 260));
+    assert_eq!(winner(&[Silent, Silent, Answers(10)]).await, (2, 510));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_to_connect_wins_and_those_in_front_have_their_time() {
+    assert_eq!(winner(&[Answers(200), Answers(0)]).await, (0, 200));
+    assert_eq!(winner(&[Answers(300), Answers(100)]).await, (0, 300));
+    assert_eq!(winner(&[Answers(400), Answers(100)]).await, (1, 350));
+    let (_, _, seen) = race(&[Answers(200), Answers(0)], LIMIT).await;
+    assert_eq!(seen.tried.load(Relaxed), 1, "nobody else is asked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_fails_begins_the_next_at_once() {
+    assert_eq!(winner(&[Refuses(20), Refuses(30), Answers(0)]).await, (2, 50));
+    // And the next one of all has its delay from then on.
+    assert_eq!(winner(&[Refuses(100), Silent, Answers(0)]).await, (2, 350));
+    // One that was beside it goes on.
+    assert_eq!(winner(&[Answers(900), Refuses(10), Refuses(10)]).await, (0, 900));
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_attempts_at_a_time_and_no_more() {
+    let fates = [&[Silent; 9][..], &[Answers(0)]].concat();
+    let (won, took, seen) = race(&fates, LIMIT).await;
+    assert_eq!((won.unwrap(), took), (9, 9 * 250));
+    assert_eq!((seen.tried.load(Relaxed), seen.most.load(Relaxed)), (10, ATTEMPTS_MAX));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_to_connect_is_that_of_all_addresses() {
+    let (won, took, seen) = race(&[Silent, Refuses(0), Silent], LIMIT).await;
+    let error = won.unwrap_err();
+    assert_eq!((error.kind(), took), (ErrorKind::ConnectTimeout, 5_000));
+    assert_eq!((seen.tried.load(Relaxed), seen.most.load(Relaxed)), (3, 2));
+    let (won, took, _) = race(&[Silent, Answers(10)], Some(Duration::from_millis(100))).await;
+    assert_eq!((won.unwrap_err().kind(), took), (ErrorKind::ConnectTimeout, 100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_several_addresses_only_the_last_was_named() {
+    let (won, _, _) = race(&[Refuses(5), Refuses(0), Silent, Refuses(0)], LIMIT).await;
+    let error = won.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the connection was not made in time: 127.0.0.0:80: Connection refused (os error 111); \
+         127.0.0.1:80: Connection refused (os error 111); 127.0.0.3:80: Connection refused (os error \
+         111); 127.0.0.2:80: no answer [connect_timeout, connect]"
+    );
+    let (won, _, _) = race(&[Refuses(5), Refuses(0)], LIMIT).await;
+    let error = won.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the connection was refused: 127.0.0.0:80: Connection refused (os error 111); 127.0.0.1:80: \
+         Connection refused (os error 111) [connect_refused, connect]"
+    );
+    assert_eq!(error.remote_address(), Some(([127, 0, 0, 1], 80).into()));
+    let (won, _, _) = race(&[], LIMIT).await;
+    assert_eq!(won.unwrap_err().kind(), ErrorKind::DnsOther);
+}
+
+/// Whoever finds no descriptor waits for one, if it is told that this was the reason.
+#[tokio::test(start_paused = true)]
+async fn want_of_a_descriptor_is_said_before_all() {
+    for fates in [[Starves, Refuses(0)], [Refuses(0), Starves]] {
+        let (won, _, _) = race(&fates, LIMIT).await;
+        assert_eq!(won.unwrap_err().kind(), ErrorKind::TooManyFiles);
+    }
+}
