@@ -12,10 +12,11 @@ fn client(origin: &Origin) -> Client {
     let mut limits = ClientLimits::default();
     limits.refusals_max = 3;
     limits.wire.body_bytes_max = Some(200_000);
-    limits.time.head = Some(Duration::from_millis(300));
+    limits.time.head = Some(Duration::from_secs(2));
     limits.time.read_idle = Some(Duration::from_millis(600));
     limits.time.body_grace = Duration::ZERO;
     limits.time.body_window = Duration::from_millis(700);
+    limits.time.body_bytes_per_second_min = 1_000;
     let ca = origin.ca_pem().expect("it speaks TLS").to_owned();
     let tls = ClientTls::builder().ca_pem(ca).platform_cas(false).build().unwrap();
     Client::builder().limits(limits).tls(tls).build().unwrap()
