@@ -79,7 +79,8 @@ impl Output {
     }
 
     /// How many bytes are held: those that wait, and those that were sent and share a buffer with
-    /// some that wait. At most 16 KiB more than [`Output::len`], or one shared piece if that is larger.
+    /// some that wait. More than [`Output::len`] by less than the first run, which is of 16 KiB or a
+    /// longer [`Output::put`], and the first shared piece.
     #[inline]
     pub fn held(&self) -> usize {
         self.run.len() + self.queue.as_ref().map_or(0, |queue| queue.held)

@@ -80,7 +80,8 @@ pub struct Http2Limits {
     /// well give one back. Beyond it: ENHANCE_YOUR_CALM (CVE-2023-44487, CVE-2025-8671).
     pub resets: Rate,
     /// Of those the ones whose request was not answered yet, so that its handler ran for nothing: 200
-    /// at once and 20 a second; eight that end well give one back. Beyond it: ENHANCE_YOUR_CALM.
+    /// at once and 20 a second; eight that end well give one back, so that one in nine may be cancelled
+    /// at any rate. Beyond it: ENHANCE_YOUR_CALM.
     pub abandoned_requests: Rate,
     /// Frames that ask for work and bring nothing (PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty
     /// DATA, late and unknown ones): 10,000 at once and 330 a second; content that is sent and

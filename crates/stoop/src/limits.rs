@@ -10,7 +10,7 @@ pub(crate) use stoop_proto::after;
 pub struct ServerLimits {
     /// What a client may send.
     pub wire: stoop_proto::Limits,
-    /// How long what may take.
+    /// Time limits of each phase.
     pub time: ServerTime,
     /// Connections of one server at a time, over all its threads: 80 % of the file descriptors this
     /// process may have. At it, accepting pauses and new connections wait in the kernel's queue.
@@ -21,8 +21,8 @@ pub struct ServerLimits {
     /// Content of a request that its handler left unread, read and thrown away so that the
     /// connection can go on: 256 KiB. Beyond it the connection is closed.
     pub drain_bytes_max: u64,
-    /// Output waiting for a slow reader, beyond which its handler's body is not asked for more:
-    /// 64 KiB. Over HTTP/1 up to four times as much is sent at once to a client that took all of it
+    /// Output held for a slow reader, beyond which its handler's body is not asked for more: 64 KiB,
+    /// and one piece more. Bytes count until the buffer they are in was sent, which is of 16 KiB. Over HTTP/1 up to four times as much is sent at once to a client that took all of it
     /// each time before.
     pub output_bytes_max: usize,
 }
@@ -101,12 +101,12 @@ impl Default for ServerTime {
 pub struct ClientLimits {
     /// What a server may send.
     pub wire: stoop_proto::Limits,
-    /// How long what may take.
+    /// Time limits of each phase.
     pub time: ClientTime,
     /// How many connections there may be.
     pub pool: PoolLimits,
-    /// Output waiting for a slow server, beyond which the request's body is not asked for more:
-    /// 64 KiB.
+    /// Output held for a slow server, beyond which the request's body is not asked for more: 64 KiB,
+    /// and one piece more. Bytes count until the buffer they are in was sent, which is of 16 KiB.
     pub output_bytes_max: usize,
     /// Content of a response that its owner dropped, read without waiting so that the connection
     /// can be used again: 64 KiB. Beyond it the connection is closed. Over HTTP/2 it is read for up to

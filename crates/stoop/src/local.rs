@@ -32,3 +32,6 @@ impl ClientBuilder {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

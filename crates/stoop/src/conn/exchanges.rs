@@ -14,13 +14,15 @@ pub(crate) struct Exchanges<T> {
     ready: Arc<Ready>,
     /// Made when they are first needed.
     wakers: Vec<Option<Waker>>,
-    /// Places that were woken before, and not polled since.
+    /// Room for places that were woken.
     woken: VecDeque<usize>,
+    /// The place that is the first to be polled: that of the first that was not polled the last time.
+    first: usize,
 }
 
 impl<T> Exchanges<T> {
     pub(crate) fn new(ready: Arc<Ready>) -> Self {
-        Self { kept: Vec::new(), ready, wakers: Vec::new(), woken: VecDeque::new() }
+        Self { kept: Vec::new(), ready, wakers: Vec::new(), woken: VecDeque::new(), first: 0 }
     }
 
     /// Remembers the task that polls.
@@ -37,15 +39,20 @@ impl<T> Exchanges<T> {
         self.wakers[place].get_or_insert_with(|| ready.waker(place)).clone()
     }
 
-    /// The places that were woken and not polled since, in that order.
+    /// The places that were woken since they were polled, each once. Those that were not polled the last
+    /// time come before those that were.
     pub(crate) fn take_woken(&mut self) -> VecDeque<usize> {
         let mut woken = std::mem::take(&mut self.woken);
         self.ready.take(&mut woken);
+        let behind = woken.partition_point(|&place| place < self.first);
+        woken.rotate_left(behind);
         woken
     }
 
-    /// Returns those that were not polled. They come first the next time.
-    pub(crate) fn put_back(&mut self, woken: VecDeque<usize>) {
+    /// Returns those that were not polled, for a poll that is to follow: it is not asked for here.
+    pub(crate) fn put_back(&mut self, mut woken: VecDeque<usize>) {
+        self.first = woken.front().copied().unwrap_or(0);
+        woken.drain(..).for_each(|place| self.ready.keep(place));
         self.woken = woken;
     }
 

@@ -17,6 +17,16 @@ struct State {
     any: bool,
 }
 
+impl State {
+    fn set(&mut self, number: usize) {
+        let (place, bit) = (number / 64, 1 << (number % 64));
+        if self.woken.len() <= place {
+            self.woken.resize(place + 1, 0);
+        }
+        self.woken[place] |= bit;
+    }
+}
+
 impl Ready {
     /// A waker for the exchange of that number.
     pub(crate) fn waker(self: &Arc<Self>, number: usize) -> Waker {
@@ -48,13 +58,16 @@ impl Ready {
 
     /// Wakes the task for the exchange of that number.
     pub(crate) fn mark(&self, number: usize) {
-        let (place, bit) = (number / 64, 1 << (number % 64));
         let mut state = self.state();
-        if state.woken.len() <= place {
-            state.woken.resize(place + 1, 0);
-        }
-        state.woken[place] |= bit;
+        state.set(number);
         wake(state);
+    }
+
+    /// Puts that number back among those that were woken, by the task itself, which goes on.
+    pub(crate) fn keep(&self, number: usize) {
+        let mut state = self.state();
+        state.set(number);
+        state.any = true;
     }
 
     /// Wakes the task, for none of its exchanges.

@@ -15,12 +15,17 @@ const TURN: Duration = Duration::from_micros(250);
 /// it costs a twentieth of a pipelined request.
 const LOOK_EVERY: u32 = 16;
 
+/// Steps that each kind of work has in a turn all the same, if others have used up its time: a
+/// connection whose handlers always have something to do goes on reading and sending.
+pub(crate) const STEPS_MIN: u32 = 4;
+
 /// One turn of a connection: a poll of its task. A step is what may call a handler or a body, or
-/// reads one event of the protocol.
+/// reads one event of the protocol. A poll that finds its turn over always asks for another one,
+/// whatever it was about to wait for: something may have been left to do.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     steps: u32,
-    /// When the clock was read first, which is at the second step.
+    /// When it began, or the clock was read first, which is at the second step.
     begun: Option<Instant>,
     is_over: bool,
 }
@@ -32,12 +37,22 @@ impl Turn {
         *self = Self::default();
     }
 
+    /// The same, where the time is known.
+    #[inline]
+    pub(crate) fn begin_at(&mut self, now: Instant) {
+        *self = Self { begun: Some(now), ..Self::default() };
+    }
+
     /// Counts a step. True if the turn has taken its time: what is left to do waits for the next.
     #[inline]
     pub(crate) fn step(&mut self) -> bool {
         self.steps += 1;
-        if self.steps & (self.steps - 1).min(LOOK_EVERY - 1) == 0 {
+        if self.steps & (self.steps - 1).min(LOOK_EVERY - 1) == 0 || self.steps == 3 {
             self.look();
+        }
+        #[cfg(test)]
+        if let Some(steps) = tests::ENDS_WITH.get() {
+            self.is_over = self.steps >= steps;
         }
         self.is_over
     }
@@ -66,8 +81,15 @@ pub(crate) fn yield_turn(cx: &mut Context<'_>) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// The step with which turns end, in place of the clock.
+        pub(crate) static ENDS_WITH: Cell<Option<u32>> = const { Cell::new(None) };
+    }
 
     /// Steps of so long each in one turn.
     async fn steps(each: Duration) -> u32 {
@@ -83,7 +105,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_turn_ends_when_its_time_has_passed_however_long_its_steps_are() {
         assert_eq!(steps(Duration::from_micros(50)).await, 8);
-        assert_eq!(steps(Duration::from_millis(10)).await, 4);
+        assert_eq!(steps(Duration::from_millis(10)).await, 3);
         assert_eq!(steps(Duration::from_micros(1)).await, 256);
         assert_eq!(steps(Duration::ZERO).await, 10_000);
     }

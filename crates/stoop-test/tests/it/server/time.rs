@@ -239,7 +239,7 @@ async fn a_handler_beyond_its_limit_is_dropped_and_answered_for() {
     assert_eq!(peer.reply().await.unwrap().status, 503);
     assert!(passed(begin, s(5)), "{:?}", begin.elapsed());
     assert_eq!(peer.reply().await.unwrap().text(), "done");
-    // Content that nobody has read is in the way of nothing else.
+    // Content that the handler has not read is in the way of nothing else.
     peer.say("POST /1000 HTTP/1.1\r\nhost: here\r\ncontent-length: 2\r\n\r\nhi").await;
     peer.say(get(1)).await;
     assert_eq!(peer.reply().await.unwrap().status, 503);

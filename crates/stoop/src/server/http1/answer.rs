@@ -57,14 +57,19 @@ impl<H: Handler> Driver<H> {
         moved
     }
 
-    /// Polls each handler that was woken, once.
+    /// Polls each handler that was woken, once, or as many as the turn has time for.
     fn run_handlers(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut moved = false;
+        let (mut moved, mut polled) = (false, 0);
         for exchange in &mut self.exchanges {
             let Responding::Running(place) = &mut exchange.response else { continue };
-            if !std::mem::replace(&mut exchange.due, false) {
+            if !exchange.due {
                 continue;
             }
+            if polled > 0 && self.turn.step() {
+                return moved;
+            }
+            exchange.due = false;
+            polled += 1;
             let Poll::Ready(response) = poll_handler::<H>(place, exchange.content.as_ref(), cx)
             else {
                 continue;
@@ -74,6 +79,10 @@ impl<H: Handler> Driver<H> {
             if let Responding::Running(place) = done {
                 self.core.shelf.put_back(place);
             }
+        }
+        if std::mem::take(&mut self.sweeps_again) {
+            self.exchanges.iter_mut().for_each(|exchange| exchange.due = true);
+            return true;
         }
         moved
     }
@@ -153,8 +162,8 @@ impl<H: Handler> Driver<H> {
     /// Sends content of the oldest response while there is room for it.
     fn send(&mut self, cx: &mut Context<'_>) -> Sent {
         let mut sent = Sent::Nothing;
-        for _ in 0..FRAMES_MAX {
-            if self.turn.step() {
+        for frames in 0..FRAMES_MAX {
+            if frames > 0 && self.turn.step() {
                 return sent;
             }
             // An error shows again when everything is flushed.

@@ -53,6 +53,8 @@ pub(in crate::server) struct Driver<H: Handler> {
     requests: u64,
     stage: Stage,
     turn: Turn,
+    /// All handlers are to be polled once those are that the last turn did not come to.
+    sweeps_again: bool,
     /// What the client did wrong, to be answered once what came before it is.
     violation: Option<Violation>,
     /// The client has said that it will send no more.
@@ -103,6 +105,11 @@ struct Exchange<H: Handler> {
 }
 
 impl<H: Handler> Exchange<H> {
+    /// Whether its handler is to be polled.
+    fn is_due(&self) -> bool {
+        self.due && self.is_running()
+    }
+
     fn is_running(&self) -> bool {
         matches!(self.response, Responding::Running(_))
     }
@@ -148,6 +155,7 @@ impl<H: Handler> Driver<H> {
             requests: 0,
             stage: Stage::Handshake,
             turn: Turn::default(),
+            sweeps_again: false,
             violation: None,
             at_end: false,
             seat,
@@ -164,11 +172,16 @@ impl<H: Handler> Driver<H> {
             }
             return Poll::Ready(End::Broken);
         }
-        self.exchanges.iter_mut().for_each(|exchange| exchange.due = true);
+        // What the last turn did not come to is first; whatever was woken since is behind it.
+        self.sweeps_again = self.exchanges.iter().any(|exchange| exchange.is_due());
+        if !self.sweeps_again {
+            self.exchanges.iter_mut().for_each(|exchange| exchange.due = true);
+        }
         self.turn.begin();
         for _ in 0..ROUNDS_MAX {
             match self.round(cx) {
                 Round::Again if self.turn.step() => break,
+                Round::Wait if self.turn.is_over() => break,
                 Round::Again => {}
                 Round::Wait => return Poll::Pending,
                 Round::End(end) => return Poll::Ready(end),

@@ -108,7 +108,10 @@ impl<H: Handler> Driver<H> {
         if now < due && self.waits.timer.poll(cx, Some(due)).is_pending() {
             return Poll::Pending;
         }
-        Poll::Ready(self.act(late, cx))
+        match self.act(late, cx) {
+            Some(round) => Poll::Ready(round),
+            None => self.poll_late(cx, read),
+        }
     }
 
     fn nearest(&mut self, now: Instant, read: Read) -> Option<(Instant, Late)> {
@@ -172,22 +175,21 @@ impl<H: Handler> Driver<H> {
         Some(*self.waits.watch.get_or_insert_with(|| now + WATCH))
     }
 
-    fn act(&mut self, late: Late, cx: &mut Context<'_>) -> Round {
+    /// What follows from a deadline that has passed: nothing, if there is only to be waited on.
+    fn act(&mut self, late: Late, cx: &mut Context<'_>) -> Option<Round> {
         match late {
             Late::Stage if self.is_serving() => self.stage = Stage::Closing { linger: true },
-            Late::Stage => return Round::End(End::Closed),
+            Late::Stage => return Some(Round::End(End::Closed)),
             Late::Idle => self.stage = Stage::Closing { linger: false },
             // What the client does not take now will not be taken by waiting for it either.
             Late::Send if self.wire.has_moved() => {}
-            Late::Send => return Round::End(End::Broken),
+            Late::Send => return Some(Round::End(End::Broken)),
             Late::Head if self.exchanges.is_empty() => self.refuse_late(),
             // Earlier requests are still being answered; the one that does not come is given up.
             Late::Head => self.machine.stop_receiving(),
             Late::Watch => {
                 self.waits.watch = None;
-                if self.wire.io.has_failed() {
-                    return Round::End(End::Closed);
-                }
+                return self.wire.io.has_failed().then_some(Round::End(End::Closed));
             }
             Late::Handler => self.stop_handlers(),
             Late::Content(kind) => match self.stop_reader(Error::new(kind, Phase::Receive), cx) {
@@ -195,7 +197,7 @@ impl<H: Handler> Driver<H> {
                 false => self.refuse_late(),
             },
         }
-        Round::Again
+        Some(Round::Again)
     }
 
     /// Handlers that have taken too long are dropped, and their clients told so.

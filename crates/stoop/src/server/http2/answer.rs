@@ -14,6 +14,7 @@ use crate::body::{Body, Kind};
 use crate::conn::outflow::{Cut, Made, Outflow, TURN_BYTES};
 use crate::conn::slot::{SlotReader, SlotWriter};
 use crate::conn::tunnel::{outgoing, tunnel};
+use crate::conn::turn::STEPS_MIN;
 use crate::conn::{Sink, date};
 use crate::handler::Handler;
 use crate::response::{Payload, Response};
@@ -223,8 +224,8 @@ impl<H: Handler> Driver<H> {
     /// Lets exchanges send whose turn it is, while there is room. True if any did.
     pub(super) fn send(&mut self) -> bool {
         let mut any = false;
-        for _ in 0..FRAMES_MAX {
-            if self.is_full() || self.turn.step() {
+        for frames in 0..FRAMES_MAX {
+            if self.is_full() || self.turn.step() && frames >= STEPS_MIN {
                 break;
             }
             let Some((key, max)) = self.machine.next_to_send() else { break };

@@ -106,7 +106,7 @@ impl<H: Handler> Driver<H> {
             Course::Draining => self.machine.drain(self.now),
             Course::Running => {}
         }
-        self.turn.begin();
+        self.turn.begin_at(self.now);
         for _ in 0..ROUNDS_MAX {
             let round = match self.stage {
                 Stage::Open => self.serve(cx),
@@ -114,7 +114,7 @@ impl<H: Handler> Driver<H> {
                 Stage::Lingering { left, .. } => self.linger(left, cx),
             };
             match round {
-                Round::Again if self.turn.is_over() => break,
+                Round::Again | Round::Wait if self.turn.is_over() => break,
                 Round::Again => {}
                 Round::Wait => return Poll::Pending,
                 Round::End => return Poll::Ready(()),

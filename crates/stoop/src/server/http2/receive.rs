@@ -12,6 +12,7 @@ use super::{Driver, EVENTS_MAX};
 use crate::body::{Body, Kind};
 use crate::conn::recycle::{Recycle, RequestParts};
 use crate::conn::slot::{SlotWriter, slot};
+use crate::conn::turn::STEPS_MIN;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::{Answer, Handler};
 use crate::request::Request;
@@ -23,8 +24,8 @@ impl<H: Handler> Driver<H> {
     /// needed to read on.
     pub(super) fn read(&mut self) -> (bool, bool) {
         let mut moved = false;
-        for _ in 0..EVENTS_MAX {
-            if self.turn.step() {
+        for events in 0..EVENTS_MAX {
+            if self.turn.step() && events >= STEPS_MIN {
                 return (true, false);
             }
             let may_open = !self.is_full();

@@ -170,7 +170,7 @@ impl Future for Driver {
         let this = &mut *self;
         this.exchanges.register(cx.waker());
         this.now = now();
-        this.turn.begin();
+        this.turn.begin_at(this.now);
         for _ in 0..ROUNDS_MAX {
             let round = match this.is_closing {
                 false => this.serve(cx),
@@ -178,7 +178,7 @@ impl Future for Driver {
             };
             this.tell_ended();
             match round {
-                Round::Again if this.turn.is_over() => break,
+                Round::Again | Round::Wait if this.turn.is_over() => break,
                 Round::Again => {}
                 Round::Wait => return Poll::Pending,
                 Round::End => {

@@ -9,6 +9,7 @@ use stoop_proto::h2::{ErrorCode, Event, Reset, StreamKey};
 use super::end::last_words;
 use super::{Driver, Exchange, TICK, refuse};
 use crate::conn::recycle::Recycle;
+use crate::conn::turn::STEPS_MIN;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::after;
 
@@ -20,8 +21,8 @@ impl Driver {
     /// needed to read on.
     pub(super) fn read(&mut self) -> (bool, bool) {
         let mut moved = false;
-        for _ in 0..EVENTS_MAX {
-            if self.turn.step() {
+        for events in 0..EVENTS_MAX {
+            if self.turn.step() && events >= STEPS_MIN {
                 return (true, false);
             }
             let input = self.wire.io.received();

@@ -12,6 +12,7 @@ use crate::conn::Sink;
 use crate::conn::deadlines::Waiting;
 use crate::conn::http2::cell::GivenUp;
 use crate::conn::outflow::{Cut, Made, Outflow};
+use crate::conn::turn::STEPS_MIN;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::after;
 
@@ -242,8 +243,8 @@ impl Driver {
     pub(super) fn send(&mut self) -> bool {
         let mut any = false;
         let send_idle = self.limits.time.send_idle.unwrap_or(Duration::MAX);
-        for _ in 0..FRAMES_MAX {
-            if self.is_full() || self.turn.step() {
+        for frames in 0..FRAMES_MAX {
+            if self.is_full() || self.turn.step() && frames >= STEPS_MIN {
                 break;
             }
             let Some((key, max)) = self.machine.next_to_send() else { break };

@@ -1,0 +1,78 @@
+//! Both drivers of a connection, in one task of one thread each, wherever their turns end.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::Frame;
+use tokio::time::Instant;
+
+use crate::conn::turn::tests::ENDS_WITH;
+use crate::{Body, Client, Request, Response, Versions};
+
+/// So many pieces of content, each of which is there when it is asked for.
+struct Pieces(u32, usize);
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let Some(left) = self.0.checked_sub(1) else { return Poll::Ready(None) };
+        self.0 = left;
+        Poll::Ready(Some(Ok(Frame::data(vec![b'x'; self.1].into()))))
+    }
+}
+
+/// `/pieces` is content that is always there, `/echo` the request's, anything else a handler that is
+/// polled again and again.
+async fn answer(request: Request) -> Response {
+    match request.path() {
+        "/pieces" => Response::new(Body::stream(Pieces(200, 1_000))),
+        "/large" => Response::new(Body::stream(Pieces(50, 9_000))),
+        "/echo" => Response::new(request.into_body()),
+        _ => {
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            Response::text("done")
+        }
+    }
+}
+
+async fn length(client: &Client, request: Request) -> u64 {
+    client.send(request).await.unwrap().into_body().discard().await.unwrap()
+}
+
+/// A lost wake-up shows as time: the clock only moves on when every task waits.
+#[tokio::test(start_paused = true)]
+async fn nothing_waits_because_a_turn_has_ended() {
+    for versions in [Versions::Http1, Versions::Http2] {
+        for steps in (1..=40).chain([64, 100, 200, 257]) {
+            ENDS_WITH.set(Some(steps));
+            let client = Client::builder().versions(versions).handler(answer).build().unwrap();
+            let begun = Instant::now();
+            let get = |path: &str| Request::get(&format!("http://here{path}")).unwrap();
+            assert_eq!(length(&client, get("/pieces")).await, 200_000);
+            assert_eq!(length(&client, get("/large")).await, 450_000);
+            let echo = Request::post("http://here/echo", Body::stream(Pieces(150, 2_000))).unwrap();
+            assert_eq!(length(&client, echo).await, 300_000);
+            let many = (0..30).map(|n| {
+                let (client, path) = (client.clone(), if n % 3 == 0 { "/pieces" } else { "/" });
+                let request = get(path);
+                tokio::spawn(async move { length(&client, request).await })
+            });
+            for task in many.collect::<Vec<_>>() {
+                assert!(matches!(task.await.unwrap(), 4 | 200_000));
+            }
+            let elapsed = begun.elapsed();
+            let late = Duration::from_millis(10);
+            assert!(elapsed < late, "{versions:?}, turns of {steps} steps: {elapsed:?}");
+            ENDS_WITH.set(None);
+        }
+    }
+}
