@@ -6,7 +6,7 @@ use super::Client;
 use crate::Sink;
 use crate::error::Misuse;
 use crate::fields::Fields;
-use crate::grammar;
+use crate::grammar::{self, is_name};
 use crate::h1::framing::Asked;
 use crate::h1::state::{Half, Input};
 use crate::h1::writer::{Writer, announce, is_ours, put_field};
@@ -29,10 +29,10 @@ impl Client {
         size: BodySize,
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {
-        let mut hosts = head.fields.all("host");
-        match (hosts.next(), hosts.next()) {
-            (Some(host), None) if grammar::is_host(host) => {}
-            (Some(_), None) => return Err(Misuse::HostInvalid),
+        let noted = Noted::of(&head.fields);
+        match noted.host {
+            Some(host) if noted.hosts == 1 && grammar::is_host(host) => {}
+            Some(_) if noted.hosts == 1 => return Err(Misuse::HostInvalid),
             _ => return Err(Misuse::Host),
         }
         let fits = match head.form {
@@ -47,12 +47,15 @@ impl Client {
             return Err(Misuse::Order);
         }
         let has_content = size != BodySize::Exact(0);
-        let announced = size.declared_by(&head.fields)?;
-        self.keep = !head.fields.lists("connection", "close");
+        let announced = match noted.has_length {
+            true => size.declared_by(&head.fields)?,
+            false => size,
+        };
+        self.keep = !(noted.has_connection && head.fields.lists("connection", "close"));
         self.asked = Asked {
             head_only: head.method == Method::HEAD,
             connect: head.method == Method::CONNECT,
-            upgrade: head.fields.contains("upgrade"),
+            upgrade: noted.upgrade,
         };
         (self.interim, self.interim_bytes) = (0, 0);
         self.in_flight = true;
@@ -67,7 +70,7 @@ impl Client {
                 put_field(field, out);
             }
         }
-        self.put_connection(head, out);
+        self.put_connection(noted.te, out);
         self.writer = match has_content || anticipates_content(&head.method) {
             true => announce(announced, true, out),
             false => Writer::Length(0),
@@ -78,12 +81,8 @@ impl Client {
     }
 
     /// RFC 9110 §7.6.1: fields that are meant for this connection are listed.
-    fn put_connection(&self, head: &RequestHead, out: &mut impl Sink) {
-        let options = [
-            (!self.keep, "close"),
-            (self.asked.upgrade, "upgrade"),
-            (head.fields.contains("te"), "te"),
-        ];
+    fn put_connection(&self, te: bool, out: &mut impl Sink) {
+        let options = [(!self.keep, "close"), (self.asked.upgrade, "upgrade"), (te, "te")];
         let mut separator: &[u8] = b"connection: ";
         for (_, option) in options.iter().filter(|(is_due, _)| *is_due) {
             out.put(separator);
@@ -116,6 +115,38 @@ impl Client {
         self.writer.finish(trailers, out).inspect_err(|_| self.abort())?;
         self.sending = ended;
         Ok(())
+    }
+}
+
+/// Which of the fields are there that say how a request is sent, in one look at all of them.
+#[derive(Default)]
+struct Noted<'a> {
+    host: Option<&'a [u8]>,
+    hosts: u32,
+    has_connection: bool,
+    has_length: bool,
+    te: bool,
+    upgrade: bool,
+}
+
+impl<'a> Noted<'a> {
+    fn of(fields: &'a Fields) -> Self {
+        let mut noted = Self::default();
+        for field in fields.iter() {
+            let name = field.name_bytes();
+            match name.len() {
+                2 => noted.te |= is_name(name, b"te"),
+                4 if is_name(name, b"host") => {
+                    noted.host = Some(field.value());
+                    noted.hosts += 1;
+                }
+                7 => noted.upgrade |= is_name(name, b"upgrade"),
+                10 => noted.has_connection |= is_name(name, b"connection"),
+                14 => noted.has_length |= is_name(name, b"content-length"),
+                _ => {}
+            }
+        }
+        noted
     }
 }
 
