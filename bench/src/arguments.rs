@@ -36,6 +36,9 @@ pub(crate) enum Work {
     Churn(ServerOptions),
     /// User memory that an idle connection costs the server
     Memory(MemoryOptions),
+    /// How long a bystander waits beside connections that always have something to do
+    #[command(after_help = fairness())]
+    Fairness(FairnessOptions),
     /// Small URLs of one fast server: CPU time per request of the client
     Fetch(FetchOptions),
     /// The comparison of fetching clients: the synthetic internet and one fast server, one table each
@@ -54,6 +57,7 @@ impl Work {
         match self {
             Self::Server(options) | Self::Churn(options) => &options.common.output,
             Self::Memory(options) => &options.common.output,
+            Self::Fairness(options) => &options.common.output,
             Self::Fetch(options) => &options.common.output,
             Self::Client(options) => &options.common.output,
             Self::Internet(options) => &options.common.output,
@@ -65,6 +69,10 @@ impl Work {
 
 fn works() -> String {
     format!("Works: {}", work::server::names())
+}
+
+fn fairness() -> String {
+    format!("Works: {}", work::fairness::names())
 }
 
 fn requests() -> String {
@@ -154,6 +162,18 @@ pub(crate) struct MemoryOptions {
     /// One request that brings 1 GiB instead: by how much the server's memory grows meanwhile
     #[arg(long, conflicts_with_all = ["connections", "servers"])]
     pub(crate) upload: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct FairnessOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// What the others do, by name [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(crate) work: Option<Vec<String>>,
+    /// How long each turn is measured, in seconds
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
+    pub(crate) seconds: u32,
 }
 
 #[derive(Args)]

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-use crate::paths::PATHS;
+use crate::paths::{MORE_PATHS, PATHS};
 use crate::program::Program;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -55,6 +55,9 @@ pub(crate) struct Server {
     pub(crate) paths: Vec<String>,
     /// Where that is something else over HTTP/2.
     pub(crate) paths_http2: Option<Vec<String>>,
+    /// What it can be asked for beside that, of [`MORE_PATHS`].
+    #[serde(default)]
+    pub(crate) paths_more: Vec<String>,
     /// Written to `{dir}` before the start.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
@@ -164,6 +167,10 @@ impl Contender {
             toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;
         if contender.name != name {
             bail!("{} must name itself {name}", path.display());
+        }
+        for more in contender.server.iter().flat_map(|server| &server.paths_more) {
+            let is_known = MORE_PATHS.contains(&more.as_str());
+            ensure!(is_known, "{} has a path of its own: {more}", path.display());
         }
         Ok(contender)
     }

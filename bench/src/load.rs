@@ -2,7 +2,7 @@
 
 mod ab;
 mod h2load;
-mod own;
+pub(crate) mod own;
 mod wrk;
 
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ pub(crate) fn program(bench: &Bench, generator: Generator) -> Result<PathBuf> {
         Generator::Wrk => program::tool("wrk", "wrk"),
         Generator::Ab => program::tool("ab", "apache2-utils"),
         Generator::H2load => program::tool("h2load", "nghttp2-client"),
-        Generator::Own => bench.own_load(),
+        Generator::Own => bench.own_load("stoop-bench-load"),
     }
 }
 
@@ -150,7 +150,6 @@ impl Load {
     /// Keeps `connections` busy for `seconds`: each sends its next request, or burst, as soon as
     /// the last one is answered.
     pub(crate) fn run(&self, address: SocketAddr, connections: u32, seconds: u32) -> Result<Seen> {
-        let output = tempfile::NamedTempFile::new().context("a file for the load's output")?;
         let mut command = Command::new(&self.program);
         let arguments = match self.generator {
             Generator::Wrk => wrk::arguments,
@@ -159,17 +158,15 @@ impl Load {
             Generator::Own => own::arguments,
         };
         command.args(arguments(self, address, connections, seconds));
-        command.stdin(Stdio::null()).stdout(output.reopen().context("the load's output")?);
-        let process = Process::start(command, self.cores, "the load generator")?;
         let limit = Duration::from_secs(u64::from(seconds) + 20);
-        let ended = process.wait(limit, Duration::from_millis(10), |_| {})?;
-        let text = std::fs::read_to_string(output.path()).context("the load's output")?;
+        let (success, text) =
+            run_to_end(command, self.cores, limit, Duration::from_millis(10), || ())?;
         let seen = match self.generator {
             Generator::Wrk | Generator::Own => summary(&text),
             Generator::Ab => ab::seen(&text),
             Generator::H2load => h2load::seen(&text),
         };
-        seen.filter(|seen| ended.success && seen.requests > 0).with_context(|| {
+        seen.filter(|seen| success && seen.requests > 0).with_context(|| {
             format!("the load generator had no answers of {address}; it says: {}", text.trim())
         })
     }
@@ -193,23 +190,49 @@ pub(crate) fn once(
     file: &Path,
 ) -> Result<Duration> {
     const PATIENCE: Duration = Duration::from_secs(60);
-    let output = tempfile::NamedTempFile::new().context("a file for the load's output")?;
     let mut command = Command::new(program);
     command.args(h2load::once(&asked, file)).arg(url(asked, address));
-    command.stdin(Stdio::null()).stdout(output.reopen().context("the load's output")?);
     let cores = bench.cores.set(Placement::Load);
     let started = Instant::now();
-    let process = Process::start(command, cores, "the load generator")?;
-    process.wait(PATIENCE, Duration::from_millis(5), |_| {})?;
+    let (_, text) = run_to_end(command, cores, PATIENCE, Duration::from_millis(5), || ())?;
     let duration = started.elapsed();
-    let text = std::fs::read_to_string(output.path()).context("the load's output")?;
     let is_answered = h2load::seen(&text).is_some_and(|seen| seen.requests == 1);
     ensure!(is_answered, "the upload was not answered; the load says: {}", text.trim());
     Ok(duration)
 }
 
+/// Runs a load on `cores` to its end, and calls `look` every `period`. Whether it ended well, and
+/// what it printed.
+fn run_to_end(
+    mut command: Command,
+    cores: CoreSet,
+    limit: Duration,
+    period: Duration,
+    mut look: impl FnMut(),
+) -> Result<(bool, String)> {
+    let output = tempfile::NamedTempFile::new().context("a file for the load's output")?;
+    command.stdin(Stdio::null()).stdout(output.reopen().context("the load's output")?);
+    let process = Process::start(command, cores, "the load generator")?;
+    let ended = process.wait(limit, period, |_| look())?;
+    let text = std::fs::read_to_string(output.path()).context("the load's output")?;
+    Ok((ended.success, text))
+}
+
 /// What else a line `summary requests=N duration_us=N` may say.
-const COUNTED: [&str; 6] = ["errors", "reconnects", "answered", "p50_us", "p99_us", "p999_us"];
+const COUNTED: [&str; 12] = [
+    "errors",
+    "reconnects",
+    "answered",
+    "p50_us",
+    "p99_us",
+    "p999_us",
+    "max_us",
+    "alone_p50_us",
+    "alone_p99_us",
+    "greedy",
+    "bytes",
+    "least",
+];
 
 fn summary(text: &str) -> Option<Seen> {
     let line = text.lines().find_map(|line| line.strip_prefix("summary "))?;

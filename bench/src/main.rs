@@ -65,6 +65,7 @@ fn run(work: &Work) -> Result<()> {
         Work::Server(options) => work::server::run(&bench, options, SERVER_WORKS),
         Work::Churn(options) => work::server::run(&bench, options, CHURN_WORKS),
         Work::Memory(options) => one(work::memory::run(&bench, options)),
+        Work::Fairness(options) => work::fairness::run(&bench, options),
         Work::Fetch(options) => one(work::fetch::run(&bench, options)),
         Work::Client(options) => work::client::run(&bench, options),
         Work::Requests(options) => work::requests::run(&bench, options),

@@ -10,6 +10,13 @@
 //! | `POST /sink` | reads all of any content and answers as `GET /` |
 //! | `POST /sink chunked` | likewise, where the content's length is not told before |
 //!
+//! Some servers answer these too, for works that need them:
+//!
+//! | path | answer |
+//! |---|---|
+//! | `GET /spin` | as `GET /`, after 50 µs of processor time |
+//! | `GET /drip` | content without an end, in pieces of 1,000 bytes; its reader checks the head |
+//!
 //! The agreed text is the alphabet over and over. Over HTTP/2 the paths are the same, and content whose
 //! length is not told is just that.
 
@@ -25,6 +32,10 @@ use crate::http2;
 pub(crate) const PATHS: [&str; 7] =
     ["GET /", "GET /820", "GET /1m", "GET /stream", "POST /", "POST /sink", "POST /sink chunked"];
 
+/// What only some servers can be asked for.
+pub(crate) const MORE_PATHS: [&str; 2] = ["GET /spin", ENDLESS];
+const ENDLESS: &str = "GET /drip";
+
 const MEBIBYTE: usize = 1 << 20;
 /// More than socket buffers hold, so that whoever does not read is found out.
 const SUNK_BYTES: usize = 16 * MEBIBYTE;
@@ -37,7 +48,7 @@ pub(crate) fn text(bytes: usize) -> Vec<u8> {
 /// Asks the server at `address` for each of `paths` twice on one connection, which nobody may
 /// close in between.
 pub(crate) fn prove(connector: &Connector, address: SocketAddr, paths: &[String]) -> Result<()> {
-    for path in paths {
+    for path in paths.iter().filter(|path| *path != ENDLESS) {
         let mut session = connector.session(connector.connect(address)?)?;
         for _ in 0..2 {
             ask(&mut session, path).with_context(|| format!("asked for {path}"))?;
@@ -48,7 +59,7 @@ pub(crate) fn prove(connector: &Connector, address: SocketAddr, paths: &[String]
 
 fn ask(session: &mut Session, path: &str) -> Result<()> {
     let (content, expected) = match path {
-        "GET /" => (0, exchange::BODY.into()),
+        "GET /" | "GET /spin" => (0, exchange::BODY.into()),
         "GET /820" => (0, text(820)),
         "GET /1m" | "GET /stream" => (0, text(MEBIBYTE)),
         "POST /" => (16, exchange::BODY.into()),

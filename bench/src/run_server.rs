@@ -131,7 +131,7 @@ impl Startable {
     /// Whether it can be asked that in `mode`, or why not.
     pub(crate) fn answers(&self, asked: &Asked, mode: Mode) -> Result<(), String> {
         let name = asked.name();
-        match self.paths(mode).contains(&name) {
+        match self.paths(mode).contains(&name) || self.server.paths_more.contains(&name) {
             false => Err(format!("it does not answer {name}; leave it out of this work")),
             true => Ok(()),
         }
@@ -148,7 +148,8 @@ impl Startable {
         if !self.proven.get() {
             let mode = mode.proven_in();
             let server = self.start_twice(bench, mode, series)?;
-            paths::prove(&mode.connector(bench)?, server.address, self.paths(mode))?;
+            let paths = [self.paths(mode), &self.server.paths_more].concat();
+            paths::prove(&mode.connector(bench)?, server.address, &paths)?;
             self.proven.set(true);
         }
         self.start_twice(bench, mode, series)

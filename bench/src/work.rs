@@ -1,6 +1,7 @@
 //! The works, and what they share: the machine, a directory, and contenders ready to start.
 
 pub(crate) mod client;
+pub(crate) mod fairness;
 pub(crate) mod fetch;
 pub(crate) mod internet;
 pub(crate) mod memory;
@@ -140,12 +141,12 @@ impl Bench {
             .map_err(|why| anyhow::anyhow!("the testbed is part of the command stoop: {why}"))
     }
 
-    /// Our own load generator, which is built with the floor.
-    pub(crate) fn own_load(&self) -> Result<PathBuf> {
+    /// One of our own loads, which are built with the floor.
+    pub(crate) fn own_load(&self, name: &str) -> Result<PathBuf> {
         let floor = Contender::load("floor")?;
         let server = floor.server.context("contenders/floor.toml has no server; add it")?;
         let program = self.obtain(&server.program);
-        let path = program.map_err(anyhow::Error::msg)?.path.with_file_name("stoop-bench-load");
+        let path = program.map_err(anyhow::Error::msg)?.path.with_file_name(name);
         ensure!(path.is_file(), "{} is not there; run without --no-build", path.display());
         Ok(path)
     }

@@ -1,7 +1,8 @@
-//! What the floor server and the load generator share: bare system calls, and counting.
+//! What the floor server and the load generators share: bare system calls, frames, and counting.
 
 pub mod arguments;
 pub mod count;
+pub mod frames;
 pub mod latency;
 pub mod response;
 pub mod sys;

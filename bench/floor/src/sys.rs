@@ -1,6 +1,7 @@
 //! The system calls, each as thin as the kernel's own, and all the `unsafe` there is.
 
 use std::io;
+use std::net::{SocketAddrV4, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// More events than the loads here ever have ready, so that one wake-up takes them all.
@@ -103,12 +104,47 @@ pub fn accept(listener: RawFd) -> io::Result<Option<OwnedFd>> {
 
 /// Set on a listener, it is inherited by every connection.
 pub fn set_nodelay(fd: RawFd) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    let length = size_of_val(&on) as libc::socklen_t;
-    let value = std::ptr::from_ref(&on).cast();
+    set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
+}
+
+/// A connection that takes little at once: its receive buffer is of `buffer_bytes`, of which the
+/// kernel makes twice as much, and it asks for segments of `segment_bytes`. The peer learns both
+/// from the first packet, so that they have to be set before.
+pub fn connect_narrow(
+    address: SocketAddrV4,
+    buffer_bytes: i32,
+    segment_bytes: i32,
+) -> io::Result<TcpStream> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+    // SAFETY: socket takes no pointer; the new descriptor has no other owner.
+    let socket = unsafe { OwnedFd::from_raw_fd(check(libc::socket(libc::AF_INET, kind, 0))?) };
+    let fd = socket.as_raw_fd();
+    set(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, buffer_bytes)?;
+    set(fd, libc::IPPROTO_TCP, libc::TCP_MAXSEG, segment_bytes)?;
+    let peer = libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: address.port().to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
+        sin_zero: [0; 8],
+    };
+    let length = size_of_val(&peer) as libc::socklen_t;
+    // SAFETY: the pointer is to a live sockaddr_in of the stated length.
+    check(unsafe { libc::connect(fd, std::ptr::from_ref(&peer).cast(), length) })?;
+    Ok(socket.into())
+}
+
+/// Lets every other thread of the core go first that wants to run.
+pub fn give_way() {
+    const LAST: i32 = 19;
+    // SAFETY: setpriority takes numbers; 0 is the calling thread. What is refused changes nothing.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LAST) };
+}
+
+fn set(fd: RawFd, level: i32, option: i32, value: i32) -> io::Result<()> {
+    let length = size_of_val(&value) as libc::socklen_t;
+    let value = std::ptr::from_ref(&value).cast();
     // SAFETY: `value` points at a live int of the stated length.
-    check(unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, value, length) })
-        .map(drop)
+    check(unsafe { libc::setsockopt(fd, level, option, value, length) }).map(drop)
 }
 
 /// How many descriptors this process may have.

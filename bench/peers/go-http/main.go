@@ -4,7 +4,8 @@
 // TCP_NODELAY is Go's default, time limits are off, which is its default too, and content-length is
 // set by hand where the content is known. net/http writes through a buffer of 4 KiB for each
 // connection, so that pipelined answers leave together. The listener's backlog is the kernel's
-// somaxconn. For clients that are measured there is `/wait` too, answered after one second.
+// somaxconn. For clients that are measured there is `/wait` too, answered after one second. Some
+// works ask for `/spin`, which takes 50 µs of the processor, or `/drip`, which has no end.
 package main
 
 import (
@@ -17,7 +18,11 @@ import (
 	"time"
 )
 
-const pieceBytes = 64 << 10
+const (
+	pieceBytes = 64 << 10
+	dripBytes  = 1000
+	spin       = 50 * time.Microsecond
+)
 
 var (
 	hello = []byte("Hello, world!")
@@ -64,6 +69,17 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	case "/wait":
 		time.Sleep(time.Second)
 		whole(w, hello)
+	case "/spin":
+		for started := time.Now(); time.Since(started) < spin; {
+		}
+		whole(w, hello)
+	case "/drip":
+		w.Header().Set("Content-Type", "text/plain")
+		for {
+			if _, err := w.Write(text[:dripBytes]); err != nil {
+				return
+			}
+		}
 	case "/820":
 		whole(w, text[:820])
 	case "/1m":

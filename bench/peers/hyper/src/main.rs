@@ -9,6 +9,9 @@
 //! and its fastest form, so it is ours too; `--header-timeout SECONDS` turns it on, which is the
 //! like-for-like comparison with servers whose limits are always on.
 //!
+//! `pipeline_flush` sends nothing while another request is there, or more content, so that a client
+//! that always has one there is never answered. `--flush` turns it off, which is hyper's default.
+//!
 //! Over HTTP/2 (`--http2`) its windows and frames are what it has by default, which are large enough
 //! for this machine: 1 MiB for each stream and for the connection. Each request is a task of the
 //! same runtime.
@@ -24,9 +27,9 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use stoop_bench_peer::{Arguments, HELLO, HTTP1, HTTP2, Pieces, text};
+use stoop_bench_peer::{Arguments, Drip, HELLO, HTTP1, HTTP2, Pieces, spin, text};
 
-type Content = Either<Full<Bytes>, Pieces>;
+type Content = Either<Full<Bytes>, Either<Pieces, Drip>>;
 
 fn main() {
     let arguments = Arguments::of_process("hyper");
@@ -76,7 +79,7 @@ async fn serve(arguments: Arguments) -> io::Result<()> {
 
 fn http1(arguments: &Arguments) -> http1::Builder {
     let mut http = http1::Builder::new();
-    http.pipeline_flush(true);
+    http.pipeline_flush(!arguments.flush);
     if let Some(limit) = arguments.header_timeout {
         http.timer(TokioTimer::new()).header_read_timeout(limit);
     }
@@ -101,7 +104,12 @@ async fn answer(request: Request<Incoming>) -> hyper::Result<Response<Content>> 
     Ok(match request.uri().path() {
         "/820" => whole(text(820)),
         "/1m" => whole(text(1 << 20)),
-        "/stream" => plain(Either::Right(Pieces::new())),
+        "/stream" => plain(Either::Right(Either::Left(Pieces::new()))),
+        "/drip" => plain(Either::Right(Either::Right(Drip))),
+        "/spin" => {
+            spin();
+            whole(Bytes::from_static(HELLO))
+        }
         _ => whole(Bytes::from_static(HELLO)),
     })
 }

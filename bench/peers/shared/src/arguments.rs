@@ -12,13 +12,16 @@ pub struct Arguments {
     pub http2: bool,
     /// For those that have this limit, and have it off by default.
     pub header_timeout: Option<Duration>,
+    /// Each answer is sent by itself, for those that gather them unless told so.
+    pub flush: bool,
 }
 
 impl Arguments {
     /// Those of this process, which ends if they are not what they should be.
     pub fn of_process(name: &str) -> Self {
         Self::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
-            let usage = "--listen ADDR [--tls CERT KEY] [--http2] [--header-timeout SECONDS]";
+            let usage =
+                "--listen ADDR [--tls CERT KEY] [--http2] [--header-timeout SECONDS] [--flush]";
             eprintln!("{name}: {problem}\nusage: stoop-bench-{name} {usage}");
             std::process::exit(2);
         })
@@ -29,6 +32,7 @@ impl Arguments {
         let mut tls = None;
         let mut http2 = false;
         let mut header_timeout = None;
+        let mut flush = false;
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
             match word.as_str() {
@@ -39,6 +43,7 @@ impl Arguments {
                 }
                 "--tls" => tls = Some((PathBuf::from(value()?), PathBuf::from(value()?))),
                 "--http2" => http2 = true,
+                "--flush" => flush = true,
                 "--header-timeout" => {
                     let text = value()?;
                     let seconds =
@@ -48,6 +53,7 @@ impl Arguments {
                 other => return Err(format!("{other} is not an option")),
             }
         }
-        Ok(Self { listen: listen.ok_or("--listen is missing")?, tls, http2, header_timeout })
+        let listen = listen.ok_or("--listen is missing")?;
+        Ok(Self { listen, tls, http2, header_timeout, flush })
     }
 }

@@ -1,9 +1,11 @@
 //! The content that is agreed upon.
 
 use std::convert::Infallible;
+use std::hint;
 use std::pin::Pin;
 use std::sync::LazyLock;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body::{Body, Frame};
@@ -12,6 +14,9 @@ pub const HELLO: &[u8] = b"Hello, world!";
 
 const MEBIBYTE: usize = 1 << 20;
 pub const PIECE_BYTES: usize = 64 * 1024;
+const DRIP_BYTES: usize = 1_000;
+/// What a request of `/spin` takes of the processor.
+const SPIN: Duration = Duration::from_micros(50);
 
 /// The agreed text, made once and shared by all answers.
 static TEXT: LazyLock<Bytes> =
@@ -55,6 +60,31 @@ impl Body for Pieces {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         Poll::Ready(self.next().map(|piece| Ok(Frame::data(piece))))
+    }
+}
+
+/// Content without an end, in pieces of 1,000 bytes, as fast as it is asked for. Each piece is memory
+/// of its own, so that a server that keeps them is seen to grow.
+pub struct Drip;
+
+impl Body for Drip {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let piece = Bytes::copy_from_slice(&[b'a'; DRIP_BYTES]);
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+}
+
+/// Keeps the processor busy for 50 µs, as a handler that computes something.
+pub fn spin() {
+    let started = Instant::now();
+    while started.elapsed() < SPIN {
+        hint::spin_loop();
     }
 }
 

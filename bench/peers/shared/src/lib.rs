@@ -11,7 +11,7 @@ mod requests;
 mod tls;
 
 pub use arguments::Arguments;
-pub use content::{HELLO, PIECE_BYTES, Pieces, text};
+pub use content::{Drip, HELLO, PIECE_BYTES, Pieces, spin, text};
 #[cfg(feature = "tokio")]
 pub use listener::{accept, listen};
 #[cfg(feature = "requests")]

@@ -12,7 +12,7 @@ use stoop::{
     Answer, Body, Handler, IntoResponse, Request, Response, Server, ServerLimits, ServerTls,
     Versions,
 };
-use stoop_bench_peer::{Arguments, HELLO, Pieces, text};
+use stoop_bench_peer::{Arguments, Drip, HELLO, Pieces, spin, text};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::of_process("stoop");
@@ -45,14 +45,19 @@ impl Handler for Paths {
         Answer::Now(match request.path() {
             "/820" => Response::text(text(820)),
             "/1m" => Response::text(text(1 << 20)),
-            "/stream" => stream().into_response(),
+            "/stream" => streamed(Body::stream(Pieces::new())).into_response(),
+            "/drip" => streamed(Body::stream(Drip)).into_response(),
+            "/spin" => {
+                spin();
+                Response::text(HELLO)
+            }
             _ => Response::text(HELLO),
         })
     }
 }
 
-fn stream() -> Result<Response, stoop::Error> {
-    Ok(Response::new(Body::stream(Pieces::new())).with_field("content-type", "text/plain")?)
+fn streamed(content: Body) -> Result<Response, stoop::Error> {
+    Ok(Response::new(content).with_field("content-type", "text/plain")?)
 }
 
 async fn sink(request: Request) -> Result<Response, stoop::Error> {

@@ -1,0 +1,49 @@
+//! HTTP/2: as many streams open as the server allows, and a new one for each that is over.
+//!
+//! One thread is enough: the requests that it sends are so many as were answered just before, which
+//! the server has room for, so that it never waits for a write while answers wait for it.
+
+use std::io::{self, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use stoop_bench_floor::frames::{self, Frame};
+
+use crate::Had;
+
+const PATH: &str = "/spin";
+/// Where the server names no limit.
+const STREAMS: u32 = 256;
+const RECEIVE_BYTES: usize = 64 * 1024;
+
+/// Until the server ends the connection.
+pub(crate) fn run(address: SocketAddr, had: &Had) -> io::Result<()> {
+    let mut connection = TcpStream::connect(address)?;
+    connection.set_nodelay(true)?;
+    connection.write_all(&frames::opening())?;
+    let mut received = BufReader::with_capacity(RECEIVE_BYTES, connection.try_clone()?);
+    let mut output = Vec::new();
+    let (mut allowed, mut open, mut next) = (0, 0, 1);
+    loop {
+        let frame = Frame::read(&mut received)?;
+        if frame.kind == frames::SETTINGS && allowed == 0 {
+            allowed = frame.setting(frames::CONCURRENT_STREAMS_MAX).unwrap_or(STREAMS);
+        }
+        output.extend(frame.reply().into_iter().flatten());
+        if frame.kind == frames::GOAWAY {
+            return Ok(());
+        }
+        if frame.ends_stream() {
+            open -= 1;
+            had.add(usize::from(frame.kind != frames::RST_STREAM));
+        }
+        // What came together is answered together.
+        if received.buffer().is_empty() {
+            while open < allowed {
+                output.extend(frames::get(next, PATH));
+                (open, next) = (open + 1, next + 2);
+            }
+            connection.write_all(&output)?;
+            output.clear();
+        }
+    }
+}

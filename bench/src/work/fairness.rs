@@ -1,0 +1,155 @@
+//! `fairness`: how long a bystander waits beside connections that always have something to do.
+
+mod list;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+
+use crate::arguments::FairnessOptions;
+use crate::load;
+use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
+use crate::run_server::Startable;
+use crate::work::{self, Bench, Field};
+use crate::{rounds, table, usage};
+
+use list::{FairnessWork, WORKS};
+
+pub(crate) use list::names;
+
+const P50: &str = "p50_ms";
+const P99: &str = "p99_ms";
+
+const METRICS: &[Metric] = &[
+    metric(P50, "p50 ms", 2),
+    metric(P99, "p99 ms", 2),
+    metric("max_ms", "max ms", 2),
+    metric("samples", "samples", 0),
+    // What the machine adds by itself: only a figure far above this says something of the server.
+    metric("alone_p50_ms", "alone p50 ms", 2),
+    metric("alone_p99_ms", "alone p99 ms", 2),
+    // Whether the others did anything at all.
+    metric("greedy_per_s", "greedy/s", 0),
+    metric("busy_pct", "server busy %", 0),
+    metric("errors", "errors", 0),
+    metric("reconnects", "reconnects", 0),
+    // Other processes take turns on the server's core: a request may have to wait for them too.
+    metric("core_elsewhere_pct", "core busy elsewhere %", 1),
+];
+
+const POLL: Duration = Duration::from_millis(10);
+
+/// Does the chosen works one after the other.
+pub(crate) fn run(bench: &Bench, options: &FairnessOptions) -> Result<Vec<Report>> {
+    let works = choose(options)?;
+    // What is missing is built before anything is measured.
+    for work in &works {
+        bench.build_servers(&work::names(&options.common, work.usual()))?;
+    }
+    let program = bench.own_load("stoop-bench-greedy")?;
+    works
+        .into_iter()
+        .map(|work| run_one(bench, options, &program, work).map(table::shown))
+        .collect()
+}
+
+fn choose(options: &FairnessOptions) -> Result<Vec<&'static FairnessWork>> {
+    let named = options.work.as_deref().unwrap_or_default();
+    for name in named {
+        let known = WORKS.iter().any(|work| work.name == name);
+        ensure!(known, "no work {name}; there are: {}", list::names());
+    }
+    let is_chosen = |work: &&FairnessWork| named.is_empty() || named.iter().any(|n| n == work.name);
+    Ok(WORKS.iter().filter(is_chosen).collect())
+}
+
+fn run_one(
+    bench: &Bench,
+    options: &FairnessOptions,
+    program: &Path,
+    work: &'static FairnessWork,
+) -> Result<Report> {
+    let names = work::names(&options.common, work.usual());
+    let Field { mut ready, mut skipped } = bench.servers(&names, work.mode)?;
+    ready.retain(|(series, startable)| {
+        let answers = startable.answers(&work.asked, work.mode);
+        let takes_part = answers.is_ok();
+        let name = series.name.clone();
+        skipped.extend(answers.err().map(|why| Skipped { name, why }));
+        takes_part
+    });
+    bench.step_aside()?;
+    let turn = Turn { bench, work, seconds: options.seconds, program: program.to_owned() };
+    let rounds = options.common.rounds();
+    let series = rounds::interleave(rounds, ready, &mut skipped, |series, startable| {
+        turn.take(series, startable)
+    });
+    Ok(Report::new(subject(options, work), series, skipped))
+}
+
+struct Turn<'a> {
+    bench: &'a Bench,
+    work: &'static FairnessWork,
+    seconds: u32,
+    program: PathBuf,
+}
+
+impl Turn<'_> {
+    fn take(&self, series: &mut Series, startable: &Startable) -> Result<Sample> {
+        let Self { bench, work, seconds, program } = self;
+        let mut server = startable.start(bench, work.mode, series)?;
+        let words = [
+            server.address.to_string(),
+            work.kind.to_owned(),
+            work.connections.to_string(),
+            seconds.to_string(),
+        ];
+        let core = bench.cores.server();
+        let started = Instant::now();
+        let (cpu_before, busy_before) = (usage::cpu_time(server.pid())?, usage::core_busy(core)?);
+        let seen = load::own::run(bench, program, &words, *seconds, POLL, || ())?;
+        server.check_alive()?;
+        let cpu = usage::cpu_time(server.pid())?.saturating_sub(cpu_before);
+        let busy = usage::core_busy(core)?.saturating_sub(busy_before);
+        let elapsed = started.elapsed();
+
+        let percent = |part: Duration| 100.0 * part.as_secs_f64() / elapsed.as_secs_f64();
+        let told = |key| seen.more.get(key).copied().unwrap_or(0.0);
+        // A server may well end such connections, but not keep them without serving them.
+        let is_served = told("greedy") + told("reconnects") > 0.0;
+        ensure!(is_served, "the greedy side had no answers, and its connections were kept");
+        Ok(Sample::from([
+            (P50, told("p50_us") / 1e3),
+            (P99, told("p99_us") / 1e3),
+            ("max_ms", told("max_us") / 1e3),
+            ("samples", seen.requests as f64),
+            ("alone_p50_ms", told("alone_p50_us") / 1e3),
+            ("alone_p99_ms", told("alone_p99_us") / 1e3),
+            ("greedy_per_s", told("greedy") / seen.duration.as_secs_f64()),
+            ("busy_pct", percent(cpu)),
+            ("errors", told("errors")),
+            ("reconnects", told("reconnects")),
+            ("core_elsewhere_pct", percent(busy.saturating_sub(cpu))),
+        ]))
+    }
+}
+
+fn subject(options: &FairnessOptions, work: &'static FairnessWork) -> Subject {
+    let what = format!(
+        "latency of one GET at a time beside {}, {} rounds of {} s, server on one core, load on \
+         another",
+        work.what,
+        options.common.rounds(),
+        options.seconds
+    );
+    Subject {
+        work: work.name,
+        what,
+        metrics: METRICS,
+        compared: P50,
+        baselines: &["hyper", "hyper-flush", "stoop"],
+        figures: work.figures(),
+        sorted_by: None,
+    }
+}

@@ -1,0 +1,88 @@
+//! The works of `fairness`: what the greedy side does, and how long a bystander may wait beside it.
+
+use crate::figure::{Figure, Limit};
+use crate::load::Asked;
+use crate::run_server::Mode;
+use crate::work::STOOP;
+
+use super::{P50, P99};
+
+pub(crate) struct FairnessWork {
+    pub(crate) name: &'static str,
+    /// For people: what the greedy side does.
+    pub(crate) what: &'static str,
+    /// The same for `stoop-bench-greedy`.
+    pub(crate) kind: &'static str,
+    pub(crate) connections: u32,
+    pub(crate) asked: Asked,
+    pub(crate) mode: Mode,
+    /// In milliseconds, by the median of the rounds.
+    p50_max: f64,
+    p99_max: Option<f64>,
+}
+
+const SPIN: Asked = Asked { path: "/spin", ..Asked::HELLO };
+
+const PIPELINED: FairnessWork = FairnessWork {
+    name: "pipelined",
+    what: "one HTTP/1.1 connection that pipelines requests of 50 µs without a pause",
+    kind: "pipelined",
+    connections: 1,
+    asked: SPIN,
+    mode: Mode::Plain,
+    p50_max: 5.0,
+    p99_max: Some(30.0),
+};
+
+/// All of them.
+pub(crate) const WORKS: &[FairnessWork] = &[
+    PIPELINED,
+    FairnessWork {
+        name: "pipelined-10",
+        what: "ten HTTP/1.1 connections that pipeline requests of 50 µs without a pause",
+        connections: 10,
+        p50_max: 20.0,
+        p99_max: None,
+        ..PIPELINED
+    },
+    FairnessWork {
+        name: "h2-streams",
+        what: "one HTTP/2 connection with as many requests of 50 µs open as the server allows",
+        kind: "streams",
+        asked: Asked { streams: Some(1), ..SPIN },
+        mode: Mode::Http2,
+        ..PIPELINED
+    },
+    FairnessWork {
+        name: "h2-bytes",
+        what: "ten HTTP/2 connections that upload in DATA frames of one byte",
+        kind: "bytes",
+        connections: 10,
+        asked: Asked { path: "/sink", post: Some(0), streams: Some(1), ..Asked::HELLO },
+        mode: Mode::Http2,
+        p50_max: 20.0,
+        p99_max: None,
+    },
+];
+
+impl FairnessWork {
+    /// The usual peers. A hyper that gathers answers gives none to a client that always asks for more.
+    pub(crate) fn usual(&self) -> &'static [&'static str] {
+        match self.mode {
+            Mode::Plain => &["hyper-flush", "go"],
+            _ => &["hyper", "go"],
+        }
+    }
+
+    pub(crate) fn figures(&self) -> Vec<Figure> {
+        let figure =
+            |what, metric, limit| Figure::median(what, metric, STOOP, Limit::AtMost(limit));
+        let p50 = figure("p50 ms", P50, self.p50_max);
+        let p99 = self.p99_max.map(|limit| figure("p99 ms", P99, limit));
+        std::iter::once(p50).chain(p99).collect()
+    }
+}
+
+pub(crate) fn names() -> String {
+    WORKS.iter().map(|work| work.name).collect::<Vec<_>>().join(", ")
+}
