@@ -162,6 +162,17 @@ pub(crate) struct MemoryOptions {
     /// One request that brings 1 GiB instead: by how much the server's memory grows meanwhile
     #[arg(long, conflicts_with_all = ["connections", "servers"])]
     pub(crate) upload: bool,
+    /// Clients that read an endless answer slowly instead: by how much the server's memory grows
+    #[arg(long, conflicts_with_all = ["connections", "servers", "upload", "tls"])]
+    pub(crate) slow_reader: bool,
+    /// How many of them; each reads 1 MB/s, and ten or more share 10 MB/s
+    #[arg(long, requires = "slow_reader", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) readers: u32,
+    /// How long they read, in seconds
+    #[arg(long, requires = "slow_reader", default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(3..=30))]
+    pub(crate) seconds: u32,
 }
 
 #[derive(Args)]

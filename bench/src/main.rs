@@ -6,6 +6,7 @@
 
 mod arguments;
 mod certificates;
+mod congestion;
 mod contender;
 mod cores;
 mod debian;

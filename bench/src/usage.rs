@@ -159,7 +159,8 @@ fn connection_inode(line: &str) -> Option<u64> {
     if *state == LISTEN { None } else { inode.parse().ok() }
 }
 
-fn socket_inode(link: &Path) -> Option<u64> {
+/// Of a link in `/proc/PID/fd`, if it is a socket.
+pub(crate) fn socket_inode(link: &Path) -> Option<u64> {
     let target = std::fs::read_link(link).ok()?;
     target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }

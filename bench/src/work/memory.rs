@@ -1,5 +1,6 @@
 //! `memory`: what an idle connection costs the server in memory of its own.
 
+mod slow_reader;
 mod upload;
 
 use std::time::Duration;
@@ -35,6 +36,9 @@ pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
     };
     if options.upload {
         return upload::run(bench, options, mode);
+    }
+    if options.slow_reader {
+        return slow_reader::run(bench, options, mode);
     }
     check_descriptors(options)?;
     let usual: &[&str] = match mode {
