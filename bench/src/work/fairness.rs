@@ -29,7 +29,8 @@ const METRICS: &[Metric] = &[
     // What the machine adds by itself: only a figure far above this says something of the server.
     metric("alone_p50_ms", "alone p50 ms", 2),
     metric("alone_p99_ms", "alone p99 ms", 2),
-    // Whether the others did anything at all.
+    // Whether the others did anything at all. The server's share is of the whole turn, with the second
+    // in which the bystander is alone.
     metric("greedy_per_s", "greedy/s", 0),
     metric("busy_pct", "server busy %", 0),
     metric("errors", "errors", 0),

@@ -33,10 +33,10 @@ const BYTES_PER_SECOND_IN_ALL: u32 = 10_000_000;
 const FIRST: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// In KiB: what waits for a reader at most, as `ServerLimits::output_bytes_max` says, over HTTP/1 up
-/// to four times as much, since the kernel takes all of it at first; a run of output that is not yet
-/// sent as a whole, and one piece; an idle connection, as `memory` allows it.
-const PER_READER_KIB: f64 = 4.0 * 64.0 + 16.0 + 1.0 + 2.0;
+/// In KiB: what waits for a reader at most, as `ServerLimits::output_bytes_max` says; a run of output
+/// that is not yet sent as a whole, and one piece; an idle connection, as `memory` allows it. The
+/// four times as much that HTTP/1 gathers for a client that keeps up is not for these.
+const PER_READER_KIB: f64 = 64.0 + 16.0 + 1.0 + 2.0;
 const PER_HTTP2_READER_KIB: f64 = 64.0 + 16.0 + 1.0 + 6.0;
 
 const ASKED: Asked = Asked { path: "/drip", ..Asked::HELLO };
