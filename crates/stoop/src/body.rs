@@ -314,7 +314,7 @@ pub(crate) fn from_map(map: &HeaderMap, fields: &mut Fields) {
 ///
 /// The mutex makes it `Sync`, which a user's body need not be, so that [`Body`] is, and what has one: a
 /// response may be looked at across an await in a spawned task. Polling takes no lock (`get_mut`), and
-/// there is one owner, so that nobody ever waits for it.
+/// there is one owner, so that it is never waited for.
 struct Adapted<B>(Mutex<Pin<Box<B>>>);
 
 impl<B> Adapted<B> {

@@ -177,7 +177,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How long an exchange may take in all, content included: no limit by default. Whoever says so
+    /// How long an exchange may take in all, content included: no limit by default. A caller that says so
     /// grants it: the default deadline of 60 s to the response's head does not hold then, but another
     /// one does.
     pub fn timeout(mut self, total: Duration) -> Self {

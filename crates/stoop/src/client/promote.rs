@@ -50,7 +50,7 @@ async fn drive(mut exchange: Exchange, sender: BodySender) {
         None => Said::Finished,
     };
     let ending = async move { drop(sender.0.send(end).await) };
-    // The response is complete. What the rest of the request comes to, nobody can be told any more.
+    // The response is complete. What the rest of the request comes to, no caller can be told any more.
     let mut ending = pin!(ending);
     let (mut has_ended, mut is_sent) = (false, false);
     poll_fn(|cx| {

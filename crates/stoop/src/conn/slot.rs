@@ -124,7 +124,7 @@ impl SlotWriter {
         cx: &Context<'_>,
     ) -> bool {
         let mut state = self.0.state();
-        // Whoever hands the error on by `?` blames this client, and nobody else.
+        // A handler that passes the error on by `?` blames this client, and no other side.
         state.end.get_or_insert(end.map_err(Error::of_request));
         state.trailers = trailers;
         state.wanted = false;

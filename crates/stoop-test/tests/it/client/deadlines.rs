@@ -291,7 +291,7 @@ async fn a_request_may_have_deadlines_of_its_own() {
     }
 }
 
-/// Whoever grants 90 s for everything means it.
+/// A caller that grants 90 s for everything means it.
 #[tokio::test(start_paused = true)]
 async fn a_clients_timeout_is_not_cut_short_by_a_default() {
     let client =

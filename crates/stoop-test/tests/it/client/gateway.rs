@@ -1,4 +1,4 @@
-//! A gateway, whose handler passes errors on by `?`: its answer blames whoever it was, the server
+//! A gateway, whose handler passes errors on by `?`: its answer blames the side at fault, the server
 //! behind it (502, 504), its own client (400, 408, 413) or itself (500). The clock is paused.
 
 use std::time::Duration;

@@ -22,7 +22,7 @@ macro_rules! client {
 
 const PIECE: usize = 1_000;
 
-/// So many pieces of content, of which nobody knows how many they are. Each comes a little later than it
+/// So many pieces of content, of which it is not known how many they are. Each comes a little later than it
 /// is asked for, so that what was there before is sent.
 struct Pieces(usize, bool);
 

@@ -33,7 +33,7 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// Who won, or why nobody did; after how many ms, and what was seen.
+/// Which address won, or why none did; after how many ms, and what was seen.
 async fn race(fates: &[Fate], connect: Option<Duration>) -> (Result<u8, Error>, u128, Seen) {
     let addresses: Vec<IpAddr> =
         (0..fates.len()).map(|n| IpAddr::from([127, 0, 0, n as u8])).collect();
@@ -89,7 +89,7 @@ async fn the_first_to_connect_wins_and_those_in_front_have_their_time() {
     assert_eq!(winner(&[Answers(300), Answers(100)]).await, (0, 300));
     assert_eq!(winner(&[Answers(400), Answers(100)]).await, (1, 350));
     let (_, _, seen) = race(&[Answers(200), Answers(0)], LIMIT).await;
-    assert_eq!(seen.tried.load(Relaxed), 1, "nobody else is asked");
+    assert_eq!(seen.tried.load(Relaxed), 1, "no other address is tried");
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,7 +141,7 @@ async fn of_several_addresses_only_the_last_was_named() {
     assert_eq!(won.unwrap_err().kind(), ErrorKind::DnsOther);
 }
 
-/// Whoever finds no descriptor waits for one, if it is told that this was the reason.
+/// A request that finds no descriptor waits for one, if it is told that this was the reason.
 #[tokio::test(start_paused = true)]
 async fn want_of_a_descriptor_is_said_before_all() {
     for fates in [[Starves, Refuses(0)], [Refuses(0), Starves]] {

@@ -13,7 +13,7 @@ fn a_request_under_way_can_be_sent_to_another_thread(client: Client) -> impl Sen
     async move { client.get("http://a/").await?.into_body().chunk().await }
 }
 
-/// Whoever logs in a task what is to be sent, or has come, by reference and across an await, needs this.
+/// A caller that logs in a task what is to be sent, or has come, by reference and across an await, needs this.
 #[allow(dead_code)]
 fn what_is_looked_at_across_an_await_in_a_task_was_not_sync(client: Client) -> impl Send {
     async fn log(_: &impl std::fmt::Debug) {
