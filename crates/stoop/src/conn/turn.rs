@@ -11,8 +11,12 @@ use stoop_io::now;
 /// do then hold an eleventh up for some milliseconds.
 const TURN: Duration = Duration::from_micros(250);
 
-/// From so many steps on the clock is read once in as many, before that at each power of two: reading
-/// it costs a twentieth of a pipelined request.
+/// The clock is not read before this step, which is as far as a connection comes with one request:
+/// reading it costs a twentieth of a pipelined one.
+const FIRST_LOOK: u32 = 3;
+
+/// Afterwards it is read when the turn is over if the steps go on to take as long as they did, and
+/// at least once in so many: they may not.
 const LOOK_EVERY: u32 = 16;
 
 /// Steps that each kind of work has in a turn all the same, if others have used up its time: a
@@ -22,12 +26,20 @@ pub(crate) const STEPS_MIN: u32 = 4;
 /// One turn of a connection: a poll of its task. A step is what may call a handler or a body, or
 /// reads one event of the protocol. A poll that finds its turn over always asks for another one,
 /// whatever it was about to wait for: something may have been left to do.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Turn {
     steps: u32,
-    /// When it began, or the clock was read first, which is at the second step.
+    /// The step at which the clock is read next.
+    look_at: u32,
+    /// When the clock was read first, from which on a turn's time counts.
     begun: Option<Instant>,
     is_over: bool,
+}
+
+impl Default for Turn {
+    fn default() -> Self {
+        Self { steps: 0, look_at: FIRST_LOOK, begun: None, is_over: false }
+    }
 }
 
 impl Turn {
@@ -37,17 +49,11 @@ impl Turn {
         *self = Self::default();
     }
 
-    /// The same, where the time is known.
-    #[inline]
-    pub(crate) fn begin_at(&mut self, now: Instant) {
-        *self = Self { begun: Some(now), ..Self::default() };
-    }
-
     /// Counts a step. True if the turn has taken its time: what is left to do waits for the next.
     #[inline]
     pub(crate) fn step(&mut self) -> bool {
         self.steps += 1;
-        if self.steps & (self.steps - 1).min(LOOK_EVERY - 1) == 0 || self.steps == 3 {
+        if self.steps >= self.look_at {
             self.look();
         }
         #[cfg(test)]
@@ -65,11 +71,16 @@ impl Turn {
 
     #[cold]
     fn look(&mut self) {
-        if self.steps > 1 {
-            let now = now();
-            let begun = *self.begun.get_or_insert(now);
-            self.is_over = now.saturating_duration_since(begun) >= TURN;
-        }
+        let now = now();
+        let Some(begun) = self.begun else {
+            (self.begun, self.look_at) = (Some(now), self.steps + 1);
+            return;
+        };
+        let passed = now.saturating_duration_since(begun);
+        self.is_over = passed >= TURN;
+        let steps = (self.steps - FIRST_LOOK) as f32;
+        let left = (TURN.div_duration_f32(passed) - 1.0) * steps;
+        self.look_at = self.steps + (left as u32).clamp(1, LOOK_EVERY);
     }
 }
 
@@ -104,9 +115,9 @@ pub(crate) mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_turn_ends_when_its_time_has_passed_however_long_its_steps_are() {
+        assert_eq!(steps(Duration::from_millis(10)).await, 4);
         assert_eq!(steps(Duration::from_micros(50)).await, 8);
-        assert_eq!(steps(Duration::from_millis(10)).await, 3);
-        assert_eq!(steps(Duration::from_micros(1)).await, 256);
+        assert_eq!(steps(Duration::from_micros(1)).await, 253);
         assert_eq!(steps(Duration::ZERO).await, 10_000);
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Frame;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::conn::turn::tests::ENDS_WITH;
 use crate::{Body, Client, Request, Response, Versions};
@@ -48,6 +48,23 @@ async fn length(client: &Client, request: Request) -> u64 {
     client.send(request).await.unwrap().into_body().discard().await.unwrap()
 }
 
+/// Streams both ways, content that is a buffer, and thirty requests at once.
+async fn transfers(client: &Client) {
+    let get = |path: &str| Request::get(&format!("http://here{path}")).unwrap();
+    assert_eq!(length(client, get("/pieces")).await, 200_000);
+    assert_eq!(length(client, get("/large")).await, 450_000);
+    let echo = Request::post("http://here/echo", Body::stream(Pieces(150, 2_000))).unwrap();
+    assert_eq!(length(client, echo).await, 300_000);
+    let many = (0..30).map(|n| {
+        let (client, path) = (client.clone(), if n % 3 == 0 { "/pieces" } else { "/" });
+        let request = get(path);
+        tokio::spawn(async move { length(&client, request).await })
+    });
+    for task in many.collect::<Vec<_>>() {
+        assert!(matches!(task.await.unwrap(), 4 | 200_000));
+    }
+}
+
 /// A lost wake-up shows as time: the clock only moves on when every task waits.
 #[tokio::test(start_paused = true)]
 async fn nothing_waits_because_a_turn_has_ended() {
@@ -56,19 +73,8 @@ async fn nothing_waits_because_a_turn_has_ended() {
             ENDS_WITH.set(Some(steps));
             let client = Client::builder().versions(versions).handler(answer).build().unwrap();
             let begun = Instant::now();
-            let get = |path: &str| Request::get(&format!("http://here{path}")).unwrap();
-            assert_eq!(length(&client, get("/pieces")).await, 200_000);
-            assert_eq!(length(&client, get("/large")).await, 450_000);
-            let echo = Request::post("http://here/echo", Body::stream(Pieces(150, 2_000))).unwrap();
-            assert_eq!(length(&client, echo).await, 300_000);
-            let many = (0..30).map(|n| {
-                let (client, path) = (client.clone(), if n % 3 == 0 { "/pieces" } else { "/" });
-                let request = get(path);
-                tokio::spawn(async move { length(&client, request).await })
-            });
-            for task in many.collect::<Vec<_>>() {
-                assert!(matches!(task.await.unwrap(), 4 | 200_000));
-            }
+            let done = timeout(Duration::from_secs(3_600), transfers(&client)).await;
+            assert!(done.is_ok(), "{versions:?}, turns of {steps} steps: it waits for ever");
             let elapsed = begun.elapsed();
             let late = Duration::from_millis(10);
             assert!(elapsed < late, "{versions:?}, turns of {steps} steps: {elapsed:?}");

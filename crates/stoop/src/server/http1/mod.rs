@@ -173,9 +173,11 @@ impl<H: Handler> Driver<H> {
             return Poll::Ready(End::Broken);
         }
         // What the last turn did not come to is first; whatever was woken since is behind it.
-        self.sweeps_again = self.exchanges.iter().any(|exchange| exchange.is_due());
-        if !self.sweeps_again {
-            self.exchanges.iter_mut().for_each(|exchange| exchange.due = true);
+        if !self.exchanges.is_empty() {
+            self.sweeps_again = self.exchanges.iter().any(|exchange| exchange.is_due());
+            if !self.sweeps_again {
+                self.exchanges.iter_mut().for_each(|exchange| exchange.due = true);
+            }
         }
         self.turn.begin();
         for _ in 0..ROUNDS_MAX {

@@ -146,9 +146,14 @@ impl<H: Handler> Driver<H> {
             }
             _ => None,
         };
+        let nearest = earlier(send, other);
+        if self.exchanges.is_empty() {
+            self.waits.watch = None;
+            return nearest;
+        }
         let handler = self.handler_due(now).map(|due| (due, Late::Handler));
         let watch = self.watch_due(now, read).map(|due| (due, Late::Watch));
-        [send, other, handler, watch].into_iter().flatten().min_by_key(|(due, _)| *due)
+        earlier(nearest, earlier(handler, watch))
     }
 
     /// When the first of the handlers has taken too long, where there is a limit.
@@ -167,8 +172,7 @@ impl<H: Handler> Driver<H> {
     fn watch_due(&mut self, now: Instant, read: Read) -> Option<Instant> {
         let is_unread = self.at_end || !self.wire.io.received().is_empty();
         let is_blind = read == Read::Held || read == Read::Watches && is_unread;
-        let watches = is_blind && !self.exchanges.is_empty() && self.wire.io.has_kernel();
-        if !watches {
+        if !is_blind || !self.wire.io.has_kernel() {
             self.waits.watch = None;
             return None;
         }
@@ -222,5 +226,18 @@ impl<H: Handler> Driver<H> {
         let (date, out) = (date::now(), &mut Sink(&mut self.wire.out));
         self.machine.refuse_with(StatusCode::REQUEST_TIMEOUT, text.into(), Some(&date), out);
         self.stage = Stage::Closing { linger: true };
+    }
+}
+
+/// The earlier of two deadlines, where there are any.
+#[inline]
+fn earlier(
+    one: Option<(Instant, Late)>,
+    other: Option<(Instant, Late)>,
+) -> Option<(Instant, Late)> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.0 < one.0 => Some(other),
+        (None, other) => other,
+        (one, _) => one,
     }
 }

@@ -106,7 +106,7 @@ impl<H: Handler> Driver<H> {
             Course::Draining => self.machine.drain(self.now),
             Course::Running => {}
         }
-        self.turn.begin_at(self.now);
+        self.turn.begin();
         for _ in 0..ROUNDS_MAX {
             let round = match self.stage {
                 Stage::Open => self.serve(cx),

@@ -170,7 +170,7 @@ impl Future for Driver {
         let this = &mut *self;
         this.exchanges.register(cx.waker());
         this.now = now();
-        this.turn.begin_at(this.now);
+        this.turn.begin();
         for _ in 0..ROUNDS_MAX {
             let round = match this.is_closing {
                 false => this.serve(cx),
