@@ -52,7 +52,12 @@ extern "C" fn look() {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+
+    /// Names the stream that is closed, in a process of this test that another one has started.
+    const CLOSED_STREAM: &str = "STOOP_TEST_CLOSED_STREAM";
 
     #[test]
     fn the_runtime_ignores_broken_pipes_and_nothing_else() {
@@ -62,7 +67,23 @@ mod tests {
     }
 
     #[test]
-    fn the_streams_of_a_test_are_open() {
-        assert!(!(0..=255).any(was_closed_at_start));
+    fn a_stream_is_told_that_was_closed_at_start() {
+        let closed = std::env::var(CLOSED_STREAM).ok().and_then(|number| number.parse::<u8>().ok());
+        for stream in 0..=255 {
+            assert_eq!(was_closed_at_start(stream), closed == Some(stream), "{stream}");
+        }
+        if closed.is_some() {
+            return;
+        }
+        let name = "process::tests::a_stream_is_told_that_was_closed_at_start";
+        for (stream, closing) in [("0", "<&-"), ("1", ">&-"), ("2", "2>&-")] {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("exec \"$0\" --exact {name} {closing}")]);
+            shell.arg(std::env::current_exe().unwrap()).env(CLOSED_STREAM, stream);
+            let ran = shell.output().unwrap();
+            assert!(ran.status.success(), "{closing}: {ran:?}");
+            let shown = String::from_utf8_lossy(&ran.stdout);
+            assert!(stream == "1" || shown.contains("1 passed"), "{closing}: {shown}");
+        }
     }
 }

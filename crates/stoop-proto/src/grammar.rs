@@ -311,6 +311,20 @@ mod tests {
     }
 
     #[test]
+    fn a_field_value_has_no_control_character_wherever_it_stands() {
+        for length in 0..40 {
+            for at in 0..length {
+                for byte in 0..=255u8 {
+                    let mut value = vec![b'a'; length];
+                    value[at] = byte;
+                    let fits = byte == b'\t' || !byte.is_ascii_control();
+                    assert_eq!(is_field_value(&value), fits, "{value:x?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn names_compare_without_case_and_with_nothing_else() {
         assert!(is_name(b"Keep-Alive", b"keep-alive") && is_name(b"HOST", b"host"));
         for byte in (0..=255u8).filter(|&c| CLASSES[c as usize] & TCHAR != 0) {
