@@ -47,7 +47,7 @@ pub(super) fn make_room(plan: &mut Plan) -> Result<(), Failure> {
     if (concurrency, cores) != (asked.concurrency, asked.cores) {
         let fewer = [
             (concurrency, asked.concurrency, "in flight at once"),
-            (cores, asked.cores, "threads"),
+            (cores, asked.cores, if cores == 1 { "thread" } else { "threads" }),
         ];
         let fewer = fewer.iter().filter(|(now, asked, _)| now != asked);
         let fewer = fewer.map(|(now, asked, what)| format!("{now} {what}, not {asked}"));
@@ -93,10 +93,12 @@ impl Asked {
             Some(fits) => format!("raise 'ulimit -n', or ask for {fits} at most"),
             None => "raise 'ulimit -n'".to_owned(),
         };
+        let (what, needed) = match self.concurrency_given {
+            true => (format!("a concurrency of {concurrency}"), needs(concurrency, fewest)),
+            false => (String::from("even one URL at a time"), needs(1, fewest)),
+        };
         Err(format!(
-            "a concurrency of {concurrency} needs {} open files, and this process may have {limit}: \
-             {advice}",
-            needs(concurrency, fewest)
+            "{what} needs {needed} open files, and this process may have {limit}: {advice}"
         ))
     }
 }
@@ -159,6 +161,11 @@ mod tests {
         let many = Asked { concurrency: 850, cores: 64, concurrency_given: true, ..usual };
         assert_eq!(many.fit(1024), Ok((850, 5)));
         assert_eq!(Asked { cores: 8, cores_given: true, ..usual }.fit(200), Ok((52, 8)));
-        assert!(usual.fit(41).is_err());
+        assert_eq!(
+            usual.fit(41),
+            Err("even one URL at a time needs 42 open files, and this process may have 41: \
+                 raise 'ulimit -n'"
+                .to_owned())
+        );
     }
 }
