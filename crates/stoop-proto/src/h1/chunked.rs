@@ -146,6 +146,21 @@ impl Chunked {
                         None => Ok((at, Piece::NeedMore)),
                     };
                 }
+                At::Size if input[at].is_ascii_hexdigit() => {
+                    at += self.digits(&input[at..], limits)?;
+                    continue;
+                }
+                // The usual cases: line ends that are here whole.
+                At::Size if self.digits > 0 && input[at..].starts_with(b"\r\n") => {
+                    self.at = self.line_ended();
+                    at += 2;
+                    continue;
+                }
+                At::DataCr if input[at..].starts_with(b"\r\n") => {
+                    self.at = At::Size;
+                    at += 2;
+                    continue;
+                }
                 At::Size | At::Space | At::Extension(_) if input[at] != b'\r' => {
                     self.in_line(input[at], limits)?;
                 }
@@ -156,19 +171,37 @@ impl Chunked {
         Ok((at, Piece::NeedMore))
     }
 
-    /// A byte of `chunk-size [ chunk-ext ]`.
+    /// The digits of `chunk-size` that are here, and how many.
+    #[inline]
+    fn digits(&mut self, input: &[u8], limits: &Limits) -> Result<usize, Violation> {
+        let max = limits.body_bytes_max.unwrap_or(u64::MAX).min(CONTENT_BYTES_MAX);
+        let room = max.saturating_sub(self.total);
+        let digits = input.iter().map_while(|&byte| char::from(byte).to_digit(16));
+        let mut read = 0;
+        for digit in digits {
+            // Sixteen digits are 64 bits; more would only be leading zeros or an overflow.
+            if self.digits == 16 {
+                return Err(Violation::ChunkSizeOverflow);
+            }
+            self.digits += 1;
+            self.size = self.size << 4 | u64::from(digit);
+            // Refused whether or not the content is ever read, and before the line has ended: more
+            // digits would only add to it.
+            if self.size > room {
+                return Err(self.too_much());
+            }
+            self.line += 1;
+            if self.line > limits.chunk_line_bytes_max {
+                return Err(Violation::ChunkExtensionsTooLong);
+            }
+            read += 1;
+        }
+        Ok(read)
+    }
+
+    /// Any other byte of `chunk-size [ chunk-ext ]`.
     fn in_line(&mut self, byte: u8, limits: &Limits) -> Result<(), Violation> {
         match (self.at, byte) {
-            (At::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
-                // Sixteen digits are 64 bits; more would only be leading zeros or an overflow.
-                if self.digits == 16 {
-                    return Err(Violation::ChunkSizeOverflow);
-                }
-                self.digits += 1;
-                let digit = (byte as char).to_digit(16).unwrap_or_default();
-                self.size = self.size << 4 | u64::from(digit);
-                self.bound(limits)?;
-            }
             (At::Size, _) if self.digits == 0 => return Err(Violation::ChunkSize),
             (At::Size | At::Space, b';') => self.at = At::Extension(Ext::Begin),
             (At::Size | At::Space, b' ' | b'\t') => self.at = At::Space,
@@ -178,7 +211,7 @@ impl Chunked {
             _ => return Err(Violation::ChunkSize),
         }
         self.line += 1;
-        self.extensions += u64::from(self.at != At::Size);
+        self.extensions += u64::from(!matches!(self.at, At::Size));
         match self.line > limits.chunk_line_bytes_max
             || self.extensions > limits.chunk_extensions_bytes_max
         {
@@ -187,17 +220,20 @@ impl Chunked {
         }
     }
 
-    /// Refuses a size as soon as its digits say too much, whether or not the content is ever read: more
-    /// digits would only add to it.
-    fn bound(&self, limits: &Limits) -> Result<(), Violation> {
-        let total = self.total.saturating_add(self.size);
-        if total > CONTENT_BYTES_MAX {
-            return Err(Violation::ChunkSizeOverflow);
+    /// Why a chunk of this size is refused.
+    #[cold]
+    fn too_much(&self) -> Violation {
+        match self.size > CONTENT_BYTES_MAX.saturating_sub(self.total) {
+            true => Violation::ChunkSizeOverflow,
+            false => Violation::BodyTooLarge,
         }
-        match limits.body_bytes_max.is_some_and(|max| total > max) {
-            true => Err(Violation::BodyTooLarge),
-            false => Ok(()),
-        }
+    }
+
+    /// What is behind the line of a chunk's size.
+    #[inline]
+    fn line_ended(&mut self) -> At {
+        (self.line, self.digits) = (0, 0);
+        if self.size == 0 { At::Trailers } else { At::Data }
     }
 
     /// A byte of the line ends around `chunk-data`, and nothing else is one.
@@ -207,10 +243,7 @@ impl Chunked {
             (At::Space, b'\r') if self.padding_allowed => At::SizeLf,
             (At::Extension(ext), b'\r') if ext.may_end() => At::SizeLf,
             (At::Extension(_), _) => return Err(Violation::ChunkExtension),
-            (At::SizeLf, b'\n') => {
-                (self.line, self.digits) = (0, 0);
-                if self.size == 0 { At::Trailers } else { At::Data }
-            }
+            (At::SizeLf, b'\n') => self.line_ended(),
             (At::DataCr, b'\r') => At::DataLf,
             (At::DataLf, b'\n') => At::Size,
             (At::DataCr | At::DataLf, _) => return Err(Violation::ChunkEnd),
