@@ -284,6 +284,35 @@ impl ResponseParts<'_> {
     pub fn new(status: StatusCode) -> Self {
         Self { status, content_type: None, fields: None, date: None, close: false }
     }
+
+    /// Whether it may have content: not in answer to HEAD, nor with some statuses (RFC 9110 §6.4.1,
+    /// §15.3.6).
+    #[inline]
+    pub(crate) fn may_have_content(&self, is_head: bool) -> bool {
+        !is_head && !matches!(self.status.as_u16(), 204 | 205 | 304)
+    }
+
+    /// The size that is announced in its head (RFC 9110 §8.6): that of its content, or where it has none,
+    /// of what a GET would have got. That is what its fields say; where they say nothing, content that
+    /// was given with it tells, but an empty one, which stands for content that is not known.
+    ///
+    /// # Errors
+    /// As [`BodySize::declared_by`], where there is content.
+    #[inline]
+    pub(crate) fn announced(&self, is_head: bool, size: BodySize) -> Result<BodySize, Misuse> {
+        if self.may_have_content(is_head) {
+            return self.fields.map_or(Ok(size), |fields| size.declared_by(fields));
+        }
+        let declared = || self.fields.and_then(|fields| declared_length(fields).ok().flatten());
+        Ok(match (self.status, size) {
+            (StatusCode::NO_CONTENT, _) => BodySize::Unknown,
+            (StatusCode::RESET_CONTENT, _) => BodySize::Exact(0),
+            (StatusCode::NOT_MODIFIED, _) | (_, BodySize::Exact(0) | BodySize::Unknown) => {
+                declared().map_or(BodySize::Unknown, BodySize::Exact)
+            }
+            (_, BodySize::Exact(length)) => BodySize::Exact(declared().unwrap_or(length)),
+        })
+    }
 }
 
 /// What is known of a body before it is sent.
@@ -323,7 +352,7 @@ impl BodySize {
 ///
 /// # Errors
 /// [`Misuse::ContentLength`] if it is no number, or several are declared that differ.
-pub(crate) fn declared_length(fields: &Fields) -> Result<Option<u64>, Misuse> {
+fn declared_length(fields: &Fields) -> Result<Option<u64>, Misuse> {
     let mut declared = None;
     for value in fields.all("content-length") {
         let length = grammar::length(value).ok_or(Misuse::ContentLength)?;

@@ -4,6 +4,7 @@
 use http::{StatusCode, Version};
 
 use crate::error::Violation;
+use crate::fields::Fields;
 use crate::grammar::{self, is_name};
 
 /// How the body of a message is delimited.
@@ -260,6 +261,21 @@ pub(super) fn of_response(
 }
 
 impl Facts {
+    /// Leaves of a response's Content-Length what its framing went by, for the caller may send it on: none
+    /// where there is a Transfer-Encoding, of which an intermediary "MUST first remove the received
+    /// Content-Length field" (RFC 9112 §6.3), and one number that was repeated once (RFC 9110 §8.6).
+    pub(super) fn settle_length(&self, fields: &mut Fields) {
+        match self.length {
+            Length::None => {}
+            Length::One(_) if !self.codings.present => {}
+            _ if self.codings.present => fields.remove("content-length"),
+            Length::One(length) | Length::Repeated(length) => {
+                fields.remove("content-length");
+                fields.append(b"content-length", length.to_string().as_bytes());
+            }
+        }
+    }
+
     /// Whether a response leaves doubt about its framing, so that its connection must not be used
     /// again (RFC 9112 §6.1, §6.3): what it says about a body is not what we went by.
     pub(super) fn is_doubtful(&self, version: Version, status: StatusCode) -> bool {

@@ -79,11 +79,12 @@ impl Client {
     fn begin(
         &mut self,
         facts: &framing::Facts,
-        head: &ResponseHead,
+        head: &mut ResponseHead,
         limits: &Limits,
     ) -> Result<Event, Violation> {
         self.awaiting_continue = false;
         let framing = framing::of_response(facts, self.asked, head.status)?;
+        facts.settle_length(&mut head.fields);
         if framing == Framing::Tunnel {
             self.switch();
             return Ok(Event::Head { end: false });

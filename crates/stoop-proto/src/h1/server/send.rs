@@ -9,7 +9,7 @@ use crate::fields::Fields;
 use crate::grammar;
 use crate::h1::state::{Half, Input};
 use crate::h1::writer::{Writer, announce, is_ours, put_field, put_length};
-use crate::message::{BodySize, ResponseParts, declared_length};
+use crate::message::{BodySize, ResponseParts};
 
 impl Server {
     /// Says 100 Continue, if the client waits for it and no response was begun (RFC 9110 §10.1.1).
@@ -74,10 +74,7 @@ impl Server {
             return Err(Misuse::Order);
         }
         check(parts)?;
-        let size = match (parts.fields, has_content(answer, parts.status)) {
-            (Some(fields), true) => size.declared_by(fields)?,
-            _ => size,
-        };
+        let size = parts.announced(answer.head_only, size)?;
         let last = self.is_last(answer, parts, size);
         let begun = self.sending.next(if last { Input::LastHead } else { Input::Head });
         self.sending = begun.ok_or(Misuse::Order)?;
@@ -86,7 +83,15 @@ impl Server {
         }
         put_status_line(parts.status, out);
         let upgrade = put_fields(parts, out);
-        self.writer = announce_response(answer, parts, size, out);
+        self.writer = match (parts.may_have_content(answer.head_only), size) {
+            (true, size) => announce(size, !answer.old, out),
+            (false, size) => {
+                if let BodySize::Exact(length) = size {
+                    put_length(length, out);
+                }
+                Writer::Nothing
+            }
+        };
         // RFC 9110 §7.8: who sends Upgrade, as 426 must, lists it.
         out.put(match (last, answer.old, upgrade) {
             (false, false, false) => b"\r\n",
@@ -102,7 +107,7 @@ impl Server {
     /// Whether the connection ends with this response: RFC 9112 §9.3, §9.6.
     fn is_last(&self, answer: Answer, parts: &ResponseParts<'_>, size: BodySize) -> bool {
         let until_close =
-            size == BodySize::Unknown && answer.old && has_content(answer, parts.status);
+            size == BodySize::Unknown && answer.old && parts.may_have_content(answer.head_only);
         let only_one = self.in_flight == 1;
         // The client may take a final response for a reason not to send the content it announced:
         // then nobody can tell where the next request begins (RFC 9110 §10.1.1).
@@ -246,39 +251,6 @@ fn check(parts: &ResponseParts<'_>) -> Result<(), Misuse> {
         true => Ok(()),
         false => Err(Misuse::FieldValue),
     }
-}
-
-/// Whether a response may have content at all: RFC 9110 §6.4.1, §15.3.6.
-fn has_content(answer: Answer, status: StatusCode) -> bool {
-    !answer.head_only && !matches!(status.as_u16(), 204 | 205 | 304)
-}
-
-/// RFC 9110 §8.6 and RFC 9112 §6.1: which framing fields a response has.
-fn announce_response(
-    answer: Answer,
-    parts: &ResponseParts<'_>,
-    size: BodySize,
-    out: &mut impl Sink,
-) -> Writer {
-    if has_content(answer, parts.status) {
-        return announce(size, !answer.old, out);
-    }
-    match parts.status {
-        StatusCode::NO_CONTENT => {}
-        StatusCode::RESET_CONTENT => put_length(0, out),
-        status => {
-            // The length the content would have: the caller's word, else what it passed.
-            let declared = parts.fields.and_then(|fields| declared_length(fields).ok().flatten());
-            match (declared, size) {
-                (Some(length), _) => put_length(length, out),
-                (None, BodySize::Exact(length)) if status != StatusCode::NOT_MODIFIED => {
-                    put_length(length, out);
-                }
-                _ => {}
-            }
-        }
-    }
-    Writer::Nothing
 }
 
 /// Writes what is the caller's of the fields; whether there is an Upgrade among them.

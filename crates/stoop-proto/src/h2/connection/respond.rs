@@ -11,7 +11,7 @@ use crate::h2::encode;
 use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
-use crate::message::{BodySize, ResponseParts, declared_length};
+use crate::message::{BodySize, ResponseParts};
 
 impl Connection {
     /// Begins the response on a stream. True if content is to follow: [`data`](Self::data) and
@@ -41,19 +41,10 @@ impl Connection {
         if stream.is_connect && parts.status.is_success() {
             return Err(Misuse::Tunnel);
         }
-        let no_content = matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-        let end = size == BodySize::Exact(0) || stream.is_head || no_content;
-        let length = match size {
-            _ if parts.status == StatusCode::NO_CONTENT => None,
-            // RFC 9110 §8.6: the length that the content would have, which its fields may say.
-            BodySize::Exact(0) | BodySize::Unknown if stream.is_head || no_content => {
-                parts.fields.and_then(|fields| declared_length(fields).ok().flatten())
-            }
-            BodySize::Exact(length) if stream.is_head || no_content => Some(length),
-            size => match parts.fields.map_or(Ok(size), |fields| size.declared_by(fields))? {
-                BodySize::Exact(length) => Some(length),
-                BodySize::Unknown => None,
-            },
+        let end = size == BodySize::Exact(0) || !parts.may_have_content(stream.is_head);
+        let length = match parts.announced(stream.is_head, size)? {
+            BodySize::Exact(length) => Some(length),
+            BodySize::Unknown => None,
         };
         stream.head_sent = true;
         stream.is_connect = false;

@@ -102,6 +102,33 @@ async fn the_client_was_blamed_for_what_the_upstream_sent() {
     assert_eq!(passed_on(broken.build().unwrap()).await, 502);
 }
 
+/// RFC 9112 §6.3: a Content-Length that its Transfer-Encoding overrides is not sent on, and one that is
+/// repeated only once (RFC 9110 §8.6).
+#[tokio::test(start_paused = true)]
+async fn a_response_was_broken_by_the_length_that_its_upstream_said_beside_its_framing() {
+    for (text, length) in [
+        ("transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n4\r\nabcd\r\n0\r\n\r\n", None),
+        ("content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n", None),
+        ("content-length: 4, 4\r\n\r\nabcd", Some("4")),
+        ("content-length: 4\r\ncontent-length: 4\r\n\r\nabcd", Some("4")),
+        ("content-length: 004\r\n\r\nabcd", Some("4")),
+    ] {
+        for versions in BOTH {
+            let upstream = saying(format!("HTTP/1.1 200 OK\r\nx: y\r\n{text}").leak());
+            let front = front!(versions, move |_: Request| {
+                let upstream = upstream.clone();
+                async move { upstream.get(URL).await }
+            });
+            let response = front.get("http://gateway/").await.unwrap();
+            assert_eq!(response.status(), 200, "{versions:?} {text}");
+            let said = response.fields().first("content-length").map(<[u8]>::to_vec);
+            assert_eq!(said.as_deref(), length.map(str::as_bytes), "{versions:?} {text}");
+            assert_eq!(response.fields().first("x"), Some(&b"y"[..]));
+            assert_eq!(response.into_body().bytes(9).await.unwrap(), "abcd", "{versions:?} {text}");
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_client_was_blamed_for_an_upstream_that_took_too_long() {
     // Content that stalls, or drips; no head in time; nothing in time.

@@ -29,11 +29,21 @@ fn in_request(method: Method, lengths: &[&str], size: BodySize) -> Result<Option
     old
 }
 
-/// The same of a response to a request of that method.
+/// The same of a 200 to a request of that method.
 fn in_response(method: &str, lengths: &[&str], size: BodySize) -> Result<Option<String>, Misuse> {
+    in_response_of(200, method, lengths, size)
+}
+
+fn in_response_of(
+    status: u16,
+    method: &str,
+    lengths: &[&str],
+    size: BodySize,
+) -> Result<Option<String>, Misuse> {
     let lines: Vec<_> = lengths.iter().map(|length| ("content-length", *length)).collect();
     let fields = fields(&lines);
-    let parts = ResponseParts { fields: Some(&fields), ..ResponseParts::new(StatusCode::OK) };
+    let status = StatusCode::from_u16(status).unwrap();
+    let parts = ResponseParts { fields: Some(&fields), ..ResponseParts::new(status) };
     let mut out = Vec::new();
     let (mut server, answer) = asked(&format!("{method} / HTTP/1.1\r\nHost: a\r\n\r\n"));
     let sent = server.respond(answer, &parts, size, &mut out);
@@ -45,7 +55,7 @@ fn in_response(method: &str, lengths: &[&str], size: BodySize) -> Result<Option<
     let sent = hand.connection.respond(key, &parts, size, &mut hand.out);
     let new = sent.map(|_| of_line(&hand.said().pop().unwrap()));
     assert!(new.is_ok() || hand.said().is_empty(), "nothing was written");
-    assert_eq!(old, new, "HTTP/1.1 and HTTP/2, {method} {lengths:?} {size:?}");
+    assert_eq!(old, new, "HTTP/1.1 and HTTP/2, {status} {method} {lengths:?} {size:?}");
     old
 }
 
@@ -112,4 +122,24 @@ fn an_answer_to_head_never_says_a_length_that_is_none() {
     assert_eq!(in_response("HEAD", &["1", "2"], BodySize::Unknown), Ok(None));
     let said = in_response("HEAD", &["1234"], BodySize::Exact(0));
     assert_eq!(said, Ok(Some("1234".to_owned())));
+}
+
+/// "a server MUST NOT send Content-Length in such a response unless its field value equals the decimal
+/// number of octets that would have been sent in the content of a response if the same request had
+/// used the GET method": what is not known is not said, and what the caller says is.
+#[test]
+fn an_answer_without_content_says_the_length_that_a_get_would_have_got() {
+    let is = |length: &str| Ok(Some(length.to_owned()));
+    assert_eq!(in_response("HEAD", &[], BodySize::Exact(5)), is("5"));
+    assert_eq!(in_response("HEAD", &["1234"], BodySize::Exact(5)), is("1234"));
+    assert_eq!(in_response("HEAD", &["0"], BodySize::Exact(0)), is("0"));
+    assert_eq!(in_response("HEAD", &[], BodySize::Exact(0)), Ok(None));
+    for method in ["GET", "HEAD"] {
+        for size in [BodySize::Exact(5), BodySize::Exact(0), BodySize::Unknown] {
+            assert_eq!(in_response_of(304, method, &[], size), Ok(None));
+            assert_eq!(in_response_of(304, method, &["1234"], size), is("1234"));
+            assert_eq!(in_response_of(204, method, &["1234"], size), Ok(None));
+            assert_eq!(in_response_of(205, method, &["1234"], size), is("0"));
+        }
+    }
 }
