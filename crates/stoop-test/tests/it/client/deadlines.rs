@@ -137,7 +137,7 @@ async fn the_total_covers_sending() {
     let slow = Request::post(URL, body).unwrap();
     fails_after(2000, fetch_request(&client, slow), ErrorKind::TotalTimeout, Phase::Send).await;
     drop(sender);
-    // Also where the response has overtaken it.
+    // Also where the response has overtaken it, whose content is what is waited for then.
     let client = scripted_by(
         limited(|limits| limits.time = only(Duration::from_secs(2))),
         |mut peer| async move {
@@ -148,7 +148,7 @@ async fn the_total_covers_sending() {
     );
     let (sender, body) = Body::channel(1);
     let slow = Request::post(URL, body).unwrap();
-    fails_after(2000, fetch_request(&client, slow), ErrorKind::TotalTimeout, Phase::Send).await;
+    fails_after(2000, fetch_request(&client, slow), ErrorKind::TotalTimeout, Phase::Receive).await;
     assert!(sender.send("x").await.is_err());
     assert_eq!(client.connections(), (0, 0));
 }

@@ -1,6 +1,9 @@
 //! Answers that come before their request is complete.
 
-use stoop::{Body, Client, ErrorKind, Phase, Request};
+use std::time::Duration;
+
+use stoop::{Body, Client, ErrorKind, Phase, Request, Response, Versions};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::kit::{URL, fetch_request, listening, read, scripted, settle};
 
@@ -61,6 +64,81 @@ async fn an_answer_of_success_lets_the_rest_be_sent() {
     settle().await;
     // Whether it could serve again is not worth finding out.
     assert_eq!(client.connections(), (0, 0));
+}
+
+/// A silent producer of the request's content must not hide that the response's has stalled.
+#[tokio::test(start_paused = true)]
+async fn a_response_that_stalls_ends_though_its_request_is_still_to_be_sent() {
+    let over_http1 = scripted(|mut peer| async move {
+        peer.head().await;
+        peer.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nok").await;
+        peer.rest().await;
+    });
+    let over_http2 = Client::builder().versions(Versions::Http2).handler(|request: Request| {
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            sender.send("ok").await.unwrap();
+            let _unread = (sender, request);
+            std::future::pending::<()>().await;
+        });
+        Response::new(body)
+    });
+    for (client, version) in [(over_http1, 1), (over_http2.build().unwrap(), 2)] {
+        let (sender, body) = Body::channel(1);
+        let response = client.send(post(body)).await.unwrap();
+        let begun = Instant::now();
+        let content = timeout(Duration::from_secs(3_600), response.into_body().bytes(10)).await;
+        let error = content.unwrap_or_else(|_| panic!("HTTP/{version}: no limit")).unwrap_err();
+        assert_eq!((error.kind(), error.phase()), (ErrorKind::ReadTimeout, Phase::Receive));
+        let waited = begun.elapsed().as_secs();
+        assert!((89..=91).contains(&waited), "{waited} s");
+        settle().await;
+        assert!(sender.send("more").await.is_err());
+    }
+}
+
+/// Content that moves puts that limit off.
+#[tokio::test(start_paused = true)]
+async fn a_response_may_be_silent_as_long_as_its_request_is_being_sent() {
+    let client = scripted(|mut peer| async move {
+        peer.head().await;
+        peer.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n").await;
+        peer.skip("\r\n0\r\n\r\n").await;
+        peer.send("ok").await;
+        peer.stall().await;
+    });
+    let (sender, body) = Body::channel(1);
+    let response = client.send(post(body)).await.unwrap();
+    tokio::spawn(async move {
+        for _ in 0..10 {
+            sleep(Duration::from_secs(60)).await;
+            sender.send("piece").await.unwrap();
+        }
+        sender.finish().await.unwrap();
+    });
+    assert_eq!(read(response).await, Ok((200, "ok".to_owned())));
+}
+
+/// Behind the end of the response, sending has its limit as long as it does not move.
+#[tokio::test(start_paused = true)]
+async fn a_producer_that_falls_silent_behind_its_response_does_not_keep_the_connection() {
+    let client = scripted(|mut peer| async move {
+        peer.head().await;
+        peer.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+        peer.rest().await;
+    });
+    let (sender, body) = Body::channel(1);
+    let response = client.send(post(body)).await.unwrap();
+    assert_eq!(read(response).await, Ok((200, "ok".to_owned())));
+    for _ in 0..5 {
+        sleep(Duration::from_secs(20)).await;
+        sender.send("piece").await.unwrap();
+    }
+    sleep(Duration::from_secs(29)).await;
+    assert_eq!(client.connections(), (1, 0));
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(client.connections(), (0, 0));
+    assert!(sender.send("piece").await.is_err());
 }
 
 #[tokio::test(start_paused = true)]

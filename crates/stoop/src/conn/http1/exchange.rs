@@ -110,7 +110,7 @@ impl Exchange {
     /// Drives the sending alone; ready when there is nothing more to send.
     pub(crate) fn poll_upload(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         loop {
-            let Self { lease, upload, limits, deadlines, .. } = self;
+            let Self { lease, upload, limits, deadlines, ended, .. } = self;
             let Some(http1) = lease.connection.as_deref_mut() else { return Poll::Ready(Ok(())) };
             if let Err(error) = upload.push(cx, http1, deadlines, limits.output_bytes_max) {
                 return Poll::Ready(Err(self.fail(error)));
@@ -121,6 +121,8 @@ impl Exchange {
                 }
                 return Poll::Ready(Ok(()));
             };
+            // Behind the response, the caller may have forgotten what it has not sent.
+            let waiting = if *ended { Waiting::Sending } else { waiting };
             let timer = &mut http1.timer;
             if let Some(error) = ready!(deadlines.poll(cx, timer, waiting, &limits.time)) {
                 return Poll::Ready(Err(self.fail(error)));
@@ -282,10 +284,13 @@ impl Exchange {
             // connection delimits, and nothing else (RFC 9112 §9.8): that was read to its end.
             Poll::Ready(Err(error)) => Poll::Ready(Err(self.explain(Error::io(error, phase)))),
             Poll::Pending => {
-                let waiting = upload.waiting(http1).unwrap_or(match phase {
-                    Phase::Receive => Waiting::Content,
-                    _ => Waiting::Head,
-                });
+                // Once there is a response, its content is what is waited for: what the caller does
+                // not make is no reason to wait longer, though what it makes is.
+                let waiting = match (upload.waiting(http1), phase) {
+                    (Some(Waiting::Sending), _) => Waiting::Sending,
+                    (_, Phase::Receive) => Waiting::Content,
+                    (sending, _) => sending.unwrap_or(Waiting::Head),
+                };
                 let late = deadlines.poll(cx, &mut http1.timer, waiting, &limits.time);
                 late.map(|error| error.map_or(Ok(None), Err))
             }

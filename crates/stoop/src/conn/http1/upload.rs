@@ -114,15 +114,11 @@ impl Upload {
                 self.failed = Some(Error::io(error, Phase::Send));
                 false
             }
-            Poll::Ready(Ok(())) => {
-                deadlines.moved();
-                true
-            }
-            Poll::Pending => {
+            flushed => {
                 if http1.out.len() + http1.io.unsent() < before {
                     deadlines.moved();
                 }
-                false
+                flushed.is_ready()
             }
         }
     }
