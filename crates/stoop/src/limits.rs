@@ -171,7 +171,8 @@ pub struct ClientTime {
     /// From the call to the whole head of the final response: 60 s. Everything before it is included:
     /// waiting for a connection, making it, sending the request with its content, interim responses
     /// (1xx), redirects and repetitions. A request whose content takes longer to send has
-    /// [`Request::timeout`](crate::Request::timeout).
+    /// [`Request::timeout`](crate::Request::timeout). Where there is a [`total`](ClientTime::total), the
+    /// default of 60 s does not hold beside it, any other limit does.
     pub head: Option<Duration>,
     /// Without a byte of the request accepted by the server: 30 s.
     pub send_idle: Option<Duration>,
@@ -201,7 +202,12 @@ pub struct ClientTime {
 
 impl ClientTime {
     /// The default of [`ClientTime::head`].
-    pub(crate) const HEAD: Duration = Duration::from_secs(60);
+    const HEAD: Duration = Duration::from_secs(60);
+
+    /// The limit to the head that holds: who grants a total means it, whatever is the default.
+    pub(crate) fn head(&self) -> Option<Duration> {
+        self.head.filter(|head| self.total.is_none() || *head != Self::HEAD)
+    }
 }
 
 impl Default for ClientTime {

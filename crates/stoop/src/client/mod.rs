@@ -25,7 +25,7 @@ use stoop_io::{AnyTransport, Resolver};
 use crate::error::Error;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use crate::error::{ErrorKind, Phase};
-use crate::limits::{ClientLimits, ClientTime};
+use crate::limits::ClientLimits;
 use crate::request::Request;
 use crate::response::Response;
 use crate::versions::Versions;
@@ -297,7 +297,6 @@ impl ClientBuilder {
         let mut limits = self.limits;
         if let Some(total) = self.timeout {
             limits.time.total = Some(total);
-            limits.time.head = limits.time.head.filter(|head| *head != ClientTime::HEAD);
         }
         limits.time.connect = self.connect_timeout.or(limits.time.connect);
         let pool = pool::Pool::new(limits.pool.clone());

@@ -38,7 +38,7 @@ impl Due {
     /// What a request wishes, and else what its client's limits say.
     pub(crate) fn new(wish: Wish, time: &ClientTime) -> Self {
         let (total, head, is_watched) = match wish {
-            Wish::Default => (time.total, time.head, true),
+            Wish::Default => (time.total, time.head(), true),
             Wish::Total(total) => (Some(total), None, true),
             Wish::Endless => (None, None, false),
         };
@@ -75,6 +75,10 @@ pub(crate) enum Wish {
     /// It has none.
     Endless,
 }
+
+/// What a deadline to the response's head says that passes while the request's content is sent.
+const STILL_SENDING: &str =
+    "the request's content was still being sent: Request::timeout allows for more";
 
 /// More than an hour is no limit.
 const UNLIMITED: u32 = u32::MAX;
@@ -221,7 +225,11 @@ impl Deadlines {
             Waiting::Nothing | Waiting::Sending | Waiting::Caller => Phase::Send,
         };
         Poll::Ready(if let Some(kind) = self.due().kind(nearest) {
-            Some(Error::new(kind, phase))
+            let error = Error::new(kind, phase);
+            Some(match (kind, phase) {
+                (ErrorKind::FirstByteTimeout, Phase::Send) => error.with_detail(STILL_SENDING),
+                _ => error,
+            })
         } else if is_due(self.own) {
             Some(Error::new(ErrorKind::ReadTimeout, phase))
         } else if is_due(slow) {

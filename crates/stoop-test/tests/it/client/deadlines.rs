@@ -291,11 +291,42 @@ async fn a_request_may_have_deadlines_of_its_own() {
     }
 }
 
+/// Nor is there a limit for how long the server takes nothing, or for how slowly it sends.
+#[tokio::test(start_paused = true)]
+async fn a_request_without_deadlines_has_no_limit_of_what_moves() {
+    let client = scripted_by(
+        limited(|limits| {
+            (limits.time.body_grace, limits.time.body_window) =
+                (Duration::ZERO, Duration::from_secs(1));
+            limits.time.body_bytes_per_second_min = 1_000;
+        }),
+        |mut peer| async move {
+            sleep(Duration::from_secs(10_000)).await;
+            peer.head().await;
+            peer.bytes(1 << 20).await;
+            peer.send("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n").await;
+            for _ in 0..3 {
+                sleep(Duration::from_secs(60)).await;
+                peer.send("a").await;
+            }
+        },
+    );
+    let large = || Request::post(URL, vec![0; 1 << 20]).unwrap();
+    let outcome = fetch_request(&client, large().without_deadlines()).await;
+    assert_eq!(outcome, Ok((200, "aaa".to_owned())));
+    let watched = fetch_request(&client, large().timeout(Duration::from_secs(50_000)));
+    fails_after(30_000, watched, ErrorKind::ReadTimeout, Phase::Send).await;
+}
+
 /// A caller that grants 90 s for everything means it.
 #[tokio::test(start_paused = true)]
 async fn a_clients_timeout_is_not_cut_short_by_a_default() {
     let client =
         scripted_by(stoop::Client::builder().timeout(Duration::from_secs(90)), Peer::stall);
+    fails_after(90_000, fetch(&client), ErrorKind::TotalTimeout, Phase::Wait).await;
+    // However it says so.
+    let builder = limited(|limits| limits.time.total = Some(Duration::from_secs(90)));
+    let client = scripted_by(builder, Peer::stall);
     fails_after(90_000, fetch(&client), ErrorKind::TotalTimeout, Phase::Wait).await;
     // But by a limit that was set.
     let builder = limited(|limits| limits.time.head = Some(Duration::from_secs(2)));
