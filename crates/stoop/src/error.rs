@@ -581,9 +581,14 @@ impl From<Misuse> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.kind() {
-            ErrorKind::TotalTimeout | ErrorKind::ReadTimeout | ErrorKind::SlowBody => {
-                io::ErrorKind::TimedOut
-            }
+            ErrorKind::DnsTimeout
+            | ErrorKind::ConnectTimeout
+            | ErrorKind::TlsTimeout
+            | ErrorKind::FirstByteTimeout
+            | ErrorKind::ReadTimeout
+            | ErrorKind::SlowBody
+            | ErrorKind::TotalTimeout => io::ErrorKind::TimedOut,
+            ErrorKind::ConnectRefused => io::ErrorKind::ConnectionRefused,
             ErrorKind::ClosedEarly => io::ErrorKind::UnexpectedEof,
             ErrorKind::Reset => io::ErrorKind::ConnectionReset,
             _ => io::ErrorKind::Other,

@@ -139,7 +139,7 @@ impl Default for ClientLimits {
 ///
 /// By default an exchange may last as long as it moves: there is a limit for each part up to the
 /// response's head, and one for content that stalls, but none for how long content takes in all, or how
-/// slowly it comes. A download of hours and a stream of events are ordinary. Whoever asks many servers
+/// slowly it comes. A download of hours and a stream of events are ordinary. A program that asks many servers
 /// that it does not know sets [`total`](Self::total), and perhaps a least rate. One request may have
 /// limits of its own: [`Request::timeout`], [`Request::without_deadlines`].
 ///
@@ -205,7 +205,7 @@ impl ClientTime {
     const HEAD: Duration = Duration::from_secs(60);
 
     /// The limit to the head that holds: who grants a total means it, whatever is the default.
-    pub(crate) fn head(&self) -> Option<Duration> {
+    pub(crate) fn head_limit(&self) -> Option<Duration> {
         self.head.filter(|head| self.total.is_none() || *head != Self::HEAD)
     }
 }

@@ -97,7 +97,8 @@ impl Request {
     }
 
     /// Adds a field. A Host replaces the one that would be made from the URL, until a redirect leads
-    /// elsewhere.
+    /// elsewhere. A Content-Length that is not that of the content makes the request fail with
+    /// [`Misuse::ContentLength`].
     ///
     /// # Errors
     /// [`Misuse::FieldName`], [`Misuse::FieldValue`]: what could split the message is refused.
@@ -129,7 +130,9 @@ impl Request {
 
     /// Lets this exchange take as long as it likes: it has no deadline in all or to the response's head,
     /// nor a limit for how long nothing moves or how slowly content comes. Resolving the name, connecting
-    /// and the TLS handshake keep theirs.
+    /// and the TLS handshake keep theirs. So does an HTTP/2 connection as a whole, which fails if the
+    /// server takes nothing of it for [`send_idle`](crate::ClientTime::send_idle), or does not answer a
+    /// PING within [`ping_timeout`](stoop_proto::Http2Limits::ping_timeout).
     pub fn without_deadlines(mut self) -> Self {
         self.parts.deadlines = Wish::Endless;
         self
@@ -314,7 +317,7 @@ mod tests {
         assert_eq!((&back.headers()["x"], back.body().len()), (&"y".parse().unwrap(), Some(1)));
     }
 
-    /// The parts are used again, by whoever is next.
+    /// The parts are used again, by the next request.
     #[test]
     fn what_was_kept_with_a_request_is_gone_with_it() {
         let mut request = Request::get("/").unwrap().without_deadlines();

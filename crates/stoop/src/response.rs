@@ -166,7 +166,8 @@ impl<B> Response<B> {
         self
     }
 
-    /// Adds a field.
+    /// Adds a field. A Content-Length that is not that of the content is a defect of the handler, and an
+    /// empty 500 is sent in place of the response.
     ///
     /// # Errors
     /// [`Misuse::FieldName`], [`Misuse::FieldValue`]: what could split the message is refused.
@@ -356,6 +357,7 @@ where
 ///   or came too slowly, else 400;
 /// - of a server that the handler asked by a [`Client`](crate::Client): 504 if a deadline of that
 ///   exchange passed (name, connection, TLS, head, content, or everything), else 502;
+/// - of this machine, which has no more open files or local ports: 503;
 /// - of the handler itself, such as a URL that is none, a field value with CR LF in it, or content of
 ///   its own that failed: 500.
 ///

@@ -38,7 +38,7 @@ impl Due {
     /// What a request wishes, and else what its client's limits say.
     pub(crate) fn new(wish: Wish, time: &ClientTime) -> Self {
         let (total, head, is_watched) = match wish {
-            Wish::Default => (time.total, time.head(), true),
+            Wish::Default => (time.total, time.head_limit(), true),
             Wish::Total(total) => (Some(total), None, true),
             Wish::Endless => (None, None, false),
         };

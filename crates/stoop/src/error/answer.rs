@@ -26,7 +26,7 @@ impl Error {
         self
     }
 
-    /// The status of the answer to whoever waits for what this error prevented.
+    /// The status of the answer to the client that waits for what this error prevented.
     pub(crate) fn answer(&self) -> StatusCode {
         // Where the content of a request to an upstream failed, what it failed by counts.
         let (role, kind) = self.0.cause.unwrap_or((self.0.role, self.0.kind));
@@ -48,6 +48,8 @@ const fn of_upstream(kind: ErrorKind) -> StatusCode {
         | ErrorKind::ReadTimeout
         | ErrorKind::SlowBody
         | ErrorKind::TotalTimeout => StatusCode::GATEWAY_TIMEOUT,
+        // This machine has run out of something: neither end is at fault, and it passes.
+        ErrorKind::NoLocalPorts | ErrorKind::TooManyFiles => StatusCode::SERVICE_UNAVAILABLE,
         ErrorKind::InvalidUrl
         | ErrorKind::InvalidMessage
         | ErrorKind::RequestBody
@@ -59,8 +61,6 @@ const fn of_upstream(kind: ErrorKind) -> StatusCode {
         | ErrorKind::ConnectRefused
         | ErrorKind::ConnectUnreachable
         | ErrorKind::ConnectReset
-        | ErrorKind::NoLocalPorts
-        | ErrorKind::TooManyFiles
         | ErrorKind::TlsHandshake
         | ErrorKind::TlsCertExpired
         | ErrorKind::TlsCertName

@@ -117,9 +117,11 @@ async fn a_connection_that_always_has_something_to_do_lets_others_have_their_tur
                 let (calls, is_polled) = (counted.clone(), request.path() == "/polled");
                 async move {
                     calls.fetch_add(1, Relaxed);
-                    while is_polled {
-                        tokio::task::yield_now().await;
-                        calls.fetch_add(1, Relaxed);
+                    if is_polled {
+                        loop {
+                            tokio::task::yield_now().await;
+                            calls.fetch_add(1, Relaxed);
+                        }
                     }
                     Response::text("done")
                 }

@@ -67,8 +67,8 @@ impl<H: Handler> Driver<H> {
         self.begin(key, (content, tunnel), continue_owed, response);
     }
 
-    /// Begins a handler's response. A client that waits for a 100 gets it before, if somebody reads
-    /// the content while the response is sent: after it would be too late.
+    /// Begins a handler's response. A client that waits for a 100 gets it before, if the content is
+    /// read while the response is sent: after it would be too late.
     pub(super) fn begin(
         &mut self,
         key: StreamKey,

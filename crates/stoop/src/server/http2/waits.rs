@@ -47,7 +47,7 @@ enum Late {
 /// What an exchange has waited for too long.
 #[derive(Clone, Copy)]
 enum What {
-    /// Content of the request, which somebody reads: it stalled, or came too slowly.
+    /// Content of the request that is being read: it stalled, or came too slowly.
     Content(ErrorKind),
     /// A window to send in.
     Window,
