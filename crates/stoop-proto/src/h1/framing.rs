@@ -265,11 +265,10 @@ impl Facts {
     /// where there is a Transfer-Encoding, of which an intermediary "MUST first remove the received
     /// Content-Length field" (RFC 9112 §6.3), and one number that was repeated once (RFC 9110 §8.6).
     pub(super) fn settle_length(&self, fields: &mut Fields) {
-        match self.length {
-            Length::None => {}
-            Length::One(_) if !self.codings.present => {}
-            _ if self.codings.present => fields.remove("content-length"),
-            Length::One(length) | Length::Repeated(length) => {
+        match (self.codings.present, self.length) {
+            (_, Length::None) | (false, Length::One(_)) => {}
+            (true, _) => fields.remove("content-length"),
+            (false, Length::Repeated(length)) => {
                 fields.remove("content-length");
                 fields.append(b"content-length", length.to_string().as_bytes());
             }

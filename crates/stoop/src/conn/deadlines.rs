@@ -76,9 +76,8 @@ pub(crate) enum Wish {
     Endless,
 }
 
-/// What a deadline to the response's head says that passes while the request's content is sent.
-const STILL_SENDING: &str =
-    "the request's content was still being sent: Request::timeout allows for more";
+/// What the error says if the deadline to the response's head passes while the request is sent.
+const STILL_SENDING: &str = "the request was still being sent: Request::timeout allows for more";
 
 /// More than an hour is no limit.
 const UNLIMITED: u32 = u32::MAX;
