@@ -69,12 +69,17 @@ impl Wire {
         if self.unsent() == 0 {
             return Poll::Ready(true);
         }
+        self.try_flush(cx, max).map(|sent| sent.is_ok())
+    }
+
+    /// The same, and tells why it failed.
+    pub(crate) fn try_flush(&mut self, cx: &mut Context<'_>, max: usize) -> Poll<io::Result<()>> {
         self.flush_by(cx, max, AnyTransport::poll_flush)
     }
 
     /// The same, when nothing will follow.
     pub(crate) fn flush_last(&mut self, cx: &mut Context<'_>, max: usize) -> Poll<bool> {
-        self.flush_by(cx, max, AnyTransport::poll_flush_last)
+        self.flush_by(cx, max, AnyTransport::poll_flush_last).map(|sent| sent.is_ok())
     }
 
     fn flush_by(
@@ -82,7 +87,7 @@ impl Wire {
         cx: &mut Context<'_>,
         max: usize,
         flush: fn(&mut AnyTransport, &mut Context<'_>, &mut Output) -> Poll<io::Result<()>>,
-    ) -> Poll<bool> {
+    ) -> Poll<io::Result<()>> {
         let before = self.unsent();
         let was_full = self.is_full(max);
         let flushed = flush(&mut self.io, cx, &mut self.out);
@@ -95,7 +100,7 @@ impl Wire {
             self.stuck = None;
             self.written += written as u64;
         }
-        flushed.map(|sent| sent.is_ok())
+        flushed
     }
 
     /// When the peer has taken too long to take anything, if there is something to take.
@@ -103,11 +108,16 @@ impl Wire {
         if self.unsent() == 0 {
             return None;
         }
+        self.waits(now);
+        self.stuck.map(|since| after(since, allowed))
+    }
+
+    /// The peer is waited for to take something.
+    pub(crate) fn waits(&mut self, now: Instant) {
         if self.stuck.is_none() {
             self.stuck = Some(now);
             self.arrived = self.has_arrived();
         }
-        self.stuck.map(|since| after(since, allowed))
     }
 
     /// Whether the peer has taken something since it was looked last. A kernel that has taken much at once

@@ -219,3 +219,36 @@ async fn a_server_that_takes_nothing_for_too_long_is_given_up() {
     let (outcome, ()) = tokio::join!(fetch_request(&client, post(body)), sending);
     assert_eq!(outcome, ok());
 }
+
+/// A kernel that has taken much takes nothing for long, though the server reads what is in it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_server_that_reads_slowly_is_not_idle_while_it_does() {
+    let idle = Duration::from_millis(400);
+    let client = limited(|limits| limits.time.send_idle = Some(idle)).build().unwrap();
+    let listener = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    listener.set_recv_buffer_size(16 * 1024).unwrap();
+    let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
+    listener.bind(&any.into()).unwrap();
+    listener.listen(1).unwrap();
+    let listener = std::net::TcpListener::from(listener);
+    let port = listener.local_addr().unwrap().port();
+    // It takes 16 KiB each 50 ms, until it takes nothing more.
+    let server = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        for _ in 0..40 {
+            std::thread::sleep(Duration::from_millis(50));
+            std::io::Read::read(&mut socket, &mut vec![0; 16 << 10]).unwrap();
+        }
+        (std::time::Instant::now(), socket)
+    });
+    let url = format!("http://127.0.0.1:{port}/");
+    let request = Request::post(&url, vec![b'a'; 64 << 20]).unwrap();
+    let error = client.send(request).await.unwrap_err();
+    let ended = std::time::Instant::now();
+    assert_eq!(what(error), (ErrorKind::ReadTimeout, Phase::Send));
+    let (stopped, _) = server.join().unwrap();
+    let waited = ended - stopped;
+    assert!(waited > Duration::from_millis(300), "{waited:?}");
+    assert!(waited < Duration::from_secs(2), "{waited:?}");
+}

@@ -108,7 +108,7 @@ impl Job<'_> {
             if connection.has_spoken() {
                 // RFC 9112 §9.2: never taken for an answer.
                 let error = Error::violation(Violation::Unsolicited, Phase::Wait);
-                return Err(error.with_peer(connection.io.peer()));
+                return Err(error.with_peer(connection.peer()));
             }
             return self.leased(permit.fill(connection), url, false);
         }
@@ -116,7 +116,7 @@ impl Job<'_> {
 
     fn leased(&self, mut lease: Lease, url: &Url, reused: bool) -> Result<Had, Error> {
         if let Some(connection) = lease.connection() {
-            self.allowed(connection.io.peer(), url)?;
+            self.allowed(connection.peer(), url)?;
         }
         Ok(Had { way: Way::Lease(lease), reused })
     }

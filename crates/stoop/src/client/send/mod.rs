@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::time::Instant;
 
 use http::Method;
-use stoop_io::{Peer, Transport, is_public, now};
+use stoop_io::{Peer, is_public, now};
 use stoop_proto::ResponseHead;
 
 use crate::body::{Body, Kind};
@@ -182,7 +182,7 @@ impl Job<'_> {
         let times = (begun, self.due);
         let (mut exchange, peer) = match had.way {
             Way::Lease(mut lease) => {
-                let peer = lease.connection().map_or(Peer::Memory, |http1| http1.io.peer());
+                let peer = lease.connection().map_or(Peer::Memory, |http1| http1.peer());
                 outgoing.parts.peer = Some(peer);
                 let head = outgoing.head();
                 let started = http1::exchange::Exchange::start(lease, head, body, limits, times);

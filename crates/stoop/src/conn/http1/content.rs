@@ -22,9 +22,9 @@ impl Exchange {
         let piece = step.and_then(|step| match step {
             Step::Data { before, len, after } => {
                 let http1 = connection(&mut self.lease, Phase::Receive)?;
-                http1.io.consume(before);
-                let piece = http1.io.take(len);
-                http1.io.consume(after);
+                http1.wire.io.consume(before);
+                let piece = http1.wire.io.take(len);
+                http1.wire.io.consume(after);
                 if http1.machine.body_remaining() == Some(0) {
                     self.end_of_length();
                 }
@@ -47,8 +47,8 @@ impl Exchange {
                 ready!(self.poll_step(cx, &mut head, Phase::Receive))?
             {
                 let http1 = connection(&mut self.lease, Phase::Receive)?;
-                look(&http1.io.received()[before..before + len]);
-                http1.io.consume(before + len + after);
+                look(&http1.wire.io.received()[before..before + len]);
+                http1.wire.io.consume(before + len + after);
             }
         }
         Poll::Ready(Ok(()))
@@ -85,15 +85,15 @@ impl Exchange {
         let mut head = ResponseHead::default();
         let Some(http1) = self.lease.connection.as_deref_mut() else { return };
         while http1.machine.in_body() {
-            let received = http1.machine.receive(http1.io.received(), &mut head, &self.limits.wire);
-            http1.io.consume(received.consumed);
+            let received = http1.machine.receive(http1.wire.io.received(), &mut head, &self.limits.wire);
+            http1.wire.io.consume(received.consumed);
             match received.event {
                 h1::Event::Data(span) => match left.checked_sub(span.len() as u64) {
                     Some(rest) => left = rest,
                     None => return,
                 },
                 h1::Event::NeedMore => {
-                    let filled = http1.io.poll_fill(&mut cx, stoop_io::CHUNK);
+                    let filled = http1.wire.io.poll_fill(&mut cx, stoop_io::CHUNK);
                     if !matches!(filled, Poll::Ready(Ok(Filled::Bytes(_)))) {
                         return;
                     }

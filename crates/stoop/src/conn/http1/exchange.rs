@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use stoop_io::{Filled, Transport};
+use stoop_io::{Filled, Transport, now};
 use stoop_proto::{BodySize, Fields, RequestHead, ResponseHead, h1};
 
 use crate::body::Body;
@@ -15,7 +15,7 @@ use crate::conn::exchange::Answered;
 use crate::conn::http1::upload::Upload;
 use crate::conn::http1::{Http1, Lease};
 use crate::error::{Error, ErrorKind, Phase};
-use crate::limits::{ClientLimits, after};
+use crate::limits::{ClientLimits, ClientTime, after};
 use crate::upgrade::Upgraded;
 
 /// An exchange under way.
@@ -51,7 +51,7 @@ impl Exchange {
         let mut upload = Upload::default();
         let http1 = connection(&mut lease, Phase::Request)?;
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
-        let sent = http1.machine.send(head, size, &mut Sink(&mut http1.out));
+        let sent = http1.machine.send(head, size, &mut Sink(&mut http1.wire.out));
         sent.map_err(|misuse| Error::misuse(misuse, Phase::Request))?;
         if size == BodySize::Exact(0) {
             upload.finish(http1, None)?;
@@ -104,7 +104,7 @@ impl Exchange {
     /// The connection, after [`Answered::Switched`].
     pub(crate) fn into_upgraded(mut self) -> Result<Upgraded, Error> {
         let http1 = self.lease.connection.take().ok_or_else(|| no_connection(Phase::Wait))?;
-        Ok(Upgraded { io: http1.io, keep: None })
+        Ok(Upgraded { io: http1.wire.io, keep: None })
     }
 
     /// Drives the sending alone; ready when there is nothing more to send.
@@ -123,8 +123,7 @@ impl Exchange {
             };
             // Behind the response, the caller may have forgotten what it has not sent.
             let waiting = if *ended { Waiting::Sending } else { waiting };
-            let timer = &mut http1.timer;
-            if let Some(error) = ready!(deadlines.poll(cx, timer, waiting, &limits.time)) {
+            if let Some(error) = ready!(late(cx, http1, deadlines, waiting, &limits.time)) {
                 return Poll::Ready(Err(self.fail(error)));
             }
         }
@@ -144,14 +143,14 @@ impl Exchange {
                 return Poll::Ready(Err(self.fail(error)));
             }
             let awaited = http1.machine.is_awaiting_continue();
-            let received = http1.machine.receive(http1.io.received(), head, &limits.wire);
+            let received = http1.machine.receive(http1.wire.io.received(), head, &limits.wire);
             if let h1::Event::Data(span) = received.event {
                 deadlines.content_came(span.len(), &limits.time);
                 let (before, len) = (span.start, span.len());
                 let after = received.consumed - span.end;
                 return Poll::Ready(Ok(Step::Data { before, len, after }));
             }
-            http1.io.consume(received.consumed);
+            http1.wire.io.consume(received.consumed);
             let event = match received.event {
                 h1::Event::NeedMore | h1::Event::Paused => {
                     match ready!(self.poll_fill(cx, phase)) {
@@ -230,7 +229,7 @@ impl Exchange {
         if self.is_uploading()
             && let Some(http1) = self.lease.connection.as_deref_mut()
         {
-            http1.out.clear();
+            http1.wire.out.clear();
             http1.is_broken = true;
             self.upload.body = None;
         }
@@ -249,7 +248,7 @@ impl Exchange {
         self.upload.body = None;
         if let Some(http1) = self.lease.connection.as_deref_mut() {
             http1.is_broken = true;
-            error = error.with_peer(http1.io.peer());
+            error = error.with_peer(http1.wire.io.peer());
         }
         self.lease.release();
         error
@@ -264,7 +263,7 @@ impl Exchange {
         let room = self.limits.wire.head_bytes_max + 1;
         let Self { lease, upload, limits, deadlines, .. } = self;
         let http1 = connection(lease, phase)?;
-        match http1.io.poll_fill(cx, room) {
+        match http1.wire.io.poll_fill(cx, room) {
             Poll::Ready(Ok(Filled::Bytes(_))) => {
                 self.received_any = true;
                 match phase == Phase::Receive && deadlines.is_over() {
@@ -273,7 +272,7 @@ impl Exchange {
                 }
             }
             Poll::Ready(Ok(Filled::End)) => {
-                let rest = http1.io.received();
+                let rest = http1.wire.io.received();
                 Poll::Ready(Ok(Some(http1.machine.receive_end(rest))))
             }
             Poll::Ready(Ok(Filled::Full)) => {
@@ -291,11 +290,32 @@ impl Exchange {
                     (_, Phase::Receive) => Waiting::Content,
                     (sending, _) => sending.unwrap_or(Waiting::Head),
                 };
-                let late = deadlines.poll(cx, &mut http1.timer, waiting, &limits.time);
+                let late = late(cx, http1, deadlines, waiting, &limits.time);
                 late.map(|error| error.map_or(Ok(None), Err))
             }
         }
     }
+}
+
+/// Waits for the nearest deadline. Ready with `None`: what was waited for may go on.
+fn late(
+    cx: &mut Context<'_>,
+    http1: &mut Http1,
+    deadlines: &mut Deadlines,
+    waiting: Waiting,
+    time: &ClientTime,
+) -> Poll<Option<Error>> {
+    let is_sending = waiting == Waiting::Sending && http1.wire.unsent() > 0;
+    if is_sending {
+        http1.wire.waits(now());
+    }
+    let late = ready!(deadlines.poll(cx, &mut http1.timer, waiting, time));
+    let is_idle = late.as_ref().is_some_and(|late| late.kind() == ErrorKind::ReadTimeout);
+    if is_idle && is_sending && http1.wire.has_moved() {
+        deadlines.moved();
+        return Poll::Ready(None);
+    }
+    Poll::Ready(late)
 }
 
 pub(super) fn connection(lease: &mut Lease, phase: Phase) -> Result<&mut Http1, Error> {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use stoop_io::{AnyTransport, Liveness, Look, Output, Timer, Transport, now};
+use stoop_io::{AnyTransport, Liveness, Look, Peer, Timer, Transport, now};
 use stoop_proto::h1;
 use tokio::runtime::{Handle, Id};
 
 use crate::conn::home::{Home, Permit};
+use crate::conn::wire::Wire;
 
 mod content;
 pub(crate) mod exchange;
@@ -15,9 +16,8 @@ mod upload;
 
 /// A connection that speaks HTTP/1.
 pub(crate) struct Http1 {
-    pub(crate) io: AnyTransport,
+    wire: Wire,
     machine: h1::Client,
-    out: Output,
     timer: Timer,
     /// It can only be closed, whatever the machine thinks.
     is_broken: bool,
@@ -30,9 +30,8 @@ impl Http1 {
     /// A connection that was just made, on the runtime this is called on.
     pub(crate) fn new(io: AnyTransport) -> Box<Self> {
         Box::new(Self {
-            io,
+            wire: Wire::new(io).steady(),
             machine: h1::Client::new(),
-            out: Output::default(),
             timer: Timer::coarse(),
             is_broken: false,
             runtime: Handle::current().id(),
@@ -40,19 +39,24 @@ impl Http1 {
         })
     }
 
+    /// Who is at the other end.
+    pub(crate) fn peer(&self) -> Peer {
+        self.wire.io.peer()
+    }
+
     /// Whether another exchange may follow: nothing half said, nothing unasked.
     pub(crate) fn is_viable(&self) -> bool {
         !self.is_broken
             && self.machine.is_reusable()
-            && self.out.is_empty()
-            && self.io.received().is_empty()
+            && self.wire.out.is_empty()
+            && self.wire.io.received().is_empty()
     }
 
     /// Whether bytes came before anything was asked. Those that are still on their way nobody can
     /// tell from an answer.
     pub(crate) fn has_spoken(&mut self) -> bool {
-        self.io.liveness(Look::Cached) == Liveness::Readable
-            && self.io.liveness(Look::Kernel) == Liveness::Readable
+        self.wire.io.liveness(Look::Cached) == Liveness::Readable
+            && self.wire.io.liveness(Look::Kernel) == Liveness::Readable
     }
 
     /// Whether the transport is open and silent. What the event loop has noticed costs nothing to
@@ -60,8 +64,8 @@ impl Http1 {
     /// asked about.
     pub(crate) fn is_quiet(&mut self, look: Look) -> bool {
         match look {
-            Look::Cached if self.io.liveness(Look::Cached) == Liveness::Quiet => true,
-            Look::Cached | Look::Kernel => self.io.liveness(Look::Kernel) == Liveness::Quiet,
+            Look::Cached if self.wire.io.liveness(Look::Cached) == Liveness::Quiet => true,
+            Look::Cached | Look::Kernel => self.wire.io.liveness(Look::Kernel) == Liveness::Quiet,
         }
     }
 }
@@ -105,10 +109,10 @@ impl Lease {
         let here = Handle::current().id();
         let Some(mut connection) = self.connection.take() else { return false };
         if connection.runtime != here {
-            let Http1 { io, machine, out, .. } = *connection;
-            let Ok(io) = io.rehome() else { return false };
+            let Http1 { wire, machine, .. } = *connection;
+            let Ok(io) = wire.io.rehome() else { return false };
             connection = Http1::new(io);
-            (connection.machine, connection.out) = (machine, out);
+            (connection.machine, connection.wire.out) = (machine, wire.out);
         }
         self.connection = Some(connection);
         true

@@ -4,7 +4,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use http_body::Body as _;
-use stoop_io::Transport;
 use stoop_proto::Fields;
 
 use crate::body::{Body, from_map};
@@ -37,8 +36,8 @@ impl Upload {
         output_bytes_max: usize,
     ) -> Result<(), Error> {
         if self.body.is_none() {
-            if !http1.out.is_empty() || http1.io.unsent() > 0 {
-                self.flush(cx, http1, deadlines);
+            if http1.wire.unsent() > 0 {
+                self.flush(cx, http1, deadlines, output_bytes_max);
             }
             return Ok(());
         }
@@ -54,7 +53,7 @@ impl Upload {
     ) -> Result<(), Error> {
         loop {
             let is_full = self.pull(cx, http1, deadlines, output_bytes_max)?;
-            let is_drained = self.flush(cx, http1, deadlines);
+            let is_drained = self.flush(cx, http1, deadlines, output_bytes_max);
             if !(is_full && is_drained) {
                 return Ok(());
             }
@@ -70,7 +69,7 @@ impl Upload {
         output_bytes_max: usize,
     ) -> Result<bool, Error> {
         loop {
-            if http1.out.held() + http1.io.held() >= output_bytes_max {
+            if http1.wire.is_full(output_bytes_max) {
                 return Ok(true);
             }
             if deadlines.continue_by.is_some() && http1.machine.is_awaiting_continue() {
@@ -83,7 +82,7 @@ impl Upload {
                 Some(Err(error)) => return Err(error.of_the_body()),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => {
-                        let sent = http1.machine.data(data, &mut Sink(&mut http1.out));
+                        let sent = http1.machine.data(data, &mut Sink(&mut http1.wire.out));
                         sent.map_err(|misuse| Error::misuse(misuse, Phase::Send))?;
                     }
                     Err(frame) => {
@@ -104,18 +103,19 @@ impl Upload {
         cx: &mut Context<'_>,
         http1: &mut Http1,
         deadlines: &mut Deadlines,
+        output_bytes_max: usize,
     ) -> bool {
-        let before = http1.out.len() + http1.io.unsent();
-        match http1.io.poll_flush(cx, &mut http1.out) {
+        let before = http1.wire.unsent();
+        match http1.wire.try_flush(cx, output_bytes_max) {
             Poll::Ready(Err(error)) => {
-                http1.out.clear();
+                http1.wire.out.clear();
                 http1.is_broken = true;
                 self.body = None;
                 self.failed = Some(Error::io(error, Phase::Send));
                 false
             }
             flushed => {
-                if http1.out.len() + http1.io.unsent() < before {
+                if http1.wire.unsent() < before {
                     deadlines.moved();
                 }
                 flushed.is_ready()
@@ -129,13 +129,13 @@ impl Upload {
         trailers: Option<&Fields>,
     ) -> Result<(), Error> {
         self.body = None;
-        let finished = http1.machine.finish(trailers, &mut Sink(&mut http1.out));
+        let finished = http1.machine.finish(trailers, &mut Sink(&mut http1.wire.out));
         finished.map_err(|misuse| Error::misuse(misuse, Phase::Send))
     }
 
     /// What sending waits for; `None` if it is done.
     pub(super) fn waiting(&self, http1: &Http1) -> Option<Waiting> {
-        if !http1.out.is_empty() || http1.io.unsent() > 0 {
+        if http1.wire.unsent() > 0 {
             Some(Waiting::Sending)
         } else {
             self.body.as_ref().map(|_| Waiting::Caller)
