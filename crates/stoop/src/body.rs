@@ -45,14 +45,19 @@ pub(crate) enum Kind {
     Full(Bytes),
     Request(SlotReader),
     Response(Box<Exchange>),
-    Stream { frames: Boxed, trailers: Option<Box<Fields>> },
+    Stream {
+        frames: Boxed,
+        trailers: Option<Box<Fields>>,
+        /// Whether it is the content of a response that was received, by a task.
+        is_response: bool,
+    },
 }
 
 impl Kind {
     fn stream(
         frames: impl http_body::Body<Data = Bytes, Error = BoxError> + Send + Sync + 'static,
     ) -> Self {
-        Self::Stream { frames: Box::pin(frames), trailers: None }
+        Self::Stream { frames: Box::pin(frames), trailers: None, is_response: false }
     }
 }
 
@@ -87,13 +92,16 @@ impl Body {
     /// All content, if it is at most `max` bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::BodyTooLarge`] beyond `max`, and those of [`Body::chunk`].
+    /// [`ErrorKind::BodyTooLarge`] beyond `max`, and those of [`Body::chunk`]. A handler that passes the
+    /// former on answers 502 if this is a response's content and 413 else: a stream is taken for the
+    /// request's, decoded or watched.
     pub async fn bytes(mut self, max: usize) -> Result<Bytes, Error> {
-        let is_request = matches!(self.0, Kind::Request(_));
+        let is_response =
+            matches!(self.0, Kind::Response(_) | Kind::Stream { is_response: true, .. });
         let too_large = || {
             let error = Error::new(ErrorKind::BodyTooLarge, Phase::Receive);
             let error = error.with_detail(format_args!("more than {max} bytes"));
-            if is_request { error.of_request() } else { error }
+            if is_response { error } else { error.of_request() }
         };
         // What is announced as too large is not asked for.
         if self.len().is_some_and(|length| length > max as u64) {
@@ -168,7 +176,7 @@ impl Body {
             }
             Kind::Request(slot) => slot.poll(cx),
             Kind::Response(exchange) => exchange.poll_chunk(cx),
-            Kind::Stream { frames, trailers } => loop {
+            Kind::Stream { frames, trailers, .. } => loop {
                 return Poll::Ready(match ready!(frames.as_mut().poll_frame(cx)) {
                     None => None,
                     Some(Ok(frame)) => match frame.into_data() {

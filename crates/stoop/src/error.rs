@@ -79,7 +79,7 @@ pub enum ErrorKind {
     TotalTimeout,
     /// The content is larger than the limit.
     BodyTooLarge,
-    /// The request's body failed.
+    /// The content to be sent failed, which the caller made.
     RequestBody,
     /// More redirects than the limit.
     RedirectLimit,
@@ -199,7 +199,7 @@ impl ErrorKind {
             Self::SlowBody => "the content came too slowly",
             Self::TotalTimeout => "the deadline has passed",
             Self::BodyTooLarge => "the content is larger than the limit",
-            Self::RequestBody => "the request's body failed",
+            Self::RequestBody => "the content to be sent failed",
             Self::RedirectLimit => "there are too many redirects",
             Self::RedirectDenied => "the redirect may not be followed",
             Self::Cancelled => "the exchange was cancelled",

@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use http_body::Frame;
 
-use crate::body::{Body, BodySender, Said, into_map};
+use crate::body::{Body, BodySender, Kind, Said, into_map};
 use crate::conn::http1::exchange::Exchange;
 use crate::error::Error;
 
@@ -19,7 +19,10 @@ const AHEAD: usize = 1;
 /// Dropping the content gives the exchange up. Once it was read to its end the request goes on to
 /// be sent until it is complete, or its time is.
 pub(super) fn promote(exchange: Exchange) -> Body {
-    let (sender, body) = Body::channel(AHEAD);
+    let (sender, mut body) = Body::channel(AHEAD);
+    if let Kind::Stream { is_response, .. } = &mut body.0 {
+        *is_response = true;
+    }
     tokio::spawn(drive(exchange, sender));
     body
 }

@@ -224,7 +224,10 @@ impl Deadlines {
             Waiting::Nothing | Waiting::Sending | Waiting::Caller => Phase::Send,
         };
         Poll::Ready(if let Some(kind) = self.due().kind(nearest) {
-            let error = Error::new(kind, phase);
+            let mut error = Error::new(kind, phase);
+            if waiting == Waiting::Caller {
+                error = error.of_request();
+            }
             Some(match (kind, phase) {
                 (ErrorKind::FirstByteTimeout, Phase::Send) => error.with_detail(STILL_SENDING),
                 _ => error,

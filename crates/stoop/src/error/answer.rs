@@ -15,7 +15,7 @@ use super::{Error, ErrorKind};
 pub(super) enum Role {
     /// As a client of another server, an upstream.
     Client,
-    /// As a server that reads the content of its client's request.
+    /// As a server that reads the content of its client's request, to send it on perhaps.
     Server,
 }
 
@@ -81,7 +81,10 @@ const fn of_upstream(kind: ErrorKind) -> StatusCode {
 const fn of_client(kind: ErrorKind) -> StatusCode {
     match kind {
         ErrorKind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        ErrorKind::ReadTimeout | ErrorKind::SlowBody => StatusCode::REQUEST_TIMEOUT,
+        ErrorKind::ReadTimeout
+        | ErrorKind::SlowBody
+        | ErrorKind::FirstByteTimeout
+        | ErrorKind::TotalTimeout => StatusCode::REQUEST_TIMEOUT,
         ErrorKind::H1Parse | ErrorKind::H2Protocol | ErrorKind::ClosedEarly | ErrorKind::Reset => {
             StatusCode::BAD_REQUEST
         }
@@ -105,6 +108,8 @@ mod tests {
             (ErrorKind::BodyTooLarge, 502, 413),
             (ErrorKind::ReadTimeout, 504, 408),
             (ErrorKind::SlowBody, 504, 408),
+            (ErrorKind::FirstByteTimeout, 504, 408),
+            (ErrorKind::TotalTimeout, 504, 408),
             (ErrorKind::Internal, 500, 500),
         ] {
             assert_eq!(of(kind).answer(), upstream, "{kind:?}");

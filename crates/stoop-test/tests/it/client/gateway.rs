@@ -173,6 +173,49 @@ fn whatever_an_upstream_did_not_do_in_time_is_504() {
     }
 }
 
+/// A request that comes too slowly to be sent on in time is not the upstream's fault.
+#[tokio::test(start_paused = true)]
+async fn the_upstream_was_blamed_for_a_client_that_sends_too_slowly() {
+    for versions in BOTH {
+        let upstream = upstream(|_| {}, Peer::stall);
+        let front = front!(versions, move |request: Request| {
+            let upstream = upstream.clone();
+            async move { upstream.send(Request::post(URL, request.into_body())?).await }
+        });
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            while sender.send("ab").await.is_ok() {
+                sleep(Duration::from_secs(5)).await;
+            }
+        });
+        let request = Request::post("http://gateway/", body).unwrap();
+        let response = front.send(request.without_deadlines()).await.unwrap();
+        assert_eq!(response.status(), 408, "{versions:?}");
+    }
+}
+
+/// Content that is too large for the handler is its client's fault also where it was wrapped, and the
+/// upstream's where that answered before it had the whole request.
+#[tokio::test(start_paused = true)]
+async fn content_too_large_is_the_fault_of_whose_it_is() {
+    for versions in BOTH {
+        let front = front!(versions, |request: Request| async move {
+            Body::stream(request.into_body()).bytes(3).await
+        });
+        let response = front.send(Request::post("http://gateway/", "abcd").unwrap()).await.unwrap();
+        assert_eq!(response.status(), 413, "{versions:?}");
+        let upstream = saying("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nabcd");
+        let front = front!(versions, move |_: Request| {
+            let upstream = upstream.clone();
+            async move {
+                let (_sender, body) = Body::channel(1);
+                upstream.send(Request::post(URL, body)?).await?.into_body().bytes(3).await
+            }
+        });
+        assert_eq!(front.get("http://gateway/").await.unwrap().status(), 502, "{versions:?}");
+    }
+}
+
 /// A server in memory whose handler reads its request's content, and says what it would answer to
 /// the error.
 fn reading() -> (Raw<DuplexStream>, UnboundedReceiver<(ErrorKind, u16)>) {
