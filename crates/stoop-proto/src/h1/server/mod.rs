@@ -124,6 +124,12 @@ impl Server {
         matches!(self.sending, Half::Body | Half::LastBody)
     }
 
+    /// Whether a response was begun whose end only the end of the connection shows: broken off, it
+    /// would pass for whole (RFC 9112 §8).
+    pub fn is_until_close(&self) -> bool {
+        self.is_sending() && matches!(self.writer, Writer::UntilClose)
+    }
+
     /// Whether nothing more will be sent: the last response is finished, and no refusal is due.
     pub fn is_sent(&self) -> bool {
         let answered = self.in_flight == 0 && !self.head_refused;

@@ -67,6 +67,34 @@ async fn content_without_a_length_is_broken_off_by_a_reset() {
     server.close().await;
 }
 
+/// Where its framing shows that it is incomplete, what was sent of it arrives.
+#[tokio::test]
+async fn content_with_framing_is_broken_off_and_nothing_of_it_is_lost() {
+    const PIECE: usize = 1 << 20;
+    for length in [Some(2 * PIECE), None] {
+        let server = listen(ServerLimits::default(), move |_: Request| {
+            let (sender, body) = Body::channel(2);
+            tokio::spawn(async move {
+                sender.send(vec![b'x'; PIECE]).await.unwrap();
+                sender.fail("the source is gone").await;
+            });
+            let response = Response::new(body);
+            match length {
+                Some(length) => response.with_field("content-length", length.to_string()).unwrap(),
+                None => response,
+            }
+        });
+        let mut peer = dial(&server).await;
+        peer.say("GET / HTTP/1.1\r\nhost: a\r\n\r\nGET /next").await;
+        sleep(Duration::from_millis(100)).await;
+        peer.head().await.unwrap();
+        let rest = peer.rest().await.unwrap();
+        let framing = if length.is_some() { 0 } else { "100000\r\n\r\n".len() };
+        assert_eq!(rest.len(), PIECE + framing, "{length:?}");
+        server.close().await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_client_is_told_to_continue_when_the_handler_first_reads() {
     let mut peer = connect(async |mut request: Request| {

@@ -78,11 +78,15 @@ impl<H: Handler> Driver<H> {
         }
     }
 
-    /// A response under way cannot be completed.
+    /// A response under way cannot be completed. Where its framing shows that it is incomplete, what was
+    /// sent of it arrives; else only a reset shows it.
     pub(super) fn break_off(&mut self) {
+        self.stage = match self.machine.is_until_close() {
+            true => Stage::Breaking,
+            false => Stage::Closing { linger: !self.at_end },
+        };
         self.exchanges.clear();
         self.machine.abort();
-        self.stage = Stage::Breaking;
     }
 
     /// Whether this connection is idle and its server is to stop. One that was accepted and has not
