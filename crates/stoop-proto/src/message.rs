@@ -346,6 +346,28 @@ impl BodySize {
             (_, Some(declared)) => Ok(Self::Exact(declared)),
         }
     }
+
+    /// The size that a request announces, if it says anything of it: without content, only if its method
+    /// gives content a meaning or its caller declared a Content-Length (RFC 9110 §8.6), which `declares`
+    /// tells.
+    ///
+    /// # Errors
+    /// As [`BodySize::declared_by`].
+    pub(crate) fn of_request(
+        self,
+        method: &Method,
+        fields: &Fields,
+        declares: bool,
+    ) -> Result<Option<Self>, Misuse> {
+        let announced = if declares { self.declared_by(fields)? } else { self };
+        let is_said = self != Self::Exact(0)
+            || match *method {
+                Method::POST | Method::PUT | Method::PATCH => true,
+                Method::CONNECT => false,
+                _ => declares,
+            };
+        Ok(is_said.then_some(announced))
+    }
 }
 
 /// The Content-Length that a caller declared, if it did: RFC 9110 §8.6.

@@ -72,7 +72,8 @@ impl Body {
     /// If its size hint is not exact, a Content-Length among the fields of its message says how long it
     /// is; else it is sent without one. If it then turns out longer or shorter, the message is broken
     /// off so that the peer sees it is incomplete, and a client's exchange fails with
-    /// [`ErrorKind::RequestBody`].
+    /// [`ErrorKind::RequestBody`]. The message ends when its content does: a stream that has made all it
+    /// announced keeps its connection until it says that it has ended.
     pub fn stream<B>(body: B) -> Self
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,

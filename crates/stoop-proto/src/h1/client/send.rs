@@ -47,10 +47,7 @@ impl Client {
             return Err(Misuse::Order);
         }
         let has_content = size != BodySize::Exact(0);
-        let announced = match noted.has_length {
-            true => size.declared_by(&head.fields)?,
-            false => size,
-        };
+        let announced = size.of_request(&head.method, &head.fields, noted.has_length)?;
         self.keep = !(noted.has_connection && head.fields.lists("connection", "close"));
         self.asked = Asked {
             head_only: head.method == Method::HEAD,
@@ -71,9 +68,9 @@ impl Client {
             }
         }
         self.put_connection(noted.te, out);
-        self.writer = match has_content || anticipates_content(&head.method) {
-            true => announce(announced, true, out),
-            false => Writer::Length(0),
+        self.writer = match announced {
+            Some(size) => announce(size, true, out),
+            None => Writer::Length(0),
         };
         out.put(b"\r\n");
         self.sending = self.sending.next(Input::Head).unwrap_or(Half::Closed);
@@ -148,9 +145,4 @@ impl<'a> Noted<'a> {
         }
         noted
     }
-}
-
-/// RFC 9110 §8.6: methods whose requests say their length even if there is no content.
-fn anticipates_content(method: &Method) -> bool {
-    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }

@@ -78,10 +78,10 @@ impl Connection {
             return Err(Refusal::TooLarge(list_bytes_max));
         }
         let end = size == BodySize::Exact(0) && head.method != Method::CONNECT;
-        let announced = size.declared_by(&head.fields).map_err(Refusal::Misuse)?;
-        let length = match announced {
-            BodySize::Exact(0) if end && !anticipates_content(&head.method) => None,
-            BodySize::Exact(length) if head.method != Method::CONNECT => Some(length),
+        let declares = head.fields.contains("content-length");
+        let announced = size.of_request(&head.method, &head.fields, declares);
+        let length = match announced.map_err(Refusal::Misuse)? {
+            Some(BodySize::Exact(length)) if head.method != Method::CONNECT => Some(length),
             _ => None,
         };
         let id = self.next_own;
@@ -122,11 +122,6 @@ impl Connection {
         }
         Ok(())
     }
-}
-
-/// RFC 9110 §8.6: methods whose requests say their length even if there is no content.
-fn anticipates_content(method: &Method) -> bool {
-    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }
 
 #[cfg(test)]

@@ -80,6 +80,29 @@ async fn a_streamed_request_lost_its_length() {
     }
 }
 
+/// RFC 9110 §8.6: who declares that there is no content is taken at its word, whatever the method.
+#[tokio::test]
+async fn a_declared_length_of_nothing_was_lost() {
+    for versions in BOTH {
+        let client = client!(versions, looking);
+        for (method, declared, said) in [
+            (http::Method::DELETE, true, "Some(\"0\")"),
+            (http::Method::GET, true, "Some(\"0\")"),
+            (http::Method::DELETE, false, "None"),
+            (http::Method::GET, false, "None"),
+            (http::Method::POST, false, "Some(\"0\")"),
+        ] {
+            let mut request = Request::new(method, URL).unwrap();
+            if declared {
+                request = request.with_field("content-length", "0").unwrap();
+            }
+            let response = client.send(request).await.unwrap();
+            let seen = response.into_body().bytes(1_000).await.unwrap();
+            assert_eq!(seen, format!("{said} Some(0) false Ok(0)"), "{versions:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_streamed_response_lost_its_length() {
     for versions in BOTH {
