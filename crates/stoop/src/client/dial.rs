@@ -28,7 +28,8 @@ const ATTEMPTS_MAX: usize = 4;
 /// Connects to the first of the addresses that answers, within the time for connecting.
 ///
 /// # Errors
-/// One that names every address that was tried, each with its reason. Its kind is that of the last.
+/// One that names every address that was tried, each with its reason. Its kind is that of the address
+/// whose reason says most.
 pub(super) async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, Error> {
     let [only] = addresses else { return first_of(addresses, port, terms, Tcp::connect).await };
     let address = SocketAddr::new(*only, port);
@@ -126,22 +127,33 @@ fn silent() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "no answer")
 }
 
-/// The last error, with the others in its details: but want of a descriptor before all, which may pass.
+/// The error that says most, and of several the last, with the others in its details.
 fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> Error {
-    let kind = |error: &io::Error| Error::io(copy(error), Phase::Connect).kind();
-    let starved = failed.iter().position(|(_, error)| kind(error) == ErrorKind::TooManyFiles);
-    if let Some(at) = starved {
-        let starved = failed.remove(at);
-        failed.push(starved);
-    }
-    let Some((address, last)) = failed.pop() else {
+    let weight = |(_, error): &(SocketAddr, io::Error)| telling(error);
+    let Some(most) = failed.iter().map(weight).max() else {
         return Error::new(ErrorKind::DnsOther, Phase::Dns).with_detail("the name has no address");
     };
-    let error = Error::io(last, Phase::Connect).with_peer(Peer::Inet(address));
-    // The reason of the last is its source, which is shown behind this.
+    // There is one at least.
+    let at = failed.iter().rposition(|attempt| weight(attempt) == most).unwrap_or(0);
+    let (address, reason) = failed.remove(at);
+    let error = Error::io(reason, Phase::Connect).with_peer(Peer::Inet(address));
+    // Its reason is its source, which is shown behind this.
     match failed.is_empty() {
         true => error.with_detail(address),
         false => error.with_detail(format_args!("{}; {address}", Reasons(&failed))),
+    }
+}
+
+/// How much an error says of why a name could not be connected to. Want of a descriptor or a port is this
+/// machine's and may pass; a host that answered is there; an address without a route is there for those
+/// who have one.
+fn telling(error: &io::Error) -> u8 {
+    match Error::io(copy(error), Phase::Connect).kind() {
+        ErrorKind::TooManyFiles => 4,
+        ErrorKind::NoLocalPorts => 3,
+        ErrorKind::ConnectRefused | ErrorKind::ConnectReset => 2,
+        ErrorKind::ConnectTimeout => 1,
+        _ => 0,
     }
 }
 

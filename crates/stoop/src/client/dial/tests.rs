@@ -12,10 +12,11 @@ enum Fate {
     Answers(u64),
     Refuses(u64),
     Starves,
+    NoRoute,
     Silent,
 }
 
-use Fate::{Answers, Refuses, Silent, Starves};
+use Fate::{Answers, NoRoute, Refuses, Silent, Starves};
 
 #[derive(Default)]
 struct Seen {
@@ -54,6 +55,7 @@ async fn race(fates: &[Fate], connect: Option<Duration>) -> (Result<u8, Error>, 
                 Err(io::Error::from_raw_os_error(111))
             }
             Starves => Err(io::Error::from_raw_os_error(24)),
+            NoRoute => Err(io::Error::from(io::ErrorKind::NetworkUnreachable)),
             Silent => std::future::pending().await,
         }
     };
@@ -148,4 +150,17 @@ async fn want_of_a_descriptor_is_said_before_all() {
         let (won, _, _) = race(&fates, LIMIT).await;
         assert_eq!(won.unwrap_err().kind(), ErrorKind::TooManyFiles);
     }
+}
+
+/// A machine without IPv6 has no route to half of a name's addresses, which says nothing of the server.
+#[tokio::test(start_paused = true)]
+async fn a_host_that_refuses_says_more_than_an_address_without_a_route() {
+    for fates in [[Refuses(0), NoRoute], [NoRoute, Refuses(0)]] {
+        let (won, _, _) = race(&fates, LIMIT).await;
+        let error = won.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectRefused);
+        assert!(error.to_string().contains("unreachable"), "{error}");
+    }
+    let (won, _, _) = race(&[NoRoute, NoRoute], LIMIT).await;
+    assert_eq!(won.unwrap_err().kind(), ErrorKind::ConnectUnreachable);
 }
