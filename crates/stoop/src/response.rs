@@ -361,7 +361,8 @@ where
 /// - of the handler itself, such as a URL that is none, a field value with CR LF in it, or content of
 ///   its own that failed: 500.
 ///
-/// Where the handler sends its request's content on and that fails, it is answered as the first.
+/// Where the handler sends its request's content on and that fails, or keeps the exchange waiting for it
+/// until a deadline, it is answered as the first.
 impl IntoResponse for crate::Error {
     type Body = Body;
     fn into_response(self) -> Response {
