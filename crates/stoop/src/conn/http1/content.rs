@@ -85,7 +85,8 @@ impl Exchange {
         let mut head = ResponseHead::default();
         let Some(http1) = self.lease.connection.as_deref_mut() else { return };
         while http1.machine.in_body() {
-            let received = http1.machine.receive(http1.wire.io.received(), &mut head, &self.limits.wire);
+            let received =
+                http1.machine.receive(http1.wire.io.received(), &mut head, &self.limits.wire);
             http1.wire.io.consume(received.consumed);
             match received.event {
                 h1::Event::Data(span) => match left.checked_sub(span.len() as u64) {
