@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::load::Generator;
 use crate::run_server::Mode;
-use crate::{contender, work};
+use crate::{baseline, contender, work};
 
 #[derive(Parser)]
 #[command(version, about = "Runs stoop and its peers side by side and prints ratios")]
@@ -86,14 +86,15 @@ fn contenders() -> String {
 
 #[derive(Args, Clone)]
 pub(crate) struct Common {
-    /// How often each contender has its turn [default: 5, of client 3]
+    /// How often each contender has its turn [default: 5, of client 3, with --baseline 15]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
-    /// Contenders beside stoop, by the names of their files in contenders/
+    /// Contenders beside stoop, by the names of their files in contenders/ [default: the work's own, with
+    /// --baseline none]
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) against: Option<Vec<String>>,
     #[command(flatten)]
-    output: Output,
+    pub(crate) output: Output,
 }
 
 /// What all have, those too that have no rounds.
@@ -108,16 +109,21 @@ pub(crate) struct Output {
     /// Take the programs that were built last time
     #[arg(long)]
     pub(crate) no_build: bool,
+    /// Builds stoop as it was at this commit too, as one more contender: nothing may be worse than it was
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) baseline: Option<String>,
 }
 
 impl Common {
     pub(crate) fn rounds(&self) -> u32 {
-        self.rounds.unwrap_or(5)
+        let usual = if self.output.baseline.is_some() { baseline::ROUNDS } else { 5 };
+        self.rounds.unwrap_or(usual)
     }
 
     /// The same options with fewer rounds, unless their number was given.
     pub(crate) fn usually(&self, rounds: u32) -> Self {
-        Self { rounds: self.rounds.or(Some(rounds)), ..self.clone() }
+        let usual = if self.output.baseline.is_some() { baseline::ROUNDS } else { rounds };
+        Self { rounds: self.rounds.or(Some(usual)), ..self.clone() }
     }
 }
 

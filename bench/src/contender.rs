@@ -155,13 +155,19 @@ fn all_paths() -> Vec<String> {
 
 impl Contender {
     pub(crate) fn load(name: &str) -> Result<Self> {
-        let names = names();
+        Self::load_from(Path::new(env!("CARGO_MANIFEST_DIR")), name)
+    }
+
+    /// The same, of a tree whose folder `bench/` this is.
+    pub(crate) fn load_from(bench: &Path, name: &str) -> Result<Self> {
+        let directory = bench.join("contenders");
+        let names = names_in(&directory);
         ensure!(
             names.iter().any(|known| known == name),
             "no contender {name}; there are: {}",
             names.join(", ")
         );
-        let path = directory().join(name).with_extension("toml");
+        let path = directory.join(name).with_extension("toml");
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let contender: Self =
             toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;
@@ -176,12 +182,12 @@ impl Contender {
     }
 }
 
-fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("contenders")
+pub(crate) fn names() -> Vec<String> {
+    names_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("contenders"))
 }
 
-pub(crate) fn names() -> Vec<String> {
-    let entries = std::fs::read_dir(directory()).into_iter().flatten().flatten();
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let stems = entries.filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned()));
     let mut names: Vec<_> = stems.collect();
     names.sort();

@@ -83,4 +83,8 @@ impl Cores {
     pub(crate) fn server(&self) -> usize {
         self.server
     }
+
+    pub(crate) fn load(&self) -> usize {
+        self.load
+    }
 }

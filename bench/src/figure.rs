@@ -13,11 +13,11 @@ pub(crate) struct Figure {
 
 enum Measure {
     /// The median of a metric's quotients, round by round.
-    Ratio { metric: &'static str, over: &'static str, under: &'static str },
+    Ratio { metric: &'static str, over: String, under: String },
     /// The worst round of a contender: such a limit is for every run, not for most.
-    Worst { metric: &'static str, of: &'static str },
+    Worst { metric: &'static str, of: String },
     /// The median of a contender's rounds.
-    Median { metric: &'static str, of: &'static str },
+    Median { metric: &'static str, of: String },
 }
 
 #[derive(Clone, Copy)]
@@ -37,22 +37,20 @@ pub(crate) struct Judged {
 }
 
 impl Figure {
-    pub(crate) fn ratio(
-        metric: &'static str,
-        over: &'static str,
-        under: &'static str,
-        limit: Limit,
-    ) -> Self {
+    pub(crate) fn ratio(metric: &'static str, over: &str, under: &str, limit: Limit) -> Self {
         let what = format!("{over} / {under}");
+        let (over, under) = (over.to_owned(), under.to_owned());
         Self { what, measure: Measure::Ratio { metric, over, under }, limit }
     }
 
-    pub(crate) fn worst(what: &str, metric: &'static str, of: &'static str, limit: Limit) -> Self {
-        Self { what: format!("{of}: {what}"), measure: Measure::Worst { metric, of }, limit }
+    pub(crate) fn worst(what: &str, metric: &'static str, of: &str, limit: Limit) -> Self {
+        let measure = Measure::Worst { metric, of: of.to_owned() };
+        Self { what: format!("{of}: {what}"), measure, limit }
     }
 
-    pub(crate) fn median(what: &str, metric: &'static str, of: &'static str, limit: Limit) -> Self {
-        Self { what: format!("{of}: {what}"), measure: Measure::Median { metric, of }, limit }
+    pub(crate) fn median(what: &str, metric: &'static str, of: &str, limit: Limit) -> Self {
+        let measure = Measure::Median { metric, of: of.to_owned() };
+        Self { what: format!("{of}: {what}"), measure, limit }
     }
 
     /// The same figure, with words of its own instead of those made from the names.
@@ -74,7 +72,7 @@ impl Figure {
         let values = |name: &str, metric| {
             contenders.iter().find(|series| series.name == name).map(|s| s.values(metric))
         };
-        match self.measure {
+        match &self.measure {
             Measure::Ratio { metric, over, under } => {
                 Ratio::of(&values(over, metric)?, &values(under, metric)?).map(|r| r.rounds.median)
             }

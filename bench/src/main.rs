@@ -5,9 +5,11 @@
 //! whatever drifts on the machine drifts for all, and `report` prints medians, spreads and ratios.
 
 mod arguments;
+mod baseline;
 mod certificates;
 mod congestion;
 mod contender;
+mod core_watch;
 mod cores;
 mod debian;
 mod exchange;
@@ -60,7 +62,7 @@ fn run(work: &Work) -> Result<()> {
     for path in [&output.json, &output.svg].into_iter().flatten() {
         check_writable(path)?;
     }
-    let bench = Bench::prepare(!output.no_build)?;
+    let bench = Bench::prepare(output)?;
     let one = |report: Result<Report>| report.map(|report| vec![table::shown(report)]);
     let reports = match work {
         Work::Server(options) => work::server::run(&bench, options, SERVER_WORKS),

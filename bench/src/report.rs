@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use crate::figure::{Figure, Judged};
+use crate::baseline::{BASELINE, RATIO_MAX};
+use crate::figure::{Figure, Judged, Limit};
 use crate::statistics::{Ratio, Summary};
 use crate::work::STOOP;
 
@@ -99,7 +100,10 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn new(subject: Subject, contenders: Vec<Series>, skipped: Vec<Skipped>) -> Self {
-        let Subject { work, what, metrics, compared, baselines, figures, sorted_by } = subject;
+        let Subject { work, what, metrics, compared, baselines, mut figures, sorted_by } = subject;
+        if contenders.iter().any(|series| series.name == BASELINE) {
+            figures.push(Figure::ratio(compared, STOOP, BASELINE, Limit::AtMost(RATIO_MAX)));
+        }
         let summaries = contenders.iter().map(|series| {
             let all = metrics.iter().filter_map(|m| Some((m.key, series.summary(m.key)?)));
             (series.name.clone(), all.collect())

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::core_watch;
 use crate::report::{Metric, Report, Series};
 use crate::statistics::Summary;
 
@@ -37,6 +38,10 @@ fn render(report: &Report) -> String {
     }
     if report.contenders.is_empty() {
         text.push_str("\nnobody took part\n");
+    }
+    for warning in core_watch::warnings(report) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "\nWARNING: {warning}");
     }
     section(&mut text, "figures", &figures(report));
     section(&mut text, "contenders", &contenders(report));

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
-use crate::arguments::Common;
+use crate::arguments::{Common, Output};
+use crate::baseline::{BASELINE, Baseline};
 use crate::certificates::Certificates;
 use crate::contender::{Built, Contender, Source};
 use crate::cores::{Cores, Placement};
@@ -32,6 +33,8 @@ pub(crate) struct Bench {
     root: PathBuf,
     directory: TempDir,
     build: bool,
+    /// What is compared with, where that was asked for.
+    baseline: Option<Baseline>,
     /// What was obtained already, or why it cannot be had: several works have the same contenders.
     obtained: RefCell<HashMap<Source, Result<Program, String>>>,
     pub(crate) cores: Cores,
@@ -45,16 +48,20 @@ pub(crate) struct Field<C> {
 }
 
 impl Bench {
-    pub(crate) fn prepare(build: bool) -> Result<Self> {
+    pub(crate) fn prepare(output: &Output) -> Result<Self> {
         raise_descriptor_limit();
         let directory = TempDir::with_prefix("stoop-bench-").context("a temporary directory")?;
         let path = directory.path().to_owned();
         process::stop_on_signals(move || drop(std::fs::remove_dir_all(&path)))?;
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let baseline = output.baseline.as_ref();
+        let baseline = baseline.map(|revision| Baseline::unpack(&root, revision)).transpose()?;
         Ok(Self {
-            root: PathBuf::from(env!("CARGO_MANIFEST_DIR")),
+            root,
+            baseline,
             certificates: Certificates::make(directory.path())?,
             directory,
-            build,
+            build: !output.no_build,
             obtained: RefCell::default(),
             cores: Cores::detect()?,
         })
@@ -73,7 +80,7 @@ impl Bench {
     /// had is told with each work.
     pub(crate) fn build_servers(&self, names: &[String]) -> Result<()> {
         for name in names {
-            if let Some(server) = Contender::load(name)?.server {
+            if let Some(server) = self.contender(name)?.server {
                 let _ = self.obtain(&server.program);
             }
         }
@@ -151,15 +158,26 @@ impl Bench {
         Ok(path)
     }
 
-    /// A program of ours that is a workspace of its own, in a folder beside this one's `src`.
-    pub(crate) fn own_program(&self, folder: &str, name: &str) -> Result<Program> {
+    /// A program of ours that is a workspace of its own, in `folder`.
+    pub(crate) fn own_program(&self, folder: &Path, name: &str) -> Result<Program> {
         let built = Built {
-            directory: PathBuf::from(folder),
+            directory: folder.to_owned(),
             command: ["cargo", "build", "--release"].map(str::to_owned).to_vec(),
-            program: Path::new(folder).join("target/release").join(name),
+            program: folder.join("target/release").join(name),
             ..Built::default()
         };
         self.obtain(&Source::Built(built)).map_err(anyhow::Error::msg)
+    }
+
+    fn contender(&self, name: &str) -> Result<Contender> {
+        match &self.baseline {
+            Some(baseline) if name == BASELINE => baseline.contender(),
+            _ => Contender::load(name),
+        }
+    }
+
+    pub(crate) fn baseline(&self) -> Option<&Baseline> {
+        self.baseline.as_ref()
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -182,7 +200,7 @@ impl Bench {
     ) -> Result<Field<C>> {
         let mut field = Field { ready: Vec::new(), skipped: Vec::new() };
         // A name that does not exist is found before anything is built.
-        let load = |name: &String| Contender::load(name);
+        let load = |name: &String| self.contender(name);
         let contenders: Vec<Contender> = names.iter().map(load).collect::<Result<_>>()?;
         for contender in contenders {
             let name = contender.name.clone();
@@ -200,11 +218,15 @@ impl Bench {
     }
 }
 
-/// Stoop first, then whom the user named or else `usual`, each once.
+/// Stoop first and its baseline, if there is one; then those that the user named or else, without a
+/// baseline, the `usual`, each once.
 pub(crate) fn names(common: &Common, usual: &[&str]) -> Vec<String> {
+    let has_baseline = common.output.baseline.is_some();
+    let usual = if has_baseline { &[] } else { usual };
     let others =
         common.against.clone().unwrap_or_else(|| usual.iter().map(|&n| n.into()).collect());
     let mut names = vec![STOOP.to_owned()];
+    names.extend(has_baseline.then(|| BASELINE.to_owned()));
     for name in others {
         if !names.contains(&name) {
             names.push(name);

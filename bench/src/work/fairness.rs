@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 
 use crate::arguments::FairnessOptions;
+use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
 use crate::load;
 use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
 use crate::run_server::Startable;
@@ -36,7 +37,8 @@ const METRICS: &[Metric] = &[
     metric("errors", "errors", 0),
     metric("reconnects", "reconnects", 0),
     // Other processes take turns on the server's core: a request may have to wait for them too.
-    metric("core_elsewhere_pct", "core busy elsewhere %", 1),
+    SERVER_CORE,
+    LOAD_CORE,
 ];
 
 const POLL: Duration = Duration::from_millis(10);
@@ -106,21 +108,20 @@ impl Turn<'_> {
             work.connections.to_string(),
             seconds.to_string(),
         ];
-        let core = bench.cores.server();
-        let started = Instant::now();
-        let (cpu_before, busy_before) = (usage::cpu_time(server.pid())?, usage::core_busy(core)?);
+        let (started, cpu_before) = (Instant::now(), usage::cpu_time(server.pid())?);
+        let watch = CoreWatch::begin(&bench.cores, server.pid())?;
         let seen = load::own::run(bench, program, &words, *seconds, POLL, || ())?;
         server.check_alive()?;
         let cpu = usage::cpu_time(server.pid())?.saturating_sub(cpu_before);
-        let busy = usage::core_busy(core)?.saturating_sub(busy_before);
         let elapsed = started.elapsed();
+        let elsewhere = watch.end()?;
 
         let percent = |part: Duration| 100.0 * part.as_secs_f64() / elapsed.as_secs_f64();
         let told = |key| seen.more.get(key).copied().unwrap_or(0.0);
         // A server may well end such connections, but not keep them without serving them.
         let is_served = told("greedy") + told("reconnects") > 0.0;
         ensure!(is_served, "the greedy side had no answers, and its connections were kept");
-        Ok(Sample::from([
+        let mut sample = Sample::from([
             (P50, told("p50_us") / 1e3),
             (P99, told("p99_us") / 1e3),
             ("max_ms", told("max_us") / 1e3),
@@ -131,8 +132,9 @@ impl Turn<'_> {
             ("busy_pct", percent(cpu)),
             ("errors", told("errors")),
             ("reconnects", told("reconnects")),
-            ("core_elsewhere_pct", percent(busy.saturating_sub(cpu))),
-        ]))
+        ]);
+        sample.extend(elsewhere);
+        Ok(sample)
     }
 }
 

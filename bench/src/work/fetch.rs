@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::arguments::FetchOptions;
+use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
 use crate::cores::Placement;
 use crate::exchange;
 use crate::figure::{Figure, Limit};
@@ -26,6 +27,8 @@ const METRICS: &[Metric] = &[
     metric("connections", "most connections", 0),
     metric("peak_mib", "peak memory, MiB", 1),
     metric("wall_s", "wall s", 2),
+    SERVER_CORE,
+    LOAD_CORE,
 ];
 
 pub(crate) fn run(bench: &Bench, options: &FetchOptions) -> Result<Report> {
@@ -58,7 +61,9 @@ fn turn(
     server_series: &mut Series,
 ) -> Result<Sample> {
     let server = server.start(bench, options.mode(), server_series)?;
+    let watch = CoreWatch::begin(&bench.cores, server.pid())?;
     let (run, answered) = fetch(bench, options, &series.name, client, &server)?;
+    let elsewhere = watch.end()?;
     let good = answered.lines.iter().filter(|line| is_good(&line.code, line.length)).count();
     let urls = f64::from(options.urls);
     let mut sample = Sample::from([
@@ -71,6 +76,9 @@ fn turn(
     ]);
     if options.http2 {
         sample.insert("connections", run.peak_connections as f64);
+    }
+    if !options.unpinned {
+        sample.extend(elsewhere);
     }
     Ok(sample)
 }

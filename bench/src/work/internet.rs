@@ -72,7 +72,7 @@ struct Plans {
 
 impl Plans {
     fn read(bench: &Bench, options: &InternetOptions) -> Result<Self> {
-        let program = bench.own_program("plan", "stoop-bench-plan")?;
+        let program = bench.own_program(&bench.root().join("plan"), "stoop-bench-plan")?;
         let plan = |http2| Plan::read(&program, options.seed, options.urls, http2);
         Ok(Self { http1: plan(false)?, http2: plan(true)? })
     }

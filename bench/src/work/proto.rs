@@ -9,12 +9,17 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::figure::{Figure, Limit};
 use crate::process;
 use crate::program::{self, Program};
 use crate::report::{Metric, Report, Sample, Series, Subject, metric};
 use crate::work::Bench;
 
 const INSTRUCTIONS: &str = "instructions";
+const SINCE: &str = "since_baseline_pct";
+
+/// How much more than the baseline a case may take.
+const PERCENT_MAX: f64 = 1.0;
 
 const METRICS: &[Metric] = &[
     metric(INSTRUCTIONS, "instructions", 0),
@@ -22,6 +27,8 @@ const METRICS: &[Metric] = &[
     metric("per_byte", "instructions/byte", 2),
     metric("released", "in the changelog", 0),
     metric("change_pct", "change %", 1),
+    metric("baseline", "at the baseline", 0),
+    metric(SINCE, "since the baseline %", 2),
 ];
 
 /// How often a case is done in the two runs whose difference counts.
@@ -30,13 +37,18 @@ const MANY: u64 = 1_100;
 
 pub(crate) fn run(bench: &Bench) -> Result<Report> {
     let valgrind = program::tool("valgrind", "valgrind")?;
-    let program = bench.proto_program()?;
+    let program = bench.proto_program(bench.root())?;
+    let baseline = bench.baseline().map(|tree| bench.proto_program(tree.bench())).transpose()?;
+    let known = baseline.as_ref().map(cases).transpose()?.unwrap_or_default();
     let released = released(&std::fs::read_to_string(bench.changelog()).unwrap_or_default());
-    let mut series = Vec::new();
+    let (mut series, mut figures) = (Vec::new(), Vec::new());
     for (name, bytes) in cases(&program)? {
         eprintln!("counting {name}");
-        let count = |turns| count(&valgrind, &program, &name, turns, bench.directory());
-        let instructions = (count(MANY)? - count(FEW)?) as f64 / (MANY - FEW) as f64;
+        let count = |program: &Program| -> Result<f64> {
+            let count = |turns| count(&valgrind, program, &name, turns, bench.directory());
+            Ok((count(MANY)? - count(FEW)?) as f64 / (MANY - FEW) as f64)
+        };
+        let instructions = count(&program)?;
         let mut sample = Sample::from([
             (INSTRUCTIONS, instructions),
             ("bytes", bytes),
@@ -46,11 +58,20 @@ pub(crate) fn run(bench: &Bench) -> Result<Report> {
             sample.insert("released", released);
             sample.insert("change_pct", 100.0 * (instructions / released - 1.0));
         }
+        if let Some(baseline) = &baseline
+            && known.iter().any(|(known, _)| *known == name)
+        {
+            let before = count(baseline)?;
+            sample.insert("baseline", before);
+            sample.insert(SINCE, 100.0 * (instructions / before - 1.0));
+            let limit = Limit::AtMost(PERCENT_MAX);
+            figures.push(Figure::worst("% more than the baseline", SINCE, &name, limit));
+        }
         let mut one = Series::new(&name, "", None);
         one.samples.push(sample);
         series.push(one);
     }
-    Ok(Report::new(subject(), series, Vec::new()))
+    Ok(Report::new(subject(figures), series, Vec::new()))
 }
 
 /// The cases' names, and how many bytes a turn of each reads or writes.
@@ -109,22 +130,22 @@ fn released(changelog: &str) -> BTreeMap<String, f64> {
     tables.unwrap_or_default()
 }
 
-fn subject() -> Subject {
+fn subject(figures: Vec<Figure>) -> Subject {
     Subject {
         work: "proto",
         what: "instructions of one turn of each case of bench/proto, by valgrind".to_owned(),
         metrics: METRICS,
         compared: INSTRUCTIONS,
         baselines: &[],
-        figures: Vec::new(),
+        figures,
         sorted_by: None,
     }
 }
 
 impl Bench {
-    /// The cases, and what does them.
-    fn proto_program(&self) -> Result<Program> {
-        self.own_program("proto", "stoop-bench-proto")
+    /// What does the cases of the tree whose folder `bench/` this is.
+    fn proto_program(&self, bench: &Path) -> Result<Program> {
+        self.own_program(&bench.join("proto"), "stoop-bench-proto")
     }
 
     fn changelog(&self) -> PathBuf {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::arguments::RequestsOptions;
 use crate::contender::{self, Words};
+use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
 use crate::cores::Placement;
 use crate::process::Process;
 use crate::program::Program;
@@ -30,6 +31,8 @@ const METRICS: &[Metric] = &[
     metric("connections", "most connections", 0),
     metric("peak_mib", "peak memory, MiB", 1),
     metric("requests_per_s", "requests/s", 0),
+    SERVER_CORE,
+    LOAD_CORE,
 ];
 
 /// How closely the end is seen.
@@ -96,6 +99,7 @@ impl Startable {
         server: &RunningServer,
     ) -> Result<Sample> {
         let command = self.command(work, server)?;
+        let watch = CoreWatch::begin(&bench.cores, server.pid())?;
         let started = Instant::now();
         let process = Process::start(command, bench.cores.set(Placement::Load), name)?;
         let (mut peak_bytes, mut peak_connections, mut next_look) = (0, 0, FIRST_LOOK);
@@ -108,6 +112,7 @@ impl Startable {
             }
         })?;
         let wall = started.elapsed().as_secs_f64();
+        let elsewhere = watch.end()?;
         ensure!(ended.success, "{name} failed; what it says is above");
         let most = work.connections;
         let keeps_to = most == 0 || peak_connections <= most as usize;
@@ -119,6 +124,7 @@ impl Startable {
             ("peak_mib", peak_bytes as f64 / 1024.0 / 1024.0),
             ("requests_per_s", count / wall),
         ]);
+        sample.extend(elsewhere);
         // None was seen where all was over before the second look.
         if peak_connections > 0 {
             sample.insert("connections", peak_connections as f64);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 
 use crate::arguments::ServerOptions;
+use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
 use crate::load::{self, Generator, Load};
 use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
 use crate::run_server::Startable;
@@ -37,9 +38,8 @@ const METRICS: &[Metric] = &[
     metric("memory_mib", "memory after, MiB", 1),
     metric("peak_mib", "peak resident, MiB", 1),
     metric("reconnects", "reconnects", 0),
-    // Other processes take turns on the server's core and its caches. A figure from a round in
-    // which this is high deserves no trust.
-    metric("core_elsewhere_pct", "core busy elsewhere %", 1),
+    SERVER_CORE,
+    LOAD_CORE,
 ];
 
 /// Does the chosen works one after the other; each begins with its contenders' first round.
@@ -115,12 +115,12 @@ impl Turn<'_> {
 
         let before = Instant::now();
         let cpu_before = usage::cpu_time(server.pid())?;
-        let busy_before = usage::core_busy(bench.cores.server())?;
+        let watch = CoreWatch::begin(&bench.cores, server.pid())?;
         let seen = load.run(server.address, connections, seconds(options, work))?;
         server.check_alive()?;
         let cpu = usage::cpu_time(server.pid())?.saturating_sub(cpu_before);
-        let busy = usage::core_busy(bench.cores.server())?.saturating_sub(busy_before);
         let elapsed = before.elapsed();
+        let elsewhere = watch.end()?;
 
         let percent = |part: Duration| 100.0 * part.as_secs_f64() / elapsed.as_secs_f64();
         let mib = |bytes: u64| bytes as f64 / 1024.0 / 1024.0;
@@ -128,11 +128,11 @@ impl Turn<'_> {
             (CPU, cpu.as_secs_f64() * 1e6 / seen.requests as f64),
             ("requests_per_s", seen.requests as f64 / seen.duration.as_secs_f64()),
             ("busy_pct", percent(cpu)),
-            ("core_elsewhere_pct", percent(busy.saturating_sub(cpu))),
             ("idle_mib", mib(idle)),
             ("memory_mib", mib(usage::anonymous_bytes(server.pid())?)),
             ("peak_mib", mib(usage::peak_resident_bytes(server.pid())?)),
         ]);
+        sample.extend(elsewhere);
         let answered = seen.more.get("answered");
         sample.extend(
             answered.map(|answered| ("answered_pct", 100.0 * answered / f64::from(connections))),
