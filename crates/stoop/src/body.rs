@@ -8,13 +8,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Frame, SizeHint};
 use stoop_proto::Fields;
 
-use crate::conn::exchange::Exchange;
 use crate::conn::slot::SlotReader;
 use crate::error::{Error, ErrorKind, Phase};
+use crate::header_map::{from_map, into_map};
 
 pub(crate) use channel::Said;
 pub use channel::{BodySender, Unwanted};
@@ -40,11 +39,30 @@ type Boxed = Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send 
 /// ```
 pub struct Body(pub(crate) Kind);
 
+/// Content that is being received.
+pub(crate) trait Incoming: Send + Sync {
+    /// The next piece; `None` at the end.
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>>;
+
+    /// Shows all content to `look`, piece by piece, which need not be made buffers for that.
+    fn poll_all(
+        &mut self,
+        cx: &mut Context<'_>,
+        look: &mut dyn FnMut(&[u8]),
+    ) -> Poll<Result<(), Error>>;
+
+    /// The trailer section, once the content has ended and if one came.
+    fn take_trailers(&mut self) -> Option<Box<Fields>>;
+
+    /// How many bytes are still to be read, if that is known.
+    fn remaining(&self) -> Option<u64>;
+}
+
 pub(crate) enum Kind {
     Empty,
     Full(Bytes),
     Request(SlotReader),
-    Response(Box<Exchange>),
+    Response(Box<dyn Incoming>),
     Stream {
         frames: Boxed,
         trailers: Option<Box<Fields>>,
@@ -201,7 +219,7 @@ impl Body {
             Kind::Empty => Some(0),
             Kind::Full(bytes) => Some(bytes.len() as u64),
             Kind::Request(slot) => slot.remaining(),
-            Kind::Response(exchange) => exchange.content_remaining(),
+            Kind::Response(exchange) => exchange.remaining(),
             Kind::Stream { frames, .. } => frames.size_hint().exact(),
         }
     }
@@ -295,27 +313,6 @@ impl http_body::Body for Body {
 
     fn size_hint(&self) -> SizeHint {
         self.len().map_or_else(SizeHint::default, SizeHint::with_exact)
-    }
-}
-
-/// Fields as the map of the `http` crate.
-pub(crate) fn into_map(fields: &Fields) -> HeaderMap {
-    let mut map = HeaderMap::with_capacity(fields.len());
-    for field in fields.iter() {
-        let name = HeaderName::from_bytes(field.name().as_bytes());
-        if let (Ok(name), Ok(mut value)) = (name, HeaderValue::from_bytes(field.value())) {
-            value.set_sensitive(field.is_secret());
-            map.append(name, value);
-        }
-    }
-    map
-}
-
-/// And back.
-pub(crate) fn from_map(map: &HeaderMap, fields: &mut Fields) {
-    for (name, value) in map {
-        // What `http` accepts, `Fields` does: the rules are the same.
-        let _ = fields.push(name.as_str(), value.as_bytes());
     }
 }
 

@@ -28,15 +28,15 @@ mod conn;
 mod endpoint;
 mod error;
 mod handler;
-mod hop;
+mod header_map;
 mod limits;
 mod local;
-mod recent;
 mod request;
 mod response;
 mod server;
 mod timings;
 mod upgrade;
+mod url;
 mod versions;
 
 pub mod tokio;

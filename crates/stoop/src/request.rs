@@ -1,5 +1,7 @@
 //! Requests: received by a server, sent by a client, one type.
 
+mod parts;
+
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,11 +11,12 @@ use stoop_io::Peer;
 use stoop_proto::{Fields, Misuse, RequestHead};
 use url::Url;
 
-use crate::body::{Body, from_map, into_map};
-use crate::client::outgoing;
-use crate::conn::deadlines::Wish;
-use crate::conn::recycle::{Recycle, RequestParts};
-use crate::error::{Error, ErrorKind, Phase};
+use crate::body::Body;
+use crate::conn::recycle::Recycle;
+use crate::error::{Error, Phase};
+use crate::header_map::{from_map, into_map};
+
+pub(crate) use parts::{RequestDeadlines, RequestParts};
 
 /// A request: a head, content, and where it came from. 48 bytes, cheap to move.
 ///
@@ -43,12 +46,12 @@ impl Request {
         let set = if of_peer {
             parts.head.set_target(target)
         } else {
-            let mut url = parse(target)?;
+            let mut url = crate::url::parse(target)?;
             // A fragment is the client's own business: it is never sent.
             if url.fragment().is_some() {
                 url.set_fragment(None);
             }
-            let set = parts.head.set_target(outgoing::target(&url));
+            let set = parts.head.set_target(crate::url::target(&url));
             parts.url = Some(url);
             set
         };
@@ -79,7 +82,7 @@ impl Request {
     /// [`ErrorKind::InvalidUrl`] if either is malformed.
     pub fn connect(proxy: &str, authority: &str) -> Result<Self, Error> {
         let mut request = Self::new(Method::CONNECT, authority)?;
-        request.parts.url = Some(parse(proxy)?);
+        request.parts.url = Some(crate::url::parse(proxy)?);
         Ok(request)
     }
 
@@ -124,7 +127,7 @@ impl Request {
     /// # Ok(()) }
     /// ```
     pub fn timeout(mut self, total: Duration) -> Self {
-        self.parts.deadlines = Wish::Total(total);
+        self.parts.deadlines = RequestDeadlines::Total(total);
         self
     }
 
@@ -134,7 +137,7 @@ impl Request {
     /// server takes nothing of it for [`send_idle`](crate::ClientTime::send_idle), or does not answer a
     /// PING within [`ping_timeout`](stoop_proto::Http2Limits::ping_timeout).
     pub fn without_deadlines(mut self) -> Self {
-        self.parts.deadlines = Wish::Endless;
+        self.parts.deadlines = RequestDeadlines::Endless;
         self
     }
 
@@ -167,7 +170,7 @@ impl Request {
     /// Host and port the request is for.
     pub fn authority(&self) -> &str {
         match (self.parts.head.authority(), &self.parts.url) {
-            ("", Some(url)) => outgoing::authority(url),
+            ("", Some(url)) => crate::url::authority(url),
             (named, _) => named,
         }
     }
@@ -253,23 +256,6 @@ impl Request {
     }
 }
 
-/// A URL that a client can fetch: http or https, with a host.
-pub(crate) fn parse(text: &str) -> Result<Url, Error> {
-    let url = crate::recent::parse(text)
-        .map_err(|error| Error::new(ErrorKind::InvalidUrl, Phase::Request).with_detail(error))?;
-    check(&url)?;
-    Ok(url)
-}
-
-pub(crate) fn check(url: &Url) -> Result<(), Error> {
-    let invalid = Error::new(ErrorKind::InvalidUrl, Phase::Request);
-    match url.scheme() {
-        "http" | "https" if url.has_host() => Ok(()),
-        "http" | "https" => Err(invalid.with_detail("it has no host")),
-        scheme => Err(invalid.with_detail(format_args!("{scheme} is neither http nor https"))),
-    }
-}
-
 /// Method, URI, version, fields, extensions and content. The version is that of a request that came; a
 /// client sends in the one that it speaks with the server.
 impl TryFrom<http::Request<Body>> for Request {
@@ -326,6 +312,9 @@ mod tests {
         drop(request);
         let next = Request::get("/").unwrap();
         assert!(std::ptr::eq(kept, &raw const *next.parts));
-        assert!(next.extensions().is_empty() && matches!(next.parts.deadlines, Wish::Default));
+        assert!(
+            next.extensions().is_empty()
+                && matches!(next.parts.deadlines, RequestDeadlines::Default)
+        );
     }
 }

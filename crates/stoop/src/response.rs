@@ -9,8 +9,10 @@ use stoop_io::Peer;
 use stoop_proto::{BodySize, Fields, Misuse, ResponseHead};
 use url::Url;
 
-use crate::body::{Body, BoxError, Kind, from_map, into_map};
-use crate::conn::recycle::{Recycle, RequestParts};
+use crate::body::{Body, BoxError, Kind};
+use crate::conn::recycle::Recycle;
+use crate::header_map::{from_map, into_map};
+use crate::request::RequestParts;
 use crate::timings::Timings;
 use crate::upgrade::{OnUpgrade, UpgradeSender, upgrade};
 

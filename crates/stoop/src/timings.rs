@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use stoop_io::now;
 
-use crate::error::Phase;
+use crate::error::kind::Phase;
 
 /// How long each phase took, up to the head of the response or the failure.
 ///

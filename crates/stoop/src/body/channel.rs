@@ -9,7 +9,8 @@ use http_body::Frame;
 use stoop_proto::Fields;
 use tokio::sync::mpsc;
 
-use super::{Body, BoxError, Kind, into_map};
+use super::{Body, BoxError, Kind};
+use crate::header_map::into_map;
 
 impl Body {
     /// Content that is sent into a channel by its producer, at most `pieces` ahead of the peer.

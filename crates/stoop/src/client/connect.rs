@@ -1,6 +1,5 @@
 //! Making a connection: the name, the address, TLS, each with its own time.
 
-use std::future::Future;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use std::future::poll_fn;
 use std::net::IpAddr;
@@ -8,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use stoop_io::{
-    Addresses, AnyTransport, DnsError, DnsErrorKind, Resolver, Transport, Unix, is_public, now,
+    Addresses, AnyTransport, DnsError, DnsErrorKind, Resolver, Transport, Unix, is_public,
 };
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::{ClientTls, TlsError, TlsErrorKind};
@@ -16,9 +15,7 @@ use url::{Host, Url};
 
 use super::dial::dial;
 use super::terms::Terms;
-use crate::conn::deadlines::Due;
 use crate::error::{Error, ErrorKind, Phase};
-use crate::limits::after;
 use crate::timings::Stopwatch;
 use crate::versions::Versions;
 
@@ -159,25 +156,6 @@ pub(crate) fn private_address(url: &Url, address: IpAddr) -> Error {
     ))
 }
 
-/// Waits for `what`, but not past its own limit nor past the exchange's deadlines.
-pub(crate) async fn within<T>(
-    limit: Option<Duration>,
-    due: Due,
-    phase: Phase,
-    what: impl Future<Output = T>,
-) -> Result<T, Error> {
-    let own = limit.map(|limit| after(now(), limit));
-    let Some(by) = own.into_iter().chain(due.before_head()).min() else { return Ok(what.await) };
-    tokio::time::timeout_at(by.into(), what).await.map_err(|_| {
-        let own = match phase {
-            Phase::Dns => ErrorKind::DnsTimeout,
-            Phase::Tls => ErrorKind::TlsTimeout,
-            _ => ErrorKind::ConnectTimeout,
-        };
-        Error::new(due.kind(by).unwrap_or(own), phase)
-    })
-}
-
 fn dns_error(error: &DnsError) -> Error {
     let kind = match error.kind() {
         DnsErrorKind::NxDomain => ErrorKind::DnsNxdomain,
@@ -211,8 +189,9 @@ fn tls_error(error: &TlsError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conn::deadlines::Wish;
+    use crate::client::deadlines::Due;
     use crate::limits::ClientTime;
+    use crate::request::RequestDeadlines;
     use crate::timings::Timings;
 
     #[tokio::test]
@@ -226,7 +205,7 @@ mod tests {
             versions: Versions::All,
             setup: None,
         };
-        let due = Due::new(Wish::Endless, &time);
+        let due = Due::new(RequestDeadlines::Endless, &time);
         let terms = Terms { time: &time, due, setup_by: None, public_only: true };
         for host in [
             "127.0.0.1",

@@ -1,7 +1,11 @@
 //! The client: requests to any origin, over connections that are kept and shared.
 
 mod connect;
+pub(crate) mod deadlines;
 mod dial;
+mod exchange;
+mod http1;
+mod http2;
 pub(crate) mod outgoing;
 mod pool;
 mod promote;

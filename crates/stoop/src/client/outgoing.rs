@@ -4,13 +4,14 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use http::{Method, StatusCode};
 use percent_encoding::percent_decode_str;
 use stoop_proto::{RequestHead, ResponseHead, TargetForm};
-use url::{Position, Url};
+use url::Url;
 
 use crate::body::{Body, Kind};
 use crate::client::{Shared, redirect};
-use crate::conn::recycle::{Recycle, RequestParts};
+use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
-use crate::request::Request;
+use crate::request::{Request, RequestParts};
+use crate::url::{authority, target};
 
 /// A request, ready to be sent.
 pub(super) struct Outgoing {
@@ -118,16 +119,6 @@ impl Outgoing {
         self.parts.url = Some(url);
         Ok(())
     }
-}
-
-/// What a URL's own server is asked for: origin-form, RFC 9112 §3.2.1.
-pub(crate) fn target(url: &Url) -> &str {
-    &url[Position::BeforePath..Position::AfterQuery]
-}
-
-/// Host and port, the latter only where it is not the scheme's own.
-pub(crate) fn authority(url: &Url) -> &str {
-    &url[Position::BeforeHost..Position::AfterPort]
 }
 
 /// Adds Host: RFC 9112 §3.2, and §3.2.3 for a tunnel.

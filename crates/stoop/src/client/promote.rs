@@ -7,9 +7,10 @@ use std::task::Poll;
 
 use http_body::Frame;
 
-use crate::body::{Body, BodySender, Kind, Said, into_map};
-use crate::conn::http1::exchange::Exchange;
+use crate::body::{Body, BodySender, Kind, Said};
+use crate::client::http1::exchange::Exchange;
 use crate::error::Error;
+use crate::header_map::into_map;
 
 /// Pieces of the response's content that the task is ahead of its reader: as little as there can be.
 const AHEAD: usize = 1;

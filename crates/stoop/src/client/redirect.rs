@@ -8,7 +8,6 @@ use stoop_proto::{Fields, without_password};
 use url::Url;
 
 use crate::error::{Error, ErrorKind, Phase};
-use crate::request;
 
 /// Which redirects a client follows.
 ///
@@ -73,7 +72,7 @@ pub(crate) fn target(url: &Url, location: &[u8], policy: &Redirects) -> Result<U
         url.join(&location).map_err(|error| denied(format_args!("{shown:?}: {error}")))?;
     next.set_fragment(None);
     // The same rule as for a URL that is asked for.
-    request::check(&next)
+    crate::url::check(&next)
         .map_err(|_| denied(format_args!("{shown:?} is not an http or https URL")))?;
     if url.scheme() == "https" && next.scheme() == "http" && !policy.downgrade {
         return Err(denied(format_args!("{} would leave https", without_password(next.as_str()))));

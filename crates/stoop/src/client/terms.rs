@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use stoop_io::now;
 
-use crate::client::connect::within;
-use crate::conn::deadlines::Due;
+use crate::client::deadlines::Due;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientTime, after};
 
@@ -41,4 +40,23 @@ impl Terms<'_> {
             _ => error,
         })
     }
+}
+
+/// Waits for `what`, but not past its own limit nor past the exchange's deadlines.
+pub(super) async fn within<T>(
+    limit: Option<Duration>,
+    due: Due,
+    phase: Phase,
+    what: impl Future<Output = T>,
+) -> Result<T, Error> {
+    let own = limit.map(|limit| after(now(), limit));
+    let Some(by) = own.into_iter().chain(due.before_head()).min() else { return Ok(what.await) };
+    tokio::time::timeout_at(by.into(), what).await.map_err(|_| {
+        let own = match phase {
+            Phase::Dns => ErrorKind::DnsTimeout,
+            Phase::Tls => ErrorKind::TlsTimeout,
+            _ => ErrorKind::ConnectTimeout,
+        };
+        Error::new(due.kind(by).unwrap_or(own), phase)
+    })
 }

@@ -1,12 +1,6 @@
 //! What drives protocol machines over transports, shared by the client and the server.
 
-pub(crate) mod date;
-pub(crate) mod deadlines;
-pub(crate) mod exchange;
 pub(crate) mod exchanges;
-pub(crate) mod home;
-pub(crate) mod http1;
-pub(crate) mod http2;
 pub(crate) mod outflow;
 pub(crate) mod ready;
 pub(crate) mod recycle;
@@ -25,7 +19,7 @@ use stoop_io::Output;
 const CRUMBS_BYTES: usize = 4 * 1024;
 
 /// Adds a piece to those that wait to be taken.
-fn put_piece(pieces: &mut VecDeque<Bytes>, piece: Bytes) {
+pub(crate) fn put_piece(pieces: &mut VecDeque<Bytes>, piece: Bytes) {
     let fits = |last: &Bytes| last.len() + piece.len() <= CRUMBS_BYTES;
     if !pieces.back().is_some_and(fits) {
         return pieces.push_back(piece);

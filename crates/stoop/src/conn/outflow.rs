@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body::Body;
 use stoop_proto::Fields;
 
-use crate::body::from_map;
+use crate::header_map::from_map;
 
 /// The most content that is sent at a turn, also to a peer that takes larger frames: RFC 9113 §4.2.
 pub(crate) const TURN_BYTES: usize = 16 * 1024;

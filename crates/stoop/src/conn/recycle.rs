@@ -3,32 +3,10 @@
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
-use http::Extensions;
-use stoop_io::Peer;
-use stoop_proto::{RequestHead, ResponseHead};
-use url::Url;
-
-use crate::conn::deadlines::Wish;
-use crate::timings::Timings;
+use stoop_proto::ResponseHead;
 
 /// Boxes of each kind that a thread keeps.
 const KEPT_MAX: usize = 64;
-
-/// What is kept of a request besides its content.
-#[derive(Clone)]
-pub(crate) struct RequestParts {
-    pub(crate) head: RequestHead,
-    /// Who is at the other end of its connection.
-    pub(crate) peer: Option<Peer>,
-    /// Where a client sends it.
-    pub(crate) url: Option<Url>,
-    /// What a client measured of it.
-    pub(crate) timings: Timings,
-    /// What it says of its deadlines.
-    pub(crate) deadlines: Wish,
-    /// What its owner keeps with it.
-    pub(crate) extensions: Extensions,
-}
 
 /// Something whose memory can serve again.
 pub(crate) trait Recycled: Sized + 'static {
@@ -38,32 +16,10 @@ pub(crate) trait Recycled: Sized + 'static {
 }
 
 /// The boxes themselves are kept: they are what is handed out again.
-type Shelf<T> = RefCell<Vec<Box<T>>>;
+pub(crate) type Shelf<T> = RefCell<Vec<Box<T>>>;
 
 thread_local! {
-    static REQUESTS: Shelf<RequestParts> = const { RefCell::new(Vec::new()) };
     static RESPONSES: Shelf<ResponseHead> = const { RefCell::new(Vec::new()) };
-}
-
-impl Recycled for RequestParts {
-    fn fresh() -> Self {
-        let (head, timings) = (RequestHead::default(), Timings::default());
-        let (deadlines, extensions) = (Wish::Default, Extensions::new());
-        Self { head, peer: None, url: None, timings, deadlines, extensions }
-    }
-    fn clear(&mut self) {
-        self.head.clear();
-        self.peer = None;
-        self.url = None;
-        self.timings = Timings::default();
-        self.deadlines = Wish::Default;
-        if !self.extensions.is_empty() {
-            self.extensions = Extensions::new();
-        }
-    }
-    fn shelf<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R> {
-        REQUESTS.try_with(|shelf| with(&mut shelf.borrow_mut())).ok()
-    }
 }
 
 impl Recycled for ResponseHead {

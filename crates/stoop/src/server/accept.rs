@@ -7,9 +7,9 @@ use std::task::{Context, Poll, ready};
 use stoop_io::{Accepted, AnyTransport, Listener, Placed, Post, Timer};
 
 use crate::handler::Handler;
-use crate::server::Shared;
-use crate::server::connection::{Connection, Core};
+use crate::server::connection::Connection;
 use crate::server::control::{Control, Course, Place, Seat};
+use crate::server::core::{Core, Shared};
 
 /// A connection that was accepted, with its place in the server. Handed from core to core as that.
 pub(crate) type Fresh = (Accepted, Place);

@@ -12,41 +12,9 @@ use stoop_io::{AnyTransport, Timer};
 
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
-use crate::limits::ServerLimits;
-use crate::server::control::{Control, Seat};
-use crate::server::shelf::Shelf;
+use crate::server::control::Seat;
+use crate::server::core::{Core, Place};
 use crate::server::{http1, http2};
-use crate::versions::Versions;
-
-/// What the connections of one core share.
-pub(crate) struct Core<H: Handler> {
-    pub(crate) handler: H,
-    pub(crate) limits: Arc<ServerLimits>,
-    pub(crate) control: Arc<Control>,
-    pub(crate) versions: Versions,
-    pub(super) shelf: Shelf<H::Future>,
-}
-
-impl<H: Handler> Core<H> {
-    pub(crate) fn new(
-        handler: H,
-        limits: Arc<ServerLimits>,
-        control: Arc<Control>,
-        versions: Versions,
-    ) -> Arc<Self> {
-        Arc::new(Self { handler, limits, control, versions, shelf: Shelf::default() })
-    }
-}
-
-/// What a connection has, whoever drives it.
-pub(super) struct Place<H: Handler> {
-    pub(super) wire: Wire,
-    pub(super) core: Arc<Core<H>>,
-    pub(super) timer: Timer,
-    pub(super) seat: Seat,
-    /// Its place on its core, behind the transport because it is dropped after it.
-    pub(super) balance: Option<stoop_io::Seat>,
-}
 
 /// A connection being served; done when it is over. `Send` exactly when the handler's future and
 /// body are.

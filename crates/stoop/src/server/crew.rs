@@ -8,9 +8,9 @@ use stoop_io::{Balance, Listener, Timer, Worker, WorkerOptions};
 
 use crate::endpoint::Endpoint;
 use crate::handler::Handler;
-use crate::server::Shared;
 use crate::server::accept::{Accepting, Acceptor, Fresh};
 use crate::server::control::Course;
+use crate::server::core::Shared;
 use crate::server::listening::ListenError;
 
 /// The workers of a server: each has a listener and a handler of its own.

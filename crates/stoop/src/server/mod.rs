@@ -1,9 +1,12 @@
 //! The server: listeners, cores, connections.
 
 mod accept;
+mod call;
 mod connection;
 mod control;
+mod core;
 mod crew;
+mod date;
 mod handle;
 mod http1;
 mod http2;
@@ -24,8 +27,10 @@ use crate::limits::ServerLimits;
 use crate::versions::Versions;
 
 use accept::{Accepting, Acceptor};
-pub(crate) use connection::{Connection, Core};
+pub(crate) use connection::Connection;
 pub(crate) use control::{Control, Seat};
+pub(crate) use core::Core;
+use core::Shared;
 use crew::Crew;
 pub use handle::ServerHandle;
 pub use listening::ListenError;
@@ -259,21 +264,5 @@ impl Server {
             tls: self.tls.map(|tls| tls.with_alpn_default(self.versions.alpn())),
         };
         (ServerHandle::new(endpoint, control), shared)
-    }
-}
-
-/// What all cores of a server share.
-#[derive(Clone)]
-pub(crate) struct Shared {
-    control: Arc<Control>,
-    limits: Arc<ServerLimits>,
-    versions: Versions,
-    #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    tls: Option<ServerTls>,
-}
-
-impl Shared {
-    fn core<H: Handler>(&self, handler: H) -> Arc<Core<H>> {
-        Core::new(handler, self.limits.clone(), self.control.clone(), self.versions)
     }
 }

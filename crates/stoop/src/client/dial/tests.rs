@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::*;
-use crate::conn::deadlines::{Due, Wish};
+use crate::client::deadlines::Due;
 use crate::limits::ClientTime;
+use crate::request::RequestDeadlines;
 
 /// What becomes of an attempt, and when: by the last part of the address.
 #[derive(Clone, Copy)]
@@ -62,7 +63,7 @@ async fn race(fates: &[Fate], connect: Option<Duration>) -> (Result<u8, Error>, 
     let time = ClientTime { connect, ..ClientTime::default() };
     let terms = Terms {
         time: &time,
-        due: Due::new(Wish::Endless, &time),
+        due: Due::new(RequestDeadlines::Endless, &time),
         setup_by: None,
         public_only: false,
     };

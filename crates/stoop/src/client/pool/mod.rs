@@ -6,6 +6,8 @@
 //! [`Table`] sits behind one short mutex: no connection is opened or closed, and nobody is woken,
 //! under it.
 
+mod events;
+mod lease;
 mod table;
 
 use std::future::Future;
@@ -18,25 +20,26 @@ use stoop_io::{Look, now};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::oneshot;
 
-use crate::conn::home::{Home, Permit};
-use crate::conn::http1::{Http1, Lease};
-use crate::conn::http2::{Reserved, Shared};
+use crate::client::http1::Http1;
+use crate::client::http2::SharedConnection;
 use crate::limits::PoolLimits;
 use crate::versions::Versions;
 
-use table::{Given, Key, Speaks, Table, Wish};
+use events::PoolEvents;
+pub(crate) use lease::{ConnectPermit, Lease, Membership, StreamPermit};
+use table::{Allotment, Demand, Key, Speaks, Table};
 
 /// How often idle connections are looked at: closed ones should not linger much longer.
 const REAP_EVERY: Duration = Duration::from_secs(1);
 
-type Connections = Table<Box<Http1>, Arc<Shared>, Waiter>;
-type Due = table::Due<Box<Http1>, Arc<Shared>, Waiter>;
+type Connections = Table<Box<Http1>, Arc<SharedConnection>, Waiter>;
+type Effects = table::Effects<Box<Http1>, Arc<SharedConnection>, Waiter>;
 
 /// The connections of one client, all origins.
 pub(crate) struct Pool {
     state: Mutex<State>,
     idle: Duration,
-    /// Ourselves, for homes to find their way.
+    /// Itself, for connections to report to.
     this: Weak<Pool>,
 }
 
@@ -52,10 +55,10 @@ struct Waiter {
     runtime: Id,
 }
 
-/// What came of asking.
-pub(crate) enum Asked {
-    Now(Grant),
-    Later(Turn),
+/// What a request for a connection comes to.
+pub(crate) enum Acquire {
+    Granted(Grant),
+    Queued(Ticket),
 }
 
 /// What a request was given.
@@ -63,58 +66,63 @@ pub(crate) enum Grant {
     /// A connection that has served before.
     Reuse(Lease),
     /// A stream of a connection.
-    Stream(Reserved),
+    Stream(StreamPermit),
     /// The right to make a connection.
-    Connect(Permit),
+    Connect(ConnectPermit),
 }
 
-impl Home for Pool {
-    fn made(&self, key: Key) {
-        self.change(|table, due| table.made(key, due));
+impl PoolEvents for Pool {
+    fn connected(&self, key: Key) {
+        self.change(|table, due| table.connected(key, due));
     }
 
-    fn remade(&self, key: Key) {
-        self.state().table.remade(key);
+    fn reconnecting(&self, key: Key) {
+        self.state().table.reconnecting(key);
     }
 
-    fn unmade(&self, key: Key) {
-        self.change(|table, due| table.unmade(key, due));
+    fn connect_failed(&self, key: Key) {
+        self.change(|table, due| table.connect_failed(key, due));
     }
 
-    fn give_back(&self, key: Key, mut connection: Box<Http1>) {
+    fn returned(&self, key: Key, mut connection: Box<Http1>) {
         connection.idle_since = now();
-        self.change(|table, due| table.give_back(key, connection, due));
+        self.change(|table, due| table.returned(key, connection, due));
     }
 
-    fn gone(&self, key: Key) {
-        self.change(|table, due| table.gone(key, due));
+    fn closed(&self, key: Key) {
+        self.change(|table, due| table.closed(key, due));
     }
 
-    fn joined(&self, key: Key, connection: Arc<Shared>, streams_max: usize) -> u64 {
-        self.change(|table, due| table.joined(key, connection, streams_max, due))
+    fn shared_connected(
+        &self,
+        key: Key,
+        connection: Arc<SharedConnection>,
+        streams_max: usize,
+    ) -> u64 {
+        self.change(|table, due| table.shared_connected(key, connection, streams_max, due))
     }
 
-    fn allows(&self, key: Key, number: u64, streams_max: usize) {
-        self.change(|table, due| table.allows(key, number, streams_max, due));
+    fn streams_allowed(&self, key: Key, number: u64, streams_max: usize) {
+        self.change(|table, due| table.streams_allowed(key, number, streams_max, due));
     }
 
-    fn ended(&self, key: Key, number: u64, streams: usize, now: Instant) {
-        self.change(|table, due| table.ended(key, number, streams, now, due));
+    fn streams_ended(&self, key: Key, number: u64, streams: usize, now: Instant) {
+        self.change(|table, due| table.streams_ended(key, number, streams, now, due));
     }
 
-    fn retire(&self, key: Key, number: u64) {
-        self.change(|table, due| table.retire(key, number, due));
+    fn retired(&self, key: Key, number: u64) {
+        self.change(|table, due| table.retired(key, number, due));
     }
 
-    fn left(&self, key: Key, number: u64) {
-        self.change(|table, due| table.left(key, number, due));
+    fn shared_closed(&self, key: Key, number: u64) {
+        self.change(|table, due| table.shared_closed(key, number, due));
     }
 }
 
 impl Pool {
     pub(crate) fn new(limits: PoolLimits) -> Arc<Self> {
         let idle = limits.idle;
-        let table = Table::new(limits, |connection: &Arc<Shared>, waiter: &Waiter| {
+        let table = Table::new(limits, |connection: &Arc<SharedConnection>, waiter: &Waiter| {
             connection.is_of(waiter.runtime)
         });
         let state = Mutex::new(State { table, reaping: false });
@@ -126,8 +134,8 @@ impl Pool {
     }
 
     /// Changes the table, and does what it decided to.
-    fn change<R>(&self, change: impl FnOnce(&mut Connections, &mut Due) -> R) -> R {
-        let mut due = Due::default();
+    fn change<R>(&self, change: impl FnOnce(&mut Connections, &mut Effects) -> R) -> R {
+        let mut due = Effects::default();
         let mut state = self.state();
         let changed = change(&mut state.table, &mut due);
         let reap = !state.reaping && state.table.counts().1 > 0;
@@ -144,43 +152,54 @@ impl Pool {
     ///
     /// `fresh` is for a request that must not meet another stale connection: of one that was given
     /// it can use no more than the place. `versions` is what may be spoken there.
-    pub(crate) fn ask(self: &Arc<Self>, origin: &str, versions: Versions, fresh: bool) -> Asked {
-        let (mut due, mut receiver) = (Due::default(), None);
+    pub(crate) fn acquire(
+        self: &Arc<Self>,
+        origin: &str,
+        versions: Versions,
+        fresh: bool,
+    ) -> Acquire {
+        let (mut due, mut receiver) = (Effects::default(), None);
         let speaks = match versions {
             Versions::All => Speaks::Unknown,
             Versions::Http1 => Speaks::Http1,
             Versions::Http2 => Speaks::Http2,
         };
-        let fits = |shared: &Arc<Shared>| shared.is_of(Handle::current().id());
+        let fits = |shared: &Arc<SharedConnection>| shared.is_of(Handle::current().id());
         let waiter = || {
             let (sender, turn) = oneshot::channel();
             receiver = Some(turn);
             Waiter { sender, runtime: Handle::current().id() }
         };
-        let wish = Wish { origin, fresh, speaks };
-        let (key, given) = self.state().table.ask(wish, fits, waiter, &mut due);
+        let demand = Demand { origin, fresh, speaks };
+        let (key, given) = self.state().table.acquire(demand, fits, waiter, &mut due);
         self.settle(due);
         match (given, receiver) {
-            (Given::Turn(number), Some(receiver)) => {
-                Asked::Later(Turn { pool: self.clone(), key, number, receiver })
+            (Allotment::Queued(number), Some(receiver)) => {
+                Acquire::Queued(Ticket { pool: self.clone(), key, number, receiver })
             }
-            (given, _) => Asked::Now(self.clone().grant(key, given)),
+            (given, _) => Acquire::Granted(self.clone().grant(key, given)),
         }
     }
 
-    fn grant(self: Arc<Self>, key: Key, given: Given<Box<Http1>, Arc<Shared>>) -> Grant {
+    fn grant(
+        self: Arc<Self>,
+        key: Key,
+        given: Allotment<Box<Http1>, Arc<SharedConnection>>,
+    ) -> Grant {
         match given {
-            Given::Idle(connection) => Grant::Reuse(Lease::new(connection, self, key)),
-            Given::Stream(number, connection) => {
-                Grant::Stream(Reserved::new(self, key, number, connection))
+            Allotment::Idle(connection) => Grant::Reuse(Lease::new(connection, self, key)),
+            Allotment::Stream(number, connection) => {
+                Grant::Stream(StreamPermit::new(self, key, number, connection))
             }
-            Given::Place | Given::Turn(_) => Grant::Connect(Permit::new(self, key)),
+            Allotment::NewConnection | Allotment::Queued(_) => {
+                Grant::Connect(ConnectPermit::new(self, key))
+            }
         }
     }
 
     /// Closes and serves what the table decided to. A waiter who has just left gives back what it
     /// gets by dropping it, and so it comes here again.
-    fn settle(&self, due: Due) {
+    fn settle(&self, due: Effects) {
         drop(due.closed);
         due.ended.iter().for_each(|connection| connection.close());
         for (waiter, key, given) in due.served {
@@ -193,7 +212,7 @@ impl Pool {
     /// Closes what has idled too long, was closed by its server, or was sent what nobody asked for.
     /// Returns whether anything is left to look after.
     fn reap(&self, now: Instant) -> bool {
-        let mut due = Due::default();
+        let mut due = Effects::default();
         let mut state = self.state();
         let unfit = |connection: &mut Box<Http1>| {
             let rested = now.saturating_duration_since(connection.idle_since);
@@ -210,7 +229,7 @@ impl Pool {
     /// Closes the connection that has idled longest, because this process is out of descriptors.
     /// Returns whether there was one.
     pub(crate) fn shed(&self) -> bool {
-        let mut due = Due::default();
+        let mut due = Effects::default();
         self.state().table.shed(&mut due);
         let shed = !(due.closed.is_empty() && due.ended.is_empty());
         self.settle(due);
@@ -239,14 +258,14 @@ impl Drop for Pool {
 }
 
 /// A place in the queue. Dropped, it is given up.
-pub(crate) struct Turn {
+pub(crate) struct Ticket {
     pool: Arc<Pool>,
     key: Key,
     number: u64,
     receiver: oneshot::Receiver<Grant>,
 }
 
-impl Future for Turn {
+impl Future for Ticket {
     type Output = Grant;
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Grant> {
         // The sender goes with the table, which we hold, or by serving us.
@@ -255,7 +274,7 @@ impl Future for Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for Ticket {
     fn drop(&mut self) {
         // Served already, as a rule; then the number is not there any more.
         let waiter = self.pool.state().table.cancel(self.key, self.number);

@@ -1,8 +1,8 @@
-//! The pool's bookkeeping, without sockets, tasks or locks: who may open a connection, who waits,
-//! what idles.
+//! The pool's bookkeeping, without sockets, tasks or locks: connections open and idle, and requests that
+//! wait for one, by origin.
 //!
 //! What has to be done beyond the table (close a connection, serve a waiter) is returned as
-//! [`Due`], to be done when nobody holds the table any more.
+//! [`Effects`], to be done when the lock on the table is released.
 
 mod idle;
 mod origin;
@@ -18,16 +18,16 @@ use crate::limits::PoolLimits;
 use origin::Origin;
 pub(super) use origin::Speaks;
 
-/// Names an origin while it has a connection or somebody waiting.
+/// The number of an origin, while it has a connection or a waiter.
 pub(super) type Key = usize;
 
-/// Connections that serve one exchange at a time `C`, those that serve many `S`, and those who wait
-/// for them `W`, by origin.
+/// Connections that serve one exchange at a time `C`, connections that serve many `S`, and waiters `W`,
+/// by origin.
 ///
 /// Three rules hold between calls, and `check` in the tests says them in code:
-/// - somebody waits only if their origin, or the pool, has as many connections as it may or needs;
-/// - nobody waits who could have a stream of a connection;
-/// - nothing idles while somebody waits for its place.
+/// - a waiter waits only if its origin, or the pool, has as many connections as it may or needs;
+/// - no waiter waits that could have a stream of a connection;
+/// - no connection idles while a waiter could use its place.
 pub(super) struct Table<C, S, W> {
     limits: PoolLimits,
     /// Whether a waiter can use a connection that many share.
@@ -44,40 +44,40 @@ pub(super) struct Table<C, S, W> {
     number: u64,
 }
 
-/// What a request would have.
+/// What a request asks of the pool.
 #[derive(Clone, Copy)]
-pub(super) struct Wish<'a> {
+pub(super) struct Demand<'a> {
     pub(super) origin: &'a str,
-    /// Never one that idled: it is closed instead, if its place is needed.
+    /// No connection that idled will do: it is closed instead, if its place is needed.
     pub(super) fresh: bool,
-    /// What is known of the origin before anybody asked it.
+    /// What is known of the origin before it was asked.
     pub(super) speaks: Speaks,
 }
 
 /// What a request is given.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Given<C, S> {
+pub(super) enum Allotment<C, S> {
     /// A connection that idled.
     Idle(C),
     /// A stream of the connection of that number.
     Stream(u64, S),
     /// The right to make a connection.
-    Place,
-    /// A number to wait with.
-    Turn(u64),
+    NewConnection,
+    /// A place in the queue, by its number.
+    Queued(u64),
 }
 
-/// What is to be done once the table is let go.
-pub(super) struct Due<C, S, W> {
+/// What is to be done once the lock on the table is released.
+pub(super) struct Effects<C, S, W> {
     /// Connections to close.
     pub(super) closed: Vec<C>,
-    /// Connections to end that many share, and that nobody uses.
+    /// Shared connections without exchanges, to end.
     pub(super) ended: Vec<S>,
     /// Waiters with what they get.
-    pub(super) served: Vec<(W, Key, Given<C, S>)>,
+    pub(super) served: Vec<(W, Key, Allotment<C, S>)>,
 }
 
-impl<C, S, W> Default for Due<C, S, W> {
+impl<C, S, W> Default for Effects<C, S, W> {
     fn default() -> Self {
         Self { closed: Vec::new(), ended: Vec::new(), served: Vec::new() }
     }
@@ -85,7 +85,7 @@ impl<C, S, W> Default for Due<C, S, W> {
 
 impl<C, S: Clone, W> Table<C, S, W> {
     pub(super) fn new(limits: PoolLimits, fits: fn(&S, &W) -> bool) -> Self {
-        // Without any connection nobody could ever be served.
+        // Without any connection no request could ever be served.
         let limits = PoolLimits {
             per_origin_max: limits.per_origin_max.max(1),
             http2_per_origin_max: limits.http2_per_origin_max.max(1),
@@ -107,25 +107,25 @@ impl<C, S: Clone, W> Table<C, S, W> {
 
     /// A connection to an origin, a stream of one that `fits`, the right to make one, or a turn to
     /// wait for.
-    pub(super) fn ask(
+    pub(super) fn acquire(
         &mut self,
-        wish: Wish<'_>,
+        demand: Demand<'_>,
         fits: impl Fn(&S) -> bool,
         waiter: impl FnOnce() -> W,
-        due: &mut Due<C, S, W>,
-    ) -> (Key, Given<C, S>) {
-        let key = match self.keys.get(wish.origin) {
+        due: &mut Effects<C, S, W>,
+    ) -> (Key, Allotment<C, S>) {
+        let key = match self.keys.get(demand.origin) {
             Some(key) => *key,
-            None => self.remember(wish.origin, wish.speaks),
+            None => self.remember(demand.origin, demand.speaks),
         };
-        if !wish.fresh
+        if !demand.fresh
             && let Some((_, connection)) = self.origins[key].idle.pop()
         {
             self.idle -= 1;
-            return (key, Given::Idle(connection));
+            return (key, Allotment::Idle(connection));
         }
         if let Some((number, connection)) = self.reserve(key, fits) {
-            return (key, Given::Stream(number, connection));
+            return (key, Allotment::Stream(number, connection));
         }
         if self.origins[key].may_open(1, &self.limits) {
             if self.open >= self.limits.total_max {
@@ -134,18 +134,18 @@ impl<C, S: Clone, W> Table<C, S, W> {
             if self.open < self.limits.total_max {
                 self.place(key);
                 self.serve(due);
-                return (key, Given::Place);
+                return (key, Allotment::NewConnection);
             }
         } else if let Some((_, connection)) = self.origins[key].idle.pop() {
             self.idle -= 1;
             due.closed.push(connection);
-            self.remade(key);
-            return (key, Given::Place);
+            self.reconnecting(key);
+            return (key, Allotment::NewConnection);
         }
         let number = self.next_number();
         self.origins[key].waiters.insert(number, waiter());
         self.list(key);
-        (key, Given::Turn(number))
+        (key, Allotment::Queued(number))
     }
 
     fn remember(&mut self, origin: &str, speaks: Speaks) -> Key {
@@ -170,7 +170,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
     }
 
     /// A connection that serves one exchange at a time was made.
-    pub(super) fn made(&mut self, key: Key, due: &mut Due<C, S, W>) {
+    pub(super) fn connected(&mut self, key: Key, due: &mut Effects<C, S, W>) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         origin.making -= 1;
         if origin.speaks.is_doubtful() || origin.shared.is_empty() {
@@ -184,27 +184,27 @@ impl<C, S: Clone, W> Table<C, S, W> {
     }
 
     /// A connection was closed, and another is being made in its place.
-    pub(super) fn remade(&mut self, key: Key) {
+    pub(super) fn reconnecting(&mut self, key: Key) {
         if let Some(origin) = self.origins.get_mut(key) {
             origin.making += 1;
             self.list(key);
         }
     }
 
-    /// A viable connection came back: to whoever waited longest for it or for its place.
-    pub(super) fn give_back(&mut self, key: Key, connection: C, due: &mut Due<C, S, W>) {
+    /// A viable connection came back: it, or its place, goes to the waiter that has waited longest.
+    pub(super) fn returned(&mut self, key: Key, connection: C, due: &mut Effects<C, S, W>) {
         let Some(origin) = self.origins.get_mut(key) else { return due.closed.push(connection) };
         let own = origin.waiters.first_key_value().map(|(number, _)| *number);
         let starved = self.starved.first_key_value().map(|(number, _)| *number);
         match (own, starved) {
             (Some(own), starved) if starved.is_none_or(|starved| own <= starved) => {
                 let waiter = origin.waiters.remove(&own);
-                due.served.extend(waiter.map(|waiter| (waiter, key, Given::Idle(connection))));
+                due.served.extend(waiter.map(|waiter| (waiter, key, Allotment::Idle(connection))));
                 self.list(key);
             }
             (_, Some(_)) => {
                 due.closed.push(connection);
-                self.gone(key, due);
+                self.closed(key, due);
             }
             (_, None) => {
                 let number = self.rest(key);
@@ -214,27 +214,27 @@ impl<C, S: Clone, W> Table<C, S, W> {
         }
     }
 
-    /// A connection was not made: its place goes to whoever waited longest.
-    pub(super) fn unmade(&mut self, key: Key, due: &mut Due<C, S, W>) {
+    /// A connection was not made: its place goes to the waiter that has waited longest.
+    pub(super) fn connect_failed(&mut self, key: Key, due: &mut Effects<C, S, W>) {
         if let Some(origin) = self.origins.get_mut(key) {
             origin.making -= 1;
-            // One that cannot be reached is not tried by one after the other.
+            // An origin that cannot be reached is not tried by one waiter after the other.
             if origin.speaks == Speaks::Unknown {
                 origin.speaks = Speaks::Unsure;
             }
         }
-        self.gone(key, due);
+        self.closed(key, due);
     }
 
-    /// A connection is gone: its place goes to whoever waited longest.
-    pub(super) fn gone(&mut self, key: Key, due: &mut Due<C, S, W>) {
+    /// A connection was closed: its place goes to the waiter that has waited longest.
+    pub(super) fn closed(&mut self, key: Key, due: &mut Effects<C, S, W>) {
         self.leave(key);
         self.list(key);
         self.serve(due);
         self.forget_unused(key);
     }
 
-    /// Who waited with that number does not any more.
+    /// The waiter with that number waits no more.
     pub(super) fn cancel(&mut self, key: Key, number: u64) -> Option<W> {
         let waiter = self.origins.get_mut(key)?.waiters.remove(&number);
         if waiter.is_some() {
@@ -249,8 +249,8 @@ impl<C, S: Clone, W> Table<C, S, W> {
         (self.open, self.idle)
     }
 
-    /// Gives free places to those who could use them, and those of what idles.
-    fn serve(&mut self, due: &mut Due<C, S, W>) {
+    /// Gives free places, and those of idle connections, to waiters that can use them.
+    fn serve(&mut self, due: &mut Effects<C, S, W>) {
         while let Some((number, key)) = self.starved.first_key_value().map(|(n, k)| (*n, *k)) {
             if self.open >= self.limits.total_max {
                 self.evict_oldest(Some(key), due);
@@ -260,7 +260,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
             }
             let Some(waiter) = self.origins[key].waiters.remove(&number) else { return };
             self.place(key);
-            due.served.push((waiter, key, Given::Place));
+            due.served.push((waiter, key, Allotment::NewConnection));
         }
     }
 
@@ -285,7 +285,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         }
     }
 
-    /// Forgets an origin that nobody uses: a million hosts must not leave a million entries.
+    /// Forgets an origin that is not used: a million hosts must not leave a million entries.
     fn forget_unused(&mut self, key: Key) {
         if let Some(origin) = self.origins.get(key)
             && origin.open == 0

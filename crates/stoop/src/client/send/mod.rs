@@ -1,6 +1,6 @@
 //! One request from the call to the head of its final response: redirects, retries, connections.
 
-mod had;
+mod acquire;
 mod repeat;
 #[cfg(test)]
 mod tests;
@@ -13,21 +13,21 @@ use stoop_io::{Peer, is_public, now};
 use stoop_proto::ResponseHead;
 
 use crate::body::{Body, Kind};
+use crate::client::deadlines::Due;
+use crate::client::exchange::{Answered, Exchange};
 use crate::client::outgoing::Outgoing;
 use crate::client::{Shared, promote};
-use crate::conn::deadlines::Due;
-use crate::conn::exchange::{Answered, Exchange};
+use crate::client::{http1, http2};
 use crate::conn::recycle::Recycle;
-use crate::conn::{http1, http2};
+use crate::error::Hop;
 use crate::error::{Error, ErrorKind, Phase};
-use crate::hop::Hop;
 use crate::request::Request;
 use crate::response::Response;
 use crate::timings::Stopwatch;
 use crate::upgrade::Upgraded;
 use crate::versions::Versions;
 
-use had::{Had, Way};
+use acquire::{Acquired, Carrier};
 use repeat::{Failed, Tries};
 
 type Interim<'a> = &'a mut (dyn FnMut(&ResponseHead) + Send);
@@ -137,12 +137,12 @@ impl Job<'_> {
         let mut watch = Stopwatch::new(outgoing.parts.timings);
         let mut tries = Tries { http1: self.http1, ..Tries::default() };
         let error = loop {
-            let had = match self.have(outgoing.url(), &tries, &mut watch).await {
-                Ok(had) => had,
+            let acquired = match self.acquire(outgoing.url(), &tries, &mut watch).await {
+                Ok(acquired) => acquired,
                 Err(error) => break error,
             };
-            let reused = had.reused;
-            let failed = match self.exchange(had, outgoing, watch.since, interim).await {
+            let reused = acquired.reused;
+            let failed = match self.exchange(acquired, outgoing, watch.since, interim).await {
                 Ok(outcome) => {
                     watch.lap(Phase::Wait);
                     outgoing.parts.timings = watch.timings;
@@ -171,7 +171,7 @@ impl Job<'_> {
 
     async fn exchange(
         &self,
-        had: Had,
+        acquired: Acquired,
         outgoing: &mut Outgoing,
         begun: Instant,
         interim: Interim<'_>,
@@ -180,20 +180,19 @@ impl Job<'_> {
         let limits = self.shared.limits.clone();
         let body = std::mem::take(&mut outgoing.body);
         let times = (begun, self.due);
-        let (mut exchange, peer) = match had.way {
-            Way::Lease(mut lease) => {
+        let (mut exchange, peer) = match acquired.carrier {
+            Carrier::Lease(lease) => {
                 let peer = lease.connection().map_or(Peer::Memory, |http1| http1.peer());
                 outgoing.parts.peer = Some(peer);
                 let head = outgoing.head();
                 let started = http1::exchange::Exchange::start(lease, head, body, limits, times);
                 (Exchange::Http1(started.map_err(unsent)?), peer)
             }
-            Way::Stream(reserved) => {
-                let peer = reserved.connection.peer;
+            Carrier::Stream(permit) => {
+                let peer = permit.connection.peer;
                 outgoing.parts.peer = Some(peer);
                 let parts = std::mem::replace(&mut outgoing.parts, Recycle::new());
-                let started =
-                    http2::exchange::Exchange::start(reserved, parts, body, limits, times);
+                let started = http2::exchange::Exchange::start(permit, parts, body, limits, times);
                 let started = started.map_err(|(parts, body)| {
                     outgoing.parts = parts;
                     let gone = Error::new(ErrorKind::ClosedEarly, Phase::Wait).unprocessed();

@@ -7,8 +7,11 @@ use std::rc::Rc;
 use super::*;
 use crate::body::Body;
 use crate::handler::{Answer, IntoHandler};
+use crate::limits::ServerLimits;
 use crate::request::Request;
 use crate::response::Response;
+use crate::server::control::Control;
+use crate::versions::Versions;
 
 /// `SEND` of this is true for types that are `Send`: an inherent constant comes before a trait's.
 struct Is<T>(PhantomData<T>);

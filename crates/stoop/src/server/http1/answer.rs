@@ -1,6 +1,5 @@
 //! The answering half of a connection: from a handler's future to bytes in the output.
 
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
@@ -10,15 +9,16 @@ use http_body::Body as _;
 use stoop_io::{Transport, now};
 use stoop_proto::{BodySize, Fields, Misuse, ResponseParts, h1};
 
-use crate::body::from_map;
+use crate::conn::Sink;
 use crate::conn::slot::SlotWriter;
-use crate::conn::{Sink, date};
 use crate::handler::Handler;
+use crate::header_map::from_map;
 use crate::limits::after;
-use crate::response::{IntoResponse, Payload, Response};
+use crate::response::{Payload, Response};
+use crate::server::call::{attend, is_read_on, parts, poll_handler};
 use crate::server::control::Course;
+use crate::server::date;
 use crate::server::http1::{Driver, Exchange, Responding, Stage};
-use crate::server::shelf::Place;
 
 /// Pieces of content in one go, after which there is a look at what else is to do.
 const FRAMES_MAX: u32 = 64;
@@ -259,42 +259,4 @@ enum Sent {
     Nothing,
     Some,
     All,
-}
-
-pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
-    ResponseParts {
-        content_type: response.content_type(),
-        fields: Some(response.fields()),
-        ..ResponseParts::new(response.status())
-    }
-}
-
-/// Polls a handler once. A panic in it, or in what makes its result a response, is answered 500.
-pub(in crate::server) fn poll_handler<H: Handler>(
-    place: &mut Place<H::Future>,
-    content: Option<&SlotWriter>,
-    cx: &mut Context<'_>,
-) -> Poll<Response<H::Body>> {
-    let Some(future) = place.as_mut().as_pin_mut() else { return Poll::Pending };
-    attend(content, true);
-    // The panic's message has been shown by the program's panic hook.
-    let polled =
-        catch_unwind(AssertUnwindSafe(|| future.poll(cx).map(IntoResponse::into_response)));
-    attend(content, false);
-    polled.unwrap_or_else(|_| Poll::Ready(Response::failure(StatusCode::INTERNAL_SERVER_ERROR)))
-}
-
-/// Whether somebody may still read the request while its response is sent. Behind a response that
-/// is a buffer there is nobody: it is finished at once.
-pub(in crate::server) fn is_read_on<B>(
-    content: Option<&SlotWriter>,
-    response: &Response<B>,
-) -> bool {
-    matches!(response.payload, Payload::Stream(_)) && content.is_some_and(|c| !c.is_dropped())
-}
-
-fn attend(content: Option<&SlotWriter>, attended: bool) {
-    if let Some(content) = content {
-        content.attend(attended);
-    }
 }

@@ -7,8 +7,8 @@ use stoop_io::{Filled, Liveness, Look, Transport, now};
 
 use crate::handler::Handler;
 use crate::limits::after;
-use crate::server::connection::Place;
 use crate::server::control::Course;
+use crate::server::core::Place;
 use crate::server::http1::{Driver, Read, Round, Stage};
 use crate::upgrade::Upgraded;
 

@@ -21,18 +21,18 @@ use std::time::Instant;
 use stoop_io::{Filled, Transport};
 use stoop_proto::{Violation, h1};
 
-use crate::conn::recycle::{Recycle, RequestParts};
+use crate::conn::recycle::Recycle;
 use crate::conn::slot::SlotWriter;
 use crate::conn::turn::{Turn, yield_turn};
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
+use crate::request::RequestParts;
 use crate::response::Response;
-use crate::server::connection::{self, Core};
 use crate::server::control::{Course, Seat};
+use crate::server::core::{self, Core};
 use crate::server::shelf::Place;
 use crate::upgrade::UpgradeSender;
 
-pub(super) use answer::{is_read_on, parts, poll_handler};
 use ending::End;
 use waits::Waits;
 
@@ -144,8 +144,8 @@ enum Read {
 }
 
 impl<H: Handler> Driver<H> {
-    pub(in crate::server) fn new(place: connection::Place<H>) -> Self {
-        let connection::Place { wire, core, timer, seat, balance } = place;
+    pub(in crate::server) fn new(place: core::Place<H>) -> Self {
+        let core::Place { wire, core, timer, seat, balance } = place;
         Self {
             wire,
             machine: h1::Server::new(),

@@ -8,15 +8,17 @@ use stoop_io::{Output, Transport};
 use stoop_proto::{Violation, h1, h2};
 
 use crate::body::{Body, Kind};
-use crate::conn::recycle::{Recycle, RequestParts};
+use crate::conn::Sink;
+use crate::conn::recycle::Recycle;
 use crate::conn::slot::slot;
-use crate::conn::{Sink, date};
 use crate::error::{Error, Phase};
 use crate::handler::{Answer, Handler};
 use crate::request::Request;
+use crate::request::RequestParts;
 use crate::response::Response;
+use crate::server::call::poll_handler;
 use crate::server::control::Course;
-use crate::server::http1::answer::poll_handler;
+use crate::server::date;
 use crate::server::http1::{Driver, Exchange, Held, Read, Responding, Round, Stage};
 
 impl<H: Handler> Driver<H> {

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use stoop_io::{Timer, Transport, now};
 
-use crate::conn::{Sink, date};
+use crate::conn::Sink;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerTime, after};
 use crate::response::Response;
 use crate::server::control::Course;
+use crate::server::date;
 use crate::server::http1::ending::End;
 use crate::server::http1::{Driver, Read, Responding, Round, Stage};
 

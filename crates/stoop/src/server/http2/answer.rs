@@ -11,14 +11,15 @@ use stoop_proto::{BodySize, Fields, Misuse, ResponseParts};
 use super::Driver;
 use super::exchange::{Exchange, Maker, Patience, Responding, Tunnel};
 use crate::body::{Body, Kind};
+use crate::conn::Sink;
 use crate::conn::outflow::{Cut, Made, Outflow, TURN_BYTES};
 use crate::conn::slot::{SlotReader, SlotWriter};
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::conn::turn::STEPS_MIN;
-use crate::conn::{Sink, date};
 use crate::handler::Handler;
 use crate::response::{Payload, Response};
-use crate::server::http1::{is_read_on, parts, poll_handler};
+use crate::server::call::{is_read_on, parts, poll_handler};
+use crate::server::date;
 use crate::upgrade::{UpgradeSender, Upgraded};
 
 /// Frames of content in a round, after which there is a look at what else is to do.

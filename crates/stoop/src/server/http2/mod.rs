@@ -25,8 +25,8 @@ use crate::conn::exchanges::Exchanges;
 use crate::conn::turn::{Turn, yield_turn};
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
-use crate::server::connection::{Core, Place};
 use crate::server::control::{Course, Seat};
+use crate::server::core::{Core, Place};
 
 use exchange::Exchange;
 use waits::Waits;

@@ -10,14 +10,15 @@ use stoop_proto::h2::{self, Event, StreamKey};
 use super::exchange::{Exchange, Patience, Responding, Tunnel};
 use super::{Driver, EVENTS_MAX};
 use crate::body::{Body, Kind};
-use crate::conn::recycle::{Recycle, RequestParts};
+use crate::conn::recycle::Recycle;
 use crate::conn::slot::{SlotWriter, slot};
 use crate::conn::turn::STEPS_MIN;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::{Answer, Handler};
 use crate::request::Request;
+use crate::request::RequestParts;
 use crate::response::Response;
-use crate::server::http1::poll_handler;
+use crate::server::call::poll_handler;
 
 impl<H: Handler> Driver<H> {
     /// Reads what has arrived, up to a bound. Whether anything was, and whether more bytes are

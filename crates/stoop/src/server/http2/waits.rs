@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerLimits, after};
 use crate::response::Response;
-use crate::server::http1::poll_handler;
+use crate::server::call::poll_handler;
 
 const TICK: Duration = Duration::from_secs(1);
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Due, Key, Table};
+use super::{Effects, Key, Table};
 
 impl<C, S: Clone, W> Table<C, S, W> {
     /// One more idles: its number.
@@ -14,7 +14,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
     }
 
     /// Closes what idles beyond the limits.
-    pub(super) fn bound_idle(&mut self, key: Key, due: &mut Due<C, S, W>) {
+    pub(super) fn bound_idle(&mut self, key: Key, due: &mut Effects<C, S, W>) {
         if self.origins[key].resting() > self.limits.idle_per_origin_max
             && let Some(oldest) = self.origins[key].oldest()
         {
@@ -33,7 +33,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         &mut self,
         mut unfit: impl FnMut(&mut C) -> bool,
         since: Option<Instant>,
-        due: &mut Due<C, S, W>,
+        due: &mut Effects<C, S, W>,
     ) {
         let mut found = Vec::new();
         for (key, origin) in &mut self.origins {
@@ -55,13 +55,13 @@ impl<C, S: Clone, W> Table<C, S, W> {
     }
 
     /// Closes what has idled longest, if anything idles.
-    pub(in crate::client::pool) fn shed(&mut self, due: &mut Due<C, S, W>) {
+    pub(in crate::client::pool) fn shed(&mut self, due: &mut Effects<C, S, W>) {
         self.evict_oldest(None, due);
         self.serve(due);
     }
 
     /// Closes the connection that idled longest, if any does; the origin `kept` stays known.
-    pub(super) fn evict_oldest(&mut self, kept: Option<Key>, due: &mut Due<C, S, W>) {
+    pub(super) fn evict_oldest(&mut self, kept: Option<Key>, due: &mut Effects<C, S, W>) {
         while let Some((number, key)) = self.order.pop_front() {
             if self.close_idle(key, number, due) {
                 if kept != Some(key) {
@@ -73,7 +73,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
     }
 
     /// Closes an idle connection, if it still idles.
-    pub(super) fn close_idle(&mut self, key: Key, number: u64, due: &mut Due<C, S, W>) -> bool {
+    pub(super) fn close_idle(&mut self, key: Key, number: u64, due: &mut Effects<C, S, W>) -> bool {
         let Some(origin) = self.origins.get_mut(key) else { return false };
         if let Ok(at) = origin.idle.binary_search_by_key(&number, |(of, _)| *of) {
             due.closed.push(origin.idle.remove(at).1);

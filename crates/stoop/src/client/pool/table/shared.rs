@@ -3,17 +3,17 @@
 use std::time::Instant;
 
 use super::origin::{Member, Speaks};
-use super::{Due, Given, Key, Table};
+use super::{Allotment, Effects, Key, Table};
 
 impl<C, S: Clone, W> Table<C, S, W> {
-    /// A connection was made that so many may share, whoever made it being the first. Returns its
+    /// A connection was made that so many exchanges may share, one of which is there. Returns its
     /// number.
-    pub(in crate::client::pool) fn joined(
+    pub(in crate::client::pool) fn shared_connected(
         &mut self,
         key: Key,
         connection: S,
         streams_max: usize,
-        due: &mut Due<C, S, W>,
+        due: &mut Effects<C, S, W>,
     ) -> u64 {
         let number = self.next_number();
         let Some(origin) = self.origins.get_mut(key) else { return number };
@@ -27,13 +27,13 @@ impl<C, S: Clone, W> Table<C, S, W> {
         number
     }
 
-    /// The connection of that number has told how many may share it.
-    pub(in crate::client::pool) fn allows(
+    /// The server has said how many exchanges may share the connection of that number.
+    pub(in crate::client::pool) fn streams_allowed(
         &mut self,
         key: Key,
         number: u64,
         streams_max: usize,
-        due: &mut Due<C, S, W>,
+        due: &mut Effects<C, S, W>,
     ) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         let Some(member) = origin.member(number) else { return };
@@ -45,13 +45,13 @@ impl<C, S: Clone, W> Table<C, S, W> {
     }
 
     /// So many exchanges of the connection of that number are over, at the time `now`.
-    pub(in crate::client::pool) fn ended(
+    pub(in crate::client::pool) fn streams_ended(
         &mut self,
         key: Key,
         number: u64,
         streams: usize,
         now: Instant,
-        due: &mut Due<C, S, W>,
+        due: &mut Effects<C, S, W>,
     ) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         let Some(member) = origin.member(number) else { return };
@@ -75,11 +75,11 @@ impl<C, S: Clone, W> Table<C, S, W> {
     }
 
     /// The connection of that number takes no more.
-    pub(in crate::client::pool) fn retire(
+    pub(in crate::client::pool) fn retired(
         &mut self,
         key: Key,
         number: u64,
-        due: &mut Due<C, S, W>,
+        due: &mut Effects<C, S, W>,
     ) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         let Some(member) = origin.member(number) else { return };
@@ -91,8 +91,13 @@ impl<C, S: Clone, W> Table<C, S, W> {
         self.serve(due);
     }
 
-    /// The connection of that number is gone.
-    pub(in crate::client::pool) fn left(&mut self, key: Key, number: u64, due: &mut Due<C, S, W>) {
+    /// The connection of that number was closed.
+    pub(in crate::client::pool) fn shared_closed(
+        &mut self,
+        key: Key,
+        number: u64,
+        due: &mut Effects<C, S, W>,
+    ) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         let Some(at) = origin.shared.iter().position(|member| member.number == number) else {
             return;
@@ -100,7 +105,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         if origin.shared.swap_remove(at).idle.is_some() {
             self.idle -= 1;
         }
-        self.gone(key, due);
+        self.closed(key, due);
     }
 
     /// All connections that are shared.
@@ -120,8 +125,8 @@ impl<C, S: Clone, W> Table<C, S, W> {
         Some((member.number, member.connection.clone()))
     }
 
-    /// Serves those who wait by the streams that a connection has left.
-    fn share(&mut self, key: Key, number: u64, due: &mut Due<C, S, W>) {
+    /// Serves waiters by the streams that a connection has left.
+    fn share(&mut self, key: Key, number: u64, due: &mut Effects<C, S, W>) {
         let fits = self.fits;
         let Some(origin) = self.origins.get_mut(key) else { return };
         let Some(member) = origin.shared.iter_mut().find(|member| member.number == number) else {
@@ -136,7 +141,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
             if member.idle.take().is_some() {
                 self.idle -= 1;
             }
-            let stream = Given::Stream(number, member.connection.clone());
+            let stream = Allotment::Stream(number, member.connection.clone());
             due.served.push((waiter, key, stream));
         }
         self.list(key);

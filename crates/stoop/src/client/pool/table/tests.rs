@@ -11,8 +11,8 @@ fn table(per_origin_max: usize, total_max: usize) -> Tables {
     Table::new(limits, |_, _| true)
 }
 
-fn wish(origin: &str, fresh: bool) -> Wish<'_> {
-    Wish { origin, fresh, speaks: Speaks::Http1 }
+fn demand(origin: &str, fresh: bool) -> Demand<'_> {
+    Demand { origin, fresh, speaks: Speaks::Http1 }
 }
 
 /// The rules of the table, and that its counts are those of its parts.
@@ -58,28 +58,32 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
         // Places on loan, by origin, and turns waited for.
         let (mut loans, mut turns) = (Vec::new(), Vec::new());
         for step in 0..400u32 {
-            let mut due = Due::default();
+            let mut due = Effects::default();
             match draw.below(9) {
                 0..=2 => {
                     let origin = format!("o{}", draw.below(5));
-                    let (key, given) =
-                        table.ask(wish(&origin, draw.below(4) == 0), |_| true, || step, &mut due);
+                    let (key, given) = table.acquire(
+                        demand(&origin, draw.below(4) == 0),
+                        |_| true,
+                        || step,
+                        &mut due,
+                    );
                     match given {
-                        Given::Idle(_) => loans.push(key),
-                        Given::Place => {
+                        Allotment::Idle(_) => loans.push(key),
+                        Allotment::NewConnection => {
                             loans.push(key);
-                            table.made(key, &mut due);
+                            table.connected(key, &mut due);
                         }
-                        Given::Stream(..) => panic!("nothing is shared"),
-                        Given::Turn(number) => turns.push((key, number, step)),
+                        Allotment::Stream(..) => panic!("nothing is shared"),
+                        Allotment::Queued(number) => turns.push((key, number, step)),
                     }
                 }
                 3..=5 if !loans.is_empty() => {
                     let key = loans.swap_remove(draw.below(loans.len()));
-                    table.give_back(key, step, &mut due);
+                    table.returned(key, step, &mut due);
                 }
                 6 if !loans.is_empty() => {
-                    table.gone(loans.swap_remove(draw.below(loans.len())), &mut due);
+                    table.closed(loans.swap_remove(draw.below(loans.len())), &mut due);
                 }
                 7 if !turns.is_empty() => {
                     let (key, number, waiter) = turns.swap_remove(draw.below(turns.len()));
@@ -89,8 +93,8 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
                 _ => table.reap(|connection| *connection % 3 == 0, None, &mut due),
             }
             for (waiter, key, given) in std::mem::take(&mut due.served) {
-                if given == Given::Place {
-                    table.made(key, &mut due);
+                if given == Allotment::NewConnection {
+                    table.connected(key, &mut due);
                 }
                 let at = turns.iter().position(|turn| turn.2 == waiter).unwrap();
                 assert_eq!(turns.swap_remove(at).0, key);
@@ -101,48 +105,48 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
         for (key, number, waiter) in turns {
             assert_eq!(table.cancel(key, number), Some(waiter));
         }
-        loans.into_iter().for_each(|key| table.gone(key, &mut Due::default()));
-        table.reap(|_| true, None, &mut Due::default());
+        loans.into_iter().for_each(|key| table.closed(key, &mut Effects::default()));
+        table.reap(|_| true, None, &mut Effects::default());
         assert_eq!((table.counts(), table.origins.len()), ((0, 0), 0));
         assert!(table.starved.is_empty() && table.keys.is_empty());
     }
 }
 
-fn ask(table: &mut Tables, origin: &str, waiter: u32) -> (Key, Given<u32, u32>) {
-    table.ask(wish(origin, false), |_| true, || waiter, &mut Due::default())
+fn acquire(table: &mut Tables, origin: &str, waiter: u32) -> (Key, Allotment<u32, u32>) {
+    table.acquire(demand(origin, false), |_| true, || waiter, &mut Effects::default())
 }
 
 #[test]
 fn the_one_that_came_back_last_is_taken_first() {
     let mut table = table(8, 8);
-    let (a, _) = ask(&mut table, "a", 0);
-    ask(&mut table, "a", 0);
-    table.give_back(a, 1, &mut Due::default());
-    table.give_back(a, 2, &mut Due::default());
-    assert!(matches!(ask(&mut table, "a", 0).1, Given::Idle(2)));
-    assert!(matches!(ask(&mut table, "a", 0).1, Given::Idle(1)));
+    let (a, _) = acquire(&mut table, "a", 0);
+    acquire(&mut table, "a", 0);
+    table.returned(a, 1, &mut Effects::default());
+    table.returned(a, 2, &mut Effects::default());
+    assert!(matches!(acquire(&mut table, "a", 0).1, Allotment::Idle(2)));
+    assert!(matches!(acquire(&mut table, "a", 0).1, Allotment::Idle(1)));
 }
 
 #[test]
 fn who_waited_longest_is_next_whatever_the_origin() {
     let mut table = table(2, 2);
-    let (a, _) = ask(&mut table, "a", 0);
-    ask(&mut table, "a", 0);
+    let (a, _) = acquire(&mut table, "a", 0);
+    acquire(&mut table, "a", 0);
     for (origin, waiter) in [("b", 1), ("a", 2), ("c", 3), ("a", 4)] {
-        assert!(matches!(ask(&mut table, origin, waiter).1, Given::Turn(_)));
+        assert!(matches!(acquire(&mut table, origin, waiter).1, Allotment::Queued(_)));
     }
     // B has waited longest: a's connection is closed for it, though a could go on using it.
-    let mut due = Due::default();
-    table.give_back(a, 10, &mut due);
+    let mut due = Effects::default();
+    table.returned(a, 10, &mut due);
     let b = due.served[0].1;
-    assert_eq!((due.closed, due.served), (vec![10], vec![(1, b, Given::Place)]));
+    assert_eq!((due.closed, due.served), (vec![10], vec![(1, b, Allotment::NewConnection)]));
     // Now it is a's turn.
-    let mut due = Due::default();
-    table.give_back(a, 11, &mut due);
-    assert_eq!((due.closed, due.served), (vec![], vec![(2, a, Given::Idle(11))]));
+    let mut due = Effects::default();
+    table.returned(a, 11, &mut due);
+    assert_eq!((due.closed, due.served), (vec![], vec![(2, a, Allotment::Idle(11))]));
     // And c's, whoever makes room.
-    let mut due = Due::default();
-    table.gone(b, &mut due);
+    let mut due = Effects::default();
+    table.closed(b, &mut due);
     assert_eq!(due.served[0].0, 3);
     check(&table);
 }
@@ -150,23 +154,23 @@ fn who_waited_longest_is_next_whatever_the_origin() {
 #[test]
 fn a_full_pool_closes_what_idles_elsewhere() {
     let mut table = table(2, 2);
-    let (a, _) = ask(&mut table, "a", 0);
-    ask(&mut table, "b", 0);
-    table.give_back(a, 1, &mut Due::default());
-    let mut due = Due::default();
-    let (_, given) = table.ask(wish("c", false), |_| true, || 9, &mut due);
-    assert!(matches!(given, Given::Place));
+    let (a, _) = acquire(&mut table, "a", 0);
+    acquire(&mut table, "b", 0);
+    table.returned(a, 1, &mut Effects::default());
+    let mut due = Effects::default();
+    let (_, given) = table.acquire(demand("c", false), |_| true, || 9, &mut due);
+    assert!(matches!(given, Allotment::NewConnection));
     assert_eq!((due.closed, table.keys.len()), (vec![1], 2));
 }
 
 #[test]
 fn a_fresh_connection_replaces_one_that_idles_if_it_must() {
     let mut table = table(1, 8);
-    let (a, _) = ask(&mut table, "a", 0);
-    table.give_back(a, 1, &mut Due::default());
-    let mut due = Due::default();
-    let (_, given) = table.ask(wish("a", true), |_| true, || 9, &mut due);
-    assert!(matches!(given, Given::Place));
+    let (a, _) = acquire(&mut table, "a", 0);
+    table.returned(a, 1, &mut Effects::default());
+    let mut due = Effects::default();
+    let (_, given) = table.acquire(demand("a", true), |_| true, || 9, &mut due);
+    assert!(matches!(given, Allotment::NewConnection));
     assert_eq!((due.closed, table.counts()), (vec![1], (1, 0)));
 }
 
@@ -174,23 +178,23 @@ fn a_fresh_connection_replaces_one_that_idles_if_it_must() {
 fn a_million_origins_leave_nothing() {
     let mut table = table(256, 64);
     for n in 0..1_000_000 {
-        let (key, given) = ask(&mut table, &format!("http://h{n}"), 0);
-        assert!(matches!(given, Given::Place));
-        table.give_back(key, n, &mut Due::default());
+        let (key, given) = acquire(&mut table, &format!("http://h{n}"), 0);
+        assert!(matches!(given, Allotment::NewConnection));
+        table.returned(key, n, &mut Effects::default());
     }
     assert_eq!((table.keys.len(), table.origins.capacity() <= 256), (64, true));
     assert!(table.order.len() <= 2 * 64 + 65 && table.keys.capacity() <= 256);
-    table.reap(|_| true, None, &mut Due::default());
+    table.reap(|_| true, None, &mut Effects::default());
     assert!(table.keys.is_empty() && table.origins.is_empty() && table.order.len() <= 64);
 }
 
 #[test]
 fn who_gives_up_waiting_leaves_nothing() {
     let mut table = table(1, 1);
-    ask(&mut table, "a", 0);
+    acquire(&mut table, "a", 0);
     for n in 0..100_000 {
-        let (key, given) = ask(&mut table, &format!("http://h{n}"), n);
-        let Given::Turn(number) = given else { panic!("the pool is full") };
+        let (key, given) = acquire(&mut table, &format!("http://h{n}"), n);
+        let Allotment::Queued(number) = given else { panic!("the pool is full") };
         assert_eq!(table.cancel(key, number), Some(n));
     }
     assert_eq!((table.keys.len(), table.starved.len()), (1, 0));
@@ -199,13 +203,13 @@ fn who_gives_up_waiting_leaves_nothing() {
 #[test]
 fn what_is_shed_is_what_idled_longest_and_one_at_a_time() {
     let mut table = table(8, 8);
-    let (a, _) = ask(&mut table, "a", 0);
-    let (b, _) = ask(&mut table, "b", 0);
-    ask(&mut table, "b", 0);
-    table.give_back(b, 1, &mut Due::default());
-    table.give_back(a, 2, &mut Due::default());
+    let (a, _) = acquire(&mut table, "a", 0);
+    let (b, _) = acquire(&mut table, "b", 0);
+    acquire(&mut table, "b", 0);
+    table.returned(b, 1, &mut Effects::default());
+    table.returned(a, 2, &mut Effects::default());
     for closed in [&[1][..], &[2], &[]] {
-        let mut due = Due::default();
+        let mut due = Effects::default();
         table.shed(&mut due);
         assert_eq!(due.closed, closed);
         check(&table);

@@ -11,20 +11,20 @@ fn shared(http2_per_origin_max: usize, total_max: usize) -> Tables {
     Table::new(limits, |_, _| true)
 }
 
-fn unknown(origin: &str) -> Wish<'_> {
-    Wish { origin, fresh: false, speaks: Speaks::Unknown }
+fn unknown(origin: &str) -> Demand<'_> {
+    Demand { origin, fresh: false, speaks: Speaks::Unknown }
 }
 
-fn ask_as(table: &mut Tables, speaks: Speaks, waiter: u32) -> (Key, Given<u32, u32>) {
-    let wish = Wish { origin: "a", fresh: false, speaks };
-    table.ask(wish, |_| true, || waiter, &mut Due::default())
+fn ask_as(table: &mut Tables, speaks: Speaks, waiter: u32) -> (Key, Allotment<u32, u32>) {
+    let demand = Demand { origin: "a", fresh: false, speaks };
+    table.acquire(demand, |_| true, || waiter, &mut Effects::default())
 }
 
-fn due() -> Due<u32, u32, u32> {
-    Due::default()
+fn due() -> Effects<u32, u32, u32> {
+    Effects::default()
 }
 
-fn served(due: Due<u32, u32, u32>) -> Vec<(u32, Given<u32, u32>)> {
+fn served(due: Effects<u32, u32, u32>) -> Vec<(u32, Allotment<u32, u32>)> {
     due.served.into_iter().map(|(waiter, _, given)| (waiter, given)).collect()
 }
 
@@ -65,12 +65,12 @@ enum Has {
     Whole(Key),
 }
 
-fn has(key: Key, given: &Given<u32, u32>) -> Has {
+fn has(key: Key, given: &Allotment<u32, u32>) -> Has {
     match given {
-        Given::Idle(_) => Has::Whole(key),
-        Given::Stream(number, _) => Has::Stream(key, *number),
-        Given::Place => Has::Place(key),
-        Given::Turn(_) => panic!("nobody is served a turn"),
+        Allotment::Idle(_) => Has::Whole(key),
+        Allotment::Stream(number, _) => Has::Stream(key, *number),
+        Allotment::NewConnection => Has::Place(key),
+        Allotment::Queued(_) => panic!("nobody is served a turn"),
     }
 }
 
@@ -89,26 +89,28 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
             match draw.below(14) {
                 0..=3 => {
                     let origin = format!("o{}", draw.below(4));
-                    let (key, given) = table.ask(unknown(&origin), |_| true, || step, &mut due);
+                    let (key, given) = table.acquire(unknown(&origin), |_| true, || step, &mut due);
                     match given {
-                        Given::Turn(number) => turns.push((key, number, step)),
+                        Allotment::Queued(number) => turns.push((key, number, step)),
                         given => has_all.push(has(key, &given)),
                     }
                 }
                 4..=9 if !has_all.is_empty() => {
                     let at = which(&mut draw, has_all.len());
                     match has_all.swap_remove(at) {
-                        Has::Whole(key) if draw.below(4) == 0 => table.gone(key, &mut due),
-                        Has::Whole(key) => table.give_back(key, step, &mut due),
-                        Has::Stream(key, number) => table.ended(key, number, 1, now, &mut due),
+                        Has::Whole(key) if draw.below(4) == 0 => table.closed(key, &mut due),
+                        Has::Whole(key) => table.returned(key, step, &mut due),
+                        Has::Stream(key, number) => {
+                            table.streams_ended(key, number, 1, now, &mut due)
+                        }
                         Has::Place(key) => match draw.below(6) {
-                            0 => table.unmade(key, &mut due),
+                            0 => table.connect_failed(key, &mut due),
                             1 => {
-                                table.made(key, &mut due);
+                                table.connected(key, &mut due);
                                 has_all.push(Has::Whole(key));
                             }
                             _ => {
-                                let number = table.joined(key, step, 1, &mut due);
+                                let number = table.shared_connected(key, step, 1, &mut due);
                                 members.push((key, number));
                                 has_all.push(Has::Stream(key, number));
                             }
@@ -117,16 +119,16 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
                 }
                 10 if !members.is_empty() => {
                     let (key, number) = members[which(&mut draw, members.len())];
-                    table.allows(key, number, draw.below(STREAMS + 1), &mut due);
+                    table.streams_allowed(key, number, draw.below(STREAMS + 1), &mut due);
                 }
                 11 if !members.is_empty() => {
                     let at = which(&mut draw, members.len());
                     let (key, number) = members[at];
                     if draw.below(2) == 0 {
-                        table.retire(key, number, &mut due);
+                        table.retired(key, number, &mut due);
                     } else {
                         members.swap_remove(at);
-                        table.left(key, number, &mut due);
+                        table.shared_closed(key, number, &mut due);
                     }
                 }
                 12 if !turns.is_empty() => {
@@ -152,12 +154,12 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
         }
         for had in has_all {
             match had {
-                Has::Whole(key) => table.gone(key, &mut due()),
-                Has::Place(key) => table.unmade(key, &mut due()),
-                Has::Stream(key, number) => table.ended(key, number, 1, start, &mut due()),
+                Has::Whole(key) => table.closed(key, &mut due()),
+                Has::Place(key) => table.connect_failed(key, &mut due()),
+                Has::Stream(key, number) => table.streams_ended(key, number, 1, start, &mut due()),
             }
         }
-        members.into_iter().for_each(|(key, number)| table.left(key, number, &mut due()));
+        members.into_iter().for_each(|(key, number)| table.shared_closed(key, number, &mut due()));
         table.reap(|_| true, Some(start), &mut due());
         assert_eq!((table.counts(), table.origins.len()), ((0, 0), 0));
         assert!(table.starved.is_empty() && table.keys.is_empty());
@@ -168,14 +170,14 @@ fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
 fn one_finds_out_what_an_origin_speaks_and_all_others_share_what_it_found() {
     let mut table = shared(32, 100);
     let (key, given) = ask_as(&mut table, Speaks::Unknown, 0);
-    assert_eq!(given, Given::Place);
+    assert_eq!(given, Allotment::NewConnection);
     for waiter in 1..64 {
         let (_, given) = ask_as(&mut table, Speaks::Unknown, waiter);
-        assert!(matches!(given, Given::Turn(_)));
+        assert!(matches!(given, Allotment::Queued(_)));
     }
     let mut due = due();
-    let number = table.joined(key, 7, 100, &mut due);
-    let all: Vec<_> = (1..64).map(|waiter| (waiter, Given::Stream(number, 7))).collect();
+    let number = table.shared_connected(key, 7, 100, &mut due);
+    let all: Vec<_> = (1..64).map(|waiter| (waiter, Allotment::Stream(number, 7))).collect();
     assert_eq!(served(due), all);
     assert_eq!(table.counts(), (1, 0));
 }
@@ -190,10 +192,13 @@ fn if_it_speaks_http1_everybody_connects_and_if_nobody_answers_everybody_tries()
         }
         let mut due = due();
         match is_made {
-            true => table.made(key, &mut due),
-            false => table.unmade(key, &mut due),
+            true => table.connected(key, &mut due),
+            false => table.connect_failed(key, &mut due),
         }
-        assert_eq!(served(due), (1..4).map(|waiter| (waiter, Given::Place)).collect::<Vec<_>>());
+        assert_eq!(
+            served(due),
+            (1..4).map(|waiter| (waiter, Allotment::NewConnection)).collect::<Vec<_>>()
+        );
     }
 }
 
@@ -205,30 +210,30 @@ fn of_those_who_try_there_are_no_more_than_either_version_allows() {
         ask_as(&mut table, Speaks::Unknown, waiter);
     }
     let mut failed = due();
-    table.unmade(key, &mut failed);
-    assert_eq!(served(failed), [(1, Given::Place), (2, Given::Place)]);
+    table.connect_failed(key, &mut failed);
+    assert_eq!(served(failed), [(1, Allotment::NewConnection), (2, Allotment::NewConnection)]);
     let mut failed = due();
-    table.unmade(key, &mut failed);
-    assert_eq!(served(failed), [(3, Given::Place)]);
+    table.connect_failed(key, &mut failed);
+    assert_eq!(served(failed), [(3, Allotment::NewConnection)]);
 }
 
 #[test]
 fn as_many_connections_are_opened_as_those_who_wait_need_once_streams_are_known() {
     let mut table = shared(32, 100);
     let (key, given) = ask_as(&mut table, Speaks::Http2, 0);
-    assert_eq!(given, Given::Place);
+    assert_eq!(given, Allotment::NewConnection);
     for waiter in 1..1_000 {
         ask_as(&mut table, Speaks::Http2, waiter);
     }
     let mut joined = due();
-    let number = table.joined(key, 7, 100, &mut joined);
+    let number = table.shared_connected(key, 7, 100, &mut joined);
     // It has not said how many it allows: nobody opens another.
     assert_eq!(served(joined).len(), 99);
     let mut told = due();
-    table.allows(key, number, 250, &mut told);
+    table.streams_allowed(key, number, 250, &mut told);
     let told = served(told);
-    let streams = told.iter().filter(|(_, given)| matches!(given, Given::Stream(..))).count();
-    let places = told.iter().filter(|(_, given)| *given == Given::Place).count();
+    let streams = told.iter().filter(|(_, given)| matches!(given, Allotment::Stream(..))).count();
+    let places = told.iter().filter(|(_, given)| *given == Allotment::NewConnection).count();
     // 750 wait, and those three who open connections are not waiting any more.
     assert_eq!((streams, places), (150, 3));
     check_many(&table);
@@ -238,19 +243,19 @@ fn as_many_connections_are_opened_as_those_who_wait_need_once_streams_are_known(
 fn an_origin_has_no_more_connections_of_http2_than_its_limit_but_for_those_that_end() {
     let mut table = shared(2, 100);
     let (key, _) = ask_as(&mut table, Speaks::Http2, 0);
-    let first = table.joined(key, 1, 1, &mut due());
-    table.allows(key, first, 1, &mut due());
-    assert_eq!(ask_as(&mut table, Speaks::Http2, 1).1, Given::Place);
-    let second = table.joined(key, 2, 1, &mut due());
-    assert!(matches!(ask_as(&mut table, Speaks::Http2, 2).1, Given::Turn(_)));
+    let first = table.shared_connected(key, 1, 1, &mut due());
+    table.streams_allowed(key, first, 1, &mut due());
+    assert_eq!(ask_as(&mut table, Speaks::Http2, 1).1, Allotment::NewConnection);
+    let second = table.shared_connected(key, 2, 1, &mut due());
+    assert!(matches!(ask_as(&mut table, Speaks::Http2, 2).1, Allotment::Queued(_)));
     let mut retired = due();
-    table.retire(key, first, &mut retired);
-    assert_eq!(served(retired), [(2, Given::Place)]);
-    table.joined(key, 3, 1, &mut due());
-    assert!(matches!(ask_as(&mut table, Speaks::Http2, 4).1, Given::Turn(_)));
+    table.retired(key, first, &mut retired);
+    assert_eq!(served(retired), [(2, Allotment::NewConnection)]);
+    table.shared_connected(key, 3, 1, &mut due());
+    assert!(matches!(ask_as(&mut table, Speaks::Http2, 4).1, Allotment::Queued(_)));
     let mut ended = due();
-    table.ended(key, second, 1, Instant::now(), &mut ended);
-    assert_eq!(served(ended), [(4, Given::Stream(second, 2))]);
+    table.streams_ended(key, second, 1, Instant::now(), &mut ended);
+    assert_eq!(served(ended), [(4, Allotment::Stream(second, 2))]);
     check_many(&table);
 }
 
@@ -258,21 +263,21 @@ fn an_origin_has_no_more_connections_of_http2_than_its_limit_but_for_those_that_
 fn what_nobody_uses_idles_and_makes_room_for_others() {
     let mut table = shared(32, 1);
     let (key, _) = ask_as(&mut table, Speaks::Http2, 0);
-    let number = table.joined(key, 1, 10, &mut due());
+    let number = table.shared_connected(key, 1, 10, &mut due());
     let begin = Instant::now();
-    table.ended(key, number, 1, begin, &mut due());
+    table.streams_ended(key, number, 1, begin, &mut due());
     assert_eq!(table.counts(), (1, 1));
     // It is used again.
-    assert_eq!(ask_as(&mut table, Speaks::Http2, 0).1, Given::Stream(number, 1));
+    assert_eq!(ask_as(&mut table, Speaks::Http2, 0).1, Allotment::Stream(number, 1));
     assert_eq!(table.counts(), (1, 0));
     // Somebody else wants its place, and gets it as soon as it is not used.
     let mut asked = due();
-    let (_, given) = table.ask(unknown("b"), |_| true, || 9, &mut asked);
-    assert!(matches!(given, Given::Turn(_)) && asked.ended.is_empty());
+    let (_, given) = table.acquire(unknown("b"), |_| true, || 9, &mut asked);
+    assert!(matches!(given, Allotment::Queued(_)) && asked.ended.is_empty());
     let mut ended = due();
-    table.ended(key, number, 1, begin, &mut ended);
+    table.streams_ended(key, number, 1, begin, &mut ended);
     assert_eq!(ended.ended, [1]);
-    assert_eq!(served(ended), [(9, Given::Place)]);
+    assert_eq!(served(ended), [(9, Allotment::NewConnection)]);
     check_many(&table);
 }
 
@@ -280,9 +285,9 @@ fn what_nobody_uses_idles_and_makes_room_for_others() {
 fn what_idles_for_long_is_ended() {
     let mut table = shared(32, 10);
     let (key, _) = ask_as(&mut table, Speaks::Http2, 0);
-    let number = table.joined(key, 1, 10, &mut due());
+    let number = table.shared_connected(key, 1, 10, &mut due());
     let begin = Instant::now();
-    table.ended(key, number, 1, begin + Duration::from_secs(1), &mut due());
+    table.streams_ended(key, number, 1, begin + Duration::from_secs(1), &mut due());
     let mut reaped = due();
     table.reap(|_| false, Some(begin), &mut reaped);
     assert_eq!((reaped.ended.len(), table.counts()), (0, (1, 1)));

@@ -9,11 +9,12 @@ use stoop_io::{Filled, Transport, now};
 use stoop_proto::{BodySize, Fields, RequestHead, ResponseHead, h1};
 
 use crate::body::Body;
+use crate::client::deadlines::{Deadlines, Due, Waiting};
+use crate::client::exchange::Answered;
+use crate::client::http1::Http1;
+use crate::client::http1::upload::Upload;
+use crate::client::pool::Lease;
 use crate::conn::Sink;
-use crate::conn::deadlines::{Deadlines, Due, Waiting};
-use crate::conn::exchange::Answered;
-use crate::conn::http1::upload::Upload;
-use crate::conn::http1::{Http1, Lease};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientLimits, ClientTime, after};
 use crate::upgrade::Upgraded;
@@ -78,7 +79,7 @@ impl Exchange {
     /// Whether the request is still being sent, so that somebody must go on driving the exchange
     /// though its owner may look elsewhere.
     pub(crate) fn is_uploading(&self) -> bool {
-        let http1 = self.lease.connection.as_ref();
+        let http1 = self.lease.connection();
         http1.is_some_and(|http1| self.upload.waiting(http1).is_some())
     }
 
@@ -103,7 +104,7 @@ impl Exchange {
 
     /// The connection, after [`Answered::Switched`].
     pub(crate) fn into_upgraded(mut self) -> Result<Upgraded, Error> {
-        let http1 = self.lease.connection.take().ok_or_else(|| no_connection(Phase::Wait))?;
+        let http1 = self.lease.take().ok_or_else(|| no_connection(Phase::Wait))?;
         Ok(Upgraded { io: http1.wire.io, keep: None })
     }
 
@@ -111,7 +112,7 @@ impl Exchange {
     pub(crate) fn poll_upload(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         loop {
             let Self { lease, upload, limits, deadlines, ended, .. } = self;
-            let Some(http1) = lease.connection.as_deref_mut() else { return Poll::Ready(Ok(())) };
+            let Some(http1) = lease.connection_mut() else { return Poll::Ready(Ok(())) };
             if let Err(error) = upload.push(cx, http1, deadlines, limits.output_bytes_max) {
                 return Poll::Ready(Err(self.fail(error)));
             }
@@ -227,7 +228,7 @@ impl Exchange {
     /// What was not sent yet never will be; the connection cannot be used again.
     fn give_up_upload(&mut self) {
         if self.is_uploading()
-            && let Some(http1) = self.lease.connection.as_deref_mut()
+            && let Some(http1) = self.lease.connection_mut()
         {
             http1.wire.out.clear();
             http1.is_broken = true;
@@ -246,7 +247,7 @@ impl Exchange {
     fn fail(&mut self, mut error: Error) -> Error {
         self.ended = true;
         self.upload.body = None;
-        if let Some(http1) = self.lease.connection.as_deref_mut() {
+        if let Some(http1) = self.lease.connection_mut() {
             http1.is_broken = true;
             error = error.with_peer(http1.wire.io.peer());
         }
@@ -319,7 +320,7 @@ fn late(
 }
 
 pub(super) fn connection(lease: &mut Lease, phase: Phase) -> Result<&mut Http1, Error> {
-    lease.connection.as_deref_mut().ok_or_else(|| no_connection(phase))
+    lease.connection_mut().ok_or_else(|| no_connection(phase))
 }
 
 fn no_connection(phase: Phase) -> Error {

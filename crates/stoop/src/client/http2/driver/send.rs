@@ -8,9 +8,9 @@ use stoop_proto::BodySize;
 use stoop_proto::h2::{ErrorCode, Refusal, StreamKey};
 
 use super::{DRAIN, Driver, Exchange, Order, TICK, Upload, give_back};
+use crate::client::deadlines::Waiting;
+use crate::client::http2::cell::GivenUp;
 use crate::conn::Sink;
-use crate::conn::deadlines::Waiting;
-use crate::conn::http2::cell::GivenUp;
 use crate::conn::outflow::{Cut, Made, Outflow};
 use crate::conn::turn::STEPS_MIN;
 use crate::error::{Error, ErrorKind, Phase};

@@ -21,11 +21,11 @@ use stoop_proto::h2;
 use tokio::runtime::Handle;
 
 use super::cell::Cell;
-use super::{Inbox, Member, Order, Reserved, STREAMS_ASSUMED, Shared};
+use super::{Inbox, Order, STREAMS_ASSUMED, SharedConnection};
 use crate::body::Body;
+use crate::client::pool::{ConnectPermit, Membership, StreamPermit};
 use crate::conn::Sink;
 use crate::conn::exchanges::Exchanges;
-use crate::conn::home::Permit;
 use crate::conn::outflow::Outflow;
 use crate::conn::ready::Ready;
 use crate::conn::turn::{Turn, yield_turn};
@@ -56,9 +56,13 @@ const FAREWELL: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_secs(1);
 
 /// Makes a connection of a transport, and a task that drives it; the first exchange is the caller's.
-pub(crate) fn connect(permit: Permit, io: AnyTransport, limits: Arc<ClientLimits>) -> Reserved {
+pub(crate) fn connect(
+    permit: ConnectPermit,
+    io: AnyTransport,
+    limits: Arc<ClientLimits>,
+) -> StreamPermit {
     let ready = Arc::new(Ready::default());
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedConnection {
         inbox: Mutex::new(Inbox::default()),
         ready: ready.clone(),
         peer: io.peer(),
@@ -66,12 +70,12 @@ pub(crate) fn connect(permit: Permit, io: AnyTransport, limits: Arc<ClientLimits
     });
     let machine = h2::Connection::client(&limits.wire);
     let own_max = limits.wire.http2.streams_max.max(1) as usize;
-    let (member, reserved) = permit.share(&shared, own_max.min(STREAMS_ASSUMED));
+    let (membership, stream) = permit.share(&shared, own_max.min(STREAMS_ASSUMED));
     tokio::spawn(Driver {
         wire: Wire::new(io).steady(),
         machine,
         shared,
-        member,
+        membership,
         limits,
         exchanges: Exchanges::new(ready),
         waiting: VecDeque::new(),
@@ -91,15 +95,15 @@ pub(crate) fn connect(permit: Permit, io: AnyTransport, limits: Arc<ClientLimits
         is_over: false,
         now: now(),
     });
-    reserved
+    stream
 }
 
 /// Drives one connection.
 struct Driver {
     wire: Wire,
     machine: h2::Connection,
-    shared: Arc<Shared>,
-    member: Member,
+    shared: Arc<SharedConnection>,
+    membership: Membership,
     limits: Arc<ClientLimits>,
     exchanges: Exchanges<Exchange>,
     /// Requests that found no stream free: the server allows fewer than it did.
@@ -371,13 +375,13 @@ impl Driver {
 
     /// Says at home how many exchanges are over since the last time, for others to have their streams.
     fn tell_ended(&mut self) {
-        self.member.ended(std::mem::take(&mut self.ended), self.now);
+        self.membership.streams_ended(std::mem::take(&mut self.ended), self.now);
     }
 
     /// Says at home that the connection takes no more.
     fn retire(&mut self) {
         if !std::mem::replace(&mut self.is_retired, true) {
-            self.member.retire();
+            self.membership.retired();
         }
     }
 }

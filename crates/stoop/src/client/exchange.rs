@@ -5,8 +5,9 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use stoop_proto::{Fields, ResponseHead};
 
+use crate::body::Incoming;
+use crate::client::{http1, http2};
 use crate::conn::recycle::Recycle;
-use crate::conn::{http1, http2};
 use crate::error::Error;
 use crate::upgrade::Upgraded;
 
@@ -61,23 +62,20 @@ impl Exchange {
             Self::Http2(exchange) => exchange.has_ended(),
         }
     }
+}
 
-    /// The next piece of content.
-    pub(crate) fn poll_chunk(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Error>>> {
+impl Incoming for Exchange {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         match self {
             Self::Http1(exchange) => exchange.poll_chunk(cx),
             Self::Http2(exchange) => exchange.poll_chunk(cx),
         }
     }
 
-    /// Shows all content to `look`, over HTTP/1 without making buffers of it.
-    pub(crate) fn poll_all(
+    fn poll_all(
         &mut self,
         cx: &mut Context<'_>,
-        look: &mut impl FnMut(&[u8]),
+        look: &mut dyn FnMut(&[u8]),
     ) -> Poll<Result<(), Error>> {
         match self {
             Self::Http1(exchange) => exchange.poll_all(cx, look),
@@ -85,14 +83,14 @@ impl Exchange {
         }
     }
 
-    pub(crate) fn take_trailers(&mut self) -> Option<Box<Fields>> {
+    fn take_trailers(&mut self) -> Option<Box<Fields>> {
         match self {
             Self::Http1(exchange) => exchange.take_trailers(),
             Self::Http2(exchange) => exchange.take_trailers(),
         }
     }
 
-    pub(crate) fn content_remaining(&self) -> Option<u64> {
+    fn remaining(&self) -> Option<u64> {
         match self {
             Self::Http1(exchange) => exchange.content_remaining(),
             Self::Http2(exchange) => exchange.content_remaining(),

@@ -1,4 +1,4 @@
-//! What a request goes out on: a connection that idled, a stream of one that others use, or a new one.
+//! Acquires what a request is sent over: an idle connection, a stream of a shared one, or a new one.
 
 use std::time::Instant;
 
@@ -8,39 +8,39 @@ use url::{Position, Url};
 
 use super::Job;
 use super::repeat::Tries;
-use crate::client::connect::{private_address, within};
-use crate::client::pool::{Asked, Grant};
+use crate::client::connect::private_address;
+use crate::client::http1::Http1;
+use crate::client::http2;
+use crate::client::pool::{Acquire, Grant, Lease, StreamPermit};
 use crate::client::starved::Starved;
-use crate::client::terms::Terms;
-use crate::conn::http1::{Http1, Lease};
-use crate::conn::http2::{self, Reserved};
+use crate::client::terms::{Terms, within};
 use crate::conn::wire::TRUSTED_FOR;
 use crate::error::{Error, Phase};
 use crate::limits::after;
 use crate::timings::Stopwatch;
 use crate::versions::Versions;
 
-/// What a request goes out on.
-pub(super) struct Had {
-    pub(super) way: Way,
-    /// It was there before.
+/// What a request is sent over, acquired for it.
+pub(super) struct Acquired {
+    pub(super) carrier: Carrier,
+    /// The connection was used or shared before.
     pub(super) reused: bool,
 }
 
-pub(super) enum Way {
+pub(super) enum Carrier {
     Lease(Lease),
-    Stream(Reserved),
+    Stream(StreamPermit),
 }
 
 impl Job<'_> {
-    /// A connection to the URL's origin, or a share of one. Had since the watch says, which is as good
+    /// A connection to the URL's origin, or a share of one. Acquired since the watch says, which is as good
     /// as now.
-    pub(super) async fn have(
+    pub(super) async fn acquire(
         &self,
         url: &Url,
         tries: &Tries,
         watch: &mut Stopwatch,
-    ) -> Result<Had, Error> {
+    ) -> Result<Acquired, Error> {
         let (fresh, origin) = (tries.stale > 0, &url[..Position::BeforePath]);
         let (versions, origin) = match tries.http1 {
             // Connections of their own: those of HTTP/2 are for everything else.
@@ -49,20 +49,20 @@ impl Job<'_> {
         };
         let mut starved = Starved::default();
         loop {
-            let grant = match self.shared.pool.ask(origin, versions, fresh) {
-                Asked::Now(grant) => grant,
+            let grant = match self.shared.pool.acquire(origin, versions, fresh) {
+                Acquire::Granted(grant) => grant,
                 // Boxed, as all that is rare: what is awaited here is part of every request's size.
-                Asked::Later(turn) => {
-                    let grant = Box::pin(within(None, self.due, Phase::Queue, turn)).await?;
+                Acquire::Queued(ticket) => {
+                    let grant = Box::pin(within(None, self.due, Phase::Queue, ticket)).await?;
                     watch.lap(Phase::Queue);
                     grant
                 }
             };
             let permit = match grant {
                 Grant::Connect(permit) => permit,
-                Grant::Stream(reserved) => {
-                    self.allowed(reserved.connection.peer, url)?;
-                    return Ok(Had { way: Way::Stream(reserved), reused: true });
+                Grant::Stream(stream) => {
+                    self.allowed(stream.connection.peer, url)?;
+                    return Ok(Acquired { carrier: Carrier::Stream(stream), reused: true });
                 }
                 Grant::Reuse(mut lease) => {
                     if !fresh && self.may_reuse(&mut lease, watch.since) {
@@ -100,9 +100,9 @@ impl Job<'_> {
             };
             if versions.begin_with_http2(io.alpn()) {
                 let peer = io.peer();
-                let reserved = http2::connect(permit, io, self.shared.limits.clone());
+                let stream = http2::connect(permit, io, self.shared.limits.clone());
                 self.allowed(peer, url)?;
-                return Ok(Had { way: Way::Stream(reserved), reused: false });
+                return Ok(Acquired { carrier: Carrier::Stream(stream), reused: false });
             }
             let mut connection = Http1::new(io);
             if connection.has_spoken() {
@@ -110,26 +110,26 @@ impl Job<'_> {
                 let error = Error::violation(Violation::Unsolicited, Phase::Wait);
                 return Err(error.with_peer(connection.peer()));
             }
-            return self.leased(permit.fill(connection), url, false);
+            return self.leased(permit.lease(connection), url, false);
         }
     }
 
-    fn leased(&self, mut lease: Lease, url: &Url, reused: bool) -> Result<Had, Error> {
+    fn leased(&self, lease: Lease, url: &Url, reused: bool) -> Result<Acquired, Error> {
         if let Some(connection) = lease.connection() {
             self.allowed(connection.peer(), url)?;
         }
-        Ok(Had { way: Way::Lease(lease), reused })
+        Ok(Acquired { carrier: Carrier::Lease(lease), reused })
     }
 
     /// Whether a connection that idled is still fit: alive, silent, not too old, and on this runtime.
     fn may_reuse(&self, lease: &mut Lease, now: Instant) -> bool {
-        let Some(connection) = lease.connection() else { return false };
+        let Some(connection) = lease.connection_mut() else { return false };
         let rested = now.saturating_duration_since(connection.idle_since);
         let look = if rested > TRUSTED_FOR { Look::Kernel } else { Look::Cached };
         rested < self.shared.limits.pool.idle
             && connection.is_viable()
             && connection.is_quiet(look)
-            && lease.come_here()
+            && lease.rebind_to_current_runtime()
     }
 
     /// Whoever it was made for, and however: a connection may lead where a redirect may not.

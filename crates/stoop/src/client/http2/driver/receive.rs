@@ -67,7 +67,8 @@ impl Driver {
     fn settings(&mut self) {
         if !self.is_retired {
             let own_max = self.limits.wire.http2.streams_max;
-            self.member.allows(self.machine.peer_settings().streams_max.min(own_max) as usize);
+            self.membership
+                .streams_allowed(self.machine.peer_settings().streams_max.min(own_max) as usize);
         }
     }
 

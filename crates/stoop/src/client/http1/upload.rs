@@ -6,11 +6,12 @@ use std::task::{Context, Poll};
 use http_body::Body as _;
 use stoop_proto::Fields;
 
-use crate::body::{Body, from_map};
+use crate::body::Body;
+use crate::client::deadlines::{Deadlines, Waiting};
+use crate::client::http1::Http1;
 use crate::conn::Sink;
-use crate::conn::deadlines::{Deadlines, Waiting};
-use crate::conn::http1::Http1;
 use crate::error::{Error, Phase};
+use crate::header_map::from_map;
 
 /// What of a request is still to be sent.
 #[derive(Default)]

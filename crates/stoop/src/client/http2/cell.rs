@@ -9,10 +9,11 @@ use bytes::Bytes;
 use stoop_proto::{Fields, ResponseHead};
 
 use crate::body::Body;
-use crate::conn::deadlines::Waiting;
+use crate::client::deadlines::Waiting;
 use crate::conn::put_piece;
-use crate::conn::recycle::{Recycle, RequestParts};
+use crate::conn::recycle::Recycle;
 use crate::error::Error;
+use crate::request::RequestParts;
 
 /// Less than this is not held against a connection once its stream is over: whoever has the response
 /// need not say that it was read.

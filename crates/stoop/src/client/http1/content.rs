@@ -6,7 +6,7 @@ use bytes::Bytes;
 use stoop_io::{Filled, Transport};
 use stoop_proto::{Fields, ResponseHead, h1};
 
-use crate::conn::http1::exchange::{Exchange, Step, connection};
+use crate::client::http1::exchange::{Exchange, Step, connection};
 use crate::error::{Error, Phase};
 
 impl Exchange {
@@ -39,7 +39,7 @@ impl Exchange {
     pub(crate) fn poll_all(
         &mut self,
         cx: &mut Context<'_>,
-        look: &mut impl FnMut(&[u8]),
+        look: &mut dyn FnMut(&[u8]),
     ) -> Poll<Result<(), Error>> {
         let mut head = ResponseHead::default();
         while !self.ended {
@@ -54,10 +54,10 @@ impl Exchange {
         Poll::Ready(Ok(()))
     }
 
-    /// The content is complete with the piece just given out: the connection goes home now, not when
-    /// somebody asks for a piece that is not there.
+    /// The content is complete with the piece just given out: the connection goes back to the pool
+    /// now, and not when a piece is asked for that is not there.
     fn end_of_length(&mut self) {
-        let Some(http1) = self.lease.connection.as_deref_mut() else { return };
+        let Some(http1) = self.lease.connection_mut() else { return };
         let end = http1.machine.receive(&[], &mut ResponseHead::default(), &self.limits.wire);
         if let h1::Event::End { .. } = end.event {
             self.end();
@@ -72,10 +72,11 @@ impl Exchange {
         if self.ended {
             return Some(0);
         }
-        self.lease.connection.as_ref().map_or(Some(0), |http1| http1.machine.body_remaining())
+        self.lease.connection().map_or(Some(0), |http1| http1.machine.body_remaining())
     }
 
-    /// Reads content that is here already, up to a limit, so that the connection can go home.
+    /// Reads content that is here already, up to a limit, so that the connection can go back to the
+    /// pool.
     fn drain(&mut self) {
         let mut left = self.limits.drain_bytes_max;
         if self.ended || self.is_uploading() || self.content_remaining().is_some_and(|n| n > left) {
@@ -83,7 +84,7 @@ impl Exchange {
         }
         let mut cx = Context::from_waker(Waker::noop());
         let mut head = ResponseHead::default();
-        let Some(http1) = self.lease.connection.as_deref_mut() else { return };
+        let Some(http1) = self.lease.connection_mut() else { return };
         while http1.machine.in_body() {
             let received =
                 http1.machine.receive(http1.wire.io.received(), &mut head, &self.limits.wire);

@@ -7,6 +7,7 @@ use stoop_io::{Timer, now};
 
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientTime, after};
+use crate::request::RequestDeadlines;
 
 /// What an exchange waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +37,11 @@ pub(crate) struct Due {
 
 impl Due {
     /// What a request wishes, and else what its client's limits say.
-    pub(crate) fn new(wish: Wish, time: &ClientTime) -> Self {
+    pub(crate) fn new(wish: RequestDeadlines, time: &ClientTime) -> Self {
         let (total, head, is_watched) = match wish {
-            Wish::Default => (time.total, time.head_limit(), true),
-            Wish::Total(total) => (Some(total), None, true),
-            Wish::Endless => (None, None, false),
+            RequestDeadlines::Default => (time.total, time.head_limit(), true),
+            RequestDeadlines::Total(total) => (Some(total), None, true),
+            RequestDeadlines::Endless => (None, None, false),
         };
         if total.is_none() && head.is_none() {
             return Self { total: None, head: None, is_watched };
@@ -62,18 +63,6 @@ impl Due {
         }
         self.head.is_some_and(|head| head <= by).then_some(ErrorKind::FirstByteTimeout)
     }
-}
-
-/// What a request says of its deadlines.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Wish {
-    /// Nothing: the client's hold.
-    #[default]
-    Default,
-    /// So long in all.
-    Total(Duration),
-    /// It has none.
-    Endless,
 }
 
 /// What the error says if the deadline to the response's head passes while the request is sent.

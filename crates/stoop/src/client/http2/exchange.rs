@@ -10,19 +10,21 @@ use stoop_io::{Stream, Timer};
 use stoop_proto::{BodySize, Fields, ResponseHead};
 
 use crate::body::{Body, Kind};
-use crate::conn::deadlines::{Deadlines, Due, Waiting};
-use crate::conn::exchange::{self, Answered};
-use crate::conn::http2::cell::{Cell, Found, GivenUp, Tell};
-use crate::conn::http2::{Order, Reserved, Shared};
-use crate::conn::recycle::{Recycle, RequestParts};
+use crate::client::deadlines::{Deadlines, Due, Waiting};
+use crate::client::exchange::{self, Answered};
+use crate::client::http2::cell::{Cell, Found, GivenUp, Tell};
+use crate::client::http2::{Order, SharedConnection};
+use crate::client::pool::StreamPermit;
+use crate::conn::recycle::Recycle;
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientLimits, after};
+use crate::request::RequestParts;
 use crate::upgrade::Upgraded;
 
 /// An exchange under way.
 pub(crate) struct Exchange {
-    connection: Arc<Shared>,
+    connection: Arc<SharedConnection>,
     cell: Arc<Cell>,
     limits: Arc<ClientLimits>,
     deadlines: Deadlines,
@@ -48,7 +50,7 @@ impl Exchange {
     /// # Errors
     /// With the request and its content, if the connection is gone, and nothing was sent.
     pub(crate) fn start(
-        reserved: Reserved,
+        permit: StreamPermit,
         request: Recycle<RequestParts>,
         body: Body,
         limits: Arc<ClientLimits>,
@@ -71,9 +73,9 @@ impl Exchange {
         let http2 = &limits.wire.http2;
         let taken_max = http2.connection_window_bytes / 2 / http2.streams_max.max(1);
         let cell = Cell::new(request, has_content, taken_max.max(1));
-        let connection = reserved.connection.clone();
+        let connection = permit.connection.clone();
         let order = Order { cell: cell.clone(), body, size, until: due.total };
-        if let Err(order) = reserved.order(order) {
+        if let Err(order) = permit.submit(order) {
             return Err((cell.take_request().unwrap_or_else(Recycle::new), order.body));
         }
         let timer = Timer::coarse();
@@ -162,7 +164,7 @@ impl Exchange {
     pub(crate) fn poll_all(
         &mut self,
         cx: &mut Context<'_>,
-        look: &mut impl FnMut(&[u8]),
+        look: &mut dyn FnMut(&[u8]),
     ) -> Poll<Result<(), Error>> {
         while let Some(piece) = ready!(self.poll_chunk(cx)) {
             look(&piece?);

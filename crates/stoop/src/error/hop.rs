@@ -4,7 +4,7 @@ use http::StatusCode;
 use stoop_proto::ResponseHead;
 use url::Url;
 
-use crate::error::Error;
+use super::Error;
 
 /// The request that failed, and what it was answered with if that is why.
 #[derive(Clone, Debug)]

@@ -1,0 +1,81 @@
+//! A client's HTTP/1 connection, which serves one exchange after the other.
+
+use std::time::Instant;
+
+use stoop_io::{AnyTransport, Liveness, Look, Peer, Timer, Transport, now};
+use stoop_proto::h1;
+use tokio::runtime::{Handle, Id};
+
+use crate::conn::wire::Wire;
+
+mod content;
+pub(crate) mod exchange;
+mod upload;
+
+/// A connection that speaks HTTP/1.
+pub(crate) struct Http1 {
+    wire: Wire,
+    machine: h1::Client,
+    timer: Timer,
+    /// It can only be closed, whatever the machine thinks.
+    is_broken: bool,
+    /// The runtime that the transport is registered with.
+    runtime: Id,
+    pub(crate) idle_since: Instant,
+}
+
+impl Http1 {
+    /// A connection that was just made, on the runtime this is called on.
+    pub(crate) fn new(io: AnyTransport) -> Box<Self> {
+        Box::new(Self {
+            wire: Wire::new(io).steady(),
+            machine: h1::Client::new(),
+            timer: Timer::coarse(),
+            is_broken: false,
+            runtime: Handle::current().id(),
+            idle_since: now(),
+        })
+    }
+
+    /// Who is at the other end.
+    pub(crate) fn peer(&self) -> Peer {
+        self.wire.io.peer()
+    }
+
+    /// Whether another exchange may follow: nothing half said, nothing unasked.
+    pub(crate) fn is_viable(&self) -> bool {
+        !self.is_broken
+            && self.machine.is_reusable()
+            && self.wire.out.is_empty()
+            && self.wire.io.received().is_empty()
+    }
+
+    /// Whether bytes came before anything was asked. Those that are still on their way nobody can
+    /// tell from an answer.
+    pub(crate) fn has_spoken(&mut self) -> bool {
+        self.wire.io.liveness(Look::Cached) == Liveness::Readable
+            && self.wire.io.liveness(Look::Kernel) == Liveness::Readable
+    }
+
+    /// Registers the transport with the runtime of the calling task: the one it is registered with may not
+    /// be running any more. None if it cannot be, and then the connection is closed.
+    pub(crate) fn rebind_to_current_runtime(self: Box<Self>) -> Option<Box<Self>> {
+        if self.runtime == Handle::current().id() {
+            return Some(self);
+        }
+        let Self { wire, machine, .. } = *self;
+        let mut rebound = Self::new(wire.io.rehome().ok()?);
+        (rebound.machine, rebound.wire.out) = (machine, wire.out);
+        Some(rebound)
+    }
+
+    /// Whether the transport is open and silent. What the event loop has noticed costs nothing to
+    /// ask, but lags behind both ways: what it does not know of, or says is there, the kernel is
+    /// asked about.
+    pub(crate) fn is_quiet(&mut self, look: Look) -> bool {
+        match look {
+            Look::Cached if self.wire.io.liveness(Look::Cached) == Liveness::Quiet => true,
+            Look::Cached | Look::Kernel => self.wire.io.liveness(Look::Kernel) == Liveness::Quiet,
+        }
+    }
+}

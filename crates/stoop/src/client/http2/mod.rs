@@ -1,0 +1,92 @@
+//! A client's HTTP/2 connection, which many exchanges share.
+//!
+//! One task, the [`driver`], owns the transport and the machine. Who waits for a response has an
+//! [`exchange`], and both see its [`cell`]: the request on its way in, the response on its way out.
+//! What is new for the driver waits in the [`SharedConnection`]'s inbox, or in a cell whose number was called.
+
+mod cell;
+mod driver;
+pub(crate) mod exchange;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use stoop_io::Peer;
+use stoop_proto::BodySize;
+use tokio::runtime::Id;
+
+use crate::body::Body;
+use crate::conn::ready::Ready;
+
+use cell::Cell;
+pub(crate) use driver::connect;
+
+/// Streams that are used of a connection whose server has not said yet how many it allows: what RFC
+/// 9113 §6.5.2 asks of servers to allow at least.
+const STREAMS_ASSUMED: usize = 100;
+
+/// A connection, as those see it who share it.
+pub(crate) struct SharedConnection {
+    inbox: Mutex<Inbox>,
+    ready: Arc<Ready>,
+    pub(crate) peer: Peer,
+    /// The runtime whose task drives it.
+    runtime: Id,
+}
+
+#[derive(Default)]
+struct Inbox {
+    orders: Vec<Order>,
+    /// Content that was used up of streams that are over.
+    consumed: u32,
+    /// Nobody will ask for more.
+    closes: bool,
+    /// The driver is gone.
+    is_over: bool,
+}
+
+/// A request to be sent. Its head is in the cell.
+pub(in crate::client) struct Order {
+    cell: Arc<Cell>,
+    body: Body,
+    size: BodySize,
+    /// The deadline of everything.
+    until: Option<Instant>,
+}
+
+impl SharedConnection {
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a task of that runtime may use it: another one's is perhaps not run.
+    pub(crate) fn is_of(&self, runtime: Id) -> bool {
+        self.runtime == runtime
+    }
+
+    /// Ends the connection once what it was asked for is done.
+    pub(crate) fn close(&self) {
+        self.inbox().closes = true;
+        self.ready.call();
+    }
+
+    /// Hands a request to the driver, or returns it if the connection is gone.
+    pub(in crate::client) fn submit(&self, order: Order) -> Result<(), Order> {
+        let mut inbox = self.inbox();
+        if inbox.is_over {
+            return Err(order);
+        }
+        inbox.orders.push(order);
+        drop(inbox);
+        self.ready.call();
+        Ok(())
+    }
+
+    /// So much content of streams that are over was used up.
+    fn consumed(&self, bytes: u32) {
+        let mut inbox = self.inbox();
+        inbox.consumed = inbox.consumed.saturating_add(bytes);
+        drop(inbox);
+        self.ready.call();
+    }
+}

@@ -1,0 +1,65 @@
+//! What is kept of a request besides its content, in memory that is used again.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use http::Extensions;
+use stoop_io::Peer;
+use stoop_proto::RequestHead;
+use url::Url;
+
+use crate::conn::recycle::{Recycled, Shelf};
+use crate::timings::Timings;
+
+/// What is kept of a request besides its content.
+#[derive(Clone)]
+pub(crate) struct RequestParts {
+    pub(crate) head: RequestHead,
+    /// Who is at the other end of its connection.
+    pub(crate) peer: Option<Peer>,
+    /// Where a client sends it.
+    pub(crate) url: Option<Url>,
+    /// What a client measured of it.
+    pub(crate) timings: Timings,
+    /// What it says of its deadlines.
+    pub(crate) deadlines: RequestDeadlines,
+    /// What its owner keeps with it.
+    pub(crate) extensions: Extensions,
+}
+
+/// What a request says of its deadlines.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum RequestDeadlines {
+    /// Nothing: the client's hold.
+    #[default]
+    Default,
+    /// So long in all.
+    Total(Duration),
+    /// It has none.
+    Endless,
+}
+
+thread_local! {
+    static REQUESTS: Shelf<RequestParts> = const { RefCell::new(Vec::new()) };
+}
+
+impl Recycled for RequestParts {
+    fn fresh() -> Self {
+        let (head, timings) = (RequestHead::default(), Timings::default());
+        let (deadlines, extensions) = (RequestDeadlines::Default, Extensions::new());
+        Self { head, peer: None, url: None, timings, deadlines, extensions }
+    }
+    fn clear(&mut self) {
+        self.head.clear();
+        self.peer = None;
+        self.url = None;
+        self.timings = Timings::default();
+        self.deadlines = RequestDeadlines::Default;
+        if !self.extensions.is_empty() {
+            self.extensions = Extensions::new();
+        }
+    }
+    fn shelf<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R> {
+        REQUESTS.try_with(|shelf| with(&mut shelf.borrow_mut())).ok()
+    }
+}

@@ -1,0 +1,60 @@
+//! What the connections of one core share, and what each has, in whichever version it is driven.
+
+use std::sync::Arc;
+
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use stoop_io::ServerTls;
+use stoop_io::Timer;
+
+use crate::conn::wire::Wire;
+use crate::handler::Handler;
+use crate::limits::ServerLimits;
+use crate::server::control::{Control, Seat};
+use crate::server::shelf::Shelf;
+use crate::versions::Versions;
+
+/// What all cores of a server share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(super) control: Arc<Control>,
+    pub(super) limits: Arc<ServerLimits>,
+    pub(super) versions: Versions,
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(super) tls: Option<ServerTls>,
+}
+
+impl Shared {
+    pub(super) fn core<H: Handler>(&self, handler: H) -> Arc<Core<H>> {
+        Core::new(handler, self.limits.clone(), self.control.clone(), self.versions)
+    }
+}
+
+/// What the connections of one core share.
+pub(crate) struct Core<H: Handler> {
+    pub(crate) handler: H,
+    pub(crate) limits: Arc<ServerLimits>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) versions: Versions,
+    pub(super) shelf: Shelf<H::Future>,
+}
+
+impl<H: Handler> Core<H> {
+    pub(crate) fn new(
+        handler: H,
+        limits: Arc<ServerLimits>,
+        control: Arc<Control>,
+        versions: Versions,
+    ) -> Arc<Self> {
+        Arc::new(Self { handler, limits, control, versions, shelf: Shelf::default() })
+    }
+}
+
+/// What a connection has, whoever drives it.
+pub(super) struct Place<H: Handler> {
+    pub(super) wire: Wire,
+    pub(super) core: Arc<Core<H>>,
+    pub(super) timer: Timer,
+    pub(super) seat: Seat,
+    /// Its place on its core, behind the transport because it is dropped after it.
+    pub(super) balance: Option<stoop_io::Seat>,
+}
