@@ -3,7 +3,6 @@
 use http::Method;
 
 use crate::error::Violation;
-use crate::message::TargetForm;
 
 const TCHAR: u8 = 1;
 const FIELD: u8 = 2;
@@ -232,6 +231,20 @@ fn reg_name_len(value: &[u8]) -> usize {
             _ => return at,
         }
     }
+}
+
+/// How a request-target is written (RFC 9112 §3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TargetForm {
+    /// `/where?q=now`: what requests to an origin look like.
+    #[default]
+    Origin,
+    /// `http://example.com/where`: what requests to a proxy look like; every server accepts it.
+    Absolute,
+    /// `example.com:443`: CONNECT only.
+    Authority,
+    /// `*`: OPTIONS only.
+    Asterisk,
 }
 
 /// Which of the four forms a request-target has (RFC 9112 §3.2), and whether the method may use it.

@@ -38,12 +38,14 @@ mod hidden;
 pub mod hpack;
 mod limits;
 mod message;
+mod semantics;
 
 pub use error::{Misuse, Violation};
 pub use fields::{Field, Fields};
+pub use grammar::TargetForm;
 pub use hidden::without_password;
 pub use limits::{FIELDS_CEILING, Http2Limits, Limits, Rate, after};
-pub use message::{BodySize, RequestHead, ResponseHead, ResponseParts, TargetForm};
+pub use message::{BodySize, RequestHead, ResponseHead, ResponseParts};
 
 use bytes::Bytes;
 

@@ -6,24 +6,10 @@ use http::{Method, StatusCode, Version};
 
 use crate::error::Misuse;
 use crate::fields::Fields;
-use crate::grammar;
+use crate::grammar::{self, TargetForm};
 
 /// Capacity kept for the target or reason when a head is cleared for the next message.
 const LINE_KEPT_MAX: usize = 1024;
-
-/// How a request-target is written (RFC 9112 §3.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TargetForm {
-    /// `/where?q=now`: what requests to an origin look like.
-    #[default]
-    Origin,
-    /// `http://example.com/where`: what requests to a proxy look like; every server accepts it.
-    Absolute,
-    /// `example.com:443`: CONNECT only.
-    Authority,
-    /// `*`: OPTIONS only.
-    Asterisk,
-}
 
 /// Method, target, version and fields of a request.
 ///
@@ -284,35 +270,6 @@ impl ResponseParts<'_> {
     pub fn new(status: StatusCode) -> Self {
         Self { status, content_type: None, fields: None, date: None, close: false }
     }
-
-    /// Whether it may have content: not in answer to HEAD, nor with some statuses (RFC 9110 §6.4.1,
-    /// §15.3.6).
-    #[inline]
-    pub(crate) fn may_have_content(&self, is_head: bool) -> bool {
-        !is_head && !matches!(self.status.as_u16(), 204 | 205 | 304)
-    }
-
-    /// The size that is announced in its head (RFC 9110 §8.6): that of its content, or where it has none,
-    /// of what a GET would have got. That is what its fields say; where they say nothing, content that
-    /// was given with it tells, but an empty one, which stands for content that is not known.
-    ///
-    /// # Errors
-    /// As [`BodySize::declared_by`], where there is content.
-    #[inline]
-    pub(crate) fn announced(&self, is_head: bool, size: BodySize) -> Result<BodySize, Misuse> {
-        if self.may_have_content(is_head) {
-            return self.fields.map_or(Ok(size), |fields| size.declared_by(fields));
-        }
-        let declared = || self.fields.and_then(|fields| declared_length(fields).ok().flatten());
-        Ok(match (self.status, size) {
-            (StatusCode::NO_CONTENT, _) => BodySize::Unknown,
-            (StatusCode::RESET_CONTENT, _) => BodySize::Exact(0),
-            (StatusCode::NOT_MODIFIED, _) | (_, BodySize::Exact(0) | BodySize::Unknown) => {
-                declared().map_or(BodySize::Unknown, BodySize::Exact)
-            }
-            (_, BodySize::Exact(length)) => BodySize::Exact(declared().unwrap_or(length)),
-        })
-    }
 }
 
 /// What is known of a body before it is sent.
@@ -323,66 +280,6 @@ pub enum BodySize {
     /// It ends when it ends, unless a Content-Length among the fields says how long it is: then it is
     /// held to that.
     Unknown,
-}
-
-impl BodySize {
-    /// The size that is announced of a body, where its sender may have declared a Content-Length among
-    /// `fields`.
-    ///
-    /// RFC 9110 §8.6: "a sender MUST NOT forward a message with a Content-Length header field value that
-    /// is known to be incorrect". To send another number than the caller meant would hide a defect of
-    /// its own, and content that a length was made for may be cut or mixed up: so it is refused.
-    ///
-    /// # Errors
-    /// [`Misuse::ContentLength`] if the declared one is malformed, or is not that of the body.
-    #[inline]
-    pub(crate) fn declared_by(self, fields: &Fields) -> Result<Self, Misuse> {
-        if fields.is_empty() {
-            return Ok(self);
-        }
-        match (self, declared_length(fields)?) {
-            (size, None) => Ok(size),
-            (Self::Exact(known), Some(declared)) if known != declared => Err(Misuse::ContentLength),
-            (_, Some(declared)) => Ok(Self::Exact(declared)),
-        }
-    }
-
-    /// The size that a request announces, if it says anything of it: without content, only if its method
-    /// gives content a meaning or its caller declared a Content-Length (RFC 9110 §8.6), which `declares`
-    /// tells.
-    ///
-    /// # Errors
-    /// As [`BodySize::declared_by`].
-    pub(crate) fn of_request(
-        self,
-        method: &Method,
-        fields: &Fields,
-        declares: bool,
-    ) -> Result<Option<Self>, Misuse> {
-        let announced = if declares { self.declared_by(fields)? } else { self };
-        let is_said = self != Self::Exact(0)
-            || match *method {
-                Method::POST | Method::PUT | Method::PATCH => true,
-                Method::CONNECT => false,
-                _ => declares,
-            };
-        Ok(is_said.then_some(announced))
-    }
-}
-
-/// The Content-Length that a caller declared, if it did: RFC 9110 §8.6.
-///
-/// # Errors
-/// [`Misuse::ContentLength`] if it is no number, or several are declared that differ.
-fn declared_length(fields: &Fields) -> Result<Option<u64>, Misuse> {
-    let mut declared = None;
-    for value in fields.all("content-length") {
-        let length = grammar::length(value).ok_or(Misuse::ContentLength)?;
-        if declared.replace(length).is_some_and(|other| other != length) {
-            return Err(Misuse::ContentLength);
-        }
-    }
-    Ok(declared)
 }
 
 #[cfg(test)]

@@ -1,12 +1,24 @@
 //! The chunked transfer coding, as it is read (RFC 9112 §7.1).
 
+use std::ops::Range;
+
 use crate::error::Violation;
 use crate::fields::{FORBIDDEN_IN_TRAILERS, Fields};
 use crate::grammar;
 use crate::h1::head;
-use crate::h1::reader::Piece;
 use crate::h1::scan::{Scan, Section};
 use crate::limits::Limits;
+
+/// What a body reader found at the front of its input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Content, as a span of the input.
+    Data(Range<usize>),
+    /// The body is complete; `trailers` if a trailer section was read.
+    End { trailers: bool },
+    /// Nothing more can be said before more bytes come.
+    NeedMore,
+}
 
 /// The most content a message may have, in bytes: many readers count in 63 bits, and a number that is
 /// negative to one of them has been a way to smuggle.

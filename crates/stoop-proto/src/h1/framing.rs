@@ -6,6 +6,7 @@ use http::{StatusCode, Version};
 use crate::error::Violation;
 use crate::fields::Fields;
 use crate::grammar::{self, is_name};
+use crate::semantics::expects_continue;
 
 /// How the body of a message is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,10 +112,7 @@ impl Facts {
 
     /// Expect = #expectation (RFC 9110 §10.1.1): one other than 100-continue may be refused.
     fn note_expect(&mut self, value: &[u8]) -> Result<(), Violation> {
-        for expectation in grammar::list(value) {
-            if !expectation.eq_ignore_ascii_case(b"100-continue") {
-                return Err(Violation::Expectation);
-            }
+        if expects_continue(value)? {
             self.said |= EXPECTS_CONTINUE;
         }
         Ok(())

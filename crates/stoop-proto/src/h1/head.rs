@@ -1,6 +1,6 @@
 //! Reading heads and trailer sections: by `httparse`, then by checks of our own.
 //!
-//! What is wrong with one is named in `fault.rs`.
+//! What is wrong with one is named in `diagnosis.rs`.
 
 use std::mem::MaybeUninit;
 
@@ -10,30 +10,14 @@ use httparse::{EMPTY_HEADER, Error, Header, ParserConfig, Status};
 use crate::error::Violation;
 use crate::fields::Fields;
 use crate::grammar;
-use crate::h1::fault;
+use crate::h1::diagnosis;
 use crate::h1::framing::Facts;
 use crate::h1::lines::{index, index_leniently};
+use crate::h1::parsed::{Parsed, Unread};
 use crate::h1::plain;
 use crate::h1::scan::{Scan, Section};
 use crate::limits::FIELDS_CEILING;
 use crate::message::{RequestHead, ResponseHead};
-
-/// A section that was read: how long it was, and what it says about what follows.
-pub(super) struct Parsed {
-    pub(super) len: usize,
-    pub(super) facts: Facts,
-}
-
-/// Why a section was not read.
-#[derive(Clone, Copy)]
-pub(super) enum Unread {
-    /// More bytes are needed.
-    Partial,
-    /// `httparse` does not understand it.
-    Syntax,
-    /// It is complete with so many bytes, and breaks a rule.
-    Rule(usize, Violation),
-}
 
 /// `None`: more bytes are needed.
 pub(super) type Step = Result<Option<Parsed>, Violation>;
@@ -139,7 +123,7 @@ fn settle(
             scan.tried(input);
             Ok(None)
         }
-        Err(unread) => Err(fault::first(input, unread, section)),
+        Err(unread) => Err(diagnosis::first(input, unread, section)),
     }
 }
 
@@ -167,7 +151,7 @@ fn parse_request<'b>(
             .map_err(|violation| Unread::Rule(len, violation)),
         Ok(Status::Partial) => Err(Unread::Partial),
         Err(Error::Version) => {
-            let as_1_1 = fault::as_version_1_1(input, section)?;
+            let as_1_1 = diagnosis::as_version_1_1(input, section)?;
             with_all_room(section, |lines| parse_request(&as_1_1, lines, head, section))
         }
         Err(_) => Err(Unread::Syntax),
@@ -213,14 +197,14 @@ fn parse_response<'b>(
     section: &Section,
 ) -> Result<Parsed, Unread> {
     let mut parsed = httparse::Response::new(&mut []);
-    let config = fault::response_config();
+    let config = diagnosis::response_config();
     match config.parse_response_with_uninit_headers(&mut parsed, input, lines) {
         Ok(Status::Complete(len)) => fill_response(&input[..len], &parsed, head)
             .map(|facts| Parsed { len, facts })
             .map_err(|violation| Unread::Rule(len, violation)),
         Ok(Status::Partial) => Err(Unread::Partial),
         Err(Error::Version) => {
-            let as_1_1 = fault::as_version_1_1(input, section)?;
+            let as_1_1 = diagnosis::as_version_1_1(input, section)?;
             with_all_room(section, |lines| parse_response(&as_1_1, lines, head, section))
         }
         Err(_) => Err(Unread::Syntax),

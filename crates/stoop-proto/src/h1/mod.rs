@@ -9,10 +9,11 @@ use crate::error::Violation;
 
 mod chunked;
 mod client;
-mod fault;
+mod diagnosis;
 mod framing;
 mod head;
 mod lines;
+mod parsed;
 mod plain;
 mod reader;
 mod scan;

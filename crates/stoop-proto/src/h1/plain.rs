@@ -9,12 +9,12 @@ use http::{Method, StatusCode, Version};
 
 use crate::error::Violation;
 use crate::fields::{Fields, Span};
-use crate::grammar::{is_whitespace, target_len, text_len, token_len};
+use crate::grammar::{TargetForm, is_whitespace, target_len, text_len, token_len};
 use crate::h1::framing::Facts;
-use crate::h1::head::Parsed;
+use crate::h1::parsed::Parsed;
 use crate::h1::scan::Section;
 use crate::limits::FIELDS_CEILING;
-use crate::message::{RequestHead, ResponseHead, TargetForm};
+use crate::message::{RequestHead, ResponseHead};
 
 /// Lines that an index has room for without growing.
 const FEW_LINES: usize = 16;

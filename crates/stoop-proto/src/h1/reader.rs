@@ -1,23 +1,10 @@
 //! Reading bodies: one reader for each framing, chosen once by the head.
 
-use std::ops::Range;
-
 use crate::error::Violation;
 use crate::fields::Fields;
-use crate::h1::chunked::Chunked;
+use crate::h1::chunked::{Chunked, Piece};
 use crate::h1::framing::Framing;
 use crate::limits::Limits;
-
-/// What a body reader found at the front of its input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
-    /// Content, as a span of the input.
-    Data(Range<usize>),
-    /// The body is complete; `trailers` if a trailer section was read.
-    End { trailers: bool },
-    /// Nothing more can be said before more bytes come.
-    NeedMore,
-}
 
 /// Reads a body. `Copy`, so that one can look ahead with a clone.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,6 @@
 //! searched for line ends.
 
 use crate::error::Violation;
-use crate::h1::fault;
 use crate::limits::Limits;
 
 /// The three sections that end in an empty line, and their bounds.
@@ -75,7 +74,7 @@ impl Section {
     pub(super) fn is_hopeless(&self, input: &[u8]) -> bool {
         input.len() >= self.bytes_max
             || self.line_over(input).is_some()
-            || self.is_strict() && fault::bare_lf(input).is_some()
+            || self.is_strict() && bare_lf(input).is_some()
     }
 
     /// What it is to be longer than `bytes_max`.
@@ -212,4 +211,8 @@ fn line_feed(bytes: &[u8]) -> Option<usize> {
         ..16 => bytes.iter().position(|&byte| byte == b'\n'),
         _ => memchr::memchr(b'\n', bytes),
     }
+}
+/// Where the first LF without CR before it is.
+pub(super) fn bare_lf(input: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'\n', input).find(|&at| at == 0 || input[at - 1] != b'\r')
 }

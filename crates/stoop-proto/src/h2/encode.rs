@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use http::{Method, StatusCode};
 
 use crate::fields::{FORBIDDEN_IN_TRAILERS, Field, Fields};
-use crate::grammar::is_name;
+use crate::grammar::{TargetForm, is_name};
 use crate::hpack::{Encoder, Indexing};
-use crate::message::{RequestHead, ResponseParts, TargetForm};
+use crate::message::{RequestHead, ResponseParts};
+use crate::semantics::{Added, Present};
 
 /// Entries of the static table: RFC 7541, Appendix A.
 mod entry {
@@ -32,19 +33,15 @@ pub(super) fn response(
 ) {
     encoder.begin(out);
     status(encoder, parts.status, out);
-    let has = |name| parts.fields.is_some_and(|fields| fields.contains(name));
-    if let Some(value) = parts.content_type
-        && !has("content-type")
-    {
+    let Added { content_type, date } = parts.added(Present::in_fields(parts.fields));
+    if let Some(value) = content_type {
         let value = value.as_bytes();
         encoder.line_with_static_name(entry::CONTENT_TYPE, value, Indexing::Insert, out);
     }
     if let Some(length) = length {
         put_length(encoder, length, out);
     }
-    if let Some(date) = parts.date
-        && !has("date")
-    {
+    if let Some(date) = date {
         encoder.line_with_static_name(entry::DATE, date, Indexing::Insert, out);
     }
     for field in parts.fields.into_iter().flat_map(Fields::iter) {

@@ -7,11 +7,11 @@ use http::{Method, StatusCode};
 
 use crate::fields::{FORBIDDEN_IN_TRAILERS, Fields};
 use crate::grammar;
+use crate::grammar::TargetForm;
 use crate::h2::fault::Fault;
 use crate::h2::kind::Kind;
 use crate::hpack::{Decoder, Line};
 use crate::limits::Limits;
-use crate::message::TargetForm;
 
 /// What RFC 9113 §6.5.2 counts for a line beside its name and value.
 const LINE_BYTES: usize = 32;

@@ -6,11 +6,12 @@ use super::Client;
 use crate::Sink;
 use crate::error::Misuse;
 use crate::fields::Fields;
-use crate::grammar::{self, is_name};
+use crate::grammar::is_name;
 use crate::h1::framing::Asked;
 use crate::h1::state::{Half, Input};
 use crate::h1::writer::{Writer, announce, is_ours, put_field};
-use crate::message::{BodySize, RequestHead, TargetForm};
+use crate::message::{BodySize, RequestHead};
+use crate::semantics::{check_host, check_target};
 
 impl Client {
     /// Sends the head of a request. Content-Length, Transfer-Encoding and Connection are decided
@@ -30,17 +31,10 @@ impl Client {
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {
         let noted = Noted::of(&head.fields);
-        match noted.host {
-            Some(host) if noted.hosts == 1 && grammar::is_host(host) => {}
-            Some(_) if noted.hosts == 1 => return Err(Misuse::HostInvalid),
-            _ => return Err(Misuse::Host),
-        }
-        let fits = match head.form {
-            TargetForm::Authority => head.method == Method::CONNECT,
-            TargetForm::Asterisk => head.method == Method::OPTIONS,
-            TargetForm::Origin | TargetForm::Absolute => head.method != Method::CONNECT,
-        };
-        if head.target.is_empty() || !fits {
+        check_host(noted.host, noted.hosts)?;
+        check_target(head)?;
+        if head.protocol.is_some() {
+            // An extended CONNECT is HTTP/2's (RFC 8441).
             return Err(Misuse::Target);
         }
         if !self.is_reusable() {
@@ -57,7 +51,7 @@ impl Client {
         (self.interim, self.interim_bytes) = (0, 0);
         self.in_flight = true;
         self.trailers = None;
-        self.awaiting_continue = has_content && head.fields.lists("expect", "100-continue");
+        self.awaiting_continue = has_content && head.expects_continue() == Ok(true);
         out.put(head.method.as_str().as_bytes());
         out.put(b" ");
         out.put(head.target.as_bytes());

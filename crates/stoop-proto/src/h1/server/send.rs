@@ -10,6 +10,7 @@ use crate::grammar;
 use crate::h1::state::{Half, Input};
 use crate::h1::writer::{Writer, announce, is_ours, put_field, put_length};
 use crate::message::{BodySize, ResponseParts};
+use crate::semantics::{Added, Present, check_final, check_interim};
 
 impl Server {
     /// Says 100 Continue, if the client waits for it and no response was begun (RFC 9110 §10.1.1).
@@ -32,9 +33,7 @@ impl Server {
         fields: &Fields,
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {
-        if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
-            return Err(Misuse::Status);
-        }
+        check_interim(status)?;
         if self.in_flight == 0 {
             return Err(Misuse::Order);
         }
@@ -64,16 +63,14 @@ impl Server {
         size: BodySize,
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {
-        if parts.status.is_informational() {
-            return Err(Misuse::Status);
-        }
+        check_final(parts.status)?;
         if answer.connect && parts.status.is_success() {
             return Err(Misuse::Tunnel);
         }
         if self.in_flight == 0 {
             return Err(Misuse::Order);
         }
-        check(parts)?;
+        parts.check()?;
         let size = parts.announced(answer.head_only, size)?;
         let last = self.is_last(answer, parts, size);
         let begun = self.sending.next(if last { Input::LastHead } else { Input::Head });
@@ -171,7 +168,7 @@ impl Server {
         if self.in_flight != 1 || self.sending != Half::Idle || self.receiving != Half::Idle {
             return Err(Misuse::Order);
         }
-        check(parts)?;
+        parts.check()?;
         self.receive_step(Input::Switch);
         self.sending = Half::Switched;
         self.in_flight = 0;
@@ -244,34 +241,25 @@ impl Server {
     }
 }
 
-/// Whether nothing in the parts can end a line; fields were checked when they were made.
-fn check(parts: &ResponseParts<'_>) -> Result<(), Misuse> {
-    let typed = parts.content_type.is_none_or(|value| grammar::is_field_value(value.as_bytes()));
-    match typed && parts.date.is_none_or(grammar::is_date) {
-        true => Ok(()),
-        false => Err(Misuse::FieldValue),
-    }
-}
-
 /// Writes what is the caller's of the fields; whether there is an Upgrade among them.
 #[inline]
 fn put_fields(parts: &ResponseParts<'_>, out: &mut impl Sink) -> bool {
-    let (mut typed, mut dated, mut upgrade) = (false, false, false);
+    let (mut present, mut upgrade) = (Present::default(), false);
     for field in parts.fields.into_iter().flat_map(Fields::iter) {
         if is_ours(field.name_bytes()) {
             continue;
         }
-        typed |= field.is("content-type");
-        dated |= field.is("date");
+        present.note(field);
         upgrade |= field.is("upgrade");
         put_field(field, out);
     }
-    if let (Some(content_type), false) = (parts.content_type, typed) {
+    let Added { content_type, date } = parts.added(present);
+    if let Some(content_type) = content_type {
         out.put(b"content-type: ");
         out.put(content_type.as_bytes());
         out.put(b"\r\n");
     }
-    if let (Some(date), false) = (parts.date, dated) {
+    if let Some(date) = date {
         out.put(b"date: ");
         out.put(date);
         out.put(b"\r\n");

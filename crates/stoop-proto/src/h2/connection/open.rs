@@ -5,14 +5,14 @@ use http::Method;
 use super::Connection;
 use crate::Sink;
 use crate::error::Misuse;
-use crate::grammar;
 use crate::h2::encode;
 use crate::h2::frame::STREAM_MAX;
 use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
 use crate::h2::streams::{Stream, StreamKey};
 use crate::h2::window::{ReceiveWindow, SendWindow};
-use crate::message::{BodySize, RequestHead, TargetForm};
+use crate::message::{BodySize, RequestHead};
+use crate::semantics::{check_host, check_target};
 
 /// Why a stream cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,15 @@ impl Connection {
         size: BodySize,
         out: &mut impl Sink,
     ) -> Result<StreamKey, Refusal> {
-        self.check_request(head).map_err(Refusal::Misuse)?;
+        let mut hosts = head.fields.all("host");
+        let first = hosts.next();
+        let count = first.map_or(0, |_| 1 + hosts.count() as u32);
+        check_host(first, count).map_err(Refusal::Misuse)?;
+        // It becomes the authority, which is not empty (RFC 9113 §8.3.1).
+        if first.is_some_and(<[u8]>::is_empty) {
+            return Err(Refusal::Misuse(Misuse::HostInvalid));
+        }
+        check_target(head).map_err(Refusal::Misuse)?;
         if self.role == Role::Server || !self.may_open() {
             return Err(Refusal::GoingAway);
         }
@@ -101,26 +109,6 @@ impl Connection {
         encode::request(&mut self.encoder, head, scheme, length, &mut self.block);
         self.put_block(id, end, out);
         Ok(key)
-    }
-
-    /// As [`crate::h1::Client::send`].
-    fn check_request(&self, head: &RequestHead) -> Result<(), Misuse> {
-        let mut hosts = head.fields.all("host");
-        match (hosts.next(), hosts.next()) {
-            (Some(host), None) if !host.is_empty() && grammar::is_host(host) => {}
-            (Some(_), None) => return Err(Misuse::HostInvalid),
-            _ => return Err(Misuse::Host),
-        }
-        let is_connect = head.method == Method::CONNECT;
-        let fits = match head.form {
-            TargetForm::Authority => is_connect && head.protocol.is_none(),
-            TargetForm::Asterisk => head.method == Method::OPTIONS,
-            TargetForm::Origin | TargetForm::Absolute => is_connect == head.protocol.is_some(),
-        };
-        if head.target.is_empty() || !fits {
-            return Err(Misuse::Target);
-        }
-        Ok(())
     }
 }
 

@@ -6,12 +6,12 @@ use super::Connection;
 use crate::Sink;
 use crate::error::Misuse;
 use crate::fields::Fields;
-use crate::grammar;
 use crate::h2::encode;
 use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
 use crate::message::{BodySize, ResponseParts};
+use crate::semantics::{check_final, check_interim};
 
 impl Connection {
     /// Begins the response on a stream. True if content is to follow: [`data`](Self::data) and
@@ -30,10 +30,8 @@ impl Connection {
         size: BodySize,
         out: &mut impl Sink,
     ) -> Result<bool, Misuse> {
-        if parts.status.is_informational() {
-            return Err(Misuse::Status);
-        }
-        check(parts)?;
+        check_final(parts.status)?;
+        parts.check()?;
         let Some(stream) = self.streams.get_mut(key) else { return Err(Misuse::Order) };
         if stream.head_sent || !stream.state.may_send() || self.role == Role::Client {
             return Err(Misuse::Order);
@@ -75,7 +73,7 @@ impl Connection {
         parts: &ResponseParts<'_>,
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {
-        check(parts)?;
+        parts.check()?;
         let Some(stream) = self.streams.get_mut(key) else { return Err(Misuse::Order) };
         if !stream.is_connect || !parts.status.is_success() {
             return Err(Misuse::Tunnel);
@@ -106,9 +104,7 @@ impl Connection {
         fields: &Fields,
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {
-        if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
-            return Err(Misuse::Status);
-        }
+        check_interim(status)?;
         let Some(stream) = self.streams.get(key) else { return Err(Misuse::Order) };
         if stream.head_sent || !stream.state.may_send() {
             return Err(Misuse::Order);
@@ -120,11 +116,4 @@ impl Connection {
         self.put_block(id, false, out);
         Ok(())
     }
-}
-
-/// What the parts have that is not of a type that rules it out.
-fn check(parts: &ResponseParts<'_>) -> Result<(), Misuse> {
-    let type_fits = parts.content_type.is_none_or(|text| grammar::is_field_value(text.as_bytes()));
-    let date_fits = parts.date.is_none_or(grammar::is_date);
-    if type_fits && date_fits { Ok(()) } else { Err(Misuse::FieldValue) }
 }

@@ -66,7 +66,7 @@ impl Exchange {
         };
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
         let has_content = size != BodySize::Exact(0);
-        if has_content && request.head.fields().contains("expect") {
+        if has_content && request.head.expects_continue() == Ok(true) {
             deadlines.continue_by = Some(after(now, limits.time.expect_continue));
         }
         // All streams together then never keep more than half of the connection's window to themselves.

@@ -68,17 +68,12 @@ impl<H: Handler> Driver<H> {
         parts.peer = Some(self.wire.io.peer());
         let (mut content, mut body, mut continue_owed) = (None, Body::empty(), false);
         let mut tunnel = Tunnel::No;
+        let Ok(expects_continue) = parts.head.expects_continue() else {
+            let response = Response::failure(StatusCode::EXPECTATION_FAILED);
+            return self.respond(key, None, response);
+        };
         if !end {
-            match parts.head.fields().first("expect") {
-                None => {}
-                Some(expected) if expected.eq_ignore_ascii_case(b"100-continue") => {
-                    continue_owed = true;
-                }
-                Some(_) => {
-                    let response = Response::failure(StatusCode::EXPECTATION_FAILED);
-                    return self.respond(key, None, response);
-                }
-            }
+            continue_owed = expects_continue;
             let (writer, reader) = slot(self.machine.remaining(key));
             // Whoever reads it, wherever: the client is told to send more of it.
             let waker = self.exchanges.waker(key.index());

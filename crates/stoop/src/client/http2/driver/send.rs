@@ -162,7 +162,7 @@ impl Driver {
             let opened =
                 machine.open(&request.head, scheme, order.size, &mut Sink(&mut wire.out))?;
             let is_tunnel = *request.head.method() == Method::CONNECT;
-            let expects = request.head.fields().first("expect").is_some();
+            let expects = request.head.expects_continue() == Ok(true);
             key = Some((opened, expects, is_tunnel));
             Ok(opened.index())
         });

@@ -9,8 +9,8 @@ use httparse::{EMPTY_HEADER, Error, ParserConfig};
 
 use crate::error::Violation;
 use crate::grammar;
-use crate::h1::head::Unread;
-use crate::h1::scan::{Kind, Section};
+use crate::h1::parsed::Unread;
+use crate::h1::scan::{Kind, Section, bare_lf};
 use crate::limits::FIELDS_CEILING;
 
 /// What old servers are allowed: RFC 9112 §4, §5.1, §5.2.
@@ -109,11 +109,6 @@ fn name(error: Error, input: &[u8], section: &Section) -> Violation {
         Error::HeaderName if grammar::is_whitespace(offender) => Violation::SpaceBeforeColon,
         _ => Violation::FieldName,
     }
-}
-
-/// Where the first LF without CR before it is.
-pub(super) fn bare_lf(input: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'\n', input).find(|&at| at == 0 || input[at - 1] != b'\r')
 }
 
 /// A copy of `input`, whose version httparse does not know, that claims HTTP/1.1, if its version is

@@ -1,0 +1,223 @@
+//! RFC 9110's rules that do not depend on the version of HTTP: what has content, what says how much of
+//! it there is, and what a head must and must not have. Both machines call these.
+
+use http::{Method, StatusCode};
+
+use crate::error::{Misuse, Violation};
+use crate::fields::{Field, Fields};
+use crate::grammar::{self, TargetForm};
+use crate::message::{BodySize, RequestHead, ResponseParts};
+
+/// The server's side: what may be said in a response.
+impl<'a> ResponseParts<'a> {
+    /// That nothing in it could end its line early, but for fields, whose type rules that out.
+    ///
+    /// # Errors
+    /// [`Misuse::FieldValue`] if the Content-Type or Date has a control character.
+    pub(crate) fn check(&self) -> Result<(), Misuse> {
+        let type_fits = self.content_type.is_none_or(|t| grammar::is_field_value(t.as_bytes()));
+        let date_fits = self.date.is_none_or(grammar::is_date);
+        if type_fits && date_fits { Ok(()) } else { Err(Misuse::FieldValue) }
+    }
+
+    /// Whether it may have content: not in answer to HEAD, nor with some statuses (RFC 9110 §6.4.1,
+    /// §15.3.6).
+    #[inline]
+    pub(crate) fn may_have_content(&self, is_head: bool) -> bool {
+        !is_head && !matches!(self.status.as_u16(), 204 | 205 | 304)
+    }
+
+    /// The size that is announced in its head (RFC 9110 §8.6): that of its content, or where it has none,
+    /// of what a GET would have got. That is what its fields say; where they say nothing, content that
+    /// was given with it tells, but an empty one, which stands for content that is not known.
+    ///
+    /// # Errors
+    /// As [`BodySize::declared_by`], where there is content.
+    #[inline]
+    pub(crate) fn announced(&self, is_head: bool, size: BodySize) -> Result<BodySize, Misuse> {
+        if self.may_have_content(is_head) {
+            return self.fields.map_or(Ok(size), |fields| size.declared_by(fields));
+        }
+        let declared = || self.fields.and_then(|fields| declared_length(fields).ok().flatten());
+        Ok(match (self.status, size) {
+            (StatusCode::NO_CONTENT, _) => BodySize::Unknown,
+            (StatusCode::RESET_CONTENT, _) => BodySize::Exact(0),
+            (StatusCode::NOT_MODIFIED, _) | (_, BodySize::Exact(0) | BodySize::Unknown) => {
+                declared().map_or(BodySize::Unknown, BodySize::Exact)
+            }
+            (_, BodySize::Exact(length)) => BodySize::Exact(declared().unwrap_or(length)),
+        })
+    }
+
+    /// What the server adds to the fields, of which `present` were seen: RFC 9110 §6.6.1, §8.3.
+    #[inline]
+    pub(crate) fn added(&self, present: Present) -> Added<'a> {
+        Added {
+            content_type: self.content_type.filter(|_| !present.content_type),
+            date: self.date.filter(|_| !present.date),
+        }
+    }
+}
+
+/// Which fields of a response its caller gave that the server would add else.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Present {
+    content_type: bool,
+    date: bool,
+}
+
+impl Present {
+    pub(crate) fn in_fields(fields: Option<&Fields>) -> Self {
+        let mut present = Self::default();
+        fields.into_iter().flat_map(Fields::iter).for_each(|field| present.note(field));
+        present
+    }
+
+    #[inline]
+    pub(crate) fn note(&mut self, field: Field<'_>) {
+        self.content_type |= field.is("content-type");
+        self.date |= field.is("date");
+    }
+}
+
+/// What the server adds to a response.
+pub(crate) struct Added<'a> {
+    pub(crate) content_type: Option<&'a str>,
+    pub(crate) date: Option<&'a [u8; 29]>,
+}
+
+/// That a response of that status may come before the final one. 101 is none: it is final for HTTP, and
+/// HTTP/2 does not have it (RFC 9110 §15.2.2, RFC 9113 §8.6).
+///
+/// # Errors
+/// [`Misuse::Status`] if not.
+pub(crate) fn check_interim(status: StatusCode) -> Result<(), Misuse> {
+    match status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
+        true => Ok(()),
+        false => Err(Misuse::Status),
+    }
+}
+
+/// That a response of that status is final.
+///
+/// # Errors
+/// [`Misuse::Status`] if not.
+#[inline]
+pub(crate) fn check_final(status: StatusCode) -> Result<(), Misuse> {
+    if status.is_informational() { Err(Misuse::Status) } else { Ok(()) }
+}
+
+/// That a request has one Host, and a valid one (RFC 9110 §7.2): the `first` of as many as `hosts`. Over
+/// HTTP/2 it becomes the authority.
+///
+/// # Errors
+/// [`Misuse::Host`] unless there is exactly one; [`Misuse::HostInvalid`] if it is malformed.
+#[inline]
+pub(crate) fn check_host(first: Option<&[u8]>, hosts: u32) -> Result<(), Misuse> {
+    match first {
+        Some(host) if hosts == 1 && grammar::is_host(host) => Ok(()),
+        Some(_) if hosts == 1 => Err(Misuse::HostInvalid),
+        _ => Err(Misuse::Host),
+    }
+}
+
+/// That a request has a target, in a form that fits its method (RFC 9110 §7.1, RFC 9112 §3.2; RFC 8441
+/// §4 for an extended CONNECT, which names a path).
+///
+/// # Errors
+/// [`Misuse::Target`] if not.
+#[inline]
+pub(crate) fn check_target(head: &RequestHead) -> Result<(), Misuse> {
+    let is_connect = head.method == Method::CONNECT;
+    let fits = match head.form {
+        TargetForm::Authority => is_connect && head.protocol.is_none(),
+        TargetForm::Asterisk => head.method == Method::OPTIONS,
+        TargetForm::Origin | TargetForm::Absolute => is_connect == head.protocol.is_some(),
+    };
+    if fits && !head.target.is_empty() { Ok(()) } else { Err(Misuse::Target) }
+}
+
+impl RequestHead {
+    /// Whether the client waits for a 100 before it sends the content (RFC 9110 §10.1.1), if there is any.
+    ///
+    /// # Errors
+    /// [`Violation::Expectation`] if it expects anything else, which may be refused by 417.
+    pub fn expects_continue(&self) -> Result<bool, Violation> {
+        self.fields
+            .all("expect")
+            .try_fold(false, |expects, value| Ok(expects | expects_continue(value)?))
+    }
+}
+
+/// Whether the value of an Expect, a list (RFC 9110 §10.1.1), has 100-continue in it.
+///
+/// # Errors
+/// [`Violation::Expectation`] if it has anything else.
+pub(crate) fn expects_continue(value: &[u8]) -> Result<bool, Violation> {
+    grammar::list(value).try_fold(false, |_, expectation| {
+        match expectation.eq_ignore_ascii_case(b"100-continue") {
+            true => Ok(true),
+            false => Err(Violation::Expectation),
+        }
+    })
+}
+
+impl BodySize {
+    /// The size that is announced of a body, where its sender may have declared a Content-Length among
+    /// `fields`.
+    ///
+    /// RFC 9110 §8.6: "a sender MUST NOT forward a message with a Content-Length header field value that
+    /// is known to be incorrect". To send another number than the caller meant would hide a defect of
+    /// its own, and content that a length was made for may be cut or mixed up: so it is refused.
+    ///
+    /// # Errors
+    /// [`Misuse::ContentLength`] if the declared one is malformed, or is not that of the body.
+    #[inline]
+    pub(crate) fn declared_by(self, fields: &Fields) -> Result<Self, Misuse> {
+        if fields.is_empty() {
+            return Ok(self);
+        }
+        match (self, declared_length(fields)?) {
+            (size, None) => Ok(size),
+            (Self::Exact(known), Some(declared)) if known != declared => Err(Misuse::ContentLength),
+            (_, Some(declared)) => Ok(Self::Exact(declared)),
+        }
+    }
+
+    /// The size that a request announces, if it says anything of it: without content, only if its method
+    /// gives content a meaning or its caller declared a Content-Length (RFC 9110 §8.6), which `declares`
+    /// tells.
+    ///
+    /// # Errors
+    /// As [`BodySize::declared_by`].
+    pub(crate) fn of_request(
+        self,
+        method: &Method,
+        fields: &Fields,
+        declares: bool,
+    ) -> Result<Option<Self>, Misuse> {
+        let announced = if declares { self.declared_by(fields)? } else { self };
+        let is_said = self != Self::Exact(0)
+            || match *method {
+                Method::POST | Method::PUT | Method::PATCH => true,
+                Method::CONNECT => false,
+                _ => declares,
+            };
+        Ok(is_said.then_some(announced))
+    }
+}
+
+/// The Content-Length that a caller declared, if it did: RFC 9110 §8.6.
+///
+/// # Errors
+/// [`Misuse::ContentLength`] if it is no number, or several are declared that differ.
+fn declared_length(fields: &Fields) -> Result<Option<u64>, Misuse> {
+    let mut declared = None;
+    for value in fields.all("content-length") {
+        let length = grammar::length(value).ok_or(Misuse::ContentLength)?;
+        if declared.replace(length).is_some_and(|other| other != length) {
+            return Err(Misuse::ContentLength);
+        }
+    }
+    Ok(declared)
+}
