@@ -20,6 +20,7 @@ mod rate;
 mod redirects;
 mod reuse;
 mod runtimes;
+mod semantics;
 mod timings;
 mod tls;
 mod upload;
