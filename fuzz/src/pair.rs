@@ -10,7 +10,9 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use stoop_proto::h1::{Answer, Client, Event, Server};
-use stoop_proto::{BodySize, Fields, Limits, RequestHead, ResponseHead, ResponseParts};
+use stoop_proto::{
+    BodySize, CloseReason, Fields, Limits, RequestHead, ResponseHead, ResponseParts,
+};
 
 /// Each byte is a call, or an argument of one.
 ///
@@ -32,7 +34,7 @@ pub fn check(data: &[u8]) {
             8 => pair.server_finish(argument),
             9 | 10 => pair.hand_to_client(argument),
             _ => match argument % 8 {
-                0 => pair.server.stop_receiving(),
+                0 => pair.server.stop_receiving(CloseReason::Draining),
                 1 => pair.server.send_continue(&mut pair.back.sent),
                 2 => pair.switch(),
                 _ => {}
@@ -169,7 +171,7 @@ impl Pair {
         let fields = fields((choice >> 2) & 0x2f);
         let parts = ResponseParts {
             fields: Some(&fields),
-            close: choice & 0x80 != 0,
+            close: (choice & 0x80 != 0).then_some(CloseReason::CallerCloses),
             ..ResponseParts::new(status)
         };
         let before = self.back.sent.len();

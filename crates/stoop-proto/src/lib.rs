@@ -38,6 +38,7 @@ mod hidden;
 pub mod hpack;
 mod limits;
 mod message;
+mod persistence;
 mod semantics;
 
 pub use error::{Misuse, Violation};
@@ -46,6 +47,7 @@ pub use grammar::TargetForm;
 pub use hidden::without_password;
 pub use limits::{FIELDS_CEILING, Http2Limits, Limits, Rate, after};
 pub use message::{BodySize, RequestHead, ResponseHead, ResponseParts};
+pub use persistence::CloseReason;
 
 use bytes::Bytes;
 

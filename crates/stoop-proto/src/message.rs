@@ -7,6 +7,7 @@ use http::{Method, StatusCode, Version};
 use crate::error::Misuse;
 use crate::fields::Fields;
 use crate::grammar::{self, TargetForm};
+use crate::persistence::CloseReason;
 
 /// Capacity kept for the target or reason when a head is cleared for the next message.
 const LINE_KEPT_MAX: usize = 1024;
@@ -261,14 +262,15 @@ pub struct ResponseParts<'a> {
     pub fields: Option<&'a Fields>,
     /// Date, as an IMF-fixdate, if the fields do not have one.
     pub date: Option<&'a [u8; 29]>,
-    /// Whether the connection ends with this response.
-    pub close: bool,
+    /// Why the connection is to end with this response, if the caller wants it to. Over HTTP/2 that is
+    /// said by [`drain`](crate::h2::Connection::drain).
+    pub close: Option<CloseReason>,
 }
 
 impl ResponseParts<'_> {
     /// A response of that status and nothing else.
     pub fn new(status: StatusCode) -> Self {
-        Self { status, content_type: None, fields: None, date: None, close: false }
+        Self { status, content_type: None, fields: None, date: None, close: None }
     }
 }
 

@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use http::StatusCode;
 use stoop_proto::h1::{Answer, Client, Event, Server};
-use stoop_proto::{BodySize, Fields, Limits, RequestHead, ResponseHead, ResponseParts};
+use stoop_proto::{
+    BodySize, CloseReason, Fields, Limits, RequestHead, ResponseHead, ResponseParts,
+};
 
 use crate::random::Random;
 
@@ -176,7 +178,7 @@ impl Pair {
         } else if !part.is_begun {
             let parts = ResponseParts {
                 fields: Some(&exchange.fields),
-                close: exchange.close,
+                close: exchange.close.then_some(CloseReason::CallerCloses),
                 ..ResponseParts::new(exchange.status)
             };
             self.server.respond(answer, &parts, body.size(), out).expect("a response is due");

@@ -6,6 +6,7 @@ use http::{StatusCode, Version};
 use crate::error::Violation;
 use crate::fields::Fields;
 use crate::grammar::{self, is_name};
+use crate::persistence::CloseReason;
 use crate::semantics::expects_continue;
 
 /// How the body of a message is delimited.
@@ -194,9 +195,14 @@ impl Facts {
         self.say(EXPECTS_CONTINUE)
     }
 
-    /// Whether the peer means to go on after this message: RFC 9112 §9.3.
-    pub(super) fn persistent(&self, version: Version) -> bool {
-        !self.say(CLOSE) && (version == Version::HTTP_11 || self.say(KEEP_ALIVE))
+    /// Why the peer does not mean to go on after this message, if it does not: RFC 9112 §9.3.
+    pub(super) fn close_reason(&self, version: Version) -> Option<CloseReason> {
+        match version {
+            _ if self.say(CLOSE) => Some(CloseReason::PeerCloses),
+            Version::HTTP_11 => None,
+            _ if self.say(KEEP_ALIVE) => None,
+            _ => Some(CloseReason::OldVersion),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::h1::reader::Reader;
 use crate::h1::scan::Scan;
 use crate::h1::state::{Half, Input};
 use crate::h1::writer::Writer;
+use crate::persistence::CloseReason;
 
 mod receive;
 mod send;
@@ -29,7 +30,7 @@ pub struct Client {
     /// The response was not read to its end.
     in_flight: bool,
     /// Another exchange may follow.
-    keep: bool,
+    close: Option<CloseReason>,
     awaiting_continue: bool,
     /// The length of the content is beyond the limit.
     too_large: bool,
@@ -55,7 +56,7 @@ impl Client {
             interim: 0,
             interim_bytes: 0,
             in_flight: false,
-            keep: true,
+            close: None,
             awaiting_continue: false,
             too_large: false,
         }
@@ -69,7 +70,8 @@ impl Client {
     /// Whether another request may be sent: the last exchange is complete in both directions and
     /// neither end wants to close.
     pub fn is_reusable(&self) -> bool {
-        self.keep && !self.in_flight && self.sending == Half::Idle && self.receiving == Half::Idle
+        let is_between = self.sending == Half::Idle && self.receiving == Half::Idle;
+        self.close.is_none() && !self.in_flight && is_between
     }
 
     /// Whether a response is due or under way.
@@ -103,11 +105,22 @@ impl Client {
         self.awaiting_continue
     }
 
+    /// Why no request can follow the one under way, or the last, if none can.
+    pub fn close_reason(&self) -> Option<CloseReason> {
+        self.close
+    }
+
+    /// No request is to follow, for that reason, unless there is one already. The response under way is
+    /// read.
+    pub fn close(&mut self, reason: CloseReason) {
+        self.close.get_or_insert(reason);
+    }
+
     /// Gives the connection up.
     pub fn abort(&mut self) {
         self.sending = Half::Closed;
         self.receiving = Half::Closed;
-        self.keep = false;
+        self.close(CloseReason::Broken);
     }
 
     #[inline]

@@ -14,6 +14,7 @@ use crate::h1::state::{Half, Input};
 use crate::h1::{Event, Received};
 use crate::limits::Limits;
 use crate::message::ResponseHead;
+use crate::persistence::CloseReason;
 
 impl Client {
     /// Reads from the front of `input` up to one event; a response's head goes into `head`.
@@ -95,11 +96,17 @@ impl Client {
             Framing::Length(length) => limits.body_bytes_max.is_some_and(|max| length > max),
             _ => false,
         };
-        self.keep &= facts.persistent(head.version)
-            && !facts.is_doubtful(head.version, head.status)
-            && framing != Framing::UntilClose;
+        self.close = self.close.or_else(|| {
+            let reasons = [
+                (framing == Framing::UntilClose, CloseReason::UntilClose),
+                (facts.is_doubtful(head.version, head.status), CloseReason::FramingInDoubt),
+            ];
+            let reason =
+                reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason));
+            facts.close_reason(head.version).or(reason)
+        });
         self.reader = Reader::new(framing, true);
-        self.receive_step(if self.keep { Input::Head } else { Input::LastHead });
+        self.receive_step(if self.close.is_none() { Input::Head } else { Input::LastHead });
         let end = framing == Framing::Length(0);
         if end {
             self.end();
@@ -128,14 +135,16 @@ impl Client {
         self.receive_step(Input::End);
         self.in_flight = false;
         // An answer that overtook its request leaves the request half said.
-        self.keep &= self.sending == Half::Idle;
+        if self.sending != Half::Idle {
+            self.close(CloseReason::RequestUnfinished);
+        }
     }
 
     fn switch(&mut self) {
         self.receive_step(Input::Switch);
         self.sending = Half::Switched;
         self.in_flight = false;
-        self.keep = false;
+        self.close(CloseReason::Switched);
     }
 
     /// The peer will send no more than `input`, which `receive` could make nothing of.
@@ -153,11 +162,13 @@ impl Client {
             },
             _ => Event::Closed,
         };
+        self.close(CloseReason::PeerClosed);
         self.abort();
         event
     }
 
     fn violated(&mut self, violation: Violation) -> Received {
+        self.close(CloseReason::Violation);
         self.abort();
         Received::nothing(Event::Violation(violation))
     }

@@ -11,6 +11,7 @@ use crate::h1::framing::Asked;
 use crate::h1::state::{Half, Input};
 use crate::h1::writer::{Writer, announce, is_ours, put_field};
 use crate::message::{BodySize, RequestHead};
+use crate::persistence::CloseReason;
 use crate::semantics::{check_host, check_target};
 
 impl Client {
@@ -42,7 +43,8 @@ impl Client {
         }
         let has_content = size != BodySize::Exact(0);
         let announced = size.of_request(&head.method, &head.fields, noted.has_length)?;
-        self.keep = !(noted.has_connection && head.fields.lists("connection", "close"));
+        let closes = noted.has_connection && head.fields.lists("connection", "close");
+        self.close = closes.then_some(CloseReason::CallerCloses);
         self.asked = Asked {
             head_only: head.method == Method::HEAD,
             connect: head.method == Method::CONNECT,
@@ -73,7 +75,8 @@ impl Client {
 
     /// RFC 9110 §7.6.1: fields that are meant for this connection are listed.
     fn put_connection(&self, te: bool, out: &mut impl Sink) {
-        let options = [(!self.keep, "close"), (self.asked.upgrade, "upgrade"), (te, "te")];
+        let options =
+            [(self.close.is_some(), "close"), (self.asked.upgrade, "upgrade"), (te, "te")];
         let mut separator: &[u8] = b"connection: ";
         for (_, option) in options.iter().filter(|(is_due, _)| *is_due) {
             out.put(separator);

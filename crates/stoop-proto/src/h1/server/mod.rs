@@ -5,6 +5,7 @@ use crate::h1::reader::Reader;
 use crate::h1::scan::Scan;
 use crate::h1::state::{Half, Input};
 use crate::h1::writer::Writer;
+use crate::persistence::CloseReason;
 
 mod receive;
 mod send;
@@ -34,6 +35,10 @@ pub struct Server {
     method_is_head: bool,
     paused: bool,
     continue_owed: bool,
+    /// Content of the request is not read by its handler: so much of it is read and dropped.
+    unread_max: Option<u64>,
+    /// Why the connection ends, once that is settled.
+    close: Option<CloseReason>,
 }
 
 /// What of a request decides how its response is sent.
@@ -42,7 +47,7 @@ pub struct Answer {
     head_only: bool,
     connect: bool,
     old: bool,
-    last: bool,
+    close: Option<CloseReason>,
     upgrade: bool,
 }
 
@@ -52,9 +57,9 @@ impl Answer {
         self.upgrade || self.connect
     }
 
-    /// Whether the client means to send no more requests.
-    pub fn is_last(&self) -> bool {
-        self.last
+    /// Why the client means to send no more requests, if it does not.
+    pub fn close_reason(&self) -> Option<CloseReason> {
+        self.close
     }
 }
 
@@ -78,7 +83,7 @@ impl Server {
                 head_only: false,
                 connect: false,
                 old: false,
-                last: false,
+                close: None,
                 upgrade: false,
             },
             in_flight: 0,
@@ -86,6 +91,8 @@ impl Server {
             method_is_head: false,
             paused: false,
             continue_owed: false,
+            unread_max: None,
+            close: None,
         }
     }
 
@@ -145,15 +152,28 @@ impl Server {
         self.continue_owed
     }
 
-    /// Reads no more requests: what is in flight is answered, the last answer says so.
-    pub fn stop_receiving(&mut self) {
+    /// Why the connection ends with the last response that was begun, if it does; or has ended.
+    pub fn close_reason(&self) -> Option<CloseReason> {
+        self.close
+    }
+
+    /// Reads no more requests, for that reason: those in flight are answered, and the last answer says so.
+    pub fn stop_receiving(&mut self, reason: CloseReason) {
         if let Some(last) = self.receiving.next(Input::Last) {
             self.receiving = last;
+            self.close.get_or_insert(reason);
         }
+    }
+
+    /// The handler of the request whose content is being read does not read it. Up to `max` bytes are
+    /// read and dropped to keep the connection; where there are more, it ends with the response.
+    pub fn leave_unread(&mut self, max: u64) {
+        self.unread_max = Some(max);
     }
 
     /// Gives the connection up: the response under way cannot be completed.
     pub fn abort(&mut self) {
+        self.close.get_or_insert(CloseReason::Broken);
         self.receive_step(Input::Close);
         self.sending = Half::Closed;
     }

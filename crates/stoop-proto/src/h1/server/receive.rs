@@ -14,6 +14,7 @@ use crate::h1::state::{Half, Input};
 use crate::h1::{Event, Received};
 use crate::limits::Limits;
 use crate::message::RequestHead;
+use crate::persistence::CloseReason;
 
 /// How a HEAD request begins.
 const HEAD: &[u8] = b"HEAD ";
@@ -76,17 +77,17 @@ impl Server {
             head_only: head.method == Method::HEAD,
             connect: head.method == Method::CONNECT,
             old,
-            last: !facts.persistent(head.version),
+            close: facts.close_reason(head.version),
             // RFC 9110 §7.8: not in HTTP/1.0, and not unless Connection lists it.
             upgrade: facts.offer_upgrade() && !old,
         };
         self.in_flight += 1;
         // RFC 9110 §10.1.1: not for HTTP/1.0.
         self.continue_owed = facts.expect_continue() && !old && !end;
-        self.trailers = None;
+        (self.trailers, self.unread_max) = (None, None);
         self.reader = Reader::new(framing, false);
         // A tunnel may follow even the last request; if it does not, the response is the last.
-        let last = self.answer.last && !self.answer.may_switch();
+        let last = self.answer.close.is_some() && !self.answer.may_switch();
         self.receive_step(if last { Input::LastHead } else { Input::Head });
         if end {
             self.receive_step(Input::End);
@@ -131,6 +132,7 @@ impl Server {
             },
             Half::Switched | Half::Closed => Event::Closed,
         };
+        self.close.get_or_insert(CloseReason::PeerClosed);
         self.receive_step(Input::Close);
         event
     }
@@ -161,6 +163,7 @@ impl Server {
     }
 
     fn violated(&mut self, violation: Violation) -> Received {
+        self.close.get_or_insert(CloseReason::Violation);
         self.receive_step(Input::Close);
         Received::nothing(Event::Violation(violation))
     }

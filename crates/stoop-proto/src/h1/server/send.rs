@@ -10,6 +10,7 @@ use crate::grammar;
 use crate::h1::state::{Half, Input};
 use crate::h1::writer::{Writer, announce, is_ours, put_field, put_length};
 use crate::message::{BodySize, ResponseParts};
+use crate::persistence::CloseReason;
 use crate::semantics::{Added, Present, check_final, check_interim};
 
 impl Server {
@@ -72,11 +73,13 @@ impl Server {
         }
         parts.check()?;
         let size = parts.announced(answer.head_only, size)?;
-        let last = self.is_last(answer, parts, size);
+        let close = self.decide(answer, parts, size);
+        let last = close.is_some();
         let begun = self.sending.next(if last { Input::LastHead } else { Input::Head });
         self.sending = begun.ok_or(Misuse::Order)?;
-        if last {
-            self.stop_receiving();
+        if let Some(reason) = close {
+            self.stop_receiving(reason);
+            self.close = Some(reason);
         }
         put_status_line(parts.status, out);
         let upgrade = put_fields(parts, out);
@@ -101,22 +104,40 @@ impl Server {
         Ok(())
     }
 
-    /// Whether the connection ends with this response: RFC 9112 §9.3, §9.6.
-    fn is_last(&self, answer: Answer, parts: &ResponseParts<'_>, size: BodySize) -> bool {
-        let until_close =
-            size == BodySize::Unknown && answer.old && parts.may_have_content(answer.head_only);
-        let only_one = self.in_flight == 1;
-        // The client may take a final response for a reason not to send the content it announced:
-        // then nobody can tell where the next request begins (RFC 9110 §10.1.1).
-        let content_in_doubt = self.continue_owed && only_one;
-        // A violation in the head that came next is still to be answered.
-        let none_follows = !self.is_receiving() && only_one && !self.head_refused;
-        // The field itself is ours to write, but whoever passes it means it.
-        let close = parts.close || parts.fields.is_some_and(|f| f.lists("connection", "close"));
+    /// Why the connection ends with this response, if it does: RFC 9112 §9.3, §9.6. All that decides it is
+    /// here; the driver's own reasons are in `parts`.
+    fn decide(
+        &self,
+        answer: Answer,
+        parts: &ResponseParts<'_>,
+        size: BodySize,
+    ) -> Option<CloseReason> {
+        let is_alone = self.in_flight == 1;
+        let remaining = self.body_remaining();
+        // The field itself is ours to write, but a caller that passes it means it.
+        let is_passed = || parts.fields.is_some_and(|f| f.lists("connection", "close"));
         // What follows a CONNECT that is declined was meant for the tunnel, by a client that did
         // not wait for it: whoever chose those bytes must not get to make requests of them.
-        let for_the_tunnel = answer.connect;
-        answer.last || close || until_close || content_in_doubt || none_follows || for_the_tunnel
+        let is_for_the_tunnel = answer.connect;
+        let is_unread = self.unread_max.is_some_and(|max| remaining.is_some_and(|n| n > max));
+        // The client may take a final response for a reason not to send the content it announced:
+        // then nobody can tell where the next request begins (RFC 9110 §10.1.1).
+        let is_in_doubt = self.continue_owed && (is_alone || self.unread_max.is_some());
+        let is_until_close =
+            size == BodySize::Unknown && answer.old && parts.may_have_content(answer.head_only);
+        // A violation in the head that came next is still to be answered.
+        let is_last = !self.is_receiving() && is_alone && !self.head_refused;
+        answer.close.or(parts.close).or_else(|| {
+            let reasons = [
+                (is_passed(), CloseReason::CallerCloses),
+                (is_for_the_tunnel, CloseReason::TunnelDeclined),
+                (is_in_doubt, CloseReason::ContentInDoubt),
+                (is_unread, CloseReason::UnreadContent),
+                (is_until_close, CloseReason::UntilClose),
+                (is_last, self.close.unwrap_or(CloseReason::PeerClosed)),
+            ];
+            reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
+        })
     }
 
     /// Sends content of the response under way.
@@ -172,6 +193,7 @@ impl Server {
         self.receive_step(Input::Switch);
         self.sending = Half::Switched;
         self.in_flight = 0;
+        self.close = Some(CloseReason::Switched);
         put_status_line(parts.status, out);
         put_fields(parts, out);
         out.put(match parts.status {

@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use stoop_proto::h1::{Event, Server};
-use stoop_proto::{BodySize, Limits, RequestHead, ResponseHead, ResponseParts, Violation};
+use stoop_proto::{
+    BodySize, CloseReason, Limits, RequestHead, ResponseHead, ResponseParts, Violation,
+};
 use stoop_test::feed::{Asked, Ended, serve};
 
 use crate::machines::{ok, receive, respond};
@@ -91,7 +93,11 @@ fn a_server_that_closes_reads_no_further_requests() {
     let mut input = wire.as_bytes();
     let (event, answer) = receive(&mut server, &mut input);
     assert_eq!(event, Event::Head { end: true });
-    let said = respond(&mut server, answer, &ResponseParts { close: true, ..ok() });
+    let said = respond(
+        &mut server,
+        answer,
+        &ResponseParts { close: Some(CloseReason::CallerCloses), ..ok() },
+    );
     assert!(said.contains("connection: close\r\n"));
     assert_eq!(receive(&mut server, &mut input).0, Event::Paused);
     assert!(server.is_sent() && !server.is_receiving());
@@ -216,7 +222,7 @@ fn the_last_response_after_stopping_says_close() {
     let wire = format!("{GET}\r\n{GET}\r\n");
     let mut input = wire.as_bytes();
     let (_, answer) = receive(&mut server, &mut input);
-    server.stop_receiving();
+    server.stop_receiving(CloseReason::Draining);
     assert!(respond(&mut server, answer, &ok()).contains("connection: close\r\n"));
     assert_eq!(receive(&mut server, &mut input).0, Event::Paused);
     assert!(server.is_sent());
@@ -225,7 +231,7 @@ fn the_last_response_after_stopping_says_close() {
     let mut server = Server::new();
     let mut input = &b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel"[..];
     let (_, answer) = receive(&mut server, &mut input);
-    server.stop_receiving();
+    server.stop_receiving(CloseReason::Draining);
     assert!(respond(&mut server, answer, &ok()).contains("connection: close\r\n"));
     assert!(server.is_sent() && server.in_body());
 
@@ -235,7 +241,7 @@ fn the_last_response_after_stopping_says_close() {
     let (_, answer) = receive(&mut server, &mut input);
     let mut out = Vec::new();
     server.respond(answer, &ok(), BodySize::Exact(0), &mut out).unwrap();
-    server.stop_receiving();
+    server.stop_receiving(CloseReason::Draining);
     server.finish(None, &mut out).unwrap();
     assert!(server.is_sent());
 
@@ -244,13 +250,13 @@ fn the_last_response_after_stopping_says_close() {
     let mut input = wire.as_bytes();
     let (_, first) = receive(&mut server, &mut input);
     let (_, second) = receive(&mut server, &mut input);
-    server.stop_receiving();
+    server.stop_receiving(CloseReason::Draining);
     assert!(!respond(&mut server, first, &ok()).contains("close"));
     assert!(respond(&mut server, second, &ok()).contains("connection: close\r\n"));
 
     // Idle: there is nobody to tell.
     let mut server = Server::new();
-    server.stop_receiving();
+    server.stop_receiving(CloseReason::Draining);
     assert!(server.is_sent() && !server.is_receiving());
 }
 

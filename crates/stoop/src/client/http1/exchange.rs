@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use stoop_io::{Filled, Transport, now};
-use stoop_proto::{BodySize, Fields, RequestHead, ResponseHead, h1};
+use stoop_proto::{BodySize, CloseReason, Fields, RequestHead, ResponseHead, h1};
 
 use crate::body::Body;
 use crate::client::deadlines::{Deadlines, Due, Waiting};
@@ -231,7 +231,7 @@ impl Exchange {
             && let Some(http1) = self.lease.connection_mut()
         {
             http1.wire.out.clear();
-            http1.is_broken = true;
+            http1.machine.close(CloseReason::RequestUnfinished);
             self.upload.body = None;
         }
     }
@@ -248,7 +248,7 @@ impl Exchange {
         self.ended = true;
         self.upload.body = None;
         if let Some(http1) = self.lease.connection_mut() {
-            http1.is_broken = true;
+            http1.machine.close(CloseReason::Broken);
             error = error.with_peer(http1.wire.io.peer());
         }
         self.lease.release();

@@ -17,8 +17,6 @@ pub(crate) struct Http1 {
     wire: Wire,
     machine: h1::Client,
     timer: Timer,
-    /// It can only be closed, whatever the machine thinks.
-    is_broken: bool,
     /// The runtime that the transport is registered with.
     runtime: Id,
     pub(crate) idle_since: Instant,
@@ -31,7 +29,6 @@ impl Http1 {
             wire: Wire::new(io).steady(),
             machine: h1::Client::new(),
             timer: Timer::coarse(),
-            is_broken: false,
             runtime: Handle::current().id(),
             idle_since: now(),
         })
@@ -44,10 +41,7 @@ impl Http1 {
 
     /// Whether another exchange may follow: nothing half said, nothing unasked.
     pub(crate) fn is_viable(&self) -> bool {
-        !self.is_broken
-            && self.machine.is_reusable()
-            && self.wire.out.is_empty()
-            && self.wire.io.received().is_empty()
+        self.machine.is_reusable() && self.wire.out.is_empty() && self.wire.io.received().is_empty()
     }
 
     /// Whether bytes came before anything was asked. Those that are still on their way nobody can

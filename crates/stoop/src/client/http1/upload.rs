@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use http_body::Body as _;
-use stoop_proto::Fields;
+use stoop_proto::{CloseReason, Fields};
 
 use crate::body::Body;
 use crate::client::deadlines::{Deadlines, Waiting};
@@ -110,7 +110,7 @@ impl Upload {
         match http1.wire.try_flush(cx, output_bytes_max) {
             Poll::Ready(Err(error)) => {
                 http1.wire.out.clear();
-                http1.is_broken = true;
+                http1.machine.close(CloseReason::Broken);
                 self.body = None;
                 self.failed = Some(Error::io(error, Phase::Send));
                 false

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use http_body::Body as _;
 use stoop_io::{Transport, now};
-use stoop_proto::{BodySize, Fields, Misuse, ResponseParts, h1};
+use stoop_proto::{BodySize, CloseReason, Fields, Misuse, ResponseParts, h1};
 
 use crate::conn::Sink;
 use crate::conn::slot::SlotWriter;
@@ -103,9 +103,11 @@ impl<H: Handler> Driver<H> {
             response = Response::failure(StatusCode::NOT_IMPLEMENTED);
         }
         let read_on = is_read_on(content, &response);
-        let close = self.closes_with(read_on, &response);
+        let close = self.close_reason(&response);
         if read_on {
             self.machine.send_continue(&mut Sink(&mut self.wire.out));
+        } else if self.in_content() {
+            self.machine.leave_unread(self.core.limits.drain_bytes_max);
         }
         let date = date::now();
         let sized = catch_unwind(AssertUnwindSafe(|| response.size()));
@@ -144,19 +146,21 @@ impl<H: Handler> Driver<H> {
         }
     }
 
-    /// Whether the connection ends with this response: because somebody wants it to, or because
-    /// what is left of the request would take too long to read.
-    fn closes_with(&self, read_on: bool, response: &Response<H::Body>) -> bool {
-        let limits = &self.core.limits;
-        let unread = self.in_content() && !read_on;
-        let never_sent = unread && self.machine.continue_is_owed();
-        let remaining = self.machine.body_remaining();
-        let too_much = unread && remaining.is_some_and(|left| left > limits.drain_bytes_max);
-        // What was read along with this request is answered before the end.
-        let over = self.requests >= limits.requests_per_connection_max
-            || self.core.control.course() != Course::Running;
-        let ends_here = over && self.exchanges.is_empty() && self.held.is_none();
-        response.close || never_sent || too_much || ends_here
+    /// Why the server wants the connection to end with this response, if it does. The machine has the
+    /// reasons that lie in the messages.
+    fn close_reason(&self, response: &Response<H::Body>) -> Option<CloseReason> {
+        if response.close {
+            return Some(CloseReason::CallerCloses);
+        }
+        // Requests that were read along with this one are answered before the end.
+        if !(self.exchanges.is_empty() && self.held.is_none()) {
+            return None;
+        }
+        if self.core.control.course() != Course::Running {
+            return Some(CloseReason::Draining);
+        }
+        let is_max = self.requests >= self.core.limits.requests_per_connection_max;
+        is_max.then_some(CloseReason::RequestsMax)
     }
 
     /// Sends content of the oldest response while there is room for it.
@@ -243,8 +247,9 @@ impl<H: Handler> Driver<H> {
         if self.machine.is_sent() {
             // A client that said it would send no more, and did not, needs no time to read: nothing
             // unread on our side will make the kernel reset the connection.
-            let quiet =
-                answer.is_last() && !self.in_content() && self.wire.io.received().is_empty();
+            let quiet = answer.close_reason().is_some()
+                && !self.in_content()
+                && self.wire.io.received().is_empty();
             let linger = !quiet && !self.at_end;
             self.stage = Stage::Closing { linger };
         } else if self.in_content() {

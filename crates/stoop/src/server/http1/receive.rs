@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use http::StatusCode;
 use stoop_io::{Output, Transport};
-use stoop_proto::{Violation, h1, h2};
+use stoop_proto::{CloseReason, Violation, h1, h2};
 
 use crate::body::{Body, Kind};
 use crate::conn::Sink;
@@ -125,7 +125,7 @@ impl<H: Handler> Driver<H> {
         }
         // The last request a connection may have: its response says so. A tunnel may still follow.
         if self.requests >= self.core.limits.requests_per_connection_max && !answer.may_switch() {
-            self.machine.stop_receiving();
+            self.machine.stop_receiving(CloseReason::RequestsMax);
         }
         let parallel = self.is_parallel(&parts, end);
         parts.peer = Some(self.wire.io.peer());

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use stoop_io::{Timer, Transport, now};
+use stoop_proto::CloseReason;
 
 use crate::conn::Sink;
 use crate::error::{Error, ErrorKind, Phase};
@@ -191,7 +192,7 @@ impl<H: Handler> Driver<H> {
             Late::Send => return Some(Round::End(End::Broken)),
             Late::Head if self.exchanges.is_empty() => self.refuse_late(),
             // Earlier requests are still being answered; the one that does not come is given up.
-            Late::Head => self.machine.stop_receiving(),
+            Late::Head => self.machine.stop_receiving(CloseReason::Late),
             Late::Watch => {
                 self.waits.watch = None;
                 return self.wire.io.has_failed().then_some(Round::End(End::Closed));
