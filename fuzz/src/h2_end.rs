@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use http::{Method, StatusCode};
 use stoop_proto::h2::{Connection, ErrorCode, Event, Fault, Refusal, Reset, StreamKey};
-use stoop_proto::{BodySize, Fields, Limits, Misuse, RequestHead, ResponseHead, ResponseParts};
+use stoop_proto::{
+    BodySize, CloseReason, Fields, Limits, Misuse, RequestHead, ResponseHead, ResponseParts,
+};
 
 use super::h2_manner::{Manner, limits};
 use super::h2_wire::{WINDOW_UPDATE, frames};
@@ -266,7 +268,7 @@ impl End {
         }
         if self.manner.drains(id) {
             self.may_have_said += 60;
-            self.machine.drain(self.now);
+            self.machine.drain(self.now, CloseReason::Draining);
         }
         if self.manner.gives_up(id) && self.machine.is_open(key) {
             self.may_have_said += 13;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use http::{Method, StatusCode};
 use stoop_proto::h2::{Connection, Refusal, StreamKey};
-use stoop_proto::{BodySize, Fields, Limits, Misuse, RequestHead, ResponseParts};
+use stoop_proto::{BodySize, CloseReason, Fields, Limits, Misuse, RequestHead, ResponseParts};
 
 use super::h2_side::{Side, Talk};
 use super::h2_wire::settings;
@@ -151,8 +151,8 @@ impl Pair {
     fn odd_call(&mut self, argument: u8) {
         let now = self.now;
         match argument % 8 {
-            0 => self.server.machine.drain(now),
-            1 if argument > 200 => self.client.machine.drain(now),
+            0 => self.server.machine.drain(now, CloseReason::Draining),
+            1 if argument > 200 => self.client.machine.drain(now, CloseReason::Draining),
             2 | 3 => {
                 let side = self.side(argument);
                 side.machine.ping(now, &side.limits);

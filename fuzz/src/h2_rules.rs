@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use http::Method;
 use stoop_proto::h2::{Event, Fault, Received, Refusal};
-use stoop_proto::{BodySize, RequestHead};
+use stoop_proto::{BodySize, CloseReason, RequestHead};
 
 use super::cut;
 use super::h2_end::End;
@@ -112,7 +112,7 @@ impl End {
         head.fields_mut().push("host", b"a").expect("it is a field");
         let asked = self.machine.open(&head, "https", BodySize::Exact(0), &mut self.out);
         assert_eq!(asked, Err(Refusal::GoingAway));
-        self.machine.drain(self.now);
+        self.machine.drain(self.now, CloseReason::Draining);
         self.machine.ping(self.now, &self.limits);
         self.machine.handle_timeout(self.now);
         self.machine.transmit(self.now, &self.limits, &mut self.out);

@@ -89,7 +89,7 @@ impl Connection {
         match payload {
             PING_MEASURE if self.bdp.is_measuring() => self.measured(now, limits),
             PING_ALIVE if self.is_pinging() => self.end.ping_by = None,
-            PING_DRAIN if self.end.is_announced() => self.name_the_last(),
+            PING_DRAIN if self.end.is_announced() => self.send_final_goaway(),
             // It answers nothing.
             _ => self.odd(now, limits)?,
         }

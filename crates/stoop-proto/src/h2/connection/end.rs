@@ -10,6 +10,7 @@ use crate::h2::frame::{STREAM_MAX, kind};
 use crate::h2::settings::Role;
 use crate::h2::streams::{StreamKey, Streams};
 use crate::limits::{Limits, after};
+use crate::persistence::CloseReason;
 
 /// How long requests that were on their way when a server said that it ends are still taken, if
 /// nothing tells that they have arrived: §6.8 asks for one round trip.
@@ -17,8 +18,10 @@ const DRAIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(super) struct End {
-    /// Nothing is read or opened any more, for this reason.
+    /// Nothing is read or opened any more, for this fault of the peer if it is one.
     closed: Option<Option<Fault>>,
+    /// Why the connection ends, or has ended: the first reason.
+    reason: Option<CloseReason>,
     /// The last stream that the peer will answer.
     theirs: Option<u32>,
     /// What the peer said of it, for people.
@@ -74,6 +77,7 @@ impl End {
         if self.theirs.is_some_and(|before| last > before) {
             return Err(Fault::GoAway);
         }
+        self.reason.get_or_insert(CloseReason::PeerCloses);
         self.theirs = Some(last);
         self.theirs_text = text.into();
         self.theirs_is_settled = false;
@@ -91,6 +95,11 @@ impl Connection {
     /// What the peer did to end the connection, if it did.
     pub fn fault(&self) -> Option<Fault> {
         self.end.closed.flatten()
+    }
+
+    /// Why the connection ends, or has ended, if it does.
+    pub fn close_reason(&self) -> Option<CloseReason> {
+        self.end.reason
     }
 
     /// Whether the peer has said that it ends: no stream can be opened.
@@ -111,12 +120,13 @@ impl Connection {
         self.end.is_closed() || ends && self.streams.len() == 0
     }
 
-    /// Says that this end is to stop: streams that are on their way are still taken, those that were
-    /// taken go on. After a round trip, or a second, the last one is named (§6.8).
-    pub fn drain(&mut self, now: Instant) {
+    /// Says that this end is to stop, for that reason: streams that are on their way are still taken,
+    /// those that were taken go on. After a round trip, or a second, the last one is named (§6.8).
+    pub fn drain(&mut self, now: Instant, reason: CloseReason) {
         if self.end.ours != Drain::Open || self.end.is_closed() {
             return;
         }
+        self.end.reason.get_or_insert(reason);
         match self.role {
             Role::Server => {
                 self.put_go_away(STREAM_MAX, ErrorCode::NO_ERROR, "");
@@ -132,7 +142,7 @@ impl Connection {
     }
 
     /// The second GOAWAY: all streams that the client had sent before it knew are here.
-    pub(super) fn name_the_last(&mut self) {
+    pub(super) fn send_final_goaway(&mut self) {
         if self.end.is_announced() {
             let last = self.last_peer;
             self.put_go_away(last, ErrorCode::NO_ERROR, "");
@@ -140,11 +150,12 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once, and says so.
-    pub fn close(&mut self, code: ErrorCode) {
+    /// Ends the connection at once, for that reason, and says so.
+    pub fn close(&mut self, code: ErrorCode, reason: CloseReason) {
         if !self.end.is_closed() {
             self.put_go_away(self.last_peer, code, "");
-            self.be_over(None);
+            self.end.reason.get_or_insert(reason);
+            self.terminate(None);
         }
     }
 
@@ -152,13 +163,15 @@ impl Connection {
     pub(super) fn fail(&mut self, fault: Fault) {
         if !self.end.is_closed() {
             self.put_go_away(self.last_peer, fault.code(), fault.explain());
-            self.be_over(Some(fault));
+            self.end.reason.get_or_insert(CloseReason::Violation);
+            self.terminate(Some(fault));
         }
     }
 
-    /// The end of everything: calls for streams that were there find none.
-    pub(super) fn be_over(&mut self, fault: Option<Fault>) {
+    /// Ends the connection without a word: calls for streams that were there find none.
+    pub(super) fn terminate(&mut self, fault: Option<Fault>) {
         self.end.closed = Some(fault);
+        self.end.reason.get_or_insert(CloseReason::PeerClosed);
         self.reading = Reading::Frame;
         self.partial = None;
         self.streams = Streams::default();
@@ -242,7 +255,7 @@ impl Connection {
         if let Drain::Announced { until } = self.end.ours
             && now >= until
         {
-            self.name_the_last();
+            self.send_final_goaway();
         }
     }
 

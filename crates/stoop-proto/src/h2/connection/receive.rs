@@ -50,7 +50,7 @@ impl Connection {
     pub fn receive_end(&mut self) {
         if !self.end.is_closed() {
             let is_whole = self.streams.len() == 0 && self.partial.is_none();
-            self.be_over((!is_whole).then_some(Fault::CutShort));
+            self.terminate((!is_whole).then_some(Fault::CutShort));
         }
     }
 

@@ -1,5 +1,6 @@
 //! RFC 9112, section by section.
 
+mod close_reasons;
 mod connections;
 mod field_syntax;
 mod incomplete;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use stoop_proto::h2::{ErrorCode, Event, Fault, Refusal, Reset};
-use stoop_proto::{BodySize, Misuse, ResponseParts};
+use stoop_proto::{BodySize, CloseReason, Misuse, ResponseParts};
 use stoop_test::feed::h2::{Told, asked, client, server};
 use stoop_test::frames::{data, flag, go_away, headers, ping, rst_stream, settings, window_update};
 
@@ -100,8 +100,8 @@ fn the_last_stream_does_not_rise() {
 fn a_server_that_ends_says_so_twice() {
     let mut hand = Hand::server();
     let first = hand.read(&get(1));
-    hand.connection.drain(hand.now);
-    hand.connection.drain(hand.now);
+    hand.connection.drain(hand.now, CloseReason::Draining);
+    hand.connection.drain(hand.now, CloseReason::Draining);
     assert_eq!(hand.said(), [format!("GOAWAY {MAX} NO_ERROR"), r"PING drained\x00".to_owned()]);
     // What was on its way is taken.
     let second = hand.read(&get(3));
@@ -118,7 +118,7 @@ fn a_server_that_ends_says_so_twice() {
 #[test]
 fn the_second_goaway_comes_by_time_too() {
     let mut hand = Hand::server();
-    hand.connection.drain(hand.now);
+    hand.connection.drain(hand.now, CloseReason::Draining);
     hand.said();
     assert_eq!(hand.connection.next_timeout(), Some(hand.now + Duration::from_secs(1)));
     hand.wait(Duration::from_millis(999));
@@ -137,7 +137,7 @@ fn the_second_goaway_comes_by_time_too() {
 fn streams_above_the_last_that_was_named_are_ignored() {
     let mut hand = Hand::server();
     hand.read(&get(1));
-    hand.connection.drain(hand.now);
+    hand.connection.drain(hand.now, CloseReason::Draining);
     hand.wait(Duration::from_secs(1));
     hand.said();
     // Into the table goes `x: y`, all the same.
@@ -166,8 +166,8 @@ fn a_client_that_ends_says_so_once() {
     let mut hand = Hand::client();
     let key = hand.get();
     hand.said();
-    hand.connection.drain(hand.now);
-    hand.connection.drain(hand.now);
+    hand.connection.drain(hand.now, CloseReason::Draining);
+    hand.connection.drain(hand.now, CloseReason::Draining);
     assert_eq!(hand.said(), ["GOAWAY 0 NO_ERROR"]);
     assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::GoingAway));
     assert_eq!(hand.feed(&headers(1, flag::WHOLE, OK)), [Event::Response { key, end: true }]);
@@ -201,7 +201,7 @@ fn a_connection_that_is_over_does_nothing() {
                 Some("GOAWAY 3 PROTOCOL_ERROR: a setting has a value it may not have")
             }
             1 => {
-                hand.connection.close(ErrorCode::INTERNAL_ERROR);
+                hand.connection.close(ErrorCode::INTERNAL_ERROR, CloseReason::Broken);
                 Some("GOAWAY 3 INTERNAL_ERROR")
             }
             _ => {
@@ -218,8 +218,8 @@ fn a_connection_that_is_over_does_nothing() {
         machine.consumed_late(65_535);
         machine.reset(second, ErrorCode::CANCEL);
         machine.ping(hand.now, &hand.limits);
-        machine.drain(hand.now);
-        machine.close(ErrorCode::CANCEL);
+        machine.drain(hand.now, CloseReason::Draining);
+        machine.close(ErrorCode::CANCEL, CloseReason::Broken);
         machine.receive_end();
         machine.handle_timeout(hand.now + Duration::from_secs(3_600));
         let (out, parts) = (&mut hand.out, ResponseParts::new(StatusCode::OK));
@@ -252,4 +252,27 @@ fn the_end_of_the_connection_may_come_at_any_time() {
     let mut hand = Hand::client();
     hand.get();
     assert_eq!(ended(hand), (true, Some(Fault::CutShort)));
+}
+
+/// §6.8, §5.4.1: why a connection ends is named, by its first reason.
+#[test]
+fn a_connection_names_why_it_ends() {
+    let mut hand = Hand::server();
+    assert_eq!(hand.connection.close_reason(), None);
+    hand.connection.drain(hand.now, CloseReason::Draining);
+    hand.connection.close(ErrorCode::NO_ERROR, CloseReason::Idle);
+    assert_eq!(hand.connection.close_reason(), Some(CloseReason::Draining));
+    let mut hand = Hand::server();
+    hand.connection.close(ErrorCode::NO_ERROR, CloseReason::Idle);
+    assert_eq!(hand.connection.close_reason(), Some(CloseReason::Idle));
+    let mut hand = Hand::server();
+    hand.feed(&go_away(0, 0, ""));
+    assert_eq!(hand.connection.close_reason(), Some(CloseReason::PeerCloses));
+    let mut hand = Hand::server();
+    // SETTINGS on a stream.
+    hand.feed(&[0, 0, 0, 4, 0, 0, 0, 0, 1]);
+    assert_eq!(hand.connection.close_reason(), Some(CloseReason::Violation));
+    let mut hand = Hand::server();
+    hand.connection.receive_end();
+    assert_eq!(hand.connection.close_reason(), Some(CloseReason::PeerClosed));
 }

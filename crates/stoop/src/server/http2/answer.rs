@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use http::StatusCode;
 use stoop_io::Transport;
 use stoop_proto::h2::{ErrorCode, StreamKey};
-use stoop_proto::{BodySize, Fields, Misuse, ResponseParts};
+use stoop_proto::{BodySize, CloseReason, Fields, Misuse, ResponseParts};
 
 use super::Driver;
 use super::exchange::{Exchange, Maker, Patience, Responding, Tunnel};
@@ -155,7 +155,7 @@ impl<H: Handler> Driver<H> {
                 Err(_) => {
                     self.machine.reset(key, ErrorCode::INTERNAL_ERROR);
                     if closes {
-                        self.machine.drain(self.now);
+                        self.machine.drain(self.now, CloseReason::CallerCloses);
                     }
                     return;
                 }
@@ -176,7 +176,7 @@ impl<H: Handler> Driver<H> {
         // Nobody needs to be told to go on any more: the final response is out.
         let (continue_owed, patience, tunnel) = (false, Patience::default(), Tunnel::No);
         if outflow.is_none() && closes {
-            self.machine.drain(self.now);
+            self.machine.drain(self.now, CloseReason::CallerCloses);
         }
         let keep =
             |response| Exchange { key, response, content, tunnel, continue_owed, patience, closes };
@@ -272,7 +272,7 @@ impl<H: Handler> Driver<H> {
             exchange.response = Responding::Sent;
             // Clients take a GOAWAY before the end of a response for its end.
             if exchange.closes {
-                self.machine.drain(self.now);
+                self.machine.drain(self.now, CloseReason::CallerCloses);
             }
         }
         self.let_go(key);
@@ -288,7 +288,7 @@ impl<H: Handler> Driver<H> {
     pub(super) fn take_exchange(&mut self, key: StreamKey) -> Option<Exchange<H>> {
         let exchange = self.exchanges.take(key)?;
         if exchange.closes {
-            self.machine.drain(self.now);
+            self.machine.drain(self.now, CloseReason::CallerCloses);
         }
         Some(exchange)
     }

@@ -18,6 +18,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use stoop_io::{Filled, Transport, now};
+use stoop_proto::CloseReason;
 use stoop_proto::h2;
 
 use crate::conn::Sink;
@@ -103,7 +104,7 @@ impl<H: Handler> Driver<H> {
                 self.wire.io.reset_on_close();
                 return Poll::Ready(());
             }
-            Course::Draining => self.machine.drain(self.now),
+            Course::Draining => self.machine.drain(self.now, CloseReason::Draining),
             Course::Running => {}
         }
         self.turn.begin();

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use stoop_io::{Timer, Transport};
+use stoop_proto::CloseReason;
 use stoop_proto::h2::{ErrorCode, StreamKey};
 
 use super::exchange::{Responding, Tunnel};
@@ -146,8 +147,8 @@ impl<H: Handler> Driver<H> {
                 return Round::End;
             }
             Late::Stage => return Round::End,
-            Late::Idle => self.machine.close(ErrorCode::NO_ERROR),
-            Late::Head => self.machine.close(ErrorCode::ENHANCE_YOUR_CALM),
+            Late::Idle => self.machine.close(ErrorCode::NO_ERROR, CloseReason::Idle),
+            Late::Head => self.machine.close(ErrorCode::ENHANCE_YOUR_CALM, CloseReason::Late),
             // Exchanges are under way, and nothing was heard for long: is anybody there?
             Late::Quiet => {
                 self.waits.quiet = None;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stoop_proto::Limits;
+use stoop_proto::{CloseReason, Limits};
 use stoop_test::frames::{ping, priority_update, settings};
 use stoop_test::pair::Exchange;
 use stoop_test::random::Random;
@@ -49,7 +49,7 @@ impl Net {
             let moved = self.step(exchanges, random);
             if self.drains && !goes_away && random.one_in(300) {
                 goes_away = true;
-                self.server.machine.drain(self.server.now);
+                self.server.machine.drain(self.server.now, CloseReason::Draining);
             }
             self.client.flush();
             self.server.flush();

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use stoop_proto::CloseReason;
 use stoop_proto::h2::{ErrorCode, Fault};
 
 use super::{Driver, give_back};
@@ -33,8 +34,8 @@ impl Driver {
         inbox.is_over = true;
         let orders = std::mem::take(&mut inbox.orders);
         drop(inbox);
-        // First at home, so that nobody who is told comes back to it.
-        self.retire();
+        // The pool first, so that no request that is told comes back to it.
+        self.retire(CloseReason::PeerClosed);
         for order in self.waiting.drain(..).chain(orders) {
             self.ended += 1;
             give_back(order, explain(why, &self.machine, self.went_away, Phase::Wait));

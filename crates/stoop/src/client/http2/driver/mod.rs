@@ -17,6 +17,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use stoop_io::{AnyTransport, Filled, Liveness, Look, Timer, Transport, now};
+use stoop_proto::CloseReason;
 use stoop_proto::h2;
 use tokio::runtime::Handle;
 
@@ -87,7 +88,7 @@ pub(crate) fn connect(
         tick: None,
         ended: 0,
         opened: 0,
-        is_retired: false,
+        retired: None,
         went_away: None,
         is_closing: false,
         at_end: false,
@@ -122,7 +123,7 @@ struct Driver {
     /// Requests that were sent.
     opened: u32,
     /// It was said that no more are taken.
-    is_retired: bool,
+    retired: Option<CloseReason>,
     /// Why the server ends the connection, if it said so.
     went_away: Option<h2::ErrorCode>,
     /// Everything is said, and still on its way.
@@ -373,14 +374,16 @@ impl Driver {
         }
     }
 
-    /// Says at home how many exchanges are over since the last time, for others to have their streams.
+    /// Tells the pool how many exchanges are over since the last time, for others to have their streams.
     fn tell_ended(&mut self) {
         self.membership.streams_ended(std::mem::take(&mut self.ended), self.now);
     }
 
-    /// Says at home that the connection takes no more.
-    fn retire(&mut self) {
-        if !std::mem::replace(&mut self.is_retired, true) {
+    /// Tells the pool that the connection takes no further request, for that reason. It ends once those
+    /// that it has are done.
+    fn retire(&mut self, reason: CloseReason) {
+        if self.retired.is_none() {
+            self.retired = Some(reason);
             self.membership.retired();
         }
     }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use stoop_io::Transport;
-use stoop_proto::ResponseHead;
 use stoop_proto::h2::{ErrorCode, Event, Reset, StreamKey};
+use stoop_proto::{CloseReason, ResponseHead};
 
 use super::end::last_words;
 use super::{Driver, Exchange, TICK, refuse};
@@ -47,7 +47,7 @@ impl Driver {
                 Event::Reset { key, why } => self.reset(key, why),
                 Event::GoAway { code } => {
                     self.went_away = Some(code);
-                    self.retire();
+                    self.retire(CloseReason::PeerCloses);
                 }
                 Event::Request { .. } | Event::Data { .. } => {}
             }
@@ -65,7 +65,7 @@ impl Driver {
     }
 
     fn settings(&mut self) {
-        if !self.is_retired {
+        if self.retired.is_none() {
             let own_max = self.limits.wire.http2.streams_max;
             self.membership
                 .streams_allowed(self.machine.peer_settings().streams_max.min(own_max) as usize);

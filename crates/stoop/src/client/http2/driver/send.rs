@@ -4,8 +4,8 @@ use std::task::Context;
 use std::time::Duration;
 
 use http::Method;
-use stoop_proto::BodySize;
 use stoop_proto::h2::{ErrorCode, Refusal, StreamKey};
+use stoop_proto::{BodySize, CloseReason};
 
 use super::{DRAIN, Driver, Exchange, Order, TICK, Upload, give_back};
 use crate::client::deadlines::Waiting;
@@ -82,9 +82,9 @@ impl Driver {
         }
         self.break_off(key, ErrorCode::CANCEL);
         if how == GivenUp::Late {
-            // Others should not have to find out that nobody is there.
+            // A server that may not be there is not asked anything more.
             if self.machine.is_pinging() {
-                self.retire();
+                self.retire(CloseReason::Late);
             }
             self.ask();
         }
@@ -141,8 +141,11 @@ impl Driver {
                 give_back(order, no_more());
             }
         }
-        if (closes || self.is_retired) && self.waiting.is_empty() {
-            self.machine.drain(self.now);
+        let reason = self.retired.or_else(|| closes.then_some(CloseReason::CallerCloses));
+        if let Some(reason) = reason
+            && self.waiting.is_empty()
+        {
+            self.machine.drain(self.now, reason);
         }
         moved
     }
@@ -179,7 +182,7 @@ impl Driver {
                 self.begun(key, order, expects, is_tunnel);
                 self.opened += 1;
                 if self.opened >= self.limits.pool.http2_requests_per_connection_max.max(1) {
-                    self.retire();
+                    self.retire(CloseReason::RequestsMax);
                 }
             }
         }
