@@ -190,6 +190,7 @@ impl BodySize {
     ///
     /// # Errors
     /// As [`BodySize::declared_by`].
+    #[inline]
     pub(crate) fn of_request(
         self,
         method: &Method,

@@ -32,17 +32,8 @@ impl Client {
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {
         let noted = Noted::of(&head.fields);
-        check_host(noted.host, noted.hosts)?;
-        check_target(head)?;
-        if head.protocol.is_some() {
-            // An extended CONNECT is HTTP/2's (RFC 8441).
-            return Err(Misuse::Target);
-        }
-        if !self.is_reusable() {
-            return Err(Misuse::Order);
-        }
+        let announced = self.check(head, &noted, size)?;
         let has_content = size != BodySize::Exact(0);
-        let announced = size.of_request(&head.method, &head.fields, noted.has_length)?;
         let closes = noted.has_connection && head.fields.lists("connection", "close");
         self.close = closes.then_some(CloseReason::CallerCloses);
         self.asked = Asked {
@@ -63,7 +54,9 @@ impl Client {
                 put_field(field, out);
             }
         }
-        self.put_connection(noted.te, out);
+        if self.close.is_some() || self.asked.upgrade || noted.te {
+            self.put_connection(noted.te, out);
+        }
         self.writer = match announced {
             Some(size) => announce(size, true, out),
             None => Writer::Length(0),
@@ -73,7 +66,26 @@ impl Client {
         Ok(())
     }
 
-    /// RFC 9110 §7.6.1: fields that are meant for this connection are listed.
+    /// What stands in the way of sending a request; if nothing does, what it announces of its content.
+    fn check(
+        &self,
+        head: &RequestHead,
+        noted: &Noted<'_>,
+        size: BodySize,
+    ) -> Result<Option<BodySize>, Misuse> {
+        check_host(noted.host, noted.hosts)?;
+        check_target(head)?;
+        if head.protocol.is_some() {
+            // An extended CONNECT is HTTP/2's (RFC 8441).
+            return Err(Misuse::Target);
+        }
+        if !self.is_reusable() {
+            return Err(Misuse::Order);
+        }
+        size.of_request(&head.method, &head.fields, noted.has_length)
+    }
+
+    /// RFC 9110 §7.6.1: fields that are meant for this connection are listed. There are some.
     fn put_connection(&self, te: bool, out: &mut impl Sink) {
         let options =
             [(self.close.is_some(), "close"), (self.asked.upgrade, "upgrade"), (te, "te")];
@@ -83,9 +95,7 @@ impl Client {
             out.put(option.as_bytes());
             separator = b", ";
         }
-        if separator == b", " {
-            out.put(b"\r\n");
-        }
+        out.put(b"\r\n");
     }
 
     /// Sends content of the request under way.

@@ -112,32 +112,37 @@ impl Server {
         parts: &ResponseParts<'_>,
         size: BodySize,
     ) -> Option<CloseReason> {
-        let is_alone = self.in_flight == 1;
-        let remaining = self.body_remaining();
+        if let Some(reason) = answer.close.or(parts.close) {
+            return Some(reason);
+        }
         // The field itself is ours to write, but a caller that passes it means it.
-        let is_passed = || parts.fields.is_some_and(|f| f.lists("connection", "close"));
+        if parts.fields.is_some_and(|fields| fields.lists("connection", "close")) {
+            return Some(CloseReason::CallerCloses);
+        }
         // What follows a CONNECT that is declined was meant for the tunnel, by a client that did
         // not wait for it: whoever chose those bytes must not get to make requests of them.
-        let is_for_the_tunnel = answer.connect;
-        let is_unread = self.unread_max.is_some_and(|max| remaining.is_some_and(|n| n > max));
+        if answer.connect {
+            return Some(CloseReason::TunnelDeclined);
+        }
         // The client may take a final response for a reason not to send the content it announced:
         // then nobody can tell where the next request begins (RFC 9110 §10.1.1).
-        let is_in_doubt = self.continue_owed && (is_alone || self.unread_max.is_some());
-        let is_until_close =
-            size == BodySize::Unknown && answer.old && parts.may_have_content(answer.head_only);
+        let is_alone = self.in_flight == 1;
+        if self.continue_owed && (is_alone || self.unread_max.is_some()) {
+            return Some(CloseReason::ContentInDoubt);
+        }
+        if let Some(max) = self.unread_max
+            && self.body_remaining().is_some_and(|remaining| remaining > max)
+        {
+            return Some(CloseReason::UnreadContent);
+        }
+        if answer.old && size == BodySize::Unknown && parts.may_have_content(answer.head_only) {
+            return Some(CloseReason::UntilClose);
+        }
         // A violation in the head that came next is still to be answered.
-        let is_last = !self.is_receiving() && is_alone && !self.head_refused;
-        answer.close.or(parts.close).or_else(|| {
-            let reasons = [
-                (is_passed(), CloseReason::CallerCloses),
-                (is_for_the_tunnel, CloseReason::TunnelDeclined),
-                (is_in_doubt, CloseReason::ContentInDoubt),
-                (is_unread, CloseReason::UnreadContent),
-                (is_until_close, CloseReason::UntilClose),
-                (is_last, self.close.unwrap_or(CloseReason::PeerClosed)),
-            ];
-            reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
-        })
+        if is_alone && !self.is_receiving() && !self.head_refused {
+            return Some(self.close.unwrap_or(CloseReason::PeerClosed));
+        }
+        None
     }
 
     /// Sends content of the response under way.
