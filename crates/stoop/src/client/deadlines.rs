@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use stoop_io::{Timer, now};
 
+use crate::conn::rate::RateBudget;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientTime, after};
 use crate::request::RequestDeadlines;
@@ -68,13 +69,6 @@ impl Due {
 /// What the error says if the deadline to the response's head passes while the request is sent.
 const STILL_SENDING: &str = "the request was still being sent: Request::timeout allows for more";
 
-/// More than an hour is no limit.
-const UNLIMITED: u32 = u32::MAX;
-
-fn micros(time: Duration) -> u32 {
-    time.as_micros().try_into().unwrap_or(UNLIMITED)
-}
-
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadlines {
     /// As of [`Due`], one by one because each exchange under way has them: the head's only until it has
@@ -85,9 +79,8 @@ pub(super) struct Deadlines {
     /// The time when the exchange began, until it first waits: that is as good as now.
     begun: Option<Instant>,
     waiting: Waiting,
-    /// How long content may still be waited for, in microseconds, so that it comes at its least
-    /// rate; [`UNLIMITED`] if there is none.
-    left: u32,
+    /// How long content may still be waited for, so that it comes at its least rate.
+    budget: RateBudget,
     /// Since when content is waited for. What its owner takes to look at a piece does not count.
     content_since: Option<Instant>,
     /// Of what is waited for.
@@ -98,10 +91,10 @@ pub(super) struct Deadlines {
 
 impl Deadlines {
     pub(super) fn new(begun: Instant, due: Due, time: &ClientTime) -> Self {
-        let left = match time.body_bytes_per_second_min {
-            0 => UNLIMITED,
-            _ if !due.is_watched => UNLIMITED,
-            _ => micros(time.body_grace.saturating_add(time.body_window)),
+        let allowed = time.body_grace.saturating_add(time.body_window);
+        let budget = match due.is_watched {
+            true => RateBudget::new(time.body_bytes_per_second_min, allowed),
+            false => RateBudget::UNLIMITED,
         };
         Self {
             total: due.total,
@@ -109,7 +102,7 @@ impl Deadlines {
             is_watched: due.is_watched,
             begun: Some(begun),
             waiting: Waiting::Nothing,
-            left,
+            budget,
             content_since: None,
             own: None,
             continue_by: None,
@@ -142,12 +135,8 @@ impl Deadlines {
     #[inline]
     pub(super) fn content_came(&mut self, bytes: usize, time: &ClientTime) {
         self.moved();
-        let whole = micros(time.body_window);
-        // What is left of the grace is beyond it, and content that comes early takes none of that.
-        if self.left < whole {
-            let paid = (bytes as u64).saturating_mul(1_000_000) / time.body_bytes_per_second_min;
-            self.left = (u64::from(self.left).saturating_add(paid)).min(whole.into()) as u32;
-        }
+        // The grace is beyond the window, and content that comes early takes none of it.
+        self.budget.earn(bytes, time.body_bytes_per_second_min, time.body_window);
     }
 
     /// Bytes came, which may be content. Tells whether the deadline of everything has passed: who
@@ -158,20 +147,16 @@ impl Deadlines {
         }
         let now = now();
         if let Some(since) = self.content_since.take() {
-            let waited = micros(now.saturating_duration_since(since));
-            // Who waits is told as soon as it is too long: if it was longer, nobody waited.
-            self.left = self.left.checked_sub(waited).unwrap_or(self.left);
+            // An owner that waits is told as soon as it is too long: if it was longer, it did not wait.
+            self.budget.spend(now.saturating_duration_since(since));
         }
         self.total.is_some_and(|total| total <= now)
     }
 
     /// When content comes too slowly, if none comes until then.
     fn slow_at(&mut self, now: Instant) -> Option<Instant> {
-        if self.left == UNLIMITED {
-            return None;
-        }
-        let since = *self.content_since.get_or_insert(now);
-        Some(since + Duration::from_micros(self.left.into()))
+        self.budget.due(now)?;
+        self.budget.due(*self.content_since.get_or_insert(now))
     }
 
     pub(super) fn total_error(phase: Phase) -> Error {

@@ -2,6 +2,7 @@
 
 pub(crate) mod exchanges;
 pub(crate) mod outflow;
+pub(crate) mod rate;
 pub(crate) mod ready;
 pub(crate) mod recycle;
 pub(crate) mod slot;

@@ -4,7 +4,7 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use stoop_io::{AnyTransport, Output, Transport};
+use stoop_io::{AnyTransport, Filled, Output, Transport};
 
 use crate::limits::after;
 
@@ -101,6 +101,23 @@ impl Wire {
             self.written += written as u64;
         }
         flushed
+    }
+
+    /// Says that nothing more comes, and reads and drops up to `left` bytes: closing with unread bytes makes
+    /// the kernel reset the connection, which would take what was said last from the peer. Ready with
+    /// whether to go on: not once the peer has closed too, or has sent too much.
+    pub(crate) fn linger(&mut self, cx: &mut Context<'_>, left: &mut u64) -> Poll<bool> {
+        if let Poll::Ready(Err(_)) = self.io.poll_shutdown(cx) {
+            return Poll::Ready(false);
+        }
+        let unread = self.io.received().len();
+        self.io.consume(unread);
+        self.io.poll_fill(cx, usize::MAX).map(|filled| {
+            let Ok(Filled::Bytes(n)) = filled else { return false };
+            let less = left.checked_sub(n as u64);
+            *left = less.unwrap_or(0);
+            less.is_some()
+        })
     }
 
     /// When the peer has taken too long to take anything, if there is something to take.

@@ -3,7 +3,7 @@
 
 use std::task::{Context, Poll};
 
-use stoop_io::{Filled, Liveness, Look, Transport, now};
+use stoop_io::{Liveness, Look, Transport, now};
 
 use crate::handler::Handler;
 use crate::limits::after;
@@ -47,25 +47,12 @@ impl<H: Handler> Driver<H> {
         }
     }
 
-    /// Says that nothing more comes and reads on, because closing with unread bytes makes the
-    /// kernel reset the connection, which takes our last answer from the client.
-    pub(super) fn linger(&mut self, left: u64, cx: &mut Context<'_>) -> Round {
-        if let Poll::Ready(Err(_)) = self.wire.io.poll_shutdown(cx) {
-            return Round::End(End::Closed);
-        }
-        let waiting = self.wire.io.received().len();
-        self.wire.io.consume(waiting);
-        match self.wire.io.poll_fill(cx, usize::MAX) {
-            Poll::Ready(Ok(Filled::Bytes(n))) => match left.checked_sub(n as u64) {
-                Some(less) => {
-                    if let Stage::Lingering { left, .. } = &mut self.stage {
-                        *left = less;
-                    }
-                    Round::Again
-                }
-                None => Round::End(End::Closed),
-            },
-            Poll::Ready(_) => Round::End(End::Closed),
+    /// Reads on behind the last that was said.
+    pub(super) fn linger(&mut self, cx: &mut Context<'_>) -> Round {
+        let Stage::Lingering { left, .. } = &mut self.stage else { return Round::End(End::Closed) };
+        match self.wire.linger(cx, left) {
+            Poll::Ready(true) => Round::Again,
+            Poll::Ready(false) => Round::End(End::Closed),
             Poll::Pending => self.wait(cx, Read::Held),
         }
     }

@@ -201,7 +201,7 @@ impl<H: Handler> Driver<H> {
             Stage::Handshake => self.handshake(cx),
             Stage::Open | Stage::Discarding { .. } => self.serve(cx),
             Stage::Closing { linger } => self.close(linger, cx),
-            Stage::Lingering { left, .. } => self.linger(left, cx),
+            Stage::Lingering { .. } => self.linger(cx),
             Stage::Breaking => self.flush_and_end(End::Broken, cx),
             Stage::Switching(_) => self.flush_and_end(End::Switched, cx),
             Stage::Http2 => Round::End(End::Http2),

@@ -165,7 +165,7 @@ impl<H: Handler> Driver<H> {
         let content = self.exchanges.back_mut().and_then(|exchange| exchange.content.as_mut());
         if let Some(content) = content {
             if content.is_dropped() || !content.is_wanted(cx) {
-                self.waits.content_is_unwanted();
+                self.waits.content_is_unwanted(&self.core.limits.time);
                 return Read::Watches;
             }
             self.machine.send_continue(&mut Sink(&mut self.wire.out));
@@ -200,7 +200,7 @@ impl<H: Handler> Driver<H> {
     }
 
     fn deliver(&mut self, len: usize, cx: &mut Context<'_>) {
-        self.waits.content_came(len);
+        self.waits.content_came(len, &self.core.limits.time);
         if let Some(exchange) = self.exchanges.back_mut()
             && let Some(content) = &exchange.content
         {

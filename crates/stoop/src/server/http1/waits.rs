@@ -9,6 +9,7 @@ use stoop_io::{Timer, Transport, now};
 use stoop_proto::CloseReason;
 
 use crate::conn::Sink;
+use crate::conn::rate::RateBudget;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerTime, after};
@@ -34,9 +35,8 @@ pub(super) struct Waits {
     content: Option<Instant>,
     /// When it is looked at next whether the connection is still there.
     watch: Option<Instant>,
-    /// Bytes of the content being read, and how long its reader waited for them before now.
-    content_bytes: u64,
-    content_waited: Duration,
+    /// How long the content being read may still be waited for, once some of it was.
+    budget: Option<RateBudget>,
 }
 
 /// What did not happen in time.
@@ -53,52 +53,47 @@ enum Late {
 
 impl Waits {
     pub(super) fn new(timer: Timer) -> Self {
-        Self {
-            timer,
-            idle: None,
-            head: None,
-            content: None,
-            watch: None,
-            content_bytes: 0,
-            content_waited: Duration::ZERO,
-        }
+        Self { timer, idle: None, head: None, content: None, watch: None, budget: None }
     }
 
     /// Something new begins.
     #[inline]
     pub(super) fn restart(&mut self) {
         (self.idle, self.head, self.content) = (None, None, None);
-        (self.content_bytes, self.content_waited) = (0, Duration::ZERO);
+        self.budget = None;
     }
 
     pub(super) fn into_timer(self) -> Timer {
         self.timer
     }
 
-    pub(super) fn content_came(&mut self, bytes: usize) {
-        self.content_bytes += bytes as u64;
-        self.content_is_unwanted();
+    /// Content came.
+    pub(super) fn content_came(&mut self, bytes: usize, time: &ServerTime) {
+        self.budget(time).earn(bytes, time.body_bytes_per_second_min, Duration::MAX);
+        self.content_is_unwanted(time);
     }
 
-    /// Nobody waits for content: the clock of its rate stands still.
-    pub(super) fn content_is_unwanted(&mut self) {
+    /// No handler waits for content: the clock of its rate stands still.
+    pub(super) fn content_is_unwanted(&mut self, time: &ServerTime) {
         if let Some(since) = self.content.take() {
-            self.content_waited += now().saturating_duration_since(since);
+            self.budget(time).spend(now().saturating_duration_since(since));
         }
+    }
+
+    fn budget(&mut self, time: &ServerTime) -> &mut RateBudget {
+        let new = || RateBudget::new(time.body_bytes_per_second_min, time.body_grace);
+        self.budget.get_or_insert_with(new)
     }
 
     /// When content is late, and why: after too long without a byte, or when it came too slowly on
     /// average.
-    fn content_due(&self, since: Instant, time: &ServerTime) -> (Instant, Late) {
+    fn content_due(&mut self, now: Instant, time: &ServerTime) -> (Instant, Late) {
+        let since = *self.content.get_or_insert(now);
         let idle = after(since, time.body_idle);
-        let stalled = (idle, Late::Content(ErrorKind::ReadTimeout));
-        if time.body_bytes_per_second_min == 0 {
-            return stalled;
+        match self.budget(time).due(since) {
+            Some(slow) if slow < idle => (slow, Late::Content(ErrorKind::SlowBody)),
+            _ => (idle, Late::Content(ErrorKind::ReadTimeout)),
         }
-        let paid = self.content_bytes.saturating_mul(1_000) / time.body_bytes_per_second_min;
-        let allowed = time.body_grace.saturating_add(Duration::from_millis(paid));
-        let slow = after(since, allowed.saturating_sub(self.content_waited));
-        if slow < idle { (slow, Late::Content(ErrorKind::SlowBody)) } else { stalled }
     }
 }
 
@@ -142,10 +137,7 @@ impl<H: Handler> Driver<H> {
                 let allowed = if fresh { time.idle.min(FRESH) } else { time.idle };
                 Some((after(*waits.idle.get_or_insert(now), allowed), Late::Idle))
             }
-            (Stage::Open, Read::WantsContent) => {
-                let since = *waits.content.get_or_insert(now);
-                Some(waits.content_due(since, time))
-            }
+            (Stage::Open, Read::WantsContent) => Some(waits.content_due(now, time)),
             _ => None,
         };
         let nearest = earlier(send, other);

@@ -120,7 +120,7 @@ impl<H: Handler> Driver<H> {
             content,
             tunnel: Tunnel::Open,
             continue_owed: false,
-            patience: Patience::default(),
+            patience: Patience::new(&self.core.limits.time),
             closes: response.close,
         });
         self.make(key);
@@ -174,7 +174,8 @@ impl<H: Handler> Driver<H> {
         };
         let keeps_nothing = content.is_none();
         // Nobody needs to be told to go on any more: the final response is out.
-        let (continue_owed, patience, tunnel) = (false, Patience::default(), Tunnel::No);
+        let (continue_owed, patience, tunnel) =
+            (false, Patience::new(&self.core.limits.time), Tunnel::No);
         if outflow.is_none() && closes {
             self.machine.drain(self.now, CloseReason::CallerCloses);
         }

@@ -9,9 +9,11 @@ use http_body::Frame;
 use stoop_proto::h2;
 
 use crate::conn::outflow::Outflow;
+use crate::conn::rate::RateBudget;
 use crate::conn::slot::{SlotReader, SlotWriter};
 use crate::conn::tunnel::Outgoing;
 use crate::handler::Handler;
+use crate::limits::ServerTime;
 use crate::server::shelf::Place;
 
 /// A request whose response is not complete, or whose content is still read.
@@ -81,11 +83,10 @@ impl<B: http_body::Body<Data = Bytes>> http_body::Body for Maker<B> {
 }
 
 /// How long the client has let an exchange wait, in ticks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
-    /// Content that came, and how long its reader has waited for it, in all and since the last of it.
-    pub(super) content_bytes: u64,
-    pub(super) content_waited: u32,
+    /// How long content may still be waited for, and how long it has been since the last of it.
+    pub(super) budget: RateBudget,
     pub(super) content_idle: u32,
     /// How long its handler has run.
     pub(super) ran: u32,
@@ -94,4 +95,17 @@ pub(super) struct Patience {
     /// Content that came and was thrown away, since the response was complete, and for how long.
     pub(super) drained_bytes: u64,
     pub(super) drained: u32,
+}
+
+impl Patience {
+    pub(super) fn new(time: &ServerTime) -> Self {
+        Self {
+            budget: RateBudget::new(time.body_bytes_per_second_min, time.body_grace),
+            content_idle: 0,
+            ran: 0,
+            blocked: 0,
+            drained_bytes: 0,
+            drained: 0,
+        }
+    }
 }

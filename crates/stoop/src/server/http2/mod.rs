@@ -112,7 +112,7 @@ impl<H: Handler> Driver<H> {
             let round = match self.stage {
                 Stage::Open => self.serve(cx),
                 Stage::Closing => self.close(cx),
-                Stage::Lingering { left, .. } => self.linger(left, cx),
+                Stage::Lingering { .. } => self.linger(cx),
             };
             match round {
                 Round::Again | Round::Wait if self.turn.is_over() => break,
@@ -194,25 +194,12 @@ impl<H: Handler> Driver<H> {
         }
     }
 
-    /// Reads on behind the last we said: closing with unread bytes makes the kernel reset the
-    /// connection, which would take that from the client.
-    fn linger(&mut self, left: u64, cx: &mut Context<'_>) -> Round {
-        if let Poll::Ready(Err(_)) = self.wire.io.poll_shutdown(cx) {
-            return Round::End;
-        }
-        let waiting = self.wire.io.received().len();
-        self.wire.io.consume(waiting);
-        match self.wire.io.poll_fill(cx, usize::MAX) {
-            Poll::Ready(Ok(Filled::Bytes(n))) => match left.checked_sub(n as u64) {
-                Some(less) => {
-                    if let Stage::Lingering { left, .. } = &mut self.stage {
-                        *left = less;
-                    }
-                    Round::Again
-                }
-                None => Round::End,
-            },
-            Poll::Ready(_) => Round::End,
+    /// Reads on behind the last that was said.
+    fn linger(&mut self, cx: &mut Context<'_>) -> Round {
+        let Stage::Lingering { left, .. } = &mut self.stage else { return Round::End };
+        match self.wire.linger(cx, left) {
+            Poll::Ready(true) => Round::Again,
+            Poll::Ready(false) => Round::End,
             Poll::Pending => self.wait(cx),
         }
     }

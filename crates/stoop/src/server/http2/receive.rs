@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::{Method, StatusCode};
 use stoop_io::Transport;
@@ -114,7 +115,7 @@ impl<H: Handler> Driver<H> {
                     content,
                     tunnel,
                     continue_owed,
-                    patience: Patience::default(),
+                    patience: Patience::new(&self.core.limits.time),
                     closes: false,
                 });
                 self.attend_to_content(key);
@@ -144,7 +145,8 @@ impl<H: Handler> Driver<H> {
             if let Some(exchange) = self.exchanges.get(key) {
                 let is_drained = matches!(exchange.response, Responding::Sent);
                 let patience = &mut exchange.patience;
-                patience.content_bytes += len as u64;
+                let rate = self.core.limits.time.body_bytes_per_second_min;
+                patience.budget.earn(len, rate, Duration::MAX);
                 patience.content_idle = 0;
                 patience.drained_bytes += if is_drained { len as u64 } else { 0 };
                 exchange.continue_owed = false;

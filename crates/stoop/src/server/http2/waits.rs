@@ -173,9 +173,7 @@ impl<H: Handler> Driver<H> {
     fn tick(&mut self) {
         let time = &self.core.limits.time;
         let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX).max(1);
-        let (idle, send, grace) =
-            (seconds(time.body_idle), seconds(time.send), seconds(time.body_grace));
-        let rate = time.body_bytes_per_second_min;
+        let (idle, send) = (seconds(time.body_idle), seconds(time.send));
         let (drain, handler) = (seconds(time.drain), seconds(time.handler));
         let mut late: Vec<(StreamKey, What)> = Vec::new();
         for exchange in self.exchanges.iter() {
@@ -183,15 +181,11 @@ impl<H: Handler> Driver<H> {
             let is_awaited = exchange.content.as_ref().is_some_and(|content| content.is_awaited());
             let is_tunnel = matches!(exchange.tunnel, Tunnel::Open);
             if is_awaited && !is_tunnel && self.machine.is_receiving(exchange.key) {
-                patience.content_waited += 1;
                 patience.content_idle += 1;
-                let paid = patience.content_bytes.checked_div(rate).unwrap_or(u64::MAX);
-                let allowed = paid.saturating_add(u64::from(grace));
+                let is_in_time = patience.budget.spend(TICK);
                 let kind = match patience.content_idle > idle {
                     true => Some(ErrorKind::ReadTimeout),
-                    false if u64::from(patience.content_waited) > allowed => {
-                        Some(ErrorKind::SlowBody)
-                    }
+                    false if !is_in_time => Some(ErrorKind::SlowBody),
                     false => None,
                 };
                 if let Some(kind) = kind {
