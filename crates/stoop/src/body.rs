@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Frame, SizeHint};
 use stoop_proto::Fields;
 
-use crate::conn::slot::SlotReader;
+use crate::conn::request_body::RequestBodyReader;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
 
@@ -61,7 +61,7 @@ pub(crate) trait Incoming: Send + Sync {
 pub(crate) enum Kind {
     Empty,
     Full(Bytes),
-    Request(SlotReader),
+    Request(RequestBodyReader),
     Response(Box<dyn Incoming>),
     Stream {
         frames: Boxed,

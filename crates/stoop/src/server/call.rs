@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use http::StatusCode;
 use stoop_proto::ResponseParts;
 
-use crate::conn::slot::SlotWriter;
+use crate::conn::request_body::RequestBodyWriter;
 use crate::handler::Handler;
 use crate::response::{IntoResponse, Payload, Response};
 use crate::server::shelf::Place;
@@ -23,7 +23,7 @@ pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
 /// Polls a handler once. A panic in it, or in what makes its result a response, is answered 500.
 pub(in crate::server) fn poll_handler<H: Handler>(
     place: &mut Place<H::Future>,
-    content: Option<&SlotWriter>,
+    content: Option<&RequestBodyWriter>,
     cx: &mut Context<'_>,
 ) -> Poll<Response<H::Body>> {
     let Some(future) = place.as_mut().as_pin_mut() else { return Poll::Pending };
@@ -38,13 +38,13 @@ pub(in crate::server) fn poll_handler<H: Handler>(
 /// Whether somebody may still read the request while its response is sent. Behind a response that
 /// is a buffer there is nobody: it is finished at once.
 pub(in crate::server) fn is_read_on<B>(
-    content: Option<&SlotWriter>,
+    content: Option<&RequestBodyWriter>,
     response: &Response<B>,
 ) -> bool {
     matches!(response.payload, Payload::Stream(_)) && content.is_some_and(|c| !c.is_dropped())
 }
 
-pub(in crate::server) fn attend(content: Option<&SlotWriter>, attended: bool) {
+pub(in crate::server) fn attend(content: Option<&RequestBodyWriter>, attended: bool) {
     if let Some(content) = content {
         content.attend(attended);
     }

@@ -10,7 +10,7 @@ use stoop_proto::{Fields, ResponseHead};
 
 use crate::body::Body;
 use crate::client::deadlines::Waiting;
-use crate::conn::put_piece;
+use crate::conn::queue::BodyQueue;
 use crate::conn::recycle::Recycle;
 use crate::error::Error;
 use crate::request::RequestParts;
@@ -29,14 +29,8 @@ struct State {
     unsent: Option<Body>,
     interim: VecDeque<Recycle<ResponseHead>>,
     head: Option<Recycle<ResponseHead>>,
-    content: VecDeque<Bytes>,
-    /// Bytes of content that are still to be taken, where a length says how many there are.
-    remaining: Option<u64>,
-    trailers: Option<Box<Fields>>,
-    end: Option<Result<(), Error>>,
-    /// Bytes that were taken and that the connection was not told of.
-    taken: u32,
-    /// At so many it is told.
+    content: BodyQueue,
+    /// Once so many bytes were taken, the connection is told.
     taken_max: u32,
     credit: Credit,
     /// Its number among the connection's exchanges, once it is one.
@@ -135,18 +129,13 @@ impl Cell {
         if let Some(head) = state.head.take() {
             return (Found::Head(head), Tell::Nothing);
         }
-        if let Some(piece) = state.content.pop_front() {
-            state.remaining = state.remaining.map(|n| n.saturating_sub(piece.len() as u64));
-            state.taken = state.taken.saturating_add(piece.len() as u32);
+        if let Some(piece) = state.content.pop() {
             let tell = state.tell_taken();
             return (Found::Piece(piece), tell);
         }
-        let found = match &mut state.end {
+        let found = match state.content.take_end() {
             Some(Ok(())) => Found::End,
-            Some(end) => match std::mem::replace(end, Ok(())) {
-                Ok(()) => Found::End,
-                Err(error) => Found::Failed(error),
-            },
+            Some(Err(error)) => Found::Failed(error),
             None => {
                 if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
                     state.waker = Some(cx.waker().clone());
@@ -169,16 +158,13 @@ impl Cell {
         let mut state = self.state();
         state.given_up = Some(how);
         state.waker = None;
-        let unread: usize = state.content.drain(..).map(|piece| piece.len()).sum();
-        state.taken = state.taken.saturating_add(unread as u32);
-        match (state.credit, &state.end) {
+        state.content.discard_all();
+        match (state.credit, state.content.has_ended()) {
             // What is left of the request is not sent for ever.
-            (_, Some(_)) if state.sending.is_some() => {
-                state.number.map_or(Tell::Nothing, Tell::Call)
-            }
-            (Credit::Connection, _) => Tell::Consumed(std::mem::take(&mut state.taken)),
-            (Credit::None, _) | (_, Some(_)) => Tell::Nothing,
-            (Credit::Stream, None) => state.number.map_or(Tell::Wake, Tell::Call),
+            (_, true) if state.sending.is_some() => state.number.map_or(Tell::Nothing, Tell::Call),
+            (Credit::Connection, _) => Tell::Consumed(state.content.take_taken()),
+            (Credit::None, _) | (_, true) => Tell::Nothing,
+            (Credit::Stream, false) => state.number.map_or(Tell::Wake, Tell::Call),
         }
     }
 
@@ -188,29 +174,28 @@ impl Cell {
     }
 
     pub(super) fn take_trailers(&self) -> Option<Box<Fields>> {
-        self.state().trailers.take()
+        self.state().content.take_trailers()
     }
 
     /// How much content is to be taken still, if that is known.
     pub(super) fn remaining(&self) -> Option<u64> {
         let state = self.state();
-        match &state.end {
-            Some(_) => Some(state.content.iter().map(|piece| piece.len() as u64).sum()),
-            None => state.remaining,
+        match state.content.has_ended() {
+            true => Some(state.content.unread() as u64),
+            false => state.content.remaining(),
         }
     }
 
     /// Whether everything was taken.
     pub(super) fn is_at_end(&self) -> bool {
-        let state = self.state();
-        state.content.is_empty() && matches!(state.end, Some(Ok(())))
+        self.state().content.is_at_end()
     }
 }
 
 impl State {
     fn tell_taken(&mut self) -> Tell {
         match self.credit {
-            Credit::Stream if self.taken >= self.taken_max => {
+            Credit::Stream if self.content.taken() >= self.taken_max => {
                 self.number.map_or(Tell::Nothing, Tell::Call)
             }
             // The stream may be open still, and has its own account then.
@@ -218,7 +203,7 @@ impl State {
                 self.number.map_or(Tell::Nothing, Tell::Call)
             }
             Credit::Connection if self.content.is_empty() => {
-                Tell::Consumed(std::mem::take(&mut self.taken))
+                Tell::Consumed(self.content.take_taken())
             }
             _ => Tell::Nothing,
         }
@@ -248,7 +233,7 @@ impl Cell {
     pub(super) fn look(&self) -> News {
         let mut state = self.state();
         let taken = match state.credit {
-            Credit::Stream | Credit::Connection => std::mem::take(&mut state.taken),
+            Credit::Stream | Credit::Connection => state.content.take_taken(),
             Credit::None => 0,
         };
         News { taken, goes_ahead: state.goes_ahead, given_up: state.given_up }
@@ -273,7 +258,8 @@ impl Cell {
     /// The head, and how much content it announces.
     pub(super) fn put_head(&self, head: Recycle<ResponseHead>, length: Option<u64>) {
         let mut state = self.state();
-        (state.head, state.remaining) = (Some(head), length);
+        state.head = Some(head);
+        state.content.set_length(length);
         wake(state);
     }
 
@@ -281,11 +267,11 @@ impl Cell {
     pub(super) fn put(&self, piece: Bytes) -> u32 {
         let mut state = self.state();
         if state.given_up.is_some() {
-            state.taken = state.taken.saturating_add(piece.len() as u32);
+            state.content.discard(piece.len());
         } else {
-            put_piece(&mut state.content, piece);
+            state.content.push(piece);
         }
-        let taken = std::mem::take(&mut state.taken);
+        let taken = state.content.take_taken();
         wake(state);
         taken
     }
@@ -293,12 +279,11 @@ impl Cell {
     /// The response is complete. Returns how much content the server is to be told of, as used up.
     pub(super) fn complete(&self, trailers: Option<Box<Fields>>) -> u32 {
         let mut state = self.state();
-        if state.end.is_some() {
+        if !state.content.end(Ok(()), trailers) {
             return 0;
         }
-        (state.end, state.trailers) = (Some(Ok(())), trailers);
-        let unread: usize = state.content.iter().map(Bytes::len).sum();
-        let mut used_up = std::mem::take(&mut state.taken);
+        let unread = state.content.unread();
+        let mut used_up = state.content.take_taken();
         state.credit = match unread {
             0..=FORGIVEN_BYTES => {
                 used_up = used_up.saturating_add(unread as u32);
@@ -330,8 +315,8 @@ impl Cell {
     /// The response never will be complete.
     pub(super) fn fail(&self, error: impl FnOnce() -> Error) {
         let mut state = self.state();
-        if state.end.is_none() {
-            state.end = Some(Err(error()));
+        if !state.content.has_ended() {
+            state.content.end(Err(error()), None);
             state.credit = Credit::None;
             wake(state);
         }

@@ -10,7 +10,7 @@ use stoop_io::{Transport, now};
 use stoop_proto::{BodySize, CloseReason, Fields, Misuse, ResponseParts, h1};
 
 use crate::conn::Sink;
-use crate::conn::slot::SlotWriter;
+use crate::conn::request_body::RequestBodyWriter;
 use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;
@@ -91,7 +91,7 @@ impl<H: Handler> Driver<H> {
     pub(super) fn begin(
         &mut self,
         answer: h1::Answer,
-        content: Option<&SlotWriter>,
+        content: Option<&RequestBodyWriter>,
         mut response: Response<H::Body>,
     ) -> Option<Responding<H>> {
         if let Some(sender) = response.upgrade.take() {

@@ -22,7 +22,7 @@ use stoop_io::{Filled, Transport};
 use stoop_proto::{Violation, h1};
 
 use crate::conn::recycle::Recycle;
-use crate::conn::slot::SlotWriter;
+use crate::conn::request_body::RequestBodyWriter;
 use crate::conn::turn::{Turn, yield_turn};
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
@@ -95,7 +95,7 @@ struct Exchange<H: Handler> {
     answer: h1::Answer,
     response: Responding<H>,
     /// Where the request's content goes, while there is some to come.
-    content: Option<SlotWriter>,
+    content: Option<RequestBodyWriter>,
     /// Safe and without content: others may run beside it (RFC 9112 §9.3.2).
     parallel: bool,
     /// It was woken, or may have been.

@@ -10,7 +10,7 @@ use stoop_proto::{CloseReason, Violation, h1, h2};
 use crate::body::{Body, Kind};
 use crate::conn::Sink;
 use crate::conn::recycle::Recycle;
-use crate::conn::slot::slot;
+use crate::conn::request_body::request_body;
 use crate::error::{Error, Phase};
 use crate::handler::{Answer, Handler};
 use crate::request::Request;
@@ -120,7 +120,7 @@ impl<H: Handler> Driver<H> {
                 // The client did not wait to be told to go on: nobody needs to be any more.
                 self.machine.send_continue(&mut Sink(&mut Output::default()));
             }
-            let (writer, reader) = slot(self.machine.body_remaining());
+            let (writer, reader) = request_body(self.machine.body_remaining());
             (content, body) = (Some(writer), Body(Kind::Request(reader)));
         }
         // The last request a connection may have: its response says so. A tunnel may still follow.

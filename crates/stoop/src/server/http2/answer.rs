@@ -13,7 +13,7 @@ use super::exchange::{Exchange, Maker, Patience, Responding, Tunnel};
 use crate::body::{Body, Kind};
 use crate::conn::Sink;
 use crate::conn::outflow::{Cut, Made, Outflow, TURN_BYTES};
-use crate::conn::slot::{SlotReader, SlotWriter};
+use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::conn::turn::STEPS_MIN;
 use crate::handler::Handler;
@@ -73,7 +73,7 @@ impl<H: Handler> Driver<H> {
     pub(super) fn begin(
         &mut self,
         key: StreamKey,
-        (content, tunnel): (Option<SlotWriter>, Tunnel),
+        (content, tunnel): (Option<RequestBodyWriter>, Tunnel),
         continue_owed: bool,
         mut response: Response<H::Body>,
     ) {
@@ -96,8 +96,8 @@ impl<H: Handler> Driver<H> {
     fn open_tunnel(
         &mut self,
         key: StreamKey,
-        content: Option<SlotWriter>,
-        reader: SlotReader,
+        content: Option<RequestBodyWriter>,
+        reader: RequestBodyReader,
         response: &Response<H::Body>,
         sender: UpgradeSender,
     ) {
@@ -132,7 +132,7 @@ impl<H: Handler> Driver<H> {
     pub(super) fn respond(
         &mut self,
         key: StreamKey,
-        content: Option<SlotWriter>,
+        content: Option<RequestBodyWriter>,
         mut response: Response<H::Body>,
     ) {
         let date = date::now();
@@ -302,7 +302,7 @@ impl<H: Handler> Driver<H> {
         if !matches!(exchange.response, Responding::Sent) {
             return;
         }
-        let is_read = |content: &SlotWriter| !content.is_dropped();
+        let is_read = |content: &RequestBodyWriter| !content.is_dropped();
         let is_open = self.machine.is_open(key);
         if is_open {
             let is_too_much = exchange.patience.drained_bytes > self.core.limits.drain_bytes_max;
@@ -313,14 +313,14 @@ impl<H: Handler> Driver<H> {
         }
         let exchange = self.exchanges.take(key);
         // What was not read of content that has come to its end.
-        let unread = exchange.and_then(|exchange| exchange.content).map(SlotWriter::abandon);
+        let unread = exchange.and_then(|exchange| exchange.content).map(RequestBodyWriter::abandon);
         if !is_open {
             self.credit(key, unread.unwrap_or(0));
         }
     }
 }
 
-fn attend(content: Option<&SlotWriter>, attended: bool) {
+fn attend(content: Option<&RequestBodyWriter>, attended: bool) {
     if let Some(content) = content {
         content.attend(attended);
     }

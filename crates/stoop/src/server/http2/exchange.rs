@@ -10,7 +10,7 @@ use stoop_proto::h2;
 
 use crate::conn::outflow::Outflow;
 use crate::conn::rate::RateBudget;
-use crate::conn::slot::{SlotReader, SlotWriter};
+use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::Outgoing;
 use crate::handler::Handler;
 use crate::limits::ServerTime;
@@ -21,7 +21,7 @@ pub(super) struct Exchange<H: Handler> {
     pub(super) key: h2::StreamKey,
     pub(super) response: Responding<H>,
     /// Where the request's content goes, while somebody may read it.
-    pub(super) content: Option<SlotWriter>,
+    pub(super) content: Option<RequestBodyWriter>,
     pub(super) tunnel: Tunnel,
     /// The client waits for a 100 before it sends content (RFC 9110 §10.1.1).
     pub(super) continue_owed: bool,
@@ -35,7 +35,7 @@ pub(super) enum Tunnel {
     /// It is an ordinary request.
     No,
     /// It was asked for.
-    Asked(SlotReader),
+    Asked(RequestBodyReader),
     /// It is: neither end of it need say anything, for however long.
     Open,
 }

@@ -12,7 +12,7 @@ use super::exchange::{Exchange, Patience, Responding, Tunnel};
 use super::{Driver, EVENTS_MAX};
 use crate::body::{Body, Kind};
 use crate::conn::recycle::Recycle;
-use crate::conn::slot::{SlotWriter, slot};
+use crate::conn::request_body::{RequestBodyWriter, request_body};
 use crate::conn::turn::STEPS_MIN;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::{Answer, Handler};
@@ -75,7 +75,7 @@ impl<H: Handler> Driver<H> {
         };
         if !end {
             continue_owed = expects_continue;
-            let (writer, reader) = slot(self.machine.remaining(key));
+            let (writer, reader) = request_body(self.machine.remaining(key));
             // Whoever reads it, wherever: the client is told to send more of it.
             let waker = self.exchanges.waker(key.index());
             writer.watch(&waker, self.core.limits.wire.http2.stream_window_bytes / 2);
@@ -163,7 +163,7 @@ impl<H: Handler> Driver<H> {
     fn end_content(
         &mut self,
         key: StreamKey,
-        end: impl FnOnce(&SlotWriter, &mut Context<'_>) -> bool,
+        end: impl FnOnce(&RequestBodyWriter, &mut Context<'_>) -> bool,
     ) {
         let waker = self.exchanges.waker(key.index());
         if let Some(exchange) = self.exchanges.get(key)

@@ -13,7 +13,7 @@ use stoop_proto::h2::{ErrorCode, StreamKey};
 
 use super::exchange::{Responding, Tunnel};
 use super::{Driver, Round, Stage};
-use crate::conn::slot::SlotWriter;
+use crate::conn::request_body::RequestBodyWriter;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerLimits, after};
@@ -200,7 +200,7 @@ impl<H: Handler> Driver<H> {
                     continue;
                 }
             }
-            let is_read = |content: &SlotWriter| !content.is_dropped();
+            let is_read = |content: &RequestBodyWriter| !content.is_dropped();
             if matches!(exchange.response, Responding::Sent)
                 && !exchange.content.as_ref().is_some_and(is_read)
             {

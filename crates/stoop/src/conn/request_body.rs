@@ -1,61 +1,55 @@
-//! Where the content of a request waits between its connection, which reads it, and its handler,
-//! which may be anywhere. Over HTTP/1 there is one piece at a time: reading stops until it is taken.
-//! Over HTTP/2 there are as many as the stream's window lets the client send, which is told what was
-//! taken.
+//! The content of a request between its connection, which receives it, and its handler, which may run in
+//! any task. Over HTTP/1 there is one piece at a time: receiving stops until it is taken. Over HTTP/2
+//! there are as many as the stream's window lets the client send, which is told what was taken.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use stoop_proto::Fields;
 
-use crate::conn::put_piece;
-use crate::error::Error;
+use crate::conn::queue::BodyQueue;
+use crate::error::{Error, ErrorKind, Phase};
 
 #[derive(Default)]
 struct State {
-    pieces: VecDeque<Bytes>,
-    /// Bytes that were taken, or will not be, and that the connection has not been told of.
-    taken: u32,
-    /// At so many the connection is woken.
+    queue: BodyQueue,
+    /// Once the reader has taken so many bytes, the connection is woken.
     taken_max: Option<u32>,
-    /// Bytes that the reader has not taken yet, where a length said how many there are.
-    remaining: Option<u64>,
-    end: Option<Result<(), Error>>,
-    trailers: Option<Box<Fields>>,
-    /// The reader came and found nothing.
+    /// The reader has found nothing to take, and waits.
     wanted: bool,
-    /// The reader will not come again.
+    /// The reader was dropped.
     dropped: bool,
     reader: Option<Waker>,
     connection: Option<Waker>,
-    /// The connection is polling the reader right now, and will look by itself.
+    /// The connection is polling the reader's task, and looks at the queue by itself.
     attended: bool,
 }
 
-pub(crate) struct Slot(Mutex<State>);
+pub(crate) struct Shared(Mutex<State>);
 
-impl Slot {
+impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The connection's side.
-pub(crate) struct SlotWriter(Arc<Slot>);
+pub(crate) struct RequestBodyWriter(Arc<Shared>);
 
 /// The handler's side.
-pub(crate) struct SlotReader(Arc<Slot>);
+pub(crate) struct RequestBodyReader(Arc<Shared>);
 
-/// A slot for content of `length` bytes, if that is known.
-pub(crate) fn slot(length: Option<u64>) -> (SlotWriter, SlotReader) {
-    let slot = Arc::new(Slot(Mutex::new(State { remaining: length, ..State::default() })));
-    (SlotWriter(slot.clone()), SlotReader(slot))
+/// Both sides of content of `length` bytes, if that is known.
+pub(crate) fn request_body(length: Option<u64>) -> (RequestBodyWriter, RequestBodyReader) {
+    let mut state = State::default();
+    state.queue.set_length(length);
+    let shared = Arc::new(Shared(Mutex::new(state)));
+    (RequestBodyWriter(shared.clone()), RequestBodyReader(shared))
 }
 
-impl SlotWriter {
-    /// Brackets the time in which the connection polls whoever may hold the reader.
+impl RequestBodyWriter {
+    /// Brackets the time in which the connection polls the future that may hold the reader.
     pub(crate) fn attend(&self, attended: bool) {
         self.0.state().attended = attended;
     }
@@ -63,7 +57,7 @@ impl SlotWriter {
     /// Whether the reader waits for a piece. If not, the connection is woken once it does.
     pub(crate) fn is_wanted(&self, cx: &Context<'_>) -> bool {
         let mut state = self.0.state();
-        let wanted = state.wanted && state.pieces.is_empty();
+        let wanted = state.wanted && state.queue.is_empty();
         if !wanted && !state.connection.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
             state.connection = Some(cx.waker().clone());
         }
@@ -82,24 +76,24 @@ impl SlotWriter {
 
     /// How many bytes the reader has taken, or will not take, since this was asked last.
     pub(crate) fn take_taken(&self) -> u32 {
-        std::mem::take(&mut self.0.state().taken)
+        self.0.state().queue.take_taken()
     }
 
     /// Whether the reader has found nothing to take.
     pub(crate) fn is_awaited(&self) -> bool {
         let state = self.0.state();
-        state.wanted && state.pieces.is_empty()
+        state.wanted && state.queue.is_empty()
     }
 
     /// Gives up the connection's side of content that has come to its end: how many bytes of it were
     /// taken, or may still be, and were not told of.
     pub(crate) fn abandon(self) -> u32 {
         let mut state = self.0.state();
-        let unread: usize = state.pieces.iter().map(Bytes::len).sum();
-        std::mem::take(&mut state.taken).saturating_add(unread as u32)
+        let unread = state.queue.unread();
+        state.queue.take_taken().saturating_add(unread as u32)
     }
 
-    /// Whether nobody will read any more.
+    /// Whether the reader was dropped.
     pub(crate) fn is_dropped(&self) -> bool {
         self.0.state().dropped
     }
@@ -108,15 +102,15 @@ impl SlotWriter {
     pub(crate) fn put(&self, piece: Bytes, cx: &Context<'_>) -> bool {
         let mut state = self.0.state();
         if state.dropped {
-            state.taken = state.taken.saturating_add(piece.len() as u32);
+            state.queue.discard(piece.len());
             return false;
         }
-        put_piece(&mut state.pieces, piece);
+        state.queue.push(piece);
         state.wanted = false;
         wake(state, cx)
     }
 
-    /// Ends the content. As [`SlotWriter::put`].
+    /// Ends the content. As [`RequestBodyWriter::put`].
     pub(crate) fn end(
         &self,
         end: Result<(), Error>,
@@ -125,8 +119,7 @@ impl SlotWriter {
     ) -> bool {
         let mut state = self.0.state();
         // A handler that passes the error on by `?` blames this client, and no other side.
-        state.end.get_or_insert(end.map_err(Error::of_request));
-        state.trailers = trailers;
+        state.queue.end(end.map_err(Error::of_request), trailers);
         state.wanted = false;
         wake(state, cx)
     }
@@ -142,13 +135,13 @@ fn wake(mut state: MutexGuard<'_, State>, cx: &Context<'_>) -> bool {
     false
 }
 
-impl Drop for SlotWriter {
+impl Drop for RequestBodyWriter {
     fn drop(&mut self) {
         let mut state = self.0.state();
-        if state.end.is_none() {
-            use crate::error::{ErrorKind, Phase};
+        if !state.queue.has_ended() {
             let gone = Error::new(ErrorKind::ClosedEarly, Phase::Receive);
-            state.end = Some(Err(gone.with_detail("the connection is gone").of_request()));
+            let gone = gone.with_detail("the connection is gone").of_request();
+            state.queue.end(Err(gone), None);
         }
         if let Some(waker) = state.reader.take() {
             drop(state);
@@ -157,13 +150,12 @@ impl Drop for SlotWriter {
     }
 }
 
-impl SlotReader {
+impl RequestBodyReader {
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         let mut state = self.0.state();
-        if let Some(piece) = state.pieces.pop_front() {
-            state.remaining = state.remaining.map(|n| n.saturating_sub(piece.len() as u64));
-            state.taken = state.taken.saturating_add(piece.len() as u32);
-            let is_due = state.taken_max.is_some_and(|max| state.taken >= max) && !state.attended;
+        if let Some(piece) = state.queue.pop() {
+            let taken = state.queue.taken();
+            let is_due = state.taken_max.is_some_and(|max| taken >= max) && !state.attended;
             let connection = if is_due { state.connection.clone() } else { None };
             drop(state);
             if let Some(connection) = connection {
@@ -171,13 +163,8 @@ impl SlotReader {
             }
             return Poll::Ready(Some(Ok(piece)));
         }
-        match state.end.as_mut() {
-            Some(Ok(())) => return Poll::Ready(None),
-            Some(end @ Err(_)) => {
-                let error = std::mem::replace(end, Ok(()));
-                return Poll::Ready(error.err().map(Err));
-            }
-            None => {}
+        if let Some(end) = state.queue.take_end() {
+            return Poll::Ready(end.err().map(Err));
         }
         if !state.reader.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
             state.reader = Some(cx.waker().clone());
@@ -196,25 +183,23 @@ impl SlotReader {
 
     /// How much there is to read still, if that is known.
     pub(crate) fn remaining(&self) -> Option<u64> {
-        self.0.state().remaining
+        self.0.state().queue.remaining()
     }
 
     pub(crate) fn is_end(&self) -> bool {
-        let state = self.0.state();
-        state.pieces.is_empty() && matches!(state.end, Some(Ok(())))
+        self.0.state().queue.is_at_end()
     }
 
     pub(crate) fn take_trailers(&self) -> Option<Box<Fields>> {
-        self.0.state().trailers.take()
+        self.0.state().queue.take_trailers()
     }
 }
 
-impl Drop for SlotReader {
+impl Drop for RequestBodyReader {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.dropped = true;
-        let unread: usize = state.pieces.drain(..).map(|piece| piece.len()).sum();
-        state.taken = state.taken.saturating_add(unread as u32);
+        state.queue.discard_all();
         let connection = if state.attended { None } else { state.connection.take() };
         drop(state);
         if let Some(connection) = connection {
