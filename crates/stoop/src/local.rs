@@ -7,7 +7,7 @@ use stoop_io::{AnyTransport, MEMORY_BYTES, Memory, Timer};
 use crate::client::ClientBuilder;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
-use crate::server::{Connection, Control, Core, Seat};
+use crate::server::{Connection, Control, Core, Registration};
 use crate::versions::Versions;
 
 impl ClientBuilder {
@@ -26,8 +26,14 @@ impl ClientBuilder {
         self.handler_from(move || {
             let (ours, theirs) = Memory::pair(MEMORY_BYTES);
             let theirs = AnyTransport::Custom(Box::new(theirs));
-            let seat = Seat::extra(core.control.clone());
-            ::tokio::spawn(Connection::new(theirs, core.clone(), Timer::precise(), seat, None));
+            let registration = Registration::extra(core.control.clone());
+            ::tokio::spawn(Connection::new(
+                theirs,
+                core.clone(),
+                Timer::precise(),
+                registration,
+                None,
+            ));
             AnyTransport::Custom(Box::new(ours))
         })
     }

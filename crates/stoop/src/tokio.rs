@@ -15,7 +15,7 @@ use stoop_io::{Stream, Timer, from_io};
 use crate::client::ClientBuilder;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
-use crate::server::{Connection, Control, Core, Seat};
+use crate::server::{Connection, Control, Core, Registration};
 use crate::upgrade::{Keep, Upgraded};
 use crate::versions::Versions;
 
@@ -65,8 +65,8 @@ where
 {
     let control = Arc::new(Control::default());
     let core = Core::new(handler.into_handler(), Arc::new(limits), control, Versions::All);
-    let seat = Seat::extra(core.control.clone());
-    Serving(Connection::new(from_io(io), core, Timer::precise(), seat, None))
+    let registration = Registration::extra(core.control.clone());
+    Serving(Connection::new(from_io(io), core, Timer::precise(), registration, None))
 }
 
 /// A connection being served: see [`serve`].

@@ -2,6 +2,7 @@
 
 mod connect;
 pub(crate) mod deadlines;
+mod descriptor_wait;
 mod dial;
 mod exchange;
 mod http1;
@@ -11,7 +12,6 @@ mod pool;
 mod promote;
 mod redirect;
 mod send;
-mod starved;
 mod terms;
 
 use std::fmt;

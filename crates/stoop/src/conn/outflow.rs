@@ -1,4 +1,4 @@
-//! Content on its way out over a stream: asked of its maker piece by piece, and sent as windows allow.
+//! Content on its way out over a stream: asked of its source piece by piece, and sent as windows allow.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -20,14 +20,14 @@ const RECORD_BYTES: usize = TURN_BYTES - 9;
 /// What of some content is not sent yet.
 pub(crate) struct Outflow<M> {
     /// Makes more of it; none once it has ended.
-    maker: Option<M>,
+    source: Option<M>,
     /// What was made and not sent.
     piece: Bytes,
     trailers: Option<Box<Fields>>,
 }
 
 /// What came of asking for more.
-pub(crate) enum Made<E> {
+pub(crate) enum Polled<E> {
     /// Nothing yet: the waker is woken once there is something.
     Pending,
     /// A piece to be sent.
@@ -36,7 +36,7 @@ pub(crate) enum Made<E> {
     End,
     /// The content failed.
     Failed(E),
-    /// Its maker panicked. What it said was shown by the program's panic hook.
+    /// Its source panicked. What it said was shown by the program's panic hook.
     Panicked,
 }
 
@@ -51,18 +51,18 @@ pub(crate) struct Cut {
 
 impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
     /// Content that somebody makes.
-    pub(crate) fn made_by(maker: M) -> Self {
-        Self { maker: Some(maker), piece: Bytes::new(), trailers: None }
+    pub(crate) fn polled_from(source: M) -> Self {
+        Self { source: Some(source), piece: Bytes::new(), trailers: None }
     }
 
     /// Content that is there.
     pub(crate) fn of(piece: Bytes) -> Self {
-        Self { maker: None, piece, trailers: None }
+        Self { source: None, piece, trailers: None }
     }
 
-    /// Whether its maker is to be asked for more before anything can be sent.
-    pub(crate) fn is_dry(&self) -> bool {
-        self.piece.is_empty() && self.maker.is_some()
+    /// Whether its source is to be asked for more before anything can be sent.
+    pub(crate) fn needs_poll(&self) -> bool {
+        self.piece.is_empty() && self.source.is_some()
     }
 
     /// Whether something was made and not sent.
@@ -71,32 +71,32 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
     }
 
     /// Asks for the next piece.
-    pub(crate) fn make(&mut self, cx: &mut Context<'_>) -> Made<M::Error> {
-        let Some(maker) = &mut self.maker else { return Made::Pending };
+    pub(crate) fn make(&mut self, cx: &mut Context<'_>) -> Polled<M::Error> {
+        let Some(source) = &mut self.source else { return Polled::Pending };
         // Somebody else's code: that it panics is no reason to fail everybody's exchanges.
-        let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *maker).poll_frame(cx)));
+        let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *source).poll_frame(cx)));
         let frame = match polled {
-            Ok(Poll::Pending) => return Made::Pending,
-            Ok(Poll::Ready(None)) => return Made::End,
-            Ok(Poll::Ready(Some(Err(error)))) => return Made::Failed(error),
+            Ok(Poll::Pending) => return Polled::Pending,
+            Ok(Poll::Ready(None)) => return Polled::End,
+            Ok(Poll::Ready(Some(Err(error)))) => return Polled::Failed(error),
             Ok(Poll::Ready(Some(Ok(frame)))) => frame,
-            Err(_) => return Made::Panicked,
+            Err(_) => return Polled::Panicked,
         };
         match frame.into_data() {
             Ok(piece) => {
-                let is_end = catch_unwind(AssertUnwindSafe(|| maker.is_end_stream()));
-                let Ok(is_end) = is_end else { return Made::Panicked };
+                let is_end = catch_unwind(AssertUnwindSafe(|| source.is_end_stream()));
+                let Ok(is_end) = is_end else { return Polled::Panicked };
                 if is_end {
-                    self.maker = None;
+                    self.source = None;
                 }
                 self.piece = piece;
                 match (self.piece.is_empty(), is_end) {
-                    (false, _) => Made::Piece,
-                    (true, true) => Made::End,
+                    (false, _) => Polled::Piece,
+                    (true, true) => Polled::End,
                     (true, false) => {
                         // It is asked again in its turn, for others to have theirs.
                         cx.waker().wake_by_ref();
-                        Made::Pending
+                        Polled::Pending
                     }
                 }
             }
@@ -106,7 +106,7 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
                     from_map(&map, &mut trailers);
                 }
                 self.trailers = Some(Box::new(trailers));
-                Made::End
+                Polled::End
             }
         }
     }
@@ -117,7 +117,7 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
         let len = if fits { self.piece.len() } else { max.min(RECORD_BYTES) };
         let piece = self.piece.split_to(len);
         let is_over = self.piece.is_empty();
-        Cut { piece, is_over, is_last: is_over && self.maker.is_none() }
+        Cut { piece, is_over, is_last: is_over && self.source.is_none() }
     }
 
     pub(crate) fn take_trailers(&mut self) -> Option<Box<Fields>> {
@@ -126,7 +126,7 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
 
     /// Nobody wants the rest.
     pub(crate) fn give_up(&mut self) {
-        self.maker = None;
+        self.source = None;
         self.piece.clear();
     }
 }

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::body::{Body, BoxError};
 
-/// What goes out, and where its maker writes it.
+/// What goes out, and where its source writes it.
 pub(crate) fn outgoing() -> (Stream, Outgoing) {
     let (ours, theirs) = Memory::pair(MEMORY_BYTES);
     (Stream::new(ours), Outgoing(theirs))

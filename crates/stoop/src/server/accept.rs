@@ -8,11 +8,11 @@ use stoop_io::{Accepted, AnyTransport, Listener, Placed, Post, Timer};
 
 use crate::handler::Handler;
 use crate::server::connection::Connection;
-use crate::server::control::{Control, Course, Place, Seat};
+use crate::server::control::{Admission, Control, Course, Registration};
 use crate::server::core::{Core, Shared};
 
 /// A connection that was accepted, with its place in the server. Handed from core to core as that.
-pub(crate) type Fresh = (Accepted, Place);
+pub(crate) type Fresh = (Accepted, Admission);
 
 /// Accepts for one core until the server stops.
 pub(crate) struct Acceptor<H: Handler> {
@@ -98,7 +98,7 @@ impl<H: Handler> Acceptor<H> {
         // What cannot be registered or has no TLS session is closed: nothing was said on it yet.
         let Ok(io) = accepted.register() else { return };
         let Some(io) = self.secure(io) else { return };
-        spawn(Connection::new(io, self.core.clone(), timer(), Seat::new(place), balance));
+        spawn(Connection::new(io, self.core.clone(), timer(), Registration::new(place), balance));
     }
 
     #[cfg(any(feature = "tls", feature = "tls-ring"))]

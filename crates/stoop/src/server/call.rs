@@ -10,7 +10,7 @@ use stoop_proto::ResponseParts;
 use crate::conn::request_body::RequestBodyWriter;
 use crate::handler::Handler;
 use crate::response::{IntoResponse, Payload, Response};
-use crate::server::shelf::Place;
+use crate::server::future_pool::FutureSlot;
 
 pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
     ResponseParts {
@@ -22,7 +22,7 @@ pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
 
 /// Polls a handler once. A panic in it, or in what makes its result a response, is answered 500.
 pub(in crate::server) fn poll_handler<H: Handler>(
-    place: &mut Place<H::Future>,
+    place: &mut FutureSlot<H::Future>,
     content: Option<&RequestBodyWriter>,
     cx: &mut Context<'_>,
 ) -> Poll<Response<H::Body>> {

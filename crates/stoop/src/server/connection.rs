@@ -12,8 +12,8 @@ use stoop_io::{AnyTransport, Timer};
 
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
-use crate::server::control::Seat;
-use crate::server::core::{Core, Place};
+use crate::server::control::Registration;
+use crate::server::core::{ConnectionParts, Core};
 use crate::server::{http1, http2};
 
 /// A connection being served; done when it is over. `Send` exactly when the handler's future and
@@ -31,10 +31,10 @@ impl<H: Handler> Connection<H> {
         io: AnyTransport,
         core: Arc<Core<H>>,
         timer: Timer,
-        seat: Seat,
+        registration: Registration,
         balance: Option<stoop_io::Seat>,
     ) -> Self {
-        let place = Place { wire: Wire::new(io), core, timer, seat, balance };
+        let place = ConnectionParts { wire: Wire::new(io), core, timer, registration, balance };
         Self(Some(Driver::Http1(http1::Driver::new(place))))
     }
 }

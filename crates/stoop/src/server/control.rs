@@ -68,14 +68,18 @@ impl Control {
     }
 
     /// A place for one more connection, if fewer than `max` are taken.
-    pub(crate) fn place(self: &Arc<Self>, max: usize) -> Option<Place> {
+    pub(crate) fn place(self: &Arc<Self>, max: usize) -> Option<Admission> {
         let free = |taken| (taken < max).then_some(taken + 1);
         self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
-        Some(Place(self.clone()))
+        Some(Admission(self.clone()))
     }
 
     /// The same, once there is one.
-    pub(crate) fn poll_place(self: &Arc<Self>, max: usize, cx: &mut Context<'_>) -> Poll<Place> {
+    pub(crate) fn poll_place(
+        self: &Arc<Self>,
+        max: usize,
+        cx: &mut Context<'_>,
+    ) -> Poll<Admission> {
         if let Some(place) = self.place(max) {
             return Poll::Ready(place);
         }
@@ -164,9 +168,9 @@ fn list(wakers: &mut Vec<Waker>, cx: &Context<'_>) {
 
 /// A place among those that a server has for connections, taken before one is accepted, so that no
 /// two workers can take the last.
-pub(crate) struct Place(Arc<Control>);
+pub(crate) struct Admission(Arc<Control>);
 
-impl Place {
+impl Admission {
     /// One that there is room for in any case.
     fn extra(control: Arc<Control>) -> Self {
         control.taken.fetch_add(1, Ordering::AcqRel);
@@ -174,7 +178,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Admission {
     fn drop(&mut self) {
         self.0.taken.fetch_sub(1, Ordering::AcqRel);
         let woken = std::mem::take(&mut self.0.waiting().queue);
@@ -184,23 +188,23 @@ impl Drop for Place {
 
 /// A connection among those that its server serves: counted from when it was accepted, and woken when
 /// the course changes once it was polled.
-pub(crate) struct Seat {
+pub(crate) struct Registration {
     control: Arc<Control>,
     number: Option<usize>,
     /// None once it is a tunnel's.
-    place: Option<Place>,
+    admission: Option<Admission>,
 }
 
-impl Seat {
-    pub(crate) fn new(place: Place) -> Self {
-        let control = place.0.clone();
+impl Registration {
+    pub(crate) fn new(admission: Admission) -> Self {
+        let control = admission.0.clone();
         control.connections.fetch_add(1, Ordering::AcqRel);
-        Self { control, number: None, place: Some(place) }
+        Self { control, number: None, admission: Some(admission) }
     }
 
     /// For a connection that nobody accepted.
     pub(crate) fn extra(control: Arc<Control>) -> Self {
-        Self::new(Place::extra(control))
+        Self::new(Admission::extra(control))
     }
 
     /// Lists the connection's task, if it is not.
@@ -212,12 +216,12 @@ impl Seat {
     }
 
     /// The connection is not the server's any more, and still open.
-    pub(crate) fn into_place(mut self) -> Option<Place> {
-        self.place.take()
+    pub(crate) fn into_admission(mut self) -> Option<Admission> {
+        self.admission.take()
     }
 }
 
-impl Drop for Seat {
+impl Drop for Registration {
     fn drop(&mut self) {
         self.control.leave(self.number);
     }

@@ -9,8 +9,8 @@ use stoop_io::Timer;
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
 use crate::limits::ServerLimits;
-use crate::server::control::{Control, Seat};
-use crate::server::shelf::Shelf;
+use crate::server::control::{Control, Registration};
+use crate::server::future_pool::FuturePool;
 use crate::versions::Versions;
 
 /// What all cores of a server share.
@@ -35,7 +35,7 @@ pub(crate) struct Core<H: Handler> {
     pub(crate) limits: Arc<ServerLimits>,
     pub(crate) control: Arc<Control>,
     pub(crate) versions: Versions,
-    pub(super) shelf: Shelf<H::Future>,
+    pub(super) futures: FuturePool<H::Future>,
 }
 
 impl<H: Handler> Core<H> {
@@ -45,16 +45,16 @@ impl<H: Handler> Core<H> {
         control: Arc<Control>,
         versions: Versions,
     ) -> Arc<Self> {
-        Arc::new(Self { handler, limits, control, versions, shelf: Shelf::default() })
+        Arc::new(Self { handler, limits, control, versions, futures: FuturePool::default() })
     }
 }
 
 /// What a connection has, whoever drives it.
-pub(super) struct Place<H: Handler> {
+pub(super) struct ConnectionParts<H: Handler> {
     pub(super) wire: Wire,
     pub(super) core: Arc<Core<H>>,
     pub(super) timer: Timer,
-    pub(super) seat: Seat,
+    pub(super) registration: Registration,
     /// Its place on its core, behind the transport because it is dropped after it.
     pub(super) balance: Option<stoop_io::Seat>,
 }

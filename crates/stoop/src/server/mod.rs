@@ -7,11 +7,11 @@ mod control;
 mod core;
 mod crew;
 mod date;
+mod future_pool;
 mod handle;
 mod http1;
 mod http2;
 mod listening;
-mod shelf;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::versions::Versions;
 
 use accept::{Accepting, Acceptor};
 pub(crate) use connection::Connection;
-pub(crate) use control::{Control, Seat};
+pub(crate) use control::{Control, Registration};
 pub(crate) use core::Core;
 use core::Shared;
 use crew::Crew;

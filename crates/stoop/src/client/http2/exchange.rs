@@ -12,7 +12,7 @@ use stoop_proto::{BodySize, Fields, ResponseHead};
 use crate::body::{Body, Kind};
 use crate::client::deadlines::{Deadlines, Due, Waiting};
 use crate::client::exchange::{self, Answered};
-use crate::client::http2::cell::{Cell, Found, GivenUp, Tell};
+use crate::client::http2::shared_exchange::{Abandoned, Found, Notice, SharedExchange};
 use crate::client::http2::{Order, SharedConnection};
 use crate::client::pool::StreamPermit;
 use crate::conn::recycle::Recycle;
@@ -25,7 +25,7 @@ use crate::upgrade::Upgraded;
 /// An exchange under way.
 pub(crate) struct Exchange {
     connection: Arc<SharedConnection>,
-    cell: Arc<Cell>,
+    cell: Arc<SharedExchange>,
     limits: Arc<ClientLimits>,
     deadlines: Deadlines,
     timer: Timer,
@@ -72,7 +72,7 @@ impl Exchange {
         // All streams together then never keep more than half of the connection's window to themselves.
         let http2 = &limits.wire.http2;
         let taken_max = http2.connection_window_bytes / 2 / http2.streams_max.max(1);
-        let cell = Cell::new(request, has_content, taken_max.max(1));
+        let cell = SharedExchange::new(request, has_content, taken_max.max(1));
         let connection = permit.connection.clone();
         let order = Order { cell: cell.clone(), body, size, until: due.total };
         if let Err(order) = permit.submit(order) {
@@ -235,16 +235,16 @@ impl Exchange {
     }
 
     fn late(&mut self, error: Error) -> Error {
-        self.tell(self.cell.give_up(GivenUp::Late));
+        self.tell(self.cell.abandon(Abandoned::Late));
         self.fail(error)
     }
 
-    fn tell(&self, tell: Tell) {
+    fn tell(&self, tell: Notice) {
         match tell {
-            Tell::Nothing => {}
-            Tell::Wake => self.connection.ready.call(),
-            Tell::Call(number) => self.connection.ready.mark(number),
-            Tell::Consumed(bytes) => self.connection.consumed(bytes),
+            Notice::Nothing => {}
+            Notice::Wake => self.connection.ready.call(),
+            Notice::Call(number) => self.connection.ready.mark(number),
+            Notice::Consumed(bytes) => self.connection.consumed(bytes),
         }
     }
 }
@@ -253,7 +253,7 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         // Of a tunnel, there may be something to be sent still.
         if !self.ended || self.is_tunnel() {
-            self.tell(self.cell.give_up(GivenUp::Dropped));
+            self.tell(self.cell.abandon(Abandoned::Dropped));
         }
     }
 }

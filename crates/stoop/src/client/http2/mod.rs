@@ -4,9 +4,9 @@
 //! [`exchange`], and both see its [`cell`]: the request on its way in, the response on its way out.
 //! What is new for the driver waits in the [`SharedConnection`]'s inbox, or in a cell whose number was called.
 
-mod cell;
 mod driver;
 pub(crate) mod exchange;
+mod shared_exchange;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -18,8 +18,8 @@ use tokio::runtime::Id;
 use crate::body::Body;
 use crate::conn::ready::Ready;
 
-use cell::Cell;
 pub(crate) use driver::connect;
+use shared_exchange::SharedExchange;
 
 /// Streams that are used of a connection whose server has not said yet how many it allows: what RFC
 /// 9113 §6.5.2 asks of servers to allow at least.
@@ -42,12 +42,12 @@ struct Inbox {
     /// Nobody will ask for more.
     closes: bool,
     /// The driver is gone.
-    is_over: bool,
+    is_terminated: bool,
 }
 
 /// A request to be sent. Its head is in the cell.
 pub(in crate::client) struct Order {
-    cell: Arc<Cell>,
+    cell: Arc<SharedExchange>,
     body: Body,
     size: BodySize,
     /// The deadline of everything.
@@ -73,7 +73,7 @@ impl SharedConnection {
     /// Hands a request to the driver, or returns it if the connection is gone.
     pub(in crate::client) fn submit(&self, order: Order) -> Result<(), Order> {
         let mut inbox = self.inbox();
-        if inbox.is_over {
+        if inbox.is_terminated {
             return Err(order);
         }
         inbox.orders.push(order);

@@ -9,10 +9,10 @@ use url::{Position, Url};
 use super::Job;
 use super::repeat::Tries;
 use crate::client::connect::private_address;
+use crate::client::descriptor_wait::DescriptorWait;
 use crate::client::http1::Http1;
 use crate::client::http2;
 use crate::client::pool::{Acquire, Grant, Lease, StreamPermit};
-use crate::client::starved::Starved;
 use crate::client::terms::{Terms, within};
 use crate::conn::wire::TRUSTED_FOR;
 use crate::error::{Error, Phase};
@@ -47,7 +47,7 @@ impl Job<'_> {
             true => (Versions::Http1, &*format!("{origin} over HTTP/1.1")),
             false => (self.shared.connector.versions(url), origin),
         };
-        let mut starved = Starved::default();
+        let mut descriptor_wait = DescriptorWait::default();
         loop {
             let grant = match self.shared.pool.acquire(origin, versions, fresh) {
                 Acquire::Granted(grant) => grant,
@@ -92,7 +92,7 @@ impl Job<'_> {
                     // Whoever has a place and no descriptor for it may take what comes back.
                     drop(permit);
                     let (pool, own) = (&self.shared.pool, self.shared.limits.time.connect);
-                    let waited = starved.wait(error, pool, own, self.due.before_head());
+                    let waited = descriptor_wait.wait(error, pool, own, self.due.before_head());
                     Box::pin(waited).await?;
                     watch.lap(Phase::Queue);
                     continue;

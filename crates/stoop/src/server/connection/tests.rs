@@ -24,9 +24,9 @@ impl<T: Send> Is<T> {
 }
 
 /// A handler with that future and that body.
-struct Made<F, B>(PhantomData<fn() -> (F, B)>);
+struct Polled<F, B>(PhantomData<fn() -> (F, B)>);
 
-impl<F, B> Handler for Made<F, B>
+impl<F, B> Handler for Polled<F, B>
 where
     F: Future<Output = Response<B>> + 'static,
     B: http_body::Body<Data = bytes::Bytes, Error = io::Error> + 'static,
@@ -49,10 +49,10 @@ fn a_connection_is_send_exactly_when_its_handlers_future_and_body_are() {
     type Yes = Pin<Box<SendableBody>>;
     type No = Pin<Box<BoundBody>>;
     const {
-        assert!(Is::<Connection<Made<Sendable<Yes>, Yes>>>::SEND);
-        assert!(!Is::<Connection<Made<Bound<Yes>, Yes>>>::SEND);
-        assert!(!Is::<Connection<Made<Sendable<No>, No>>>::SEND);
-        assert!(!Is::<Connection<Made<Bound<No>, No>>>::SEND);
+        assert!(Is::<Connection<Polled<Sendable<Yes>, Yes>>>::SEND);
+        assert!(!Is::<Connection<Polled<Bound<Yes>, Yes>>>::SEND);
+        assert!(!Is::<Connection<Polled<Sendable<No>, No>>>::SEND);
+        assert!(!Is::<Connection<Polled<Bound<No>, No>>>::SEND);
         assert!(!Is::<Rc<()>>::SEND);
     }
     fn send<T: Send>(_: &T) {}
@@ -60,8 +60,8 @@ fn a_connection_is_send_exactly_when_its_handlers_future_and_body_are() {
     let limits = Arc::new(ServerLimits::default());
     let core = Core::new(handler, limits, Arc::new(Control::default()), Versions::All);
     let (io, _) = stoop_io::Memory::pair(1);
-    let seat = Seat::extra(core.control.clone());
-    send(&Connection::new(io.into(), core, Timer::precise(), seat, None));
+    let registration = Registration::extra(core.control.clone());
+    send(&Connection::new(io.into(), core, Timer::precise(), registration, None));
 }
 
 /// What an idle connection keeps: its task is this and some 130 bytes, the socket's

@@ -77,7 +77,7 @@ impl<H: Handler> Driver<H> {
             moved = true;
             let done = std::mem::replace(&mut exchange.response, Responding::There(response));
             if let Responding::Running(place) = done {
-                self.core.shelf.put_back(place);
+                self.core.futures.put_back(place);
             }
         }
         if std::mem::take(&mut self.sweeps_again) {
@@ -189,7 +189,7 @@ impl<H: Handler> Driver<H> {
                     self.finish(answer, None, None);
                     return Sent::All;
                 }
-                // The content failed, or its maker panicked: the client must not take it for whole.
+                // The content failed, or its source panicked: the client must not take it for whole.
                 Ok(Poll::Ready(Some(Err(_)))) | Err(_) => {
                     self.break_off();
                     return Sent::All;

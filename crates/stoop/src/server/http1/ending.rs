@@ -8,7 +8,7 @@ use stoop_io::{Liveness, Look, Transport, now};
 use crate::handler::Handler;
 use crate::limits::after;
 use crate::server::control::Course;
-use crate::server::core::Place;
+use crate::server::core::ConnectionParts;
 use crate::server::http1::{Driver, Read, Round, Stage};
 use crate::upgrade::Upgraded;
 
@@ -100,16 +100,22 @@ impl<H: Handler> Driver<H> {
     }
 
     /// Ends the driver: what it had, if the connection goes on.
-    pub(in crate::server) fn end(self, end: End) -> Option<Place<H>> {
-        let Self { wire, core, waits, seat, balance, stage, .. } = self;
+    pub(in crate::server) fn end(self, end: End) -> Option<ConnectionParts<H>> {
+        let Self { wire, core, timeouts, registration, balance, stage, .. } = self;
         match (end, stage) {
             (End::Http2, _) => {
-                return Some(Place { wire, core, timer: waits.into_timer(), seat, balance });
+                return Some(ConnectionParts {
+                    wire,
+                    core,
+                    timer: timeouts.into_timer(),
+                    registration,
+                    balance,
+                });
             }
             (End::Broken, _) => wire.io.reset_on_close(),
             (End::Switched, Stage::Switching(sender)) => {
                 // It has its descriptor still, so it keeps its place.
-                let keep = Box::new((seat.into_place(), balance));
+                let keep = Box::new((registration.into_admission(), balance));
                 // If nobody waits for it any more, this closes it.
                 let _ = sender.send(Upgraded { io: wire.io, keep: Some(keep) });
             }

@@ -10,7 +10,7 @@
 mod answer;
 mod ending;
 mod receive;
-mod waits;
+mod timeouts;
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -28,13 +28,13 @@ use crate::conn::wire::Wire;
 use crate::handler::Handler;
 use crate::request::RequestParts;
 use crate::response::Response;
-use crate::server::control::{Course, Seat};
+use crate::server::control::{Course, Registration};
 use crate::server::core::{self, Core};
-use crate::server::shelf::Place;
+use crate::server::future_pool::FutureSlot;
 use crate::upgrade::UpgradeSender;
 
 use ending::End;
-use waits::Waits;
+use timeouts::Timeouts;
 
 /// Rounds in a turn at most, however short they are.
 const ROUNDS_MAX: u32 = 64;
@@ -49,7 +49,7 @@ pub(in crate::server) struct Driver<H: Handler> {
     exchanges: VecDeque<Exchange<H>>,
     /// A request that was read and must wait until those before it are answered.
     held: Option<Held>,
-    waits: Waits,
+    timeouts: Timeouts,
     requests: u64,
     stage: Stage,
     turn: Turn,
@@ -59,7 +59,7 @@ pub(in crate::server) struct Driver<H: Handler> {
     violation: Option<Violation>,
     /// The client has said that it will send no more.
     at_end: bool,
-    seat: Seat,
+    registration: Registration,
     /// Its place on its core, behind the transport because it is dropped after it.
     balance: Option<stoop_io::Seat>,
 }
@@ -116,7 +116,7 @@ impl<H: Handler> Exchange<H> {
 }
 
 enum Responding<H: Handler> {
-    Running(Place<H::Future>),
+    Running(FutureSlot<H::Future>),
     There(Response<H::Body>),
     Sending(Pin<Box<H::Body>>),
 }
@@ -144,28 +144,28 @@ enum Read {
 }
 
 impl<H: Handler> Driver<H> {
-    pub(in crate::server) fn new(place: core::Place<H>) -> Self {
-        let core::Place { wire, core, timer, seat, balance } = place;
+    pub(in crate::server) fn new(place: core::ConnectionParts<H>) -> Self {
+        let core::ConnectionParts { wire, core, timer, registration, balance } = place;
         Self {
             wire,
             machine: h1::Server::new(),
             exchanges: VecDeque::new(),
             held: None,
-            waits: Waits::new(timer),
+            timeouts: Timeouts::new(timer),
             requests: 0,
             stage: Stage::Handshake,
             turn: Turn::default(),
             sweeps_again: false,
             violation: None,
             at_end: false,
-            seat,
+            registration,
             balance,
             core,
         }
     }
 
     pub(in crate::server) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
-        self.seat.take(cx.waker());
+        self.registration.take(cx.waker());
         if self.core.control.course() == Course::Closing {
             if !self.is_finished() {
                 self.core.control.cut_one_off();
@@ -211,7 +211,7 @@ impl<H: Handler> Driver<H> {
     fn handshake(&mut self, cx: &mut Context<'_>) -> Round {
         match self.wire.io.poll_handshake(cx) {
             Poll::Ready(Ok(())) => {
-                self.waits.restart();
+                self.timeouts.restart();
                 let alpn = self.wire.io.alpn();
                 self.stage = match self.core.versions.begin_with_http2(alpn) {
                     true => Stage::Http2,
@@ -289,7 +289,7 @@ impl<H: Handler> Driver<H> {
         self.wire.flush(cx, self.core.limits.output_bytes_max)
     }
 
-    /// Waits for whoever wakes us, or the nearest deadline.
+    /// Timeouts for whoever wakes us, or the nearest deadline.
     fn wait(&mut self, cx: &mut Context<'_>, read: Read) -> Round {
         match self.poll_late(cx, read) {
             Poll::Pending => Round::Wait,

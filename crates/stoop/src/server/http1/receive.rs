@@ -85,7 +85,7 @@ impl<H: Handler> Driver<H> {
         match received.event {
             h1::Event::Head { end } => {
                 self.requests += 1;
-                self.waits.restart();
+                self.timeouts.restart();
                 if self.is_parallel(&parts, end) || self.exchanges.is_empty() {
                     self.start(parts, end, cx);
                 } else {
@@ -134,10 +134,10 @@ impl<H: Handler> Driver<H> {
         let response = match catch_unwind(AssertUnwindSafe(|| core.handler.call(request))) {
             Ok(Answer::Now(response)) => Ok(response),
             Ok(Answer::Later(future)) => {
-                let mut place = core.shelf.place(future);
+                let mut place = core.futures.place(future);
                 match poll_handler::<H>(&mut place, content.as_ref(), cx) {
                     Poll::Ready(response) => {
-                        core.shelf.put_back(place);
+                        core.futures.put_back(place);
                         Ok(response)
                     }
                     Poll::Pending => Err(place),
@@ -165,7 +165,7 @@ impl<H: Handler> Driver<H> {
         let content = self.exchanges.back_mut().and_then(|exchange| exchange.content.as_mut());
         if let Some(content) = content {
             if content.is_dropped() || !content.is_wanted(cx) {
-                self.waits.content_is_unwanted(&self.core.limits.time);
+                self.timeouts.content_is_unwanted(&self.core.limits.time);
                 return Read::Watches;
             }
             self.machine.send_continue(&mut Sink(&mut self.wire.out));
@@ -188,7 +188,7 @@ impl<H: Handler> Driver<H> {
                 {
                     exchange.due |= content.end(Ok(()), trailers, cx);
                 }
-                self.waits.restart();
+                self.timeouts.restart();
             }
             h1::Event::Violation(violation) => self.content_violated(violation, cx),
             _ => {
@@ -200,7 +200,7 @@ impl<H: Handler> Driver<H> {
     }
 
     fn deliver(&mut self, len: usize, cx: &mut Context<'_>) {
-        self.waits.content_came(len, &self.core.limits.time);
+        self.timeouts.content_came(len, &self.core.limits.time);
         if let Some(exchange) = self.exchanges.back_mut()
             && let Some(content) = &exchange.content
         {
@@ -240,7 +240,7 @@ impl<H: Handler> Driver<H> {
             Responding::Running(mut place) => {
                 // What it answers to that is not asked any more.
                 let _ = poll_handler::<H>(&mut place, None, cx);
-                self.core.shelf.put_back(place);
+                self.core.futures.put_back(place);
                 false
             }
             Responding::There(_) => false,

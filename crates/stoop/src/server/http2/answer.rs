@@ -9,10 +9,10 @@ use stoop_proto::h2::{ErrorCode, StreamKey};
 use stoop_proto::{BodySize, CloseReason, Fields, Misuse, ResponseParts};
 
 use super::Driver;
-use super::exchange::{Exchange, Maker, Patience, Responding, Tunnel};
+use super::exchange::{ContentSource, Exchange, Responding, Tunnel, WaitTimes};
 use crate::body::{Body, Kind};
 use crate::conn::Sink;
-use crate::conn::outflow::{Cut, Made, Outflow, TURN_BYTES};
+use crate::conn::outflow::{Cut, Outflow, Polled, TURN_BYTES};
 use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::conn::turn::STEPS_MIN;
@@ -46,7 +46,7 @@ impl<H: Handler> Driver<H> {
         let key = exchange.key;
         match &mut exchange.response {
             Responding::Running(_) => self.run_handler(key),
-            Responding::Sending(outflow) if outflow.is_dry() => self.make(key),
+            Responding::Sending(outflow) if outflow.needs_poll() => self.make(key),
             Responding::Sending(_) | Responding::Sent => {}
         }
         self.attend_to_content(key);
@@ -63,7 +63,7 @@ impl<H: Handler> Driver<H> {
         let Some(exchange) = self.exchanges.take(key) else { return };
         let Exchange { content, tunnel, continue_owed, .. } = exchange;
         if let Responding::Running(future) = exchange.response {
-            self.core.shelf.put_back(future);
+            self.core.futures.put_back(future);
         }
         self.begin(key, (content, tunnel), continue_owed, response);
     }
@@ -116,11 +116,11 @@ impl<H: Handler> Driver<H> {
         let _ = sender.send(Upgraded { io, keep: None });
         self.keep(Exchange {
             key,
-            response: Responding::Sending(Outflow::made_by(Maker::Tunnel(outgoing))),
+            response: Responding::Sending(Outflow::polled_from(ContentSource::Tunnel(outgoing))),
             content,
             tunnel: Tunnel::Open,
             continue_owed: false,
-            patience: Patience::new(&self.core.limits.time),
+            waited: WaitTimes::new(&self.core.limits.time),
             closes: response.close,
         });
         self.make(key);
@@ -170,17 +170,19 @@ impl<H: Handler> Driver<H> {
                 None
             }
             Payload::Full(piece) => Some(Outflow::of(piece)),
-            Payload::Stream(body) => Some(Outflow::made_by(Maker::Body(Box::pin(body)))),
+            Payload::Stream(body) => {
+                Some(Outflow::polled_from(ContentSource::Body(Box::pin(body))))
+            }
         };
         let keeps_nothing = content.is_none();
         // Nobody needs to be told to go on any more: the final response is out.
-        let (continue_owed, patience, tunnel) =
-            (false, Patience::new(&self.core.limits.time), Tunnel::No);
+        let (continue_owed, waited, tunnel) =
+            (false, WaitTimes::new(&self.core.limits.time), Tunnel::No);
         if outflow.is_none() && closes {
             self.machine.drain(self.now, CloseReason::CallerCloses);
         }
         let keep =
-            |response| Exchange { key, response, content, tunnel, continue_owed, patience, closes };
+            |response| Exchange { key, response, content, tunnel, continue_owed, waited, closes };
         match outflow {
             None if keeps_nothing && !self.machine.is_open(key) => {}
             None => {
@@ -189,9 +191,9 @@ impl<H: Handler> Driver<H> {
                 self.let_go(key);
             }
             Some(outflow) => {
-                let is_dry = outflow.is_dry();
+                let needs_poll = outflow.needs_poll();
                 self.keep(keep(Responding::Sending(outflow)));
-                match is_dry {
+                match needs_poll {
                     true => self.make(key),
                     false => self.machine.want_to_send(key, true),
                 }
@@ -215,11 +217,11 @@ impl<H: Handler> Driver<H> {
         let made = outflow.make(&mut Context::from_waker(&waker));
         attend(exchange.content.as_ref(), false);
         match made {
-            Made::Pending => self.machine.want_to_send(key, false),
-            Made::Piece => self.machine.want_to_send(key, true),
-            Made::End => self.finish(key),
+            Polled::Pending => self.machine.want_to_send(key, false),
+            Polled::Piece => self.machine.want_to_send(key, true),
+            Polled::End => self.finish(key),
             // The client must not take it for whole.
-            Made::Failed(()) | Made::Panicked => self.break_off(key),
+            Polled::Failed(()) | Polled::Panicked => self.break_off(key),
         }
     }
 
@@ -232,13 +234,13 @@ impl<H: Handler> Driver<H> {
             }
             let Some((key, max)) = self.machine.next_to_send() else { break };
             any = true;
-            let Some(Exchange { response: Responding::Sending(outflow), patience, .. }) =
+            let Some(Exchange { response: Responding::Sending(outflow), waited, .. }) =
                 self.exchanges.get(key)
             else {
                 self.machine.want_to_send(key, false);
                 continue;
             };
-            patience.blocked = 0;
+            waited.blocked = 0;
             let Cut { piece, is_over, is_last } = outflow.cut(max);
             let sent = self.machine.data(key, piece, is_last, &mut Sink(&mut self.wire.out));
             match sent {
@@ -305,7 +307,7 @@ impl<H: Handler> Driver<H> {
         let is_read = |content: &RequestBodyWriter| !content.is_dropped();
         let is_open = self.machine.is_open(key);
         if is_open {
-            let is_too_much = exchange.patience.drained_bytes > self.core.limits.drain_bytes_max;
+            let is_too_much = exchange.waited.drained_bytes > self.core.limits.drain_bytes_max;
             if exchange.content.as_ref().is_some_and(is_read) || !is_too_much {
                 return;
             }

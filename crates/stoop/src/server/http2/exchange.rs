@@ -14,7 +14,7 @@ use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::Outgoing;
 use crate::handler::Handler;
 use crate::limits::ServerTime;
-use crate::server::shelf::Place;
+use crate::server::future_pool::FutureSlot;
 
 /// A request whose response is not complete, or whose content is still read.
 pub(super) struct Exchange<H: Handler> {
@@ -25,7 +25,7 @@ pub(super) struct Exchange<H: Handler> {
     pub(super) tunnel: Tunnel,
     /// The client waits for a 100 before it sends content (RFC 9110 §10.1.1).
     pub(super) continue_owed: bool,
-    pub(super) patience: Patience,
+    pub(super) waited: WaitTimes,
     /// The connection is to end behind the response.
     pub(super) closes: bool,
 }
@@ -42,20 +42,20 @@ pub(super) enum Tunnel {
 
 /// How far the response is.
 pub(super) enum Responding<H: Handler> {
-    Running(Place<H::Future>),
-    Sending(Outflow<Maker<H::Body>>),
+    Running(FutureSlot<H::Future>),
+    Sending(Outflow<ContentSource<H::Body>>),
     /// It is complete.
     Sent,
 }
 
 /// Who makes the content of a response.
-pub(super) enum Maker<B> {
+pub(super) enum ContentSource<B> {
     Body(Pin<Box<B>>),
     Tunnel(Outgoing),
 }
 
 /// That it failed is all there is to know.
-impl<B: http_body::Body<Data = Bytes>> http_body::Body for Maker<B> {
+impl<B: http_body::Body<Data = Bytes>> http_body::Body for ContentSource<B> {
     type Data = Bytes;
     type Error = ();
 
@@ -84,7 +84,7 @@ impl<B: http_body::Body<Data = Bytes>> http_body::Body for Maker<B> {
 
 /// How long the client has let an exchange wait, in ticks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct WaitTimes {
     /// How long content may still be waited for, and how long it has been since the last of it.
     pub(super) budget: RateBudget,
     pub(super) content_idle: u32,
@@ -97,7 +97,7 @@ pub(super) struct Patience {
     pub(super) drained: u32,
 }
 
-impl Patience {
+impl WaitTimes {
     pub(super) fn new(time: &ServerTime) -> Self {
         Self {
             budget: RateBudget::new(time.body_bytes_per_second_min, time.body_grace),

@@ -11,7 +11,7 @@
 mod answer;
 mod exchange;
 mod receive;
-mod waits;
+mod timeouts;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -26,11 +26,11 @@ use crate::conn::exchanges::Exchanges;
 use crate::conn::turn::{Turn, yield_turn};
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
-use crate::server::control::{Course, Seat};
-use crate::server::core::{Core, Place};
+use crate::server::control::{Course, Registration};
+use crate::server::core::{ConnectionParts, Core};
 
 use exchange::Exchange;
-use waits::Waits;
+use timeouts::Timeouts;
 
 /// Rounds in a turn at most, however short they are.
 const ROUNDS_MAX: u32 = 64;
@@ -44,13 +44,13 @@ pub(in crate::server) struct Driver<H: Handler> {
     core: Arc<Core<H>>,
     machine: h2::Connection,
     exchanges: Exchanges<Exchange<H>>,
-    waits: Waits,
+    timeouts: Timeouts,
     stage: Stage,
     turn: Turn,
     at_end: bool,
     /// The time at the beginning of this poll.
     now: Instant,
-    seat: Seat,
+    registration: Registration,
     /// Its place on its core, behind the transport because it is dropped after it.
     _balance: Option<stoop_io::Seat>,
 }
@@ -74,26 +74,26 @@ enum Round {
 }
 
 impl<H: Handler> Driver<H> {
-    pub(in crate::server) fn new(place: Place<H>) -> Self {
-        let Place { wire, core, timer, seat, balance } = place;
+    pub(in crate::server) fn new(place: ConnectionParts<H>) -> Self {
+        let ConnectionParts { wire, core, timer, registration, balance } = place;
         Self {
             wire: wire.steady(),
             machine: h2::Connection::server(&core.limits.wire),
             exchanges: Exchanges::new(Arc::default()),
-            waits: Waits::new(timer),
+            timeouts: Timeouts::new(timer),
             stage: Stage::Open,
             turn: Turn::default(),
             at_end: false,
             now: now(),
             core,
-            seat,
+            registration,
             _balance: balance,
         }
     }
 
     /// Ready when the connection is over.
     pub(in crate::server) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.seat.take(cx.waker());
+        self.registration.take(cx.waker());
         self.exchanges.register(cx.waker());
         self.now = now();
         match self.core.control.course() {
@@ -153,7 +153,7 @@ impl<H: Handler> Driver<H> {
         }
         match self.wire.io.poll_fill(cx, h2::FRAME_BYTES_MAX) {
             Poll::Ready(Ok(Filled::Bytes(_))) => {
-                self.waits.received();
+                self.timeouts.received();
                 Round::Again
             }
             Poll::Ready(Ok(Filled::End)) => {
@@ -187,7 +187,7 @@ impl<H: Handler> Driver<H> {
             Poll::Ready(false) => Round::End,
             Poll::Ready(true) if self.at_end => Round::End,
             Poll::Ready(true) => {
-                let (left, by) = self.waits.linger(&self.core.limits, self.now);
+                let (left, by) = self.timeouts.linger(&self.core.limits, self.now);
                 self.stage = Stage::Lingering { left, by };
                 Round::Again
             }

@@ -8,7 +8,7 @@ use http::{Method, StatusCode};
 use stoop_io::Transport;
 use stoop_proto::h2::{self, Event, StreamKey};
 
-use super::exchange::{Exchange, Patience, Responding, Tunnel};
+use super::exchange::{Exchange, Responding, Tunnel, WaitTimes};
 use super::{Driver, EVENTS_MAX};
 use crate::body::{Body, Kind};
 use crate::conn::recycle::Recycle;
@@ -63,7 +63,7 @@ impl<H: Handler> Driver<H> {
 
     /// Runs the handler of a request.
     fn start(&mut self, key: StreamKey, end: bool) {
-        self.waits.used();
+        self.timeouts.used();
         let mut parts = Recycle::<RequestParts>::new();
         self.machine.take_request(&mut parts.head);
         parts.peer = Some(self.wire.io.peer());
@@ -97,14 +97,14 @@ impl<H: Handler> Driver<H> {
                 let response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
                 return self.respond(key, content, response);
             }
-            Ok(Answer::Later(future)) => core.shelf.place(future),
+            Ok(Answer::Later(future)) => core.futures.place(future),
         };
         let waker = self.exchanges.waker(key.index());
         let mut cx = Context::from_waker(&waker);
         let mut place = place;
         match poll_handler::<H>(&mut place, content.as_ref(), &mut cx) {
             Poll::Ready(response) => {
-                core.shelf.put_back(place);
+                core.futures.put_back(place);
                 self.begin(key, (content, tunnel), continue_owed, response);
             }
             Poll::Pending => {
@@ -115,7 +115,7 @@ impl<H: Handler> Driver<H> {
                     content,
                     tunnel,
                     continue_owed,
-                    patience: Patience::new(&self.core.limits.time),
+                    waited: WaitTimes::new(&self.core.limits.time),
                     closes: false,
                 });
                 self.attend_to_content(key);
@@ -144,11 +144,11 @@ impl<H: Handler> Driver<H> {
             }
             if let Some(exchange) = self.exchanges.get(key) {
                 let is_drained = matches!(exchange.response, Responding::Sent);
-                let patience = &mut exchange.patience;
+                let waited = &mut exchange.waited;
                 let rate = self.core.limits.time.body_bytes_per_second_min;
-                patience.budget.earn(len, rate, Duration::MAX);
-                patience.content_idle = 0;
-                patience.drained_bytes += if is_drained { len as u64 } else { 0 };
+                waited.budget.earn(len, rate, Duration::MAX);
+                waited.content_idle = 0;
+                waited.drained_bytes += if is_drained { len as u64 } else { 0 };
                 exchange.continue_owed = false;
             }
         }
@@ -210,7 +210,7 @@ impl<H: Handler> Driver<H> {
             content.end(Err(error), None, &Context::from_waker(&waker));
         }
         if let Responding::Running(place) = exchange.response {
-            self.core.shelf.put_back(place);
+            self.core.futures.put_back(place);
         }
     }
 }

@@ -5,11 +5,11 @@ use std::io;
 use stoop_proto::CloseReason;
 use stoop_proto::h2::{ErrorCode, Fault};
 
-use super::{Driver, give_back};
+use super::{Driver, return_unsent};
 use crate::error::{Error, ErrorKind, Phase};
 
-/// Why a connection is over.
-pub(super) enum Why {
+/// EndCause a connection is over.
+pub(super) enum EndCause {
     /// The machine knows.
     Machine,
     /// The transport failed.
@@ -26,51 +26,53 @@ pub(super) enum Why {
 
 impl Driver {
     /// Tells all who wait that nothing will come.
-    pub(super) fn over(&mut self, why: &Why) {
-        if std::mem::replace(&mut self.is_over, true) {
+    pub(super) fn terminate(&mut self, why: &EndCause) {
+        if std::mem::replace(&mut self.is_terminated, true) {
             return;
         }
         let mut inbox = self.shared.inbox();
-        inbox.is_over = true;
+        inbox.is_terminated = true;
         let orders = std::mem::take(&mut inbox.orders);
         drop(inbox);
         // The pool first, so that no request that is told comes back to it.
         self.retire(CloseReason::PeerClosed);
         for order in self.waiting.drain(..).chain(orders) {
             self.ended += 1;
-            give_back(order, explain(why, &self.machine, self.went_away, Phase::Wait));
+            return_unsent(order, explain(why, &self.machine, self.goaway_code, Phase::Wait));
         }
         for exchange in self.exchanges.drain() {
             self.ended += 1;
             let phase = exchange.phase();
-            exchange.cell.fail(|| explain(why, &self.machine, self.went_away, phase));
+            exchange.cell.fail(|| explain(why, &self.machine, self.goaway_code, phase));
         }
     }
 }
 
 fn explain(
-    why: &Why,
+    why: &EndCause,
     machine: &stoop_proto::h2::Connection,
-    went_away: Option<ErrorCode>,
+    goaway_code: Option<ErrorCode>,
     phase: Phase,
 ) -> Error {
     let closed = |detail| Error::new(ErrorKind::ClosedEarly, phase).with_detail(detail);
-    match (why, machine.fault(), went_away) {
+    match (why, machine.fault(), goaway_code) {
         (_, _, Some(code)) if code != ErrorCode::NO_ERROR => {
             Error::new(ErrorKind::H2GoAway, phase).with_detail(last_words(machine, code))
         }
-        (Why::Machine, Some(fault @ Fault::NoSettings), _) => Error::fault(fault, phase)
+        (EndCause::Machine, Some(fault @ Fault::NoSettings), _) => Error::fault(fault, phase)
             .with_detail("the server does not speak HTTP/2: it begins otherwise (RFC 9113 §3.4)"),
-        (Why::Machine, Some(Fault::CutShort), _) if !machine.is_peer_known() => {
+        (EndCause::Machine, Some(Fault::CutShort), _) if !machine.is_peer_known() => {
             closed("the server closed the connection before it said that it speaks HTTP/2")
         }
-        (Why::Machine, Some(fault), _) => Error::fault(fault, phase),
-        (Why::Machine | Why::Closed, _, _) => closed("the server closed the connection"),
-        (Why::Io(error), _, _) => Error::io(io::Error::new(error.kind(), error.to_string()), phase),
-        (Why::Reset, _, _) => Error::new(ErrorKind::Reset, phase),
-        (Why::Stuck, _, _) => Error::new(ErrorKind::ReadTimeout, Phase::Send)
+        (EndCause::Machine, Some(fault), _) => Error::fault(fault, phase),
+        (EndCause::Machine | EndCause::Closed, _, _) => closed("the server closed the connection"),
+        (EndCause::Io(error), _, _) => {
+            Error::io(io::Error::new(error.kind(), error.to_string()), phase)
+        }
+        (EndCause::Reset, _, _) => Error::new(ErrorKind::Reset, phase),
+        (EndCause::Stuck, _, _) => Error::new(ErrorKind::ReadTimeout, Phase::Send)
             .with_detail("the server takes nothing of what is sent to it"),
-        (Why::Abandoned, _, _) => closed("the runtime that drove the connection has ended"),
+        (EndCause::Abandoned, _, _) => closed("the runtime that drove the connection has ended"),
     }
 }
 

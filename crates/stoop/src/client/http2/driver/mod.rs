@@ -21,7 +21,7 @@ use stoop_proto::CloseReason;
 use stoop_proto::h2;
 use tokio::runtime::Handle;
 
-use super::cell::Cell;
+use super::shared_exchange::SharedExchange;
 use super::{Inbox, Order, STREAMS_ASSUMED, SharedConnection};
 use crate::body::Body;
 use crate::client::pool::{ConnectPermit, Membership, StreamPermit};
@@ -34,27 +34,27 @@ use crate::conn::wire::{TRUSTED_FOR, Wire};
 use crate::error::Error;
 use crate::limits::ClientLimits;
 
-use end::Why;
+use end::EndCause;
 
 /// Rounds in a turn at most, however short they are.
 const ROUNDS_MAX: u32 = 64;
 
 /// So long somebody waits and nothing comes, before the server is asked whether it is there. Once:
 /// servers take it ill to be asked again and again.
-const QUIET: Duration = Duration::from_secs(3);
+const PING_AFTER: Duration = Duration::from_secs(3);
 
 /// How long is waited for what the kernel says that it has. It is there at once, but for a peer that
 /// hands on no more than a part of it.
-const SOON: Duration = Duration::from_millis(50);
+const EXPECTED_WITHIN: Duration = Duration::from_millis(50);
 
 /// How long content that nobody wants is read, so that the stream need not be reset.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// How long the last that is said may take, where sending otherwise has no limit.
-const FAREWELL: Duration = Duration::from_secs(5);
+const CLOSE_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often exchanges are looked at that nobody waits for any more.
-const TICK: Duration = Duration::from_secs(1);
+const ABANDONED_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Makes a connection of a transport, and a task that drives it; the first exchange is the caller's.
 pub(crate) fn connect(
@@ -82,18 +82,18 @@ pub(crate) fn connect(
         waiting: VecDeque::new(),
         orders: Vec::new(),
         timer: Timer::coarse(),
-        heard: now(),
+        last_received: now(),
         is_asked: false,
-        comes_by: None,
+        expected_by: None,
         tick: None,
         ended: 0,
         opened: 0,
         retired: None,
-        went_away: None,
+        goaway_code: None,
         is_closing: false,
         at_end: false,
         turn: Turn::default(),
-        is_over: false,
+        is_terminated: false,
         now: now(),
     });
     stream
@@ -113,10 +113,10 @@ struct Driver {
     orders: Vec<Order>,
     timer: Timer,
     /// When something came last, or was asked for after a rest; and whether the server was asked since whether it is there.
-    heard: Instant,
+    last_received: Instant,
     is_asked: bool,
     /// The kernel has something of the server, which is waited for until then.
-    comes_by: Option<Instant>,
+    expected_by: Option<Instant>,
     tick: Option<Instant>,
     /// Exchanges that are over and that nobody was told of.
     ended: usize,
@@ -124,13 +124,13 @@ struct Driver {
     opened: u32,
     /// It was said that no more are taken.
     retired: Option<CloseReason>,
-    /// Why the server ends the connection, if it said so.
-    went_away: Option<h2::ErrorCode>,
+    /// EndCause the server ends the connection, if it said so.
+    goaway_code: Option<h2::ErrorCode>,
     /// Everything is said, and still on its way.
     is_closing: bool,
     at_end: bool,
     turn: Turn,
-    is_over: bool,
+    is_terminated: bool,
     /// The time at the beginning of this poll.
     now: Instant,
 }
@@ -138,7 +138,7 @@ struct Driver {
 /// What is kept of a request until it is answered.
 struct Exchange {
     key: h2::StreamKey,
-    cell: Arc<Cell>,
+    cell: Arc<SharedExchange>,
     /// What is left to be sent of the request.
     upload: Option<Upload>,
     /// The final head has come; the content has, to its end.
@@ -148,9 +148,9 @@ struct Exchange {
     /// The deadline of everything, which somebody else keeps as long as somebody waits.
     until: Option<Instant>,
     /// Nobody waits for it any more, and what is left of it is done until then.
-    left_until: Option<Instant>,
+    abandoned_until: Option<Instant>,
     /// Content that came since.
-    left_bytes: u64,
+    abandoned_bytes: u64,
 }
 
 /// Content on its way out.
@@ -181,13 +181,13 @@ impl Future for Driver {
                 false => this.serve(cx),
                 true => this.close(cx),
             };
-            this.tell_ended();
+            this.report_ended();
             match round {
                 Round::Again | Round::Wait if this.turn.is_over() => break,
                 Round::Again => {}
                 Round::Wait => return Poll::Pending,
                 Round::End => {
-                    this.over(&Why::Closed);
+                    this.terminate(&EndCause::Closed);
                     return Poll::Ready(());
                 }
             }
@@ -221,7 +221,7 @@ impl Driver {
         moved |= self.send();
         moved |= self.transmit();
         if self.machine.is_closed() || self.machine.is_drained() {
-            self.over(&Why::Machine);
+            self.terminate(&EndCause::Machine);
             self.is_closing = true;
             return Round::Again;
         }
@@ -233,7 +233,7 @@ impl Driver {
         if flushed == Poll::Ready(false) {
             // What the server said before it closed may still be here, and explain it.
             self.read_rest();
-            self.over(&Why::Reset);
+            self.terminate(&EndCause::Reset);
             return Round::End;
         }
         if moved || was_full && !self.is_full() {
@@ -262,17 +262,17 @@ impl Driver {
     /// Whether the kernel has something of the server that the event loop does not know of: the thread
     /// may have been busy since, and a connection that was closed takes no requests.
     fn has_come_unnoticed(&mut self) -> bool {
-        if let Some(until) = self.comes_by {
+        if let Some(until) = self.expected_by {
             return self.now < until;
         }
-        let is_trusted = self.now.saturating_duration_since(self.heard) <= TRUSTED_FOR;
+        let is_trusted = self.now.saturating_duration_since(self.last_received) <= TRUSTED_FOR;
         let has_kernel = self.wire.io.has_kernel();
         let has_something = !self.wire.io.received().is_empty();
         if is_trusted || !has_kernel || has_something || self.shared.inbox().orders.is_empty() {
             return false;
         }
         let has_come = self.wire.io.liveness(Look::Kernel) != Liveness::Quiet;
-        self.comes_by = has_come.then(|| self.now + SOON);
+        self.expected_by = has_come.then(|| self.now + EXPECTED_WITHIN);
         has_come
     }
 
@@ -283,8 +283,8 @@ impl Driver {
         }
         match self.wire.io.poll_fill(cx, h2::FRAME_BYTES_MAX) {
             Poll::Ready(Ok(Filled::Bytes(_))) => {
-                self.heard = self.now;
-                self.comes_by = None;
+                self.last_received = self.now;
+                self.expected_by = None;
                 Some(Round::Again)
             }
             Poll::Ready(Ok(Filled::End)) => {
@@ -296,12 +296,12 @@ impl Driver {
             // So much waits to be read already.
             Poll::Ready(Ok(Filled::Full)) if self.machine.streams() == 0 => None,
             Poll::Ready(Ok(Filled::Full)) => {
-                self.over(&Why::Closed);
+                self.terminate(&EndCause::Closed);
                 Some(Round::End)
             }
             Poll::Ready(Err(error)) => {
                 self.read_rest();
-                self.over(&Why::Io(error));
+                self.terminate(&EndCause::Io(error));
                 Some(Round::End)
             }
             Poll::Pending => None,
@@ -326,12 +326,12 @@ impl Driver {
             self.rest();
         }
         let time = &self.limits.time;
-        let patience = time.send_idle.or(self.is_closing.then_some(FAREWELL));
+        let patience = time.send_idle.or(self.is_closing.then_some(CLOSE_FLUSH_TIMEOUT));
         let send = patience.and_then(|limit| self.wire.send_due(self.now, limit));
         let machine = self.machine.next_timeout();
         let asks = self.machine.streams() > 0 && !self.is_asked;
-        let quiet = asks.then(|| self.heard + QUIET);
-        let comes = self.comes_by.filter(|by| *by > self.now);
+        let quiet = asks.then(|| self.last_received + PING_AFTER);
+        let comes = self.expected_by.filter(|by| *by > self.now);
         let Some(due) = [send, machine, quiet, self.tick, comes].into_iter().flatten().min() else {
             return Round::Wait;
         };
@@ -342,14 +342,14 @@ impl Driver {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= due);
         if is_due(send) && !self.wire.has_moved() {
             self.wire.io.reset_on_close();
-            self.over(&Why::Stuck);
+            self.terminate(&EndCause::Stuck);
             return Round::End;
         }
         if is_due(quiet) {
             self.ask();
         }
         if is_due(self.tick) {
-            self.end_what_is_left();
+            self.end_abandoned();
         }
         if is_due(machine) && self.wire.may_answer_later() {
             self.machine.renew_ping(self.now, &self.limits.wire);
@@ -375,7 +375,7 @@ impl Driver {
     }
 
     /// Tells the pool how many exchanges are over since the last time, for others to have their streams.
-    fn tell_ended(&mut self) {
+    fn report_ended(&mut self) {
         self.membership.streams_ended(std::mem::take(&mut self.ended), self.now);
     }
 
@@ -392,16 +392,16 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         // The runtime has ended before the connection did.
-        self.over(&Why::Abandoned);
+        self.terminate(&EndCause::Abandoned);
     }
 }
 
 /// Returns a request of which nothing was sent.
-fn give_back(order: Order, error: Error) {
+fn return_unsent(order: Order, error: Error) {
     order.cell.return_unsent(order.body, error.unprocessed());
 }
 
 /// The server did nothing of an exchange: it may be sent again, whatever it is.
-fn refuse(cell: &Cell, error: impl FnOnce() -> Error) {
+fn refuse(cell: &SharedExchange, error: impl FnOnce() -> Error) {
     cell.fail(|| error().unprocessed());
 }

@@ -7,7 +7,7 @@ use stoop_proto::h2::{ErrorCode, Event, Reset, StreamKey};
 use stoop_proto::{CloseReason, ResponseHead};
 
 use super::end::last_words;
-use super::{Driver, Exchange, TICK, refuse};
+use super::{ABANDONED_CHECK_INTERVAL, Driver, Exchange, refuse};
 use crate::conn::recycle::Recycle;
 use crate::conn::turn::STEPS_MIN;
 use crate::error::{Error, ErrorKind, Phase};
@@ -46,7 +46,7 @@ impl Driver {
                 Event::Trailers { key } => self.complete(key, true),
                 Event::Reset { key, why } => self.reset(key, why),
                 Event::GoAway { code } => {
-                    self.went_away = Some(code);
+                    self.goaway_code = Some(code);
                     self.retire(CloseReason::PeerCloses);
                 }
                 Event::Request { .. } | Event::Data { .. } => {}
@@ -113,10 +113,10 @@ impl Driver {
             return self.credit(key, len as u32);
         };
         if len > 0 {
-            if exchange.left_until.is_some() {
-                exchange.left_bytes += len as u64;
+            if exchange.abandoned_until.is_some() {
+                exchange.abandoned_bytes += len as u64;
             }
-            let is_too_much = exchange.left_bytes > self.limits.drain_bytes_max;
+            let is_too_much = exchange.abandoned_bytes > self.limits.drain_bytes_max;
             let taken = exchange.cell.put(self.wire.io.take(len));
             self.credit(key, taken);
             if is_too_much && !end {
@@ -141,8 +141,8 @@ impl Driver {
         {
             // Nobody may come for it again.
             let patience = self.limits.time.send_idle.unwrap_or(Duration::MAX);
-            exchange.left_until = exchange.until.or(Some(after(self.now, patience)));
-            self.tick.get_or_insert(self.now + TICK);
+            exchange.abandoned_until = exchange.until.or(Some(after(self.now, patience)));
+            self.tick.get_or_insert(self.now + ABANDONED_CHECK_INTERVAL);
         }
         self.credit(key, used_up);
         self.let_go(key);
@@ -168,7 +168,7 @@ impl Driver {
         match why {
             Reset::Fault(fault) => exchange.cell.fail(|| Error::fault(fault, phase)),
             Reset::Unprocessed => refuse(&exchange.cell, || {
-                let code = self.went_away.unwrap_or(ErrorCode::NO_ERROR);
+                let code = self.goaway_code.unwrap_or(ErrorCode::NO_ERROR);
                 let words = last_words(&self.machine, code);
                 Error::new(ErrorKind::H2GoAway, phase)
                     .with_detail(format_args!("{words}; it did nothing of this request"))

@@ -7,11 +7,11 @@ use http::Method;
 use stoop_proto::h2::{ErrorCode, Refusal, StreamKey};
 use stoop_proto::{BodySize, CloseReason};
 
-use super::{DRAIN, Driver, Exchange, Order, TICK, Upload, give_back};
+use super::{ABANDONED_CHECK_INTERVAL, DRAIN, Driver, Exchange, Order, Upload, return_unsent};
 use crate::client::deadlines::Waiting;
-use crate::client::http2::cell::GivenUp;
+use crate::client::http2::shared_exchange::Abandoned;
 use crate::conn::Sink;
-use crate::conn::outflow::{Cut, Made, Outflow};
+use crate::conn::outflow::{Cut, Outflow, Polled};
 use crate::conn::turn::STEPS_MIN;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::after;
@@ -43,12 +43,12 @@ impl Driver {
             exchange.go_ahead();
         }
         self.credit(key, news.taken);
-        if let Some(how) = news.given_up {
-            self.given_up(key, how);
+        if let Some(how) = news.abandoned {
+            self.abandoned(key, how);
         }
         if let Some(exchange) = self.exchanges.get(key)
             && let Some(upload) = &exchange.upload
-            && upload.outflow.is_dry()
+            && upload.outflow.needs_poll()
             && !upload.is_held
         {
             self.make(key);
@@ -58,30 +58,30 @@ impl Driver {
     /// The owner of an exchange has left it. A request whose response was read to its end goes on to
     /// be sent, and so does what was written to a tunnel; a little content is read all the same, because
     /// servers count streams that are reset. All that for a while.
-    fn given_up(&mut self, key: StreamKey, how: GivenUp) {
+    fn abandoned(&mut self, key: StreamKey, how: Abandoned) {
         let (now, time) = (self.now, &self.limits.time);
         let send_idle = time.send_idle;
         let little = self.limits.drain_bytes_max;
         let is_little = self.machine.remaining(key).is_none_or(|rest| rest <= little);
         let Some(exchange) = self.exchanges.get(key) else { return };
         let for_long = after(now, send_idle.unwrap_or(Duration::MAX));
-        let left_until = match how {
-            GivenUp::Late => None,
-            GivenUp::Dropped if exchange.left_until.is_some() => return,
-            GivenUp::Dropped if exchange.is_tunnel && exchange.upload.is_some() => Some(for_long),
-            GivenUp::Dropped if exchange.is_complete => exchange.until.or(Some(for_long)),
-            GivenUp::Dropped if exchange.has_head && exchange.upload.is_none() && is_little => {
+        let abandoned_until = match how {
+            Abandoned::Late => None,
+            Abandoned::Dropped if exchange.abandoned_until.is_some() => return,
+            Abandoned::Dropped if exchange.is_tunnel && exchange.upload.is_some() => Some(for_long),
+            Abandoned::Dropped if exchange.is_complete => exchange.until.or(Some(for_long)),
+            Abandoned::Dropped if exchange.has_head && exchange.upload.is_none() && is_little => {
                 Some(now + DRAIN)
             }
-            GivenUp::Dropped => None,
+            Abandoned::Dropped => None,
         };
-        exchange.left_until = left_until;
-        if left_until.is_some() {
-            self.tick.get_or_insert(now + TICK);
+        exchange.abandoned_until = abandoned_until;
+        if abandoned_until.is_some() {
+            self.tick.get_or_insert(now + ABANDONED_CHECK_INTERVAL);
             return self.let_go(key);
         }
         self.break_off(key, ErrorCode::CANCEL);
-        if how == GivenUp::Late {
+        if how == Abandoned::Late {
             // A server that may not be there is not asked anything more.
             if self.machine.is_pinging() {
                 self.retire(CloseReason::Late);
@@ -91,12 +91,12 @@ impl Driver {
     }
 
     /// Ends what nobody waits for any more and took too long.
-    pub(super) fn end_what_is_left(&mut self) {
+    pub(super) fn end_abandoned(&mut self) {
         self.tick = None;
         let mut late = Vec::new();
         for exchange in self.exchanges.iter() {
-            if let Some(until) = exchange.left_until {
-                self.tick = Some(self.now + TICK);
+            if let Some(until) = exchange.abandoned_until {
+                self.tick = Some(self.now + ABANDONED_CHECK_INTERVAL);
                 late.extend((until <= self.now).then_some(exchange.key));
             }
         }
@@ -138,7 +138,7 @@ impl Driver {
         if !has_room && self.machine.is_peer_known() {
             for order in self.waiting.drain(..) {
                 self.ended += 1;
-                give_back(order, no_more());
+                return_unsent(order, no_more());
             }
         }
         let reason = self.retired.or_else(|| closes.then_some(CloseReason::CallerCloses));
@@ -153,7 +153,7 @@ impl Driver {
     /// Begins a request, or returns it if there is no stream for it now.
     fn begin(&mut self, order: Order) -> Result<(), Order> {
         if self.machine.streams() == 0 {
-            self.heard = self.now;
+            self.last_received = self.now;
         }
         let Self { machine, wire, .. } = self;
         let mut key = None;
@@ -193,7 +193,7 @@ impl Driver {
         let Order { cell, body, size, until } = order;
         let has_content = size != BodySize::Exact(0);
         let upload = has_content.then_some(Upload {
-            outflow: Outflow::made_by(body),
+            outflow: Outflow::polled_from(body),
             is_held: expects,
             is_unwanted: false,
         });
@@ -205,8 +205,8 @@ impl Driver {
             is_complete: false,
             is_tunnel,
             until,
-            left_until: None,
-            left_bytes: 0,
+            abandoned_until: None,
+            abandoned_bytes: 0,
         };
         self.exchanges.keep(key, exchange);
         if has_content {
@@ -221,17 +221,17 @@ impl Driver {
             return;
         };
         match upload.outflow.make(&mut Context::from_waker(&waker)) {
-            Made::Pending => {
+            Polled::Pending => {
                 cell.sending(Some(Waiting::Caller), None);
                 self.machine.want_to_send(key, false);
             }
-            Made::Piece => {
+            Polled::Piece => {
                 cell.sending(Some(Waiting::Sending), None);
                 self.machine.want_to_send(key, true);
             }
-            Made::End => self.finish(key),
-            Made::Failed(error) => self.body_failed(key, error.of_the_body()),
-            Made::Panicked => self.body_failed(key, panicked()),
+            Polled::End => self.finish(key),
+            Polled::Failed(error) => self.body_failed(key, error.of_the_body()),
+            Polled::Panicked => self.body_failed(key, panicked()),
         }
     }
 
@@ -253,7 +253,8 @@ impl Driver {
             let Some((key, max)) = self.machine.next_to_send() else { break };
             any = true;
             let exchange = self.exchanges.get(key);
-            let Some(Exchange { upload: Some(upload), cell, until, left_until, .. }) = exchange
+            let Some(Exchange { upload: Some(upload), cell, until, abandoned_until, .. }) =
+                exchange
             else {
                 self.machine.want_to_send(key, false);
                 continue;
@@ -265,8 +266,8 @@ impl Driver {
                 Ok(()) if is_last => self.sent(key),
                 Ok(()) => {
                     cell.sending(Some(Waiting::Sending), Some(self.now));
-                    if until.is_none() && left_until.is_some() {
-                        *left_until = Some(after(self.now, send_idle));
+                    if until.is_none() && abandoned_until.is_some() {
+                        *abandoned_until = Some(after(self.now, send_idle));
                     }
                     if is_over {
                         self.make(key);
@@ -295,7 +296,7 @@ impl Driver {
             exchange.upload = None;
             exchange.cell.sending(None, Some(now));
             // What was written to a tunnel is out, and nobody reads what comes.
-            if exchange.is_tunnel && exchange.left_until.is_some() && !exchange.is_complete {
+            if exchange.is_tunnel && exchange.abandoned_until.is_some() && !exchange.is_complete {
                 self.break_off(key, ErrorCode::CANCEL);
             }
         }
@@ -313,7 +314,7 @@ fn no_more() -> Error {
 }
 
 fn panicked() -> Error {
-    Error::new(ErrorKind::RequestBody, Phase::Send).with_detail("the body's maker panicked")
+    Error::new(ErrorKind::RequestBody, Phase::Send).with_detail("the body's source panicked")
 }
 
 /// Tells why a request was not sent.
@@ -329,6 +330,6 @@ fn refused(order: Order, refusal: Refusal) {
                 "the server takes no head of more than {bytes} bytes (RFC 9113 §6.5.2)"
             ))
         }),
-        Refusal::Full | Refusal::GoingAway | Refusal::Exhausted => give_back(order, no_more()),
+        Refusal::Full | Refusal::GoingAway | Refusal::Exhausted => return_unsent(order, no_more()),
     }
 }

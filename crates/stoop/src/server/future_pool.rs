@@ -7,21 +7,21 @@ use std::sync::{Mutex, PoisonError};
 const KEPT_MAX: usize = 256;
 
 /// A pinned place for a future; empty while it lies on the shelf.
-pub(crate) type Place<F> = Pin<Box<Option<F>>>;
+pub(crate) type FutureSlot<F> = Pin<Box<Option<F>>>;
 
 /// The places of one core that are free. Behind a lock, which nobody contends for, because a
 /// thread-local cannot be generic and an `Rc` would bind connections to their thread.
-pub(crate) struct Shelf<F>(Mutex<Vec<Place<F>>>);
+pub(crate) struct FuturePool<F>(Mutex<Vec<FutureSlot<F>>>);
 
-impl<F> Default for Shelf<F> {
+impl<F> Default for FuturePool<F> {
     fn default() -> Self {
         Self(Mutex::new(Vec::new()))
     }
 }
 
-impl<F> Shelf<F> {
+impl<F> FuturePool<F> {
     /// Puts a future in a place.
-    pub(crate) fn place(&self, future: F) -> Place<F> {
+    pub(crate) fn place(&self, future: F) -> FutureSlot<F> {
         let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match free {
             Some(mut place) => {
@@ -33,7 +33,7 @@ impl<F> Shelf<F> {
     }
 
     /// Takes a place back; the future in it is dropped where it is.
-    pub(crate) fn put_back(&self, mut place: Place<F>) {
+    pub(crate) fn put_back(&self, mut place: FutureSlot<F>) {
         place.set(None);
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() < KEPT_MAX {

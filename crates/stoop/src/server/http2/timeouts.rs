@@ -23,7 +23,7 @@ use crate::server::call::poll_handler;
 const TICK: Duration = Duration::from_secs(1);
 
 /// Since when what is waited for. A wait begins when it is first found that there is nothing to do.
-pub(super) struct Waits {
+pub(super) struct Timeouts {
     timer: Timer,
     /// Without streams. What else comes, a PING or a frame that is not known, is no use of it.
     idle: Option<Instant>,
@@ -35,7 +35,7 @@ pub(super) struct Waits {
 
 /// What did not happen in time.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Late {
+enum Expired {
     Idle,
     Quiet,
     Head,
@@ -58,7 +58,7 @@ enum What {
     Rest,
 }
 
-impl Waits {
+impl Timeouts {
     pub(super) fn new(timer: Timer) -> Self {
         Self { timer, idle: None, quiet: None, head: None, tick: None }
     }
@@ -82,42 +82,44 @@ impl Waits {
 }
 
 impl<H: Handler> Driver<H> {
-    /// Waits for whoever wakes us, or the nearest deadline.
+    /// Timeouts for whoever wakes us, or the nearest deadline.
     pub(super) fn wait(&mut self, cx: &mut Context<'_>) -> Round {
         let Some((due, late)) = self.nearest() else { return Round::Wait };
-        if self.now < due && self.waits.timer.poll(cx, Some(due)).is_pending() {
+        if self.now < due && self.timeouts.timer.poll(cx, Some(due)).is_pending() {
             return Round::Wait;
         }
         self.now = stoop_io::now();
         self.act(late)
     }
 
-    fn nearest(&mut self) -> Option<(Instant, Late)> {
+    fn nearest(&mut self) -> Option<(Instant, Expired)> {
         let (now, time) = (self.now, &self.core.limits.time);
-        let send = self.wire.send_due(now, time.send).map(|due| (due, Late::Send));
-        let waits = &mut self.waits;
+        let send = self.wire.send_due(now, time.send).map(|due| (due, Expired::Send));
+        let timeouts = &mut self.timeouts;
         let own = match self.stage {
-            Stage::Lingering { by, .. } => Some((by, Late::Stage)),
+            Stage::Lingering { by, .. } => Some((by, Expired::Stage)),
             Stage::Closing => None,
             Stage::Open => {
                 // A frame that has begun is to end, as a header block is.
                 let is_within = self.machine.is_within_head()
                     || !self.wire.io.received().is_empty() && self.wire.unsent() == 0;
                 let head = match is_within {
-                    true => Some((after(*waits.head.get_or_insert(now), time.head), Late::Head)),
+                    true => {
+                        Some((after(*timeouts.head.get_or_insert(now), time.head), Expired::Head))
+                    }
                     false => {
-                        waits.head = None;
+                        timeouts.head = None;
                         None
                     }
                 };
                 let idle = match self.machine.streams() {
                     0 => {
-                        waits.quiet = None;
-                        (after(*waits.idle.get_or_insert(now), time.idle), Late::Idle)
+                        timeouts.quiet = None;
+                        (after(*timeouts.idle.get_or_insert(now), time.idle), Expired::Idle)
                     }
                     _ => {
-                        waits.idle = None;
-                        (after(*waits.quiet.get_or_insert(now), time.idle), Late::Quiet)
+                        timeouts.idle = None;
+                        (after(*timeouts.quiet.get_or_insert(now), time.idle), Expired::Quiet)
                     }
                 };
                 head.into_iter().chain([idle]).min_by_key(|(due, _)| *due)
@@ -125,41 +127,41 @@ impl<H: Handler> Driver<H> {
         };
         let ticks = !self.exchanges.is_empty() && matches!(self.stage, Stage::Open);
         let tick = match ticks {
-            true => Some((*self.waits.tick.get_or_insert(now + TICK), Late::Tick)),
+            true => Some((*self.timeouts.tick.get_or_insert(now + TICK), Expired::Tick)),
             false => {
-                self.waits.tick = None;
+                self.timeouts.tick = None;
                 None
             }
         };
         if !ticks && self.machine.streams() == 0 && self.wire.unsent() == 0 {
             self.rest();
         }
-        let machine = self.machine.next_timeout().map(|due| (due, Late::Machine));
+        let machine = self.machine.next_timeout().map(|due| (due, Expired::Machine));
         [send, own, tick, machine].into_iter().flatten().min_by_key(|(due, _)| *due)
     }
 
-    fn act(&mut self, late: Late) -> Round {
+    fn act(&mut self, late: Expired) -> Round {
         match late {
             // What the client does not take now will not be taken by waiting for it either.
-            Late::Send if self.wire.has_moved() => {}
-            Late::Send => {
+            Expired::Send if self.wire.has_moved() => {}
+            Expired::Send => {
                 self.wire.io.reset_on_close();
                 return Round::End;
             }
-            Late::Stage => return Round::End,
-            Late::Idle => self.machine.close(ErrorCode::NO_ERROR, CloseReason::Idle),
-            Late::Head => self.machine.close(ErrorCode::ENHANCE_YOUR_CALM, CloseReason::Late),
+            Expired::Stage => return Round::End,
+            Expired::Idle => self.machine.close(ErrorCode::NO_ERROR, CloseReason::Idle),
+            Expired::Head => self.machine.close(ErrorCode::ENHANCE_YOUR_CALM, CloseReason::Late),
             // Exchanges are under way, and nothing was heard for long: is anybody there?
-            Late::Quiet => {
-                self.waits.quiet = None;
+            Expired::Quiet => {
+                self.timeouts.quiet = None;
                 self.wire.asks();
                 self.machine.ping(self.now, &self.core.limits.wire);
             }
-            Late::Tick => {
-                self.waits.tick = Some(self.now + TICK);
+            Expired::Tick => {
+                self.timeouts.tick = Some(self.now + TICK);
                 self.tick();
             }
-            Late::Machine => {
+            Expired::Machine => {
                 if self.wire.may_answer_later() {
                     self.machine.renew_ping(self.now, &self.core.limits.wire);
                 }
@@ -177,13 +179,13 @@ impl<H: Handler> Driver<H> {
         let (drain, handler) = (seconds(time.drain), seconds(time.handler));
         let mut late: Vec<(StreamKey, What)> = Vec::new();
         for exchange in self.exchanges.iter() {
-            let patience = &mut exchange.patience;
+            let waited = &mut exchange.waited;
             let is_awaited = exchange.content.as_ref().is_some_and(|content| content.is_awaited());
             let is_tunnel = matches!(exchange.tunnel, Tunnel::Open);
             if is_awaited && !is_tunnel && self.machine.is_receiving(exchange.key) {
-                patience.content_idle += 1;
-                let is_in_time = patience.budget.spend(TICK);
-                let kind = match patience.content_idle > idle {
+                waited.content_idle += 1;
+                let is_in_time = waited.budget.spend(TICK);
+                let kind = match waited.content_idle > idle {
                     true => Some(ErrorKind::ReadTimeout),
                     false if !is_in_time => Some(ErrorKind::SlowBody),
                     false => None,
@@ -194,8 +196,8 @@ impl<H: Handler> Driver<H> {
                 }
             }
             if matches!(exchange.response, Responding::Running(_)) {
-                patience.ran += 1;
-                if patience.ran > handler {
+                waited.ran += 1;
+                if waited.ran > handler {
                     late.push((exchange.key, What::Handler));
                     continue;
                 }
@@ -204,8 +206,8 @@ impl<H: Handler> Driver<H> {
             if matches!(exchange.response, Responding::Sent)
                 && !exchange.content.as_ref().is_some_and(is_read)
             {
-                patience.drained += 1;
-                if patience.drained > drain {
+                waited.drained += 1;
+                if waited.drained > drain {
                     late.push((exchange.key, What::Rest));
                 }
             }
@@ -214,8 +216,8 @@ impl<H: Handler> Driver<H> {
                 && outflow.has_piece()
                 && self.machine.sendable(exchange.key) == 0
             {
-                patience.blocked += 1;
-                if patience.blocked > send {
+                waited.blocked += 1;
+                if waited.blocked > send {
                     late.push((exchange.key, What::Window));
                 }
             }
@@ -242,7 +244,7 @@ impl<H: Handler> Driver<H> {
     fn handler_is_late(&mut self, key: StreamKey) {
         let Some(exchange) = self.take_exchange(key) else { return };
         if let Responding::Running(place) = exchange.response {
-            self.core.shelf.put_back(place);
+            self.core.futures.put_back(place);
         }
         let response = Response::failure(StatusCode::SERVICE_UNAVAILABLE);
         self.respond(key, exchange.content, response);
@@ -261,7 +263,7 @@ impl<H: Handler> Driver<H> {
             Responding::Running(mut place) => {
                 // What it answers to that is not asked any more.
                 let _ = poll_handler::<H>(&mut place, None, &mut cx);
-                self.core.shelf.put_back(place);
+                self.core.futures.put_back(place);
                 self.respond(key, None, Response::failure(StatusCode::REQUEST_TIMEOUT));
             }
             Responding::Sending(_) => self.machine.reset(key, ErrorCode::CANCEL),

@@ -21,12 +21,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The waiting of one request.
 #[derive(Debug, Default)]
-pub(crate) struct Starved {
+pub(crate) struct DescriptorWait {
     until: Option<Instant>,
     pause: Duration,
 }
 
-impl Starved {
+impl DescriptorWait {
     /// Returns when it is worth another try: at once, if closing an idle connection of `pool` has
     /// made room, and otherwise after a pause.
     ///
@@ -76,8 +76,8 @@ mod tests {
         let (pool, begin) = (Pool::new(PoolLimits::default()), now());
         let connect = connect.map(Duration::from_millis);
         let total = total.map(|ms| begin + Duration::from_millis(ms));
-        let (mut starved, mut times) = (Starved::default(), 0);
-        while starved.wait(starving(), &pool, connect, total).await.is_ok() {
+        let (mut descriptor_wait, mut times) = (DescriptorWait::default(), 0);
+        while descriptor_wait.wait(starving(), &pool, connect, total).await.is_ok() {
             times += 1;
         }
         ((now() - begin).as_millis(), times)
@@ -96,14 +96,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn connecting_without_a_limit_waits_like_any_other() {
         let (pool, forever) = (Pool::new(PoolLimits::default()), Some(Duration::MAX));
-        Starved::default().wait(starving(), &pool, forever, None).await.unwrap();
+        DescriptorWait::default().wait(starving(), &pool, forever, None).await.unwrap();
     }
 
     #[tokio::test]
     async fn another_error_is_no_reason_to_wait() {
         let other = Error::new(ErrorKind::ConnectRefused, Phase::Connect);
         let pool = Pool::new(PoolLimits::default());
-        let error = Starved::default().wait(other, &pool, None, None).await.unwrap_err();
+        let error = DescriptorWait::default().wait(other, &pool, None, None).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectRefused);
     }
 }

@@ -28,7 +28,7 @@ const FRESH: Duration = Duration::from_secs(1);
 const WATCH: Duration = Duration::from_secs(1);
 
 /// Since when what is waited for. A wait begins when it is first found that there is nothing to do.
-pub(super) struct Waits {
+pub(super) struct Timeouts {
     timer: Timer,
     idle: Option<Instant>,
     head: Option<Instant>,
@@ -41,7 +41,7 @@ pub(super) struct Waits {
 
 /// What did not happen in time.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Late {
+enum Expired {
     Idle,
     Head,
     Send,
@@ -51,7 +51,7 @@ enum Late {
     Stage,
 }
 
-impl Waits {
+impl Timeouts {
     pub(super) fn new(timer: Timer) -> Self {
         Self { timer, idle: None, head: None, content: None, watch: None, budget: None }
     }
@@ -87,12 +87,12 @@ impl Waits {
 
     /// When content is late, and why: after too long without a byte, or when it came too slowly on
     /// average.
-    fn content_due(&mut self, now: Instant, time: &ServerTime) -> (Instant, Late) {
+    fn content_due(&mut self, now: Instant, time: &ServerTime) -> (Instant, Expired) {
         let since = *self.content.get_or_insert(now);
         let idle = after(since, time.body_idle);
         match self.budget(time).due(since) {
-            Some(slow) if slow < idle => (slow, Late::Content(ErrorKind::SlowBody)),
-            _ => (idle, Late::Content(ErrorKind::ReadTimeout)),
+            Some(slow) if slow < idle => (slow, Expired::Content(ErrorKind::SlowBody)),
+            _ => (idle, Expired::Content(ErrorKind::ReadTimeout)),
         }
     }
 }
@@ -102,7 +102,7 @@ impl<H: Handler> Driver<H> {
     pub(super) fn poll_late(&mut self, cx: &mut Context<'_>, read: Read) -> Poll<Round> {
         let now = now();
         let Some((due, late)) = self.nearest(now, read) else { return Poll::Pending };
-        if now < due && self.waits.timer.poll(cx, Some(due)).is_pending() {
+        if now < due && self.timeouts.timer.poll(cx, Some(due)).is_pending() {
             return Poll::Pending;
         }
         match self.act(late, cx) {
@@ -111,42 +111,42 @@ impl<H: Handler> Driver<H> {
         }
     }
 
-    fn nearest(&mut self, now: Instant, read: Read) -> Option<(Instant, Late)> {
+    fn nearest(&mut self, now: Instant, read: Read) -> Option<(Instant, Expired)> {
         let unsent = self.wire.unsent() > 0;
         let time = &self.core.limits.time;
-        let waits = &mut self.waits;
-        let send = self.wire.send_due(now, time.send).map(|due| (due, Late::Send));
+        let timeouts = &mut self.timeouts;
+        let send = self.wire.send_due(now, time.send).map(|due| (due, Expired::Send));
         let other = match (&self.stage, read) {
             (Stage::Handshake, _) => {
-                Some((after(*waits.head.get_or_insert(now), time.head), Late::Stage))
+                Some((after(*timeouts.head.get_or_insert(now), time.head), Expired::Stage))
             }
             (Stage::Discarding { by, .. } | Stage::Lingering { by, .. }, _) => {
-                Some((*by, Late::Stage))
+                Some((*by, Expired::Stage))
             }
             (Stage::Open, Read::WantsHead) if !self.wire.io.received().is_empty() => {
-                Some((after(*waits.head.get_or_insert(now), time.head), Late::Head))
+                Some((after(*timeouts.head.get_or_insert(now), time.head), Expired::Head))
             }
             (Stage::Open, Read::WantsHead) if self.exchanges.is_empty() && !unsent => {
                 // An empty line ahead of a request line began a head that is none.
-                waits.head = None;
+                timeouts.head = None;
                 if self.exchanges.capacity() > 0 {
                     // Some hundred bytes, which an idle connection has no use for.
                     self.exchanges = VecDeque::new();
                 }
                 let fresh = self.requests == 0 && self.core.control.course() != Course::Running;
                 let allowed = if fresh { time.idle.min(FRESH) } else { time.idle };
-                Some((after(*waits.idle.get_or_insert(now), allowed), Late::Idle))
+                Some((after(*timeouts.idle.get_or_insert(now), allowed), Expired::Idle))
             }
-            (Stage::Open, Read::WantsContent) => Some(waits.content_due(now, time)),
+            (Stage::Open, Read::WantsContent) => Some(timeouts.content_due(now, time)),
             _ => None,
         };
         let nearest = earlier(send, other);
         if self.exchanges.is_empty() {
-            self.waits.watch = None;
+            self.timeouts.watch = None;
             return nearest;
         }
-        let handler = self.handler_due(now).map(|due| (due, Late::Handler));
-        let watch = self.watch_due(now, read).map(|due| (due, Late::Watch));
+        let handler = self.handler_due(now).map(|due| (due, Expired::Handler));
+        let watch = self.watch_due(now, read).map(|due| (due, Expired::Watch));
         earlier(nearest, earlier(handler, watch))
     }
 
@@ -167,33 +167,35 @@ impl<H: Handler> Driver<H> {
         let is_unread = self.at_end || !self.wire.io.received().is_empty();
         let is_blind = read == Read::Held || read == Read::Watches && is_unread;
         if !is_blind || !self.wire.io.has_kernel() {
-            self.waits.watch = None;
+            self.timeouts.watch = None;
             return None;
         }
-        Some(*self.waits.watch.get_or_insert_with(|| now + WATCH))
+        Some(*self.timeouts.watch.get_or_insert_with(|| now + WATCH))
     }
 
     /// What follows from a deadline that has passed: nothing, if there is only to be waited on.
-    fn act(&mut self, late: Late, cx: &mut Context<'_>) -> Option<Round> {
+    fn act(&mut self, late: Expired, cx: &mut Context<'_>) -> Option<Round> {
         match late {
-            Late::Stage if self.is_serving() => self.stage = Stage::Closing { linger: true },
-            Late::Stage => return Some(Round::End(End::Closed)),
-            Late::Idle => self.stage = Stage::Closing { linger: false },
+            Expired::Stage if self.is_serving() => self.stage = Stage::Closing { linger: true },
+            Expired::Stage => return Some(Round::End(End::Closed)),
+            Expired::Idle => self.stage = Stage::Closing { linger: false },
             // What the client does not take now will not be taken by waiting for it either.
-            Late::Send if self.wire.has_moved() => {}
-            Late::Send => return Some(Round::End(End::Broken)),
-            Late::Head if self.exchanges.is_empty() => self.refuse_late(),
+            Expired::Send if self.wire.has_moved() => {}
+            Expired::Send => return Some(Round::End(End::Broken)),
+            Expired::Head if self.exchanges.is_empty() => self.refuse_late(),
             // Earlier requests are still being answered; the one that does not come is given up.
-            Late::Head => self.machine.stop_receiving(CloseReason::Late),
-            Late::Watch => {
-                self.waits.watch = None;
+            Expired::Head => self.machine.stop_receiving(CloseReason::Late),
+            Expired::Watch => {
+                self.timeouts.watch = None;
                 return self.wire.io.has_failed().then_some(Round::End(End::Closed));
             }
-            Late::Handler => self.stop_handlers(),
-            Late::Content(kind) => match self.stop_reader(Error::new(kind, Phase::Receive), cx) {
-                true => self.break_off(),
-                false => self.refuse_late(),
-            },
+            Expired::Handler => self.stop_handlers(),
+            Expired::Content(kind) => {
+                match self.stop_reader(Error::new(kind, Phase::Receive), cx) {
+                    true => self.break_off(),
+                    false => self.refuse_late(),
+                }
+            }
         }
         Some(Round::Again)
     }
@@ -209,7 +211,7 @@ impl<H: Handler> Driver<H> {
             let response = Response::failure(StatusCode::SERVICE_UNAVAILABLE);
             let stopped = std::mem::replace(&mut exchange.response, Responding::There(response));
             if let Responding::Running(place) = stopped {
-                self.core.shelf.put_back(place);
+                self.core.futures.put_back(place);
             }
         }
     }
@@ -226,9 +228,9 @@ impl<H: Handler> Driver<H> {
 /// The earlier of two deadlines, where there are any.
 #[inline]
 fn earlier(
-    one: Option<(Instant, Late)>,
-    other: Option<(Instant, Late)>,
-) -> Option<(Instant, Late)> {
+    one: Option<(Instant, Expired)>,
+    other: Option<(Instant, Expired)>,
+) -> Option<(Instant, Expired)> {
     match (one, other) {
         (Some(one), Some(other)) if other.0 < one.0 => Some(other),
         (None, other) => other,

@@ -20,7 +20,7 @@ use crate::request::RequestParts;
 const FORGIVEN_BYTES: usize = 16 * 1024;
 
 #[derive(Default)]
-pub(super) struct Cell(Mutex<State>);
+pub(super) struct SharedExchange(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -41,7 +41,7 @@ struct State {
     sent: Option<Instant>,
     /// Content need not wait for a 100 any more.
     goes_ahead: bool,
-    given_up: Option<GivenUp>,
+    abandoned: Option<Abandoned>,
     /// The server has ended the stream: it has seen the request.
     is_rejected: bool,
     waker: Option<Waker>,
@@ -61,14 +61,14 @@ enum Credit {
 
 /// How the owner of an exchange has left it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum GivenUp {
+pub(super) enum Abandoned {
     Dropped,
     /// It took too long: the connection may be dead.
     Late,
 }
 
 /// What is to be told to the connection.
-pub(super) enum Tell {
+pub(super) enum Notice {
     Nothing,
     /// To look at what waits to be sent.
     Wake,
@@ -90,13 +90,13 @@ pub(super) enum Found {
 }
 
 /// What the connection finds in it.
-pub(super) struct News {
+pub(super) struct OwnerChanges {
     pub(super) taken: u32,
     pub(super) goes_ahead: bool,
-    pub(super) given_up: Option<GivenUp>,
+    pub(super) abandoned: Option<Abandoned>,
 }
 
-impl Cell {
+impl SharedExchange {
     pub(super) fn new(request: Recycle<RequestParts>, sending: bool, taken_max: u32) -> Arc<Self> {
         let sending = sending.then_some(Waiting::Sending);
         let request = Some(request);
@@ -109,7 +109,7 @@ impl Cell {
 }
 
 /// The owner's side.
-impl Cell {
+impl SharedExchange {
     /// The request, to be sent again or remembered.
     pub(super) fn take_request(&self) -> Option<Recycle<RequestParts>> {
         self.state().request.take()
@@ -121,13 +121,13 @@ impl Cell {
     }
 
     /// Takes what came next; if nothing did, the task is woken once something does.
-    pub(super) fn take(&self, cx: &Context<'_>) -> (Found, Tell) {
+    pub(super) fn take(&self, cx: &Context<'_>) -> (Found, Notice) {
         let mut state = self.state();
         if let Some(interim) = state.interim.pop_front() {
-            return (Found::Interim(interim), Tell::Nothing);
+            return (Found::Interim(interim), Notice::Nothing);
         }
         if let Some(head) = state.head.take() {
-            return (Found::Head(head), Tell::Nothing);
+            return (Found::Head(head), Notice::Nothing);
         }
         if let Some(piece) = state.content.pop() {
             let tell = state.tell_taken();
@@ -143,28 +143,30 @@ impl Cell {
                 Found::Nothing(state.sending, state.sent.take())
             }
         };
-        (found, Tell::Nothing)
+        (found, Notice::Nothing)
     }
 
     /// Content need not wait for a 100 any more.
-    pub(super) fn go_ahead(&self) -> Tell {
+    pub(super) fn go_ahead(&self) -> Notice {
         let mut state = self.state();
         state.goes_ahead = true;
-        state.number.map_or(Tell::Nothing, Tell::Call)
+        state.number.map_or(Notice::Nothing, Notice::Call)
     }
 
     /// Leaves the exchange, whatever has come of it.
-    pub(super) fn give_up(&self, how: GivenUp) -> Tell {
+    pub(super) fn abandon(&self, how: Abandoned) -> Notice {
         let mut state = self.state();
-        state.given_up = Some(how);
+        state.abandoned = Some(how);
         state.waker = None;
         state.content.discard_all();
         match (state.credit, state.content.has_ended()) {
             // What is left of the request is not sent for ever.
-            (_, true) if state.sending.is_some() => state.number.map_or(Tell::Nothing, Tell::Call),
-            (Credit::Connection, _) => Tell::Consumed(state.content.take_taken()),
-            (Credit::None, _) | (_, true) => Tell::Nothing,
-            (Credit::Stream, false) => state.number.map_or(Tell::Wake, Tell::Call),
+            (_, true) if state.sending.is_some() => {
+                state.number.map_or(Notice::Nothing, Notice::Call)
+            }
+            (Credit::Connection, _) => Notice::Consumed(state.content.take_taken()),
+            (Credit::None, _) | (_, true) => Notice::Nothing,
+            (Credit::Stream, false) => state.number.map_or(Notice::Wake, Notice::Call),
         }
     }
 
@@ -193,25 +195,25 @@ impl Cell {
 }
 
 impl State {
-    fn tell_taken(&mut self) -> Tell {
+    fn tell_taken(&mut self) -> Notice {
         match self.credit {
             Credit::Stream if self.content.taken() >= self.taken_max => {
-                self.number.map_or(Tell::Nothing, Tell::Call)
+                self.number.map_or(Notice::Nothing, Notice::Call)
             }
             // The stream may be open still, and has its own account then.
             Credit::Connection if self.content.is_empty() && self.sending.is_some() => {
-                self.number.map_or(Tell::Nothing, Tell::Call)
+                self.number.map_or(Notice::Nothing, Notice::Call)
             }
             Credit::Connection if self.content.is_empty() => {
-                Tell::Consumed(self.content.take_taken())
+                Notice::Consumed(self.content.take_taken())
             }
-            _ => Tell::Nothing,
+            _ => Notice::Nothing,
         }
     }
 }
 
 /// The connection's side.
-impl Cell {
+impl SharedExchange {
     /// Has the request sent by `open`, which returns the exchange's number; not if nobody waits for a
     /// response any more.
     pub(super) fn open<E>(
@@ -219,7 +221,7 @@ impl Cell {
         open: impl FnOnce(&RequestParts) -> Result<usize, E>,
     ) -> Option<Result<usize, E>> {
         let mut state = self.state();
-        if state.given_up.is_some() {
+        if state.abandoned.is_some() {
             return None;
         }
         let opened = open(state.request.as_deref()?);
@@ -230,13 +232,13 @@ impl Cell {
     }
 
     /// What the owner has done since the last look.
-    pub(super) fn look(&self) -> News {
+    pub(super) fn look(&self) -> OwnerChanges {
         let mut state = self.state();
         let taken = match state.credit {
             Credit::Stream | Credit::Connection => state.content.take_taken(),
             Credit::None => 0,
         };
-        News { taken, goes_ahead: state.goes_ahead, given_up: state.given_up }
+        OwnerChanges { taken, goes_ahead: state.goes_ahead, abandoned: state.abandoned }
     }
 
     /// Says what the sending of the request waits for, and when it got on.
@@ -266,7 +268,7 @@ impl Cell {
     /// Content. Returns how much was taken since the last look.
     pub(super) fn put(&self, piece: Bytes) -> u32 {
         let mut state = self.state();
-        if state.given_up.is_some() {
+        if state.abandoned.is_some() {
             state.content.discard(piece.len());
         } else {
             state.content.push(piece);
