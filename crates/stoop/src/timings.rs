@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(format!("{timings:?}"), r#"{"dns": 7µs, "wait": 3ms}"#);
     }
 
-    /// Over an hour: more than any deadline anybody sets, and no panic beyond.
+    /// Over an hour: more than any deadline in use, and no panic beyond.
     #[test]
     fn what_takes_longer_than_fits_is_as_long_as_fits() {
         let mut timings = Timings::default();

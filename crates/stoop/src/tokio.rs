@@ -20,13 +20,13 @@ use crate::upgrade::{Keep, Upgraded};
 use crate::versions::Versions;
 
 /// A client whose connections are what `connect` makes, whatever URLs name: an end of a pipe, a
-/// stream through somebody else's tunnel. TLS is spoken over it for https.
+/// stream through a tunnel of another library. TLS is spoken over it for https.
 ///
 /// ```
 /// # async fn example() -> Result<(), stoop::Error> {
 /// let connect = || {
 ///     let (ours, theirs) = tokio::io::duplex(64 * 1024);
-///     tokio::spawn(async move { drop(theirs) }); // Somebody answers there.
+///     tokio::spawn(async move { drop(theirs) }); // A server answers there.
 ///     ours
 /// };
 /// let client = stoop::tokio::connections_from(stoop::Client::builder(), connect).build()?;

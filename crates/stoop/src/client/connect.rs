@@ -38,7 +38,7 @@ pub(crate) enum Route {
     Unix(PathBuf),
     /// To whatever makes the connections.
     Made(Connect),
-    /// To a handler in this process, which nobody listens in on: https without TLS.
+    /// To a handler in this process, over which nothing is sent that could be overheard: https without TLS.
     Handler(Connect),
 }
 
@@ -50,7 +50,7 @@ impl Connector {
     pub(crate) fn versions(&self, url: &Url) -> Versions {
         let asks = url.scheme() == "https" && !matches!(self.route, Route::Handler(_));
         match self.versions {
-            // Without TLS nobody tells that the server understands anything else.
+            // Without TLS nothing tells that the server understands anything else.
             Versions::All if !asks => Versions::Http1,
             versions => versions,
         }

@@ -1,8 +1,8 @@
-//! What a request does that gets no descriptor for its connection.
+//! How a request waits that gets no descriptor for its connection.
 //!
 //! A process that has none left has them all in use, and some of its own will be free in a moment.
 //! To fail at once would make errors of hosts that are well, of all that are about to connect, and
-//! of whoever comes next. So idle connections are closed first, and then one waits.
+//! of the requests that come next. So idle connections are closed first, and then the request waits.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::client::pool::Pool;
 use crate::error::{Error, ErrorKind};
 use crate::limits::after;
 
-/// The first pause, and the longest. Nobody says when a descriptor comes free: others have them too.
+/// The first pause, and the longest. Nothing tells when a descriptor comes free: other code has some too.
 const FIRST: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_millis(80);
 

@@ -215,7 +215,7 @@ impl ClientBuilder {
         self.resolver(Resolver::with_servers(servers))
     }
 
-    /// Whom to trust and who we are: by default the platform's root certificates and nobody.
+    /// Which certificates are trusted and which is shown: by default the platform's roots, and none.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub fn tls(mut self, tls: ClientTls) -> Self {
         self.tls = Some(tls);

@@ -130,7 +130,7 @@ fn name_host(head: &mut RequestHead, url: &Url) -> Result<(), Error> {
     Ok(head.fields_mut().push("host", authority(url).as_bytes())?)
 }
 
-/// `user:password@` of a URL becomes Basic credentials (RFC 7617) for whoever is asked, a server or
+/// `user:password@` of a URL becomes Basic credentials (RFC 7617) for the recipient, a server or
 /// the proxy before it, if the request has none.
 fn authorize(head: &mut RequestHead, url: &mut Url) -> Result<(), Error> {
     if url.username().is_empty() && url.password().is_none() {

@@ -1,4 +1,4 @@
-//! An exchange whose response overtook its request, as a task: whoever has the response may look
+//! An exchange whose response overtook its request, as a task: the owner of the response may look
 //! elsewhere, at the other end of the request's content say, and the sending must go on.
 
 use std::future::{Future, poll_fn};
@@ -30,7 +30,7 @@ pub(super) fn promote(exchange: Exchange) -> Body {
 
 async fn drive(mut exchange: Exchange, sender: BodySender) {
     while !exchange.has_ended() {
-        // Room first, so that nothing is received that nobody takes.
+        // Room first, so that nothing is received that is not taken.
         let room = while_sending(&mut exchange, sender.0.reserve()).await;
         if let Err(error) = room {
             // The exchange is broken; its reader learns of it, if it ever comes for more.

@@ -19,7 +19,7 @@ const RECORD_BYTES: usize = TURN_BYTES - 9;
 
 /// What of some content is not sent yet.
 pub(crate) struct Outflow<M> {
-    /// Makes more of it; none once it has ended.
+    /// More of it is polled from here; none once it has ended.
     source: Option<M>,
     /// What was made and not sent.
     piece: Bytes,
@@ -50,7 +50,7 @@ pub(crate) struct Cut {
 }
 
 impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
-    /// Content that somebody makes.
+    /// Content that is polled from `source`.
     pub(crate) fn polled_from(source: M) -> Self {
         Self { source: Some(source), piece: Bytes::new(), trailers: None }
     }
@@ -73,7 +73,7 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
     /// Asks for the next piece.
     pub(crate) fn make(&mut self, cx: &mut Context<'_>) -> Polled<M::Error> {
         let Some(source) = &mut self.source else { return Polled::Pending };
-        // Somebody else's code: that it panics is no reason to fail everybody's exchanges.
+        // The caller's code: a panic in it is no reason to fail the other exchanges.
         let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *source).poll_frame(cx)));
         let frame = match polled {
             Ok(Poll::Pending) => return Polled::Pending,
@@ -124,7 +124,7 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
         self.trailers.take()
     }
 
-    /// Nobody wants the rest.
+    /// The rest is not wanted.
     pub(crate) fn give_up(&mut self) {
         self.source = None;
         self.piece.clear();

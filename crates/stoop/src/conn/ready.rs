@@ -80,7 +80,7 @@ impl Ready {
     }
 }
 
-/// Wakes the task, unless somebody has who woke it for us too.
+/// Wakes the task, unless another wake-up that it has not seen yet covers this one.
 fn wake(mut state: MutexGuard<'_, State>) {
     let task = match std::mem::replace(&mut state.any, true) {
         false => state.task.clone(),

@@ -18,7 +18,7 @@ pub enum ErrorKind {
     DnsTimeout,
     /// Another failure to resolve the name, such as a name without addresses.
     DnsOther,
-    /// Nobody listens there.
+    /// Nothing listens there.
     ConnectRefused,
     /// No connection within the time for it.
     ConnectTimeout,
@@ -37,7 +37,7 @@ pub enum ErrorKind {
     TlsCertExpired,
     /// The server's certificate is for another name.
     TlsCertName,
-    /// Nobody we trust vouches for the server's certificate, or it is not a valid one for a server.
+    /// No authority that is trusted vouches for the server's certificate, or it is not one for a server.
     TlsCertUntrusted,
     /// The TLS handshake was not finished within the time for it.
     TlsTimeout,
@@ -273,7 +273,7 @@ impl Phase {
 /// Whose fault an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Culprit {
-    /// Whoever called us.
+    /// The caller.
     Caller,
     /// The other end of the connection.
     Peer,

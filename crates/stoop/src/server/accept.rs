@@ -122,7 +122,7 @@ enum Next {
     Placed(Placed<Fresh>),
 }
 
-/// Somebody accepts for a server, or is about to.
+/// An acceptor of a server, running or about to run, as [`Control`] counts it.
 pub(crate) struct Accepting(Arc<Control>);
 
 impl Accepting {

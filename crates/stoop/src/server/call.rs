@@ -35,8 +35,8 @@ pub(in crate::server) fn poll_handler<H: Handler>(
     polled.unwrap_or_else(|_| Poll::Ready(Response::failure(StatusCode::INTERNAL_SERVER_ERROR)))
 }
 
-/// Whether somebody may still read the request while its response is sent. Behind a response that
-/// is a buffer there is nobody: it is finished at once.
+/// Whether the handler may still read the request while its response is sent. Not behind a response that
+/// is a buffer: it is finished at once.
 pub(in crate::server) fn is_read_on<B>(
     content: Option<&RequestBodyWriter>,
     response: &Response<B>,

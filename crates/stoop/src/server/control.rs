@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Whether a server goes on.
+/// Whether a server runs or stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Course {
     /// As ever.
@@ -23,7 +23,7 @@ pub(crate) struct Control {
     connections: AtomicUsize,
     /// Places taken: by those, by what is being accepted, and by tunnels.
     taken: AtomicUsize,
-    /// Who still accepts, and so may add to the connections.
+    /// Acceptors that run, and may add to the connections.
     acceptors: AtomicUsize,
     /// Connections that had something to finish when everything ended.
     cut_off: AtomicUsize,
@@ -35,11 +35,11 @@ struct Waiting {
     /// An entry for each connection, so that a change of course reaches those that sleep.
     connections: Vec<Option<Waker>>,
     free: Vec<usize>,
-    /// Who waits for a change of course.
+    /// Tasks that wait for a change of course.
     turning: Vec<Waker>,
-    /// Who waits for a free place.
+    /// Acceptors that wait for a free place.
     queue: Vec<Waker>,
-    /// Who waits for the end.
+    /// Tasks that wait for the end.
     over: Vec<Waker>,
 }
 
@@ -52,7 +52,7 @@ impl Control {
         }
     }
 
-    /// Changes the course, never backwards, and wakes everybody.
+    /// Changes the course, never backwards, and wakes all that wait for it.
     pub(crate) fn steer(&self, course: Course) {
         self.course.fetch_max(course as u8, Ordering::AcqRel);
         let wakers: Vec<Waker> = {
@@ -97,7 +97,7 @@ impl Control {
         if self.course() >= course { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Ready once there is neither a connection nor anybody who may accept one.
+    /// Ready once there is neither a connection nor an acceptor, which could add one.
     pub(crate) fn poll_over(&self, cx: &mut Context<'_>) -> Poll<()> {
         let over = || self.acceptors.load(Ordering::Acquire) == 0 && self.connections() == 0;
         if over() {
@@ -111,7 +111,7 @@ impl Control {
         self.cut_off.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How many were cut off since somebody asked.
+    /// How many were cut off since this was called last.
     pub(crate) fn take_cut_off(&self) -> usize {
         self.cut_off.swap(0, Ordering::AcqRel)
     }
@@ -139,7 +139,7 @@ impl Control {
         });
         let over = if left == 0 { std::mem::take(&mut waiting.over) } else { Vec::new() };
         drop(waiting);
-        // Not under the lock: dropping a waker may run anyone's code.
+        // Not under the lock: dropping a waker may run foreign code.
         drop(listed);
         over.into_iter().for_each(Waker::wake);
     }
@@ -202,7 +202,7 @@ impl Registration {
         Self { control, number: None, admission: Some(admission) }
     }
 
-    /// For a connection that nobody accepted.
+    /// For a connection that no acceptor of the server accepted.
     pub(crate) fn extra(control: Arc<Control>) -> Self {
         Self::new(Admission::extra(control))
     }

@@ -49,7 +49,7 @@ impl<H: Handler> Core<H> {
     }
 }
 
-/// What a connection has, whoever drives it.
+/// What a connection has, in whichever version it is driven.
 pub(super) struct ConnectionParts<H: Handler> {
     pub(super) wire: Wire,
     pub(super) core: Arc<Core<H>>,

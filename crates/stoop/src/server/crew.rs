@@ -19,7 +19,7 @@ pub(super) struct Crew<M> {
     make: M,
     shared: Shared,
     balance: Balance<Fresh>,
-    /// Each worker takes its own. They count as accepting from the beginning, for whoever stops the
+    /// Each worker takes its own. They count as accepting from the beginning, for a caller that stops the
     /// server before they start.
     listeners: Mutex<Listeners>,
     count: usize,

@@ -9,7 +9,7 @@ const KEPT_MAX: usize = 256;
 /// A pinned place for a future; empty while it lies on the shelf.
 pub(crate) type FutureSlot<F> = Pin<Box<Option<F>>>;
 
-/// The places of one core that are free. Behind a lock, which nobody contends for, because a
+/// The slots of one core that are free. Behind a lock that is never contended, because a
 /// thread-local cannot be generic and an `Rc` would bind connections to their thread.
 pub(crate) struct FuturePool<F>(Mutex<Vec<FutureSlot<F>>>);
 

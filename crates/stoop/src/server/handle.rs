@@ -60,7 +60,7 @@ impl ServerHandle {
         self.idle().await;
     }
 
-    /// Timeouts until the server has stopped.
+    /// Waits until the server has stopped.
     pub async fn ended(&self) {
         poll_fn(|cx| self.control.poll_course(Course::Draining, cx)).await;
         self.idle().await;
@@ -70,7 +70,7 @@ impl ServerHandle {
         poll_fn(|cx| self.control.poll_over(cx))
     }
 
-    /// Timeouts for the server's threads to end, once it was told to stop; blocks the caller.
+    /// Waits for the server's threads to end, once it was told to stop; blocks the caller.
     ///
     /// # Panics
     /// Within an asynchronous task, and if a thread could not make its handler.

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_the_same_whoever_parses_it() {
+    fn a_url_is_the_same_with_and_without_what_was_remembered() {
         let origins = [
             "http://a.test",
             "https://a.test",

@@ -1,5 +1,5 @@
-//! One exchange of a client over an HTTP/1 connection that it owns. Whoever waits for the response
-//! drives it; there is no task and no channel.
+//! One exchange of a client over an HTTP/1 connection that it owns. The task that waits for the response
+//! drives it; there is no task of its own and no channel.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -76,8 +76,8 @@ impl Exchange {
         self.ended
     }
 
-    /// Whether the request is still being sent, so that somebody must go on driving the exchange
-    /// though its owner may look elsewhere.
+    /// Whether the request is still being sent, so that the exchange must be driven though its owner may
+    /// look elsewhere.
     pub(crate) fn is_uploading(&self) -> bool {
         let http1 = self.lease.connection();
         http1.is_some_and(|http1| self.upload.waiting(http1).is_some())
@@ -243,7 +243,7 @@ impl Exchange {
         }
     }
 
-    /// The exchange is over; its connection is closed now, not when somebody drops the pieces.
+    /// The exchange is over; its connection is closed now, and not when the pieces are dropped.
     fn fail(&mut self, mut error: Error) -> Error {
         self.ended = true;
         self.upload.body = None;

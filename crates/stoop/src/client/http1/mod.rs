@@ -44,8 +44,8 @@ impl Http1 {
         self.machine.is_reusable() && self.wire.out.is_empty() && self.wire.io.received().is_empty()
     }
 
-    /// Whether bytes came before anything was asked. Those that are still on their way nobody can
-    /// tell from an answer.
+    /// Whether bytes came before anything was asked. Those that are still on their way cannot be told
+    /// from an answer.
     pub(crate) fn has_spoken(&mut self) -> bool {
         self.wire.io.liveness(Look::Cached) == Liveness::Readable
             && self.wire.io.liveness(Look::Kernel) == Liveness::Readable

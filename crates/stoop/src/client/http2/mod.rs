@@ -1,6 +1,6 @@
 //! A client's HTTP/2 connection, which many exchanges share.
 //!
-//! One task, the [`driver`], owns the transport and the machine. Who waits for a response has an
+//! One task, the [`driver`], owns the transport and the machine. The owner of a response has an
 //! [`exchange`], and both see its [`cell`]: the request on its way in, the response on its way out.
 //! What is new for the driver waits in the [`SharedConnection`]'s inbox, or in a cell whose number was called.
 
@@ -39,7 +39,7 @@ struct Inbox {
     orders: Vec<Order>,
     /// Content that was used up of streams that are over.
     consumed: u32,
-    /// Nobody will ask for more.
+    /// No further requests will come.
     closes: bool,
     /// The driver is gone.
     is_terminated: bool,

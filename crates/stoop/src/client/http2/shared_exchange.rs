@@ -15,7 +15,7 @@ use crate::conn::recycle::Recycle;
 use crate::error::Error;
 use crate::request::RequestParts;
 
-/// Less than this is not held against a connection once its stream is over: whoever has the response
+/// Less than this is not held against a connection once its stream is over: the owner of the response
 /// need not say that it was read.
 const FORGIVEN_BYTES: usize = 16 * 1024;
 
@@ -55,7 +55,7 @@ enum Credit {
     Stream,
     /// The connection: the stream is over.
     Connection,
-    /// Nobody, any more.
+    /// Neither any more.
     None,
 }
 
@@ -214,8 +214,7 @@ impl State {
 
 /// The connection's side.
 impl SharedExchange {
-    /// Has the request sent by `open`, which returns the exchange's number; not if nobody waits for a
-    /// response any more.
+    /// Has the request sent by `open`, which returns the exchange's number; not if its owner has left.
     pub(super) fn open<E>(
         &self,
         open: impl FnOnce(&RequestParts) -> Result<usize, E>,

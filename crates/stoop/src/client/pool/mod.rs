@@ -1,9 +1,9 @@
-//! Which connection a request gets: one that idles, a stream of one that others use too, a new one,
-//! or the next that is free.
+//! The pool: a request gets a connection that idles, a stream of a shared one, the right to make a new
+//! one, or the next that is free.
 //!
 //! The pool knows nothing of what versions of HTTP say. It counts; a connection that is one exchange's
 //! tells by coming back, or not, whether it is viable, and one that many share tells how many may. Its
-//! [`Table`] sits behind one short mutex: no connection is opened or closed, and nobody is woken,
+//! [`Table`] sits behind one short mutex: no connection is opened or closed, and no task is woken,
 //! under it.
 
 mod events;
@@ -49,7 +49,7 @@ struct State {
     reaping: bool,
 }
 
-/// Who waits, and on which runtime.
+/// A request that waits, and its runtime.
 struct Waiter {
     sender: oneshot::Sender<Grant>,
     runtime: Id,
@@ -203,13 +203,13 @@ impl Pool {
         drop(due.closed);
         due.ended.iter().for_each(|connection| connection.close());
         for (waiter, key, given) in due.served {
-            // Gone only if nobody can be waiting: who waits holds it.
+            // Gone only if no request can be waiting: each that waits holds it.
             let Some(this) = self.this.upgrade() else { return };
             let _ = waiter.sender.send(this.grant(key, given));
         }
     }
 
-    /// Closes what has idled too long, was closed by its server, or was sent what nobody asked for.
+    /// Closes connections that have idled too long, were closed by the server, or brought bytes unasked.
     /// Returns whether anything is left to look after.
     fn reap(&self, now: Instant) -> bool {
         let mut due = Effects::default();
@@ -252,7 +252,7 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // Connections that are shared have tasks of their own, which nobody else would end.
+        // Connections that are shared have tasks of their own, which nothing else would end.
         self.state().table.shared().for_each(|connection| connection.close());
     }
 }
@@ -270,7 +270,7 @@ impl Future for Ticket {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Grant> {
         // The sender goes with the table, which we hold, or by serving us.
         let served = ready!(Pin::new(&mut self.receiver).poll(cx));
-        Poll::Ready(served.expect("nobody else drops a waiter"))
+        Poll::Ready(served.expect("only the table drops a waiter"))
     }
 }
 

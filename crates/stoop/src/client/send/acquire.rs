@@ -89,7 +89,7 @@ impl Job<'_> {
             let io = match connecting.await {
                 Ok(io) => io,
                 Err(error) => {
-                    // Whoever has a place and no descriptor for it may take what comes back.
+                    // Another request that waits may take the place and has a descriptor for it.
                     drop(permit);
                     let (pool, own) = (&self.shared.pool, self.shared.limits.time.connect);
                     let waited = descriptor_wait.wait(error, pool, own, self.due.before_head());
@@ -132,7 +132,7 @@ impl Job<'_> {
             && lease.rebind_to_current_runtime()
     }
 
-    /// Whoever it was made for, and however: a connection may lead where a redirect may not.
+    /// Checks where a connection leads, whichever request it was made for: a redirect may not go there.
     fn allowed(&self, peer: Peer, url: &Url) -> Result<(), Error> {
         match peer {
             Peer::Inet(address) if self.public_only && !is_public(address.ip()) => {

@@ -99,8 +99,8 @@ pub(crate) async fn switch(
     })
 }
 
-/// The content of a response. If its request is still being sent over HTTP/1, somebody must go on
-/// sending even while the owner looks elsewhere: then the exchange becomes a task.
+/// The content of a response. If its request is still being sent over HTTP/1, sending must go on
+/// even while the owner looks elsewhere: then the exchange becomes a task.
 fn content(exchange: Exchange) -> Body {
     match exchange {
         Exchange::Http1(exchange) if exchange.is_uploading() => promote::promote(exchange),

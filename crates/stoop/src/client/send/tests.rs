@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::{Client, ClientBuilder, ErrorKind, Phase};
 
-/// Whoever spawns a request on a runtime of several threads needs this.
+/// A caller that spawns a request on a runtime of several threads needs this.
 #[allow(dead_code)]
 fn a_request_under_way_can_be_sent_to_another_thread(client: Client) -> impl Send {
     async move { client.get("http://a/").await?.into_body().chunk().await }
@@ -76,7 +76,7 @@ async fn a_public_server_may_not_send_us_to_a_private_one() {
     for private in [&["8.8.8.8:80", "10.0.0.1:80"], &["[2606::1]:80", "[::ffff:7f00:1]:80"]] {
         let client = going_to(Client::builder(), private);
         assert_eq!(outcome(&client, "http://outside/").await, denied);
-        // Nor by a connection that was made for somebody who may go there.
+        // Nor by a connection that was made for a request that may go there.
         assert_eq!(outcome(&client, "http://inside/x").await, Ok(200));
         assert_eq!(client.connections(), (2, 2));
         assert_eq!(outcome(&client, "http://outside/").await, denied);

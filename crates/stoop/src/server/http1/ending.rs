@@ -19,7 +19,7 @@ pub(in crate::server) enum End {
     Closed,
     /// It is closed so that the client cannot take what it got for whole.
     Broken,
-    /// It is given to whoever speaks the other protocol.
+    /// It is given to the owner of the upgrade, which speaks another protocol.
     Switched,
     /// It goes on as HTTP/2.
     Http2,
@@ -38,7 +38,7 @@ impl<H: Handler> Driver<H> {
                 Round::Again
             }
             Poll::Ready(true) => {
-                // Closing a socket says that this is the end; nobody waits for it to arrive.
+                // Closing a socket says that this is the end, and does not wait for it to arrive.
                 if !self.wire.io.ends_when_dropped() {
                     let _ = self.wire.io.poll_shutdown(cx);
                 }
@@ -116,7 +116,7 @@ impl<H: Handler> Driver<H> {
             (End::Switched, Stage::Switching(sender)) => {
                 // It has its descriptor still, so it keeps its place.
                 let keep = Box::new((registration.into_admission(), balance));
-                // If nobody waits for it any more, this closes it.
+                // If the upgrade was dropped, this closes the transport.
                 let _ = sender.send(Upgraded { io: wire.io, keep: Some(keep) });
             }
             (End::Closed | End::Switched, _) => {}

@@ -70,7 +70,7 @@ enum Stage {
     Handshake,
     /// Requests and responses.
     Open,
-    /// Content that nobody wants is read, to get to the next request.
+    /// Content that no handler wants is read, to get to the next request.
     Discarding { left: u64, by: Instant },
     /// Everything is said, and still on its way.
     Closing { linger: bool },
@@ -139,7 +139,7 @@ enum Read {
     Watches,
     /// The next request's bytes are needed.
     WantsHead,
-    /// Bytes of content that somebody waits for are needed.
+    /// Bytes of content are needed, for which a handler waits.
     WantsContent,
 }
 
@@ -241,7 +241,7 @@ impl<H: Handler> Driver<H> {
             return Round::End(End::Closed);
         }
         if was_full && !self.is_full() {
-            // There is room again, and nobody else would wake us to use it.
+            // There is room again, and nothing else would wake the task to use it.
             return Round::Again;
         }
         match read {
@@ -289,7 +289,7 @@ impl<H: Handler> Driver<H> {
         self.wire.flush(cx, self.core.limits.output_bytes_max)
     }
 
-    /// Timeouts for whoever wakes us, or the nearest deadline.
+    /// Waits for a wake-up, or the nearest deadline.
     fn wait(&mut self, cx: &mut Context<'_>, read: Read) -> Round {
         match self.poll_late(cx, read) {
             Poll::Pending => Round::Wait,

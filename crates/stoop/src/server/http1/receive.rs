@@ -1,4 +1,4 @@
-//! The reading half of a connection: from bytes to handlers, and content to whoever wants it.
+//! Receiving: bytes become handler calls, and content goes to their request bodies.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
@@ -117,7 +117,7 @@ impl<H: Handler> Driver<H> {
                 return;
             }
             if !self.wire.io.received().is_empty() {
-                // The client did not wait to be told to go on: nobody needs to be any more.
+                // The client did not wait for a 100, and needs none any more.
                 self.machine.send_continue(&mut Sink(&mut Output::default()));
             }
             let (writer, reader) = request_body(self.machine.body_remaining());
@@ -160,7 +160,7 @@ impl<H: Handler> Driver<H> {
         self.exchanges.push_back(Exchange { answer, response, content, parallel, due, since });
     }
 
-    /// Reads content for whoever wants it, or nobody.
+    /// Reads content, for the handler if it wants any, and else to drop it.
     fn read_content(&mut self, cx: &mut Context<'_>) -> Read {
         let content = self.exchanges.back_mut().and_then(|exchange| exchange.content.as_mut());
         if let Some(content) = content {
@@ -220,7 +220,7 @@ impl<H: Handler> Driver<H> {
     /// the response; else the client must see that the response is incomplete.
     fn content_violated(&mut self, violation: Violation, cx: &mut Context<'_>) {
         if self.exchanges.is_empty() {
-            // The response is out already: this was content that nobody wanted.
+            // The response is out already: no handler wanted this content.
             self.stage = Stage::Closing { linger: true };
         } else if self.stop_reader(Error::violation(violation, Phase::Receive), cx) {
             self.break_off();
@@ -229,7 +229,7 @@ impl<H: Handler> Driver<H> {
         }
     }
 
-    /// The rest of the content will not come: whoever reads it is told, so that it can clean up, and
+    /// The rest of the content will not come: its reader is told, so that it can clean up, and
     /// then stopped. Returns whether its response was begun.
     pub(super) fn stop_reader(&mut self, error: Error, cx: &mut Context<'_>) -> bool {
         let Some(mut exchange) = self.exchanges.pop_back() else { return false };

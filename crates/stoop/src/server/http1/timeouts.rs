@@ -27,7 +27,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// that it was reset shows no other way.
 const WATCH: Duration = Duration::from_secs(1);
 
-/// Since when what is waited for. A wait begins when it is first found that there is nothing to do.
+/// Since when each of the waits lasts. A wait begins when it is first found that there is nothing to do.
 pub(super) struct Timeouts {
     timer: Timer,
     idle: Option<Instant>,

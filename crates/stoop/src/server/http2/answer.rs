@@ -112,7 +112,7 @@ impl<H: Handler> Driver<H> {
         }
         let (writer, outgoing) = outgoing();
         let io = tunnel(Body(Kind::Request(reader)), writer, self.wire.io.peer());
-        // Nobody may want it any more: then both its ends are dropped, and it ends.
+        // The handler may have dropped it: then both its ends are dropped, and it ends.
         let _ = sender.send(Upgraded { io, keep: None });
         self.keep(Exchange {
             key,
@@ -175,7 +175,7 @@ impl<H: Handler> Driver<H> {
             }
         };
         let keeps_nothing = content.is_none();
-        // Nobody needs to be told to go on any more: the final response is out.
+        // The client needs no 100 any more: the final response is out.
         let (continue_owed, waited, tunnel) =
             (false, WaitTimes::new(&self.core.limits.time), Tunnel::No);
         if outflow.is_none() && closes {
@@ -297,7 +297,7 @@ impl<H: Handler> Driver<H> {
     }
 
     /// Forgets an exchange that has nothing left to do: its response is out, and its request was
-    /// read. What nobody reads is thrown away for a while; of more than that the client is told that
+    /// read. Content without a reader is thrown away for a while; of more than that the client is told that
     /// it need not send it (RFC 9113 §8.1).
     fn let_go(&mut self, key: StreamKey) {
         let Some(exchange) = self.exchanges.get(key) else { return };

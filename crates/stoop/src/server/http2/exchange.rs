@@ -20,7 +20,7 @@ use crate::server::future_pool::FutureSlot;
 pub(super) struct Exchange<H: Handler> {
     pub(super) key: h2::StreamKey,
     pub(super) response: Responding<H>,
-    /// Where the request's content goes, while somebody may read it.
+    /// The content of the request, until its handler has dropped it.
     pub(super) content: Option<RequestBodyWriter>,
     pub(super) tunnel: Tunnel,
     /// The client waits for a 100 before it sends content (RFC 9110 §10.1.1).

@@ -6,7 +6,7 @@
 //! room for, is never an exchange: it is answered where it was read.
 //!
 //! `receive` is from events to handlers, `answer` from handlers to frames, `exchange` what is kept of a
-//! request until it is answered, `waits` how long may be waited for what.
+//! request until it is answered, `timeouts` the limits of every wait.
 
 mod answer;
 mod exchange;
@@ -157,7 +157,7 @@ impl<H: Handler> Driver<H> {
                 Round::Again
             }
             Poll::Ready(Ok(Filled::End)) => {
-                // A client of HTTP/2 does not half-close: nobody waits for what is not sent yet.
+                // A client of HTTP/2 does not half-close: it waits for nothing that is not sent yet.
                 self.at_end = true;
                 self.machine.receive_end();
                 Round::Again

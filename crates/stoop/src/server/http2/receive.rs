@@ -1,4 +1,4 @@
-//! From events to handlers, and content to whoever wants it.
+//! Receiving: events become handler calls, and content goes to their request bodies.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
@@ -76,7 +76,7 @@ impl<H: Handler> Driver<H> {
         if !end {
             continue_owed = expects_continue;
             let (writer, reader) = request_body(self.machine.remaining(key));
-            // Whoever reads it, wherever: the client is told to send more of it.
+            // Whichever task reads it: the client is told to send more of it.
             let waker = self.exchanges.waker(key.index());
             writer.watch(&waker, self.core.limits.wire.http2.stream_window_bytes / 2);
             content = Some(writer);
@@ -128,7 +128,7 @@ impl<H: Handler> Driver<H> {
         self.exchanges.keep(exchange.key, exchange);
     }
 
-    /// Content came. What nobody will read is thrown away.
+    /// Content came. It is thrown away if no handler will read it.
     fn deliver(&mut self, key: StreamKey, len: usize, end: bool) {
         let waker = self.exchanges.waker(key.index());
         let cx = Context::from_waker(&waker);
@@ -197,7 +197,7 @@ impl<H: Handler> Driver<H> {
         }
     }
 
-    /// A stream is over before its end: whoever reads its content is told, and its handler dropped.
+    /// A stream is over before its end: the reader of its content is told, and its handler dropped.
     fn reset(&mut self, key: StreamKey, why: h2::Reset) {
         let Some(exchange) = self.take_exchange(key) else { return };
         let waker = self.exchanges.waker(key.index());

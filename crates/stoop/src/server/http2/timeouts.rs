@@ -22,7 +22,7 @@ use crate::server::call::poll_handler;
 
 const TICK: Duration = Duration::from_secs(1);
 
-/// Since when what is waited for. A wait begins when it is first found that there is nothing to do.
+/// Since when each of the waits lasts. A wait begins when it is first found that there is nothing to do.
 pub(super) struct Timeouts {
     timer: Timer,
     /// Without streams. What else comes, a PING or a frame that is not known, is no use of it.
@@ -54,7 +54,7 @@ enum What {
     Window,
     /// Its handler.
     Handler,
-    /// Content of the request, which nobody reads.
+    /// Content of the request, which no handler reads.
     Rest,
 }
 
@@ -82,7 +82,7 @@ impl Timeouts {
 }
 
 impl<H: Handler> Driver<H> {
-    /// Timeouts for whoever wakes us, or the nearest deadline.
+    /// Waits for a wake-up, or the nearest deadline.
     pub(super) fn wait(&mut self, cx: &mut Context<'_>) -> Round {
         let Some((due, late)) = self.nearest() else { return Round::Wait };
         if self.now < due && self.timeouts.timer.poll(cx, Some(due)).is_pending() {
@@ -151,7 +151,7 @@ impl<H: Handler> Driver<H> {
             Expired::Stage => return Round::End,
             Expired::Idle => self.machine.close(ErrorCode::NO_ERROR, CloseReason::Idle),
             Expired::Head => self.machine.close(ErrorCode::ENHANCE_YOUR_CALM, CloseReason::Late),
-            // Exchanges are under way, and nothing was heard for long: is anybody there?
+            // Exchanges are under way, and nothing was received for long: is the client there?
             Expired::Quiet => {
                 self.timeouts.quiet = None;
                 self.wire.asks();

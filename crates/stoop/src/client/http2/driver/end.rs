@@ -8,7 +8,7 @@ use stoop_proto::h2::{ErrorCode, Fault};
 use super::{Driver, return_unsent};
 use crate::error::{Error, ErrorKind, Phase};
 
-/// EndCause a connection is over.
+/// Why a connection is over.
 pub(super) enum EndCause {
     /// The machine knows.
     Machine,
@@ -20,7 +20,7 @@ pub(super) enum EndCause {
     Closed,
     /// The server takes nothing.
     Stuck,
-    /// Nobody drives it any more.
+    /// The task that drove it was dropped.
     Abandoned,
 }
 

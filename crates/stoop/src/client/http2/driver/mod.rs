@@ -1,5 +1,5 @@
-//! The task that owns a connection: it reads what has arrived, sends what may be sent, and tells who
-//! waits.
+//! The task that owns a connection: it reads what has arrived, sends what may be sent, and tells the
+//! owners of exchanges.
 //!
 //! A round takes what is new (requests, content that was used up, exchanges that were given up), reads,
 //! lets those send whose turn it is, and sends everything in one call. `receive` is what the server's
@@ -39,7 +39,7 @@ use end::EndCause;
 /// Rounds in a turn at most, however short they are.
 const ROUNDS_MAX: u32 = 64;
 
-/// So long somebody waits and nothing comes, before the server is asked whether it is there. Once:
+/// How long exchanges wait and nothing comes, before the server is asked whether it is there. Once:
 /// servers take it ill to be asked again and again.
 const PING_AFTER: Duration = Duration::from_secs(3);
 
@@ -47,13 +47,13 @@ const PING_AFTER: Duration = Duration::from_secs(3);
 /// hands on no more than a part of it.
 const EXPECTED_WITHIN: Duration = Duration::from_millis(50);
 
-/// How long content that nobody wants is read, so that the stream need not be reset.
+/// How long unwanted content is read, so that the stream need not be reset.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// How long the last that is said may take, where sending otherwise has no limit.
 const CLOSE_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often exchanges are looked at that nobody waits for any more.
+/// How often exchanges are looked at whose owners have left.
 const ABANDONED_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Makes a connection of a transport, and a task that drives it; the first exchange is the caller's.
@@ -118,13 +118,13 @@ struct Driver {
     /// The kernel has something of the server, which is waited for until then.
     expected_by: Option<Instant>,
     tick: Option<Instant>,
-    /// Exchanges that are over and that nobody was told of.
+    /// Exchanges that are over and that the pool was not told of.
     ended: usize,
     /// Requests that were sent.
     opened: u32,
     /// It was said that no more are taken.
     retired: Option<CloseReason>,
-    /// EndCause the server ends the connection, if it said so.
+    /// The code of the server's GOAWAY, if one came.
     goaway_code: Option<h2::ErrorCode>,
     /// Everything is said, and still on its way.
     is_closing: bool,
@@ -145,9 +145,9 @@ struct Exchange {
     has_head: bool,
     is_complete: bool,
     is_tunnel: bool,
-    /// The deadline of everything, which somebody else keeps as long as somebody waits.
+    /// The deadline of everything, which the owner keeps as long as it waits.
     until: Option<Instant>,
-    /// Nobody waits for it any more, and what is left of it is done until then.
+    /// The owner has left, and what is left of the exchange is done until then.
     abandoned_until: Option<Instant>,
     /// Content that came since.
     abandoned_bytes: u64,
@@ -320,7 +320,7 @@ impl Driver {
         self.wire.is_full(self.limits.output_bytes_max)
     }
 
-    /// Waits for whoever wakes us, or the nearest deadline.
+    /// Waits for a wake-up, or the nearest deadline.
     fn wait(&mut self, cx: &mut Context<'_>) -> Round {
         if self.machine.streams() == 0 && self.wire.unsent() == 0 {
             self.rest();

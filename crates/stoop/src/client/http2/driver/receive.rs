@@ -139,7 +139,7 @@ impl Driver {
             && exchange.upload.is_some()
             && !exchange.is_tunnel
         {
-            // Nobody may come for it again.
+            // Its owner may not come for it again.
             let patience = self.limits.time.send_idle.unwrap_or(Duration::MAX);
             exchange.abandoned_until = exchange.until.or(Some(after(self.now, patience)));
             self.tick.get_or_insert(self.now + ABANDONED_CHECK_INTERVAL);

@@ -90,7 +90,7 @@ impl Driver {
         }
     }
 
-    /// Ends what nobody waits for any more and took too long.
+    /// Ends exchanges whose owners have left, and that took too long since.
     pub(super) fn end_abandoned(&mut self) {
         self.tick = None;
         let mut late = Vec::new();
@@ -170,7 +170,7 @@ impl Driver {
             Ok(opened.index())
         });
         match (opened, key) {
-            // Nobody waits for a response any more.
+            // The owner has left.
             (None, _) => self.ended += 1,
             (Some(Err(Refusal::Full)), _) => return Err(order),
             (Some(Err(refusal)), _) => {
@@ -295,7 +295,7 @@ impl Driver {
         if let Some(exchange) = self.exchanges.get(key) {
             exchange.upload = None;
             exchange.cell.sending(None, Some(now));
-            // What was written to a tunnel is out, and nobody reads what comes.
+            // What was written to a tunnel is out, and its owner does not read what comes.
             if exchange.is_tunnel && exchange.abandoned_until.is_some() && !exchange.is_complete {
                 self.break_off(key, ErrorCode::CANCEL);
             }

@@ -1,4 +1,4 @@
-//! Connections that nobody uses: how many there may be, and which of them are closed.
+//! Idle connections: how many there may be, and which of them are closed.
 
 use std::time::Instant;
 

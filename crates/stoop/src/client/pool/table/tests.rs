@@ -28,7 +28,7 @@ fn check(table: &Tables) {
         assert!(origin.idle.len() <= table.limits.idle_per_origin_max.min(origin.open));
         let is_full = origin.open >= table.limits.per_origin_max;
         if let Some((first, _)) = origin.waiters.first_key_value() {
-            assert!(origin.idle.is_empty(), "somebody waits for what idles");
+            assert!(origin.idle.is_empty(), "a waiter waits for what idles");
             assert!(is_full || table.open >= table.limits.total_max, "a free place is not used");
             assert!(is_full || table.idle == 0, "an idle connection holds a place wanted");
             assert_eq!(origin.starved, (!is_full).then_some(*first));
@@ -144,7 +144,7 @@ fn who_waited_longest_is_next_whatever_the_origin() {
     let mut due = Effects::default();
     table.returned(a, 11, &mut due);
     assert_eq!((due.closed, due.served), (vec![], vec![(2, a, Allotment::Idle(11))]));
-    // And c's, whoever makes room.
+    // And c's, whichever origin makes room.
     let mut due = Effects::default();
     table.closed(b, &mut due);
     assert_eq!(due.served[0].0, 3);

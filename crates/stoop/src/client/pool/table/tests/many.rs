@@ -42,7 +42,7 @@ fn check_many(table: &Tables) {
             let has_room = |m: &origin::Member<u32>| m.used < m.streams_max;
             assert!(
                 !origin.shared.iter().any(has_room),
-                "somebody waits for a stream that is free"
+                "a waiter waits for a stream that is free"
             );
             let is_full = table.open >= table.limits.total_max;
             assert!(!may_open || is_full, "a free place is not used");
@@ -70,7 +70,7 @@ fn has(key: Key, given: &Allotment<u32, u32>) -> Has {
         Allotment::Idle(_) => Has::Whole(key),
         Allotment::Stream(number, _) => Has::Stream(key, *number),
         Allotment::NewConnection => Has::Place(key),
-        Allotment::Queued(_) => panic!("nobody is served a turn"),
+        Allotment::Queued(_) => panic!("no waiter is served a place in the queue"),
     }
 }
 
@@ -183,7 +183,7 @@ fn one_finds_out_what_an_origin_speaks_and_all_others_share_what_it_found() {
 }
 
 #[test]
-fn if_it_speaks_http1_everybody_connects_and_if_nobody_answers_everybody_tries() {
+fn all_waiters_connect_once_an_origin_speaks_http1_or_does_not_answer() {
     for is_made in [true, false] {
         let mut table = shared(32, 100);
         let (key, _) = ask_as(&mut table, Speaks::Unknown, 0);
@@ -227,7 +227,7 @@ fn as_many_connections_are_opened_as_those_who_wait_need_once_streams_are_known(
     }
     let mut joined = due();
     let number = table.shared_connected(key, 7, 100, &mut joined);
-    // It has not said how many it allows: nobody opens another.
+    // It has not said how many it allows: no other is opened.
     assert_eq!(served(joined).len(), 99);
     let mut told = due();
     table.streams_allowed(key, number, 250, &mut told);
@@ -260,7 +260,7 @@ fn an_origin_has_no_more_connections_of_http2_than_its_limit_but_for_those_that_
 }
 
 #[test]
-fn what_nobody_uses_idles_and_makes_room_for_others() {
+fn an_unused_connection_idles_and_makes_room_for_others() {
     let mut table = shared(32, 1);
     let (key, _) = ask_as(&mut table, Speaks::Http2, 0);
     let number = table.shared_connected(key, 1, 10, &mut due());
@@ -270,7 +270,7 @@ fn what_nobody_uses_idles_and_makes_room_for_others() {
     // It is used again.
     assert_eq!(ask_as(&mut table, Speaks::Http2, 0).1, Allotment::Stream(number, 1));
     assert_eq!(table.counts(), (1, 0));
-    // Somebody else wants its place, and gets it as soon as it is not used.
+    // Another origin wants its place, and gets it as soon as it is not used.
     let mut asked = due();
     let (_, given) = table.acquire(unknown("b"), |_| true, || 9, &mut asked);
     assert!(matches!(given, Allotment::Queued(_)) && asked.ended.is_empty());
