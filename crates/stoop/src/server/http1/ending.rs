@@ -77,7 +77,7 @@ impl<H: Handler> Driver<H> {
     }
 
     /// Whether this connection is idle and its server is to stop. One that was accepted and has not
-    /// been heard of is not idle yet: see `waits`.
+    /// been heard of is not idle yet: see `timeouts`.
     pub(super) fn is_drained(&mut self) -> bool {
         self.core.control.course() != Course::Running
             && self.requests > 0

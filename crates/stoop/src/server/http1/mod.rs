@@ -5,7 +5,7 @@
 //! Handlers are polled right here: no task and no channel per request.
 //!
 //! `receive` is the reading half of a round, `answer` the other; `ending` is how a connection ends,
-//! `waits` how long it may wait for what.
+//! `timeouts` the limits of every wait.
 
 mod answer;
 mod ending;
