@@ -13,6 +13,7 @@ compile_error!(
      Unix sockets have no counterpart there yet."
 );
 
+mod any_transport;
 mod balance;
 mod buffer;
 mod descriptors;
@@ -32,6 +33,7 @@ mod tls;
 mod transport;
 mod worker;
 
+pub use any_transport::AnyTransport;
 pub use balance::{Balance, Placed, Post, Seat};
 pub use buffer::{CHUNK, Inbox, SHARE_MIN};
 pub use descriptors::descriptors_max;
@@ -49,5 +51,5 @@ pub use tls::{
     Alert, ClientTls, ClientTlsBuilder, ServerTls, ServerTlsBuilder, Tls, TlsConfigError, TlsError,
     TlsErrorKind, TlsVersion,
 };
-pub use transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};
+pub use transport::{Filled, Liveness, Look, Peer, Transport};
 pub use worker::{Panicked, Stopper, Worker, WorkerOptions, Workers};

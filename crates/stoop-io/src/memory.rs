@@ -6,9 +6,10 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes, BytesMut};
 
+use crate::any_transport::AnyTransport;
 use crate::buffer::SHARE_MIN;
 use crate::output::Output;
-use crate::transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};
+use crate::transport::{Filled, Liveness, Look, Peer, Transport};
 
 /// Bytes that a pair usually holds in each direction.
 pub const MEMORY_BYTES: usize = 64 * 1024;

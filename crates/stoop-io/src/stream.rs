@@ -11,9 +11,10 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::any_transport::AnyTransport;
 use crate::buffer::{CHUNK, Inbox};
 use crate::output::{OUTPUT_BYTES_MAX, Output};
-use crate::transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};
+use crate::transport::{Filled, Liveness, Look, Peer, Transport};
 
 /// Bytes accepted by one write: what is copied must not outgrow the pooled buffers.
 const WRITE_MAX: usize = 32 * 1024;

@@ -7,8 +7,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use socket2::{Domain, SockAddr, Socket};
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::any_transport::AnyTransport;
 use crate::socket::{Tcp, Unix};
-use crate::transport::{AnyTransport, Peer};
+use crate::transport::Peer;
 
 /// An accepted socket that no runtime knows yet: it may go to any thread. Dropping it closes it.
 pub struct Accepted {

@@ -16,9 +16,10 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes, BytesMut};
 
+use crate::any_transport::AnyTransport;
 use crate::output::Output;
 use crate::timer::{Timer, now};
-use crate::transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};
+use crate::transport::{Filled, Liveness, Look, Peer, Transport};
 
 pub use link::{Fault, Link, Split};
 pub use log::{Log, Way, Write};

@@ -15,7 +15,7 @@ use super::pem::Pem;
 use super::stream::{CERTIFICATE_BYTES_MAX, Tls};
 use super::trust::{Anybody, Trust, platform};
 use super::{ALPN_DEFAULT, provider};
-use crate::transport::AnyTransport;
+use crate::any_transport::AnyTransport;
 
 /// Sessions a client remembers for resumption, unless told otherwise: of 32 servers at least.
 const SESSIONS_MAX: usize = 256;

@@ -12,7 +12,7 @@ use super::pem::Pem;
 use super::stream::{CERTIFICATE_BYTES_MAX, HELLO_BYTES_MAX, Tls};
 use super::trust::roots;
 use super::{ALPN_DEFAULT, provider};
-use crate::transport::AnyTransport;
+use crate::any_transport::AnyTransport;
 
 /// How a server does TLS. Cheap to clone.
 ///

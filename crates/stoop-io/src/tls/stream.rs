@@ -11,9 +11,10 @@ use rustls::{HandshakeKind, ProtocolVersion};
 use self::turns::ciphertext;
 use super::error::TlsError;
 use super::machine::{Machine, Turn, Want};
+use crate::any_transport::AnyTransport;
 use crate::buffer::{CHUNK, Inbox};
 use crate::output::Output;
-use crate::transport::{AnyTransport, Filled, Transport};
+use crate::transport::{Filled, Transport};
 
 /// Ciphertext that may wait during the handshake of a peer that shows a certificate: the largest
 /// message TLS allows for (64 KiB), and what is around it. A buffer grows to it only as bytes come.

@@ -9,8 +9,9 @@ use socket2::SockRef;
 use super::super::error::TlsError;
 use super::turns::ciphertext;
 use super::{OPEN_BYTES_MAX, Phase, Tls};
+use crate::any_transport::AnyTransport;
 use crate::output::Output;
-use crate::transport::{AnyTransport, Filled, Liveness, Look, Peer, Transport};
+use crate::transport::{Filled, Liveness, Look, Peer, Transport};
 
 /// Sealed bytes from which on nothing more is sealed before they are sent: two full records leave
 /// in one call (one at a time cost 20 % more processor time in bulk, four no less).

@@ -5,9 +5,10 @@ use std::task::{Context, Poll, ready};
 
 use super::super::machine::{Turn, Want};
 use super::{OPEN_BYTES_MAX, Phase, Tls};
+use crate::any_transport::AnyTransport;
 use crate::buffer::{CHUNK, Inbox};
 use crate::output::Output;
-use crate::transport::{AnyTransport, Filled, Transport};
+use crate::transport::{Filled, Transport};
 
 impl Tls {
     /// Takes turns over the ciphertext that is there, up to plaintext, an end, or its exhaustion.

@@ -1,0 +1,170 @@
+//! Every transport of this crate behind one type, so that a pool or a driver can hold any of them.
+//!
+//! The one circle of types in this crate is here, and is meant: TLS runs over any transport, one with
+//! TLS included (an HTTPS proxy), so [`AnyTransport`] names `Tls`, and `Tls` holds an `AnyTransport`.
+
+use std::io;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+
+use crate::output::Output;
+use crate::socket::{Tcp, Unix};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use crate::tls::Tls;
+use crate::transport::{Filled, Liveness, Look, Peer, Transport};
+
+/// Any of the transports, dispatched by a branch rather than a pointer.
+pub enum AnyTransport {
+    /// TCP.
+    Tcp(Tcp),
+    /// A Unix stream socket.
+    Unix(Unix),
+    /// TLS over another of them.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    Tls(Box<Tls>),
+    /// Anything else: the in-memory pair, the simulation, a user's own.
+    Custom(Box<dyn Transport + Send + Sync>),
+}
+
+impl AnyTransport {
+    /// Moves the socket to the runtime this is called on; what was received stays. What is no
+    /// socket stays as it is.
+    ///
+    /// # Errors
+    /// If the runtime cannot watch the socket.
+    pub fn rehome(self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Tcp(tcp) => Self::Tcp(tcp.rehome()?),
+            Self::Unix(unix) => Self::Unix(unix.rehome()?),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            Self::Tls(tls) => Self::Tls(Box::new(tls.rehome()?)),
+            Self::Custom(custom) => Self::Custom(custom),
+        })
+    }
+
+    /// Drives a TLS handshake to its end; ready at once where there is no TLS.
+    ///
+    /// # Errors
+    /// The handshake's, as an [`io::Error`] of the same kind around the `TlsError`.
+    pub fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            Self::Tls(tls) => tls.poll_handshake(cx).map_err(Into::into),
+            Self::Tcp(_) | Self::Unix(_) | Self::Custom(_) => {
+                let _ = cx;
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+
+    /// Whether a kernel moves its bytes, which knows more of the connection than was read from it.
+    pub fn has_kernel(&self) -> bool {
+        match self {
+            Self::Tcp(_) | Self::Unix(_) => true,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            Self::Tls(tls) => tls.has_kernel(),
+            Self::Custom(_) => false,
+        }
+    }
+
+    /// Whether dropping this, after [`Transport::poll_flush_last`], says all that
+    /// [`Transport::poll_shutdown`] would.
+    pub fn ends_when_dropped(&self) -> bool {
+        match self {
+            Self::Tcp(_) | Self::Unix(_) => true,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            Self::Tls(tls) => tls.ends_when_dropped(),
+            Self::Custom(_) => false,
+        }
+    }
+
+    /// Makes closing visible as a failure where the end of the stream alone would look like the
+    /// end of the message: RST for TCP, and for TLS over it. TLS over anything else says the same by
+    /// leaving close_notify out.
+    pub fn reset_on_close(&self) {
+        match self {
+            // If it fails, the connection is gone already.
+            Self::Tcp(tcp) => drop(tcp.reset_on_close()),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            Self::Tls(tls) => tls.reset_on_close(),
+            Self::Unix(_) | Self::Custom(_) => {}
+        }
+    }
+}
+
+macro_rules! each {
+    ($self:expr, $t:ident => $do:expr) => {
+        match $self {
+            AnyTransport::Tcp($t) => $do,
+            AnyTransport::Unix($t) => $do,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            AnyTransport::Tls($t) => $do,
+            AnyTransport::Custom($t) => $do,
+        }
+    };
+}
+
+impl Transport for AnyTransport {
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
+        each!(self, t => t.poll_fill(cx, room))
+    }
+    fn received(&self) -> &[u8] {
+        each!(self, t => t.received())
+    }
+    fn consume(&mut self, n: usize) {
+        each!(self, t => t.consume(n))
+    }
+    fn take(&mut self, n: usize) -> Bytes {
+        each!(self, t => t.take(n))
+    }
+    fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        each!(self, t => t.poll_flush(cx, out))
+    }
+    fn poll_flush_last(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        each!(self, t => t.poll_flush_last(cx, out))
+    }
+    fn unsent(&self) -> usize {
+        each!(self, t => t.unsent())
+    }
+    fn held(&self) -> usize {
+        each!(self, t => t.held())
+    }
+    fn unacknowledged(&self) -> usize {
+        each!(self, t => t.unacknowledged())
+    }
+    fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        each!(self, t => t.poll_shutdown(cx))
+    }
+    fn liveness(&mut self, look: Look) -> Liveness {
+        each!(self, t => t.liveness(look))
+    }
+    fn has_failed(&self) -> bool {
+        each!(self, t => t.has_failed())
+    }
+    fn peer(&self) -> Peer {
+        each!(self, t => t.peer())
+    }
+    fn alpn(&self) -> Option<&[u8]> {
+        each!(self, t => t.alpn())
+    }
+}
+
+impl From<Tcp> for AnyTransport {
+    fn from(tcp: Tcp) -> Self {
+        Self::Tcp(tcp)
+    }
+}
+
+impl From<Unix> for AnyTransport {
+    fn from(unix: Unix) -> Self {
+        Self::Unix(unix)
+    }
+}
+
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+impl From<Tls> for AnyTransport {
+    fn from(tls: Tls) -> Self {
+        Self::Tls(Box::new(tls))
+    }
+}
