@@ -9,16 +9,15 @@ use rustls::ClientConfig;
 use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls_pki_types::ServerName;
 
-use super::error::{TlsConfigError, TlsError, TlsErrorKind};
+use super::config_error::TlsConfigError;
+use super::error::{TlsError, TlsErrorKind};
+use super::limits::{ALPN_DEFAULT, HANDSHAKE_BYTES_MAX, SESSIONS_MAX};
 use super::machine::Machine;
 use super::pem::Pem;
-use super::stream::{CERTIFICATE_BYTES_MAX, Tls};
+use super::provider::provider;
+use super::stream::Tls;
 use super::trust::{Anybody, Trust, platform};
-use super::{ALPN_DEFAULT, provider};
 use crate::any_transport::AnyTransport;
-
-/// Sessions a client remembers for resumption, unless told otherwise: of 32 servers at least.
-const SESSIONS_MAX: usize = 256;
 
 /// How a client does TLS. Cheap to clone; clones share one session cache.
 ///
@@ -101,7 +100,7 @@ impl ClientTls {
             TlsError::new(TlsErrorKind::InvalidName, format!("not a server's name: {name:?}"))
         })?;
         match UnbufferedClientConnection::new_with_alpn(self.config.clone(), server, alpn) {
-            Ok(client) => Ok(Tls::new(inner, Machine::Client(client), name, CERTIFICATE_BYTES_MAX)),
+            Ok(client) => Ok(Tls::new(inner, Machine::Client(client), name, HANDSHAKE_BYTES_MAX)),
             Err(error) => Err(TlsError::explain(&error, name, &[])),
         }
     }

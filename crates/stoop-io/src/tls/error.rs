@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustls::{CertificateError, Error as Rustls, InvalidMessage};
 
 use super::alert::Alert;
+use super::limits::NAMES_SHOWN_MAX;
 use super::trust::{NoRoots, is_ca};
 
 /// Why a TLS session failed. A closed list: match it without a default arm.
@@ -248,15 +248,14 @@ fn words(variant: &dyn fmt::Debug) -> String {
 
 /// The first few of `names`.
 fn list(names: &[String]) -> String {
-    const SHOWN: usize = 4;
     // rustls prints its own type around a name: DnsName("example.com").
     let bare = |name: &String| match name.split_once('"') {
         Some((_, rest)) => rest.trim_end_matches(['"', ')']).to_owned(),
         None => name.clone(),
     };
-    let mut text = names.iter().take(SHOWN).map(bare).collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    let mut text = names.iter().take(NAMES_SHOWN_MAX).map(bare).collect::<Vec<_>>().join(", ");
+    if names.len() > NAMES_SHOWN_MAX {
+        text.push_str(&format!(" and {} more", names.len() - NAMES_SHOWN_MAX));
     }
     text
 }
@@ -272,51 +271,3 @@ fn roughly(seconds: u64) -> String {
     };
     format!("{n} {unit}")
 }
-
-/// Why a [`ClientTls`](super::ClientTls) or [`ServerTls`](super::ServerTls) could not be built:
-/// which file, and what is wrong with it.
-#[derive(Clone)]
-pub struct TlsConfigError {
-    path: Option<PathBuf>,
-    problem: Box<str>,
-}
-
-impl TlsConfigError {
-    pub(super) fn new(path: Option<&Path>, problem: impl Into<Box<str>>) -> Self {
-        Self { path: path.map(Path::to_owned), problem: problem.into() }
-    }
-
-    /// A certificate and a key that cannot be used together, or at all.
-    pub(super) fn unusable(key: Option<&Path>, error: &Rustls) -> Self {
-        Self::new(
-            key,
-            match error {
-                Rustls::InconsistentKeys(_) => "the key does not belong to the certificate".into(),
-                other => format!("the certificate or its key cannot be used: {other}"),
-            },
-        )
-    }
-
-    /// The file that is to blame, if it was a file.
-    pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-}
-
-impl fmt::Display for TlsConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.path {
-            Some(path) => write!(f, "{}: {}", path.display(), self.problem),
-            None => f.write_str(&self.problem),
-        }
-    }
-}
-
-/// The same, for who returns it from `main`.
-impl fmt::Debug for TlsConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TlsConfigError({self})")
-    }
-}
-
-impl std::error::Error for TlsConfigError {}

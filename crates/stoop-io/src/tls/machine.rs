@@ -9,13 +9,10 @@ use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 use rustls::{CommonState, ServerConfig};
 
-use super::record::{PLAIN_MAX, Record};
+use super::limits::{PLAINTEXT_BYTES_MAX, SHARED_RECORD_BYTES_MIN};
+use super::record::Record;
 use crate::buffer::Inbox;
 use crate::output::Output;
-
-/// From this size on a sealed record is handed over with its buffer; a smaller one is copied behind
-/// what already waits.
-const SHARE_MIN: usize = 4 * 1024;
 
 /// One end of a TLS session.
 pub(super) enum Machine {
@@ -162,7 +159,7 @@ fn seal(
     };
     let Ok(n) = written else { return false };
     record.set_len(n);
-    if n < SHARE_MIN {
+    if n < SHARED_RECORD_BYTES_MIN {
         sealed.put(record.as_ref());
     } else {
         sealed.share(Bytes::from_owner(record));
@@ -176,16 +173,16 @@ fn seal(
 /// so that a head and its body share a record.
 fn with_piece(out: &mut Output, seal: impl FnOnce(&[u8]) -> bool) -> bool {
     let front = out.front();
-    let (n, sent) = if front.len() >= SHARE_MIN || front.len() == out.len() {
-        let n = front.len().min(PLAIN_MAX);
+    let (n, sent) = if front.len() >= SHARED_RECORD_BYTES_MIN || front.len() == out.len() {
+        let n = front.len().min(PLAINTEXT_BYTES_MAX);
         (n, seal(&front[..n]))
     } else {
         let mut together = Record::lend();
         let n = out.with_slices(|slices| {
-            let space = &mut together.space()[..PLAIN_MAX];
+            let space = &mut together.space()[..PLAINTEXT_BYTES_MAX];
             let mut n = 0;
             for slice in slices {
-                let step = slice.len().min(PLAIN_MAX - n);
+                let step = slice.len().min(PLAINTEXT_BYTES_MAX - n);
                 space[n..n + step].copy_from_slice(&slice[..step]);
                 n += step;
             }

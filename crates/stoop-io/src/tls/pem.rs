@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use rustls_pki_types::pem::{Error as PemError, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::error::TlsConfigError;
-
-/// More than fifty times what all authorities that platforms trust come to.
-const FILE_BYTES_MAX: u64 = 16 << 20;
+use super::config_error::TlsConfigError;
+use super::limits::PEM_FILE_BYTES_MAX;
 
 /// Where PEM text comes from. Read when the configuration is built, never later.
 #[derive(Clone, Debug)]
@@ -37,10 +35,10 @@ impl Pem {
             Self::File(path) => {
                 let mut bytes = Vec::new();
                 File::open(path)
-                    .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+                    .and_then(|file| file.take(PEM_FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
                     .map_err(|error| self.problem(format!("cannot read it: {error}")))?;
                 match bytes.len() as u64 {
-                    ..=FILE_BYTES_MAX => Ok(bytes),
+                    ..=PEM_FILE_BYTES_MAX => Ok(bytes),
                     _ => Err(self.problem("longer than 16 MiB: not certificates")),
                 }
             }

@@ -3,14 +3,7 @@
 
 use std::cell::RefCell;
 
-/// Plaintext in one record, RFC 8446 §5.1.
-pub(super) const PLAIN_MAX: usize = 16 * 1024;
-
-/// A full record, whatever the version and cipher, and a key update or two before it.
-const RECORD_BYTES: usize = PLAIN_MAX + 1024;
-
-/// Buffers a thread keeps; more than this many go back to the allocator.
-const KEPT_MAX: usize = 16;
+use super::limits::{RECORD_BYTES, RECORDS_KEPT_MAX};
 
 thread_local! {
     static POOL: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
@@ -60,7 +53,7 @@ impl Drop for Record {
         // The thread's pool is gone while the thread ends; then the buffer is simply dropped.
         let _ = POOL.try_with(|pool| {
             let mut pool = pool.borrow_mut();
-            if pool.len() < KEPT_MAX {
+            if pool.len() < RECORDS_KEPT_MAX {
                 pool.push(buffer);
             }
         });

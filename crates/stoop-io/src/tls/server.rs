@@ -6,12 +6,14 @@ use std::sync::Arc;
 use rustls::ServerConfig;
 use rustls::server::{NoClientAuth, WebPkiClientVerifier};
 
-use super::error::{TlsConfigError, TlsError};
+use super::config_error::TlsConfigError;
+use super::error::TlsError;
+use super::limits::{ALPN_DEFAULT, HANDSHAKE_BYTES_MAX, HELLO_BYTES_MAX, TICKETS_PER_CONNECTION};
 use super::machine::Machine;
 use super::pem::Pem;
-use super::stream::{CERTIFICATE_BYTES_MAX, HELLO_BYTES_MAX, Tls};
+use super::provider::provider;
+use super::stream::Tls;
 use super::trust::roots;
-use super::{ALPN_DEFAULT, provider};
 use crate::any_transport::AnyTransport;
 
 /// How a server does TLS. Cheap to clone.
@@ -150,15 +152,14 @@ impl ServerTlsBuilder {
         config.alpn_protocols = self.alpn.unwrap_or_else(|| vec![ALPN_DEFAULT.to_vec()]);
         // The preferred suite is ours, for its cost, whatever the client prefers.
         config.ignore_client_order = true;
-        // One for each connection: a client that opens many gets many.
-        config.send_tls13_tickets = 1;
+        config.send_tls13_tickets = TICKETS_PER_CONNECTION;
         #[cfg(feature = "tls")]
         let ticketer = rustls::crypto::aws_lc_rs::Ticketer::new();
         #[cfg(not(feature = "tls"))]
         let ticketer = rustls::crypto::ring::Ticketer::new();
         config.ticketer = ticketer.map_err(|error| internal(error.to_string()))?;
         let hello_bytes_max =
-            if self.client_cas.is_empty() { HELLO_BYTES_MAX } else { CERTIFICATE_BYTES_MAX };
+            if self.client_cas.is_empty() { HELLO_BYTES_MAX } else { HANDSHAKE_BYTES_MAX };
         Ok(ServerTls { config: Arc::new(config), alpn_is_default, hello_bytes_max })
     }
 }

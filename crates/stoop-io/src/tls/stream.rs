@@ -1,5 +1,6 @@
 //! A TLS session over another transport, as a transport.
 
+mod ciphertext;
 mod transport;
 mod turns;
 
@@ -8,26 +9,14 @@ use std::task::{Context, Poll, ready};
 
 use rustls::{HandshakeKind, ProtocolVersion};
 
-use self::turns::ciphertext;
+use self::ciphertext::ciphertext;
 use super::error::TlsError;
+use super::limits::DRAINED_FILLS_MAX;
 use super::machine::{Machine, Turn, Want};
 use crate::any_transport::AnyTransport;
 use crate::buffer::{CHUNK, Inbox};
 use crate::output::Output;
 use crate::transport::{Filled, Transport};
-
-/// Ciphertext that may wait during the handshake of a peer that shows a certificate: the largest
-/// message TLS allows for (64 KiB), and what is around it. A buffer grows to it only as bytes come.
-pub(super) const CERTIFICATE_BYTES_MAX: usize = 80 * 1024;
-
-/// The same for a client that is not asked for a certificate: a full record, and some.
-pub(super) const HELLO_BYTES_MAX: usize = 20 * 1024;
-
-/// Ciphertext that may wait in an open session: a full record and most of the next.
-const OPEN_BYTES_MAX: usize = 32 * 1024;
-
-/// Buffers of ciphertext that are thrown away after a failure, so that closing does not send RST.
-const DRAINED_FILLS_MAX: usize = 4;
 
 /// The version of TLS that was agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,9 +10,9 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, RootCer
 use rustls::{SignatureScheme, crypto};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
-use super::error::TlsConfigError;
+use super::config_error::TlsConfigError;
 use super::pem::Pem;
-use super::provider;
+use super::provider::provider;
 
 /// Reads every certificate of `sources`, once, as a root. A file may be a pipe.
 pub(super) fn roots(

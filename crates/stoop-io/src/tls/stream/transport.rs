@@ -7,18 +7,14 @@ use bytes::Bytes;
 use socket2::SockRef;
 
 use super::super::error::TlsError;
-use super::turns::ciphertext;
-use super::{OPEN_BYTES_MAX, Phase, Tls};
+use super::super::limits::{
+    IDLE_READ_BYTES, IDLE_READS_MAX, OPEN_SESSION_BYTES_MAX, SEALED_BYTES_MAX,
+};
+use super::ciphertext::ciphertext;
+use super::{Phase, Tls};
 use crate::any_transport::AnyTransport;
 use crate::output::Output;
 use crate::transport::{Filled, Liveness, Look, Peer, Transport};
-
-/// Sealed bytes from which on nothing more is sealed before they are sent: two full records leave
-/// in one call (one at a time cost 20 % more processor time in bulk, four no less).
-const SEALED_BYTES_MAX: usize = 32 * 1024;
-
-/// Reads of what came to an idle session, after which it is rather too much to be tickets.
-const LOOKS_MAX: usize = 8;
 
 impl Transport for Tls {
     fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
@@ -176,7 +172,7 @@ impl Tls {
 
     /// Reads what the kernel has and the event loop may not have noticed yet. `None`: nothing.
     fn take_from_kernel(&mut self) -> io::Result<Option<usize>> {
-        let mut bytes = [0; 4096];
+        let mut bytes = [0; IDLE_READ_BYTES];
         let read = match &self.inner {
             AnyTransport::Tcp(tcp) => (&*SockRef::from(tcp)).read(&mut bytes),
             AnyTransport::Unix(unix) => (&*SockRef::from(unix)).read(&mut bytes),
@@ -195,7 +191,7 @@ impl Tls {
     /// Takes in what came while nobody waited for anything.
     fn look(&mut self, look: Look) -> Liveness {
         let mut cx = Context::from_waker(Waker::noop());
-        for _ in 0..LOOKS_MAX {
+        for _ in 0..IDLE_READS_MAX {
             match self.inner.liveness(look) {
                 Liveness::Readable => {}
                 other => return other,
@@ -207,7 +203,7 @@ impl Tls {
                     Ok(more) => more,
                 },
             };
-            let filled = self.poll_fill(&mut cx, OPEN_BYTES_MAX);
+            let filled = self.poll_fill(&mut cx, OPEN_SESSION_BYTES_MAX);
             // Looking is not receiving: who fills next is told of these bytes.
             self.visible = 0;
             match filled {

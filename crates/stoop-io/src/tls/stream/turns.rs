@@ -3,10 +3,11 @@
 use std::io;
 use std::task::{Context, Poll, ready};
 
+use super::super::limits::OPEN_SESSION_BYTES_MAX;
 use super::super::machine::{Turn, Want};
-use super::{OPEN_BYTES_MAX, Phase, Tls};
-use crate::any_transport::AnyTransport;
-use crate::buffer::{CHUNK, Inbox};
+use super::ciphertext::{ciphertext, lends};
+use super::{Phase, Tls};
+use crate::buffer::CHUNK;
 use crate::output::Output;
 use crate::transport::{Filled, Transport};
 
@@ -68,7 +69,7 @@ impl Tls {
     pub(super) fn poll_ciphertext(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Filled>> {
         let max = match &self.phase {
             Phase::Handshake { bytes_max, .. } => *bytes_max,
-            Phase::Open | Phase::Failed(_) => OPEN_BYTES_MAX,
+            Phase::Open | Phase::Failed(_) => OPEN_SESSION_BYTES_MAX,
         };
         let room = max.saturating_sub(self.copied.len());
         let filled = ready!(self.inner.poll_fill(cx, room))?;
@@ -77,19 +78,5 @@ impl Tls {
             self.inner.consume(self.inner.received().len());
         }
         Poll::Ready(Ok(filled))
-    }
-}
-
-/// Whether `inner` lends its receive buffer to be decrypted in.
-fn lends(inner: &AnyTransport) -> bool {
-    matches!(inner, AnyTransport::Tcp(_) | AnyTransport::Unix(_))
-}
-
-/// Where the ciphertext is.
-pub(super) fn ciphertext<'a>(inner: &'a mut AnyTransport, copied: &'a mut Inbox) -> &'a mut Inbox {
-    match inner {
-        AnyTransport::Tcp(tcp) => tcp.inbox(),
-        AnyTransport::Unix(unix) => unix.inbox(),
-        AnyTransport::Tls(_) | AnyTransport::Custom(_) => copied,
     }
 }

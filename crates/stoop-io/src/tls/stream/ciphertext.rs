@@ -1,0 +1,18 @@
+//! Where a session's received ciphertext is: in the socket's own buffer, or in a copy beside it.
+
+use crate::any_transport::AnyTransport;
+use crate::buffer::Inbox;
+
+/// Whether `inner` lends its receive buffer to be decrypted in.
+pub(super) fn lends(inner: &AnyTransport) -> bool {
+    matches!(inner, AnyTransport::Tcp(_) | AnyTransport::Unix(_))
+}
+
+/// Where the ciphertext is.
+pub(super) fn ciphertext<'a>(inner: &'a mut AnyTransport, copied: &'a mut Inbox) -> &'a mut Inbox {
+    match inner {
+        AnyTransport::Tcp(tcp) => tcp.inbox(),
+        AnyTransport::Unix(unix) => unix.inbox(),
+        AnyTransport::Tls(_) | AnyTransport::Custom(_) => copied,
+    }
+}
