@@ -4,14 +4,15 @@ use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use super::{Address, Listener};
+use super::Listener;
+use super::address::Address;
+use super::socket_file::SocketFile;
 
 /// How to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,39 +211,5 @@ fn address_of(socket: &Socket) -> io::Result<Address> {
         // A Unix socket without a path, such as one in Linux's abstract namespace.
         _ if address.is_unix() => Ok(Address::Unix(PathBuf::new())),
         _ => Err(io::ErrorKind::InvalidInput.into()),
-    }
-}
-
-/// The file of a Unix socket that we bound, removed with the last listener on it.
-pub(super) struct SocketFile {
-    path: PathBuf,
-    /// Device and inode, to recognise it by: another process may have put its own there since.
-    identity: (u64, u64),
-    kept: AtomicBool,
-}
-
-impl SocketFile {
-    fn new(path: &Path) -> io::Result<Self> {
-        let path = std::path::absolute(path)?;
-        let identity = Self::identity(&path)?;
-        Ok(Self { path, identity, kept: AtomicBool::new(false) })
-    }
-
-    fn identity(path: &Path) -> io::Result<(u64, u64)> {
-        fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
-    }
-
-    /// Leaves the file to another process that listens on it.
-    pub(super) fn keep(&self) {
-        self.kept.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        let ours = Self::identity(&self.path).is_ok_and(|found| found == self.identity);
-        if ours && !self.kept.load(Ordering::Relaxed) {
-            let _ = fs::remove_file(&self.path);
-        }
     }
 }

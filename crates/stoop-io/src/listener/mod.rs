@@ -11,6 +11,7 @@ mod accepted;
 mod address;
 mod bind;
 mod pause;
+mod socket_file;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,9 +26,9 @@ use tokio::io::unix::AsyncFd;
 pub use accepted::Accepted;
 pub use address::Address;
 pub use bind::ListenOptions;
-use bind::SocketFile;
 use pause::Pause;
 pub use pause::descriptors_freed;
+use socket_file::SocketFile;
 
 /// Sockets accepted in one turn before other tasks have theirs.
 const ACCEPTS_MAX: u32 = 64;
