@@ -8,35 +8,30 @@ use std::path::PathBuf;
 #[cfg(feature = "dns")]
 use std::time::Duration;
 
-use super::Resolver;
 #[cfg(feature = "dns")]
 use super::ask::Servers;
 use super::hosts::Hosts;
+use super::resolver::Resolver;
+use super::settings::{Families, Settings};
 
-/// Which addresses are looked up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Families {
-    /// IPv4 and IPv6.
-    #[default]
-    Both,
-    /// IPv4 alone.
-    V4,
-    /// IPv6 alone.
-    V6,
-}
+impl Resolver {
+    /// Asks whom the system is configured to ask (resolv.conf), and honours its hosts file. Both
+    /// are read here.
+    pub fn system() -> Self {
+        Self::builder().build().unwrap_or_else(|_| unreachable!("no file was named"))
+    }
 
-/// What the side that asks needs to know.
-#[derive(Clone, Debug)]
-pub(super) struct Settings {
+    /// Asks these servers and nobody else; honours the system's hosts file.
     #[cfg(feature = "dns")]
-    pub(super) servers: Servers,
-    #[cfg(feature = "dns")]
-    pub(super) query_timeout: Duration,
-    #[cfg(feature = "dns")]
-    pub(super) attempts: u32,
-    pub(super) queries_max: usize,
-    pub(super) families: Families,
-    pub(super) v6_first: bool,
+    pub fn with_servers(servers: &[SocketAddr]) -> Self {
+        let built = Self::builder().servers(servers).build();
+        built.unwrap_or_else(|_| unreachable!("no file was named"))
+    }
+
+    /// Starts a configuration.
+    pub fn builder() -> ResolverBuilder {
+        ResolverBuilder::default()
+    }
 }
 
 /// Makes a [`Resolver`].

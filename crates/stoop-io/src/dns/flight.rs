@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::now;
 use super::table::{Landing, Outcome, Table};
+use crate::timer::now;
 
 /// A lookup under way. Dropped before it landed, it is given up: whoever still waits starts anew.
 pub(super) struct Flight {

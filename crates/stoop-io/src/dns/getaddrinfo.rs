@@ -8,12 +8,11 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::answer::Addresses;
-use super::builder::{Families, Settings};
 use super::error::{DnsError, DnsErrorKind};
 use super::flight::Flight;
 use super::race::{First, race};
+use super::settings::{FAILURE_LIVES, Families, NEGATIVE_MAX, Settings};
 use super::table::Outcome;
-use super::{FAILURE_LIVES, NEGATIVE_MAX};
 
 /// How long an answer is believed: the system does not tell what its server said.
 const ANSWER_LIVES: Duration = Duration::from_secs(10);

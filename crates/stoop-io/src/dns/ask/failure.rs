@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::dns::error::{DnsError, DnsErrorKind};
-use crate::dns::{FAILURE_LIVES, NEGATIVE_MAX};
+use crate::dns::settings::{FAILURE_LIVES, NEGATIVE_MAX};
 
 /// A question's failure.
 pub(super) struct Failure {

@@ -10,12 +10,12 @@ use hickory_proto::op::{Message, Query, ResponseCode};
 use hickory_proto::rr::{Name, RecordType};
 use tokio::time::timeout;
 
-use super::Asker;
+use super::asker::Asker;
 use super::failure::Failure;
 use super::line::{Asked, Line};
 use super::reply::{self, ALIASES_MAX, Found, Reply};
-use crate::dns::builder::Families;
 use crate::dns::race::{First, race};
+use crate::dns::settings::Families;
 
 /// How long an answer in one family waits for the other, RFC 8305 §3.
 const RESOLUTION_DELAY: Duration = Duration::from_millis(50);

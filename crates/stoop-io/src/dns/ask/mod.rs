@@ -5,6 +5,7 @@
 //! against 32 to 38), a socket for each repetition of each question, a failing server asked again
 //! in the place of the next, and tasks on whichever runtime came first, which the others depend on.
 
+mod asker;
 mod config;
 mod failure;
 mod line;
@@ -13,21 +14,20 @@ mod reply;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use hickory_proto::rr::Name;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use self::asker::Asker;
 pub(super) use self::config::Servers;
 use self::failure::Failure;
 use self::lookup::Lookup;
 use self::reply::Found;
 use super::answer::Addresses;
-use super::builder::{Families, Settings};
 use super::flight::Flight;
 use super::race::{First, race};
+use super::settings::{Families, Settings};
 
 /// How long the slower family's answer is still listened for when the other was passed on, to be
 /// remembered.
@@ -36,19 +36,9 @@ const LATE_ANSWER: Duration = Duration::from_millis(500);
 /// Starts lookups, each as a task on the runtime of whoever asked first.
 pub(super) struct Backend(Arc<Asker>);
 
-/// What lookups share.
-struct Asker {
-    settings: Settings,
-    /// Which server is asked first.
-    preferred: AtomicUsize,
-    /// Questions that may be under way.
-    questions: Semaphore,
-}
-
 impl Backend {
     pub(super) fn new(settings: Settings) -> Self {
-        let questions = Semaphore::new(settings.queries_max);
-        Self(Arc::new(Asker { settings, preferred: AtomicUsize::new(0), questions }))
+        Self(Arc::new(Asker::new(settings)))
     }
 
     pub(super) fn start(&self, flight: Flight) {

@@ -8,7 +8,7 @@ use hickory_proto::rr::{Name, RData, Record};
 
 use super::failure::Failure;
 use crate::dns::answer::RECORDS_MAX;
-use crate::dns::{NEGATIVE_MAX, POSITIVE_MAX, POSITIVE_MIN};
+use crate::dns::settings::{NEGATIVE_MAX, POSITIVE_MAX, POSITIVE_MIN};
 
 /// Aliases that are followed from one name.
 pub(super) const ALIASES_MAX: usize = 8;
