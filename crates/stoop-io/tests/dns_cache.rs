@@ -88,6 +88,31 @@ async fn a_denial_lives_for_ten_seconds_and_a_failure_for_one() {
 }
 
 #[tokio::test]
+async fn the_bounds_of_what_is_remembered_can_be_set() {
+    let seconds = Duration::from_secs;
+    for (server, builder_of, lives) in [
+        (living(0), ResolverBuilder::cache_ttl_min as fn(_, _) -> _, 30),
+        (living(60), ResolverBuilder::cache_ttl_max, 30),
+        (Server::start(|_| Reply::NxDomain), ResolverBuilder::cache_negative_ttl_max, 30),
+    ] {
+        let resolver = builder_of(asking(&server), seconds(lives)).build().unwrap();
+        let _ = resolver.lookup("a.example").await;
+        pass(lives - 1).await;
+        assert!(resolver.known("a.example").is_some());
+        pass(1).await;
+        assert!(resolver.known("a.example").is_none());
+    }
+    // Whatever is set, no clock overflows, and a longest time shorter than the least one holds.
+    let server = living(60);
+    let builder = asking(&server).cache_ttl_min(Duration::MAX).cache_ttl_max(Duration::MAX);
+    assert!(builder.clone().build().unwrap().lookup("a.example").await.is_ok());
+    let resolver = builder.cache_ttl_max(seconds(5)).build().unwrap();
+    assert!(resolver.lookup("a.example").await.is_ok());
+    pass(5).await;
+    assert!(resolver.known("a.example").is_none());
+}
+
+#[tokio::test]
 async fn many_who_ask_at_once_make_one_question() {
     let server =
         Server::start(|_| Reply::After(50 * MS, Reply::Addresses(ips(&["10.0.0.1"]), 60).into()));

@@ -4,8 +4,7 @@ use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Addresses of one answer that are used; a name with more is not better reachable by them.
-pub(super) const RECORDS_MAX: usize = 32;
+use super::settings::ADDRESSES_MAX;
 
 /// The addresses of a host, 1 to 32, in the order to try them: families alternate (RFC 8305 §4),
 /// beginning with IPv6 if this machine had a way to it when the resolver was built. A slice; cheap
@@ -22,13 +21,13 @@ enum Repr {
 impl Addresses {
     /// Both families' addresses as they were answered, taking turns.
     pub(super) fn interleave(first: &[IpAddr], second: &[IpAddr]) -> Self {
-        let mut all = Vec::with_capacity((first.len() + second.len()).min(RECORDS_MAX));
+        let mut all = Vec::with_capacity((first.len() + second.len()).min(ADDRESSES_MAX));
         let longest = first.len().max(second.len());
         for n in 0..longest {
             all.extend(first.get(n));
             all.extend(second.get(n));
         }
-        all.truncate(RECORDS_MAX);
+        all.truncate(ADDRESSES_MAX);
         all.into()
     }
 }
@@ -80,7 +79,7 @@ mod tests {
         let six: Vec<IpAddr> = (0..500u16).map(|n| [0, 0, 0, 0, 0, 0, 0, n].into()).collect();
         let four: Vec<IpAddr> = (0..500u32).map(|n| n.to_be_bytes().into()).collect();
         let both = Addresses::interleave(&six, &four);
-        assert_eq!(both.len(), RECORDS_MAX);
-        assert_eq!(both.iter().filter(|address| address.is_ipv4()).count(), RECORDS_MAX / 2);
+        assert_eq!(both.len(), ADDRESSES_MAX);
+        assert_eq!(both.iter().filter(|address| address.is_ipv4()).count(), ADDRESSES_MAX / 2);
     }
 }

@@ -5,14 +5,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::net::{Ipv6Addr, UdpSocket};
 use std::path::PathBuf;
-#[cfg(feature = "dns")]
 use std::time::Duration;
 
 #[cfg(feature = "dns")]
 use super::ask::Servers;
 use super::hosts::Hosts;
 use super::resolver::Resolver;
-use super::settings::{Families, Settings};
+use super::settings::{Families, ResolverSettings, TTL_LIMIT};
 
 impl Resolver {
     /// Asks whom the system is configured to ask (resolv.conf), and honours its hosts file. Both
@@ -41,14 +40,8 @@ pub struct ResolverBuilder {
     servers: Option<Vec<SocketAddr>>,
     #[cfg(feature = "dns")]
     search: Option<(Vec<String>, usize)>,
-    #[cfg(feature = "dns")]
-    query_timeout: Duration,
-    #[cfg(feature = "dns")]
-    attempts: u32,
     hosts: Hosts,
-    queries_max: usize,
-    cache_entries_max: usize,
-    families: Families,
+    settings: ResolverSettings,
 }
 
 impl Default for ResolverBuilder {
@@ -58,17 +51,8 @@ impl Default for ResolverBuilder {
             servers: None,
             #[cfg(feature = "dns")]
             search: None,
-            #[cfg(feature = "dns")]
-            query_timeout: Duration::from_secs(2),
-            #[cfg(feature = "dns")]
-            attempts: 3,
             hosts: Hosts::System,
-            // What fits a server's receive buffer as the kernel makes it (208 KiB, about 900 bytes
-            // for each small datagram): measured, 256 at once lost some and 192 none. Without DNS
-            // of our own each is a thread.
-            queries_max: if cfg!(feature = "dns") { 192 } else { 64 },
-            cache_entries_max: 10_000,
-            families: Families::Both,
+            settings: ResolverSettings::default(),
         }
     }
 }
@@ -102,7 +86,7 @@ impl ResolverBuilder {
     /// How long one attempt at a question may take. Default: 2 seconds.
     #[cfg(feature = "dns")]
     pub fn query_timeout(mut self, limit: Duration) -> Self {
-        self.query_timeout = limit;
+        self.settings.query_timeout = limit;
         self
     }
 
@@ -110,7 +94,7 @@ impl ResolverBuilder {
     /// least once. Default: 3.
     #[cfg(feature = "dns")]
     pub fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts.max(1);
+        self.settings.attempts = attempts.max(1);
         self
     }
 
@@ -118,13 +102,36 @@ impl ResolverBuilder {
     /// the feature `dns`: lookups, each on a thread.) More lookups wait for their turn, and leave
     /// the queue when their callers do. At least 2. Default: 192 (64 without `dns`).
     pub fn queries_max(mut self, queries: usize) -> Self {
-        self.queries_max = queries.max(2);
+        self.settings.queries_max = queries.max(2);
         self
     }
 
     /// Names remembered at once, those without addresses included. 0: none. Default: 10,000.
     pub fn cache_entries_max(mut self, entries: usize) -> Self {
-        self.cache_entries_max = entries;
+        self.settings.cache.entries_max = entries;
+        self
+    }
+
+    /// Addresses are remembered at least this long, whatever their TTL says, and so is what a zone
+    /// denies. Default: 1 second, so that one page does not ask for one name fifty times. At most 68
+    /// years, as any TTL (RFC 2181 §8).
+    #[cfg(feature = "dns")]
+    pub fn cache_ttl_min(mut self, least: Duration) -> Self {
+        self.settings.cache.ttl_min = least.min(TTL_LIMIT);
+        self
+    }
+
+    /// Addresses are remembered at most this long, whatever their TTL says. Default: 1 hour.
+    #[cfg(feature = "dns")]
+    pub fn cache_ttl_max(mut self, most: Duration) -> Self {
+        self.settings.cache.ttl_max = most.min(TTL_LIMIT);
+        self
+    }
+
+    /// That a name does not exist, or has no address, is remembered at most this long, and that long
+    /// where its zone does not say how long (RFC 2308 §5). Default: 10 seconds.
+    pub fn cache_negative_ttl_max(mut self, most: Duration) -> Self {
+        self.settings.cache.negative_ttl_max = most.min(TTL_LIMIT);
         self
     }
 
@@ -142,7 +149,7 @@ impl ResolverBuilder {
 
     /// Which addresses are looked up. Default: both families, asked for at once.
     pub fn families(mut self, families: Families) -> Self {
-        self.families = families;
+        self.settings.families = families;
         self
     }
 
@@ -163,18 +170,11 @@ impl ResolverBuilder {
             }
             servers
         };
-        let settings = Settings {
-            #[cfg(feature = "dns")]
-            servers,
-            #[cfg(feature = "dns")]
-            query_timeout: self.query_timeout,
-            #[cfg(feature = "dns")]
-            attempts: self.attempts,
-            queries_max: self.queries_max,
-            families: self.families,
-            v6_first: reaches_v6(),
-        };
-        Ok(Resolver::new(settings, hosts, self.cache_entries_max))
+        #[cfg(feature = "dns")]
+        let settings = ResolverSettings { servers, ..self.settings };
+        #[cfg(not(feature = "dns"))]
+        let settings = self.settings;
+        Ok(Resolver::new(ResolverSettings { v6_first: reaches_v6(), ..settings }, hosts))
     }
 }
 

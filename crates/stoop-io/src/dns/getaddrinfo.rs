@@ -11,21 +11,18 @@ use super::answer::Addresses;
 use super::error::{DnsError, DnsErrorKind};
 use super::flight::Flight;
 use super::race::{First, race};
-use super::settings::{FAILURE_LIVES, Families, NEGATIVE_MAX, Settings};
+use super::settings::{FAILURE_TTL, Families, ResolverSettings, SYSTEM_TTL};
 use super::table::Outcome;
-
-/// How long an answer is believed: the system does not tell what its server said.
-const ANSWER_LIVES: Duration = Duration::from_secs(10);
 
 /// Starts lookups.
 pub(super) struct Backend {
-    settings: Settings,
+    settings: ResolverSettings,
     /// Lookups that may be under way; each has a thread.
     threads: Arc<Semaphore>,
 }
 
 impl Backend {
-    pub(super) fn new(settings: Settings) -> Self {
+    pub(super) fn new(settings: ResolverSettings) -> Self {
         let threads = Arc::new(Semaphore::new(settings.queries_max));
         Self { settings, threads }
     }
@@ -44,12 +41,12 @@ impl Backend {
     }
 }
 
-fn find(flight: &Flight, settings: &Settings) -> (Outcome, Duration) {
+fn find(flight: &Flight, settings: &ResolverSettings) -> (Outcome, Duration) {
     let name = &*flight.name;
     let asked = if flight.absolute { format!("{name}.") } else { name.to_owned() };
     let found = match (asked.as_str(), 0).to_socket_addrs() {
         Ok(found) => found,
-        Err(error) => return explain(name, &error),
+        Err(error) => return explain(name, &error, settings.cache.negative_ttl_max),
     };
     let (mut v4, mut v6) = (Vec::new(), Vec::new());
     for address in found.map(|found| found.ip()) {
@@ -61,24 +58,27 @@ fn find(flight: &Flight, settings: &Settings) -> (Outcome, Duration) {
     }
     if v4.is_empty() && v6.is_empty() {
         let text = format!("{name} exists but has no address");
-        return (Err(DnsError::new(DnsErrorKind::NoRecords, text)), NEGATIVE_MAX);
+        return (
+            Err(DnsError::new(DnsErrorKind::NoRecords, text)),
+            settings.cache.negative_ttl_max,
+        );
     }
     let (first, second) = if settings.v6_first { (v6, v4) } else { (v4, v6) };
-    (Ok(Addresses::interleave(&first, &second)), ANSWER_LIVES)
+    (Ok(Addresses::interleave(&first, &second)), SYSTEM_TTL)
 }
 
 /// The standard library keeps getaddrinfo's code to itself; its text is all there is.
-fn explain(name: &str, error: &io::Error) -> (Outcome, Duration) {
+fn explain(name: &str, error: &io::Error, negative_ttl: Duration) -> (Outcome, Duration) {
     let text = error.to_string();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let (kind, lives) = if says(&["No address associated"]) {
-        (DnsErrorKind::NoRecords, NEGATIVE_MAX)
+        (DnsErrorKind::NoRecords, negative_ttl)
     } else if says(&["not known", "nodename nor servname"]) {
-        (DnsErrorKind::NxDomain, NEGATIVE_MAX)
+        (DnsErrorKind::NxDomain, negative_ttl)
     } else if says(&["Temporary failure"]) {
-        (DnsErrorKind::ServFail, FAILURE_LIVES)
+        (DnsErrorKind::ServFail, FAILURE_TTL)
     } else {
-        (DnsErrorKind::Other, FAILURE_LIVES)
+        (DnsErrorKind::Other, FAILURE_TTL)
     };
     (Err(DnsError::new(kind, format!("{name}: {text}"))), lives)
 }

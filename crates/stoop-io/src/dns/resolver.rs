@@ -14,7 +14,7 @@ use super::flight::{Flight, lock};
 use super::getaddrinfo::Backend;
 use super::hosts;
 use super::name::{Host, LOCALHOST};
-use super::settings::{FLIGHTS_MAX, PATIENCE, Settings};
+use super::settings::{LOOKUPS_MAX, OTHER_RUNTIME_WAIT_MAX, ResolverSettings};
 use super::table::{Ask, Landing, Near, Outcome, Table};
 use crate::timer::now;
 
@@ -31,12 +31,12 @@ struct Shared {
 }
 
 impl Resolver {
-    pub(super) fn new(settings: Settings, hosts: hosts::Table, cache_entries_max: usize) -> Self {
+    pub(super) fn new(settings: ResolverSettings, hosts: hosts::Table) -> Self {
         #[cfg(feature = "dns")]
         let search = settings.servers.search();
         #[cfg(not(feature = "dns"))]
         let search = true;
-        let table = Arc::new(Mutex::new(Table::new(cache_entries_max)));
+        let table = Arc::new(Mutex::new(Table::new(settings.cache.entries_max)));
         Self(Arc::new(Shared { table, hosts, search, backend: Backend::new(settings) }))
     }
 
@@ -56,7 +56,7 @@ impl Resolver {
         };
         let home = tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.id());
         let mut insisting = false;
-        for _ in 0..FLIGHTS_MAX {
+        for _ in 0..LOOKUPS_MAX {
             let ask = {
                 let mut table = lock(&self.0.table);
                 if insisting {
@@ -72,7 +72,9 @@ impl Resolver {
             };
             let landed = match near {
                 Near::Here => landed(&mut landing).await,
-                Near::Elsewhere => timeout(PATIENCE, landed(&mut landing)).await.ok().flatten(),
+                Near::Elsewhere => {
+                    timeout(OTHER_RUNTIME_WAIT_MAX, landed(&mut landing)).await.ok().flatten()
+                }
             };
             if let Some(outcome) = landed {
                 return outcome;

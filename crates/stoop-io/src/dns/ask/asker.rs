@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicUsize;
 
 use tokio::sync::Semaphore;
 
-use crate::dns::settings::Settings;
+use crate::dns::settings::ResolverSettings;
 
 /// What lookups share.
 pub(super) struct Asker {
-    pub(super) settings: Settings,
+    pub(super) settings: ResolverSettings,
     /// Which server is asked first.
     pub(super) preferred: AtomicUsize,
     /// Questions that may be under way.
@@ -16,7 +16,7 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    pub(super) fn new(settings: Settings) -> Self {
+    pub(super) fn new(settings: ResolverSettings) -> Self {
         let questions = Semaphore::new(settings.queries_max);
         Self { settings, preferred: AtomicUsize::new(0), questions }
     }

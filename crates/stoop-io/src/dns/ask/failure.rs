@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::dns::error::{DnsError, DnsErrorKind};
-use crate::dns::settings::{FAILURE_LIVES, NEGATIVE_MAX};
+use crate::dns::settings::FAILURE_TTL;
 
 /// A question's failure.
 pub(super) struct Failure {
@@ -34,12 +34,12 @@ impl Failure {
 
     /// The server could not tell.
     pub(super) fn server() -> Self {
-        Self::of(DnsErrorKind::ServFail, FAILURE_LIVES)
+        Self::of(DnsErrorKind::ServFail, FAILURE_TTL)
     }
 
     /// The server did not answer in time.
     pub(super) fn timeout() -> Self {
-        Self::of(DnsErrorKind::Timeout, FAILURE_LIVES)
+        Self::of(DnsErrorKind::Timeout, FAILURE_TTL)
     }
 
     /// The server, or the network before it, cannot be reached.
@@ -54,12 +54,12 @@ impl Failure {
 
     /// Anything else.
     pub(super) fn other(detail: &str) -> Self {
-        Self { detail: Some(detail.into()), ..Self::of(DnsErrorKind::Other, FAILURE_LIVES) }
+        Self { detail: Some(detail.into()), ..Self::of(DnsErrorKind::Other, FAILURE_TTL) }
     }
 
     /// Nothing could be asked for at all.
-    pub(super) fn no_candidate() -> Self {
-        Self::of(DnsErrorKind::InvalidName, NEGATIVE_MAX)
+    pub(super) fn no_candidate(lives: Duration) -> Self {
+        Self::of(DnsErrorKind::InvalidName, lives)
     }
 
     /// The same, of an answer about IPv6: some servers deny a name's existence when asked for its

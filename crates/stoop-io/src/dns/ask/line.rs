@@ -17,18 +17,10 @@ use tokio::net::UdpSocket;
 use tokio::sync::Notify;
 
 use crate::dns::race::{First, race};
+use crate::dns::settings::{DATAGRAM_BYTES, UDP_BYTES_MAX, UNCLAIMED_MAX};
 use crate::output::Output;
 use crate::socket::Tcp;
 use crate::transport::{Filled, Transport};
-
-/// The longest answer we say we take by UDP: what passes every path unfragmented, RFC 9715 §3.
-const UDP_BYTES_MAX: u16 = 1232;
-
-/// Room for an answer of a server that does not listen.
-const DATAGRAM_BYTES: usize = 4096;
-
-/// Answers to this lookup's other question that may wait for it.
-const OTHERS_MAX: usize = 4;
 
 /// A question as it goes to a server.
 pub(super) struct Asked {
@@ -143,7 +135,7 @@ impl Line {
             if asked.is_answered_by(&message) {
                 return Ok(Some(message));
             }
-            if heard.others.len() < OTHERS_MAX {
+            if heard.others.len() < UNCLAIMED_MAX {
                 heard.others.push(message);
                 self.told.notify_waiters();
             }

@@ -13,16 +13,9 @@ use tokio::time::timeout;
 use super::asker::Asker;
 use super::failure::Failure;
 use super::line::{Asked, Line};
-use super::reply::{self, ALIASES_MAX, Found, Reply};
+use super::reply::{self, Found, Reply};
 use crate::dns::race::{First, race};
-use crate::dns::settings::Families;
-
-/// How long an answer in one family waits for the other, RFC 8305 §3.
-const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
-
-/// How long a server is given before a question is repeated, lest it was lost; twice as long after
-/// each repetition, up to the limit of the attempt.
-const REPEAT_AFTER: Duration = Duration::from_millis(500);
+use crate::dns::settings::{ALIASES_MAX, Families, REPEAT_AFTER, RESOLUTION_DELAY};
 
 /// A question under way.
 pub(super) type Question<'a> = Pin<Box<dyn Future<Output = Result<Found, Failure>> + Send + 'a>>;
@@ -106,7 +99,7 @@ impl Lookup {
         let mut query = Query::query(self.name.clone(), record);
         for _ in 0..=ALIASES_MAX {
             let message = self.ask(server, &query).await?;
-            match reply::read(&message, &query) {
+            match reply::read(&message, &query, &self.asker.settings.cache) {
                 Reply::Found(found) => return Ok(found),
                 Reply::Alias(name) => query = Query::query(name, record),
                 Reply::Failed(failure) => return Err(failure),

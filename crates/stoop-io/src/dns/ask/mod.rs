@@ -14,7 +14,6 @@ mod reply;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hickory_proto::rr::Name;
 use tokio::time::timeout;
@@ -27,17 +26,13 @@ use self::reply::Found;
 use super::answer::Addresses;
 use super::flight::Flight;
 use super::race::{First, race};
-use super::settings::{Families, Settings};
-
-/// How long the slower family's answer is still listened for when the other was passed on, to be
-/// remembered.
-const LATE_ANSWER: Duration = Duration::from_millis(500);
+use super::settings::{Families, LATE_ANSWER_WAIT_MAX, ResolverSettings};
 
 /// Starts lookups, each as a task on the runtime of whoever asked first.
 pub(super) struct Backend(Arc<Asker>);
 
 impl Backend {
-    pub(super) fn new(settings: Settings) -> Self {
+    pub(super) fn new(settings: ResolverSettings) -> Self {
         Self(Arc::new(Asker::new(settings)))
     }
 
@@ -63,7 +58,7 @@ impl Asker {
                         first.lives_with(second.as_ref()),
                     );
                     if let Some(question) = late
-                        && let Ok(Ok(second)) = timeout(LATE_ANSWER, question).await
+                        && let Ok(Ok(second)) = timeout(LATE_ANSWER_WAIT_MAX, question).await
                     {
                         flight.land(
                             Ok(self.order(&first, Some(&second))),
@@ -79,7 +74,8 @@ impl Asker {
                 }
             }
         }
-        let failure = failure.unwrap_or_else(Failure::no_candidate);
+        let failure =
+            failure.unwrap_or_else(|| Failure::no_candidate(self.settings.cache.negative_ttl_max));
         let (error, lives) = failure.explain(&flight.name, &self.settings.servers.addresses);
         flight.land(Err(error), lives);
     }

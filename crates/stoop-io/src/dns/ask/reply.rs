@@ -7,11 +7,7 @@ use hickory_proto::op::{Message, Query, ResponseCode};
 use hickory_proto::rr::{Name, RData, Record};
 
 use super::failure::Failure;
-use crate::dns::answer::RECORDS_MAX;
-use crate::dns::settings::{NEGATIVE_MAX, POSITIVE_MAX, POSITIVE_MIN};
-
-/// Aliases that are followed from one name.
-pub(super) const ALIASES_MAX: usize = 8;
+use crate::dns::settings::{ADDRESSES_MAX, ALIASES_MAX, CacheLimits};
 
 /// Addresses of one family.
 pub(super) struct Found {
@@ -35,7 +31,7 @@ pub(super) enum Reply {
 }
 
 /// Reads an answer to `query`.
-pub(super) fn read(message: &Message, query: &Query) -> Reply {
+pub(super) fn read(message: &Message, query: &Query, limits: &CacheLimits) -> Reply {
     let answers = &message.answers;
     let (mut name, mut seconds, mut aliases) = (query.name(), u32::MAX, 0);
     while let Some((target, ttl)) = alias(answers, name) {
@@ -51,21 +47,19 @@ pub(super) fn read(message: &Message, query: &Query) -> Reply {
             RData::AAAA(v6) => IpAddr::V6(v6.0),
             _ => continue,
         };
-        if record.record_type() == query.query_type() && addresses.len() < RECORDS_MAX {
+        if record.record_type() == query.query_type() && addresses.len() < ADDRESSES_MAX {
             addresses.push(address);
             seconds = seconds.min(record.ttl);
         }
     }
     if !addresses.is_empty() {
-        let lives = Duration::from_secs(seconds.into()).clamp(POSITIVE_MIN, POSITIVE_MAX);
-        return Reply::Found(Found { addresses, lives });
+        return Reply::Found(Found { addresses, lives: limits.ttl(seconds) });
     }
+    let denied = denied(message);
     match message.metadata.response_code {
-        ResponseCode::NoError if aliases > 0 && denied(message).is_none() => {
-            Reply::Alias(name.clone())
-        }
-        ResponseCode::NoError => Reply::Failed(Failure::no_records(lives(message))),
-        ResponseCode::NXDomain => Reply::Failed(Failure::no_such_name(lives(message))),
+        ResponseCode::NoError if aliases > 0 && denied.is_none() => Reply::Alias(name.clone()),
+        ResponseCode::NoError => Reply::Failed(Failure::no_records(limits.negative_ttl(denied))),
+        ResponseCode::NXDomain => Reply::Failed(Failure::no_such_name(limits.negative_ttl(denied))),
         ResponseCode::ServFail => Reply::Failed(Failure::server()),
         code => Reply::Failed(Failure::other(&code.to_string())),
     }
@@ -84,12 +78,5 @@ fn denied(message: &Message) -> Option<u32> {
     message.authorities.iter().find_map(|record| match &record.data {
         RData::SOA(zone) => Some(record.ttl.min(zone.minimum)),
         _ => None,
-    })
-}
-
-/// The same within our own bounds.
-fn lives(message: &Message) -> Duration {
-    denied(message).map_or(NEGATIVE_MAX, |seconds| {
-        Duration::from_secs(seconds.into()).clamp(POSITIVE_MIN, NEGATIVE_MAX)
     })
 }
