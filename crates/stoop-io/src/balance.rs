@@ -13,8 +13,14 @@ use std::task::{Context, Poll, Waker};
 
 use crate::listener::{Accepted, descriptors_freed};
 
-/// Connections that may wait for one worker to pick them up; beyond that they stay where they are.
+/// Connections that may wait for one worker to pick them up. Beyond that they stay where they are: a
+/// worker that far behind would not serve them sooner.
 const HANDED_MAX: usize = 1024;
+
+/// By how much of the mean, in percent, a worker may have more connections than the one with fewest
+/// before it hands over what it accepts: about the standard deviation of what the kernel's hash makes
+/// of 64 connections on two workers. At least one connection.
+const SLACK_PERCENT: usize = 12;
 
 /// How many connections each worker of a server has, and the connections on their way between them.
 ///
@@ -202,8 +208,7 @@ impl<T> Shared<T> {
                 (least, fewest) = (worker, load);
             }
         }
-        // 12 % of the mean, in whole connections.
-        let slack = (total * 12 / (open * 100)).max(1);
+        let slack = (total * SLACK_PERCENT / (open * 100)).max(1);
         if mine <= fewest + slack { own } else { least }
     }
 }

@@ -11,8 +11,8 @@ pub const CHUNK: usize = 16 * 1024;
 /// costs less than pinning 16 KiB for as long as somebody keeps the piece.
 pub const SHARE_MIN: usize = 4 * 1024;
 
-/// Buffers a thread keeps for later; more than this many go back to the allocator.
-const KEPT_MAX: usize = 64;
+/// Buffers that a thread keeps for later, 1 MiB together; others go back to the allocator.
+const BUFFERS_KEPT_MAX: usize = 64;
 
 thread_local! {
     static POOL: RefCell<Vec<BytesMut>> = const { RefCell::new(Vec::new()) };
@@ -35,7 +35,7 @@ fn give_back(mut buffer: BytesMut) {
     // The thread's pool is gone while the thread ends; then the buffer is simply dropped.
     let _ = POOL.try_with(|pool| {
         let mut pool = pool.borrow_mut();
-        if pool.len() < KEPT_MAX {
+        if pool.len() < BUFFERS_KEPT_MAX {
             pool.push(buffer);
         }
     });

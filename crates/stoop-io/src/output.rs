@@ -9,19 +9,21 @@ use bytes::{Buf, Bytes};
 /// From this many unsent bytes on, whoever fills an [`Output`] waits for it to drain.
 pub const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
-/// Pieces below this size are copied behind what precedes them; larger ones are shared.
-const COPY_MAX: usize = 4 * 1024;
+/// Pieces of fewer bytes are copied behind what precedes them; others are shared with their owner.
+const COPIED_BYTES_MAX: usize = 4 * 1024;
 
-/// Slices in one gathered write.
+/// Slices in one gathered write at most: their table is on the stack.
 const SLICES_MAX: usize = 32;
 
-/// Capacity a run starts with, and how long it may become before the next one is begun: what was
-/// sent of a run is freed only with the whole of it.
+/// Bytes of capacity that a run starts with.
 const RUN_BYTES: usize = 4 * 1024;
+
+/// Bytes that a run may have before the next one is begun: what was sent of a run is freed only with
+/// the whole of it.
 const RUN_BYTES_MAX: usize = 16 * 1024;
 
-/// Runs that a thread keeps for later; more than this many go back to the allocator.
-const RUNS_KEPT: usize = 64;
+/// Runs that a thread keeps for later; others go back to the allocator.
+const RUNS_KEPT_MAX: usize = 64;
 
 thread_local! {
     static RUNS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
@@ -97,7 +99,7 @@ impl Output {
 
     /// Appends `bytes`, shared if they are large, copied if small.
     pub fn share(&mut self, bytes: Bytes) {
-        if bytes.len() < COPY_MAX {
+        if bytes.len() < COPIED_BYTES_MAX {
             return self.put(&bytes);
         }
         let queue = self.queue_run();
@@ -285,7 +287,7 @@ fn give_run_back(mut run: Vec<u8>) {
     run.clear();
     let _ = RUNS.try_with(|runs| {
         let mut runs = runs.borrow_mut();
-        if runs.len() < RUNS_KEPT {
+        if runs.len() < RUNS_KEPT_MAX {
             runs.push(run);
         }
     });

@@ -17,7 +17,7 @@ use crate::output::{OUTPUT_BYTES_MAX, Output};
 use crate::transport::{Filled, Liveness, Look, Peer, Transport};
 
 /// Bytes accepted by one write: what is copied must not outgrow the pooled buffers.
-const WRITE_MAX: usize = 32 * 1024;
+const WRITE_BYTES_MAX: usize = 32 * 1024;
 
 /// A transport as tokio's `AsyncRead + AsyncBufRead + AsyncWrite`.
 ///
@@ -123,7 +123,7 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.poll_offer(cx, |out| out.put(&bytes[..bytes.len().min(WRITE_MAX)]))
+        self.poll_offer(cx, |out| out.put(&bytes[..bytes.len().min(WRITE_BYTES_MAX)]))
     }
 
     fn poll_write_vectored(
@@ -133,7 +133,7 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         self.poll_offer(cx, |out| {
             for slice in slices {
-                let room = WRITE_MAX - out.len();
+                let room = WRITE_BYTES_MAX - out.len();
                 out.put(&slice[..slice.len().min(room)]);
                 if slice.len() >= room {
                     return;

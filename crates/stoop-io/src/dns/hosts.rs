@@ -7,8 +7,8 @@ use std::{fs, io};
 
 use super::answer::Addresses;
 
-/// Where the system keeps it.
-pub(super) const SYSTEM: &str = "/etc/hosts";
+/// The system's hosts file.
+const HOSTS_FILE: &str = "/etc/hosts";
 
 /// Which hosts file is honoured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Hosts {
     pub(super) fn read(&self) -> io::Result<Table> {
         match self {
             Self::Off => Ok(Table::new()),
-            Self::System => Ok(read(Path::new(SYSTEM)).unwrap_or_default()),
+            Self::System => Ok(read(Path::new(HOSTS_FILE)).unwrap_or_default()),
             Self::File(path) => read(path).map_err(|error| {
                 let text = format!("cannot read the hosts file {}: {error}", path.display());
                 io::Error::new(error.kind(), text)

@@ -7,8 +7,11 @@ use std::time::{Duration, Instant};
 
 use crate::timer::{Timer, now};
 
-const FIRST: Duration = Duration::from_millis(5);
-const LONGEST: Duration = Duration::from_secs(1);
+/// The first pause: a descriptor may come free in the next moment.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+
+/// The longest pause, so that a listener is back within a second of what nothing tells it.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// The listeners of the process that wait for descriptors: by number, with their wakers.
 static WAITING: Mutex<Vec<(u64, Waker)>> = Mutex::new(Vec::new());
@@ -91,7 +94,7 @@ impl Pause {
 
     /// A try failed.
     pub(super) fn begin(&mut self) {
-        self.length = (self.length * 2).clamp(FIRST, LONGEST);
+        self.length = (self.length * 2).clamp(PAUSE_MIN, PAUSE_MAX);
         self.until = Some(now() + self.length);
         self.freed = FREED.load(Ordering::Relaxed);
         self.count.fetch_add(1, Ordering::Relaxed);
@@ -173,12 +176,12 @@ mod tests {
         tokio::select! { biased; () = wait => (), () = free => () }
         assert_eq!((now() - begin).as_millis(), 100);
         pause.begin();
-        assert_eq!(pause.length, FIRST, "the next one is short");
+        assert_eq!(pause.length, PAUSE_MIN, "the next one is short");
 
         pause.begin();
-        assert_eq!(pause.length, FIRST * 2);
+        assert_eq!(pause.length, PAUSE_MIN * 2);
         pause.over();
         pause.begin();
-        assert_eq!(pause.length, FIRST);
+        assert_eq!(pause.length, PAUSE_MIN);
     }
 }

@@ -12,6 +12,7 @@ use tokio::runtime::{Handle, Id};
 use tokio::time::Sleep;
 
 use super::clock::now;
+use super::limits::{TICK_NANOS, TICKS_PER_SECOND, WAKERS_KEPT_MAX};
 use super::wheel::{self, LAST, NEVER, Touched};
 
 thread_local! {
@@ -37,14 +38,14 @@ impl Running {
     #[inline]
     fn tick_after(&self, deadline: Instant) -> u64 {
         let since = deadline.saturating_duration_since(self.epoch);
-        let millis = since.subsec_nanos().div_ceil(1_000_000);
-        since.as_secs().saturating_mul(1000).saturating_add(millis.into()).min(LAST)
+        let ticks = since.subsec_nanos().div_ceil(TICK_NANOS);
+        since.as_secs().saturating_mul(TICKS_PER_SECOND).saturating_add(ticks.into()).min(LAST)
     }
 
     /// The last tick that is not after `now`.
     fn tick_of(&self, now: Instant) -> u64 {
         let since = now.saturating_duration_since(self.epoch);
-        since.as_secs() * 1000 + u64::from(since.subsec_millis())
+        since.as_secs() * TICKS_PER_SECOND + u64::from(since.subsec_nanos() / TICK_NANOS)
     }
 }
 
@@ -132,9 +133,6 @@ impl Wheel {
     }
 }
 
-/// Room kept for the wakers of one turn.
-const DUE_KEPT: usize = 1024;
-
 struct Run {
     /// Of the wheel, once it turns.
     number: Option<u32>,
@@ -186,7 +184,7 @@ impl Future for Run {
         loop {
             let next = self.turn(cx.waker());
             self.due.drain(..).for_each(Waker::wake);
-            self.due.shrink_to(DUE_KEPT);
+            self.due.shrink_to(WAKERS_KEPT_MAX);
             // With nothing filed the old sleep may end once more; that is one poll for nothing.
             let Some(next) = next.map(tokio::time::Instant::from_std) else { return Poll::Pending };
             let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(next)));

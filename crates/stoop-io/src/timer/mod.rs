@@ -12,6 +12,7 @@
 
 mod clock;
 mod driver;
+mod limits;
 mod wheel;
 
 use std::future::Future;

@@ -13,10 +13,15 @@
 
 use std::task::Waker;
 
+use super::limits::ENTRIES_KEPT_MAX;
+
+/// Bits of a tick that one level tells apart: its slots are then the bits of one `u64`.
 const BITS: u32 = 6;
+
+/// Slots of one level.
 const SLOTS: usize = 1 << BITS;
 
-/// 64⁷ ms are 139 years: no process runs past the end of the top level.
+/// Levels of a wheel. 64⁷ ms are 139 years: no process runs past the end of the top level.
 const LEVELS: usize = 7;
 
 /// The last tick there is; later deadlines count as this one.
@@ -25,10 +30,8 @@ pub(super) const LAST: u64 = (1 << (BITS * LEVELS as u32)) - 1;
 /// The deadline of an entry that waits for nothing.
 pub(super) const NEVER: u64 = u64::MAX;
 
+/// The index of no entry: the end of a slot's list.
 const NIL: u32 = u32::MAX;
-
-/// Entries the slab keeps room for when the last one goes.
-const KEPT: usize = 1024;
 
 pub(super) struct Wheel {
     /// No occupied slot starts at or before this tick.
@@ -244,7 +247,7 @@ impl Wheel {
         entry.next = self.free;
         self.free = index;
         self.filed -= 1;
-        if self.filed == 0 && self.entries.capacity() > KEPT {
+        if self.filed == 0 && self.entries.capacity() > ENTRIES_KEPT_MAX {
             self.entries = Vec::new();
             self.free = NIL;
         }

@@ -3,15 +3,17 @@
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+/// The system's configuration.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
-/// Servers that resolv.conf may name.
+/// Servers of resolv.conf that are asked: as many as its manual has (MAXNS).
 const SERVERS_MAX: usize = 3;
 
-/// Domains that its search list may name.
+/// Domains of a search list that are tried: as many as resolv.conf(5) had before they became
+/// unlimited. Each costs the questions of a lookup.
 const SEARCH_MAX: usize = 6;
 
-/// Dots of a name that may still be incomplete.
+/// The most that `ndots` may be, as resolv.conf(5) has it.
 const NDOTS_MAX: usize = 15;
 
 /// Servers, and what is put behind incomplete names.
