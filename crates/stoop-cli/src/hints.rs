@@ -17,7 +17,10 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "tls_handshake" => "the two ends could not agree on TLS, or the server does not speak it",
         "tls_cert_expired" => "the certificate is out of date (--insecure to look anyway)",
         "tls_cert_name" => "the certificate is for another name (--insecure to look anyway)",
-        "tls_cert_untrusted" => "an unknown issuer: --cacert FILE if it is yours",
+        "tls_cert_untrusted" => {
+            "no trusted issuer: --cacert FILE, with its certificate or the server's own, if you \
+             trust it"
+        }
         "h1_parse" => "the answer is not HTTP",
         "h2_protocol" => "the answer is not HTTP/2 as it ought to be: try --http1.1",
         "h2_goaway" => "the server was ending the connection; a second run may succeed",

@@ -148,24 +148,21 @@ impl TlsError {
             ),
             Cert::UnknownIssuer => (
                 Kind::CertificateUntrusted,
-                format!(
-                    "nobody trusted issued {peer}'s certificate; if you trust its issuer, add the \
-                     issuer's certificate (--cacert FILE)"
-                ),
+                format!("{peer}'s certificate was not issued by a trusted CA"),
             ),
             Cert::Other(other) if other.0.downcast_ref::<NoRoots>().is_some() => (
                 Kind::CertificateUntrusted,
                 format!(
                     "{peer}'s certificate cannot be checked: {}; install the system's CA \
-                     certificates, or name some (--cacert FILE)",
+                     certificates, or name CAs to trust",
                     other.0
                 ),
             ),
             own if is_ca(own) => (
                 Kind::CertificateInvalid,
                 format!(
-                    "{peer}'s certificate is a CA's and not one for a server; if it is its own and \
-                     you trust it, name exactly that one (--cacert FILE)"
+                    "{peer}'s certificate is a CA's and not one for a server, and is not itself \
+                     among the trusted ones"
                 ),
             ),
             other => (
