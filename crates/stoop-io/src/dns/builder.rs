@@ -1,4 +1,4 @@
-//! How names are looked up: what can be set, and what it is otherwise.
+//! Builds a resolver: every setting, with its default.
 
 use std::io;
 #[cfg(feature = "dns")]
@@ -7,20 +7,20 @@ use std::net::{Ipv6Addr, UdpSocket};
 use std::path::PathBuf;
 use std::time::Duration;
 
-#[cfg(feature = "dns")]
-use super::ask::Servers;
 use super::hosts::Hosts;
+#[cfg(feature = "dns")]
+use super::query::Servers;
 use super::resolver::Resolver;
 use super::settings::{Families, ResolverSettings, TTL_LIMIT};
 
 impl Resolver {
-    /// Asks whom the system is configured to ask (resolv.conf), and honours its hosts file. Both
-    /// are read here.
+    /// Asks the servers that the system is configured with (resolv.conf), and honours its hosts file.
+    /// Both are read here.
     pub fn system() -> Self {
         Self::builder().build().unwrap_or_else(|_| unreachable!("no file was named"))
     }
 
-    /// Asks these servers and nobody else; honours the system's hosts file.
+    /// Asks these servers and no others; honours the system's hosts file.
     #[cfg(feature = "dns")]
     pub fn with_servers(servers: &[SocketAddr]) -> Self {
         let built = Self::builder().servers(servers).build();
@@ -58,7 +58,7 @@ impl Default for ResolverBuilder {
 }
 
 impl ResolverBuilder {
-    /// Asks these servers, by UDP, and by TCP where an answer is too long for that. Default: those
+    /// Asks these servers, by UDP, and by TCP where a response is too long for that. Default: those
     /// of the system (resolv.conf), and 127.0.0.1 if it names none.
     ///
     /// With servers named here the system's search list is not used.
@@ -83,14 +83,14 @@ impl ResolverBuilder {
         self
     }
 
-    /// How long one attempt at a question may take. Default: 2 seconds.
+    /// How long one attempt at a query may take. Default: 2 seconds.
     #[cfg(feature = "dns")]
     pub fn query_timeout(mut self, limit: Duration) -> Self {
         self.settings.query_timeout = limit;
         self
     }
 
-    /// How often a question that nobody answers is asked, of one server after the other; of each at
+    /// How often a query that gets no response is sent, to one server after the other; to each at
     /// least once. Default: 3.
     #[cfg(feature = "dns")]
     pub fn attempts(mut self, attempts: u32) -> Self {
@@ -98,7 +98,7 @@ impl ResolverBuilder {
         self
     }
 
-    /// Questions under way at once: a lookup asks two, one for each family, on one socket. (Without
+    /// Queries under way at once: a lookup sends two, one for each family, on one socket. (Without
     /// the feature `dns`: lookups, each on a thread.) More lookups wait for their turn, and leave
     /// the queue when their callers do. At least 2. Default: 192 (64 without `dns`).
     pub fn queries_max(mut self, queries: usize) -> Self {
@@ -153,7 +153,7 @@ impl ResolverBuilder {
         self
     }
 
-    /// Reads the files and builds. Nothing is asked yet.
+    /// Reads the files and builds. No query is sent yet.
     ///
     /// # Errors
     /// If a hosts file was named and cannot be read.
@@ -166,7 +166,7 @@ impl ResolverBuilder {
                 None => Servers::system(),
             };
             if let Some((domains, ndots)) = &self.search {
-                servers.search_in(domains.iter().map(String::as_str), *ndots);
+                servers.set_search(domains.iter().map(String::as_str), *ndots);
             }
             servers
         };
@@ -174,14 +174,13 @@ impl ResolverBuilder {
         let settings = ResolverSettings { servers, ..self.settings };
         #[cfg(not(feature = "dns"))]
         let settings = self.settings;
-        Ok(Resolver::new(ResolverSettings { v6_first: reaches_v6(), ..settings }, hosts))
+        Ok(Resolver::new(ResolverSettings { v6_first: has_v6_route(), ..settings }, hosts))
     }
 }
 
-/// Whether this machine has a way to the IPv6 internet: whether the kernel would know where to send
-/// a packet. Nothing is sent.
-fn reaches_v6() -> bool {
+/// Whether this machine has a route to the IPv6 internet, as far as the kernel knows. Nothing is sent.
+fn has_v6_route() -> bool {
     // 2000::1 stands for any public address.
-    let somewhere = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 1), 53);
-    UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).and_then(|udp| udp.connect(somewhere)).is_ok()
+    let public = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 1), 53);
+    UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).and_then(|udp| udp.connect(public)).is_ok()
 }

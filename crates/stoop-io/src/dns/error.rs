@@ -1,4 +1,4 @@
-//! Why a name has no address, in our own words.
+//! The error of a lookup: why a name has no address.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub enum DnsErrorKind {
     /// The name cannot be a host's name: too long, an empty label, or a character outside of
     /// letters, digits, `-` and `_`.
     InvalidName,
-    /// Anything else: no server can be reached or is configured, a refusal, an answer that makes no
+    /// Anything else: no server can be reached or is configured, a refusal, a response that makes no
     /// sense.
     Other,
 }

@@ -1,4 +1,4 @@
-//! Asking the system's resolver, on threads that may block.
+//! Lookups by the system's resolver, on threads that may block.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use super::answer::Addresses;
+use super::addresses::Addresses;
+use super::cache::LookupResult;
 use super::error::{DnsError, DnsErrorKind};
-use super::flight::Flight;
 use super::race::{First, race};
 use super::settings::{FAILURE_TTL, Families, ResolverSettings, SYSTEM_TTL};
-use super::table::Outcome;
+use super::shared_lookup::SharedLookup;
 
 /// Starts lookups.
 pub(super) struct Backend {
@@ -27,24 +27,24 @@ impl Backend {
         Self { settings, threads }
     }
 
-    pub(super) fn start(&self, flight: Flight) {
+    pub(super) fn start(&self, lookup: SharedLookup) {
         let (threads, settings) = (self.threads.clone(), self.settings.clone());
         tokio::spawn(async move {
-            let turn = race(threads.acquire_owned(), flight.deserted()).await;
-            let First::One(permit) = turn else { return };
+            let permit = race(threads.acquire_owned(), lookup.abandoned()).await;
+            let First::One(permit) = permit else { return };
             tokio::task::spawn_blocking(move || {
-                let (outcome, lives) = find(&flight, &settings);
-                flight.land(outcome, lives);
+                let (result, ttl) = resolve(&lookup, &settings);
+                lookup.finish(result, ttl);
                 drop(permit);
             });
         });
     }
 }
 
-fn find(flight: &Flight, settings: &ResolverSettings) -> (Outcome, Duration) {
-    let name = &*flight.name;
-    let asked = if flight.absolute { format!("{name}.") } else { name.to_owned() };
-    let found = match (asked.as_str(), 0).to_socket_addrs() {
+fn resolve(lookup: &SharedLookup, settings: &ResolverSettings) -> (LookupResult, Duration) {
+    let name = &*lookup.name;
+    let host = if lookup.absolute { format!("{name}.") } else { name.to_owned() };
+    let found = match (host.as_str(), 0).to_socket_addrs() {
         Ok(found) => found,
         Err(error) => return explain(name, &error, settings.cache.negative_ttl_max),
     };
@@ -67,11 +67,11 @@ fn find(flight: &Flight, settings: &ResolverSettings) -> (Outcome, Duration) {
     (Ok(Addresses::interleave(&first, &second)), SYSTEM_TTL)
 }
 
-/// The standard library keeps getaddrinfo's code to itself; its text is all there is.
-fn explain(name: &str, error: &io::Error, negative_ttl: Duration) -> (Outcome, Duration) {
+/// Reads getaddrinfo's error by its text: the standard library does not give its code.
+fn explain(name: &str, error: &io::Error, negative_ttl: Duration) -> (LookupResult, Duration) {
     let text = error.to_string();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let (kind, lives) = if says(&["No address associated"]) {
+    let (kind, ttl) = if says(&["No address associated"]) {
         (DnsErrorKind::NoRecords, negative_ttl)
     } else if says(&["not known", "nodename nor servname"]) {
         (DnsErrorKind::NxDomain, negative_ttl)
@@ -80,5 +80,5 @@ fn explain(name: &str, error: &io::Error, negative_ttl: Duration) -> (Outcome, D
     } else {
         (DnsErrorKind::Other, FAILURE_TTL)
     };
-    (Err(DnsError::new(kind, format!("{name}: {text}"))), lives)
+    (Err(DnsError::new(kind, format!("{name}: {text}"))), ttl)
 }

@@ -1,11 +1,11 @@
-//! The hosts file, hosts(5).
+//! Reads the hosts file, hosts(5).
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::answer::Addresses;
+use super::addresses::Addresses;
 
 /// The system's hosts file.
 const HOSTS_FILE: &str = "/etc/hosts";
@@ -20,13 +20,13 @@ pub(super) enum Hosts {
 }
 
 /// Names, in lower case, and their addresses in the file's order.
-pub(super) type Table = HashMap<Box<str>, Addresses>;
+pub(super) type HostsTable = HashMap<Box<str>, Addresses>;
 
 impl Hosts {
     /// Reads the file.
-    pub(super) fn read(&self) -> io::Result<Table> {
+    pub(super) fn read(&self) -> io::Result<HostsTable> {
         match self {
-            Self::Off => Ok(Table::new()),
+            Self::Off => Ok(HostsTable::new()),
             Self::System => Ok(read(Path::new(HOSTS_FILE)).unwrap_or_default()),
             Self::File(path) => read(path).map_err(|error| {
                 let text = format!("cannot read the hosts file {}: {error}", path.display());
@@ -36,13 +36,13 @@ impl Hosts {
     }
 }
 
-fn read(path: &Path) -> io::Result<Table> {
+fn read(path: &Path) -> io::Result<HostsTable> {
     Ok(parse(&String::from_utf8_lossy(&fs::read(path)?)))
 }
 
 /// One line: an address, then names. What follows `#` is a comment; a line that makes no sense is
 /// skipped, as every resolver does.
-fn parse(text: &str) -> Table {
+fn parse(text: &str) -> HostsTable {
     let mut found: HashMap<Box<str>, Vec<IpAddr>> = HashMap::new();
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or_default();

@@ -1,30 +1,30 @@
-//! Names to addresses.
+//! Resolves names to addresses.
 //!
 //! A [`Resolver`] answers what needs no server (addresses, `localhost`, the hosts file), remembers
-//! what it was told for as long as the answer says (within bounds), and asks each name once however
-//! many wait for it. Asking is done by UDP and TCP with hickory's messages, or by getaddrinfo
+//! results for as long as their TTL says (within bounds), and looks each name up once, however many
+//! callers wait for it. Its queries go by UDP and TCP with hickory's messages, or by getaddrinfo
 //! without the feature `dns`.
 //!
-//! It may be used from any number of tokio runtimes at once. Dropping a lookup hurts nobody else
-//! who waits for the same name.
+//! It may be used from any number of tokio runtimes at once. Dropping a lookup does not disturb
+//! another that waits for the same name.
 
-mod answer;
-#[cfg(feature = "dns")]
-mod ask;
+mod addresses;
 mod builder;
+mod cache;
 mod error;
-mod flight;
 #[cfg(not(feature = "dns"))]
 mod getaddrinfo;
 mod hosts;
 mod name;
 mod public;
+#[cfg(feature = "dns")]
+mod query;
 mod race;
 mod resolver;
 mod settings;
-mod table;
+mod shared_lookup;
 
-pub use answer::Addresses;
+pub use addresses::Addresses;
 pub use builder::ResolverBuilder;
 pub use error::{DnsError, DnsErrorKind};
 pub use public::is_public;

@@ -1,16 +1,16 @@
-//! What needs no server: addresses in the place of names, `localhost`, and names that are none.
+//! Tells names to look up from what needs no server: addresses, `localhost`, and what is no name.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::error::{DnsError, DnsErrorKind};
 
-/// A name in text form, RFC 1035 §2.3.4 without the root's dot.
+/// Bytes of a name in text form, without the root's dot: RFC 1035 §2.3.4.
 const NAME_BYTES_MAX: usize = 253;
 
-/// One label of it.
+/// Bytes of one label of a name: RFC 1035 §2.3.4.
 const LABEL_BYTES_MAX: usize = 63;
 
-/// What a host turned out to be.
+/// What the host of a URL is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Host {
     /// An address, with or without the brackets that a URL puts around IPv6.
@@ -44,8 +44,8 @@ impl Host {
             (1..=LABEL_BYTES_MAX).contains(&label.len())
                 && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
         };
-        // A last label in digits is an address in some other spelling (127.1, 0x7f.1): whoever
-        // asks a server for it may get anything.
+        // A last label in digits is an address in some other spelling (127.1, 0x7f.1): a server that
+        // is asked for it may answer anything.
         let last = bare.rsplit('.').next().unwrap_or_default();
         let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
             || last.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x"));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_folded() {
+    fn names_are_folded_to_lower_case() {
         let name = |name: &str, absolute| Host::Name { name: name.into(), absolute };
         assert_eq!(Host::parse("Example.COM").unwrap(), name("example.com", false));
         assert_eq!(Host::parse("example.com.").unwrap(), name("example.com", true));

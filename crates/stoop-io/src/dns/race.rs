@@ -1,10 +1,10 @@
-//! Two futures at once, without tokio's macros (and what they depend on).
+//! Polls two futures at once, without tokio's macros (and what they depend on).
 
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-/// Which of two futures was ready first, and what it came to.
+/// Which of two futures was ready first, with its output.
 pub(super) enum First<A, B> {
     One(A),
     Other(B),

@@ -1,21 +1,21 @@
-//! The resolver: what it answers by itself, what it remembers, and what it has looked up.
+//! The resolver: what it answers by itself, what it remembers, and the lookups it starts.
 
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch::Receiver;
 use tokio::time::timeout;
 
-use super::answer::Addresses;
-#[cfg(feature = "dns")]
-use super::ask::Backend;
+use super::addresses::Addresses;
+use super::cache::{Cache, LookupResult, LookupState, ResultSender, RunsOn};
 use super::error::{DnsError, DnsErrorKind};
-use super::flight::{Flight, lock};
 #[cfg(not(feature = "dns"))]
 use super::getaddrinfo::Backend;
-use super::hosts;
+use super::hosts::HostsTable;
 use super::name::{Host, LOCALHOST};
+#[cfg(feature = "dns")]
+use super::query::Backend;
 use super::settings::{LOOKUPS_MAX, OTHER_RUNTIME_WAIT_MAX, ResolverSettings};
-use super::table::{Ask, Landing, Near, Outcome, Table};
+use super::shared_lookup::{SharedLookup, lock};
 use crate::timer::now;
 
 /// Looks up the addresses of hosts. Cheap to clone; clones share what they know.
@@ -23,115 +23,127 @@ use crate::timer::now;
 pub struct Resolver(Arc<Shared>);
 
 struct Shared {
-    table: Arc<Mutex<Table>>,
-    hosts: hosts::Table,
+    cache: Arc<Mutex<Cache>>,
+    hosts: HostsTable,
     /// Whether incomplete names may be completed by a search list.
-    search: bool,
+    has_search: bool,
     backend: Backend,
 }
 
+/// What is known of a host before the cache is asked.
+enum LocalResult {
+    /// Its addresses, or why it cannot have any.
+    Done(LookupResult),
+    /// It is a name that must be looked up.
+    Name { name: String, absolute: bool },
+}
+
 impl Resolver {
-    pub(super) fn new(settings: ResolverSettings, hosts: hosts::Table) -> Self {
+    pub(super) fn new(settings: ResolverSettings, hosts: HostsTable) -> Self {
         #[cfg(feature = "dns")]
-        let search = settings.servers.search();
+        let has_search = settings.servers.has_search();
         #[cfg(not(feature = "dns"))]
-        let search = true;
-        let table = Arc::new(Mutex::new(Table::new(settings.cache.entries_max)));
-        Self(Arc::new(Shared { table, hosts, search, backend: Backend::new(settings) }))
+        let has_search = true;
+        let cache = Arc::new(Mutex::new(Cache::new(settings.cache.entries_max)));
+        Self(Arc::new(Shared { cache, hosts, has_search, backend: Backend::new(settings) }))
     }
 
     /// The addresses of `host`: a name, or an address itself, as it stands in a URL.
     ///
-    /// Ready at once if the answer is known. Otherwise it takes as long as the servers take, within
+    /// Ready at once if the result is known. Otherwise it takes as long as the servers take, within
     /// [`query_timeout`](crate::ResolverBuilder::query_timeout) times
     /// [`attempts`](crate::ResolverBuilder::attempts) and the wait for a turn, and must be polled on
     /// a tokio runtime with I/O and time.
     ///
     /// # Errors
-    /// If the name has no address, or nobody could tell.
+    /// If the name has no address, or no server could tell.
     pub async fn lookup(&self, host: &str) -> Result<Addresses, DnsError> {
-        let (name, absolute) = match self.at_hand(host) {
-            AtHand::Known(outcome) => return outcome,
-            AtHand::Name { name, absolute } => (name, absolute),
+        let (name, absolute) = match self.resolve_locally(host) {
+            LocalResult::Done(result) => return result,
+            LocalResult::Name { name, absolute } => (name, absolute),
         };
-        let home = tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.id());
-        let mut insisting = false;
+        let runtime = tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.id());
+        let mut on_own_runtime = false;
         for _ in 0..LOOKUPS_MAX {
-            let ask = {
-                let mut table = lock(&self.0.table);
-                if insisting {
-                    table.insist(&name, home, now())
+            let state = {
+                let mut cache = lock(&self.0.cache);
+                if on_own_runtime {
+                    cache.join_on_own_runtime(&name, runtime, now())
                 } else {
-                    table.ask(&name, home, now())
+                    cache.join(&name, runtime, now())
                 }
             };
-            let (mut landing, near) = match ask {
-                Ask::Known(outcome) => return outcome,
-                Ask::Wait(landing, near) => (landing, near),
-                Ask::Start(landing) => (self.start(&name, absolute, landing), Near::Here),
-            };
-            let landed = match near {
-                Near::Here => landed(&mut landing).await,
-                Near::Elsewhere => {
-                    timeout(OTHER_RUNTIME_WAIT_MAX, landed(&mut landing)).await.ok().flatten()
+            let (mut receiver, runs_on) = match state {
+                LookupState::Known(result) => return result,
+                LookupState::Running(receiver, runs_on) => (receiver, runs_on),
+                LookupState::Started(sender) => {
+                    (self.start(&name, absolute, sender), RunsOn::SameRuntime)
                 }
             };
-            if let Some(outcome) = landed {
-                return outcome;
+            let received = receive(&mut receiver);
+            let result = match runs_on {
+                RunsOn::SameRuntime => received.await,
+                RunsOn::OtherRuntime => {
+                    timeout(OTHER_RUNTIME_WAIT_MAX, received).await.ok().flatten()
+                }
+            };
+            if let Some(result) = result {
+                return result;
             }
-            // It was given up with the runtime it ran on, or is not getting on there.
-            insisting = near == Near::Elsewhere;
+            // It was given up with the runtime it ran on, or makes no progress there.
+            on_own_runtime = runs_on == RunsOn::OtherRuntime;
         }
         let text = format!("{host} could not be resolved: every attempt was interrupted");
         Err(DnsError::new(DnsErrorKind::Other, text))
     }
 
-    /// What is known of `host` without asking anybody.
+    /// The result for `host` if it is known without asking a server.
     pub fn known(&self, host: &str) -> Option<Result<Addresses, DnsError>> {
-        match self.at_hand(host) {
-            AtHand::Known(outcome) => Some(outcome),
-            AtHand::Name { name, .. } => lock(&self.0.table).known(&name, now()),
+        match self.resolve_locally(host) {
+            LocalResult::Done(result) => Some(result),
+            LocalResult::Name { name, .. } => lock(&self.0.cache).get(&name, now()),
         }
     }
 
     /// Forgets every name that was looked up.
     pub fn clear(&self) {
-        lock(&self.0.table).clear();
+        lock(&self.0.cache).clear();
     }
 
-    /// Starts a flight, and waits for it with everybody else.
-    fn start(&self, key: &str, absolute: bool, to: Landing) -> Receiver<Option<Outcome>> {
-        let landing = to.subscribe();
+    /// Starts a lookup, and subscribes to its result as every other caller does.
+    fn start(
+        &self,
+        key: &str,
+        absolute: bool,
+        sender: ResultSender,
+    ) -> Receiver<Option<LookupResult>> {
+        let receiver = sender.subscribe();
         let name = key.strip_suffix('.').unwrap_or(key);
-        let table = self.0.table.clone();
-        self.0.backend.start(Flight::new(key, name, absolute, to, table));
-        landing
+        let cache = self.0.cache.clone();
+        self.0.backend.start(SharedLookup::new(key, name, absolute, sender, cache));
+        receiver
     }
 
-    fn at_hand(&self, host: &str) -> AtHand {
+    /// Answers what needs neither a server nor the cache: addresses, `localhost`, the hosts file.
+    fn resolve_locally(&self, host: &str) -> LocalResult {
         let (name, absolute) = match Host::parse(host) {
-            Err(error) => return AtHand::Known(Err(error)),
-            Ok(Host::Address(address)) => return AtHand::Known(Ok(address.into())),
-            Ok(Host::Localhost) => return AtHand::Known(Ok(LOCALHOST.to_vec().into())),
-            Ok(Host::Name { name, absolute }) => (name, absolute || !self.0.search),
+            Err(error) => return LocalResult::Done(Err(error)),
+            Ok(Host::Address(address)) => return LocalResult::Done(Ok(address.into())),
+            Ok(Host::Localhost) => return LocalResult::Done(Ok(LOCALHOST.to_vec().into())),
+            Ok(Host::Name { name, absolute }) => (name, absolute || !self.0.has_search),
         };
         if let Some(addresses) = self.0.hosts.get(name.as_str()) {
-            return AtHand::Known(Ok(addresses.clone()));
+            return LocalResult::Done(Ok(addresses.clone()));
         }
-        // With a search list in play, `a` and `a.` are two names.
-        let name = if absolute && self.0.search { name + "." } else { name };
-        AtHand::Name { name, absolute }
+        // Where there is a search list, `a` and `a.` are two names.
+        let name = if absolute && self.0.has_search { name + "." } else { name };
+        LocalResult::Name { name, absolute }
     }
 }
 
-/// Waits for a flight's outcome; `None` if it was given up.
-async fn landed(landing: &mut Receiver<Option<Outcome>>) -> Option<Outcome> {
-    landing.wait_for(Option::is_some).await.ok().and_then(|landed| landed.clone())
-}
-
-enum AtHand {
-    Known(Outcome),
-    Name { name: String, absolute: bool },
+/// Waits for the result of a lookup; `None` if the lookup was given up.
+async fn receive(receiver: &mut Receiver<Option<LookupResult>>) -> Option<LookupResult> {
+    receiver.wait_for(Option::is_some).await.ok().and_then(|result| result.clone())
 }
 
 impl std::fmt::Debug for Resolver {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 #[cfg(feature = "dns")]
-use super::ask::Servers;
+use super::query::Servers;
 
 /// Which addresses are looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -105,7 +105,7 @@ impl CacheLimits {
 /// years (RFC 2181 §8), which no clock overflows by.
 pub(super) const TTL_LIMIT: Duration = Duration::from_secs((1 << 31) - 1);
 
-/// How long a failure to find out (SERVFAIL, no answer) is remembered: the least that RFC 9520 §3.2
+/// How long a failure to find out (SERVFAIL, no response) is remembered: the least that RFC 9520 §3.2
 /// allows, because the next attempt may succeed.
 pub(super) const FAILURE_TTL: Duration = Duration::from_secs(1);
 
@@ -125,12 +125,12 @@ pub(super) const OTHER_RUNTIME_WAIT_MAX: Duration = Duration::from_millis(500);
 /// ran on; a process that ends one runtime after the other must not keep a caller for ever.
 pub(super) const LOOKUPS_MAX: usize = 4;
 
-/// How long an answer in one family waits for the other: RFC 8305 §3.
+/// How long the addresses of one family wait for those of the other: RFC 8305 §3.
 #[cfg(feature = "dns")]
 pub(super) const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
 
-/// How long the slower family's answer is still waited for after the other was passed on, so that
-/// the cache has both.
+/// How long the slower family's response is still waited for after the other's addresses were passed
+/// on, so that the cache has both.
 #[cfg(feature = "dns")]
 pub(super) const LATE_ANSWER_WAIT_MAX: Duration = Duration::from_millis(500);
 
@@ -143,7 +143,7 @@ pub(super) const REPEAT_AFTER: Duration = Duration::from_millis(500);
 #[cfg(feature = "dns")]
 pub(super) const ALIASES_MAX: usize = 8;
 
-/// Bytes of the longest answer that we say we take by UDP: what passes every path unfragmented, RFC
+/// Bytes of the longest response that we say we take by UDP: what passes every path unfragmented, RFC
 /// 9715 §3.
 #[cfg(feature = "dns")]
 pub(super) const UDP_BYTES_MAX: u16 = 1232;
@@ -152,7 +152,7 @@ pub(super) const UDP_BYTES_MAX: u16 = 1232;
 #[cfg(feature = "dns")]
 pub(super) const DATAGRAM_BYTES: usize = 4096;
 
-/// Answers to the other query on a socket that may wait until that is looked for. There is one such
+/// Responses that one query of a lookup has read and that may wait for the other. There is one such
 /// query, so that more are repetitions or forged.
 #[cfg(feature = "dns")]
 pub(super) const UNCLAIMED_MAX: usize = 4;

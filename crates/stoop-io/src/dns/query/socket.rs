@@ -1,8 +1,8 @@
-//! A lookup's way to one server: a UDP socket of its own, and TCP for what does not fit.
+//! The socket by which a lookup asks one server: UDP of its own, and TCP for responses that do not fit.
 //!
-//! One socket serves both questions of a lookup and is closed with it. So every lookup has a port
-//! that nobody can have learnt before, nothing outlives the lookup's runtime, and there is nothing
-//! to clean up after a lookup that is dropped.
+//! One socket serves both queries of a lookup and is closed with it. So every lookup has a port that
+//! no attacker can have learnt before, nothing outlives the lookup's runtime, and there is nothing to
+//! clean up after a lookup that is dropped.
 
 use std::future::poll_fn;
 use std::io;
@@ -22,15 +22,15 @@ use crate::output::Output;
 use crate::socket::Tcp;
 use crate::transport::{Filled, Transport};
 
-/// A question as it goes to a server.
-pub(super) struct Asked {
-    pub(super) query: Query,
+/// A query as it is sent to a server.
+pub(super) struct EncodedQuery {
+    query: Query,
     id: u16,
     bytes: Vec<u8>,
 }
 
-impl Asked {
-    /// A question with a number that nobody can guess. `extended`: by EDNS (RFC 6891).
+impl EncodedQuery {
+    /// A query with a random number, which an attacker cannot guess. `extended`: with EDNS (RFC 6891).
     pub(super) fn new(query: Query, extended: bool) -> io::Result<Self> {
         let mut message = Message::query();
         message.metadata.recursion_desired = true;
@@ -44,7 +44,7 @@ impl Asked {
         Ok(Self { query, id: message.metadata.id, bytes })
     }
 
-    /// Whether `message` answers this: RFC 5452 §9.1. The socket has seen to the addresses.
+    /// Whether `message` is the response to this: RFC 5452 §9.1. The socket has seen to the addresses.
     fn is_answered_by(&self, message: &Message) -> bool {
         message.metadata.id == self.id
             && message.metadata.message_type == MessageType::Response
@@ -52,72 +52,72 @@ impl Asked {
     }
 }
 
-/// A socket that hears one server.
-pub(super) struct Line {
+/// A UDP socket that is connected to one server, for both queries of a lookup.
+pub(super) struct ServerSocket {
     server: SocketAddr,
     socket: UdpSocket,
-    heard: Mutex<Heard>,
-    /// Woken when something was heard for the other question.
-    told: Notify,
+    state: Mutex<SocketState>,
+    /// Notified when the state has something for the other query.
+    changed: Notify,
 }
 
-/// What one question's wait brought to light, for the other.
+/// What the query that reads the socket has found for the other one.
 #[derive(Default)]
-struct Heard {
-    /// Answers that whoever read them did not ask for.
-    others: Vec<Message>,
-    /// The server is not there. The kernel says so once.
-    broken: Option<io::ErrorKind>,
+struct SocketState {
+    /// Responses to a query other than the one that read them.
+    unclaimed: Vec<Message>,
+    /// The server cannot be reached. The kernel reports that once.
+    error: Option<io::ErrorKind>,
 }
 
-impl Line {
+impl ServerSocket {
     pub(super) fn open(server: SocketAddr) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(server), Type::DGRAM, None)?;
         socket.set_nonblocking(true)?;
-        // Connecting picks a port at random; and only the server is heard then, or that it is not
-        // there, which an unconnected socket would not be told.
+        // Connecting picks a port at random, lets only the server's datagrams through, and has the
+        // kernel report an unreachable server, which it does not to an unconnected socket.
         socket.connect(&server.into())?;
         let socket = UdpSocket::from_std(socket.into())?;
-        Ok(Self { server, socket, heard: Mutex::default(), told: Notify::new() })
+        Ok(Self { server, socket, state: Mutex::default(), changed: Notify::new() })
     }
 
-    /// Sends a question. One that the kernel has no room for is as good as lost on the way.
-    pub(super) fn send(&self, asked: &Asked) -> io::Result<()> {
-        match SockRef::from(&self.socket).send(&asked.bytes) {
+    /// Sends a query. One that the kernel has no room for is as good as lost on the way.
+    pub(super) fn send(&self, query: &EncodedQuery) -> io::Result<()> {
+        match SockRef::from(&self.socket).send(&query.bytes) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(self.fail(error)),
             _ => Ok(()),
         }
     }
 
-    /// Waits for the answer. Whatever else comes is passed over.
-    pub(super) async fn answer(&self, asked: &Asked) -> io::Result<Message> {
+    /// Waits for the response to `query`, and ignores datagrams that are none.
+    pub(super) async fn receive(&self, query: &EncodedQuery) -> io::Result<Message> {
         loop {
-            let mut told = pin!(self.told.notified());
-            told.as_mut().enable();
-            if let Some(message) = self.take(asked)? {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if let Some(message) = self.take(query)? {
                 return Ok(message);
             }
             let ready = self.socket.ready(Interest::READABLE | Interest::ERROR);
-            if let First::One(ready) = race(ready, told).await
+            if let First::One(ready) = race(ready, changed).await
                 && ready?.is_error()
             {
                 if let Some(error) = self.socket.take_error()? {
                     return Err(self.fail(error));
                 }
-                // Nothing after all: forget that there was.
+                // There is no error after all: clear the readiness.
                 let nothing = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
                 let _ = self.socket.try_io(Interest::ERROR, nothing);
             }
         }
     }
 
-    /// Reads what there is, up to the answer.
-    fn take(&self, asked: &Asked) -> io::Result<Option<Message>> {
-        let mut heard = self.heard();
-        if let Some(at) = heard.others.iter().position(|message| asked.is_answered_by(message)) {
-            return Ok(Some(heard.others.swap_remove(at)));
+    /// Reads datagrams until the response to `query` or until there are none.
+    fn take(&self, query: &EncodedQuery) -> io::Result<Option<Message>> {
+        let mut state = self.state();
+        if let Some(at) = state.unclaimed.iter().position(|message| query.is_answered_by(message)) {
+            return Ok(Some(state.unclaimed.swap_remove(at)));
         }
-        if let Some(kind) = heard.broken {
+        if let Some(kind) = state.error {
             return Err(kind.into());
         }
         let mut buffer = [0; DATAGRAM_BYTES];
@@ -126,38 +126,38 @@ impl Line {
                 Ok(n) => n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(error) => {
-                    drop(heard);
+                    drop(state);
                     return Err(self.fail(error));
                 }
             };
-            // What cannot be read may come from anybody.
+            // What cannot be read may be forged: it ends nothing.
             let Ok(message) = Message::from_vec(&buffer[..n]) else { continue };
-            if asked.is_answered_by(&message) {
+            if query.is_answered_by(&message) {
                 return Ok(Some(message));
             }
-            if heard.others.len() < UNCLAIMED_MAX {
-                heard.others.push(message);
-                self.told.notify_waiters();
+            if state.unclaimed.len() < UNCLAIMED_MAX {
+                state.unclaimed.push(message);
+                self.changed.notify_waiters();
             }
         }
     }
 
     fn fail(&self, error: io::Error) -> io::Error {
-        self.heard().broken = Some(error.kind());
-        self.told.notify_waiters();
+        self.state().error = Some(error.kind());
+        self.changed.notify_waiters();
         error
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, SocketState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks by TCP, RFC 7766.
-    pub(super) async fn ask_by_tcp(&self, asked: &Asked) -> io::Result<Message> {
+    /// Sends `query` by TCP and returns the response, RFC 7766.
+    pub(super) async fn exchange_by_tcp(&self, query: &EncodedQuery) -> io::Result<Message> {
         let mut tcp = Tcp::connect(self.server).await?;
         let mut out = Output::default();
-        out.put(&(asked.bytes.len() as u16).to_be_bytes());
-        out.put(&asked.bytes);
+        out.put(&(query.bytes.len() as u16).to_be_bytes());
+        out.put(&query.bytes);
         poll_fn(|cx| tcp.poll_flush(cx, &mut out)).await?;
         loop {
             if let [high, low, rest @ ..] = tcp.received()
@@ -165,7 +165,7 @@ impl Line {
                 && rest.len() >= len
             {
                 let message = Message::from_vec(&rest[..len]).map_err(io::Error::other)?;
-                if asked.is_answered_by(&message) {
+                if query.is_answered_by(&message) {
                     return Ok(message);
                 }
                 tcp.consume(2 + len);

@@ -1,4 +1,4 @@
-//! Why a question has no answer, and which of two failures says more.
+//! Why a query has no addresses as its result, and which of two failures says more.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,32 +7,33 @@ use std::time::Duration;
 use crate::dns::error::{DnsError, DnsErrorKind};
 use crate::dns::settings::FAILURE_TTL;
 
-/// A question's failure.
-pub(super) struct Failure {
+/// The failure of a query.
+pub(super) struct QueryFailure {
     kind: DnsErrorKind,
-    lives: Duration,
-    /// What [`DnsErrorKind::Other`] was.
+    /// How long it is remembered.
+    ttl: Duration,
+    /// What happened, for [`DnsErrorKind::Other`].
     detail: Option<Box<str>>,
-    /// A denial of the name's existence that may not mean it.
+    /// It denies the name's existence, but may mean the one family alone.
     doubtful: bool,
 }
 
-impl Failure {
-    fn of(kind: DnsErrorKind, lives: Duration) -> Self {
-        Self { kind, lives, detail: None, doubtful: false }
+impl QueryFailure {
+    fn of(kind: DnsErrorKind, ttl: Duration) -> Self {
+        Self { kind, ttl, detail: None, doubtful: false }
     }
 
     /// The name does not exist.
-    pub(super) fn no_such_name(lives: Duration) -> Self {
-        Self::of(DnsErrorKind::NxDomain, lives)
+    pub(super) fn no_such_name(ttl: Duration) -> Self {
+        Self::of(DnsErrorKind::NxDomain, ttl)
     }
 
     /// The name has no address in this family.
-    pub(super) fn no_records(lives: Duration) -> Self {
-        Self::of(DnsErrorKind::NoRecords, lives)
+    pub(super) fn no_records(ttl: Duration) -> Self {
+        Self::of(DnsErrorKind::NoRecords, ttl)
     }
 
-    /// The server could not tell.
+    /// The server could not find out.
     pub(super) fn server() -> Self {
         Self::of(DnsErrorKind::ServFail, FAILURE_TTL)
     }
@@ -47,7 +48,7 @@ impl Failure {
         Self::other(&error.to_string())
     }
 
-    /// There is nobody to ask.
+    /// There is no server to ask.
     pub(super) fn no_server() -> Self {
         Self::other("no server is configured")
     }
@@ -57,18 +58,23 @@ impl Failure {
         Self { detail: Some(detail.into()), ..Self::of(DnsErrorKind::Other, FAILURE_TTL) }
     }
 
-    /// Nothing could be asked for at all.
-    pub(super) fn no_candidate(lives: Duration) -> Self {
-        Self::of(DnsErrorKind::InvalidName, lives)
+    /// Its aliases cannot be followed to an end.
+    pub(super) fn alias_loop() -> Self {
+        Self::other("its aliases lead in a circle, or too far")
     }
 
-    /// The same, of an answer about IPv6: some servers deny a name's existence when asked for its
+    /// The name, with any domain of the search list, cannot be asked for.
+    pub(super) fn no_candidate(ttl: Duration) -> Self {
+        Self::of(DnsErrorKind::InvalidName, ttl)
+    }
+
+    /// The same failure, of a query for IPv6: some servers deny a name's existence when asked for its
     /// AAAA, RFC 4074 §4.2.
     pub(super) fn doubtful(self) -> Self {
         Self { doubtful: true, ..self }
     }
 
-    /// Whether the other family needs not be waited for: a name that does not exist has no records
+    /// Whether the other family need not be waited for: a name that does not exist has no records
     /// of any type, RFC 8020.
     pub(super) fn is_final(&self) -> bool {
         self.kind == DnsErrorKind::NxDomain && !self.doubtful
@@ -82,18 +88,18 @@ impl Failure {
         }
     }
 
-    /// Whether nobody said anything.
-    pub(super) fn is_silence(&self) -> bool {
+    /// Whether the server did not answer in time.
+    pub(super) fn is_timeout(&self) -> bool {
         self.kind == DnsErrorKind::Timeout
     }
 
-    /// Whether the name, as it was asked for, leads nowhere.
+    /// Whether the name, as it was asked for, has no addresses.
     pub(super) fn is_no_such_name(&self) -> bool {
         matches!(self.kind, DnsErrorKind::NxDomain | DnsErrorKind::NoRecords)
     }
 
     /// The failure that says more about a name that has no address in either family.
-    pub(super) fn worse(self, other: Self) -> Self {
+    pub(super) fn more_specific(self, other: Self) -> Self {
         let weight = |failure: &Self| match failure.kind {
             DnsErrorKind::NxDomain => 5,
             DnsErrorKind::ServFail => 4,
@@ -105,10 +111,10 @@ impl Failure {
         if weight(&other) > weight(&self) { other } else { self }
     }
 
-    /// In words, and for how long to believe it.
+    /// The error for the caller, and how long it is remembered.
     pub(super) fn explain(self, name: &str, servers: &[SocketAddr]) -> (DnsError, Duration) {
         let asked = match servers {
-            [] => "nobody".into(),
+            [] => "no server".into(),
             [one] => one.to_string(),
             [one, ..] => format!("{one} and {} more", servers.len() - 1),
         };
@@ -125,6 +131,6 @@ impl Failure {
                 format!("{name} could not be resolved: {detail} (asked {asked})")
             }
         };
-        (DnsError::new(self.kind, text), self.lives)
+        (DnsError::new(self.kind, text), self.ttl)
     }
 }

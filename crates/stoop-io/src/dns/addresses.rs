@@ -1,4 +1,4 @@
-//! What a lookup found, in the order to try it.
+//! The addresses of a host, in the order to try them.
 
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::settings::ADDRESSES_MAX;
 
 /// The addresses of a host, 1 to 32, in the order to try them: families alternate (RFC 8305 §4),
-/// beginning with IPv6 if this machine had a way to it when the resolver was built. A slice; cheap
+/// beginning with IPv6 if this machine had a route to it when the resolver was built. A slice; cheap
 /// to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addresses(Repr);
@@ -19,7 +19,7 @@ enum Repr {
 }
 
 impl Addresses {
-    /// Both families' addresses as they were answered, taking turns.
+    /// The addresses of both families, alternating, each in the order of its response.
     pub(super) fn interleave(first: &[IpAddr], second: &[IpAddr]) -> Self {
         let mut all = Vec::with_capacity((first.len() + second.len()).min(ADDRESSES_MAX));
         let longest = first.len().max(second.len());
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn families_take_turns() {
+    fn addresses_of_both_families_alternate() {
         let (six, four) = (addresses(&["::1", "::2", "::3"]), addresses(&["1.1.1.1"]));
         let both = Addresses::interleave(&six, &four);
         assert_eq!(both[..], addresses(&["::1", "1.1.1.1", "::2", "::3"]));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_are_used_and_both_families_are_among_them() {
+    fn addresses_are_bounded_and_both_families_are_among_them() {
         let six: Vec<IpAddr> = (0..500u16).map(|n| [0, 0, 0, 0, 0, 0, 0, n].into()).collect();
         let four: Vec<IpAddr> = (0..500u32).map(|n| n.to_be_bytes().into()).collect();
         let both = Addresses::interleave(&six, &four);

@@ -1,4 +1,4 @@
-//! Whom to ask: named servers, or those of resolv.conf(5).
+//! The DNS servers that are asked: named ones, or those of resolv.conf(5).
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -10,13 +10,13 @@ const RESOLV_CONF: &str = "/etc/resolv.conf";
 const SERVERS_MAX: usize = 3;
 
 /// Domains of a search list that are tried: as many as resolv.conf(5) had before they became
-/// unlimited. Each costs the questions of a lookup.
+/// unlimited. Each costs the queries of a lookup.
 const SEARCH_MAX: usize = 6;
 
 /// The most that `ndots` may be, as resolv.conf(5) has it.
 const NDOTS_MAX: usize = 15;
 
-/// Servers, and what is put behind incomplete names.
+/// The servers to ask, and the domains that complete names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::dns) struct Servers {
     pub(super) addresses: Vec<SocketAddr>,
@@ -32,7 +32,7 @@ impl Servers {
         Self { addresses: addresses.to_vec(), search: Vec::new(), ndots: 1 }
     }
 
-    /// What the system is configured to ask.
+    /// The servers and the search list that the system is configured with.
     pub(in crate::dns) fn system() -> Self {
         Self::parse(&fs::read(RESOLV_CONF).unwrap_or_default())
     }
@@ -50,7 +50,7 @@ impl Servers {
                 // The last of these lines counts.
                 Some("search" | "domain") => {
                     let ndots = servers.ndots;
-                    servers.search_in(words, ndots);
+                    servers.set_search(words, ndots);
                 }
                 Some("options") => {
                     let ndots = words.find_map(|word| word.strip_prefix("ndots:"));
@@ -61,14 +61,14 @@ impl Servers {
             }
         }
         if servers.addresses.is_empty() {
-            // With no server named it is the one on this machine.
+            // Without a server it is the one on this machine: resolv.conf(5).
             servers.addresses.push(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 53));
         }
         servers
     }
 
     /// Completes names with fewer dots than `ndots` with these domains.
-    pub(in crate::dns) fn search_in<'a>(
+    pub(in crate::dns) fn set_search<'a>(
         &mut self,
         domains: impl Iterator<Item = &'a str>,
         ndots: usize,
@@ -79,15 +79,15 @@ impl Servers {
     }
 
     /// Whether incomplete names are completed.
-    pub(in crate::dns) fn search(&self) -> bool {
+    pub(in crate::dns) fn has_search(&self) -> bool {
         !self.search.is_empty()
     }
 
     /// The complete names to ask for, in order, when asked for `name`.
     ///
-    /// One with a dot is taken as complete at first, whatever `ndots` says: asking for `a.example`
-    /// under every domain of the list before asking for itself costs most callers most questions
-    /// for nothing. Only then, and if it has fewer dots than `ndots`, as part of one.
+    /// A name with a dot is taken as complete at first, whatever `ndots` says: asking for `a.example`
+    /// under every domain of the list before asking for itself costs most callers most queries for
+    /// nothing. If it has fewer dots than `ndots` it is then asked for under the domains as well.
     pub(super) fn candidates(&self, name: &str, absolute: bool) -> Vec<String> {
         let dots = name.bytes().filter(|&byte| byte == b'.').count();
         let complete = format!("{name}.");
