@@ -1,4 +1,4 @@
-//! Alerts, by number and name.
+//! TLS alerts, by number and name.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The client's side: what to trust, what to show, what to offer.
+//! The client's configuration of TLS: what it trusts, which certificate it shows, what it offers.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use super::machine::Machine;
 use super::pem::Pem;
 use super::provider::provider;
 use super::stream::Tls;
-use super::trust::{Anybody, Trust, platform};
+use super::trust::{CaVerifier, NoVerification, platform_verifier};
 use crate::any_transport::AnyTransport;
 
-/// How a client does TLS. Cheap to clone; clones share one session cache.
+/// A client's configuration of TLS. Cheap to clone; clones share one session cache.
 ///
 /// ```
 /// # fn main() -> Result<(), stoop_io::TlsConfigError> {
@@ -31,8 +31,8 @@ use crate::any_transport::AnyTransport;
 pub struct ClientTls {
     config: Arc<ClientConfig>,
     id: u64,
-    /// The platform's CAs are asked for.
-    platform: bool,
+    /// The platform's CAs are trusted.
+    platform_cas: bool,
 }
 
 impl ClientTls {
@@ -49,8 +49,8 @@ impl ClientTls {
         self.id
     }
 
-    /// Does now what the first handshake would do otherwise, on whichever thread and whoever's time
-    /// that runs: loads the platform's CAs, if they are to be trusted, and gathers the randomness
+    /// Does now what the first handshake would do otherwise, on the thread that happens to run it:
+    /// loads the platform's CAs, if they are to be trusted, and gathers the randomness
     /// that all keys of the process come from. That takes some 20 to 50 ms the first time in a
     /// process, and next to nothing after; meanwhile, a handshake elsewhere waits for it. There is
     /// no need to call this, and no result: what went wrong is said by the handshake that needs it.
@@ -66,11 +66,11 @@ impl ClientTls {
     /// # }
     /// ```
     pub fn warm_up(&self) {
-        if self.platform {
-            let _ = platform();
+        if self.platform_cas {
+            let _ = platform_verifier();
         }
         let provider = self.config.crypto_provider();
-        // The share of a key that a hello would offer first.
+        // The key share that a ClientHello would offer first.
         let _ = provider.kx_groups.first().map(|group| group.start());
         let _ = provider.secure_random.fill(&mut [0; 32]);
     }
@@ -126,8 +126,8 @@ fn server_name(name: &str) -> Option<ServerName<'static>> {
 #[derive(Clone, Debug)]
 pub struct ClientTlsBuilder {
     cas: Vec<Pem>,
-    platform: bool,
-    anybody: bool,
+    platform_cas: bool,
+    any_certificate: bool,
     certificate: Option<(Pem, Pem)>,
     alpn: Vec<Vec<u8>>,
     sessions_max: usize,
@@ -137,8 +137,8 @@ impl Default for ClientTlsBuilder {
     fn default() -> Self {
         Self {
             cas: Vec::new(),
-            platform: true,
-            anybody: false,
+            platform_cas: true,
+            any_certificate: false,
             certificate: None,
             alpn: vec![ALPN_DEFAULT.to_vec()],
             sessions_max: SESSIONS_MAX,
@@ -165,7 +165,7 @@ impl ClientTlsBuilder {
 
     /// Whether the platform's CAs are trusted besides the named ones. Default: true.
     pub fn platform_cas(mut self, trusted: bool) -> Self {
-        self.platform = trusted;
+        self.platform_cas = trusted;
         self
     }
 
@@ -197,10 +197,10 @@ impl ClientTlsBuilder {
         self
     }
 
-    /// Dangerous: accepts whatever certificate a server shows. The connection is then private
-    /// against nobody who can get between; for tests and for looking at broken servers only.
+    /// Dangerous: accepts whatever certificate a server shows. The connection is then not private
+    /// from an attacker on the way; for tests and for looking at broken servers only.
     pub fn dangerous_accept_any_certificate(mut self) -> Self {
-        self.anybody = true;
+        self.any_certificate = true;
         self
     }
 
@@ -218,11 +218,11 @@ impl ClientTlsBuilder {
             .with_safe_default_protocol_versions()
             .map_err(|error| TlsConfigError::new(None, error.to_string()))?
             .dangerous();
-        let builder = if self.anybody {
-            builder.with_custom_certificate_verifier(Arc::new(Anybody))
+        let builder = if self.any_certificate {
+            builder.with_custom_certificate_verifier(Arc::new(NoVerification))
         } else {
-            let trust = Trust::new(&self.cas, !self.platform)?;
-            builder.with_custom_certificate_verifier(Arc::new(trust))
+            let verifier = CaVerifier::new(&self.cas, !self.platform_cas)?;
+            builder.with_custom_certificate_verifier(Arc::new(verifier))
         };
         let mut config = match &self.certificate {
             None => builder.with_no_client_auth(),
@@ -236,7 +236,7 @@ impl ClientTlsBuilder {
             sessions => Resumption::in_memory_sessions(sessions),
         };
         let id = IDS.fetch_add(1, Ordering::Relaxed);
-        let platform = self.platform && !self.anybody;
-        Ok(ClientTls { config: Arc::new(config), id, platform })
+        let platform_cas = self.platform_cas && !self.any_certificate;
+        Ok(ClientTls { config: Arc::new(config), id, platform_cas })
     }
 }

@@ -44,7 +44,7 @@ impl fmt::Display for TlsConfigError {
     }
 }
 
-/// The same, for who returns it from `main`.
+/// The same text, so that `main` can return it.
 impl fmt::Debug for TlsConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TlsConfigError({self})")

@@ -1,4 +1,4 @@
-//! What went wrong with TLS, in our own words: rustls' types stay inside this folder.
+//! The error of a TLS session: its kind and its text. rustls' types stay inside this folder.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use rustls::{CertificateError, Error as Rustls, InvalidMessage};
 
 use super::alert::Alert;
 use super::limits::NAMES_SHOWN_MAX;
-use super::trust::{NoRoots, is_ca};
+use super::trust::{NoPlatformRoots, is_ca_used_as_end_entity};
 
 /// Why a TLS session failed. A closed list: match it without a default arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ pub enum TlsErrorKind {
     CertificateExpired,
     /// The peer's certificate is for other names than the one asked for.
     CertificateName,
-    /// Nobody we trust issued the peer's certificate.
+    /// The peer's certificate was not issued by a trusted CA.
     CertificateUntrusted,
     /// The peer's certificate is malformed, revoked, wrongly signed, or meant for something else.
     CertificateInvalid,
@@ -37,7 +37,7 @@ pub enum TlsErrorKind {
     Io(io::ErrorKind),
 }
 
-/// A failed TLS session: what kind of failure, and a text for people.
+/// A failed TLS session: its kind, and a text for people.
 ///
 /// In an [`io::Error`] of a [`Tls`](super::Tls) it is the inner error:
 /// `error.get_ref().and_then(|e| e.downcast_ref::<TlsError>())`.
@@ -57,13 +57,13 @@ impl TlsError {
         self.kind
     }
 
-    /// The peer went away while the handshake went on.
+    /// The peer closed the connection during the handshake.
     pub(super) fn closed(peer: &str) -> Self {
         let text = format!("{peer} closed the connection during the TLS handshake");
         Self::new(TlsErrorKind::Closed, text)
     }
 
-    /// A message of the peer's is larger than any that makes sense.
+    /// A message of the peer is larger than any that makes sense.
     pub(super) fn too_large(peer: &str) -> Self {
         let text = format!("a TLS message of {peer} is too large");
         Self::new(TlsErrorKind::Handshake, text)
@@ -75,8 +75,8 @@ impl TlsError {
         Self::new(TlsErrorKind::Io(error.kind()), text)
     }
 
-    /// Puts rustls' error into our words. `peer` names the other side; `input` is what came from it
-    /// and was not understood.
+    /// Translates rustls' error. `peer` names the other end; `input` is what came from it and was not
+    /// understood.
     pub(super) fn explain(error: &Rustls, peer: &str, input: &[u8]) -> Self {
         use TlsErrorKind as Kind;
         let (kind, text) = match error {
@@ -98,7 +98,7 @@ impl TlsError {
             }
             Rustls::PeerIncompatible(why) => (
                 Kind::Handshake,
-                format!("{peer} and we have no way of speaking TLS in common: {}", words(why)),
+                format!("{peer} and this end have no way of doing TLS in common: {}", words(why)),
             ),
             Rustls::PeerMisbehaved(why) => {
                 (Kind::Handshake, format!("{peer} broke the TLS protocol: {}", words(why)))
@@ -150,7 +150,7 @@ impl TlsError {
                 Kind::CertificateUntrusted,
                 format!("{peer}'s certificate was not issued by a trusted CA"),
             ),
-            Cert::Other(other) if other.0.downcast_ref::<NoRoots>().is_some() => (
+            Cert::Other(other) if other.0.downcast_ref::<NoPlatformRoots>().is_some() => (
                 Kind::CertificateUntrusted,
                 format!(
                     "{peer}'s certificate cannot be checked: {}; install the system's CA \
@@ -158,7 +158,7 @@ impl TlsError {
                     other.0
                 ),
             ),
-            own if is_ca(own) => (
+            own if is_ca_used_as_end_entity(own) => (
                 Kind::CertificateInvalid,
                 format!(
                     "{peer}'s certificate is a CA's and not one for a server, and is not itself \
@@ -201,7 +201,7 @@ impl From<TlsError> for io::Error {
     }
 }
 
-/// What somebody speaks who does not speak TLS, as far as its first bytes tell.
+/// Says what a peer speaks instead of TLS, as far as its first bytes tell.
 fn not_tls(peer: &str, input: &[u8]) -> String {
     let methods: [&[u8]; 5] = [b"GET ", b"POST ", b"HEAD ", b"PUT ", b"OPTIONS "];
     if input.starts_with(b"HTTP/") || methods.iter().any(|method| input.starts_with(method)) {

@@ -1,5 +1,5 @@
-//! rustls' unbuffered connection as turns: ciphertext in place in, plaintext appended, records
-//! sealed out of an [`Output`] into another. Does no input or output.
+//! Drives rustls' unbuffered connection in steps: ciphertext is decrypted in place, plaintext
+//! appended, and records sealed out of an [`Output`] into another. Does no input or output.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedS
 use rustls::{CommonState, ServerConfig};
 
 use super::limits::{PLAINTEXT_BYTES_MAX, SHARED_RECORD_BYTES_MIN};
-use super::record::Record;
+use super::record::RecordBuffer;
 use crate::buffer::Inbox;
 use crate::output::Output;
 
@@ -20,28 +20,28 @@ pub(super) enum Machine {
     Server(UnbufferedServerConnection),
 }
 
-/// What a turn is for, besides taking in what came.
-pub(super) enum Want<'a> {
-    /// Only taking in what came.
+/// What a step is for, besides decrypting what came.
+pub(super) enum Goal<'a> {
+    /// Nothing else.
     Receive,
     /// Sealing one record of this.
     Seal(&'a mut Output),
-    /// Saying that we will send no more.
+    /// Sealing our close_notify: we will send no more.
     CloseNotify,
 }
 
-/// How a turn ended.
-pub(super) enum Turn {
-    /// Something was sealed or taken in that may be followed by more: take another turn.
+/// The result of a step.
+pub(super) enum StepResult {
+    /// Something was sealed or decrypted that may be followed by more: take another step.
     Again,
     /// Plaintext was appended.
-    Plain,
+    Plaintext,
     /// The handshake needs more ciphertext.
     Blocked,
-    /// The session is open, no complete record is left, and what was wanted is done.
-    Open,
+    /// The session is open, no complete record is left, and the goal is reached.
+    Done,
     /// The peer's close_notify came: it will send no more.
-    Ended,
+    PeerClosed,
     /// The session is dead; an alert for the peer may have been queued.
     Failed(rustls::Error),
 }
@@ -51,21 +51,21 @@ impl Machine {
         UnbufferedServerConnection::new(config).map(Self::Server)
     }
 
-    /// Takes one turn over `input`, and says how many bytes of its front are done with.
-    pub(super) fn turn(
+    /// Takes one step over `input`, and says how many bytes of its front are done with.
+    pub(super) fn step(
         &mut self,
         input: &mut [u8],
         plain: &mut Inbox,
         sealed: &mut Output,
-        want: Want<'_>,
-    ) -> (usize, Turn) {
+        goal: Goal<'_>,
+    ) -> (usize, StepResult) {
         match self {
-            Self::Client(client) => settle(client.process_tls_records(input), plain, sealed, want),
-            Self::Server(server) => settle(server.process_tls_records(input), plain, sealed, want),
+            Self::Client(client) => handle(client.process_tls_records(input), plain, sealed, goal),
+            Self::Server(server) => handle(server.process_tls_records(input), plain, sealed, goal),
         }
     }
 
-    /// What both roles tell about the session.
+    /// The state of the session, for both roles.
     pub(super) fn state(&self) -> &CommonState {
         match self {
             Self::Client(client) => client,
@@ -74,30 +74,31 @@ impl Machine {
     }
 }
 
-fn settle<D>(
+/// Does what the state of the connection asks for.
+fn handle<D>(
     status: UnbufferedStatus<'_, '_, D>,
     plain: &mut Inbox,
     sealed: &mut Output,
-    want: Want<'_>,
-) -> (usize, Turn) {
+    goal: Goal<'_>,
+) -> (usize, StepResult) {
     let mut done = status.discard;
     let state = match status.state {
         Ok(state) => state,
-        Err(error) => return (done, Turn::Failed(error)),
+        Err(error) => return (done, StepResult::Failed(error)),
     };
-    let turn = match state {
+    let result = match state {
         ConnectionState::ReadTraffic(mut traffic) => {
-            let mut turn = Turn::Plain;
+            let mut result = StepResult::Plaintext;
             while let Some(record) = traffic.next_record() {
                 match record {
                     Ok(record) => {
                         done += record.discard;
                         plain.append(record.payload);
                     }
-                    Err(error) => turn = Turn::Failed(error),
+                    Err(error) => result = StepResult::Failed(error),
                 }
             }
-            turn
+            result
         }
         ConnectionState::EncodeTlsData(mut data) => {
             seal(sealed, |space| match data.encode(space) {
@@ -105,35 +106,35 @@ fn settle<D>(
                 Err(EncodeError::InsufficientSize(needs)) => Err(Some(needs.required_size)),
                 Err(EncodeError::AlreadyEncoded) => Ok(0),
             });
-            Turn::Again
+            StepResult::Again
         }
-        // What was encoded waits in `sealed` and leaves in order: as good as transmitted.
+        // What was encoded waits in `sealed` and is sent in order: as good as transmitted.
         ConnectionState::TransmitTlsData(transmit) => {
             transmit.done();
-            Turn::Again
+            StepResult::Again
         }
-        ConnectionState::BlockedHandshake => Turn::Blocked,
-        ConnectionState::PeerClosed => Turn::Ended,
-        ConnectionState::Closed => match want {
-            Want::Receive | Want::CloseNotify => Turn::Open,
-            Want::Seal(_) => Turn::Failed(rustls::Error::EncryptError),
+        ConnectionState::BlockedHandshake => StepResult::Blocked,
+        ConnectionState::PeerClosed => StepResult::PeerClosed,
+        ConnectionState::Closed => match goal {
+            Goal::Receive | Goal::CloseNotify => StepResult::Done,
+            Goal::Seal(_) => StepResult::Failed(rustls::Error::EncryptError),
         },
         ConnectionState::WriteTraffic(mut traffic) => {
-            let sent = match want {
-                Want::Receive => true,
-                Want::Seal(out) => with_piece(out, |piece| {
+            let sent = match goal {
+                Goal::Receive => true,
+                Goal::Seal(out) => with_piece(out, |piece| {
                     seal(sealed, |space| traffic.encrypt(piece, space).map_err(needed))
                 }),
-                Want::CloseNotify => {
+                Goal::CloseNotify => {
                     seal(sealed, |space| traffic.queue_close_notify(space).map_err(needed))
                 }
             };
-            if sent { Turn::Open } else { Turn::Failed(rustls::Error::EncryptError) }
+            if sent { StepResult::Done } else { StepResult::Failed(rustls::Error::EncryptError) }
         }
         // Early data is never enabled, and other states are not known to this version.
-        _ => Turn::Failed(rustls::Error::General("unexpected TLS state".into())),
+        _ => StepResult::Failed(rustls::Error::General("unexpected TLS state".into())),
     };
-    (done, turn)
+    (done, result)
 }
 
 /// How much room `error` asks for; `None` if no room would help.
@@ -144,12 +145,12 @@ fn needed(error: EncryptError) -> Option<usize> {
     }
 }
 
-/// Appends to `sealed` what `write` puts into a pooled buffer. Says whether it did.
+/// Appends to `sealed` what `write` puts into a pooled buffer. False if it did not.
 fn seal(
     sealed: &mut Output,
     mut write: impl FnMut(&mut [u8]) -> Result<usize, Option<usize>>,
 ) -> bool {
-    let mut record = Record::lend();
+    let mut record = RecordBuffer::from_pool();
     let written = match write(record.space()) {
         Err(Some(needed)) => {
             record.grow(needed);
@@ -177,7 +178,7 @@ fn with_piece(out: &mut Output, seal: impl FnOnce(&[u8]) -> bool) -> bool {
         let n = front.len().min(PLAINTEXT_BYTES_MAX);
         (n, seal(&front[..n]))
     } else {
-        let mut together = Record::lend();
+        let mut together = RecordBuffer::from_pool();
         let n = out.with_slices(|slices| {
             let space = &mut together.space()[..PLAINTEXT_BYTES_MAX];
             let mut n = 0;

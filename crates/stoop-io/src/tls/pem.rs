@@ -1,4 +1,4 @@
-//! Certificates and keys out of PEM, with errors that say where they came from.
+//! Reads certificates and keys from PEM, with errors that name the file.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use super::config_error::TlsConfigError;
 use super::limits::PEM_FILE_BYTES_MAX;
 
-/// Where PEM text comes from. Read when the configuration is built, never later.
+/// The source of a PEM text. Read when the configuration is built, never later.
 #[derive(Clone, Debug)]
 pub(super) enum Pem {
     File(PathBuf),

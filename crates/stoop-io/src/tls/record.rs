@@ -1,5 +1,5 @@
 //! Buffers for sealed records, pooled per thread and always initialised: a record is written into
-//! one, handed to the transport, and the buffer comes back by itself once the bytes were sent.
+//! one and handed to the transport, and the buffer returns to the pool once the bytes were sent.
 
 use std::cell::RefCell;
 
@@ -10,14 +10,14 @@ thread_local! {
 }
 
 /// A buffer of which the first `len` bytes are a record.
-pub(super) struct Record {
+pub(super) struct RecordBuffer {
     buffer: Vec<u8>,
     len: usize,
 }
 
-impl Record {
+impl RecordBuffer {
     /// A buffer for one full record.
-    pub(super) fn lend() -> Self {
+    pub(super) fn from_pool() -> Self {
         let buffer = POOL.with_borrow_mut(Vec::pop).unwrap_or_else(|| vec![0; RECORD_BYTES]);
         Self { buffer, len: 0 }
     }
@@ -38,13 +38,13 @@ impl Record {
     }
 }
 
-impl AsRef<[u8]> for Record {
+impl AsRef<[u8]> for RecordBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.buffer[..self.len]
     }
 }
 
-impl Drop for Record {
+impl Drop for RecordBuffer {
     fn drop(&mut self) {
         if self.buffer.len() != RECORD_BYTES {
             return;

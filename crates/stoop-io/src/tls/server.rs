@@ -1,4 +1,5 @@
-//! The server's side: what to show, whom to ask for a certificate, what to accept.
+//! The server's configuration of TLS: which certificate it shows, which clients it asks for one, what
+//! it accepts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use super::machine::Machine;
 use super::pem::Pem;
 use super::provider::provider;
 use super::stream::Tls;
-use super::trust::roots;
+use super::trust::read_roots;
 use crate::any_transport::AnyTransport;
 
-/// How a server does TLS. Cheap to clone.
+/// A server's configuration of TLS. Cheap to clone.
 ///
 /// Of the ciphers a client offers AES-128-GCM is preferred, in TLS 1.3 and 1.2: it costs least.
 ///
@@ -25,20 +26,20 @@ use crate::any_transport::AnyTransport;
 #[derive(Clone)]
 pub struct ServerTls {
     config: Arc<ServerConfig>,
-    /// Nobody has said which protocols to accept.
+    /// The protocols to accept were not configured.
     alpn_is_default: bool,
     /// Ciphertext of a client that may wait during the handshake.
     hello_bytes_max: usize,
 }
 
 impl ServerTls {
-    /// Starts a configuration: ALPN `http/1.1`, unless its user knows better; clients are not asked
-    /// for certificates.
+    /// Starts a configuration: ALPN `http/1.1`, unless the server that uses it sets another default;
+    /// clients are not asked for certificates.
     pub fn builder() -> ServerTlsBuilder {
         ServerTlsBuilder::default()
     }
 
-    /// The same, accepting these protocols, the preferred one first, if nobody has said which.
+    /// The same, accepting these protocols, the preferred one first, if none were configured.
     pub fn with_alpn_default(mut self, protocols: &[&[u8]]) -> Self {
         if self.alpn_is_default {
             let config = Arc::make_mut(&mut self.config);
@@ -72,7 +73,7 @@ impl std::fmt::Debug for ServerTls {
 pub struct ServerTlsBuilder {
     certificate: Option<(Pem, Pem)>,
     client_cas: Vec<Pem>,
-    anonymous: bool,
+    anonymous_clients: bool,
     alpn: Option<Vec<Vec<u8>>>,
 }
 
@@ -108,13 +109,13 @@ impl ServerTlsBuilder {
     /// Lets clients in that show no certificate although one was asked for; one that is shown must
     /// still be good. Default: false. Needs a client CA.
     pub fn allow_anonymous_clients(mut self, allowed: bool) -> Self {
-        self.anonymous = allowed;
+        self.anonymous_clients = allowed;
         self
     }
 
     /// Accepts these protocols by ALPN, the preferred one first; none: ignores what clients offer.
     /// A client that offers protocols of which none is here is refused (RFC 7301 §3.2). Default:
-    /// what whoever uses it speaks, else `http/1.1`.
+    /// what the server that uses it speaks, else `http/1.1`.
     pub fn alpn<P: Into<Vec<u8>>>(mut self, protocols: impl IntoIterator<Item = P>) -> Self {
         self.alpn = Some(protocols.into_iter().map(Into::into).collect());
         self
@@ -130,16 +131,17 @@ impl ServerTlsBuilder {
             return Err(internal("a server needs a certificate and its key".into()));
         };
         let clients = if self.client_cas.is_empty() {
-            if self.anonymous {
+            if self.anonymous_clients {
                 return Err(internal(
                     "anonymous clients are allowed, but no client CA named".into(),
                 ));
             }
             Arc::new(NoClientAuth)
         } else {
-            let roots = Arc::new(roots(&self.client_cas)?.0);
+            let roots = Arc::new(read_roots(&self.client_cas)?.0);
             let builder = WebPkiClientVerifier::builder_with_provider(roots, provider());
-            let builder = if self.anonymous { builder.allow_unauthenticated() } else { builder };
+            let builder =
+                if self.anonymous_clients { builder.allow_unauthenticated() } else { builder };
             builder.build().map_err(|error| internal(error.to_string()))?
         };
         let mut config = ServerConfig::builder_with_provider(provider())

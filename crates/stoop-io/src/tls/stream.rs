@@ -1,8 +1,8 @@
 //! A TLS session over another transport, as a transport.
 
 mod ciphertext;
+mod steps;
 mod transport;
-mod turns;
 
 use std::io;
 use std::task::{Context, Poll, ready};
@@ -12,7 +12,7 @@ use rustls::{HandshakeKind, ProtocolVersion};
 use self::ciphertext::ciphertext;
 use super::error::TlsError;
 use super::limits::DRAINED_FILLS_MAX;
-use super::machine::{Machine, Turn, Want};
+use super::machine::{Goal, Machine, StepResult};
 use crate::any_transport::AnyTransport;
 use crate::buffer::{CHUNK, Inbox};
 use crate::output::Output;
@@ -32,30 +32,31 @@ pub enum TlsVersion {
 /// [`Tls::poll_handshake`] comes first; the methods of [`Transport`] run it too, but can only
 /// report its failure as an [`io::Error`] around the [`TlsError`].
 ///
-/// A stream that ends without the peer's close_notify may have been cut short by anybody on the way
-/// (RFC 9112 §9.8): then [`Transport::poll_fill`] fails with [`io::ErrorKind::UnexpectedEof`],
-/// while [`Filled::End`] is the peer's own word. What came before stays to be consumed in both
-/// cases. Likewise [`Transport::poll_shutdown`] says close_notify; merely dropping a session does
+/// A stream that ends without the peer's close_notify may have been cut short by an attacker
+/// on the way (RFC 9112 §9.8): then [`Transport::poll_fill`] fails with [`io::ErrorKind::UnexpectedEof`],
+/// while [`Filled::End`] says that the peer ended it. What came before stays to be consumed in both
+/// cases. Likewise [`Transport::poll_shutdown`] sends close_notify; merely dropping a session does
 /// not.
 pub struct Tls {
     inner: AnyTransport,
     machine: Machine,
-    /// Ciphertext of an `inner` that does not lend its own to be decrypted in place.
-    copied: Inbox,
-    /// Plaintext that was not consumed, of which `visible` bytes were announced: a record is taken
-    /// in whole, however little room the caller has.
-    plain: Inbox,
-    visible: usize,
-    /// Records on their way out.
+    /// A copy of the ciphertext of an `inner` that does not lend its buffer to be decrypted in place.
+    ciphertext_copy: Inbox,
+    /// Plaintext that was not consumed, of which the caller knows of `announced` bytes: a record is
+    /// decrypted as a whole, however little room the caller has.
+    plaintext: Inbox,
+    announced: usize,
+    /// Sealed records that wait to be sent.
     sealed: Output,
-    phase: Phase,
+    phase: SessionPhase,
     /// The peer's close_notify came.
-    ended: bool,
-    /// Ours went out.
-    closing: bool,
+    peer_closed: bool,
+    /// Ours was sealed.
+    close_notify_queued: bool,
 }
 
-enum Phase {
+/// How far a session is.
+enum SessionPhase {
     Handshake {
         /// The peer's name, for errors.
         peer: Box<str>,
@@ -63,13 +64,14 @@ enum Phase {
         bytes_max: usize,
     },
     Open,
-    Failed(Box<Failure>),
+    Failed(Box<SessionFailure>),
 }
 
-struct Failure {
+/// The error that ended a session.
+struct SessionFailure {
     error: TlsError,
-    /// The alert is sent, or cannot be.
-    told: bool,
+    /// The alert for the peer is sent, or cannot be.
+    is_alert_sent: bool,
 }
 
 impl Tls {
@@ -77,13 +79,13 @@ impl Tls {
         Self {
             inner,
             machine,
-            copied: Inbox::default(),
-            plain: Inbox::default(),
-            visible: 0,
+            ciphertext_copy: Inbox::default(),
+            plaintext: Inbox::default(),
+            announced: 0,
             sealed: Output::default(),
-            phase: Phase::Handshake { peer: peer.into(), bytes_max },
-            ended: false,
-            closing: false,
+            phase: SessionPhase::Handshake { peer: peer.into(), bytes_max },
+            peer_closed: false,
+            close_notify_queued: false,
         }
     }
 
@@ -95,26 +97,26 @@ impl Tls {
     pub fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TlsError>> {
         loop {
             match &self.phase {
-                Phase::Open => return Poll::Ready(Ok(())),
-                Phase::Failed(_) => return self.poll_fail(cx),
-                Phase::Handshake { .. } => {}
+                SessionPhase::Open => return Poll::Ready(Ok(())),
+                SessionPhase::Failed(_) => return self.poll_send_alert(cx),
+                SessionPhase::Handshake { .. } => {}
             }
-            if let Err(error) = self.take_in() {
+            if let Err(error) = self.process_input() {
                 self.fail(&error);
                 continue;
             }
             let done = !self.machine.state().is_handshaking();
-            if done && self.owes_only_tickets() {
-                self.phase = Phase::Open;
+            if done && self.has_only_tickets_left() {
+                self.phase = SessionPhase::Open;
                 continue;
             }
             match self.inner.poll_flush(cx, &mut self.sealed) {
                 Poll::Ready(Err(error)) => {
-                    self.end(TlsError::io(&error));
+                    self.fail_with(TlsError::io(&error));
                     continue;
                 }
                 Poll::Ready(Ok(())) if done => {
-                    self.phase = Phase::Open;
+                    self.phase = SessionPhase::Open;
                     continue;
                 }
                 Poll::Pending if done => return Poll::Pending,
@@ -122,9 +124,9 @@ impl Tls {
             }
             match ready!(self.poll_ciphertext(cx)) {
                 Ok(Filled::Bytes(_)) => {}
-                Ok(Filled::End) => self.end(TlsError::closed(self.peer_name())),
-                Ok(Filled::Full) => self.end(TlsError::too_large(self.peer_name())),
-                Err(error) => self.end(TlsError::io(&error)),
+                Ok(Filled::End) => self.fail_with(TlsError::closed(self.peer_name())),
+                Ok(Filled::Full) => self.fail_with(TlsError::too_large(self.peer_name())),
+                Err(error) => self.fail_with(TlsError::io(&error)),
             }
         }
     }
@@ -168,55 +170,55 @@ impl Tls {
         self.inner.ends_when_dropped()
     }
 
-    /// In TLS 1.3 the client has the last word of the handshake; the tickets that a server goes on
-    /// to send can leave with its first answer.
-    fn owes_only_tickets(&self) -> bool {
+    /// Whether all that is left to send of the handshake is a server's tickets. In TLS 1.3 the client
+    /// sends the last message of the handshake itself; the tickets can leave with the first response.
+    fn has_only_tickets_left(&self) -> bool {
         matches!(self.machine, Machine::Server(_)) && self.version() == Some(TlsVersion::V1_3)
     }
 
     fn is_failed(&self) -> bool {
-        matches!(self.phase, Phase::Failed(_))
+        matches!(self.phase, SessionPhase::Failed(_))
     }
 
     fn peer_name(&self) -> &str {
         match &self.phase {
-            Phase::Handshake { peer, .. } => peer,
-            Phase::Open | Phase::Failed(_) => "the peer",
+            SessionPhase::Handshake { peer, .. } => peer,
+            SessionPhase::Open | SessionPhase::Failed(_) => "the peer",
         }
     }
 
-    /// Ends the session over what the peer sent, and queues the alert that tells it.
+    /// Ends the session because of what the peer sent, and queues the alert that says so.
     #[cold]
     fn fail(&mut self, error: &rustls::Error) {
-        let input = ciphertext(&mut self.inner, &mut self.copied).received();
+        let input = ciphertext(&mut self.inner, &mut self.ciphertext_copy).received();
         let peer = match &self.phase {
-            Phase::Handshake { peer, .. } => peer,
-            Phase::Open | Phase::Failed(_) => "the peer",
+            SessionPhase::Handshake { peer, .. } => peer,
+            SessionPhase::Open | SessionPhase::Failed(_) => "the peer",
         };
         let error = TlsError::explain(error, peer, input);
-        // Not one turn more than there are alerts: it would look at the offending record again.
+        // Not one step more than there are alerts: it would look at the offending record again.
         while self.machine.state().wants_write() {
-            if let Turn::Failed(_) = self.turn(Want::Receive) {
+            if let StepResult::Failed(_) = self.step(Goal::Receive) {
                 break;
             }
         }
-        self.end(error);
+        self.fail_with(error);
     }
 
     #[cold]
-    fn end(&mut self, error: TlsError) {
-        self.phase = Phase::Failed(Box::new(Failure { error, told: false }));
+    fn fail_with(&mut self, error: TlsError) {
+        self.phase = SessionPhase::Failed(Box::new(SessionFailure { error, is_alert_sent: false }));
     }
 
-    /// Sends the alert that is queued for the peer, then tells the caller.
+    /// Sends the alert that is queued for the peer, then returns the error.
     #[cold]
-    fn poll_fail(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TlsError>> {
-        let Phase::Failed(failure) = &mut self.phase else { return Poll::Ready(Ok(())) };
-        if !failure.told {
+    fn poll_send_alert(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TlsError>> {
+        let SessionPhase::Failed(failure) = &mut self.phase else { return Poll::Ready(Ok(())) };
+        if !failure.is_alert_sent {
             let _ = ready!(self.inner.poll_flush(cx, &mut self.sealed));
-            failure.told = true;
+            failure.is_alert_sent = true;
             self.sealed.clear();
-            self.copied.consume(self.copied.len());
+            self.ciphertext_copy.consume(self.ciphertext_copy.len());
             // Closing a socket with unread bytes makes the kernel send RST, which can overtake the
             // alert: take what is there already.
             for _ in 0..DRAINED_FILLS_MAX {

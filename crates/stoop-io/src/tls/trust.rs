@@ -1,4 +1,5 @@
-//! Whom a client believes: the platform's roots, CAs it was given, both, or (dangerously) anybody.
+//! Verifies the certificates of servers: by the platform's CAs, by named ones, by both, or
+//! (dangerously) not at all.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -15,7 +16,7 @@ use super::pem::Pem;
 use super::provider::provider;
 
 /// Reads every certificate of `sources`, once, as a root. A file may be a pipe.
-pub(super) fn roots(
+pub(super) fn read_roots(
     sources: &[Pem],
 ) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsConfigError> {
     let mut store = RootCertStore::empty();
@@ -31,54 +32,54 @@ pub(super) fn roots(
     Ok((store, all))
 }
 
-/// This machine could not tell whom it trusts.
+/// The platform's CAs could not be loaded.
 #[derive(Debug)]
-pub(super) struct NoRoots(String);
+pub(super) struct NoPlatformRoots(String);
 
-impl fmt::Display for NoRoots {
+impl fmt::Display for NoPlatformRoots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "this machine's trusted certificates could not be loaded ({})", self.0)
     }
 }
 
-impl std::error::Error for NoRoots {}
+impl std::error::Error for NoPlatformRoots {}
 
 type Verifier = Arc<dyn ServerCertVerifier>;
 
-/// The platform's verifier, or why there is none. Loaded once in a process, by whoever is first: it
-/// reads some hundred files.
-pub(super) fn platform() -> Result<Verifier, Error> {
-    static PLATFORM: OnceLock<Result<Verifier, Arc<NoRoots>>> = OnceLock::new();
+/// The platform's verifier, or why there is none. Loaded once in a process, at its first use: it reads
+/// some hundred files.
+pub(super) fn platform_verifier() -> Result<Verifier, Error> {
+    static PLATFORM: OnceLock<Result<Verifier, Arc<NoPlatformRoots>>> = OnceLock::new();
     PLATFORM
         .get_or_init(|| match rustls_platform_verifier::Verifier::new(provider()) {
             Ok(verifier) => Ok(Arc::new(verifier)),
-            Err(error) => Err(Arc::new(NoRoots(error.to_string()))),
+            Err(error) => Err(Arc::new(NoPlatformRoots(error.to_string()))),
         })
         .clone()
         .map_err(|none| Error::InvalidCertificate(CertificateError::Other(OtherError(none))))
 }
 
-/// Whether a server showed the certificate of a CA for its own. rustls has no variant for it.
-pub(super) fn is_ca(error: &CertificateError) -> bool {
+/// Whether a server showed the certificate of a CA as its own. rustls has no variant for it.
+pub(super) fn is_ca_used_as_end_entity(error: &CertificateError) -> bool {
     matches!(error, CertificateError::Other(other) if other.0.to_string() == "CaUsedAsEndEntity")
 }
 
-/// Believes the CAs it was given, and the platform if it was told to.
+/// Accepts certificates that a named CA issued, or one of the platform's where those are trusted.
 #[derive(Debug)]
-pub(super) struct Trust {
-    /// CAs that were named.
+pub(super) struct CaVerifier {
+    /// Verifies by the CAs that were named.
     named: Option<Arc<WebPkiServerVerifier>>,
     /// The same certificates, byte for byte: a server's own may be among them.
-    itself: Vec<CertificateDer<'static>>,
-    /// The platform's are believed, too. They are loaded, and a machine without any is an error,
+    named_certificates: Vec<CertificateDer<'static>>,
+    /// The platform's are trusted, too. They are loaded, and a machine without any is an error,
     /// only once a certificate needs them: plain HTTP and named CAs work without.
     platform: bool,
 }
 
-impl Trust {
-    /// `cas` are believed; so is the platform unless `exclusive`.
+impl CaVerifier {
+    /// `cas` are trusted; so are the platform's unless `exclusive`.
     pub(super) fn new(cas: &[Pem], exclusive: bool) -> Result<Self, TlsConfigError> {
-        let (store, itself) = roots(cas)?;
+        let (store, named_certificates) = read_roots(cas)?;
         let named = if store.is_empty() {
             None
         } else {
@@ -92,25 +93,25 @@ impl Trust {
                 "the platform's CAs are switched off, and no others are named",
             ));
         }
-        Ok(Self { named, itself, platform: !exclusive })
+        Ok(Self { named, named_certificates, platform: !exclusive })
     }
 
-    /// Whether all that speaks against a server's certificate is who issued it, while it is itself
-    /// one that was named: the user vouches for it. What `openssl req -x509` makes calls itself a
-    /// CA, which no server's certificate may be that others vouch for.
+    /// Whether a server's certificate is rejected for its issuer alone, and is itself one that was
+    /// named, so that the user trusts it. What `openssl req -x509` makes is marked as a CA, which a
+    /// server's certificate that another CA issued must not be.
     ///
-    /// The verifier looks at the time before it looks at either, so that is not left out.
-    fn vouches_for(&self, end_entity: &CertificateDer<'_>, error: &Error) -> bool {
-        let of_the_issuer = match error {
+    /// The verifier checks the time before it checks either, so that is not left out.
+    fn is_named_itself(&self, end_entity: &CertificateDer<'_>, error: &Error) -> bool {
+        let is_of_issuer = match error {
             Error::InvalidCertificate(CertificateError::UnknownIssuer) => true,
-            Error::InvalidCertificate(error) => is_ca(error),
+            Error::InvalidCertificate(error) => is_ca_used_as_end_entity(error),
             _ => false,
         };
-        of_the_issuer && self.itself.contains(end_entity)
+        is_of_issuer && self.named_certificates.contains(end_entity)
     }
 }
 
-impl ServerCertVerifier for Trust {
+impl ServerCertVerifier for CaVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -122,10 +123,10 @@ impl ServerCertVerifier for Trust {
         let ask = |verifier: &dyn ServerCertVerifier| {
             verifier.verify_server_cert(end_entity, intermediates, name, ocsp, now)
         };
-        // Named CAs first: they are few, and do not know a stranger at a glance.
+        // Named CAs first: they are few, and quick to tell that they do not know the issuer.
         if let Some(named) = &self.named {
             match (ask(named.as_ref()), self.platform) {
-                (Err(error), _) if self.vouches_for(end_entity, &error) => {
+                (Err(error), _) if self.is_named_itself(end_entity, &error) => {
                     verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
                     return Ok(ServerCertVerified::assertion());
                 }
@@ -136,9 +137,9 @@ impl ServerCertVerifier for Trust {
         if !self.platform {
             return Err(CertificateError::UnknownIssuer.into());
         }
-        match platform() {
+        match platform_verifier() {
             Ok(platform) => ask(platform.as_ref()),
-            // With CAs named, a stranger is a stranger, roots or no roots.
+            // With CAs named the issuer is unknown, whether or not the platform has any.
             Err(_) if self.named.is_some() => Err(CertificateError::UnknownIssuer.into()),
             Err(none) => Err(none),
         }
@@ -169,13 +170,12 @@ impl ServerCertVerifier for Trust {
     }
 }
 
-/// Believes anybody. Signatures are not looked at either: somebody whose certificate may be
-/// anything proves nothing by signing with it, and some of the certificates one wants to get past
-/// this way cannot even be parsed.
+/// Accepts any certificate. Signatures are not checked either: where the certificate may be any, its
+/// signature proves nothing, and some certificates that are accepted this way cannot even be parsed.
 #[derive(Debug)]
-pub(super) struct Anybody;
+pub(super) struct NoVerification;
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for NoVerification {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -3,12 +3,12 @@
 use crate::any_transport::AnyTransport;
 use crate::buffer::Inbox;
 
-/// Whether `inner` lends its receive buffer to be decrypted in.
-pub(super) fn lends(inner: &AnyTransport) -> bool {
+/// Whether `inner` lends its receive buffer, to be decrypted in place.
+pub(super) fn lends_inbox(inner: &AnyTransport) -> bool {
     matches!(inner, AnyTransport::Tcp(_) | AnyTransport::Unix(_))
 }
 
-/// Where the ciphertext is.
+/// The buffer that holds the received ciphertext.
 pub(super) fn ciphertext<'a>(inner: &'a mut AnyTransport, copied: &'a mut Inbox) -> &'a mut Inbox {
     match inner {
         AnyTransport::Tcp(tcp) => tcp.inbox(),

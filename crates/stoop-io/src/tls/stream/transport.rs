@@ -1,4 +1,4 @@
-//! A session as a transport.
+//! Implements the contract of a transport for a TLS session.
 
 use std::io::{self, Read};
 use std::task::{Context, Poll, Waker, ready};
@@ -11,7 +11,7 @@ use super::super::limits::{
     IDLE_READ_BYTES, IDLE_READS_MAX, OPEN_SESSION_BYTES_MAX, SEALED_BYTES_MAX,
 };
 use super::ciphertext::ciphertext;
-use super::{Phase, Tls};
+use super::{SessionPhase, Tls};
 use crate::any_transport::AnyTransport;
 use crate::output::Output;
 use crate::transport::{Filled, Liveness, Look, Peer, Transport};
@@ -19,26 +19,26 @@ use crate::transport::{Filled, Liveness, Look, Peer, Transport};
 impl Transport for Tls {
     fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
         loop {
-            if let Some(filled) = self.reveal(room) {
+            if let Some(filled) = self.announce(room) {
                 return Poll::Ready(Ok(filled));
             }
             ready!(self.poll_handshake(cx))?;
             // The peer's first bytes may have come, and been taken in, with the handshake's last.
-            if self.plain.len() > self.visible {
+            if self.plaintext.len() > self.announced {
                 continue;
             }
-            if self.ended {
+            if self.peer_closed {
                 return Poll::Ready(Ok(Filled::End));
             }
-            if !ciphertext(&mut self.inner, &mut self.copied).is_empty() {
-                if let Err(error) = self.take_in() {
+            if !ciphertext(&mut self.inner, &mut self.ciphertext_copy).is_empty() {
+                if let Err(error) = self.process_input() {
                     self.fail(&error);
                 }
-                if self.plain.len() > self.visible || self.ended || self.is_failed() {
+                if self.plaintext.len() > self.announced || self.peer_closed || self.is_failed() {
                     continue;
                 }
             }
-            // Tickets and the like must not wait for the first answer when there is no request.
+            // Tickets and the like must not wait for the first response when there is no request.
             if !self.sealed.is_empty()
                 && let Poll::Ready(Err(error)) = self.inner.poll_flush(cx, &mut self.sealed)
             {
@@ -47,25 +47,25 @@ impl Transport for Tls {
             match ready!(self.poll_ciphertext(cx))? {
                 Filled::Bytes(_) => {}
                 Filled::End => return Poll::Ready(Err(truncated())),
-                Filled::Full => self.end(TlsError::too_large(self.peer_name())),
+                Filled::Full => self.fail_with(TlsError::too_large(self.peer_name())),
             }
         }
     }
 
     fn received(&self) -> &[u8] {
-        &self.plain.received()[..self.visible]
+        &self.plaintext.received()[..self.announced]
     }
 
     fn consume(&mut self, n: usize) {
-        assert!(n <= self.visible, "consumed more than was received");
-        self.visible -= n;
-        self.plain.consume(n);
+        assert!(n <= self.announced, "consumed more than was received");
+        self.announced -= n;
+        self.plaintext.consume(n);
     }
 
     fn take(&mut self, n: usize) -> Bytes {
-        assert!(n <= self.visible, "took more than was received");
-        self.visible -= n;
-        self.plain.take(n)
+        assert!(n <= self.announced, "took more than was received");
+        self.announced -= n;
+        self.plaintext.take(n)
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
@@ -89,20 +89,20 @@ impl Transport for Tls {
     }
 
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.say_goodbye();
+        self.seal_close_notify();
         ready!(self.inner.poll_flush(cx, &mut self.sealed))?;
         self.inner.poll_shutdown(cx)
     }
 
     /// Readable ciphertext may be a ticket or a key update, which say nothing about the session's
-    /// fitness: it is taken in, and only plaintext or an end counts.
+    /// fitness: it is decrypted, and only plaintext or an end counts.
     fn liveness(&mut self, look: Look) -> Liveness {
-        if self.ended || self.is_failed() {
+        if self.peer_closed || self.is_failed() {
             Liveness::Dead
-        } else if !self.plain.is_empty() {
+        } else if !self.plaintext.is_empty() {
             Liveness::Readable
         } else {
-            self.look(look)
+            self.idle_liveness(look)
         }
     }
 
@@ -120,7 +120,7 @@ impl Transport for Tls {
 }
 
 impl Tls {
-    /// Seals and sends all of `out`, and our close_notify with it if it is the last.
+    /// Seals and sends all of `out`, and our close_notify behind it if this is the last flush.
     fn poll_seal(
         &mut self,
         cx: &mut Context<'_>,
@@ -128,7 +128,7 @@ impl Tls {
         last: bool,
     ) -> Poll<io::Result<()>> {
         ready!(self.poll_handshake(cx))?;
-        if self.closing && !out.is_empty() {
+        if self.close_notify_queued && !out.is_empty() {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
         loop {
@@ -139,7 +139,7 @@ impl Tls {
                 }
             }
             if last && out.is_empty() {
-                self.say_goodbye();
+                self.seal_close_notify();
             }
             ready!(self.inner.poll_flush(cx, &mut self.sealed))?;
             if out.is_empty() {
@@ -149,24 +149,24 @@ impl Tls {
     }
 
     /// Seals our close_notify, once.
-    fn say_goodbye(&mut self) {
-        if let Phase::Open = self.phase
-            && !self.closing
+    fn seal_close_notify(&mut self) {
+        if let SessionPhase::Open = self.phase
+            && !self.close_notify_queued
         {
-            self.closing = true;
+            self.close_notify_queued = true;
             if let Err(error) = self.seal(None) {
                 self.fail(&error);
             }
         }
     }
 
-    /// Shows the caller as much of the plaintext as it has room for.
-    fn reveal(&mut self, room: usize) -> Option<Filled> {
-        if self.visible >= room {
+    /// Announces as much of the plaintext as the caller has room for.
+    fn announce(&mut self, room: usize) -> Option<Filled> {
+        if self.announced >= room {
             return Some(Filled::Full);
         }
-        let more = self.plain.len().min(room) - self.visible;
-        self.visible += more;
+        let more = self.plaintext.len().min(room) - self.announced;
+        self.announced += more;
         (more > 0).then_some(Filled::Bytes(more))
     }
 
@@ -180,7 +180,7 @@ impl Tls {
         };
         match read {
             Ok(n) => {
-                ciphertext(&mut self.inner, &mut self.copied).append(&bytes[..n]);
+                ciphertext(&mut self.inner, &mut self.ciphertext_copy).append(&bytes[..n]);
                 Ok(Some(n))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
@@ -188,8 +188,8 @@ impl Tls {
         }
     }
 
-    /// Takes in what came while nobody waited for anything.
-    fn look(&mut self, look: Look) -> Liveness {
+    /// Decrypts what came while the session was idle, and says what that makes of it.
+    fn idle_liveness(&mut self, look: Look) -> Liveness {
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..IDLE_READS_MAX {
             match self.inner.liveness(look) {
@@ -204,8 +204,8 @@ impl Tls {
                 },
             };
             let filled = self.poll_fill(&mut cx, OPEN_SESSION_BYTES_MAX);
-            // Looking is not receiving: who fills next is told of these bytes.
-            self.visible = 0;
+            // Looking is not receiving: the next `poll_fill` announces these bytes.
+            self.announced = 0;
             match filled {
                 Poll::Pending if more.is_none() => return Liveness::Quiet,
                 Poll::Pending => {}
@@ -217,7 +217,7 @@ impl Tls {
     }
 }
 
-/// The stream's end, in nobody's words.
+/// The error of a stream that ended without close_notify.
 #[cold]
 fn truncated() -> io::Error {
     let text = "the TLS stream ended without close_notify: what came may be incomplete";
