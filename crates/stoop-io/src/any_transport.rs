@@ -43,10 +43,10 @@ impl AnyTransport {
         })
     }
 
-    /// Drives a TLS handshake to its end; ready at once where there is no TLS.
+    /// Drives the TLS handshake to its end; ready at once where there is no TLS.
     ///
     /// # Errors
-    /// The handshake's, as an [`io::Error`] of the same kind around the `TlsError`.
+    /// If the handshake fails: the `TlsError`, within an [`io::Error`] of the same kind.
     pub fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
@@ -58,7 +58,7 @@ impl AnyTransport {
         }
     }
 
-    /// Whether a kernel moves its bytes, which knows more of the connection than was read from it.
+    /// Whether the kernel moves its bytes, and so knows more of the connection than was read from it.
     pub fn has_kernel(&self) -> bool {
         match self {
             Self::Tcp(_) | Self::Unix(_) => true,
@@ -68,7 +68,7 @@ impl AnyTransport {
         }
     }
 
-    /// Whether dropping this, after [`Transport::poll_flush_last`], says all that
+    /// Whether dropping this, after [`Transport::poll_flush_last`], ends our direction as
     /// [`Transport::poll_shutdown`] would.
     pub fn ends_when_dropped(&self) -> bool {
         match self {
@@ -79,9 +79,9 @@ impl AnyTransport {
         }
     }
 
-    /// Makes closing visible as a failure where the end of the stream alone would look like the
-    /// end of the message: RST for TCP, and for TLS over it. TLS over anything else says the same by
-    /// leaving close_notify out.
+    /// Makes closing visible to the peer as a failure, where the end of the stream alone would look
+    /// like the end of the message: RST for TCP, and for TLS over it. TLS over another transport shows
+    /// it by leaving close_notify out.
     pub fn reset_on_close(&self) {
         match self {
             // If it fails, the connection is gone already.

@@ -1,10 +1,10 @@
-//! Spreading connections evenly over workers, before any runtime knows them.
+//! Spreads connections evenly over workers, before they are registered with a runtime.
 //!
 //! The kernel spreads connections over the listeners of a port by a hash, so that of 64 on two
 //! workers one easily gets 40. A worker that has more than its share therefore hands what it accepts
-//! to the one that has least. Whoever is within bounds keeps it: no message between threads.
+//! to the one that has least. A worker within bounds keeps it: no message between threads.
 //!
-//! A connection stays where it was placed. What ends unevenly is made up for by what comes next.
+//! A connection stays where it was placed. Where connections end unevenly, new ones make up for it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -22,39 +22,40 @@ const HANDED_MAX: usize = 1024;
 /// of 64 connections on two workers. At least one connection.
 const SLACK_PERCENT: usize = 12;
 
-/// How many connections each worker of a server has, and the connections on their way between them.
+/// The number of connections of each worker of a server, and the connections that are being handed
+/// from one to another.
 ///
-/// `T` is what is handed over: an accepted socket.
+/// `T` is the type of a connection: an accepted socket.
 pub struct Balance<T = Accepted> {
     shared: Arc<Shared<T>>,
 }
 
 struct Shared<T> {
-    desks: Box<[Desk<T>]>,
-    loads: Arc<Loads>,
+    mailboxes: Box<[Mailbox<T>]>,
+    loads: Arc<WorkerLoads>,
     handed: AtomicU64,
     lost: AtomicU64,
 }
 
-/// What a worker is handed.
-struct Desk<T> {
-    queue: Mutex<Queue<T>>,
-    /// Whether anybody is at it, readable without the lock.
+/// The connections that were handed to a worker and that it has not picked up.
+struct Mailbox<T> {
+    state: Mutex<MailboxState<T>>,
+    /// Whether a worker picks up from it, readable without the lock.
     open: AtomicBool,
 }
 
-struct Queue<T> {
+struct MailboxState<T> {
     waiting: VecDeque<Placed<T>>,
     waker: Option<Waker>,
     open: bool,
 }
 
-/// Connections of each worker.
-struct Loads(Box<[Load]>);
+/// The number of connections of each worker.
+struct WorkerLoads(Box<[WorkerLoad]>);
 
-/// Alone in its cache lines: each worker writes its own, and all read all.
+/// A number of connections, alone in its cache lines: each worker writes its own, and all read all.
 #[repr(align(128))]
-struct Load(AtomicUsize);
+struct WorkerLoad(AtomicUsize);
 
 /// A connection with its place on a worker.
 pub struct Placed<T = Accepted> {
@@ -69,45 +70,47 @@ pub struct Placed<T = Accepted> {
 /// Keep it beside the connection, declared behind it so that it is dropped after it: dropping it
 /// tells listeners that are out of descriptors to try again.
 pub struct Seat {
-    loads: Arc<Loads>,
+    loads: Arc<WorkerLoads>,
     worker: usize,
 }
 
 /// A worker's part in a [`Balance`]: it places what it accepted and picks up what it is handed.
 ///
-/// Dropped, as by a panic, it closes what nobody picked up, and counts it: see [`Balance::lost`].
+/// Dropped, as by a panic, it closes what was not picked up, and counts it: see [`Balance::lost`].
 pub struct Post<T = Accepted> {
     shared: Arc<Shared<T>>,
     worker: usize,
 }
 
 impl<T> Balance<T> {
-    /// For `workers` workers, none of which is at work yet.
+    /// A balance for `workers` workers, none of which has taken its post yet.
     pub fn new(workers: usize) -> Self {
-        let desk = |_| Desk {
-            queue: Mutex::new(Queue { waiting: VecDeque::new(), waker: None, open: false }),
+        let mailbox = |_| Mailbox {
+            state: Mutex::new(MailboxState { waiting: VecDeque::new(), waker: None, open: false }),
             open: AtomicBool::new(false),
         };
         let shared = Shared {
-            desks: (0..workers).map(desk).collect(),
-            loads: Arc::new(Loads((0..workers).map(|_| Load(AtomicUsize::new(0))).collect())),
+            mailboxes: (0..workers).map(mailbox).collect(),
+            loads: Arc::new(WorkerLoads(
+                (0..workers).map(|_| WorkerLoad(AtomicUsize::new(0))).collect(),
+            )),
             handed: AtomicU64::new(0),
             lost: AtomicU64::new(0),
         };
         Self { shared: Arc::new(shared) }
     }
 
-    /// Takes the post of a worker: from now on it is handed connections.
+    /// Takes the post of a worker, which may be handed connections from now on.
     ///
     /// # Panics
     /// If there is no such worker, or its post is taken.
     pub fn post(&self, worker: usize) -> Post<T> {
-        let desk = &self.shared.desks[worker];
-        let mut queue = desk.lock();
-        assert!(!queue.open, "the post is taken");
-        queue.open = true;
-        desk.open.store(true, Ordering::Relaxed);
-        drop(queue);
+        let mailbox = &self.shared.mailboxes[worker];
+        let mut state = mailbox.lock();
+        assert!(!state.open, "the post is taken");
+        state.open = true;
+        mailbox.open.store(true, Ordering::Relaxed);
+        drop(state);
         Post { shared: Arc::clone(&self.shared), worker }
     }
 
@@ -140,7 +143,7 @@ impl<T> Post<T> {
         self.worker
     }
 
-    /// Decides who serves a connection that this worker accepted. Returns it if that is this
+    /// Decides which worker serves a connection that this one accepted. Returns it if that is this
     /// worker: as long as it has at most max(1, 12 % of the mean) more than the one with fewest.
     pub fn place(&self, connection: T) -> Option<Placed<T>> {
         let shared = &*self.shared;
@@ -149,12 +152,12 @@ impl<T> Post<T> {
         if target == self.worker {
             return Some(placed);
         }
-        match shared.desks[target].push(placed) {
+        match shared.mailboxes[target].push(placed) {
             Ok(()) => {
                 shared.handed.fetch_add(1, Ordering::Relaxed);
                 None
             }
-            // It has just ended, or does not keep up: better served here than not.
+            // That worker has just ended, or does not keep up: better served here than not.
             Err(Placed { connection, .. }) => {
                 Some(Placed { connection, seat: Seat::take(&shared.loads, self.worker) })
             }
@@ -163,13 +166,13 @@ impl<T> Post<T> {
 
     /// Waits for a connection that another worker placed here.
     pub fn poll_handed(&mut self, cx: &mut Context<'_>) -> Poll<Placed<T>> {
-        let mut queue = self.desk().lock();
-        if let Some(placed) = queue.waiting.pop_front() {
+        let mut state = self.mailbox().lock();
+        if let Some(placed) = state.waiting.pop_front() {
             return Poll::Ready(placed);
         }
-        // Dropped without the lock, as is every waker here: that may run anyone's code.
-        let old = queue.waker.replace(cx.waker().clone());
-        drop(queue);
+        // Dropped without the lock, as is every waker here: dropping it may run any code.
+        let old = state.waker.replace(cx.waker().clone());
+        drop(state);
         drop(old);
         Poll::Pending
     }
@@ -177,29 +180,29 @@ impl<T> Post<T> {
     /// Leaves the post: nothing more is placed here. Returns what was handed over and not picked
     /// up, which is this worker's to serve still.
     pub fn close(self) -> Vec<Placed<T>> {
-        self.desk().close()
+        self.mailbox().close()
     }
 
-    fn desk(&self) -> &Desk<T> {
-        &self.shared.desks[self.worker]
+    fn mailbox(&self) -> &Mailbox<T> {
+        &self.shared.mailboxes[self.worker]
     }
 }
 
 impl<T> Drop for Post<T> {
     fn drop(&mut self) {
-        let lost = self.desk().close().len();
+        let lost = self.mailbox().close().len();
         self.shared.lost.fetch_add(lost as u64, Ordering::Relaxed);
     }
 }
 
 impl<T> Shared<T> {
-    /// The worker that should serve what `own` accepted.
+    /// The worker that should serve a connection that `own` accepted.
     fn target(&self, own: usize) -> usize {
         let loads = &self.loads.0;
         let mine = loads[own].0.load(Ordering::Relaxed);
         let (mut least, mut fewest, mut total, mut open) = (own, mine, 0, 0);
-        for (worker, (load, desk)) in loads.iter().zip(&self.desks).enumerate() {
-            if worker != own && !desk.open.load(Ordering::Relaxed) {
+        for (worker, (load, mailbox)) in loads.iter().zip(&self.mailboxes).enumerate() {
+            if worker != own && !mailbox.open.load(Ordering::Relaxed) {
                 continue;
             }
             let load = load.0.load(Ordering::Relaxed);
@@ -213,20 +216,20 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T> Desk<T> {
-    fn lock(&self) -> MutexGuard<'_, Queue<T>> {
+impl<T> Mailbox<T> {
+    fn lock(&self) -> MutexGuard<'_, MailboxState<T>> {
         // Nothing is done under this lock that could panic half-way.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn push(&self, placed: Placed<T>) -> Result<(), Placed<T>> {
-        let mut queue = self.lock();
-        if !queue.open || queue.waiting.len() >= HANDED_MAX {
+        let mut state = self.lock();
+        if !state.open || state.waiting.len() >= HANDED_MAX {
             return Err(placed);
         }
-        queue.waiting.push_back(placed);
-        let waker = queue.waker.take();
-        drop(queue);
+        state.waiting.push_back(placed);
+        let waker = state.waker.take();
+        drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -234,18 +237,18 @@ impl<T> Desk<T> {
     }
 
     fn close(&self) -> Vec<Placed<T>> {
-        let mut queue = self.lock();
-        queue.open = false;
+        let mut state = self.lock();
+        state.open = false;
         self.open.store(false, Ordering::Relaxed);
-        let (waiting, waker) = (std::mem::take(&mut queue.waiting), queue.waker.take());
-        drop(queue);
+        let (waiting, waker) = (std::mem::take(&mut state.waiting), state.waker.take());
+        drop(state);
         drop(waker);
         waiting.into()
     }
 }
 
 impl Seat {
-    fn take(loads: &Arc<Loads>, worker: usize) -> Self {
+    fn take(loads: &Arc<WorkerLoads>, worker: usize) -> Self {
         loads.0[worker].0.fetch_add(1, Ordering::Relaxed);
         Self { loads: Arc::clone(loads), worker }
     }

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 pub const CHUNK: usize = 16 * 1024;
 
 /// From this many bytes on, [`Inbox::take`] shares its buffer instead of copying: below it, a copy
-/// costs less than pinning 16 KiB for as long as somebody keeps the piece.
+/// costs less than pinning 16 KiB for as long as the caller keeps the piece.
 pub const SHARE_MIN: usize = 4 * 1024;
 
 /// Buffers that a thread keeps for later, 1 MiB together; others go back to the allocator.
@@ -18,13 +18,13 @@ thread_local! {
     static POOL: RefCell<Vec<BytesMut>> = const { RefCell::new(Vec::new()) };
 }
 
-fn lend() -> BytesMut {
+fn take_buffer() -> BytesMut {
     POOL.with_borrow_mut(Vec::pop).unwrap_or_else(|| BytesMut::with_capacity(CHUNK))
 }
 
-/// Takes a buffer back. One that grew is dropped, and so is one whose bytes are still shared: the
-/// pool never waits for a user to let go.
-fn give_back(mut buffer: BytesMut) {
+/// Returns a buffer to the pool. One that grew is dropped, and so is one whose bytes are still shared,
+/// since the pool does not wait for callers to drop them.
+fn return_buffer(mut buffer: BytesMut) {
     buffer.clear();
     if buffer.capacity() < CHUNK && !buffer.try_reclaim(CHUNK) {
         return;
@@ -57,7 +57,7 @@ impl Inbox {
         &self.buffer[self.start..]
     }
 
-    /// The same, for a reader that works in place.
+    /// The same bytes, for a caller that changes them in place.
     #[inline]
     pub fn received_mut(&mut self) -> &mut [u8] {
         &mut self.buffer[self.start..]
@@ -111,7 +111,7 @@ impl Inbox {
         let waiting = self.len();
         let allowed = room.checked_sub(waiting).filter(|&n| n > 0)?;
         if self.buffer.capacity() == 0 {
-            self.buffer = lend();
+            self.buffer = take_buffer();
             self.start = 0;
         }
         if self.buffer.capacity() - self.buffer.len() < allowed.min(CHUNK / 4) {
@@ -132,9 +132,10 @@ impl Inbox {
             return;
         }
         let capacity = (waiting + allowed.min(waiting.max(CHUNK))).max(CHUNK);
-        let mut larger = if capacity <= CHUNK { lend() } else { BytesMut::with_capacity(capacity) };
+        let mut larger =
+            if capacity <= CHUNK { take_buffer() } else { BytesMut::with_capacity(capacity) };
         larger.extend_from_slice(&self.buffer[self.start..]);
-        give_back(std::mem::replace(&mut self.buffer, larger));
+        return_buffer(std::mem::replace(&mut self.buffer, larger));
         self.start = 0;
     }
 
@@ -172,7 +173,7 @@ impl Inbox {
         if self.start == self.buffer.len() {
             self.start = 0;
             if self.buffer.capacity() > 0 {
-                give_back(std::mem::take(&mut self.buffer));
+                return_buffer(std::mem::take(&mut self.buffer));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! How many file descriptors this process may have.
+//! Reads how many file descriptors this process may have.
 
 /// The soft limit on open file descriptors; 1,024 where the system does not say.
 pub fn descriptors_max() -> usize {

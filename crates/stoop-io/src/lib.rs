@@ -1,8 +1,8 @@
-//! Bytes, sockets, time, TLS and names for `stoop`. Knows no HTTP: it never sees a method, a
-//! status or a field name.
+//! Sockets, buffers, timers, TLS, name resolution and workers for `stoop`. Knows no HTTP: it never
+//! sees a method, a status or a field name.
 //!
-//! The contract everything here meets is [`Transport`]: a byte stream that owns its receive
-//! buffer, lends it as one contiguous slice, and sends what one turn produced in one call. TCP,
+//! All streams implement the trait [`Transport`]: a byte stream that owns its receive buffer, lends it
+//! as one contiguous slice, and sends what one turn produced in one call. TCP,
 //! Unix sockets, TLS, the in-memory pair and the simulated transport implement it.
 //!
 //! This is the only crate of the workspace with `unsafe`; each use states its invariant.

@@ -1,4 +1,4 @@
-//! A pair of transports with nothing but memory between them.
+//! A connected pair of transports in memory.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::buffer::SHARE_MIN;
 use crate::output::Output;
 use crate::transport::{Filled, Liveness, Look, Peer, Transport};
 
-/// Bytes that a pair usually holds in each direction.
+/// Bytes that a pair holds in each direction by default.
 pub const MEMORY_BYTES: usize = 64 * 1024;
 
 /// One end of an in-memory connection.
@@ -22,27 +22,28 @@ pub const MEMORY_BYTES: usize = 64 * 1024;
 /// has not consumed resets the connection, as a kernel does: what was under way to the peer is lost
 /// and its reads and writes fail with `ConnectionReset`.
 pub struct Memory {
-    wire: Arc<Mutex<Wire>>,
-    /// The direction we write; the other one is read.
+    directions: Arc<Mutex<Directions>>,
+    /// Index of the direction that this end writes; it reads the other one.
     side: usize,
     held: BytesMut,
 }
 
-type Wire = [Direction; 2];
+type Directions = [Direction; 2];
 
 /// The bytes under way from one end to the other.
 struct Direction {
     bytes: BytesMut,
     capacity: usize,
-    state: State,
+    state: DirectionState,
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
 
+/// How far a direction is.
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum DirectionState {
     Open,
-    /// The writer said so, or is gone.
+    /// The writer ended it, or is gone.
     Ended,
     /// The reader is gone.
     Unread,
@@ -50,43 +51,43 @@ enum State {
 }
 
 impl Memory {
-    /// Two connected ends which hold up to `capacity` bytes each way, at least one;
-    /// [`MEMORY_BYTES`] is what to take without a reason.
+    /// Two connected ends which hold up to `capacity` bytes each way, at least one; [`MEMORY_BYTES`] by
+    /// default.
     pub fn pair(capacity: usize) -> (Self, Self) {
         let direction = || Direction {
             bytes: BytesMut::new(),
             capacity: capacity.max(1),
-            state: State::Open,
+            state: DirectionState::Open,
             reader: None,
             writer: None,
         };
-        let wire = Arc::new(Mutex::new([direction(), direction()]));
-        let end = |side| Self { wire: Arc::clone(&wire), side, held: BytesMut::new() };
+        let directions = Arc::new(Mutex::new([direction(), direction()]));
+        let end = |side| Self { directions: Arc::clone(&directions), side, held: BytesMut::new() };
         (end(0), end(1))
     }
 
     /// Breaks the connection: both directions lose what is under way, and the peer's reads and
     /// writes fail with `ConnectionReset`.
     pub fn reset(self) {
-        self.close(State::Reset);
+        self.close(DirectionState::Reset);
     }
 
-    fn close(&self, how: State) {
-        let mut wire = lock(&self.wire);
+    fn close(&self, how: DirectionState) {
+        let mut directions = lock(&self.directions);
         let mut wakers = Vec::with_capacity(4);
-        for (side, direction) in wire.iter_mut().enumerate() {
+        for (side, direction) in directions.iter_mut().enumerate() {
             direction.state = match (direction.state, how) {
-                (State::Reset, _) | (_, State::Reset) => State::Reset,
-                _ if side == self.side => State::Ended,
-                _ => State::Unread,
+                (DirectionState::Reset, _) | (_, DirectionState::Reset) => DirectionState::Reset,
+                _ if side == self.side => DirectionState::Ended,
+                _ => DirectionState::Unread,
             };
-            if direction.state != State::Ended {
+            if direction.state != DirectionState::Ended {
                 direction.bytes = BytesMut::new();
             }
             wakers.extend(direction.reader.take());
             wakers.extend(direction.writer.take());
         }
-        drop(wire);
+        drop(directions);
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -95,13 +96,13 @@ impl Memory {
     }
 }
 
-/// Neither end panics in the middle of a change, so a poisoned wire is as good as any.
-fn lock(wire: &Mutex<Wire>) -> MutexGuard<'_, Wire> {
-    wire.lock().unwrap_or_else(PoisonError::into_inner)
+/// Neither end panics in the middle of a change, so a poisoned lock is as good as any.
+fn lock(directions: &Mutex<Directions>) -> MutexGuard<'_, Directions> {
+    directions.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Leaves the task's waker and returns the one before, to be dropped without the lock: that may run
-/// anyone's code, such as the drop of the other end.
+/// Stores the task's waker and returns the one before, to be dropped without the lock: dropping it may
+/// run any code, such as the drop of the other end.
 #[must_use]
 fn wait(slot: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
     slot.replace(cx.waker().clone())
@@ -110,16 +111,18 @@ fn wait(slot: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
 impl Transport for Memory {
     fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
         let room = room.saturating_sub(self.held.len());
-        let mut wire = lock(&self.wire);
-        let direction = &mut wire[self.incoming()];
+        let mut directions = lock(&self.directions);
+        let direction = &mut directions[self.incoming()];
         let n = room.min(direction.bytes.len());
         match direction.state {
-            State::Reset => return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+            DirectionState::Reset => {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+            }
             _ if room == 0 => return Poll::Ready(Ok(Filled::Full)),
-            State::Ended if n == 0 => return Poll::Ready(Ok(Filled::End)),
+            DirectionState::Ended if n == 0 => return Poll::Ready(Ok(Filled::End)),
             _ if n == 0 => {
                 let old = wait(&mut direction.reader, cx);
-                drop(wire);
+                drop(directions);
                 drop(old);
                 return Poll::Pending;
             }
@@ -132,7 +135,7 @@ impl Transport for Memory {
             direction.bytes.advance(n);
         }
         let writer = direction.writer.take();
-        drop(wire);
+        drop(directions);
         if let Some(writer) = writer {
             writer.wake();
         }
@@ -166,14 +169,16 @@ impl Transport for Memory {
         if out.is_empty() {
             return Poll::Ready(Ok(()));
         }
-        let mut wire = lock(&self.wire);
-        let direction = &mut wire[self.side];
+        let mut directions = lock(&self.directions);
+        let direction = &mut directions[self.side];
         match direction.state {
-            State::Reset => return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
-            State::Ended | State::Unread => {
+            DirectionState::Reset => {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+            }
+            DirectionState::Ended | DirectionState::Unread => {
                 return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
             }
-            State::Open => {}
+            DirectionState::Open => {}
         }
         let mut free = direction.capacity - direction.bytes.len();
         let reader = if free > 0 { direction.reader.take() } else { None };
@@ -185,7 +190,7 @@ impl Transport for Memory {
             free -= n;
         }
         let old = if out.is_empty() { None } else { wait(&mut direction.writer, cx) };
-        drop(wire);
+        drop(directions);
         drop(old);
         if let Some(reader) = reader {
             reader.wake();
@@ -198,13 +203,13 @@ impl Transport for Memory {
     }
 
     fn poll_shutdown(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut wire = lock(&self.wire);
-        let direction = &mut wire[self.side];
-        if direction.state == State::Open {
-            direction.state = State::Ended;
+        let mut directions = lock(&self.directions);
+        let direction = &mut directions[self.side];
+        if direction.state == DirectionState::Open {
+            direction.state = DirectionState::Ended;
         }
         let reader = direction.reader.take();
-        drop(wire);
+        drop(directions);
         if let Some(reader) = reader {
             reader.wake();
         }
@@ -212,13 +217,15 @@ impl Transport for Memory {
     }
 
     fn liveness(&mut self, _: Look) -> Liveness {
-        let wire = lock(&self.wire);
-        let (incoming, outgoing) = (&wire[self.incoming()], &wire[self.side]);
-        if incoming.state == State::Reset {
+        let directions = lock(&self.directions);
+        let (incoming, outgoing) = (&directions[self.incoming()], &directions[self.side]);
+        if incoming.state == DirectionState::Reset {
             Liveness::Dead
         } else if !self.held.is_empty() || !incoming.bytes.is_empty() {
             Liveness::Readable
-        } else if incoming.state == State::Ended || outgoing.state == State::Unread {
+        } else if incoming.state == DirectionState::Ended
+            || outgoing.state == DirectionState::Unread
+        {
             Liveness::Dead
         } else {
             Liveness::Quiet
@@ -226,7 +233,7 @@ impl Transport for Memory {
     }
 
     fn has_failed(&self) -> bool {
-        lock(&self.wire)[self.incoming()].state == State::Reset
+        lock(&self.directions)[self.incoming()].state == DirectionState::Reset
     }
 
     fn peer(&self) -> Peer {
@@ -236,8 +243,9 @@ impl Transport for Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        let unread = !self.held.is_empty() || !lock(&self.wire)[self.incoming()].bytes.is_empty();
-        self.close(if unread { State::Reset } else { State::Ended });
+        let unread =
+            !self.held.is_empty() || !lock(&self.directions)[self.incoming()].bytes.is_empty();
+        self.close(if unread { DirectionState::Reset } else { DirectionState::Ended });
     }
 }
 

@@ -1,4 +1,4 @@
-//! What one turn of a connection wants sent, gathered so that it leaves in one call.
+//! Gathers what one turn of a connection sends, so that it leaves in one call.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -6,7 +6,7 @@ use std::io::IoSlice;
 
 use bytes::{Buf, Bytes};
 
-/// From this many unsent bytes on, whoever fills an [`Output`] waits for it to drain.
+/// Unsent bytes from which on a caller waits for its [`Output`] to drain before it adds more.
 pub const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
 /// Pieces of fewer bytes are copied behind what precedes them; others are shared with their owner.
@@ -41,14 +41,14 @@ pub struct Output {
     /// How much of `run` is in the queue, or was sent; what is behind it comes after the queue.
     run_queued: usize,
     /// Made when there is more than one run or piece, and kept.
-    queue: Option<Box<Queue>>,
+    queue: Option<Box<PieceQueue>>,
 }
 
 /// What comes before the end of the last run.
 #[derive(Default)]
-struct Queue {
+struct PieceQueue {
     /// The order of runs and shared pieces.
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<QueuedPiece>,
     /// Runs before the last one. They are in `pieces` to their ends.
     full_runs: VecDeque<Vec<u8>>,
     /// How much was sent of the first run: of the last one, where there are no others.
@@ -61,7 +61,7 @@ struct Queue {
     held: usize,
 }
 
-enum Piece {
+enum QueuedPiece {
     /// So many bytes of a run, behind those of the piece before.
     Run(usize),
     Shared(Bytes),
@@ -105,7 +105,7 @@ impl Output {
         let queue = self.queue_run();
         queue.unsent += bytes.len();
         queue.held += bytes.len();
-        queue.pieces.push_back(Piece::Shared(bytes));
+        queue.pieces.push_back(QueuedPiece::Shared(bytes));
     }
 
     /// Makes sure that there is a run for `more` bytes: a pooled one, this one, or another.
@@ -120,20 +120,20 @@ impl Output {
             }
         }
         if self.run.capacity() == 0 {
-            self.run = lend_run();
+            self.run = take_run();
         }
     }
 
-    /// Gives what was put last its place in the queue.
-    fn queue_run(&mut self) -> &mut Queue {
+    /// Moves what was put last into the queue.
+    fn queue_run(&mut self) -> &mut PieceQueue {
         let sent = self.run_queued;
-        let queue = self
-            .queue
-            .get_or_insert_with(|| Box::new(Queue { run_sent: sent, ..Queue::default() }));
+        let queue = self.queue.get_or_insert_with(|| {
+            Box::new(PieceQueue { run_sent: sent, ..PieceQueue::default() })
+        });
         let behind = self.run.len() - sent;
         if behind > 0 {
             queue.unsent += behind;
-            queue.pieces.push_back(Piece::Run(behind));
+            queue.pieces.push_back(QueuedPiece::Run(behind));
             self.run_queued = self.run.len();
         }
         queue
@@ -144,11 +144,11 @@ impl Output {
         let Some(queue) = &self.queue else { return &self.run[self.run_queued..] };
         match queue.pieces.front() {
             None => &self.run[self.run_queued..],
-            Some(Piece::Run(n)) => {
+            Some(QueuedPiece::Run(n)) => {
                 let first = queue.full_runs.front().unwrap_or(&self.run);
                 &first[queue.run_sent..queue.run_sent + n]
             }
-            Some(Piece::Shared(bytes)) => bytes,
+            Some(QueuedPiece::Shared(bytes)) => bytes,
         }
     }
 
@@ -167,14 +167,14 @@ impl Output {
             let (mut run, mut at) = (runs.next().unwrap_or(&self.run), queue.run_sent);
             for piece in queue.pieces.iter().take(SLICES_MAX) {
                 slices[count] = match piece {
-                    Piece::Run(n) => {
+                    QueuedPiece::Run(n) => {
                         if at == run.len() {
                             (run, at) = (runs.next().unwrap_or(&self.run), 0);
                         }
                         at += n;
                         IoSlice::new(&run[at - n..at])
                     }
-                    Piece::Shared(bytes) => IoSlice::new(bytes),
+                    QueuedPiece::Shared(bytes) => IoSlice::new(bytes),
                 };
                 count += 1;
             }
@@ -214,24 +214,24 @@ impl Output {
             queue.clear();
         }
         if self.run.capacity() > 0 {
-            give_run_back(std::mem::take(&mut self.run));
+            return_run(std::mem::take(&mut self.run));
         }
     }
 }
 
-impl Queue {
-    /// Forgets the first `n` bytes, and says how many of them it does not have.
+impl PieceQueue {
+    /// Forgets the first `n` bytes, and returns how many of them it did not have.
     fn advance(&mut self, mut n: usize) -> usize {
         while n > 0 {
             let Some(first) = self.pieces.front_mut() else { break };
             let (step, is_sent) = match first {
-                Piece::Run(left) => {
+                QueuedPiece::Run(left) => {
                     let step = n.min(*left);
                     *left -= step;
                     self.run_sent += step;
                     (step, *left == 0)
                 }
-                Piece::Shared(bytes) => {
+                QueuedPiece::Shared(bytes) => {
                     let step = n.min(bytes.len());
                     bytes.advance(step);
                     self.shared_sent += step;
@@ -256,7 +256,7 @@ impl Queue {
         {
             self.held -= run.len();
             self.run_sent = 0;
-            give_run_back(run);
+            return_run(run);
         }
     }
 
@@ -265,7 +265,7 @@ impl Queue {
         if self.pieces.capacity() > SLICES_MAX {
             self.pieces = VecDeque::new();
         }
-        self.full_runs.drain(..).for_each(give_run_back);
+        self.full_runs.drain(..).for_each(return_run);
         (self.run_sent, self.shared_sent, self.unsent, self.held) = (0, 0, 0, 0);
     }
 }
@@ -276,11 +276,11 @@ impl Drop for Output {
     }
 }
 
-fn lend_run() -> Vec<u8> {
+fn take_run() -> Vec<u8> {
     RUNS.with_borrow_mut(Vec::pop).unwrap_or_else(|| Vec::with_capacity(RUN_BYTES))
 }
 
-fn give_run_back(mut run: Vec<u8>) {
+fn return_run(mut run: Vec<u8>) {
     if run.capacity() > 2 * RUN_BYTES_MAX {
         return;
     }

@@ -1,11 +1,11 @@
-//! What the process was started with: standard streams that were closed, signals that are ignored.
-//! For programs, which have to know before they write lines, or take over a signal.
+//! The state a process was started with: standard streams that were closed, signals that are ignored.
+//! A program has to know both before it writes lines or handles a signal.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// Whether the signal `number` is ignored, as `nohup` has it for those it starts. A program that
-/// handles it all the same ends when it was told not to. False of a number that is no signal.
+/// Whether the signal `number` is ignored, as by `nohup`. A program that handles such a signal all the
+/// same ends although it was started so as not to. False for a number that is no signal.
 ///
 /// ```
 /// assert!(!stoop_io::is_signal_ignored(15));
@@ -20,12 +20,12 @@ pub fn is_signal_ignored(number: c_int) -> bool {
 }
 
 /// Whether the standard stream with this descriptor (0, 1 or 2) was closed when the process was
-/// started, as a shell's `>&-` has it. False of any other.
+/// started, as by a shell's `>&-`. False for any other.
 ///
 /// Before `main`, Rust's runtime opens `/dev/null` in place of each that is closed, so that no other
 /// file gets its number. Afterwards it looks as if `/dev/null` had been asked for, and cannot be told
 /// from that by its mode: both are for reading and writing where Python's `DEVNULL`, Node's `ignore`
-/// or a daemon's starter opened it. So it is looked at before the runtime does.
+/// or a service manager opened it. So it is checked before the runtime starts.
 pub fn was_closed_at_start(descriptor: u8) -> bool {
     descriptor < 3 && CLOSED.load(Relaxed) & (1 << descriptor) != 0
 }
@@ -33,15 +33,15 @@ pub fn was_closed_at_start(descriptor: u8) -> bool {
 /// A bit for each standard stream.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// What the system's loader calls before `main`, and so before Rust's runtime.
+/// The function that the system's loader calls before `main`, and so before Rust's runtime.
 // SAFETY: the section is an array of pointers to functions, and this is one: of a function that may
 // be called with the arguments of `main` as with none, needs nothing of a runtime, and cannot unwind.
 #[used]
 #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
 #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
-static BEFORE_MAIN: extern "C" fn() = look;
+static BEFORE_MAIN: extern "C" fn() = note_closed_streams;
 
-extern "C" fn look() {
+extern "C" fn note_closed_streams() {
     for descriptor in 0..3 {
         // SAFETY: the call asks for the flags of a number, which need not be a descriptor.
         if unsafe { libc::fcntl(descriptor, libc::F_GETFD) } == -1 {
@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// Names the stream that is closed, in a process of this test that another one has started.
+    /// The variable by which this test tells the process it starts which stream is closed.
     const CLOSED_STREAM: &str = "STOOP_TEST_CLOSED_STREAM";
 
     #[test]
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_told_that_was_closed_at_start() {
+    fn a_standard_stream_that_was_closed_at_start_is_reported() {
         let closed = std::env::var(CLOSED_STREAM).ok().and_then(|number| number.parse::<u8>().ok());
         for stream in 0..=255 {
             assert_eq!(was_closed_at_start(stream), closed == Some(stream), "{stream}");
@@ -75,7 +75,7 @@ mod tests {
         if closed.is_some() {
             return;
         }
-        let name = "process::tests::a_stream_is_told_that_was_closed_at_start";
+        let name = "process::tests::a_standard_stream_that_was_closed_at_start_is_reported";
         for (stream, closing) in [("0", "<&-"), ("1", ">&-"), ("2", "2>&-")] {
             let mut shell = Command::new("sh");
             shell.args(["-c", &format!("exec \"$0\" --exact {name} {closing}")]);

@@ -31,9 +31,9 @@ pub struct Socket<S> {
     peer: Peer,
 }
 
-/// What TCP and Unix sockets of tokio have in common.
+/// The methods that TCP and Unix sockets of tokio have in common.
 pub trait Readiness: AsyncRead + AsyncWrite + AsFd + Unpin + Sized + 'static {
-    /// Whether the event loop has noticed something to read.
+    /// Ready if the event loop has noticed something to read.
     fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
     /// Moves the socket to the runtime this is called on.
     fn rehome(self) -> io::Result<Self>;
@@ -195,7 +195,7 @@ impl<S: Readiness> Transport for Socket<S> {
 
     fn has_failed(&self) -> bool {
         let fd = self.stream.as_fd().as_raw_fd();
-        // Nothing is asked for: POLLERR and POLLHUP are told all the same.
+        // No events are asked for: POLLERR and POLLHUP are reported all the same.
         let mut asked = libc::pollfd { fd, events: 0, revents: 0 };
         // SAFETY: the pointer is to one `pollfd`, which lives as long as the call, and the descriptor
         // is open as long as the stream is.

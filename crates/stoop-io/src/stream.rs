@@ -1,7 +1,7 @@
-//! Between our transports and tokio's I/O traits, in both directions.
+//! Converts between our transports and tokio's I/O traits, in both directions.
 //!
-//! [`Stream`] makes a transport readable and writable by anyone: an upgraded connection, a tunnel,
-//! a scripted peer in a test. [`from_io`] makes a transport of anything readable and writable.
+//! [`Stream`] makes a transport readable and writable by tokio's traits: an upgraded connection, a
+//! tunnel, a scripted peer in a test. [`from_io`] makes a transport of what implements those traits.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use crate::buffer::{CHUNK, Inbox};
 use crate::output::{OUTPUT_BYTES_MAX, Output};
 use crate::transport::{Filled, Liveness, Look, Peer, Transport};
 
-/// Bytes accepted by one write: what is copied must not outgrow the pooled buffers.
+/// Bytes that one write accepts at most: what is copied must not outgrow the pooled buffers.
 const WRITE_BYTES_MAX: usize = 32 * 1024;
 
 /// A transport as tokio's `AsyncRead + AsyncBufRead + AsyncWrite`.
@@ -36,7 +36,7 @@ impl Stream {
         Self { transport: transport.into(), out: Output::default() }
     }
 
-    /// Who is at the other end.
+    /// The other end of the connection.
     pub fn peer(&self) -> Peer {
         self.transport.peer()
     }
@@ -56,8 +56,8 @@ impl Stream {
         if !self.transport.received().is_empty() {
             return Poll::Ready(Ok(true));
         }
-        // Whoever waits for an answer may not have flushed the question. If that fails, a write
-        // says so; what the peer sent before it went can still be read.
+        // A caller that waits for a response may not have flushed the request. If flushing fails, the
+        // next write reports it; what the peer sent before can still be read.
         if self.transport.unsent() > 0 {
             let _ = self.transport.poll_flush(cx, &mut self.out);
         }
@@ -65,7 +65,7 @@ impl Stream {
         Poll::Ready(Ok(filled != Filled::End))
     }
 
-    /// Offers what `put` puts out and reports how much of it was taken.
+    /// Offers the transport what `put` writes, and returns how many bytes it took.
     fn poll_offer(
         &mut self,
         cx: &mut Context<'_>,
@@ -157,7 +157,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// A transport over anything that tokio can read and write; its peer is [`Peer::Memory`].
+/// A transport over a stream that tokio can read and write; its peer is [`Peer::Memory`].
 pub fn from_io<I>(io: I) -> AnyTransport
 where
     I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -171,10 +171,11 @@ where
     I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let io = Mutex::new(io);
-    AnyTransport::Custom(Box::new(Io { io, inbox: Inbox::default(), ended: false, peer }))
+    AnyTransport::Custom(Box::new(IoTransport { io, inbox: Inbox::default(), ended: false, peer }))
 }
 
-struct Io<I> {
+/// A transport over a stream that tokio can read and write.
+struct IoTransport<I> {
     /// Never locked: its one owner reaches it by `get_mut`, which costs nothing. It makes the transport
     /// `Sync`, and so what holds it, whatever a user's stream is.
     io: Mutex<I>,
@@ -183,7 +184,7 @@ struct Io<I> {
     peer: Peer,
 }
 
-impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for Io<I> {
+impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for IoTransport<I> {
     fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
         if self.ended {
             return Poll::Ready(Ok(Filled::End));
@@ -244,7 +245,7 @@ impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for Io<I> {
         Pin::new(io).poll_shutdown(cx)
     }
 
-    /// There is only one way to look, which is to read.
+    /// Reads, since these traits offer no other way to look.
     fn liveness(&mut self, _: Look) -> Liveness {
         if !self.inbox.is_empty() {
             return Liveness::Readable;

@@ -1,4 +1,4 @@
-//! The contract between whoever drives a protocol and whatever moves its bytes.
+//! The contract between a driver, which runs a protocol, and a transport, which moves its bytes.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,38 +8,38 @@ use bytes::Bytes;
 
 use crate::output::Output;
 
-/// What [`Transport::poll_fill`] found.
+/// The result of [`Transport::poll_fill`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filled {
     /// This many more bytes than before are in [`Transport::received`]; never zero.
     Bytes(usize),
     /// The peer will send no more. What was received before stays until consumed.
     End,
-    /// As many bytes as the caller allowed wait unconsumed already; nothing was read.
+    /// As many unconsumed bytes as the caller allows are there already; nothing was read.
     Full,
 }
 
-/// How hard [`Transport::liveness`] looks.
+/// How thoroughly [`Transport::liveness`] looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// Only at what the event loop has noticed already: no system call, may lag behind.
+    /// Only at what the event loop has noticed: no system call, but it may be out of date.
     Cached,
-    /// Asks the kernel: one system call, and the truth of this moment.
+    /// Asks the kernel: one system call, and up to date.
     Kernel,
 }
 
-/// What an idle transport looks like from outside.
+/// The state of an idle transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
     /// Open, and nothing to read: fit for another exchange.
     Quiet,
-    /// Bytes wait to be read although nobody asked for any.
+    /// There are bytes to read, which were not asked for.
     Readable,
     /// Closed or failed.
     Dead,
 }
 
-/// Who is at the other end.
+/// The other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// A TCP peer's address.
@@ -52,12 +52,12 @@ pub enum Peer {
 
 /// A byte stream that owns its buffers.
 ///
-/// One owner polls it; no method blocks. Dropping it closes the stream and frees nothing the kernel
-/// still holds. Errors are final: after one, only dropping is useful.
+/// One owner polls it; no method blocks. Dropping it closes the stream; a buffer that
+/// the kernel still uses is not freed. Errors are final: after one, only dropping is useful.
 pub trait Transport: 'static {
-    /// Waits until more unconsumed bytes are there than before, or the peer's end.
+    /// Waits until more bytes have been received, or the peer has ended its direction.
     ///
-    /// Appends, never replaces what was not consumed. `room` bounds how many bytes may wait
+    /// Appends, and never replaces what was not consumed. `room` bounds how many bytes may be there
     /// unconsumed. While this is pending and nothing is partial, no buffer is held.
     ///
     /// A transport that can tell a stream that was cut short from one that ended (TLS without
@@ -86,8 +86,8 @@ pub trait Transport: 'static {
     /// called again with more at any time.
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>>;
 
-    /// Sends the last of our direction, and with it whatever is said at an end (close_notify where
-    /// there is TLS), so that both leave in one call. After it only [`Transport::poll_shutdown`] may
+    /// Sends the last bytes of our direction, and what ends it with them (close_notify where there is
+    /// TLS), so that both leave in one call. After it only [`Transport::poll_shutdown`] may
     /// follow in this direction.
     fn poll_flush_last(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
         self.poll_flush(cx, out)
@@ -102,7 +102,8 @@ pub trait Transport: 'static {
         self.unsent()
     }
 
-    /// How many bytes the kernel has taken and the peer's has not acknowledged, where that is known; else 0.
+    /// How many bytes our kernel has taken and the peer's has not acknowledged, where that is known;
+    /// else 0.
     fn unacknowledged(&self) -> usize {
         0
     }
@@ -114,13 +115,13 @@ pub trait Transport: 'static {
     fn liveness(&mut self, look: Look) -> Liveness;
 
     /// Whether the connection is known to be reset or closed in both directions, although bytes may
-    /// wait to be read: at most one system call, which reads nothing. A transport that cannot tell
-    /// says no.
+    /// wait to be read: at most one system call, which reads nothing. False where a transport
+    /// cannot tell.
     fn has_failed(&self) -> bool {
         false
     }
 
-    /// Who is at the other end.
+    /// The other end of the connection.
     fn peer(&self) -> Peer;
 
     /// The protocol that ALPN chose, where there is TLS and a choice was made. Known once the

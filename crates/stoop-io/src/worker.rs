@@ -1,4 +1,4 @@
-//! A thread for each core, with an event loop of its own.
+//! Worker threads, each with an event loop of its own.
 
 use std::any::Any;
 use std::fmt;
@@ -13,15 +13,15 @@ use tokio::sync::{oneshot, watch};
 
 use crate::timer::Wheel;
 
-/// Which workers to start.
+/// Options for starting workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerOptions {
-    /// How many; at least one. As many as the process may use cores at once.
+    /// How many workers, at least one. Default: as many as the process may use cores at once.
     pub count: usize,
-    /// What their threads are called, before a dash and their number. `stoop`.
+    /// The name of their threads, before a dash and their number. Default: `stoop`.
     pub name: String,
-    /// Whether each keeps to one core, in the order of the cores the process may use. False: the
-    /// scheduler knows what else runs there. Linux only; elsewhere it changes nothing.
+    /// Whether each keeps to one core, in the order of the cores the process may use. Default: false,
+    /// because the scheduler knows what else runs there. Linux only; elsewhere it changes nothing.
     pub pin: bool,
 }
 
@@ -34,16 +34,16 @@ impl Default for WorkerOptions {
 
 /// Threads that each run a local runtime of tokio, with I/O, time, and the thread's [`Wheel`].
 ///
-/// They end when their main futures do, which are asked to by [`Workers::stop`]. Dropping this asks
-/// too, and waits for nothing.
+/// A worker ends when its main future does. [`Workers::stop`] asks them all to end; so does dropping
+/// this, without waiting for them.
 pub struct Workers {
     stop: watch::Sender<bool>,
-    ends: Vec<End>,
-    /// The first panic of those that ended.
+    ends: Vec<WorkerEnd>,
+    /// The first panic of the workers that have ended.
     panicked: Option<Panicked>,
 }
 
-struct End {
+struct WorkerEnd {
     worker: usize,
     result: oneshot::Receiver<Result<(), String>>,
 }
@@ -68,7 +68,7 @@ impl Workers {
     /// is called in between, once all the others have their runtimes.
     ///
     /// With one worker no thread is started at all: system calls cost less in a process that has
-    /// one, since nobody else could close a descriptor under them. With [`WorkerOptions::pin`] the
+    /// one, since no other thread could close a descriptor under them. With [`WorkerOptions::pin`] the
     /// calling thread stays on its core afterwards.
     ///
     /// # Errors
@@ -119,16 +119,16 @@ impl Workers {
                 let ran = catch_unwind(AssertUnwindSafe(|| match runtime() {
                     Ok(runtime) => {
                         let _ = started.send(Ok(()));
-                        // Whoever starts us waits until nobody could say any more.
+                        // The starting thread waits until every sender is dropped.
                         drop(started);
                         run(runtime, worker, pin, &*main);
                     }
                     Err(error) => drop(started.send(Err(error))),
                 }));
-                // Nobody may be waiting for it.
+                // The receiver is gone where the workers are not waited for.
                 let _ = end.send(ran.map_err(|panic| message(&*panic)));
             })?;
-            workers.ends.push(End { worker: index, result });
+            workers.ends.push(WorkerEnd { worker: index, result });
         }
         drop(started);
         starts.into_iter().collect::<io::Result<()>>()?;
@@ -141,7 +141,7 @@ impl Workers {
         self.stop.send_replace(true);
     }
 
-    /// Asks the same from somewhere else, such as a signal handler's task.
+    /// A handle that asks the same, for a signal handler's task for example.
     pub fn stopper(&self) -> Stopper {
         Stopper(self.stop.clone())
     }
@@ -153,7 +153,7 @@ impl Workers {
     pub async fn join(&mut self) -> Result<(), Panicked> {
         while let Some(end) = self.ends.first_mut() {
             let ended = (&mut end.result).await;
-            self.note(ended);
+            self.worker_ended(ended);
         }
         self.panicked.take().map_or(Ok(()), Err)
     }
@@ -170,14 +170,14 @@ impl Workers {
             // Received in place: a receiver cannot be moved out while the list owns it.
             let (_, gone) = oneshot::channel();
             let ended = std::mem::replace(&mut end.result, gone).blocking_recv();
-            self.note(ended);
+            self.worker_ended(ended);
         }
         self.panicked.take().map_or(Ok(()), Err)
     }
 
-    /// The first worker of the list has ended.
-    fn note(&mut self, ended: Result<Result<(), String>, oneshot::error::RecvError>) {
-        let End { worker, .. } = self.ends.remove(0);
+    /// Removes the first worker of the list, which has ended, and keeps its panic.
+    fn worker_ended(&mut self, ended: Result<Result<(), String>, oneshot::error::RecvError>) {
+        let WorkerEnd { worker, .. } = self.ends.remove(0);
         let ended = ended.unwrap_or_else(|_| Err("the thread vanished".to_owned()));
         if let Err(message) = ended {
             self.panicked.get_or_insert(Panicked { worker, message });
@@ -191,7 +191,7 @@ impl Drop for Workers {
     }
 }
 
-/// Asks workers to end, from anywhere.
+/// A handle that asks workers to end.
 #[derive(Clone)]
 pub struct Stopper(watch::Sender<bool>);
 
@@ -202,7 +202,7 @@ impl Stopper {
     }
 }
 
-/// What a worker's main future is told. Its clones may be sent to the tasks it spawns.
+/// A worker, as its main future sees it. Its clones may be sent to the tasks it spawns.
 #[derive(Clone)]
 pub struct Worker {
     index: usize,
@@ -228,7 +228,7 @@ impl Worker {
 
     /// Waits until it is asked to end.
     pub async fn stopped(&mut self) {
-        // An error says that whoever could have asked is gone, which comes to the same.
+        // On an error all senders are gone, which has the same meaning.
         let _ = self.stopping.wait_for(|&stopping| stopping).await;
     }
 }
@@ -236,9 +236,9 @@ impl Worker {
 /// A worker ended by a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
-    /// Which one.
+    /// The number of the worker.
     pub worker: usize,
-    /// What it said.
+    /// Its message.
     pub message: String,
 }
 
@@ -259,11 +259,11 @@ where
     }
     runtime.block_on(async {
         tokio::task::spawn_local(Wheel::run());
-        // So that it turns before the first timer asks for it.
+        // So that the wheel runs before the first timer is polled.
         tokio::task::yield_now().await;
         main(worker).await;
     });
-    // Tasks are dropped; a blocking call that somebody left behind is not waited for.
+    // Tasks are dropped; a blocking call that is still running is not waited for.
     runtime.shutdown_background();
 }
 
@@ -274,10 +274,10 @@ fn runtime() -> io::Result<LocalRuntime> {
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("something that is no text").to_owned()
+    text.unwrap_or("a payload that is no text").to_owned()
 }
 
-/// Keeps the current thread on one of the cores it may use. That is advice: failing is no error.
+/// Keeps the current thread on one of the cores it may use. Failing is no error: it is an optimisation.
 #[cfg(target_os = "linux")]
 fn pin_to_core(index: usize) {
     let size = size_of::<libc::cpu_set_t>();

@@ -1,4 +1,4 @@
-//! A connection between `accept` and the runtime that will serve it.
+//! An accepted connection before a runtime has it, and the calls that accept it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,7 +11,8 @@ use crate::any_transport::AnyTransport;
 use crate::socket::{Tcp, Unix};
 use crate::transport::Peer;
 
-/// An accepted socket that no runtime knows yet: it may go to any thread. Dropping it closes it.
+/// An accepted socket that is not registered with a runtime yet, so that it may go to any thread.
+/// Dropping it closes it.
 pub struct Accepted {
     socket: Socket,
     peer: Peer,
@@ -34,13 +35,13 @@ impl Accepted {
         let peer = match peer.as_socket() {
             Some(address) => Peer::Inet(canonical(address)),
             None if peer.domain() == Domain::UNIX => Peer::Unix,
-            // What some systems report of a connection that is gone already.
+            // Some systems report no address of a connection that is gone already.
             None => return Err(io::ErrorKind::ConnectionAborted.into()),
         };
         Ok(Self { socket, peer })
     }
 
-    /// Who is at the other end. An IPv4 peer of an IPv6 socket appears as IPv4.
+    /// The other end of the connection. An IPv4 peer of an IPv6 socket appears as IPv4.
     pub fn peer(&self) -> Peer {
         self.peer
     }
@@ -72,13 +73,13 @@ impl From<Accepted> for OwnedFd {
     }
 }
 
-/// Whether a connection waits to be accepted. `accept4` says that too, but makes a socket before it
-/// looks.
-pub(super) fn is_waiting(listener: &Socket) -> bool {
+/// Whether a connection waits to be accepted. `accept4` would tell as well, but it makes a socket before
+/// it looks.
+pub(super) fn has_connection(listener: &Socket) -> bool {
     let mut asked = libc::pollfd { fd: listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: the pointer is to one `pollfd`, which lives as long as the call.
     let found = unsafe { libc::poll(&raw mut asked, 1, 0) };
-    // What is wrong is for `accept` to say.
+    // An error counts as a connection: `accept` will report it.
     found != 0
 }
 

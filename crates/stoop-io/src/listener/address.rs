@@ -1,10 +1,10 @@
-//! Where to listen.
+//! The addresses that a listener can have.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Where a [`Listener`](super::Listener) listens.
+/// The address of a [`Listener`](super::Listener).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// A TCP port. Port 0 lets the system choose one. `[::]` means IPv4 as well, unless the system

@@ -1,4 +1,4 @@
-//! Making listening sockets.
+//! Creates listening sockets.
 
 use std::fs;
 use std::io;
@@ -14,16 +14,16 @@ use super::Listener;
 use super::address::Address;
 use super::socket_file::SocketFile;
 
-/// How to listen.
+/// Options of a listening socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListenOptions {
-    /// Connections that may wait to be accepted. 4096, which is what Linux allows by default; the
-    /// system may cut it.
+    /// Connections that may wait to be accepted. Default: 4096, which is what Linux allows by default;
+    /// the system may lower it.
     pub backlog: u32,
-    /// Whether other processes of this user may listen on the same port at the same time. False:
-    /// then a port that is taken is an error, also for [`Listener::per_core`].
+    /// Whether other processes of this user may listen on the same port at the same time. Default:
+    /// false; then a port that is taken is an error, also for [`Listener::per_core`].
     pub reuse_port: bool,
-    /// Whether connections send small pieces at once. True.
+    /// Whether connections send small pieces at once (`TCP_NODELAY`). Default: true.
     pub nodelay: bool,
 }
 
@@ -39,13 +39,13 @@ const SPREADS: bool = cfg!(any(target_os = "linux", target_os = "android"));
 impl Listener {
     /// Listens on `address`.
     ///
-    /// A Unix socket file that nobody answers on is replaced, and the file is removed when the last
+    /// A Unix socket file without a listener is replaced, and the file is removed when the last
     /// listener on it is dropped. Between two processes that start on one path at the same moment
     /// the later one wins.
     ///
     /// # Errors
-    /// `AddrInUse` if somebody listens there, or if the path is something else than a socket; and
-    /// whatever the system objects to.
+    /// `AddrInUse` if another socket listens there, or if the path is something else than a socket;
+    /// and any error of the system calls.
     pub fn bind(address: &Address, options: &ListenOptions) -> io::Result<Self> {
         match address {
             Address::Inet(address) => {
@@ -83,8 +83,8 @@ impl Listener {
         if !SPREADS || count == 1 {
             return Self::bind(address, options)?.copies(count);
         }
-        // The first one is bound alone: a port that another process listens on is then an error,
-        // and not a share of its connections. The others join it before any of them listens.
+        // The first socket is bound alone, so that a port that another process listens on is an error
+        // and not a share of its connections. The others join before any of them listens.
         let first = bind_inet(inet, options.reuse_port, options.nodelay)?;
         first.set_reuse_port(true)?;
         let inet = inet_of(&first)?;
@@ -103,7 +103,7 @@ impl Listener {
     }
 
     /// Takes over a listening socket. Makes it non-blocking and sets its `TCP_NODELAY`; the rest of
-    /// `options` was decided by whoever made it.
+    /// `options` was decided when it was made.
     ///
     /// # Errors
     /// Those of the system calls.
@@ -112,7 +112,7 @@ impl Listener {
     }
 
     /// Takes over a listening TCP or Unix socket that was inherited or received. The file of a Unix
-    /// socket is never removed: it is whoever bound it who owns it.
+    /// socket is never removed: it belongs to the process that bound it.
     ///
     /// # Errors
     /// `InvalidInput` for anything else than a stream socket with an address.
@@ -175,7 +175,7 @@ fn bind_unix(path: &Path) -> io::Result<(Socket, SocketFile)> {
     Ok((socket, SocketFile::new(path)?))
 }
 
-/// Removes a socket file that nobody listens on any more.
+/// Removes a socket file without a listener.
 fn remove_stale(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -186,7 +186,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         Ok(_) => {}
     }
     let probe = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-    // A queue that is full would block us, and then somebody is there as well.
+    // A full queue would block us, and it means that there is a listener as well.
     probe.set_nonblocking(true)?;
     match probe.connect(&SockAddr::unix(path)?) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),

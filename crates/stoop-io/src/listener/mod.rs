@@ -1,7 +1,7 @@
-//! Listening sockets that survive everything `accept` can say.
+//! Listening sockets that go on after every passing error of `accept`.
 //!
-//! [`Listener::poll_accept`] yields sockets that no runtime knows yet, so that a server may still
-//! choose the core that gets one: a new connection costs one `accept4`, and one `epoll_ctl` on the
+//! [`Listener::poll_accept`] yields sockets that are not registered with a runtime yet, so that a
+//! server may still choose the core that gets one: a new connection costs one `accept4`, and one `epoll_ctl` on the
 //! core where [`Accepted::register`] is called. `TCP_NODELAY` is set on the listening socket and
 //! inherited.
 //!
@@ -35,11 +35,11 @@ const ACCEPTS_MAX: u32 = 64;
 
 /// A listening TCP or Unix socket.
 ///
-/// Made anywhere; belongs to the runtime where it is polled first.
+/// It may be made anywhere, and belongs to the runtime where it is polled first.
 pub struct Listener {
     socket: Registration,
     address: Address,
-    /// Accepted in a row, without a pause.
+    /// Connections accepted in a row, without a pause.
     burst: u32,
     pause: Pause,
     /// Removed when the last listener on it is gone. Declared, and so dropped, after the socket.
@@ -56,8 +56,8 @@ enum Registration {
 impl Listener {
     /// Waits for the next connection.
     ///
-    /// Whatever concerns a single connection, or passes, never comes out here: aborted connections
-    /// are skipped, and without free descriptors or memory this pends, trying again after 5 ms,
+    /// Errors that concern a single connection, or pass, are not returned: aborted connections are
+    /// skipped, and without free descriptors or memory this pends, trying again after 5 ms,
     /// then twice as long each time up to 1 s, and as soon as [`descriptors_freed`] is called.
     /// After 64 connections in a row other tasks are let in between.
     ///
@@ -78,11 +78,11 @@ impl Listener {
                 self.burst = 0;
                 return Poll::Pending;
             };
-            // Mostly one connection comes alone, and whether it does has to be found out.
+            // Mostly a connection comes alone: look before trying for a second one.
             let look = self.burst == 1;
-            // Nothing there is said as an error too, and forgets readiness; then wait for it.
+            // That there is none is an error too, which clears readiness; then wait for it.
             let Ok(result) = ready?.try_io(|socket| match socket.get_ref() {
-                socket if look && !accepted::is_waiting(socket) => {
+                socket if look && !accepted::has_connection(socket) => {
                     Err(io::ErrorKind::WouldBlock.into())
                 }
                 socket => accepted::accept(socket),
@@ -92,18 +92,18 @@ impl Listener {
             self.burst += 1;
             let error = match result {
                 Ok(accepted) => {
-                    self.pause.over();
+                    self.pause.reset();
                     return Poll::Ready(Ok(accepted));
                 }
                 Err(error) => error,
             };
-            match Cause::of(&error) {
-                Cause::Connection => {}
-                Cause::Starved => {
-                    self.pause.begin();
+            match AcceptErrorKind::of(&error) {
+                AcceptErrorKind::Connection => {}
+                AcceptErrorKind::Starved => {
+                    self.pause.start();
                     ready!(self.pause.poll(cx));
                 }
-                Cause::Listener => return Poll::Ready(Err(error)),
+                AcceptErrorKind::Listener => return Poll::Ready(Err(error)),
             }
         }
     }
@@ -119,8 +119,8 @@ impl Listener {
 
     /// A connection that waits in the queue at this moment, if there is one: one system call.
     ///
-    /// For a server that has stopped accepting and closes this listener next, which would reset
-    /// what waits there.
+    /// For a server that has stopped accepting and closes this listener next, which would reset the
+    /// connections that wait there.
     ///
     /// # Errors
     /// As [`Listener::poll_accept`], and for want of descriptors or memory.
@@ -129,7 +129,7 @@ impl Listener {
             match accepted::accept(self.socket.get()) {
                 Ok(accepted) => return Ok(Some(accepted)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-                Err(error) if Cause::of(&error) == Cause::Connection => {}
+                Err(error) if AcceptErrorKind::of(&error) == AcceptErrorKind::Connection => {}
                 Err(error) => return Err(error),
             }
         }
@@ -140,14 +140,14 @@ impl Listener {
         &self.address
     }
 
-    /// How many times accepting found no free descriptor or no memory. Listeners made by one call
+    /// How many times accepting failed for want of a descriptor or memory. Listeners made by one call
     /// of [`Listener::per_core`] count together.
     pub fn starved(&self) -> u64 {
         self.pause.count()
     }
 
-    /// Another listener on the same socket, for another thread or runtime: which of them gets a
-    /// connection is chance.
+    /// Another listener on the same socket, for another thread or runtime. Which of them gets a
+    /// connection is not determined.
     ///
     /// # Errors
     /// Those of `dup`.
@@ -197,7 +197,7 @@ impl Registration {
         }
     }
 
-    /// The socket with the current runtime, for ever after.
+    /// The socket, registered with the current runtime if it was with none.
     fn registered(&mut self) -> io::Result<&AsyncFd<Socket>> {
         if let Self::None(_) = self {
             let Self::None(socket) = std::mem::replace(self, Self::Moving) else { unreachable!() };
@@ -219,9 +219,9 @@ impl Registration {
     }
 }
 
-/// What an error of `accept` is about.
+/// What an error of `accept` concerns.
 #[derive(Debug, PartialEq)]
-enum Cause {
+enum AcceptErrorKind {
     /// The connection that would have been accepted: take the next one.
     Connection,
     /// Descriptors or memory, of the process or the system: wait.
@@ -230,7 +230,7 @@ enum Cause {
     Listener,
 }
 
-impl Cause {
+impl AcceptErrorKind {
     fn of(error: &io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM) => Self::Starved,
@@ -250,15 +250,15 @@ mod tests {
 
     #[test]
     fn only_a_useless_listener_is_an_error() {
-        let cause = |number| Cause::of(&io::Error::from_raw_os_error(number));
+        let kind = |number| AcceptErrorKind::of(&io::Error::from_raw_os_error(number));
         for number in [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM] {
-            assert_eq!(cause(number), Cause::Starved);
+            assert_eq!(kind(number), AcceptErrorKind::Starved);
         }
         for number in [libc::ECONNABORTED, libc::EINTR, libc::EPROTO, libc::EPERM, libc::ENETDOWN] {
-            assert_eq!(cause(number), Cause::Connection);
+            assert_eq!(kind(number), AcceptErrorKind::Connection);
         }
         for number in [libc::EBADF, libc::EINVAL] {
-            assert_eq!(cause(number), Cause::Listener);
+            assert_eq!(kind(number), AcceptErrorKind::Listener);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a listener does while there are no descriptors.
+//! Pauses a listener while there are no descriptors.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,33 +10,33 @@ use crate::timer::{Timer, now};
 /// The first pause: a descriptor may come free in the next moment.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
-/// The longest pause, so that a listener is back within a second of what nothing tells it.
+/// The longest pause: a listener finds descriptors that another process freed within a second.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// The listeners of the process that wait for descriptors: by number, with their wakers.
 static WAITING: Mutex<Vec<(u64, Waker)>> = Mutex::new(Vec::new());
 
-/// How many they are, so that nobody locks to find out that there are none.
-static WAITERS: AtomicUsize = AtomicUsize::new(0);
+/// How many listeners wait, so that finding none takes no lock.
+static WAITING_COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// How many times they were told to try again.
-static FREED: AtomicU64 = AtomicU64::new(0);
+/// How many times descriptors were freed while listeners waited.
+static FREED_COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Numbers the listeners.
-static NUMBER: AtomicU64 = AtomicU64::new(0);
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// Tells the listeners of this process that a descriptor was closed, so that one that is out of
-/// them accepts again at once and not only at its next try.
+/// them accepts again at once and not only at its next attempt.
 ///
-/// Costs one load while none is waiting. A [`Seat`](crate::Seat) calls it when it is dropped.
+/// Costs one load while no listener waits. A [`Seat`](crate::Seat) calls it when it is dropped.
 pub fn descriptors_freed() {
-    if WAITERS.load(Ordering::Relaxed) == 0 {
+    if WAITING_COUNT.load(Ordering::Relaxed) == 0 {
         return;
     }
-    FREED.fetch_add(1, Ordering::Relaxed);
+    FREED_COUNT.fetch_add(1, Ordering::Relaxed);
     let wakers = {
         let mut waiting = waiting();
-        WAITERS.store(0, Ordering::Relaxed);
+        WAITING_COUNT.store(0, Ordering::Relaxed);
         std::mem::take(&mut *waiting)
     };
     wakers.into_iter().for_each(|(_, waker)| waker.wake());
@@ -46,14 +46,14 @@ fn waiting() -> MutexGuard<'static, Vec<(u64, Waker)>> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The pause between two tries: 5 ms, then twice as long each time up to 1 s.
+/// The pause between two attempts: 5 ms, then twice as long each time up to 1 s.
 pub(super) struct Pause {
     number: u64,
     timer: Timer,
     until: Option<Instant>,
-    /// The length of the last one; none if the last try succeeded.
+    /// The length of the last pause; zero if the last attempt succeeded.
     length: Duration,
-    /// [`FREED`] when it began.
+    /// [`FREED_COUNT`] when it began.
     freed: u64,
     count: Arc<AtomicU64>,
 }
@@ -61,7 +61,7 @@ pub(super) struct Pause {
 impl Pause {
     pub(super) fn new(count: Arc<AtomicU64>) -> Self {
         Self {
-            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             timer: Timer::coarse(),
             until: None,
             length: Duration::ZERO,
@@ -80,29 +80,29 @@ impl Pause {
     }
 
     fn poll_until(&mut self, cx: &mut Context<'_>, until: Instant) -> Poll<()> {
-        if self.freed != FREED.load(Ordering::Relaxed) {
-            // Whoever closed a descriptor may say so a moment before: then try again soon.
+        if self.freed != FREED_COUNT.load(Ordering::Relaxed) {
+            // The report may come a moment before the descriptor is closed: then try again soon.
             self.length = Duration::ZERO;
         } else if self.timer.poll(cx, Some(until)).is_pending() {
-            self.enlist(cx.waker());
+            self.register(cx.waker());
             return Poll::Pending;
         }
         self.until = None;
-        self.delist();
+        self.unregister();
         Poll::Ready(())
     }
 
-    /// A try failed.
-    pub(super) fn begin(&mut self) {
+    /// Starts a pause, after an attempt that failed.
+    pub(super) fn start(&mut self) {
         self.length = (self.length * 2).clamp(PAUSE_MIN, PAUSE_MAX);
         self.until = Some(now() + self.length);
-        self.freed = FREED.load(Ordering::Relaxed);
+        self.freed = FREED_COUNT.load(Ordering::Relaxed);
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A try succeeded.
+    /// Lets the next pause be short again, after an attempt that succeeded.
     #[inline]
-    pub(super) fn over(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.length = Duration::ZERO;
     }
 
@@ -114,7 +114,7 @@ impl Pause {
         Arc::clone(&self.count)
     }
 
-    fn enlist(&self, waker: &Waker) {
+    fn register(&self, waker: &Waker) {
         let waker = waker.clone();
         let mut waiting = waiting();
         let old = match waiting.iter_mut().find(|(number, _)| *number == self.number) {
@@ -124,16 +124,16 @@ impl Pause {
                 None
             }
         };
-        WAITERS.store(waiting.len(), Ordering::Relaxed);
+        WAITING_COUNT.store(waiting.len(), Ordering::Relaxed);
         drop(waiting);
         drop(old);
     }
 
-    fn delist(&self) {
+    fn unregister(&self) {
         let mut waiting = waiting();
         let place = waiting.iter().position(|(number, _)| *number == self.number);
         let old = place.map(|place| waiting.swap_remove(place));
-        WAITERS.store(waiting.len(), Ordering::Relaxed);
+        WAITING_COUNT.store(waiting.len(), Ordering::Relaxed);
         drop(waiting);
         drop(old);
     }
@@ -142,7 +142,7 @@ impl Pause {
 impl Drop for Pause {
     fn drop(&mut self) {
         if self.until.is_some() {
-            self.delist();
+            self.unregister();
         }
     }
 }
@@ -151,14 +151,14 @@ impl Drop for Pause {
 mod tests {
     use super::*;
 
-    /// One test, for there is one list of those who wait.
+    /// One test, because there is one list of waiting listeners.
     #[tokio::test(start_paused = true)]
-    async fn pauses_grow_from_5_ms_to_1_s_until_a_try_succeeds_or_a_descriptor_comes_free() {
+    async fn pauses_grow_from_5_ms_to_1_s_until_an_attempt_succeeds_or_a_descriptor_is_freed() {
         let mut pause = Pause::new(Arc::default());
         let mut lengths = Vec::new();
         for _ in 0..10 {
             let begin = now();
-            pause.begin();
+            pause.start();
             std::future::poll_fn(|cx| pause.poll(cx)).await;
             lengths.push((now() - begin).as_millis());
         }
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(pause.count(), 10);
 
         let begin = now();
-        pause.begin();
+        pause.start();
         let wait = std::future::poll_fn(|cx| pause.poll(cx));
         let free = async {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -175,13 +175,13 @@ mod tests {
         };
         tokio::select! { biased; () = wait => (), () = free => () }
         assert_eq!((now() - begin).as_millis(), 100);
-        pause.begin();
+        pause.start();
         assert_eq!(pause.length, PAUSE_MIN, "the next one is short");
 
-        pause.begin();
+        pause.start();
         assert_eq!(pause.length, PAUSE_MIN * 2);
-        pause.over();
-        pause.begin();
+        pause.reset();
+        pause.start();
         assert_eq!(pause.length, PAUSE_MIN);
     }
 }

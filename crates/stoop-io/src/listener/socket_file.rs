@@ -25,7 +25,7 @@ impl SocketFile {
         fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
     }
 
-    /// Leaves the file to another process that listens on it.
+    /// Leaves the file in place, for another process that listens on it.
     pub(super) fn keep(&self) {
         self.kept.store(true, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What one direction of a simulated connection does to the bytes on it.
+//! The properties of one direction of a simulated connection: delay, splits and faults.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use std::time::Duration;
 /// no faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// How long bytes take, and the end of the stream.
+    /// The delay of bytes, and of the end of the stream.
     pub latency: Duration,
-    /// How much longer they may take, by chance. Bytes never overtake each other.
+    /// The most by which the delay varies, at random. Bytes never overtake each other.
     pub jitter: Duration,
     /// Bytes that may be under way; a writer with more waits for the reader.
     pub capacity: usize,
@@ -68,13 +68,13 @@ pub enum Split {
 pub enum Fault {
     /// Nothing.
     None,
-    /// Once the reader got this many bytes the connection is reset, both ways. It keeps those.
+    /// Once the reader has received this many bytes the connection is reset, both ways. It keeps those.
     ResetAfter(u64),
     /// The reader gets this many bytes and then nothing, not even an end.
     StallAfter(u64),
     /// The reader gets this many bytes and then the end; what is sent beyond is accepted and lost.
     EndAfter(u64),
-    /// The writer gets rid of this many bytes and no more: the peer's window stays shut.
+    /// This many bytes are accepted from the writer and no more: the peer's window stays shut.
     RefuseAfter(u64),
 }
 

@@ -1,4 +1,4 @@
-//! What passed over a simulated connection.
+//! The log of a simulated connection: what was sent and delivered.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -20,9 +20,9 @@ pub enum Way {
 /// One write that a connection accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// When, since the connection was made.
+    /// The time since the connection was made.
     pub at: Duration,
-    /// What.
+    /// The bytes of the write.
     pub bytes: Bytes,
 }
 
@@ -30,11 +30,11 @@ pub struct Write {
 #[derive(Clone)]
 pub struct Log {
     start: Instant,
-    lines: Arc<Mutex<[Lines; 2]>>,
+    lines: Arc<Mutex<[DirectionRecord; 2]>>,
 }
 
 #[derive(Default)]
-struct Lines {
+struct DirectionRecord {
     writes: Vec<Write>,
     delivered: Vec<u8>,
 }
@@ -59,28 +59,28 @@ impl Log {
         Self { start, lines: Arc::default() }
     }
 
-    /// What the directions of the connection write by.
-    pub(super) fn recorder(&self) -> Recorder {
-        Recorder { start: self.start, lines: Arc::downgrade(&self.lines) }
+    /// A writer to this log, for the directions of the connection.
+    pub(super) fn writer(&self) -> LogWriter {
+        LogWriter { start: self.start, lines: Arc::downgrade(&self.lines) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, [Lines; 2]> {
+    fn lock(&self) -> MutexGuard<'_, [DirectionRecord; 2]> {
         lock(&self.lines)
     }
 }
 
-fn lock(lines: &Mutex<[Lines; 2]>) -> MutexGuard<'_, [Lines; 2]> {
+fn lock(lines: &Mutex<[DirectionRecord; 2]>) -> MutexGuard<'_, [DirectionRecord; 2]> {
     lines.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes to a log, as long as there is one: a dropped log holds nothing of what passes after it.
+/// Writes to a log for as long as the log exists: what passes after it was dropped is not kept.
 #[derive(Clone)]
-pub(super) struct Recorder {
+pub(super) struct LogWriter {
     start: Instant,
-    lines: Weak<Mutex<[Lines; 2]>>,
+    lines: Weak<Mutex<[DirectionRecord; 2]>>,
 }
 
-impl Recorder {
+impl LogWriter {
     pub(super) fn note_sent(&self, way: Way, bytes: &[u8]) {
         if let Some(lines) = self.lines.upgrade() {
             let bytes = Bytes::copy_from_slice(bytes);

@@ -1,14 +1,14 @@
-//! A simulated connection: late, in pieces, and with faults, the same way for each seed.
+//! A simulated connection with latency, split reads and writes, and faults, the same for each seed.
 //!
 //! Time is the runtime's, so with a paused clock a second of latency costs nothing. Without
 //! latency no runtime is needed at all.
 //!
-//! Not here: losing or reordering bytes, which TCP does not do to those who use it; and more than
-//! one connection.
+//! Not here: losing or reordering bytes, which TCP hides from its users; and more than one
+//! connection.
 
+mod direction;
 mod link;
 mod log;
-mod wire;
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,37 +21,40 @@ use crate::output::Output;
 use crate::timer::{Timer, now};
 use crate::transport::{Filled, Liveness, Look, Peer, Transport};
 
+use direction::{Available, SimDirection};
 pub use link::{Fault, Link, Split};
 pub use log::{Log, Way, Write};
-use wire::{Found, Wire};
 
 /// One end of a simulated connection.
 ///
 /// It closes as [`Memory`](crate::Memory) does: dropping an end with bytes that it has not consumed
 /// resets the connection, at once; otherwise the peer reads what was sent, then the end.
 pub struct Sim {
-    net: Arc<Mutex<Net>>,
+    connection: Arc<Mutex<SimConnection>>,
     side: usize,
     held: BytesMut,
     timer: Timer,
 }
 
-struct Net {
-    wires: [Wire; 2],
+/// The state that both ends share.
+struct SimConnection {
+    directions: [SimDirection; 2],
     reset: bool,
 }
 
 impl Sim {
     /// A connection: what the first end sends goes over `there`, what it receives comes over
-    /// `back`. The log tells what passed.
+    /// `back`. The log records what passed.
     pub fn pair(seed: u64, there: &Link, back: &Link) -> (Self, Self, Log) {
         let log = Log::new(now());
         // The directions must not draw the same numbers.
-        let wires =
-            [Wire::new(Way::There, there, seed, &log), Wire::new(Way::Back, back, !seed, &log)];
-        let net = Arc::new(Mutex::new(Net { wires, reset: false }));
+        let directions = [
+            SimDirection::new(Way::There, there, seed, &log),
+            SimDirection::new(Way::Back, back, !seed, &log),
+        ];
+        let connection = Arc::new(Mutex::new(SimConnection { directions, reset: false }));
         let end = |side| Self {
-            net: Arc::clone(&net),
+            connection: Arc::clone(&connection),
             side,
             held: BytesMut::new(),
             timer: Timer::precise(),
@@ -61,19 +64,19 @@ impl Sim {
 
     /// Breaks the connection: reads and writes of both ends fail with `ConnectionReset`.
     pub fn reset(self) {
-        lock(&self.net).break_down();
+        lock(&self.connection).break_connection();
     }
 }
 
-fn lock(net: &Mutex<Net>) -> MutexGuard<'_, Net> {
-    net.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(connection: &Mutex<SimConnection>) -> MutexGuard<'_, SimConnection> {
+    connection.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Net {
-    fn break_down(&mut self) {
+impl SimConnection {
+    fn break_connection(&mut self) {
         self.reset = true;
-        for wire in &mut self.wires {
-            wire.cut();
+        for direction in &mut self.directions {
+            direction.clear();
         }
     }
 }
@@ -82,34 +85,34 @@ impl Transport for Sim {
     fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
         let room = room.saturating_sub(self.held.len());
         loop {
-            let mut net = lock(&self.net);
-            if net.reset {
+            let mut connection = lock(&self.connection);
+            if connection.reset {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
             }
-            let wire = &mut net.wires[1 - self.side];
-            if wire.link.fault == Fault::ResetAfter(0) {
-                net.break_down();
+            let direction = &mut connection.directions[1 - self.side];
+            if direction.link.fault == Fault::ResetAfter(0) {
+                connection.break_connection();
                 continue;
             }
-            wire.reader = Some(cx.waker().clone());
-            let available = match wire.look() {
-                Found::End => return Poll::Ready(Ok(Filled::End)),
-                Found::Bytes(_) if room == 0 => return Poll::Ready(Ok(Filled::Full)),
-                Found::Bytes(n) => n,
-                Found::Nothing => return Poll::Pending,
-                Found::NotBefore(at) => {
-                    drop(net);
+            direction.reader = Some(cx.waker().clone());
+            let available = match direction.available() {
+                Available::End => return Poll::Ready(Ok(Filled::End)),
+                Available::Bytes(_) if room == 0 => return Poll::Ready(Ok(Filled::Full)),
+                Available::Bytes(n) => n,
+                Available::Nothing => return Poll::Pending,
+                Available::NotBefore(at) => {
+                    drop(connection);
                     if self.timer.poll(cx, Some(at)).is_pending() {
                         return Poll::Pending;
                     }
                     continue;
                 }
             };
-            let n = wire.reads.next(&mut wire.random).min(available).min(room);
-            wire.deliver(n, &mut self.held);
-            wire.wake();
-            if wire.link.fault == Fault::ResetAfter(wire.delivered) {
-                net.break_down();
+            let n = direction.reads.next(&mut direction.random).min(available).min(room);
+            direction.deliver(n, &mut self.held);
+            direction.wake();
+            if direction.link.fault == Fault::ResetAfter(direction.delivered) {
+                connection.break_connection();
             }
             return Poll::Ready(Ok(Filled::Bytes(n)));
         }
@@ -127,27 +130,27 @@ impl Transport for Sim {
         self.held.split_to(n).freeze()
     }
 
-    /// Accepts one piece a poll: a writer that assumes that all of it leaves is found out.
+    /// Accepts one piece a poll, so that a writer that assumes that all of it leaves fails its test.
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
         if out.is_empty() {
             return Poll::Ready(Ok(()));
         }
-        let mut net = lock(&self.net);
-        if net.reset {
+        let mut connection = lock(&self.connection);
+        if connection.reset {
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }
-        let wire = &mut net.wires[self.side];
-        if wire.ended.is_some() || wire.reader_gone {
+        let direction = &mut connection.directions[self.side];
+        if direction.ended.is_some() || direction.reader_gone {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        let window = wire.window();
+        let window = direction.window();
         if window == 0 {
-            wire.writer = Some(cx.waker().clone());
+            direction.writer = Some(cx.waker().clone());
             return Poll::Pending;
         }
-        let n = wire.writes.next(&mut wire.random).min(window).min(out.len());
-        wire.accept(n, out);
-        wire.wake();
+        let n = direction.writes.next(&mut direction.random).min(window).min(out.len());
+        direction.accept(n, out);
+        direction.wake();
         if out.is_empty() {
             return Poll::Ready(Ok(()));
         }
@@ -160,33 +163,33 @@ impl Transport for Sim {
     }
 
     fn poll_shutdown(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut net = lock(&self.net);
-        let wire = &mut net.wires[self.side];
-        if wire.ended.is_none() {
-            wire.ended = Some(wire.arrival());
+        let mut connection = lock(&self.connection);
+        let direction = &mut connection.directions[self.side];
+        if direction.ended.is_none() {
+            direction.ended = Some(direction.arrival());
         }
-        wire.wake();
+        direction.wake();
         Poll::Ready(Ok(()))
     }
 
     fn liveness(&mut self, _: Look) -> Liveness {
-        let net = lock(&self.net);
-        if net.reset {
+        let connection = lock(&self.connection);
+        if connection.reset {
             return Liveness::Dead;
         }
         if !self.held.is_empty() {
             return Liveness::Readable;
         }
-        match net.wires[1 - self.side].look() {
-            Found::Bytes(_) => Liveness::Readable,
-            Found::End => Liveness::Dead,
-            _ if net.wires[self.side].reader_gone => Liveness::Dead,
+        match connection.directions[1 - self.side].available() {
+            Available::Bytes(_) => Liveness::Readable,
+            Available::End => Liveness::Dead,
+            _ if connection.directions[self.side].reader_gone => Liveness::Dead,
             _ => Liveness::Quiet,
         }
     }
 
     fn has_failed(&self) -> bool {
-        lock(&self.net).reset
+        lock(&self.connection).reset
     }
 
     fn peer(&self) -> Peer {
@@ -196,14 +199,14 @@ impl Transport for Sim {
 
 impl Drop for Sim {
     fn drop(&mut self) {
-        let mut net = lock(&self.net);
-        let incoming = &mut net.wires[1 - self.side];
+        let mut connection = lock(&self.connection);
+        let incoming = &mut connection.directions[1 - self.side];
         incoming.reader_gone = true;
-        if !self.held.is_empty() || matches!(incoming.look(), Found::Bytes(_)) {
-            return net.break_down();
+        if !self.held.is_empty() || matches!(incoming.available(), Available::Bytes(_)) {
+            return connection.break_connection();
         }
         incoming.wake();
-        let outgoing = &mut net.wires[self.side];
+        let outgoing = &mut connection.directions[self.side];
         if outgoing.ended.is_none() {
             outgoing.ended = Some(outgoing.arrival());
         }

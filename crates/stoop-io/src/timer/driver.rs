@@ -1,4 +1,4 @@
-//! The wheel of the current thread and the task that turns it.
+//! The timing wheel of the current thread, and the task that turns it.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -16,24 +16,24 @@ use super::limits::{TICK_NANOS, TICKS_PER_SECOND, WAKERS_KEPT_MAX};
 use super::wheel::{self, LAST, NEVER, Touched};
 
 thread_local! {
-    static RUNNING: RefCell<Option<Box<Running>>> = const { RefCell::new(None) };
+    static THREAD_WHEEL: RefCell<Option<Box<ThreadWheel>>> = const { RefCell::new(None) };
 }
 
 /// Numbers the wheels of the process, so that an entry is never looked for in another thread's.
-static NUMBER: AtomicU32 = AtomicU32::new(1);
+static NEXT_NUMBER: AtomicU32 = AtomicU32::new(1);
 
-/// A wheel that somebody turns.
-struct Running {
+/// The wheel of a thread, while a task turns it.
+struct ThreadWheel {
     number: u32,
     /// The runtime whose task turns it.
     runtime: Id,
     /// Tick 0.
     epoch: Instant,
-    wheel: wheel::Wheel,
+    wheel: wheel::TimingWheel,
     task: Waker,
 }
 
-impl Running {
+impl ThreadWheel {
     /// The first tick that is not before `deadline`.
     #[inline]
     fn tick_after(&self, deadline: Instant) -> u64 {
@@ -49,26 +49,26 @@ impl Running {
     }
 }
 
-/// Names an entry of a thread's wheel.
+/// Identifies an entry of a thread's wheel.
 #[derive(Clone, Copy)]
-pub(super) struct Key {
+pub(super) struct TimerKey {
     wheel: u32,
-    entry: wheel::Key,
+    entry: wheel::EntryKey,
 }
 
 /// Files an entry in this thread's wheel; `None` if the current runtime turns none here.
-pub(super) fn file(now: Instant, deadline: Instant, waker: &Waker) -> Option<Key> {
-    if RUNNING.with_borrow(Option::is_none) {
+pub(super) fn file(now: Instant, deadline: Instant, waker: &Waker) -> Option<TimerKey> {
+    if THREAD_WHEEL.with_borrow(Option::is_none) {
         return None;
     }
     let runtime = Handle::try_current().ok()?.id();
     let waker = waker.clone();
-    let (key, task) = RUNNING.with_borrow_mut(|running| {
+    let (key, task) = THREAD_WHEEL.with_borrow_mut(|running| {
         let running = running.as_mut().filter(|running| running.runtime == runtime)?;
         let (tick, deadline) = (running.tick_of(now), running.tick_after(deadline));
         let (entry, nearer) = running.wheel.file(tick, deadline, waker);
         let task = nearer.then(|| running.task.clone());
-        Some((Key { wheel: running.number, entry }, task))
+        Some((TimerKey { wheel: running.number, entry }, task))
     })?;
     if let Some(task) = task {
         task.wake();
@@ -78,7 +78,7 @@ pub(super) fn file(now: Instant, deadline: Instant, waker: &Waker) -> Option<Key
 
 /// Moves the deadline of a filed entry; [`Touched::Fired`] also if it is another thread's.
 #[inline]
-pub(super) fn touch(key: Key, deadline: Option<Instant>, waker: &Waker) -> Touched {
+pub(super) fn touch(key: TimerKey, deadline: Option<Instant>, waker: &Waker) -> Touched {
     let touched = with(key, |running| {
         let deadline = deadline.map_or(NEVER, |deadline| running.tick_after(deadline));
         running.wheel.touch(key.entry, deadline, waker)
@@ -93,15 +93,16 @@ pub(super) fn touch(key: Key, deadline: Option<Instant>, waker: &Waker) -> Touch
     }
 }
 
-/// Removes an entry. Another thread's stays until its time comes, and then wakes once for nothing.
-pub(super) fn remove(key: Key) {
+/// Removes an entry. That of another thread's wheel stays until its deadline, and then wakes its task
+/// once in vain.
+pub(super) fn remove(key: TimerKey) {
     drop(with(key, |running| running.wheel.remove(key.entry)));
 }
 
-/// Works on the wheel that `key` belongs to, if that is this thread's and still there.
+/// Calls `work` with the wheel that `key` belongs to, if that is this thread's and still there.
 #[inline]
-fn with<R>(key: Key, work: impl FnOnce(&mut Running) -> R) -> Option<R> {
-    RUNNING
+fn with<R>(key: TimerKey, work: impl FnOnce(&mut ThreadWheel) -> R) -> Option<R> {
+    THREAD_WHEEL
         .try_with(|running| {
             let mut running = running.borrow_mut();
             running.as_mut().filter(|running| running.number == key.wheel).map(|r| work(r))
@@ -124,44 +125,45 @@ impl Wheel {
     /// # Panics
     /// When polled outside a tokio runtime with its timer enabled.
     pub fn run() -> impl Future<Output = ()> + 'static {
-        Run { number: None, sleep: None, due: Vec::new(), thread: PhantomData }
+        WheelTask { number: None, sleep: None, due: Vec::new(), thread: PhantomData }
     }
 
     /// How many entries are filed in the current thread's wheel.
     pub fn filed() -> usize {
-        RUNNING.with_borrow(|running| running.as_ref().map_or(0, |running| running.wheel.len()))
+        THREAD_WHEEL
+            .with_borrow(|running| running.as_ref().map_or(0, |running| running.wheel.len()))
     }
 }
 
-struct Run {
-    /// Of the wheel, once it turns.
+struct WheelTask {
+    /// The number of the wheel, once it turns.
     number: Option<u32>,
     sleep: Option<Pin<Box<Sleep>>>,
     due: Vec<Waker>,
-    /// The wheel is this thread's.
+    /// Not `Send`: the wheel is this thread's.
     thread: PhantomData<*const ()>,
 }
 
-impl Run {
-    /// Makes the thread's wheel; false if it has one.
+impl WheelTask {
+    /// Creates the thread's wheel; false if it has one.
     fn start(&mut self, task: &Waker) -> bool {
         let runtime = Handle::current().id();
-        let (wheel, task) = (wheel::Wheel::new(), task.clone());
-        RUNNING.with_borrow_mut(|running| {
+        let (wheel, task) = (wheel::TimingWheel::new(), task.clone());
+        THREAD_WHEEL.with_borrow_mut(|running| {
             if running.is_some() {
                 return false;
             }
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            *running = Some(Box::new(Running { number, runtime, epoch: now(), wheel, task }));
+            let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
+            *running = Some(Box::new(ThreadWheel { number, runtime, epoch: now(), wheel, task }));
             self.number = Some(number);
             true
         })
     }
 
-    /// Takes everything due from the wheel. Returns when to come again.
+    /// Takes the wakers that are due from the wheel. Returns when to turn it next.
     fn turn(&mut self, task: &Waker) -> Option<Instant> {
         let (now, mut old) = (now(), None);
-        let next = RUNNING.with_borrow_mut(|running| {
+        let next = THREAD_WHEEL.with_borrow_mut(|running| {
             let running = running.as_mut()?;
             if !running.task.will_wake(task) {
                 old = Some(std::mem::replace(&mut running.task, task.clone()));
@@ -174,7 +176,7 @@ impl Run {
     }
 }
 
-impl Future for Run {
+impl Future for WheelTask {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -185,7 +187,7 @@ impl Future for Run {
             let next = self.turn(cx.waker());
             self.due.drain(..).for_each(Waker::wake);
             self.due.shrink_to(WAKERS_KEPT_MAX);
-            // With nothing filed the old sleep may end once more; that is one poll for nothing.
+            // With nothing filed the old sleep may still end, which costs one poll.
             let Some(next) = next.map(tokio::time::Instant::from_std) else { return Poll::Pending };
             let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(next)));
             if sleep.deadline() != next {
@@ -198,13 +200,13 @@ impl Future for Run {
     }
 }
 
-impl Drop for Run {
+impl Drop for WheelTask {
     fn drop(&mut self) {
         if self.number.is_none() {
             return;
         }
-        // Whoever still waits is woken, finds no wheel, and makes a timer of its own.
-        let running = RUNNING.try_with(|running| running.take()).ok().flatten();
+        // Every timer that still waits is woken, finds no wheel, and uses the runtime's timer.
+        let running = THREAD_WHEEL.try_with(|running| running.take()).ok().flatten();
         if let Some(running) = running {
             running.wheel.into_wakers().for_each(Waker::wake);
         }

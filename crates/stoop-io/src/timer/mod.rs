@@ -1,4 +1,4 @@
-//! Deadlines of connections: two mechanisms behind one interface.
+//! Timers for the deadlines of connections: two mechanisms behind one interface.
 //!
 //! A connection has one [`Timer`] and asks it, at the end of each turn, for its nearest deadline.
 //! Deadlines nearly always move later, so that is what must cost nothing: the timer stays armed for
@@ -8,7 +8,7 @@
 //!   [`Wheel`], where moving the deadline is a store.
 //! - [`Timer::precise`], for those that may migrate: a timer of the runtime, kept across exchanges.
 //!
-//! Not here: which deadlines there are. Machines say so themselves, and get the time as an argument.
+//! Not here: which deadlines there are. The machines return those, and get the time as an argument.
 
 mod clock;
 mod driver;
@@ -28,18 +28,18 @@ pub use clock::{now, wall_seconds};
 pub use driver::Wheel;
 use wheel::Touched;
 
-/// The one deadline that a connection waits for.
+/// A timer for the one deadline that a connection waits for.
 ///
 /// Holds nothing until it is first polled with a deadline.
 pub struct Timer {
     coarse: bool,
-    state: State,
+    state: TimerState,
 }
 
-enum State {
+enum TimerState {
     Idle,
-    Filed(driver::Key),
-    Asleep(Asleep),
+    Filed(driver::TimerKey),
+    Sleeping(RuntimeTimer),
 }
 
 impl Timer {
@@ -48,15 +48,15 @@ impl Timer {
     /// Falls back to what [`Timer::precise`] does where the current runtime turns no wheel on the
     /// thread it is polled on. It may be moved to another thread and polled there. If it is dropped
     /// on another thread than it was last polled on, its entry stays in the old thread's wheel until
-    /// the deadline it had, wakes whoever polled it once for nothing, and is gone.
+    /// the deadline it had, then wakes the task that polled it once in vain, and is gone.
     pub const fn coarse() -> Self {
-        Self { coarse: true, state: State::Idle }
+        Self { coarse: true, state: TimerState::Idle }
     }
 
     /// A timer of the runtime it is polled on, which may change. One allocation, made when it is
     /// first polled and kept. As precise as tokio's timers: 1 ms.
     pub const fn precise() -> Self {
-        Self { coarse: false, state: State::Idle }
+        Self { coarse: false, state: TimerState::Idle }
     }
 
     /// Ready once `deadline` has passed; with none, never. May be polled again after that.
@@ -67,7 +67,7 @@ impl Timer {
     /// With a deadline, outside a tokio runtime with its timer enabled.
     #[inline]
     pub fn poll(&mut self, cx: &mut Context<'_>, deadline: Option<Instant>) -> Poll<()> {
-        if let State::Filed(key) = self.state
+        if let TimerState::Filed(key) = self.state
             && matches!(driver::touch(key, deadline, cx.waker()), Touched::Kept)
         {
             return Poll::Pending;
@@ -83,10 +83,10 @@ impl Timer {
         std::future::poll_fn(|cx| self.poll(cx, deadline)).await;
     }
 
-    /// Everything but the common case of an entry that is filed early enough.
+    /// Every case but the common one of an entry that is filed early enough.
     fn poll_armed(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
-        if let State::Asleep(asleep) = &self.state
-            && asleep.wakes_early_enough(cx.waker(), deadline)
+        if let TimerState::Sleeping(sleeping) = &self.state
+            && sleeping.wakes_early_enough(cx.waker(), deadline)
         {
             return Poll::Pending;
         }
@@ -100,7 +100,7 @@ impl Timer {
         self.disarm();
         match driver::file(now, deadline, cx.waker()) {
             Some(key) => {
-                self.state = State::Filed(key);
+                self.state = TimerState::Filed(key);
                 Poll::Pending
             }
             None => self.poll_sleep(cx, deadline),
@@ -108,22 +108,22 @@ impl Timer {
     }
 
     fn poll_sleep(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
-        if let State::Asleep(asleep) = &mut self.state
-            && asleep.runtime == Handle::current().id()
+        if let TimerState::Sleeping(sleeping) = &mut self.state
+            && sleeping.runtime == Handle::current().id()
         {
-            return asleep.poll(cx, deadline);
+            return sleeping.poll(cx, deadline);
         }
-        let mut asleep = Asleep::new(cx.waker(), deadline);
-        let polled = asleep.poll(cx, deadline);
-        self.state = State::Asleep(asleep);
+        let mut sleeping = RuntimeTimer::new(cx.waker(), deadline);
+        let polled = sleeping.poll(cx, deadline);
+        self.state = TimerState::Sleeping(sleeping);
         polled
     }
 
     /// Takes the entry out of the wheel; a timer of the runtime is kept for the next time.
     fn disarm(&mut self) {
-        if let State::Filed(key) = self.state {
+        if let TimerState::Filed(key) = self.state {
             driver::remove(key);
-            self.state = State::Idle;
+            self.state = TimerState::Idle;
         }
     }
 }
@@ -134,16 +134,16 @@ impl Drop for Timer {
     }
 }
 
-/// A timer of a runtime.
-struct Asleep {
+/// A timer of the runtime.
+struct RuntimeTimer {
     sleep: Pin<Box<Sleep>>,
-    /// Whose timer it is.
+    /// The runtime that it belongs to.
     runtime: Id,
-    /// Whom it wakes.
+    /// The waker of the task that it wakes.
     waker: Waker,
 }
 
-impl Asleep {
+impl RuntimeTimer {
     fn new(waker: &Waker, deadline: Instant) -> Self {
         let sleep = Box::pin(tokio::time::sleep_until(deadline.into()));
         Self { sleep, runtime: Handle::current().id(), waker: waker.clone() }
@@ -151,8 +151,8 @@ impl Asleep {
 
     /// Whether it is armed for `deadline` or an earlier one, and will wake this task.
     ///
-    /// That it is the same task says that it is the same runtime, for one that migrates is spawned
-    /// anew; a runtime that ended has ended its timers.
+    /// The same task means the same runtime, for a task that migrates is spawned anew; and a runtime
+    /// that ended has ended its timers.
     fn wakes_early_enough(&self, waker: &Waker, deadline: Instant) -> bool {
         self.sleep.deadline() <= deadline.into()
             && self.waker.will_wake(waker)

@@ -102,7 +102,7 @@ fn without_a_deadline_nothing_is_ready_and_nothing_made() {
         let mut timer = timer();
         let mut cx = Context::from_waker(Waker::noop());
         assert!(timer.poll(&mut cx, None).is_pending());
-        assert!(matches!(timer.state, State::Idle));
+        assert!(matches!(timer.state, TimerState::Idle));
         assert!(timer.poll(&mut cx, Some(now() + MS)).is_pending());
         tokio::time::sleep(5 * MS).await;
         assert!(timer.poll(&mut cx, None).is_pending());
@@ -144,7 +144,7 @@ fn a_coarse_timer_lives_in_the_wheel_and_leaves_it_when_dropped() {
         let mut timer = Timer::coarse();
         let mut cx = Context::from_waker(&waker);
         assert!(timer.poll(&mut cx, Some(now() + 10 * MS)).is_pending());
-        assert!(matches!(timer.state, State::Filed(_)));
+        assert!(matches!(timer.state, TimerState::Filed(_)));
         assert_eq!(Wheel::filed(), 1);
         drop(timer);
         assert_eq!(Wheel::filed(), 0);
@@ -160,12 +160,12 @@ fn a_coarse_timer_without_a_wheel_uses_the_runtime() {
         let begin = now();
         let mut timer = Timer::coarse();
         timer.wait(Some(begin + 10 * MS)).await;
-        assert!(matches!(timer.state, State::Asleep(_)));
+        assert!(matches!(timer.state, TimerState::Sleeping(_)));
         wheel().await;
         timer.wait(Some(begin + 20 * MS)).await;
         let mut cx = Context::from_waker(Waker::noop());
         assert!(timer.poll(&mut cx, Some(begin + 30 * MS)).is_pending());
-        assert!(matches!(timer.state, State::Filed(_)), "and the wheel once there is one");
+        assert!(matches!(timer.state, TimerState::Filed(_)), "and the wheel once there is one");
     });
 }
 
@@ -210,7 +210,7 @@ fn another_runtime_on_the_same_thread_does_not_use_the_wheel() {
     paused().block_on(async {
         let mut timer = Timer::coarse();
         timer.wait(Some(now() + 10 * MS)).await;
-        assert!(matches!(timer.state, State::Asleep(_)));
+        assert!(matches!(timer.state, TimerState::Sleeping(_)));
     });
 }
 

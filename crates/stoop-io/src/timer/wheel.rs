@@ -1,4 +1,4 @@
-//! A timing wheel as a data structure: it knows ticks and wakers, but no clock and no thread.
+//! The timing wheel as a data structure: ticks and wakers, without a clock or a thread.
 //!
 //! Ticks are milliseconds since the wheel was made. Level 0 has a slot for each of 64 ticks, level 1
 //! a slot for each 64 of those, and so on. An entry lies on the level of the highest base-64 digit
@@ -33,21 +33,22 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// The index of no entry: the end of a slot's list.
 const NIL: u32 = u32::MAX;
 
-pub(super) struct Wheel {
+/// A wheel of deadlines, each with a waker.
+pub(super) struct TimingWheel {
     /// No occupied slot starts at or before this tick.
     elapsed: u64,
     /// No occupied slot starts before this tick: the one to sleep until.
     armed: u64,
     occupied: [u64; LEVELS],
     heads: [[u32; SLOTS]; LEVELS],
-    entries: Vec<Entry>,
+    entries: Vec<TimerEntry>,
     free: u32,
     filed: usize,
     /// Of the entry filed last. One counter for all, so that the slab may shrink.
     generation: u32,
 }
 
-struct Entry {
+struct TimerEntry {
     deadline: u64,
     /// Absent exactly while the entry is free.
     waker: Option<Waker>,
@@ -57,18 +58,18 @@ struct Entry {
     slot: u16,
 }
 
-/// Names an entry for as long as it is filed.
+/// Identifies an entry for as long as it is filed.
 #[derive(Clone, Copy)]
-pub(super) struct Key {
+pub(super) struct EntryKey {
     index: u32,
     generation: u32,
 }
 
-/// What became of a deadline that was set.
+/// The result of setting a deadline.
 pub(super) enum Touched {
     /// The entry is filed and will fire in time.
     Kept,
-    /// The same, but its waker is another one: see [`Wheel::replace_waker`].
+    /// The same, but its waker is another one: see [`TimingWheel::replace_waker`].
     OtherWaker,
     /// The deadline lies before the entry's slot: file it anew.
     Earlier,
@@ -76,7 +77,7 @@ pub(super) enum Touched {
     Fired,
 }
 
-impl Wheel {
+impl TimingWheel {
     pub(super) fn new() -> Self {
         Self {
             elapsed: 0,
@@ -91,8 +92,8 @@ impl Wheel {
     }
 
     /// Files an entry that fires at the first turn at or after `deadline`, which must lie after
-    /// `now`. Says whether that is nearer than what the wheel was armed for.
-    pub(super) fn file(&mut self, now: u64, deadline: u64, waker: Waker) -> (Key, bool) {
+    /// `now`. Returns whether that is earlier than what the wheel was armed for.
+    pub(super) fn file(&mut self, now: u64, deadline: u64, waker: Waker) -> (EntryKey, bool) {
         if now < self.armed {
             // Nothing is due yet, so the wheel may catch up: the nearer its own time, the finer the
             // slot that the entry goes to.
@@ -101,7 +102,7 @@ impl Wheel {
         self.generation = self.generation.wrapping_add(1);
         let (generation, index) = (self.generation, self.free);
         let entry =
-            Entry { deadline, waker: Some(waker), generation, prev: NIL, next: NIL, slot: 0 };
+            TimerEntry { deadline, waker: Some(waker), generation, prev: NIL, next: NIL, slot: 0 };
         let index = if index == NIL {
             self.entries.push(entry);
             self.entries.len() as u32 - 1
@@ -111,12 +112,12 @@ impl Wheel {
             index
         };
         self.filed += 1;
-        (Key { index, generation }, self.link(index))
+        (EntryKey { index, generation }, self.link(index))
     }
 
     /// Sets the deadline of an entry and checks that `waker` is its waker.
     #[inline]
-    pub(super) fn touch(&mut self, key: Key, deadline: u64, waker: &Waker) -> Touched {
+    pub(super) fn touch(&mut self, key: EntryKey, deadline: u64, waker: &Waker) -> Touched {
         let Some(entry) = self.entry(key) else { return Touched::Fired };
         entry.deadline = deadline;
         let same = entry.waker.as_ref().is_some_and(|mine| mine.will_wake(waker));
@@ -130,14 +131,14 @@ impl Wheel {
 
     /// Gives an entry another waker and returns its old one.
     ///
-    /// Dropping a waker may run anyone's code, so that is the caller's, once it has let go of the
-    /// wheel. The same goes for [`Wheel::remove`] and [`Wheel::turn`].
-    pub(super) fn replace_waker(&mut self, key: Key, waker: Waker) -> Option<Waker> {
+    /// Dropping a waker may run any code, so the caller must do it after it has released the wheel. The
+    /// same goes for [`TimingWheel::remove`] and [`TimingWheel::turn`].
+    pub(super) fn replace_waker(&mut self, key: EntryKey, waker: Waker) -> Option<Waker> {
         self.entry(key)?.waker.replace(waker)
     }
 
     /// Removes an entry, unless it has fired.
-    pub(super) fn remove(&mut self, key: Key) -> Option<Waker> {
+    pub(super) fn remove(&mut self, key: EntryKey) -> Option<Waker> {
         self.entry(key)?;
         self.unlink(key.index);
         self.release(key.index)
@@ -157,9 +158,9 @@ impl Wheel {
             self.occupied[level] &= !(1 << place);
             let mut index = std::mem::replace(&mut self.heads[level][place], NIL);
             while index != NIL {
-                let Entry { deadline, next, .. } = self.entries[index as usize];
-                // An entry without a deadline fires too, and its owner looks once for nothing:
-                // it may have been left behind, and then nobody else would ever remove it.
+                let TimerEntry { deadline, next, .. } = self.entries[index as usize];
+                // An entry without a deadline fires too, and wakes its task once in vain: it may have
+                // been left behind, and then nothing else would ever remove it.
                 if deadline <= now || deadline == NEVER {
                     due.extend(self.release(index));
                 } else {
@@ -183,7 +184,7 @@ impl Wheel {
     }
 
     #[inline]
-    fn entry(&mut self, key: Key) -> Option<&mut Entry> {
+    fn entry(&mut self, key: EntryKey) -> Option<&mut TimerEntry> {
         self.entries
             .get_mut(key.index as usize)
             .filter(|entry| entry.generation == key.generation && entry.waker.is_some())
@@ -225,7 +226,7 @@ impl Wheel {
     }
 
     fn unlink(&mut self, index: u32) {
-        let Entry { prev, next, slot, .. } = self.entries[index as usize];
+        let TimerEntry { prev, next, slot, .. } = self.entries[index as usize];
         if next != NIL {
             self.entries[next as usize].prev = prev;
         }

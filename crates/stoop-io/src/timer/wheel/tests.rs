@@ -13,7 +13,7 @@ impl Wake for Count {
     }
 }
 
-fn fired(wheel: &mut Wheel, now: u64) -> (usize, Option<u64>) {
+fn fired(wheel: &mut TimingWheel, now: u64) -> (usize, Option<u64>) {
     let mut due = Vec::new();
     let next = wheel.turn(now, &mut due);
     (due.len(), next)
@@ -23,7 +23,7 @@ fn fired(wheel: &mut Wheel, now: u64) -> (usize, Option<u64>) {
 fn an_entry_fires_at_its_tick_and_not_before() {
     for deadline in [1, 2, 63, 64, 65, 4_095, 4_096, 60_000, 86_400_000, 10_u64.pow(11)] {
         for begin in [0, 1, 63, 64, 100, 4_095, 1_000_000] {
-            let mut wheel = Wheel::new();
+            let mut wheel = TimingWheel::new();
             wheel.file(begin, begin + deadline, Waker::noop().clone());
             let (mut now, mut turns) = (begin, 0);
             loop {
@@ -42,7 +42,7 @@ fn an_entry_fires_at_its_tick_and_not_before() {
 
 #[test]
 fn a_later_deadline_needs_no_filing_and_an_earlier_one_does() {
-    let mut wheel = Wheel::new();
+    let mut wheel = TimingWheel::new();
     let waker = &Waker::from(Arc::new(Count::default()));
     let (key, nearer) = wheel.file(0, 1_000, waker.clone());
     assert!(nearer);
@@ -58,8 +58,8 @@ fn a_later_deadline_needs_no_filing_and_an_earlier_one_does() {
 
 #[test]
 fn a_key_outlives_neither_its_entry_nor_the_slab() {
-    let mut wheel = Wheel::new();
-    let keys: Vec<Key> =
+    let mut wheel = TimingWheel::new();
+    let keys: Vec<EntryKey> =
         (0..5_000).map(|n| wheel.file(0, 10 + n, Waker::noop().clone()).0).collect();
     assert_eq!(fired(&mut wheel, 10_000), (5_000, None));
     assert_eq!((wheel.len(), wheel.entries.capacity()), (0, 0));
@@ -73,7 +73,7 @@ fn a_key_outlives_neither_its_entry_nor_the_slab() {
 
 #[test]
 fn an_entry_left_without_a_deadline_goes_at_its_old_one() {
-    let mut wheel = Wheel::new();
+    let mut wheel = TimingWheel::new();
     let waker = Waker::from(Arc::new(Count::default()));
     let (key, _) = wheel.file(0, 50, waker.clone());
     assert!(matches!(wheel.touch(key, NEVER, &waker), Touched::Kept));
@@ -90,8 +90,8 @@ fn it_does_what_a_sorted_map_does() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
             (state >> 33) % below
         };
-        let (mut wheel, mut now) = (Wheel::new(), random(10_000));
-        let mut model: BTreeMap<u64, (Key, u64, Arc<Count>)> = BTreeMap::new();
+        let (mut wheel, mut now) = (TimingWheel::new(), random(10_000));
+        let mut model: BTreeMap<u64, (EntryKey, u64, Arc<Count>)> = BTreeMap::new();
         for id in 0..2_000 {
             let scale = [10, 100, 5_000, 300_000, 20_000_000][random(5) as usize];
             let far = 1 + random(scale);

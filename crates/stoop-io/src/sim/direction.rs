@@ -7,43 +7,44 @@ use std::time::Instant;
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::link::{Fault, Link, Random, Sizes};
-use super::log::{Log, Recorder, Way};
+use super::log::{Log, LogWriter, Way};
 use crate::output::Output;
 use crate::timer::now;
 
-pub(super) struct Wire {
+/// One direction of a simulated connection.
+pub(super) struct SimDirection {
     way: Way,
     pub(super) link: Link,
     pub(super) random: Random,
     pub(super) reads: Sizes,
     pub(super) writes: Sizes,
     /// Pieces under way, with the time of their arrival.
-    flying: VecDeque<(Instant, Bytes)>,
-    /// Their bytes.
-    under_way: usize,
-    /// Bytes the writer got rid of.
+    in_flight: VecDeque<(Instant, Bytes)>,
+    /// The number of their bytes.
+    in_flight_bytes: usize,
+    /// Bytes that were accepted from the writer.
     accepted: u64,
-    /// Bytes the reader got.
+    /// Bytes that the reader received.
     pub(super) delivered: u64,
     /// When the reader learns that the writer has ended.
     pub(super) ended: Option<Instant>,
     pub(super) reader_gone: bool,
     pub(super) reader: Option<Waker>,
     pub(super) writer: Option<Waker>,
-    log: Recorder,
+    log: LogWriter,
 }
 
-/// What a reader finds on its wire.
-pub(super) enum Found {
+/// What there is to read in a direction.
+pub(super) enum Available {
     /// This many bytes of the first piece may be read.
     Bytes(usize),
     End,
-    /// Nothing before then.
+    /// Nothing before this time.
     NotBefore(Instant),
     Nothing,
 }
 
-impl Wire {
+impl SimDirection {
     pub(super) fn new(way: Way, link: &Link, seed: u64, log: &Log) -> Self {
         let (reads, writes) = (Sizes::new(&link.reads), Sizes::new(&link.writes));
         Self {
@@ -52,58 +53,58 @@ impl Wire {
             random: Random::new(seed),
             reads,
             writes,
-            flying: VecDeque::new(),
-            under_way: 0,
+            in_flight: VecDeque::new(),
+            in_flight_bytes: 0,
             accepted: 0,
             delivered: 0,
             ended: None,
             reader_gone: false,
             reader: None,
             writer: None,
-            log: log.recorder(),
+            log: log.writer(),
         }
     }
 
     /// When something sent now arrives: never before what was sent earlier.
     pub(super) fn arrival(&mut self) -> Instant {
         let latency = self.link.latency + self.random.up_to(self.link.jitter);
-        let before = self.flying.back().map(|(at, _)| *at);
+        let before = self.in_flight.back().map(|(at, _)| *at);
         (now() + latency).max(before.unwrap_or_else(now))
     }
 
-    pub(super) fn look(&self) -> Found {
+    pub(super) fn available(&self) -> Available {
         let left = match self.link.fault {
-            Fault::EndAfter(n) if self.delivered >= n => return Found::End,
-            Fault::StallAfter(n) if self.delivered >= n => return Found::Nothing,
+            Fault::EndAfter(n) if self.delivered >= n => return Available::End,
+            Fault::StallAfter(n) if self.delivered >= n => return Available::Nothing,
             Fault::EndAfter(n) | Fault::StallAfter(n) | Fault::ResetAfter(n) => n - self.delivered,
             Fault::None | Fault::RefuseAfter(_) => u64::MAX,
         };
         let now = now();
-        match (self.flying.front(), self.ended) {
+        match (self.in_flight.front(), self.ended) {
             (Some((at, piece)), _) if *at <= now => {
-                Found::Bytes(piece.len().min(usize::try_from(left).unwrap_or(usize::MAX)))
+                Available::Bytes(piece.len().min(usize::try_from(left).unwrap_or(usize::MAX)))
             }
-            (None, Some(at)) if at <= now => Found::End,
-            (Some(&(at, _)), _) | (None, Some(at)) => Found::NotBefore(at),
-            (None, None) => Found::Nothing,
+            (None, Some(at)) if at <= now => Available::End,
+            (Some(&(at, _)), _) | (None, Some(at)) => Available::NotBefore(at),
+            (None, None) => Available::Nothing,
         }
     }
 
     pub(super) fn deliver(&mut self, n: usize, into: &mut BytesMut) {
-        let Some((_, piece)) = self.flying.front_mut() else { return };
+        let Some((_, piece)) = self.in_flight.front_mut() else { return };
         into.extend_from_slice(&piece[..n]);
         self.log.note_delivered(self.way, &piece[..n]);
         piece.advance(n);
         if piece.is_empty() {
-            self.flying.pop_front();
+            self.in_flight.pop_front();
         }
-        self.under_way -= n;
+        self.in_flight_bytes -= n;
         self.delivered += n as u64;
     }
 
-    /// How many more bytes the writer may get rid of now.
+    /// How many more bytes may be accepted from the writer now.
     pub(super) fn window(&self) -> usize {
-        let free = self.link.capacity.max(1) - self.under_way;
+        let free = self.link.capacity.max(1) - self.in_flight_bytes;
         match self.link.fault {
             Fault::RefuseAfter(n) => {
                 free.min(usize::try_from(n - self.accepted).unwrap_or(usize::MAX))
@@ -128,20 +129,20 @@ impl Wire {
             piece.truncate(usize::try_from(end.saturating_sub(before)).unwrap_or(usize::MAX));
         }
         if !piece.is_empty() {
-            self.under_way += piece.len();
+            self.in_flight_bytes += piece.len();
             let at = self.arrival();
-            self.flying.push_back((at, piece.freeze()));
+            self.in_flight.push_back((at, piece.freeze()));
         }
     }
 
-    /// Loses what is under way.
-    pub(super) fn cut(&mut self) {
-        self.flying.clear();
+    /// Drops the bytes under way.
+    pub(super) fn clear(&mut self) {
+        self.in_flight.clear();
         self.wake();
     }
 
     pub(super) fn wake(&mut self) {
-        // With the net locked: these are wakers of tests, whose tasks are polled later.
+        // With the connection locked: these are wakers of tests, whose tasks are polled later.
         for waker in [self.reader.take(), self.writer.take()].into_iter().flatten() {
             waker.wake();
         }
