@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_the_room_is_offered() {
+    fn an_inbox_offers_no_more_than_the_room() {
         let mut inbox = Inbox::default();
         assert_eq!(inbox.spare(10).unwrap().len(), 10);
         inbox.append(b"0123456789");

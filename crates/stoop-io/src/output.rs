@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn small_pieces_run_together() {
+    fn small_pieces_are_copied_into_one_run() {
         let mut out = Output::default();
         out.put(b"HTTP/1.1 200 OK\r\n");
         out.share(Bytes::from_static(b"\r\n"));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_of_sending_keeps_the_order() {
+    fn bytes_keep_their_order_however_they_are_sent() {
         let large: Vec<u8> = (0..5_000u32).map(|n| n as u8).collect();
         for step in [1, 7, 4_096, 100_000] {
             let mut out = Output::default();
@@ -343,7 +343,7 @@ mod tests {
     /// Output that a slow reader never lets become empty: each turn puts a piece, and sends about as
     /// much as there is beyond 1,000 bytes.
     #[test]
-    fn what_was_sent_is_freed_though_some_always_waits() {
+    fn sent_bytes_are_freed_though_some_always_wait() {
         let mut made = 0u8;
         for size in [1, 100, 1_000, 9_000] {
             let mut out = Output::default();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn long_output_is_many_runs_and_keeps_its_order() {
+    fn long_output_takes_many_runs_and_keeps_its_order() {
         let mut out = Output::default();
         let mut expected = Vec::new();
         for n in 0..30_000u32 {

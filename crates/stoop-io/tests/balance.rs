@@ -1,4 +1,4 @@
-//! Connections are spread evenly, whoever accepts them.
+//! Connections are spread evenly over workers, whichever of them accepts a connection.
 
 use std::future::poll_fn;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use stoop_io::{
     Workers,
 };
 
-/// Numbers from a seed: the same ones each time.
+/// Random numbers from a seed.
 struct Random(u64);
 
 impl Random {
@@ -33,7 +33,7 @@ fn picked_up(post: &mut Post<usize>) -> Vec<Placed<usize>> {
 }
 
 #[test]
-fn whoever_has_no_more_than_its_share_keeps_what_it_accepts() {
+fn a_worker_within_its_share_keeps_what_it_accepts() {
     let balance = Balance::new(3);
     let posts: Vec<_> = (0..3).map(|worker| balance.post(worker)).collect();
     let mut kept = Vec::new();
@@ -73,7 +73,7 @@ fn any_order_of_64_connections_is_split_within_12_percent_of_even() {
 }
 
 #[test]
-fn what_ends_unevenly_is_made_up_for_by_what_comes_next() {
+fn new_connections_make_up_for_those_that_ended_unevenly() {
     let balance = Balance::new(2);
     let mut posts = [balance.post(0), balance.post(1)];
     let mut kept: Vec<_> = (0..64).flat_map(|n| posts[n % 2].place(n)).collect();
@@ -87,7 +87,7 @@ fn what_ends_unevenly_is_made_up_for_by_what_comes_next() {
 }
 
 #[test]
-fn nothing_is_handed_to_a_worker_that_is_not_there() {
+fn no_connection_is_handed_to_an_absent_worker() {
     let balance = Balance::new(2);
     let post = balance.post(0);
     let kept: Vec<_> = (0..10).flat_map(|n| post.place(n)).collect();
@@ -101,7 +101,7 @@ fn nothing_is_handed_to_a_worker_that_is_not_there() {
 }
 
 #[test]
-fn what_a_worker_that_broke_down_was_handed_is_closed_and_counted() {
+fn connections_handed_to_a_worker_that_panicked_are_closed_and_counted() {
     let balance = Balance::new(2);
     let (post, broken) = (balance.post(0), balance.post(1));
     let connection = Rc::new(());
@@ -124,7 +124,7 @@ fn a_worker_that_does_not_keep_up_is_handed_a_bounded_number() {
     assert_eq!(idle.close().len(), 1_024);
 }
 
-/// Serves what comes to it: greets with one byte, and waits for the client to go.
+/// Serves a connection: sends one byte, and waits for the client to close.
 async fn serve(Placed { connection, seat }: Placed<Accepted>) {
     let mut transport = connection.register().unwrap();
     let mut out = Output::default();
@@ -136,7 +136,7 @@ async fn serve(Placed { connection, seat }: Placed<Accepted>) {
 }
 
 #[test]
-fn two_workers_get_64_connections_within_12_percent_of_evenly_50_times_over() {
+fn two_workers_get_64_connections_within_12_percent_of_even_50_times() {
     let any = SocketAddr::from(([127, 0, 0, 1], 0)).into();
     let listeners = Listener::per_core(&any, 2, &ListenOptions::default()).unwrap();
     let address = listeners[0].address().inet().unwrap();

@@ -1,4 +1,4 @@
-//! What a resolver makes of what servers say, and of what they do not.
+//! The results of a resolver for every response that servers give, and for none.
 #![cfg(feature = "dns")]
 
 mod dns_support;
@@ -6,16 +6,16 @@ mod dns_support;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use dns_support::{A, AAAA, Reply, Server, ips};
+use dns_support::{A, AAAA, ScriptedReply, TestServer, ips};
 use stoop_io::{DnsError, DnsErrorKind, Families, Resolver, ResolverBuilder};
 
 const MS: Duration = Duration::from_millis(1);
 
-fn asking(server: &Server) -> ResolverBuilder {
+fn asking(server: &TestServer) -> ResolverBuilder {
     Resolver::builder().hosts(false).servers(&[server.address])
 }
 
-async fn error(server: &Server, name: &str) -> DnsError {
+async fn error(server: &TestServer, name: &str) -> DnsError {
     let resolver = asking(server).query_timeout(100 * MS).attempts(2).build().unwrap();
     resolver.lookup(name).await.unwrap_err()
 }
@@ -27,9 +27,9 @@ fn sorted(addresses: &[IpAddr]) -> Vec<IpAddr> {
 }
 
 #[tokio::test]
-async fn both_families_are_asked_for_and_take_turns() {
+async fn both_families_are_asked_for_and_alternate() {
     let all = ips(&["10.0.0.1", "10.0.0.2", "fd00::1", "fd00::2"]);
-    let server = Server::start(move |_| Reply::Addresses(all.clone(), 60));
+    let server = TestServer::start(move |_| ScriptedReply::Addresses(all.clone(), 60));
     let found = asking(&server).build().unwrap().lookup("a.example").await.unwrap();
     assert_eq!(sorted(&found), ips(&["10.0.0.1", "10.0.0.2", "fd00::1", "fd00::2"]));
     assert_ne!(found[0].is_ipv4(), found[1].is_ipv4(), "{found:?}");
@@ -39,7 +39,7 @@ async fn both_families_are_asked_for_and_take_turns() {
 
 #[tokio::test]
 async fn one_family_alone_can_be_asked_for() {
-    let server = Server::start(|_| Reply::Addresses(ips(&["10.0.0.1", "fd00::1"]), 60));
+    let server = TestServer::start(|_| ScriptedReply::Addresses(ips(&["10.0.0.1", "fd00::1"]), 60));
     let only = |families| asking(&server).families(families).build().unwrap();
     assert_eq!(only(Families::V4).lookup("a.example").await.unwrap()[..], ips(&["10.0.0.1"]));
     assert_eq!(server.asked("a.example", AAAA), 0);
@@ -48,8 +48,8 @@ async fn one_family_alone_can_be_asked_for() {
 }
 
 #[tokio::test]
-async fn what_needs_no_server_is_not_asked() {
-    let server = Server::start(|_| Reply::Silence);
+async fn a_server_is_not_asked_for_addresses_and_localhost() {
+    let server = TestServer::start(|_| ScriptedReply::Silence);
     let resolver = asking(&server).build().unwrap();
     assert_eq!(resolver.lookup("127.0.0.1").await.unwrap()[..], ips(&["127.0.0.1"]));
     assert_eq!(resolver.lookup("[fd00::1]").await.unwrap()[..], ips(&["fd00::1"]));
@@ -60,10 +60,10 @@ async fn what_needs_no_server_is_not_asked() {
 }
 
 #[tokio::test]
-async fn the_hosts_file_comes_first() {
+async fn the_hosts_file_comes_before_the_servers() {
     let file = std::env::temp_dir().join(format!("stoop-io-{}-hosts", std::process::id()));
     std::fs::write(&file, "10.9.9.9 In.Example # ours\n").unwrap();
-    let server = Server::start(|_| Reply::Addresses(ips(&["10.0.0.1"]), 60));
+    let server = TestServer::start(|_| ScriptedReply::Addresses(ips(&["10.0.0.1"]), 60));
     let built = asking(&server).hosts_file(&file).build();
     std::fs::remove_file(&file).unwrap();
     let resolver = built.unwrap();
@@ -74,8 +74,8 @@ async fn the_hosts_file_comes_first() {
 }
 
 #[tokio::test]
-async fn a_name_that_does_not_exist() {
-    let server = Server::start(|_| Reply::NxDomain);
+async fn a_name_that_does_not_exist_is_nxdomain() {
+    let server = TestServer::start(|_| ScriptedReply::NxDomain);
     let error = error(&server, "a.example").await;
     assert_eq!(error.kind(), DnsErrorKind::NxDomain);
     let text = error.to_string();
@@ -83,22 +83,22 @@ async fn a_name_that_does_not_exist() {
 }
 
 #[tokio::test]
-async fn a_name_without_addresses() {
-    let server = Server::start(|_| Reply::NoData);
+async fn a_name_without_addresses_is_no_records() {
+    let server = TestServer::start(|_| ScriptedReply::NoData);
     assert_eq!(error(&server, "a.example").await.kind(), DnsErrorKind::NoRecords);
 }
 
 #[tokio::test]
-async fn a_server_that_fails() {
-    let server = Server::start(|_| Reply::Code(2));
+async fn a_server_that_fails_is_servfail() {
+    let server = TestServer::start(|_| ScriptedReply::Code(2));
     assert_eq!(error(&server, "a.example").await.kind(), DnsErrorKind::ServFail);
-    let server = Server::start(|_| Reply::Code(5));
+    let server = TestServer::start(|_| ScriptedReply::Code(5));
     assert_eq!(error(&server, "a.example").await.kind(), DnsErrorKind::Other);
 }
 
 #[tokio::test]
-async fn a_server_that_is_silent() {
-    let server = Server::start(|_| Reply::Silence);
+async fn a_silent_server_is_a_timeout() {
+    let server = TestServer::start(|_| ScriptedReply::Silence);
     let started = Instant::now();
     assert_eq!(error(&server, "a.example").await.kind(), DnsErrorKind::Timeout);
     let took = started.elapsed();
@@ -107,13 +107,13 @@ async fn a_server_that_is_silent() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there() {
-    let nobody = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+async fn an_unreachable_server_is_an_error_at_once() {
+    let unbound = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let started = Instant::now();
-    let resolver = Resolver::builder().hosts(false).servers(&[nobody]).build().unwrap();
+    let resolver = Resolver::builder().hosts(false).servers(&[unbound]).build().unwrap();
     let error = resolver.lookup("a.example").await.unwrap_err();
     assert_eq!(error.kind(), DnsErrorKind::Other, "{error}");
-    assert!(started.elapsed() < 1_000 * MS, "the kernel said so at once");
+    assert!(started.elapsed() < 1_000 * MS, "the kernel reports it at once");
     let error = Resolver::with_servers(&[]).lookup("a.example").await.unwrap_err();
     assert_eq!(error.kind(), DnsErrorKind::Other, "{error}");
 }
@@ -121,8 +121,11 @@ async fn a_server_that_is_not_there() {
 #[tokio::test]
 async fn a_second_server_answers_for_one_that_fails_or_is_silent() {
     for silent in [false, true] {
-        let first = Server::start(move |_| if silent { Reply::Silence } else { Reply::Code(2) });
-        let second = Server::start(|_| Reply::Addresses(ips(&["10.0.0.1"]), 60));
+        let first =
+            TestServer::start(
+                move |_| if silent { ScriptedReply::Silence } else { ScriptedReply::Code(2) },
+            );
+        let second = TestServer::start(|_| ScriptedReply::Addresses(ips(&["10.0.0.1"]), 60));
         let servers = [first.address, second.address];
         let builder = Resolver::builder().hosts(false).servers(&servers);
         let resolver = builder.query_timeout(100 * MS).build().unwrap();
@@ -131,24 +134,24 @@ async fn a_second_server_answers_for_one_that_fails_or_is_silent() {
 }
 
 #[tokio::test]
-async fn an_answer_to_another_question_is_ignored() {
-    let server = Server::start(|_| Reply::Forged);
+async fn a_response_to_another_question_is_ignored() {
+    let server = TestServer::start(|_| ScriptedReply::Forged);
     assert_eq!(error(&server, "a.example").await.kind(), DnsErrorKind::Timeout);
 }
 
 #[tokio::test]
 async fn an_alias_is_followed() {
-    let server = Server::start(|_| Reply::Alias("b.example", ips(&["10.0.0.1"]), 60));
+    let server = TestServer::start(|_| ScriptedReply::Alias("b.example", ips(&["10.0.0.1"]), 60));
     let resolver = asking(&server).build().unwrap();
     assert_eq!(resolver.lookup("a.example").await.unwrap()[..], ips(&["10.0.0.1"]));
 }
 
 #[tokio::test]
 async fn an_alias_whose_target_is_left_out_is_asked_for() {
-    let server = Server::start(|question| match question.name.as_str() {
-        "a.example" => Reply::Alias("b.example", vec![], 60),
-        "b.example" => Reply::Addresses(ips(&["10.0.0.1"]), 60),
-        _ => Reply::NxDomain,
+    let server = TestServer::start(|question| match question.name.as_str() {
+        "a.example" => ScriptedReply::Alias("b.example", vec![], 60),
+        "b.example" => ScriptedReply::Addresses(ips(&["10.0.0.1"]), 60),
+        _ => ScriptedReply::NxDomain,
     });
     let resolver = asking(&server).build().unwrap();
     assert_eq!(resolver.lookup("a.example").await.unwrap()[..], ips(&["10.0.0.1"]));
@@ -156,9 +159,9 @@ async fn an_alias_whose_target_is_left_out_is_asked_for() {
 
 #[tokio::test]
 async fn aliases_in_a_circle_are_an_error() {
-    let server = Server::start(|question| match question.name.as_str() {
-        "a.example" => Reply::Alias("b.example", vec![], 60),
-        _ => Reply::Alias("a.example", vec![], 60),
+    let server = TestServer::start(|question| match question.name.as_str() {
+        "a.example" => ScriptedReply::Alias("b.example", vec![], 60),
+        _ => ScriptedReply::Alias("a.example", vec![], 60),
     });
     let error = error(&server, "a.example").await;
     assert_eq!(error.kind(), DnsErrorKind::Other);
@@ -167,13 +170,13 @@ async fn aliases_in_a_circle_are_an_error() {
 }
 
 #[tokio::test]
-async fn a_question_that_was_lost_is_repeated_soon() {
+async fn a_query_that_was_lost_is_repeated_soon() {
     let lost = std::sync::atomic::AtomicBool::new(false);
-    let server = Server::start(move |question| {
+    let server = TestServer::start(move |question| {
         if question.record == A && !lost.swap(true, std::sync::atomic::Ordering::SeqCst) {
-            return Reply::Silence;
+            return ScriptedReply::Silence;
         }
-        Reply::Addresses(ips(&["10.0.0.1"]), 60)
+        ScriptedReply::Addresses(ips(&["10.0.0.1"]), 60)
     });
     let started = Instant::now();
     let resolver = asking(&server).build().unwrap();
@@ -183,9 +186,13 @@ async fn a_question_that_was_lost_is_repeated_soon() {
 }
 
 #[tokio::test]
-async fn a_server_that_has_not_heard_of_edns_is_asked_without() {
-    let server = Server::start(|question| {
-        if question.extended { Reply::Code(1) } else { Reply::Addresses(ips(&["10.0.0.1"]), 60) }
+async fn a_server_without_edns_is_asked_without_it() {
+    let server = TestServer::start(|question| {
+        if question.extended {
+            ScriptedReply::Code(1)
+        } else {
+            ScriptedReply::Addresses(ips(&["10.0.0.1"]), 60)
+        }
     });
     let resolver = asking(&server).build().unwrap();
     assert_eq!(resolver.lookup("a.example").await.unwrap()[..], ips(&["10.0.0.1"]));
@@ -193,11 +200,11 @@ async fn a_server_that_has_not_heard_of_edns_is_asked_without() {
 
 #[tokio::test]
 async fn an_incomplete_name_is_completed() {
-    let server = Server::start(|question| match question.name.as_str() {
-        "host.b.example" => Reply::Addresses(ips(&["10.0.0.1"]), 60),
-        "svc.ns.a.example" => Reply::Addresses(ips(&["10.0.0.2"]), 60),
-        "host" => Reply::Addresses(ips(&["10.0.0.3"]), 60),
-        _ => Reply::NxDomain,
+    let server = TestServer::start(|question| match question.name.as_str() {
+        "host.b.example" => ScriptedReply::Addresses(ips(&["10.0.0.1"]), 60),
+        "svc.ns.a.example" => ScriptedReply::Addresses(ips(&["10.0.0.2"]), 60),
+        "host" => ScriptedReply::Addresses(ips(&["10.0.0.3"]), 60),
+        _ => ScriptedReply::NxDomain,
     });
     let resolver = asking(&server).search(["a.example", "b.example."], 2).build().unwrap();
     assert_eq!(resolver.lookup("host").await.unwrap()[..], ips(&["10.0.0.1"]));
@@ -215,9 +222,9 @@ async fn an_incomplete_name_is_completed() {
 
 #[tokio::test]
 async fn a_slow_aaaa_does_not_hold_up_a_fast_a() {
-    let server = Server::start(|question| {
-        let answer = Reply::Addresses(ips(&["10.0.0.1", "fd00::1"]), 60);
-        if question.record == A { answer } else { Reply::After(200 * MS, answer.into()) }
+    let server = TestServer::start(|question| {
+        let answer = ScriptedReply::Addresses(ips(&["10.0.0.1", "fd00::1"]), 60);
+        if question.record == A { answer } else { ScriptedReply::After(200 * MS, answer.into()) }
     });
     let resolver = asking(&server).build().unwrap();
     let started = Instant::now();
@@ -231,13 +238,18 @@ async fn a_slow_aaaa_does_not_hold_up_a_fast_a() {
 }
 
 #[tokio::test]
-async fn a_silent_or_lying_aaaa_does_not_spoil_an_a() {
-    for reply in [Reply::Silence, Reply::NxDomain, Reply::Code(2), Reply::NoData] {
-        let server = Server::start(move |question| {
+async fn a_silent_or_wrong_aaaa_response_does_not_spoil_an_a() {
+    for reply in [
+        ScriptedReply::Silence,
+        ScriptedReply::NxDomain,
+        ScriptedReply::Code(2),
+        ScriptedReply::NoData,
+    ] {
+        let server = TestServer::start(move |question| {
             if question.record == AAAA {
                 return reply.clone();
             }
-            Reply::After(20 * MS, Reply::Addresses(ips(&["10.0.0.1"]), 60).into())
+            ScriptedReply::After(20 * MS, ScriptedReply::Addresses(ips(&["10.0.0.1"]), 60).into())
         });
         let resolver = asking(&server).build().unwrap();
         assert_eq!(resolver.lookup("a.example").await.unwrap()[..], ips(&["10.0.0.1"]));
@@ -246,21 +258,23 @@ async fn a_silent_or_lying_aaaa_does_not_spoil_an_a() {
 
 #[tokio::test]
 async fn a_name_that_does_not_exist_is_not_asked_for_twice_over() {
-    let server = Server::start(
-        |question| {
-            if question.record == A { Reply::NxDomain } else { Reply::Silence }
-        },
-    );
+    let server = TestServer::start(|question| {
+        if question.record == A { ScriptedReply::NxDomain } else { ScriptedReply::Silence }
+    });
     let started = Instant::now();
     assert_eq!(error(&server, "a.example").await.kind(), DnsErrorKind::NxDomain);
     assert!(started.elapsed() < 90 * MS, "the silent AAAA was waited for");
 }
 
 #[tokio::test]
-async fn of_500_records_32_are_used_and_they_come_by_tcp() {
+async fn a_response_of_500_records_comes_by_tcp_and_32_are_used() {
     let many: Vec<IpAddr> = (0..500u32).map(|n| (0x0a00_0000 + n).to_be_bytes().into()).collect();
-    let server = Server::start(move |question| {
-        if question.tcp { Reply::Addresses(many.clone(), 60) } else { Reply::Truncated }
+    let server = TestServer::start(move |question| {
+        if question.tcp {
+            ScriptedReply::Addresses(many.clone(), 60)
+        } else {
+            ScriptedReply::Truncated
+        }
     });
     let found = asking(&server).build().unwrap().lookup("a.example").await.unwrap();
     assert_eq!(found.len(), 32);

@@ -1,4 +1,4 @@
-//! What a resolver remembers, for how long, and how many ask for it.
+//! The cache of a resolver, and lookups that several callers share.
 #![cfg(feature = "dns")]
 
 mod dns_support;
@@ -6,18 +6,18 @@ mod dns_support;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use dns_support::{A, AAAA, Reply, Server, ips};
+use dns_support::{A, AAAA, ScriptedReply, TestServer, ips};
 use stoop_io::{DnsErrorKind, Resolver, ResolverBuilder};
 
 const MS: Duration = Duration::from_millis(1);
 
-fn asking(server: &Server) -> ResolverBuilder {
+fn asking(server: &TestServer) -> ResolverBuilder {
     Resolver::builder().hosts(false).servers(&[server.address])
 }
 
-/// A server whose answers live for `ttl` seconds.
-fn living(ttl: u32) -> Server {
-    Server::start(move |_| Reply::Addresses(ips(&["10.0.0.1", "fd00::1"]), ttl))
+/// A server whose responses have a TTL of `ttl` seconds.
+fn with_ttl(ttl: u32) -> TestServer {
+    TestServer::start(move |_| ScriptedReply::Addresses(ips(&["10.0.0.1", "fd00::1"]), ttl))
 }
 
 /// Lets `seconds` go by on the tests' clock.
@@ -28,8 +28,8 @@ async fn pass(seconds: u64) {
 }
 
 #[tokio::test]
-async fn an_answer_lives_as_long_as_it_says() {
-    let server = living(60);
+async fn a_result_is_remembered_for_its_ttl() {
+    let server = with_ttl(60);
     let resolver = asking(&server).build().unwrap();
     for _ in 0..3 {
         resolver.lookup("a.example").await.unwrap();
@@ -45,8 +45,8 @@ async fn an_answer_lives_as_long_as_it_says() {
 }
 
 #[tokio::test]
-async fn an_answer_that_lives_for_ever_lives_for_an_hour() {
-    let server = living(u32::MAX >> 1);
+async fn a_result_is_remembered_for_an_hour_at_most() {
+    let server = with_ttl(u32::MAX >> 1);
     let resolver = asking(&server).build().unwrap();
     resolver.lookup("a.example").await.unwrap();
     pass(3_590).await;
@@ -56,8 +56,8 @@ async fn an_answer_that_lives_for_ever_lives_for_an_hour() {
 }
 
 #[tokio::test]
-async fn an_answer_that_lives_not_at_all_lives_for_a_second() {
-    let server = living(0);
+async fn a_result_is_remembered_for_a_second_at_least() {
+    let server = with_ttl(0);
     let resolver = asking(&server).build().unwrap();
     resolver.lookup("a.example").await.unwrap();
     resolver.lookup("a.example").await.unwrap();
@@ -68,19 +68,19 @@ async fn an_answer_that_lives_not_at_all_lives_for_a_second() {
 }
 
 #[tokio::test]
-async fn a_denial_lives_for_ten_seconds_and_a_failure_for_one() {
+async fn a_denial_is_remembered_for_ten_seconds_and_a_failure_for_one() {
     for (reply, kind, seconds) in [
-        (Reply::NxDomain, DnsErrorKind::NxDomain, 10),
-        (Reply::NoData, DnsErrorKind::NoRecords, 10),
-        (Reply::Code(2), DnsErrorKind::ServFail, 1),
+        (ScriptedReply::NxDomain, DnsErrorKind::NxDomain, 10),
+        (ScriptedReply::NoData, DnsErrorKind::NoRecords, 10),
+        (ScriptedReply::Code(2), DnsErrorKind::ServFail, 1),
     ] {
-        let server = Server::start(move |_| reply.clone());
+        let server = TestServer::start(move |_| reply.clone());
         let resolver = asking(&server).build().unwrap();
         assert_eq!(resolver.lookup("a.example").await.unwrap_err().kind(), kind);
         assert_eq!(resolver.known("a.example").unwrap().unwrap_err().kind(), kind);
         if seconds > 1 {
             pass(seconds - 1).await;
-            assert!(resolver.known("a.example").is_some(), "{kind:?} lives");
+            assert!(resolver.known("a.example").is_some(), "{kind:?} is remembered");
         }
         pass(1).await;
         assert!(resolver.known("a.example").is_none(), "{kind:?} is forgotten");
@@ -88,12 +88,16 @@ async fn a_denial_lives_for_ten_seconds_and_a_failure_for_one() {
 }
 
 #[tokio::test]
-async fn the_bounds_of_what_is_remembered_can_be_set() {
+async fn the_bounds_of_the_cache_can_be_set() {
     let seconds = Duration::from_secs;
     for (server, builder_of, lives) in [
-        (living(0), ResolverBuilder::cache_ttl_min as fn(_, _) -> _, 30),
-        (living(60), ResolverBuilder::cache_ttl_max, 30),
-        (Server::start(|_| Reply::NxDomain), ResolverBuilder::cache_negative_ttl_max, 30),
+        (with_ttl(0), ResolverBuilder::cache_ttl_min as fn(_, _) -> _, 30),
+        (with_ttl(60), ResolverBuilder::cache_ttl_max, 30),
+        (
+            TestServer::start(|_| ScriptedReply::NxDomain),
+            ResolverBuilder::cache_negative_ttl_max,
+            30,
+        ),
     ] {
         let resolver = builder_of(asking(&server), seconds(lives)).build().unwrap();
         let _ = resolver.lookup("a.example").await;
@@ -103,7 +107,7 @@ async fn the_bounds_of_what_is_remembered_can_be_set() {
         assert!(resolver.known("a.example").is_none());
     }
     // Whatever is set, no clock overflows, and a longest time shorter than the least one holds.
-    let server = living(60);
+    let server = with_ttl(60);
     let builder = asking(&server).cache_ttl_min(Duration::MAX).cache_ttl_max(Duration::MAX);
     assert!(builder.clone().build().unwrap().lookup("a.example").await.is_ok());
     let resolver = builder.cache_ttl_max(seconds(5)).build().unwrap();
@@ -113,9 +117,10 @@ async fn the_bounds_of_what_is_remembered_can_be_set() {
 }
 
 #[tokio::test]
-async fn many_who_ask_at_once_make_one_question() {
-    let server =
-        Server::start(|_| Reply::After(50 * MS, Reply::Addresses(ips(&["10.0.0.1"]), 60).into()));
+async fn many_lookups_of_a_name_at_once_send_one_query() {
+    let server = TestServer::start(|_| {
+        ScriptedReply::After(50 * MS, ScriptedReply::Addresses(ips(&["10.0.0.1"]), 60).into())
+    });
     let resolver = asking(&server).build().unwrap();
     let mut asking = tokio::task::JoinSet::new();
     for _ in 0..100 {
@@ -129,9 +134,10 @@ async fn many_who_ask_at_once_make_one_question() {
 }
 
 #[tokio::test]
-async fn the_one_who_asked_first_may_leave() {
-    let server =
-        Server::start(|_| Reply::After(100 * MS, Reply::Addresses(ips(&["10.0.0.1"]), 60).into()));
+async fn the_first_lookup_may_be_dropped_while_others_wait() {
+    let server = TestServer::start(|_| {
+        ScriptedReply::After(100 * MS, ScriptedReply::Addresses(ips(&["10.0.0.1"]), 60).into())
+    });
     let resolver = asking(&server).build().unwrap();
     let (first, second) = (resolver.clone(), resolver.clone());
     let first = tokio::spawn(async move { first.lookup("a.example").await });
@@ -144,8 +150,8 @@ async fn the_one_who_asked_first_may_leave() {
 }
 
 #[tokio::test]
-async fn when_everybody_left_the_next_one_starts_anew() {
-    let server = Server::start(|_| Reply::Silence);
+async fn a_lookup_after_all_were_dropped_starts_again() {
+    let server = TestServer::start(|_| ScriptedReply::Silence);
     let resolver = asking(&server).query_timeout(Duration::from_secs(60)).build().unwrap();
     for n in 1..=3 {
         let looked = tokio::time::timeout(50 * MS, resolver.lookup("a.example")).await;
@@ -168,13 +174,14 @@ fn drive(runtime: &tokio::runtime::Runtime, time: Duration) {
 /// started it, is not driven any more.
 #[allow(clippy::type_complexity)]
 fn shared_lookup() -> (
-    Server,
+    TestServer,
     Resolver,
     [tokio::runtime::Runtime; 2],
     tokio::task::JoinHandle<Result<stoop_io::Addresses, stoop_io::DnsError>>,
 ) {
-    let server =
-        Server::start(|_| Reply::After(100 * MS, Reply::Addresses(ips(&["10.0.0.1"]), 60).into()));
+    let server = TestServer::start(|_| {
+        ScriptedReply::After(100 * MS, ScriptedReply::Addresses(ips(&["10.0.0.1"]), 60).into())
+    });
     let resolver = asking(&server).build().unwrap();
     let (one, other) = (runtime(), runtime());
     let asked = resolver.clone();
@@ -188,7 +195,7 @@ fn shared_lookup() -> (
 }
 
 #[test]
-fn a_runtime_that_goes_away_takes_nobody_elses_lookup_with_it() {
+fn a_runtime_that_ends_does_not_end_lookups_on_another() {
     let (server, resolver, [one, other], found) = shared_lookup();
     drop(one);
     assert_eq!(other.block_on(found).unwrap().unwrap()[..], ips(&["10.0.0.1"]));
@@ -198,7 +205,7 @@ fn a_runtime_that_goes_away_takes_nobody_elses_lookup_with_it() {
 }
 
 #[test]
-fn a_runtime_that_stands_still_does_not_hold_up_another() {
+fn a_runtime_that_is_not_driven_does_not_delay_another() {
     let (server, _, [one, other], found) = shared_lookup();
     assert_eq!(other.block_on(found).unwrap().unwrap()[..], ips(&["10.0.0.1"]));
     assert_eq!(server.asked("a.example", A), 2);
@@ -207,9 +214,10 @@ fn a_runtime_that_stands_still_does_not_hold_up_another() {
 }
 
 #[tokio::test]
-async fn only_so_many_questions_are_under_way() {
-    let server =
-        Server::start(|_| Reply::After(5 * MS, Reply::Addresses(ips(&["10.0.0.1"]), 60).into()));
+async fn queries_under_way_are_bounded() {
+    let server = TestServer::start(|_| {
+        ScriptedReply::After(5 * MS, ScriptedReply::Addresses(ips(&["10.0.0.1"]), 60).into())
+    });
     let resolver = asking(&server).queries_max(10).build().unwrap();
     let mut asking = tokio::task::JoinSet::new();
     for n in 0..100 {
@@ -224,8 +232,8 @@ async fn only_so_many_questions_are_under_way() {
 }
 
 #[tokio::test]
-async fn only_so_many_names_are_remembered() {
-    let server = living(60);
+async fn remembered_names_are_bounded() {
+    let server = with_ttl(60);
     let resolver = asking(&server).cache_entries_max(20).build().unwrap();
     for n in 0..50 {
         resolver.lookup(&format!("n{n}.example")).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a lookup costs: 10,000 distinct names, 1,000 at a time, of one server on this machine.
+//! The cost of a lookup: 10,000 distinct names, 1,000 at a time, of one server on this machine.
 //!
 //! `cargo test --profile fast -p stoop-io --test dns_cost -- --ignored --nocapture`
 #![cfg(all(feature = "dns", target_os = "linux"))]
@@ -8,7 +8,7 @@ mod dns_support;
 use std::sync::Arc;
 use std::time::Instant;
 
-use dns_support::{Reply, Server, ips};
+use dns_support::{ScriptedReply, TestServer, ips};
 use stoop_io::Resolver;
 use tokio::sync::Semaphore;
 
@@ -19,7 +19,7 @@ const CONCURRENCY: usize = 1_000;
 #[ignore = "a measurement"]
 fn ten_thousand_names() {
     for queries_max in [64, 192] {
-        let server = Server::start(|_| Reply::Addresses(ips(&["127.1.2.3"]), 60));
+        let server = TestServer::start(|_| ScriptedReply::Addresses(ips(&["127.1.2.3"]), 60));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let builder = Resolver::builder().hosts(false).servers(&[server.address]);
         let resolver = builder.queries_max(queries_max).build().unwrap();

@@ -152,7 +152,7 @@ async fn ipv4_peers_of_an_ipv6_listener_appear_as_ipv4() {
 }
 
 #[tokio::test]
-async fn listeners_are_taken_over() {
+async fn a_listener_can_be_made_from_a_descriptor() {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut listener = Listener::from_std(tcp, &OPTIONS).unwrap();
     let _client = TcpStream::connect(inet(&listener)).unwrap();
@@ -171,7 +171,7 @@ async fn listeners_are_taken_over() {
 }
 
 #[tokio::test]
-async fn connections_are_taken_over() {
+async fn a_connection_can_be_made_from_a_descriptor() {
     let (near, far) = UnixStream::pair().unwrap();
     let accepted = Accepted::from_fd(near.into()).unwrap();
     assert_eq!(accepted.peer(), Peer::Unix);
@@ -192,7 +192,7 @@ async fn a_socket_that_does_not_listen_is_an_error_and_not_a_loop() {
 
 /// Also where no event loop has noticed them.
 #[test]
-fn what_waits_in_the_queue_can_be_taken_without_waiting() {
+fn queued_connections_can_be_taken_without_waiting() {
     let mut listener = Listener::bind(&any_port(), &OPTIONS).unwrap();
     assert!(listener.accept_queued().unwrap().is_none());
     let clients: Vec<_> = (0..3).map(|_| TcpStream::connect(inet(&listener)).unwrap()).collect();
@@ -204,7 +204,7 @@ fn what_waits_in_the_queue_can_be_taken_without_waiting() {
 }
 
 #[test]
-fn what_goes_between_threads_may() {
+fn accepted_sockets_and_listeners_are_send() {
     fn send<T: Send>() {}
     send::<(Listener, Accepted, Post, Placed)>();
     fn shared<T: Send + Sync>() {}
@@ -212,21 +212,21 @@ fn what_goes_between_threads_may() {
 }
 
 #[derive(Default)]
-struct Count(AtomicUsize);
+struct WakeCount(AtomicUsize);
 
-impl Wake for Count {
+impl Wake for WakeCount {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 #[tokio::test]
-async fn after_64_connections_other_tasks_are_let_in() {
+async fn after_64_connections_other_tasks_run() {
     let mut listener = Listener::bind(&any_port(), &OPTIONS).unwrap();
     let clients: Vec<_> = (0..100).map(|_| TcpStream::connect(inet(&listener)).unwrap()).collect();
-    // The first is awaited: until the event loop runs, nobody knows that there are any.
+    // The first is awaited: until the event loop runs, the listener does not know of any.
     drop(listener.accept().await.unwrap());
-    let count = Arc::new(Count::default());
+    let count = Arc::new(WakeCount::default());
     let waker = Waker::from(Arc::clone(&count));
     let mut turns = Vec::new();
     tokio::task::coop::unconstrained(poll_fn(|_| {
@@ -263,7 +263,7 @@ async fn a_unix_listener_removes_its_file_with_its_last_copy() {
 }
 
 #[test]
-fn a_socket_file_is_replaced_only_if_nobody_answers_on_it() {
+fn a_socket_file_is_replaced_only_without_a_listener() {
     let path = Path::new("stale");
     let in_use = || Listener::bind(&path.address(), &OPTIONS).err().map(|error| error.kind());
     let living = UnixListener::bind(&path.0).unwrap();
@@ -277,7 +277,7 @@ fn a_socket_file_is_replaced_only_if_nobody_answers_on_it() {
 }
 
 #[test]
-fn a_socket_file_that_became_anothers_is_left_alone() {
+fn a_socket_file_of_another_process_is_left_alone() {
     let path = Path::new("anothers");
     let first = Listener::bind(&path.address(), &OPTIONS).unwrap();
     std::fs::rename(&path.0, path.0.with_extension("old")).unwrap();
@@ -288,7 +288,7 @@ fn a_socket_file_that_became_anothers_is_left_alone() {
 }
 
 #[test]
-fn a_unix_listener_that_is_handed_on_keeps_its_file() {
+fn a_unix_listener_that_is_handed_over_keeps_its_file() {
     let path = Path::new("handed");
     let listener = Listener::bind(&path.address(), &OPTIONS).unwrap();
     let heir = Listener::from_fd(listener.into_fd(), &OPTIONS).unwrap();

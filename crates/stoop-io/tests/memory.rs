@@ -1,4 +1,4 @@
-//! The in-memory pair: what a socket does, without one.
+//! The in-memory pair, which behaves as a pair of sockets does.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
@@ -37,7 +37,7 @@ fn kind<T>(result: io::Result<T>) -> ErrorKind {
 }
 
 #[tokio::test]
-async fn bytes_arrive_in_order_and_append_to_what_waits() {
+async fn bytes_arrive_in_order_and_are_appended() {
     let (mut a, mut b) = pair();
     send(&mut a, b"GET / ").await.unwrap();
     assert_eq!(fill(&mut b).await.unwrap(), Filled::Bytes(6));
@@ -54,7 +54,7 @@ async fn bytes_arrive_in_order_and_append_to_what_waits() {
 }
 
 #[tokio::test]
-async fn no_more_is_received_than_there_is_room_for() {
+async fn an_end_receives_no_more_than_the_room() {
     let (mut a, mut b) = pair();
     send(&mut a, b"0123456789").await.unwrap();
     let mut cx = Context::from_waker(Waker::noop());
@@ -89,7 +89,7 @@ async fn a_reader_that_does_not_read_stops_the_writer() {
 }
 
 #[tokio::test]
-async fn large_pieces_pass_whole() {
+async fn a_large_piece_arrives_contiguous() {
     let (mut a, mut b) = pair();
     let piece = Bytes::from(vec![7; 40_000]);
     let mut out = output(b"head");
@@ -121,7 +121,7 @@ async fn dropping_an_end_that_read_everything_ends_the_stream() {
     let (mut a, mut b) = pair();
     send(&mut a, b"last").await.unwrap();
     drop(a);
-    assert_eq!(kind(send(&mut b, b"to nobody").await), ErrorKind::BrokenPipe);
+    assert_eq!(kind(send(&mut b, b"to a closed end").await), ErrorKind::BrokenPipe);
     assert_eq!(fill(&mut b).await.unwrap(), Filled::Bytes(4));
     assert_eq!(fill(&mut b).await.unwrap(), Filled::End);
 }
@@ -144,7 +144,7 @@ async fn dropping_an_end_with_unread_bytes_resets_the_connection() {
 }
 
 #[tokio::test]
-async fn a_reset_wakes_whoever_waits() {
+async fn a_reset_wakes_the_waiting_reader_and_writer() {
     let (a, mut b) = pair();
     let wait = tokio::spawn(async move { fill(&mut b).await });
     tokio::task::yield_now().await;

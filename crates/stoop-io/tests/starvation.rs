@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, LocalOptions};
 const CLIENTS: usize = 150;
 
 #[test]
-fn accepting_survives_without_descriptors_and_recovers_at_once() {
+fn a_listener_survives_without_descriptors_and_recovers_at_once() {
     let mut child = Command::new("sh")
         .args(["-c", "ulimit -n 64 && exec \"$0\" --exact starved --ignored --nocapture"])
         .arg(std::env::current_exe().unwrap())
@@ -93,7 +93,7 @@ fn starved() {
         println!("20 more after {:?}", began.elapsed());
         assert!(began.elapsed() < Duration::from_millis(300));
 
-        // 3. Those that nobody tells of, at the next try.
+        // 3. Descriptors whose release is not reported, at the next attempt.
         while *starved.borrow() < 15 {
             wait(10).await;
         }
@@ -110,7 +110,7 @@ fn starved() {
     });
 }
 
-/// What this thread has used of its core.
+/// CPU time of this thread.
 fn cpu_time() -> Duration {
     if let Ok(stat) = std::fs::read_to_string("/proc/thread-self/schedstat") {
         let nanos = stat.split(' ').next().and_then(|nanos| nanos.parse().ok());

@@ -54,7 +54,7 @@ fn pair() -> (Stream, Stream) {
 }
 
 #[tokio::test]
-async fn what_was_received_before_comes_first() {
+async fn bytes_received_before_come_first() {
     let (a, mut b) = Memory::pair(MEMORY_BYTES);
     let mut a = Stream::new(a);
     write_all(&mut a, b"HTTP/1.1 101\r\n\r\nfirst frame").await.unwrap();
@@ -139,10 +139,10 @@ fn unix_pair() -> (AnyTransport, UnixStream) {
     (from_io(a), b)
 }
 
-/// A kernel that has taken all it takes for now goes on to hand it on.
+/// A kernel whose buffer is full goes on to send what is in it.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_the_peers_kernel_has_not_taken_is_known() {
+async fn bytes_that_the_peers_kernel_has_not_acknowledged_are_counted() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (ours, theirs) = tokio::join!(tokio::net::TcpStream::connect(address), listener.accept());
@@ -164,7 +164,7 @@ async fn what_the_peers_kernel_has_not_taken_is_known() {
 }
 
 #[tokio::test]
-async fn anything_readable_and_writable_is_a_transport() {
+async fn a_transport_is_made_of_what_is_readable_and_writable() {
     let (mut a, mut b) = unix_pair();
     assert_eq!(a.peer(), Peer::Memory);
     let mut out = Output::default();

@@ -1,4 +1,4 @@
-//! What a timer costs. Run it with
+//! The cost of a timer. Run it with
 //! `cargo test -p stoop-io --profile fast --test timer_cost -- --ignored --nocapture`.
 
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! TLS handshakes: who is believed, what is agreed on, and what is said when it fails.
+//! TLS handshakes: which certificates are trusted, what is agreed on, and the errors of failures.
 #![cfg(any(feature = "tls", feature = "tls-ring"))]
 
 mod tls_support;
@@ -30,7 +30,7 @@ async fn a_named_ca_is_trusted() {
 }
 
 #[tokio::test]
-async fn an_address_is_a_name_too() {
+async fn a_server_may_be_named_by_its_address() {
     let ca = Ca::new("test");
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (client, server) = handshakes(&client, &server, "127.0.0.1").await;
@@ -47,13 +47,13 @@ async fn the_first_of_the_servers_protocols_that_the_client_offers_is_chosen() {
     assert_eq!(server.alpn(), Some(&b"h2"[..]));
 }
 
-/// As it is on the wire: RFC 8446 §4.1.2.
+/// A ClientHello as it is sent: RFC 8446 §4.1.2.
 #[tokio::test]
-async fn aes_128_is_the_cipher_that_a_client_would_rather_have() {
+async fn a_client_prefers_aes_128() {
     let (ours, mut theirs) = tcp_pair().await;
     let mut client = Ca::new("test").client().build().unwrap().connect(ours, "localhost").unwrap();
     tokio::select! {
-        _ = handshake(&mut client) => panic!("nobody answers"),
+        _ = handshake(&mut client) => panic!("no server answers"),
         hello = receive(&mut theirs, 200) => {
             let hello = hello.unwrap();
             // Behind two heads, the version and the random comes the session's id, with its length.
@@ -87,7 +87,7 @@ async fn a_single_connection_can_offer_other_protocols() {
 }
 
 #[tokio::test]
-async fn no_protocol_in_common_is_refused() {
+async fn a_handshake_without_a_protocol_in_common_is_refused() {
     let ca = Ca::new("test");
     let server = ca.server().alpn(["h2"]).build().unwrap();
     let (ours, theirs) = refusal(&ca.client().build().unwrap(), &server, "localhost").await;
@@ -96,7 +96,7 @@ async fn no_protocol_in_common_is_refused() {
 }
 
 #[tokio::test]
-async fn a_wrong_name_is_refused_and_both_names_are_told() {
+async fn a_wrong_name_is_refused_and_the_error_has_both_names() {
     let ca = Ca::new("test");
     let server = ca.issue(&["a.example", "*.b.example"]).server().build().unwrap();
     let (ours, theirs) = refusal(&ca.client().build().unwrap(), &server, "localhost").await;
@@ -109,7 +109,7 @@ async fn a_wrong_name_is_refused_and_both_names_are_told() {
     assert!(matches!(theirs.unwrap().kind(), TlsErrorKind::Alert(_)));
 }
 
-/// As `openssl req -x509` makes them: a CA by its own account.
+/// As `openssl req -x509` makes them: marked as a CA.
 fn a_ca(params: &mut CertificateParams) {
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
 }
@@ -129,9 +129,9 @@ async fn a_certificate_that_is_named_itself_is_trusted() {
     }
 }
 
-/// That somebody vouches for a certificate makes it neither valid for ever nor for every name.
+/// A certificate that is trusted itself is neither valid for ever nor for every name.
 #[tokio::test]
-async fn a_certificate_that_is_named_itself_still_has_a_name_and_an_end() {
+async fn a_certificate_that_is_named_itself_is_still_checked_for_name_and_time() {
     let long_ago = |params: &mut CertificateParams| {
         params.not_before = rcgen::date_time_ymd(2000, 1, 1);
         params.not_after = rcgen::date_time_ymd(2001, 1, 1);
@@ -171,7 +171,7 @@ async fn a_ca_is_not_a_server_unless_it_is_named_itself() {
     assert_eq!(ours.kind(), TlsErrorKind::CertificateInvalid, "{ours}");
 }
 
-/// What rustls has no text for is still said in words.
+/// Errors that rustls has no text for are still put in words.
 #[tokio::test]
 async fn a_certificate_for_clients_is_refused_in_words() {
     let ca = Ca::new("test");
@@ -222,7 +222,7 @@ async fn an_expired_certificate_is_refused() {
 }
 
 #[tokio::test]
-async fn a_certificate_of_the_future_is_refused() {
+async fn a_certificate_that_is_not_valid_yet_is_refused() {
     let ca = Ca::new("test");
     let future = ca.issue_with(&["localhost"], |params| {
         params.not_before = rcgen::date_time_ymd(2090, 1, 1);
@@ -235,7 +235,7 @@ async fn a_certificate_of_the_future_is_refused() {
 }
 
 #[tokio::test]
-async fn the_dangerous_switch_accepts_anything() {
+async fn the_dangerous_setting_accepts_any_certificate() {
     let expired = Ca::new("test").issue_with(&["other.example"], |params| {
         params.not_after = rcgen::date_time_ymd(2001, 1, 1);
     });
@@ -259,8 +259,8 @@ async fn client_certificates_are_asked_for_and_checked() {
     let (_, server) = handshakes(&stranger, &required, "localhost").await;
     assert_eq!(server.err().unwrap().kind(), TlsErrorKind::CertificateUntrusted);
 
-    let nobody = ca.client().build().unwrap();
-    let (client, server) = handshakes(&nobody, &required, "localhost").await;
+    let anonymous = ca.client().build().unwrap();
+    let (client, server) = handshakes(&anonymous, &required, "localhost").await;
     assert_eq!(server.err().unwrap().kind(), TlsErrorKind::CertificateMissing);
     // In TLS 1.3 a client has finished before it is judged: it learns at its first read.
     let error = fill(&mut client.unwrap(), 100).await.unwrap_err();
@@ -268,7 +268,7 @@ async fn client_certificates_are_asked_for_and_checked() {
     assert_eq!(refused.kind(), TlsErrorKind::Alert(Alert(116)), "{refused}");
 
     let optional = ca.server().client_ca_pem(users.pem.as_str()).allow_anonymous_clients(true);
-    let (client, server) = handshakes(&nobody, &optional.build().unwrap(), "localhost").await;
+    let (client, server) = handshakes(&anonymous, &optional.build().unwrap(), "localhost").await;
     assert!(client.is_ok() && server.unwrap().peer_certificate().is_none());
 }
 
@@ -303,7 +303,7 @@ async fn a_session_of_one_configuration_is_not_resumed_by_another() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_name_is_refused_before_anything_is_sent() {
+async fn an_invalid_name_is_refused_before_a_byte_is_sent() {
     let (ours, _theirs) = tcp_pair().await;
     let error = Ca::new("test").client().build().unwrap().connect(ours, "no such name");
     assert_eq!(error.err().unwrap().kind(), TlsErrorKind::InvalidName);

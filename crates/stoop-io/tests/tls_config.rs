@@ -1,4 +1,4 @@
-//! What is wrong with a TLS configuration is said when it is built, with the file's name.
+//! Errors of a TLS configuration, which appear when it is built and name the file.
 #![cfg(any(feature = "tls", feature = "tls-ring"))]
 
 mod tls_support;
@@ -43,7 +43,7 @@ async fn files_work_as_well_as_text() {
     assert!(client.is_ok() && server.is_ok());
 }
 
-/// `--cacert <(…)`.
+/// Such as a shell's `<(…)`.
 #[tokio::test]
 async fn a_file_may_be_a_pipe_which_can_be_read_only_once() {
     let ca = Ca::new("test");
@@ -58,7 +58,7 @@ async fn a_file_may_be_a_pipe_which_can_be_read_only_once() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn a_missing_file_is_named_in_the_error() {
     let error = ClientTls::builder().ca_file("/nowhere/ca.pem").build().unwrap_err();
     assert_eq!(error.path().unwrap().to_str(), Some("/nowhere/ca.pem"));
     assert!(error.to_string().starts_with("/nowhere/ca.pem: cannot read it: "), "{error}");
@@ -73,7 +73,7 @@ fn a_file_without_end_is_not_read_to_its_end() {
 }
 
 #[test]
-fn a_file_without_a_certificate_is_named() {
+fn a_file_without_a_certificate_is_named_in_the_error() {
     let file = TempFile::new("empty.pem", "nothing here\n");
     let error = ClientTls::builder().ca_file(&file.0).build().unwrap_err();
     assert_eq!(error.path(), Some(file.0.as_path()));
@@ -81,7 +81,7 @@ fn a_file_without_a_certificate_is_named() {
 }
 
 #[test]
-fn broken_pem_is_said_to_be_broken() {
+fn broken_pem_is_reported_as_broken() {
     let text = "-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n";
     let error = ClientTls::builder().ca_pem(text).build().unwrap_err();
     assert!(error.path().is_none());
@@ -92,7 +92,7 @@ fn broken_pem_is_said_to_be_broken() {
 }
 
 #[test]
-fn a_certificate_that_is_none_cannot_be_a_ca() {
+fn a_malformed_certificate_cannot_be_a_ca() {
     let text = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     let error = ClientTls::builder().ca_pem(text).build().unwrap_err();
     assert!(error.to_string().contains("not usable as a CA"), "{error}");
@@ -122,7 +122,7 @@ fn a_certificate_where_a_key_should_be_is_refused() {
 }
 
 #[test]
-fn nothing_to_show_and_nobody_to_trust_are_errors() {
+fn a_server_without_a_certificate_and_a_client_without_cas_are_errors() {
     let error = ServerTls::builder().build().unwrap_err();
     assert!(error.to_string().contains("needs a certificate"), "{error}");
     let error = ClientTls::builder().platform_cas(false).build().unwrap_err();

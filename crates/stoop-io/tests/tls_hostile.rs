@@ -1,4 +1,4 @@
-//! Handshakes with peers that are slow, broken, or up to something.
+//! Handshakes with peers that are slow, broken or hostile.
 #![cfg(any(feature = "tls", feature = "tls-ring"))]
 
 mod tls_support;
@@ -15,7 +15,7 @@ async fn a_hello_may_come_byte_by_byte() {
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (ours, theirs) = tcp_pair().await;
     let mut client = client.connect(ours, "localhost").unwrap();
-    let mut server = server.accept(Drip::over(theirs, 1)).unwrap();
+    let mut server = server.accept(DripTransport::over(theirs, 1)).unwrap();
     let (c, s) = tokio::join!(handshake(&mut client), handshake(&mut server));
     c.unwrap();
     s.unwrap();
@@ -77,7 +77,7 @@ async fn a_hello_without_end_is_refused_at_a_bound() {
 }
 
 #[tokio::test]
-async fn a_peer_that_leaves_during_the_handshake_is_told_apart() {
+async fn a_peer_that_closes_during_the_handshake_is_told_apart() {
     let ca = Ca::new("test");
     let (ours, theirs) = tcp_pair().await;
     drop(theirs);

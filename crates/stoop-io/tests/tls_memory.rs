@@ -1,4 +1,4 @@
-//! What an idle session costs a server in memory: 2,000 clients in another process.
+//! The memory of an idle session on a server: 2,000 clients in another process.
 //!
 //! `cargo test --profile fast -p stoop-io --test tls_memory -- --ignored --nocapture`
 #![cfg(all(any(feature = "tls", feature = "tls-ring"), target_os = "linux"))]
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 const CONNECTIONS: usize = 2_000;
 
-/// Where the clients connect to; set for the process that plays them.
+/// The address that the clients connect to; set for the process that runs them.
 const SERVER: &str = "STOOP_TEST_SERVER";
 
 #[test]
@@ -75,7 +75,7 @@ async fn clients(address: &str) {
     BufReader::new(std::io::stdin()).read_line(&mut line).unwrap();
 }
 
-/// This process's memory that no file backs.
+/// Anonymous memory of this process.
 fn anonymous_kib() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();

@@ -1,4 +1,4 @@
-//! Other people's TLS: openssl's client and server, and curl, where they are installed.
+//! Handshakes with other implementations: openssl's client and server, and curl, where installed.
 #![cfg(any(feature = "tls", feature = "tls-ring"))]
 
 mod tls_support;
@@ -63,7 +63,7 @@ impl Drop for Killed {
 }
 
 #[tokio::test]
-async fn openssls_client_talks_to_us() {
+async fn openssls_client_connects_to_our_server() {
     if !is_here("openssl", "version") {
         return;
     }
@@ -180,7 +180,7 @@ async fn openssls_client_changes_its_keys() {
 }
 
 #[tokio::test]
-async fn openssls_server_talks_to_us() {
+async fn our_client_connects_to_openssls_server() {
     if !is_here("openssl", "version") {
         return;
     }
@@ -217,7 +217,7 @@ async fn openssls_server_talks_to_us() {
 }
 
 #[tokio::test]
-async fn curl_talks_to_us() {
+async fn curl_connects_to_our_server() {
     if !is_here("curl", "--version") {
         return;
     }

@@ -1,4 +1,4 @@
-//! Bytes through a TLS session: both ways, in pieces of every size, and how a stream ends.
+//! A TLS session as a transport: bytes both ways, in pieces of every size, and the end of the stream.
 #![cfg(any(feature = "tls", feature = "tls-ring"))]
 
 mod tls_support;
@@ -19,7 +19,7 @@ fn a_session_is_send_and_small() {
 }
 
 #[tokio::test]
-async fn bytes_go_both_ways() {
+async fn a_session_carries_bytes_both_ways() {
     let ca = Ca::new("test");
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (mut client, mut server) = open_pair(&client, &server).await;
@@ -30,7 +30,7 @@ async fn bytes_go_both_ways() {
 }
 
 #[tokio::test]
-async fn a_mebibyte_both_ways_at_once() {
+async fn a_session_carries_a_mebibyte_both_ways_at_once() {
     let ca = Ca::new("test");
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (client, server) = open_pair(&client, &server).await;
@@ -65,14 +65,14 @@ async fn exchange(mut tls: Tls, all: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn pieces_of_every_size_over_every_split() {
+async fn a_session_carries_pieces_of_every_size_over_every_split() {
     let ca = Ca::new("test");
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let all = pattern(40_000);
     for step in [1, 2, 5, 6, 22, 1_000, 16_384, 16_385, 100_000] {
         let (ours, theirs) = tcp_pair().await;
-        let mut client = client.connect(Drip::over(ours, step), "localhost").unwrap();
-        let mut server = server.accept(Drip::over(theirs, step)).unwrap();
+        let mut client = client.connect(DripTransport::over(ours, step), "localhost").unwrap();
+        let mut server = server.accept(DripTransport::over(theirs, step)).unwrap();
         let talk = async {
             send(&mut client, &all).await.unwrap();
             shutdown(&mut client).await.unwrap();
@@ -115,7 +115,7 @@ async fn a_session_may_run_inside_another() {
 }
 
 #[tokio::test]
-async fn no_more_than_the_room_is_shown() {
+async fn a_session_announces_no_more_than_the_room() {
     let ca = Ca::new("test");
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (mut client, mut server) = open_pair(&client, &server).await;
@@ -131,7 +131,7 @@ async fn no_more_than_the_room_is_shown() {
 }
 
 #[tokio::test]
-async fn close_notify_is_an_end() {
+async fn close_notify_ends_the_stream() {
     let ca = Ca::new("test");
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (mut client, mut server) = open_pair(&client, &server).await;
@@ -166,7 +166,7 @@ async fn the_last_bytes_and_the_end_leave_together() {
 }
 
 #[tokio::test]
-async fn an_end_without_close_notify_is_an_error_after_what_came() {
+async fn an_end_without_close_notify_is_an_error_after_the_bytes_before_it() {
     let ca = Ca::new("test");
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (mut client, mut server) = open_pair(&client, &server).await;
@@ -183,7 +183,7 @@ async fn a_half_written_record_is_not_delivered() {
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (ours, theirs) = tcp_pair().await;
     // Lets one byte a turn through, so that dropping it in between leaves half a record.
-    let mut client = client.connect(Drip::over(ours, 1), "localhost").unwrap();
+    let mut client = client.connect(DripTransport::over(ours, 1), "localhost").unwrap();
     let mut server = server.accept(theirs).unwrap();
     let (c, s) = tokio::join!(handshake(&mut client), handshake(&mut server));
     c.unwrap();
@@ -257,9 +257,9 @@ async fn tickets_do_not_make_an_idle_session_look_used() {
     assert_eq!(client.liveness(Look::Kernel), Liveness::Dead);
 }
 
-/// Whoever drives any transport's handshake can tell a peer that left from one that lied.
+/// The error of a handshake tells a peer that closed from one that does not speak TLS, for any transport.
 #[tokio::test]
-async fn a_handshake_that_fails_has_the_kind_of_its_cause() {
+async fn a_failed_handshake_has_the_error_kind_of_its_cause() {
     let ca = Ca::new("test");
     for (said, kind, cause_kind) in [
         (&b""[..], io::ErrorKind::UnexpectedEof, TlsErrorKind::Closed),

@@ -1,4 +1,4 @@
-//! Threads with a local runtime each.
+//! Workers: threads with a local runtime each.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -62,7 +62,7 @@ async fn until_stopped(mut worker: Worker) {
 }
 
 #[test]
-fn workers_end_when_asked_to_in_any_of_three_ways() {
+fn workers_end_by_stop_by_a_stopper_and_when_dropped() {
     let workers = Workers::start(&options(2), until_stopped).unwrap();
     workers.stop();
     workers.stop();
@@ -102,11 +102,11 @@ fn a_worker_knows_whether_it_was_asked_to_end() {
 }
 
 #[tokio::test]
-async fn joining_blocks_nobody_and_may_be_taken_up_again() {
+async fn joining_does_not_block_and_may_be_repeated() {
     let mut workers = Workers::start(&options(2), until_stopped).unwrap();
     tokio::select! {
         biased;
-        _ = workers.join() => panic!("nobody asked them to end"),
+        _ = workers.join() => panic!("they were not asked to end"),
         () = tokio::task::yield_now() => {}
     }
     workers.stop();
@@ -136,7 +136,7 @@ fn a_panic_is_reported_and_the_others_go_on() {
 }
 
 #[test]
-fn what_a_worker_left_behind_is_dropped_with_it() {
+fn tasks_of_a_worker_are_dropped_with_it() {
     let alive = Arc::new(());
     let inside = Arc::clone(&alive);
     let workers = Workers::start(&options(1), move |_| {

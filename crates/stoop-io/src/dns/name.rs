@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_name_is_refused() {
+    fn an_invalid_name_is_refused() {
         let label = "a".repeat(64);
         let long = "a.".repeat(130);
         for host in [

@@ -160,7 +160,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_public_internet_is_told_from_the_rest() {
+    fn public_addresses_are_told_from_others() {
         for address in PUBLIC {
             assert!(is_public(address.parse().unwrap()), "{address} is public");
         }

@@ -43,7 +43,7 @@ async fn stalls<T>(what: impl Future<Output = T>) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_orders_it_is_a_plain_connection() {
+async fn a_default_link_is_a_plain_connection() {
     let (mut a, mut b, log) = Sim::pair(1, &clean(), &clean());
     send(&mut a, b"ping").await.unwrap();
     assert_eq!(fill(&mut b).await.unwrap(), Filled::Bytes(4));
@@ -56,7 +56,7 @@ async fn without_orders_it_is_a_plain_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bytes_take_their_time_and_keep_their_order() {
+async fn bytes_arrive_after_the_latency_and_keep_their_order() {
     let jittery = Link { latency: 50 * MS, jitter: 20 * MS, ..clean() };
     let (mut a, mut b, _) = Sim::pair(7, &jittery, &clean());
     let begin = now();
@@ -72,7 +72,7 @@ async fn bytes_take_their_time_and_keep_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reads_are_cut_as_ordered() {
+async fn reads_are_split_as_the_link_says() {
     for (split, sizes) in [
         (Split::Whole, vec![10]),
         (Split::Each(1), vec![1; 10]),
@@ -89,7 +89,7 @@ async fn reads_are_cut_as_ordered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_seed_decides_where_a_stream_is_cut() {
+async fn the_seed_decides_where_reads_are_split() {
     let mut seen = Vec::new();
     for seed in [1, 1, 2, 3] {
         let (mut a, mut b, _) = Sim::pair(seed, &Link::split(Split::UpTo(7)), &clean());
@@ -106,7 +106,7 @@ async fn the_seed_decides_where_a_stream_is_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn short_writes_go_on_in_the_next_turn() {
+async fn a_short_write_goes_on_at_the_next_poll() {
     let link = Link { writes: Split::Each(4), ..clean() };
     let (mut a, mut b, log) = Sim::pair(1, &link, &clean());
     let mut out = Output::default();
@@ -122,7 +122,7 @@ async fn short_writes_go_on_in_the_next_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_wire_stops_the_writer_until_the_reader_reads() {
+async fn a_full_direction_stops_the_writer_until_the_reader_reads() {
     let (mut a, mut b, _) = Sim::pair(1, &Link { capacity: 10, ..clean() }, &clean());
     let write = async {
         send(&mut a, &[0; 25]).await.unwrap();
@@ -135,7 +135,7 @@ async fn a_full_wire_stops_the_writer_until_the_reader_reads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reset_comes_after_so_many_bytes_for_both_ends() {
+async fn a_reset_after_n_bytes_reaches_both_ends() {
     for n in [0, 1, 4] {
         let (mut a, mut b, log) = Sim::pair(1, &Link::faulty(Fault::ResetAfter(n)), &clean());
         send(&mut a, b"012345").await.unwrap();
@@ -152,7 +152,7 @@ async fn a_reset_comes_after_so_many_bytes_for_both_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stall_is_silence_and_no_end() {
+async fn a_stall_delivers_neither_bytes_nor_an_end() {
     let (mut a, mut b, _) = Sim::pair(1, &Link::faulty(Fault::StallAfter(4)), &clean());
     send(&mut a, b"012345").await.unwrap();
     shutdown(&mut a).await;
@@ -191,20 +191,20 @@ async fn a_shut_window_stops_the_writer_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_ends_the_stream_when_the_news_arrives() {
+async fn closing_ends_the_stream_after_the_latency() {
     let late = Link::late(100 * MS);
     let (mut a, mut b, _) = Sim::pair(1, &late, &late);
     send(&mut a, b"last").await.unwrap();
     drop(a);
     let begin = now();
-    assert_eq!(b.liveness(Look::Kernel), Liveness::Dead, "nobody would read what we send");
+    assert_eq!(b.liveness(Look::Kernel), Liveness::Dead, "the peer would not read what we send");
     assert_eq!(reads(&mut b).await, [4]);
     assert_eq!((now() - begin).as_millis(), 100);
     assert_eq!(kind(send(&mut b, b"x").await), ErrorKind::BrokenPipe);
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_with_unread_bytes_resets() {
+async fn closing_with_unread_bytes_resets_the_connection() {
     let (mut a, mut b, _) = Sim::pair(1, &clean(), &clean());
     send(&mut b, b"unread").await.unwrap();
     send(&mut a, b"lost").await.unwrap();
@@ -215,9 +215,9 @@ async fn closing_with_unread_bytes_resets() {
     assert_eq!(kind(fill(&mut b).await), ErrorKind::ConnectionReset);
 }
 
-/// Every seed, whatever it cuts: the bytes are the same.
+/// For every seed, whatever it splits, the bytes are the same.
 #[tokio::test(start_paused = true)]
-async fn whatever_is_cut_the_bytes_arrive() {
+async fn all_bytes_arrive_however_reads_and_writes_are_split() {
     let all: Vec<u8> = (0..5_000_u32).map(|n| (n % 253) as u8).collect();
     for seed in 1..100 {
         let link = Link {

@@ -34,16 +34,16 @@ fn with_both(test: impl AsyncFn(fn() -> Timer)) {
     paused().block_on(test(Timer::precise));
 }
 
-struct Count(AtomicUsize);
+struct WakeCount(AtomicUsize);
 
-impl Wake for Count {
+impl Wake for WakeCount {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn counting() -> (Arc<Count>, Waker) {
-    let count = Arc::new(Count(AtomicUsize::new(0)));
+fn counting() -> (Arc<WakeCount>, Waker) {
+    let count = Arc::new(WakeCount(AtomicUsize::new(0)));
     (Arc::clone(&count), count.into())
 }
 
@@ -61,7 +61,7 @@ fn a_deadline_is_kept_to_a_millisecond_and_never_early() {
 }
 
 #[test]
-fn a_deadline_that_moves_later_wakes_nobody_before_it() {
+fn a_deadline_that_moves_later_wakes_no_task_before_it() {
     with_both(async |timer| {
         let (begin, mut timer, polls) = (now(), timer(), Rc::new(AtomicUsize::new(0)));
         let deadline = std::cell::Cell::new(begin + 10 * MS);
@@ -97,7 +97,7 @@ fn a_deadline_that_moves_earlier_is_kept() {
 }
 
 #[test]
-fn without_a_deadline_nothing_is_ready_and_nothing_made() {
+fn without_a_deadline_a_timer_is_never_ready_and_holds_nothing() {
     with_both(async |timer| {
         let mut timer = timer();
         let mut cx = Context::from_waker(Waker::noop());
@@ -110,7 +110,7 @@ fn without_a_deadline_nothing_is_ready_and_nothing_made() {
 }
 
 #[test]
-fn a_deadline_beyond_all_time_is_no_trouble() {
+fn a_deadline_beyond_the_last_tick_is_accepted() {
     with_both(async |timer| {
         let (mut timer, mut far) = (timer(), now());
         let mut cx = Context::from_waker(Waker::noop());
@@ -170,7 +170,7 @@ fn a_coarse_timer_without_a_wheel_uses_the_runtime() {
 }
 
 #[test]
-fn when_the_wheel_stops_its_timers_go_on_without_it() {
+fn timers_go_on_without_a_wheel_that_stopped() {
     paused().block_on(async {
         let (begin, task) = (now(), wheel().await);
         let wait = spawn_local(async move { Timer::coarse().wait(Some(begin + 50 * MS)).await });
@@ -261,7 +261,7 @@ fn a_precise_timer_follows_its_connection_to_another_runtime() {
 }
 
 #[test]
-fn a_task_that_spent_its_budget_is_still_woken_in_time() {
+fn a_task_without_budget_is_still_woken_in_time() {
     paused().block_on(async {
         let mut timer = Timer::precise();
         let (count, waker) = counting();

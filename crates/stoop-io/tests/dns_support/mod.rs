@@ -1,4 +1,4 @@
-//! A DNS server that says what a test wants it to say, by UDP and TCP.
+//! A DNS server that answers as a test wants, by UDP and TCP.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use std::time::Duration;
 pub const A: u16 = 1;
 pub const AAAA: u16 = 28;
 
-/// What was asked.
+/// A question that came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     pub name: String,
@@ -22,9 +22,9 @@ pub struct Question {
     pub extended: bool,
 }
 
-/// What to say.
+/// How to answer a question.
 #[derive(Clone, Debug)]
-pub enum Reply {
+pub enum ScriptedReply {
     /// These addresses, as far as they are of the family asked for, with a TTL in seconds.
     Addresses(Vec<IpAddr>, u32),
     /// The same for another name, behind an alias.
@@ -35,53 +35,53 @@ pub enum Reply {
     /// Any other code.
     Code(u8),
     Silence,
-    /// Nothing that fits: come by TCP.
+    /// Truncated: the response comes by TCP.
     Truncated,
-    /// The answer to another question.
+    /// The response to another question.
     Forged,
-    /// Something later.
-    After(Duration, Box<Reply>),
+    /// Another reply, later.
+    After(Duration, Box<ScriptedReply>),
 }
 
 /// A server on a port of 127.0.0.1 of its own.
-pub struct Server {
+pub struct TestServer {
     pub address: SocketAddr,
     asked: Arc<Mutex<Vec<Question>>>,
-    open: Arc<Open>,
+    open: Arc<OpenQuestions>,
 }
 
-/// Questions without an answer as yet, those that get none left out.
+/// Questions that are not answered yet, except those that never are.
 #[derive(Default)]
-struct Open {
+struct OpenQuestions {
     now: AtomicUsize,
     most: AtomicUsize,
 }
 
-impl Server {
-    pub fn start(say: impl Fn(&Question) -> Reply + Send + Sync + 'static) -> Self {
+impl TestServer {
+    pub fn start(say: impl Fn(&Question) -> ScriptedReply + Send + Sync + 'static) -> Self {
         let (udp, tcp) = ports();
         let address = udp.local_addr().unwrap();
         let (asked, say) = (Arc::new(Mutex::new(Vec::new())), Arc::new(say));
-        let open = Arc::<Open>::default();
-        let mind = {
+        let open = Arc::<OpenQuestions>::default();
+        let note = {
             let (asked, open) = (asked.clone(), open.clone());
             move |message: &[u8], tcp: bool| {
                 let question = read(message, tcp)?;
                 asked.lock().unwrap().push(question.clone());
                 let reply = say(&question);
-                if !matches!(reply, Reply::Silence) {
+                if !matches!(reply, ScriptedReply::Silence) {
                     let now = open.now.fetch_add(1, Ordering::SeqCst) + 1;
                     open.most.fetch_max(now, Ordering::SeqCst);
                 }
                 Some((question, reply, open.clone()))
             }
         };
-        let over_tcp = mind.clone();
+        let over_tcp = note.clone();
         thread::spawn(move || {
             let mut buffer = [0; 1500];
             while let Ok((n, from)) = udp.recv_from(&mut buffer) {
                 let message = buffer[..n].to_vec();
-                let Some((question, reply, open)) = mind(&message, false) else { continue };
+                let Some((question, reply, open)) = note(&message, false) else { continue };
                 let socket = udp.try_clone().unwrap();
                 send(message, question, reply, move |bytes| {
                     open.now.fetch_sub(1, Ordering::SeqCst);
@@ -91,14 +91,14 @@ impl Server {
         });
         thread::spawn(move || {
             for stream in tcp.incoming().flatten() {
-                let mind = over_tcp.clone();
+                let note = over_tcp.clone();
                 thread::spawn(move || {
                     let mut stream = stream;
                     let mut length = [0; 2];
                     while stream.read_exact(&mut length).is_ok() {
                         let mut message = vec![0; u16::from_be_bytes(length).into()];
                         stream.read_exact(&mut message).unwrap();
-                        let Some((question, reply, open)) = mind(&message, true) else { continue };
+                        let Some((question, reply, open)) = note(&message, true) else { continue };
                         let mut to = stream.try_clone().unwrap();
                         send(message, question, reply, move |bytes| {
                             open.now.fetch_sub(1, Ordering::SeqCst);
@@ -159,12 +159,12 @@ fn read(message: &[u8], tcp: bool) -> Option<Question> {
 fn send(
     message: Vec<u8>,
     question: Question,
-    reply: Reply,
+    reply: ScriptedReply,
     to: impl FnOnce(Vec<u8>) + Send + 'static,
 ) {
     match reply {
-        Reply::Silence => {}
-        Reply::After(delay, reply) => {
+        ScriptedReply::Silence => {}
+        ScriptedReply::After(delay, reply) => {
             thread::spawn(move || {
                 thread::sleep(delay);
                 send(message, question, *reply, to);
@@ -175,7 +175,7 @@ fn send(
 }
 
 /// RFC 1035 §4.1.
-fn write(message: &[u8], question: &Question, reply: &Reply) -> Vec<u8> {
+fn write(message: &[u8], question: &Question, reply: &ScriptedReply) -> Vec<u8> {
     let end = 12 + question.name.len() + 2 + 4;
     let mut answer = message[..end].to_vec();
     let mut records = Vec::new();
@@ -201,27 +201,27 @@ fn write(message: &[u8], question: &Question, reply: &Reply) -> Vec<u8> {
         }
     };
     match reply {
-        Reply::Addresses(all, ttl) => addresses(SAME, all, *ttl),
-        Reply::Alias(alias, all, ttl) => {
+        ScriptedReply::Addresses(all, ttl) => addresses(SAME, all, *ttl),
+        ScriptedReply::Alias(alias, all, ttl) => {
             let target = labels(alias);
             addresses(&target, all, *ttl);
             put(SAME, 5, *ttl, &target);
             count += 1;
         }
-        Reply::NxDomain | Reply::NoData => {
-            code = if matches!(reply, Reply::NxDomain) { 3 } else { 0 };
-            // A start of authority whose denials live for a minute.
+        ScriptedReply::NxDomain | ScriptedReply::NoData => {
+            code = if matches!(reply, ScriptedReply::NxDomain) { 3 } else { 0 };
+            // A start of authority that lets denials be remembered for a minute.
             let numbers = [1u32, 60, 60, 60, 60].map(u32::to_be_bytes).concat();
             put(SAME, 6, 60, &[&[0, 0], &numbers[..]].concat());
             denials = 1;
         }
-        Reply::Code(other) => code = *other,
-        Reply::Truncated => flags |= 2,
-        Reply::Forged => {
+        ScriptedReply::Code(other) => code = *other,
+        ScriptedReply::Truncated => flags |= 2,
+        ScriptedReply::Forged => {
             answer[13] ^= 1;
             addresses(SAME, &["10.6.6.6".parse().unwrap()], 60);
         }
-        Reply::Silence | Reply::After(..) => unreachable!("handled before"),
+        ScriptedReply::Silence | ScriptedReply::After(..) => unreachable!("handled before"),
     }
     answer[2] = flags;
     answer[3] = 0x80 | code;

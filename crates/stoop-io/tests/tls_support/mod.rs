@@ -1,5 +1,4 @@
-//! What the TLS tests share: certificates, pairs over loopback, and the transport's methods as
-//! futures.
+//! Helpers of the TLS tests: certificates, pairs over loopback, and a transport's methods as futures.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 use std::future::poll_fn;
@@ -51,7 +50,7 @@ impl Ca {
         Identity { chain, key: key.serialize_pem() }
     }
 
-    /// A client that trusts this CA and nobody else.
+    /// A client that trusts this CA and no other.
     pub fn client(&self) -> ClientTlsBuilder {
         ClientTls::builder().platform_cas(false).ca_pem(self.pem.as_str())
     }
@@ -63,7 +62,7 @@ impl Ca {
 }
 
 impl Identity {
-    /// What nobody issued but itself.
+    /// A certificate that no CA issued.
     pub fn self_signed(names: &[&str], f: impl FnOnce(&mut CertificateParams)) -> Self {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         let mut params = CertificateParams::new(names).unwrap();
@@ -186,21 +185,21 @@ pub fn pattern(len: usize) -> Vec<u8> {
 }
 
 /// A transport that lets only so many bytes through at a time, in both directions.
-pub struct Drip {
+pub struct DripTransport {
     inner: AnyTransport,
     step: usize,
     visible: usize,
     one: Output,
 }
 
-impl Drip {
+impl DripTransport {
     pub fn over(inner: impl Into<AnyTransport>, step: usize) -> AnyTransport {
         let (inner, one) = (inner.into(), Output::default());
         AnyTransport::Custom(Box::new(Self { inner, step, visible: 0, one }))
     }
 }
 
-impl Transport for Drip {
+impl Transport for DripTransport {
     fn poll_fill(
         &mut self,
         cx: &mut std::task::Context<'_>,

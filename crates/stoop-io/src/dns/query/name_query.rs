@@ -78,7 +78,7 @@ impl NameQuery {
         loop {
             let server = (first + attempt) % count;
             attempt += 1;
-            let result = self.from_server(server, record).await;
+            let result = self.at_server(server, record).await;
             match result {
                 Err(failure) if failure.is_of_server() => {
                     let again = failure.is_timeout() && attempt < settings.attempts as usize;
@@ -98,7 +98,7 @@ impl NameQuery {
     }
 
     /// Asks one server, and follows aliases.
-    async fn from_server(
+    async fn at_server(
         &self,
         server: usize,
         record: RecordType,

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Wake;
 
 #[derive(Default)]
-struct Count(AtomicUsize);
+struct WakeCount(AtomicUsize);
 
-impl Wake for Count {
+impl Wake for WakeCount {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -43,7 +43,7 @@ fn an_entry_fires_at_its_tick_and_not_before() {
 #[test]
 fn a_later_deadline_needs_no_filing_and_an_earlier_one_does() {
     let mut wheel = TimingWheel::new();
-    let waker = &Waker::from(Arc::new(Count::default()));
+    let waker = &Waker::from(Arc::new(WakeCount::default()));
     let (key, nearer) = wheel.file(0, 1_000, waker.clone());
     assert!(nearer);
     assert!(matches!(wheel.touch(key, 5_000, waker), Touched::Kept));
@@ -72,18 +72,18 @@ fn a_key_outlives_neither_its_entry_nor_the_slab() {
 }
 
 #[test]
-fn an_entry_left_without_a_deadline_goes_at_its_old_one() {
+fn an_entry_without_a_deadline_fires_at_its_old_one() {
     let mut wheel = TimingWheel::new();
-    let waker = Waker::from(Arc::new(Count::default()));
+    let waker = Waker::from(Arc::new(WakeCount::default()));
     let (key, _) = wheel.file(0, 50, waker.clone());
     assert!(matches!(wheel.touch(key, NEVER, &waker), Touched::Kept));
     assert_eq!(fired(&mut wheel, 50), (1, None));
     assert_eq!(wheel.len(), 0);
 }
 
-/// Against a sorted map, with every kind of step in random order.
+/// Compares with a sorted map, with every kind of step in random order.
 #[test]
-fn it_does_what_a_sorted_map_does() {
+fn a_wheel_does_what_a_sorted_map_does() {
     for seed in 1..=50_u64 {
         let mut state = seed;
         let mut random = |below: u64| {
@@ -91,7 +91,7 @@ fn it_does_what_a_sorted_map_does() {
             (state >> 33) % below
         };
         let (mut wheel, mut now) = (TimingWheel::new(), random(10_000));
-        let mut model: BTreeMap<u64, (EntryKey, u64, Arc<Count>)> = BTreeMap::new();
+        let mut model: BTreeMap<u64, (EntryKey, u64, Arc<WakeCount>)> = BTreeMap::new();
         for id in 0..2_000 {
             let scale = [10, 100, 5_000, 300_000, 20_000_000][random(5) as usize];
             let far = 1 + random(scale);
@@ -129,7 +129,7 @@ fn it_does_what_a_sorted_map_does() {
                     assert!(next <= nearest && next.is_none_or(|tick| tick > now));
                 }
                 _ => {
-                    let count = Arc::new(Count::default());
+                    let count = Arc::new(WakeCount::default());
                     let (key, _) = wheel.file(now, now + far, Arc::clone(&count).into());
                     model.insert(id, (key, now + far, count));
                 }
