@@ -44,7 +44,7 @@ pub struct Output {
     queue: Option<Box<PieceQueue>>,
 }
 
-/// What comes before the end of the last run.
+/// The runs and shared pieces before the end of the last run.
 #[derive(Default)]
 struct PieceQueue {
     /// The order of runs and shared pieces.
@@ -62,7 +62,7 @@ struct PieceQueue {
 }
 
 enum QueuedPiece {
-    /// So many bytes of a run, behind those of the piece before.
+    /// This many bytes of a run, behind those of the piece before.
     Run(usize),
     Shared(Bytes),
 }

@@ -41,7 +41,7 @@ impl Stream {
         self.transport.peer()
     }
 
-    /// What was received and not read yet.
+    /// The bytes that were received and not read yet.
     pub fn received(&self) -> &[u8] {
         self.transport.received()
     }
@@ -78,7 +78,7 @@ impl Stream {
         let offered = self.out.len();
         let flushed = self.transport.poll_flush(cx, &mut self.out);
         let taken = offered - self.out.len();
-        // What was not taken the caller offers again.
+        // The caller offers again what was not taken.
         self.out.clear();
         match flushed {
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
@@ -165,7 +165,7 @@ where
     from_io_with_peer(io, Peer::Memory)
 }
 
-/// The same, for a stream whose peer is known.
+/// A transport over a stream that tokio can read and write, with `peer` as its peer.
 pub fn from_io_with_peer<I>(io: I, peer: Peer) -> AnyTransport
 where
     I: AsyncRead + AsyncWrite + Send + Unpin + 'static,

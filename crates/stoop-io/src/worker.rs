@@ -64,8 +64,8 @@ impl Workers {
         Self::spawn(options, 0, &Arc::new(main))
     }
 
-    /// The same, but the first worker is the calling thread: returns when all have ended. `started`
-    /// is called in between, once all the others have their runtimes.
+    /// Starts the workers with the calling thread as the first, and returns when all have ended.
+    /// `started` is called in between, once all the others have their runtimes.
     ///
     /// With one worker no thread is started at all: system calls cost less in a process that has
     /// one, since no other thread could close a descriptor under them. With [`WorkerOptions::pin`] the

@@ -13,8 +13,8 @@ use super::error::DnsError;
 /// The result of a lookup.
 pub(super) type LookupResult = Result<Addresses, DnsError>;
 
-/// Where a lookup sends its result for all callers that wait for it. Dropped without a result, the
-/// lookup was given up.
+/// The channel by which a lookup sends its result to all callers that wait for it. If it is dropped
+/// without a result, the lookup was given up.
 pub(super) type ResultSender = Arc<watch::Sender<Option<LookupResult>>>;
 
 /// How a caller gets the result for a name.

@@ -1,4 +1,4 @@
-//! Which addresses belong to the public internet.
+//! Tells addresses of the public internet from others.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -46,8 +46,8 @@ const V6_MAPPED: (Ipv6Addr, u32) = (Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 
 /// reserved, multicast, for documentation, or a cloud's own. An IPv6 address that stands for an
 /// IPv4 one (mapped, 6to4, NAT64) is judged by that.
 ///
-/// It is what decides whether a redirect that began on the public internet may go to an address:
-/// ask it of the address that is connected to, after resolving, not of the name.
+/// It decides whether a redirect that began on the public internet may go to an address: apply it to
+/// the address that is connected to, after resolving, not to the name.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),

@@ -135,7 +135,7 @@ impl Listener {
         }
     }
 
-    /// Where it listens, with the port that the system chose.
+    /// The address it listens on, with the port that the system chose.
     pub fn address(&self) -> &Address {
         &self.address
     }

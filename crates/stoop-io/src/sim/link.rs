@@ -16,7 +16,7 @@ pub struct Link {
     pub reads: Split,
     /// How many bytes one write accepts at most; the rest waits for the next turn.
     pub writes: Split,
-    /// What goes wrong.
+    /// The fault of this direction, if any.
     pub fault: Fault,
 }
 
@@ -50,7 +50,7 @@ impl Link {
     }
 }
 
-/// Where a stream is cut. Zero counts as one.
+/// How a stream is split. Zero counts as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Split {
     /// Nowhere: all there is.
@@ -63,10 +63,10 @@ pub enum Split {
     Sizes(Vec<usize>),
 }
 
-/// What goes wrong with one direction, counted in bytes on it.
+/// The fault of one direction, after a number of bytes on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
     /// Once the reader has received this many bytes the connection is reset, both ways. It keeps those.
     ResetAfter(u64),

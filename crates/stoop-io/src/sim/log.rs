@@ -26,7 +26,7 @@ pub struct Write {
     pub bytes: Bytes,
 }
 
-/// What passed over a simulated connection, in both directions. Recorded until the last clone is dropped.
+/// The log of a simulated connection, in both directions. It records until the last clone is dropped.
 #[derive(Clone)]
 pub struct Log {
     start: Instant,

@@ -69,7 +69,7 @@ pub(super) struct EntryKey {
 pub(super) enum Touched {
     /// The entry is filed and will fire in time.
     Kept,
-    /// The same, but its waker is another one: see [`TimingWheel::replace_waker`].
+    /// The entry is filed, but with another waker: see [`TimingWheel::replace_waker`].
     OtherWaker,
     /// The deadline lies before the entry's slot: file it anew.
     Earlier,

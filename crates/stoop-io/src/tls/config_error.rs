@@ -1,4 +1,4 @@
-//! Why a TLS configuration cannot be built.
+//! The error of building a TLS configuration.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The bounds and defaults of TLS sessions and of what configures them, in one place.
+//! The bounds and defaults of TLS sessions and of their configuration, in one place.
 
 /// The protocol that is offered and accepted by ALPN unless the caller names others.
 pub(super) const ALPN_DEFAULT: &[u8] = b"http/1.1";
@@ -41,8 +41,8 @@ pub(super) const SEALED_BYTES_MAX: usize = 32 * 1024;
 /// bytes come.
 pub(super) const HANDSHAKE_BYTES_MAX: usize = 80 * 1024;
 
-/// The same for a client that is not asked for a certificate, and so sends little more than a
-/// ClientHello: a full record, and some.
+/// Ciphertext bytes that may wait during the handshake with a client that is not asked for a
+/// certificate, and so sends little more than a ClientHello: a full record, and some.
 pub(super) const HELLO_BYTES_MAX: usize = 20 * 1024;
 
 /// Ciphertext bytes that may wait in an open session: a full record and most of the next.

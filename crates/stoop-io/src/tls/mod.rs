@@ -1,4 +1,4 @@
-//! TLS 1.2 and 1.3, both roles, as one more [`Transport`](crate::Transport).
+//! TLS 1.2 and 1.3 for both roles, as a [`Transport`](crate::Transport) over another one.
 //!
 //! [`ClientTls`] and [`ServerTls`] are built once (that is where files are read) and shared; each
 //! turns a connected transport into a [`Tls`]. Underneath is rustls with its unbuffered interface:

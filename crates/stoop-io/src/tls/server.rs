@@ -39,7 +39,7 @@ impl ServerTls {
         ServerTlsBuilder::default()
     }
 
-    /// The same, accepting these protocols, the preferred one first, if none were configured.
+    /// The same configuration, with these protocols, the preferred one first, if none were configured.
     pub fn with_alpn_default(mut self, protocols: &[&[u8]]) -> Self {
         if self.alpn_is_default {
             let config = Arc::make_mut(&mut self.config);

@@ -1,4 +1,4 @@
-//! A TLS session over another transport, as a transport.
+//! A TLS session over another transport: its state, its handshake and its failure.
 
 mod ciphertext;
 mod steps;

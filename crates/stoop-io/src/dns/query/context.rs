@@ -1,4 +1,4 @@
-//! What all lookups of a resolver share.
+//! The settings and the state that all lookups of a resolver share.
 
 use std::sync::atomic::AtomicUsize;
 

@@ -1,4 +1,4 @@
-//! Why a query has no addresses as its result, and which of two failures says more.
+//! The failure of a query, and which of two failures says more about a name.
 
 use std::io;
 use std::net::SocketAddr;
@@ -68,8 +68,8 @@ impl QueryFailure {
         Self::of(DnsErrorKind::InvalidName, ttl)
     }
 
-    /// The same failure, of a query for IPv6: some servers deny a name's existence when asked for its
-    /// AAAA, RFC 4074 §4.2.
+    /// Marks a failure of a query for IPv6: some servers deny a name's existence when asked for its AAAA,
+    /// RFC 4074 §4.2.
     pub(super) fn doubtful(self) -> Self {
         Self { doubtful: true, ..self }
     }

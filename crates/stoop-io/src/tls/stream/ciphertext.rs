@@ -1,4 +1,4 @@
-//! Where a session's received ciphertext is: in the socket's own buffer, or in a copy beside it.
+//! Finds the received ciphertext of a session: in the socket's own buffer, or in a copy beside it.
 
 use crate::any_transport::AnyTransport;
 use crate::buffer::Inbox;
