@@ -1,9 +1,9 @@
 //! Listening sockets that go on after every passing error of `accept`.
 //!
 //! [`Listener::poll_accept`] yields sockets that are not registered with a runtime yet, so that a
-//! server may still choose the core that gets one: a new connection costs one `accept4`, and one `epoll_ctl` on the
-//! core where [`Accepted::register`] is called. `TCP_NODELAY` is set on the listening socket and
-//! inherited.
+//! server may still choose the core that gets one: a new connection costs one `accept4`, and one
+//! `epoll_ctl` on the core where [`Accepted::register`] is called. `TCP_NODELAY` is set on the
+//! listening socket and inherited.
 //!
 //! Out of descriptors, a listener waits: see [`Listener::starved`].
 

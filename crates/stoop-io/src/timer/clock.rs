@@ -15,7 +15,8 @@ pub fn now() -> Instant {
 ///
 /// Costs a few nanoseconds on Linux: `time` there is a read of the page that the kernel shares with
 /// every process and updates at each timer tick. The second changes at most one tick (1–10 ms) late
-/// and never early, so that a caller that formats it only when it has changed is never a second behind. A cache of our own would cost as much and be later.
+/// and never early, so that a caller that formats it only when it has changed is never a second
+/// behind. A cache of our own would cost as much and be later.
 ///
 /// Not driven by a paused clock: the date is about the world, not about the program.
 #[inline]

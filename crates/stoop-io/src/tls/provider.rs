@@ -7,10 +7,10 @@ use rustls::{CipherSuite, SupportedCipherSuite};
 
 /// The cryptography: aws-lc-rs, or ring where that was left out of the build.
 ///
-/// AES-128-GCM is preferred by both roles, in TLS 1.3 and 1.2. Of a resumed handshake with AES-256-GCM its SHA-384, for
-/// which the processor has no instructions, is a quarter of a server's time, of a short exchange with
-/// it 5 % of a client's; and neither can be broken (RFC 8446 §9.1 has AES-128-GCM as the one to
-/// implement). All other suites are still offered and accepted.
+/// AES-128-GCM is preferred by both roles, in TLS 1.3 and 1.2. Of a resumed handshake with
+/// AES-256-GCM its SHA-384, for which the processor has no instructions, is a quarter of a server's
+/// time, of a short exchange with it 5 % of a client's; and neither can be broken (RFC 8446 §9.1
+/// has AES-128-GCM as the one to implement). All other suites are still offered and accepted.
 pub(super) fn provider() -> Arc<CryptoProvider> {
     static PROVIDER: OnceLock<Arc<CryptoProvider>> = OnceLock::new();
     #[cfg(feature = "tls")]
