@@ -12,7 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use stoop::{Request, Response, ServerLimits};
 
 use super::address;
-use super::serve::Net;
+use super::network::Net;
 use super::witness::{Asked, Witness, Witnessed};
 use crate::answer::Framing;
 use crate::body;

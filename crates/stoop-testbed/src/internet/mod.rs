@@ -8,6 +8,7 @@ mod draft;
 mod draw;
 mod expect;
 mod good;
+mod network;
 mod plan;
 mod route;
 mod serve;
@@ -34,7 +35,8 @@ use crate::dns::DnsThread;
 use crate::log::{Kind, Log};
 use crate::origin::{BlackHole, Reach, Refused, listen};
 use crate::stats::{Counters, Stats};
-use serve::{Net, accept};
+use network::Net;
+use serve::accept;
 
 /// How hosts get their addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

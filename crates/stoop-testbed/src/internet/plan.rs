@@ -7,7 +7,6 @@ use super::class::{Class, Family};
 use super::draft::{Draft, Framed};
 use super::expect::{Answer, Expect};
 use super::route::{Place, Ports, authority};
-use super::site::Site;
 use crate::origin::BadHttp2;
 
 /// A synthetic internet before it runs: a seed, a number of URLs, and two factors.
@@ -211,11 +210,6 @@ impl Plan {
         }
         let draft = Draft::new(self.seed, index);
         (self.host_of(index, &draft) == host).then_some(draft)
-    }
-
-    /// Whether this host agrees to HTTP/2 over TLS: some of those that are served well.
-    pub(crate) fn offers_http2(&self, host: u64) -> bool {
-        self.host(host).is_some_and(|draft| draft.http2) && self.site(host, true) == Site::Good
     }
 
     /// How long servers wait for a URL, all its redirects together.

@@ -3,43 +3,20 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use stoop::ServerLimits;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::address;
 use super::good::serve_good;
-use super::plan::Plan;
+use super::network::Net;
 use super::site::Site;
 use super::sni;
-use crate::certificates::{Certificates, Showing};
-use crate::dns::{Lookup, Zone};
+use crate::certificates::Showing;
 use crate::line::Line;
-use crate::log::{Ended, Log};
+use crate::log::Ended;
 use crate::origin::{ACCEPT_AGAIN, Behaviour, PREFACE, Place, play, reset_on_close};
 use crate::secure;
-use crate::stats::Counters;
 use crate::wire::{Gone, Stream, Wire};
-
-/// What all connections and the name server share.
-pub(super) struct Net {
-    pub(super) plan: Plan,
-    /// Whether all hosts share 127.0.0.1, so that only names tell them apart.
-    pub(super) shared: bool,
-    pub(super) certificates: Certificates,
-    /// Those of well-behaved hosts.
-    pub(super) limits: ServerLimits,
-    pub(super) log: Log,
-    pub(super) counters: Counters,
-    pub(super) permits: Arc<Semaphore>,
-}
-
-impl Zone for Arc<Net> {
-    fn lookup(&self, name: &str) -> (Lookup, Option<u64>) {
-        self.plan.lookup(name, self.shared)
-    }
-}
 
 /// Accepts for ever. Dropped, it closes the port and every connection.
 pub(super) async fn accept(net: Arc<Net>, listener: TcpListener, tls: bool) {

@@ -113,6 +113,11 @@ impl Plan {
         Site::Scripted { behaviour, delay: self.delay(&draft) }
     }
 
+    /// Whether this host agrees to HTTP/2 over TLS: some of those that are served well.
+    pub(crate) fn offers_http2(&self, host: u64) -> bool {
+        self.host(host).is_some_and(|draft| draft.http2) && self.site(host, true) == Site::Good
+    }
+
     /// What a well-behaved host answers to a request that came with this prefix of its name.
     pub(crate) fn reply(&self, host: u64, tls: bool, prefix: Prefix, target: &str) -> Reply {
         let missing = Reply::bodiless(Some(host), 404);

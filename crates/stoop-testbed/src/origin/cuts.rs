@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::play::Then;
+use super::context::Then;
 use crate::answer;
 use crate::log::Ended;
 use crate::wire::{Gone, Stream, Wire};

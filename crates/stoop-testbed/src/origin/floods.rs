@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::behaviour::BadChunk;
+use super::context::Then;
 use super::cuts::chunked_head;
-use super::play::Then;
 use crate::answer::{self, Answer};
 use crate::body;
 use crate::log::Ended;

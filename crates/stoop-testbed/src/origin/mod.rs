@@ -14,6 +14,7 @@
 //! ```
 
 mod behaviour;
+mod context;
 mod cuts;
 mod floods;
 mod handshakes;
@@ -39,8 +40,9 @@ pub use behaviour::{BadChunk, BadLength, Behaviour, MalformedHead};
 pub use http2::BadHttp2;
 pub use names::UnknownBehaviour;
 
+pub(crate) use context::Place;
 pub(crate) use http2::PREFACE;
-pub(crate) use play::{Place, play};
+pub(crate) use play::play;
 pub(crate) use sockets::{BlackHole, Reach, Refused, listen};
 
 use crate::certificates::Certificates;

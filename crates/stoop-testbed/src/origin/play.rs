@@ -1,33 +1,12 @@
 //! Runs a behaviour on a connection.
 
-use std::time::Duration;
-
 use super::behaviour::Behaviour;
+use super::context::{Place, Then};
 use super::{cuts, floods, handshakes, http2, redirects, reuse, stalls};
 use crate::answer::{self, Answer, Framing};
 use crate::log::Ended;
 use crate::request::Request;
 use crate::wire::{Gone, Stream, Wire};
-
-/// Where a behaviour runs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Place {
-    /// What every answer waits for first.
-    pub(crate) delay: Duration,
-    /// A URL at which nobody listens.
-    pub(crate) dead: String,
-}
-
-/// What follows an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
-    /// The next request, if the client wants to send one.
-    Again,
-    /// An orderly close.
-    Close(Ended),
-    /// The socket is dropped: an RST if it was set to, else a FIN.
-    Drop(Ended),
-}
 
 /// Serves one connection to its end, and says so in the log.
 pub(crate) async fn play<S: Stream>(behaviour: &Behaviour, place: &Place, wire: &mut Wire<S>) {

@@ -1,7 +1,7 @@
 //! Origins that send the client elsewhere.
 
 use super::behaviour::Behaviour;
-use super::play::{Place, Then};
+use super::context::{Place, Then};
 use crate::answer::{self, Answer};
 use crate::log::Ended;
 use crate::request::Request;

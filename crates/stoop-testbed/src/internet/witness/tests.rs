@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use super::super::good::{limits, serve_good};
-use super::super::serve::Net;
+use super::super::network::Net;
 use super::*;
 use crate::certificates::Certificates;
 use crate::internet::expect::Answer;
