@@ -1,4 +1,4 @@
-//! One authority, and certificates good and bad.
+//! A certificate authority, and good and bad certificates.
 
 use std::io;
 
@@ -8,28 +8,28 @@ use rcgen::{
 };
 use stoop_io::ServerTls;
 
-/// What the wrong certificate is for. A wildcard of another domain, so that no host ever matches.
+/// The name in the wrong certificate: a wildcard of another domain, so that no host ever matches.
 const ELSEWHERE: &str = "*.elsewhere.test";
 
-/// Which certificate to show, if TLS is spoken.
+/// The certificate that a server shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Showing {
+pub(crate) enum ShownCertificate {
     Good,
-    /// The same, and HTTP/2 is agreed to.
+    /// The good one, and HTTP/2 is agreed to by ALPN.
     Http2,
     Untrusted,
     WrongName,
     Expired,
 }
 
-/// How TLS is spoken, once for each certificate that may be shown.
+/// The TLS configurations of a server, one for each certificate that it may show.
 ///
 /// The keys are ECDSA P-256: a signature costs the server some 20 µs, RSA would cost a millisecond.
 /// Keys are new each time; nothing that is planned depends on them.
 #[derive(Clone, Debug)]
 pub(crate) struct Certificates {
     good: ServerTls,
-    /// The same certificate, and HTTP/2 for who wants it.
+    /// The same certificate, with HTTP/2 for clients that offer it.
     good_http2: ServerTls,
     untrusted: ServerTls,
     wrong_name: ServerTls,
@@ -45,7 +45,7 @@ impl Certificates {
 
     fn make(names: &[String]) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let trusted = authority("stoop testbed CA")?;
-        let stranger = authority("stoop testbed CA that nobody trusts")?;
+        let untrusted = authority("stoop testbed CA that is not trusted")?;
         let key = KeyPair::generate()?;
         let show = |params: CertificateParams, issuer: &CertifiedIssuer<'_, KeyPair>| {
             let certificate = params.signed_by(&key, issuer)?;
@@ -60,7 +60,7 @@ impl Certificates {
         Ok(Self {
             good: good.clone().build()?,
             good_http2: good.alpn(["h2", "http/1.1"]).build()?,
-            untrusted: show(leaf(names.to_vec())?, &stranger)?.build()?,
+            untrusted: show(leaf(names.to_vec())?, &untrusted)?.build()?,
             wrong_name: show(leaf(vec![ELSEWHERE.to_owned()])?, &trusted)?.build()?,
             expired: show(expired, &trusted)?.build()?,
             ca_pem: trusted.pem(),
@@ -72,14 +72,14 @@ impl Certificates {
         &self.ca_pem
     }
 
-    /// All but one agree to HTTP/1.1 alone.
-    pub(crate) fn show(&self, showing: Showing) -> &ServerTls {
+    /// The configuration with this certificate. All but one agree to HTTP/1.1 alone.
+    pub(crate) fn show(&self, showing: ShownCertificate) -> &ServerTls {
         match showing {
-            Showing::Good => &self.good,
-            Showing::Http2 => &self.good_http2,
-            Showing::Untrusted => &self.untrusted,
-            Showing::WrongName => &self.wrong_name,
-            Showing::Expired => &self.expired,
+            ShownCertificate::Good => &self.good,
+            ShownCertificate::Http2 => &self.good_http2,
+            ShownCertificate::Untrusted => &self.untrusted,
+            ShownCertificate::WrongName => &self.wrong_name,
+            ShownCertificate::Expired => &self.expired,
         }
     }
 }

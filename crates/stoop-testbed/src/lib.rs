@@ -1,9 +1,9 @@
 //! Servers that misbehave on purpose, and a synthetic internet, on loopback: for testing HTTP
 //! clients.
 //!
-//! A client is easily right about servers that are. This crate is the other ones. It serves nobody
-//! beyond this machine, needs no privileges and no network, and everything it does follows from what
-//! it was asked for: a [`Behaviour`], or the seed of a [`Plan`].
+//! A client that works with correct servers may fail with others. This crate is the others. It serves
+//! this machine only, needs no privileges and no network, and everything it does follows from its
+//! input: a [`Behaviour`], or the seed of a [`Plan`].
 //!
 //! # One server that does one thing
 //!
@@ -14,7 +14,7 @@
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> std::io::Result<()> {
-//! use stoop_testbed::{Behaviour, Ended, Origin};
+//! use stoop_testbed::{Behaviour, EntryEnd, Origin};
 //! use tokio::io::{AsyncReadExt, AsyncWriteExt};
 //!
 //! let origin = Origin::start(Behaviour::TruncatedLength { sent: 3, announced: 10 }).await?;
@@ -26,15 +26,15 @@
 //! client.read_to_end(&mut answer).await?;
 //!
 //! assert_eq!(answer.len(), origin.log()[0].sent as usize);
-//! assert_eq!(origin.log()[0].ended, Ended::PlannedFault);
+//! assert_eq!(origin.log()[0].ended, EntryEnd::PlannedFault);
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! # A name server that lies
 //!
-//! [`DnsServer`] answers over UDP and TCP what its [`Records`] say: addresses, failures, nothing at
-//! all, late, or too much for UDP.
+//! [`DnsServer`] answers over UDP and TCP as its [`Records`] say: with addresses, with failures, late,
+//! with too much for UDP, or not at all.
 //!
 //! # A whole internet
 //!
@@ -48,7 +48,7 @@
 //! # Where it runs
 //!
 //! On Linux, as any user. On macOS the hosts of an internet share 127.0.0.1 and are told apart by
-//! name ([`Addresses`]); everything else is the same. Everything listens on 127.0.0.0/8 only: one
+//! name ([`HostAddresses`]); everything else is the same. Everything listens on 127.0.0.0/8 only: one
 //! listener for all hosts means one that is bound to the loopback device, and what comes to another
 //! address nevertheless is dropped.
 //!
@@ -59,26 +59,29 @@
 
 #![forbid(unsafe_code)]
 
-mod answer;
 mod body;
 mod certificates;
+mod connection;
 mod dns;
 mod internet;
-mod line;
 mod log;
+mod log_line;
 mod origin;
 mod request;
+mod response;
 mod run;
 mod secure;
 mod stats;
-mod wire;
 
 pub use body::is_body;
-pub use dns::{DnsServer, Lookup, Records};
+pub use dns::{DnsAnswer, DnsServer, Records};
 pub use internet::{
-    Addresses, Answer, Class, Expect, Family, HOSTS_MAX, Internet, Options, Plan, PlannedUrl, Ports,
+    Answer, Class, Expect, Family, HOSTS_MAX, HostAddresses, Internet, Options, Plan, PlannedUrl,
+    Ports,
 };
-pub use log::{COLUMNS, Ended, Entry, Kind, Log, MEMORY_ENTRIES_MAX, Malformed, Span, Spans};
+pub use log::{
+    COLUMNS, EntryEnd, EntryKind, Log, LogEntry, MEMORY_ENTRIES_MAX, MalformedEntry, Span, Spans,
+};
 pub use origin::{
     BadChunk, BadHttp2, BadLength, Behaviour, MalformedHead, Origin, UnknownBehaviour,
 };

@@ -1,4 +1,4 @@
-//! As much of a request as a scripted server needs to understand.
+//! Parses requests as far as a scripted server needs.
 
 /// The longest head that is read.
 pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -6,9 +6,9 @@ pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// The most fields in a head.
 const FIELDS_MAX: usize = 128;
 
-/// A request head, understood.
+/// The head of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct ReceivedRequest {
     pub(crate) method: String,
     /// As it was sent, but for the absolute form: of that only path and query are kept.
     pub(crate) target: String,
@@ -16,45 +16,47 @@ pub(crate) struct Request {
     pub(crate) host: String,
     /// Whether the client can take another answer on this connection.
     pub(crate) keep_alive: bool,
-    pub(crate) body: Body,
+    pub(crate) body: RequestFraming,
     /// Whether the client waits for permission to send the body.
     pub(crate) expects_continue: bool,
 }
 
-/// How the request's body is framed.
+/// The framing of a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Body {
+pub(crate) enum RequestFraming {
     Length(u64),
     Chunked,
 }
 
-/// What the received bytes begin with.
-pub(crate) enum Parsed {
-    Whole(Request, usize),
+/// The result of parsing the received bytes.
+pub(crate) enum ParseResult {
+    Whole(ReceivedRequest, usize),
     Partial,
-    /// What is wrong, for nobody but a debugger: the log says `bad_request`.
+    /// No acceptable request; the log says `bad_request`.
     Bad,
 }
 
 /// Reads the head that `bytes` begin with.
-pub(crate) fn parse(bytes: &[u8]) -> Parsed {
+pub(crate) fn parse(bytes: &[u8]) -> ParseResult {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut head = httparse::Request::new(&mut fields);
     let length = match head.parse(bytes) {
         Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) if bytes.len() < HEAD_BYTES_MAX => return Parsed::Partial,
-        Ok(httparse::Status::Partial) | Err(_) => return Parsed::Bad,
+        Ok(httparse::Status::Partial) if bytes.len() < HEAD_BYTES_MAX => {
+            return ParseResult::Partial;
+        }
+        Ok(httparse::Status::Partial) | Err(_) => return ParseResult::Bad,
     };
     let (Some(method), Some(target), Some(version)) = (head.method, head.path, head.version) else {
-        return Parsed::Bad;
+        return ParseResult::Bad;
     };
     let (mut host, target) = split_target(target);
-    let mut request = Request {
+    let mut request = ReceivedRequest {
         method: method.to_owned(),
         target: target.to_owned(),
         host: String::new(),
         keep_alive: version == 1,
-        body: Body::Length(0),
+        body: RequestFraming::Length(0),
         expects_continue: false,
     };
     for field in head.headers.iter() {
@@ -71,16 +73,18 @@ pub(crate) fn parse(bytes: &[u8]) -> Parsed {
                 }
             }
             name if name.eq_ignore_ascii_case("content-length") => match value.parse() {
-                Ok(length) => request.body = Body::Length(length),
-                Err(_) => return Parsed::Bad,
+                Ok(length) => request.body = RequestFraming::Length(length),
+                Err(_) => return ParseResult::Bad,
             },
-            name if name.eq_ignore_ascii_case("transfer-encoding") => request.body = Body::Chunked,
+            name if name.eq_ignore_ascii_case("transfer-encoding") => {
+                request.body = RequestFraming::Chunked
+            }
             name if name.eq_ignore_ascii_case("expect") => request.expects_continue = version == 1,
             _ => {}
         }
     }
     request.host = host.map(without_port).unwrap_or_default();
-    Parsed::Whole(request, length)
+    ParseResult::Whole(request, length)
 }
 
 /// The authority and the origin form of a target; only the absolute form has the former.
@@ -105,9 +109,9 @@ pub(crate) fn without_port(authority: &str) -> String {
 mod tests {
     use super::*;
 
-    fn whole(bytes: &str) -> Request {
+    fn whole(bytes: &str) -> ReceivedRequest {
         match parse(bytes.as_bytes()) {
-            Parsed::Whole(request, length) if length == bytes.len() => request,
+            ParseResult::Whole(request, length) if length == bytes.len() => request,
             _ => panic!("not one whole head: {bytes:?}"),
         }
     }
@@ -133,9 +137,9 @@ mod tests {
 
     #[test]
     fn a_head_may_come_in_pieces_but_not_for_ever() {
-        assert!(matches!(parse(b"GET / HTTP/1.1\r\nHo"), Parsed::Partial));
-        assert!(matches!(parse(b"NO GOOD AT ALL\r\n\r\n"), Parsed::Bad));
+        assert!(matches!(parse(b"GET / HTTP/1.1\r\nHo"), ParseResult::Partial));
+        assert!(matches!(parse(b"NO GOOD AT ALL\r\n\r\n"), ParseResult::Bad));
         let endless = [b"GET / HTTP/1.1\r\nA: ".to_vec(), vec![b'a'; HEAD_BYTES_MAX]].concat();
-        assert!(matches!(parse(&endless), Parsed::Bad));
+        assert!(matches!(parse(&endless), ParseResult::Bad));
     }
 }

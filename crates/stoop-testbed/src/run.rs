@@ -1,4 +1,4 @@
-//! The testbed as a program: what a command line needs, without the command line.
+//! Runs the testbed as a program does, for a command line.
 
 use std::fs::File;
 use std::future::Future;
@@ -11,18 +11,18 @@ use crate::internet::{Internet, Options, Plan};
 use crate::log::Log;
 use crate::stats::Stats;
 
-/// What to run, and where to write about it.
+/// The arguments of [`run`]: the plan, and where its list and its log are written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunArgs {
     /// The seed of the plan. Default: 1.
     pub seed: u64,
     /// How many URLs. Default: 2,000.
     pub urls: u64,
-    /// The URLs go here, one a line. The file appears when it is complete and everything listens.
+    /// The file for the URLs, one a line. The file appears when it is complete and everything listens.
     pub list: Option<PathBuf>,
-    /// The authority's certificate goes here, as PEM, before the list does.
+    /// The file for the authority's certificate, as PEM; written before the list.
     pub ca: Option<PathBuf>,
-    /// The log goes here: see [`Log::text`].
+    /// The file for the log: see [`Log::text`].
     pub log: Option<PathBuf>,
     /// Where the name server listens. Default: a free port of 127.0.0.1.
     pub dns: SocketAddr,
@@ -53,7 +53,7 @@ impl Default for RunArgs {
     }
 }
 
-/// Runs a synthetic internet until `shutdown` is ready, and says what happened.
+/// Runs a synthetic internet until `shutdown` is ready, and returns its counters.
 ///
 /// `started` is called once everything listens and is written. Then the log is complete when this
 /// returns: its last line is there and it is flushed. If `shutdown` is ready before that, a thread
@@ -110,8 +110,8 @@ pub async fn run(
     })
 }
 
-/// Does what may block elsewhere: ten million lines take a while, and a pipe waits for its reader.
-/// None if `shutdown` is ready before it is done.
+/// Runs `work` where it may block: ten million lines take a while, and a pipe waits for its reader.
+/// `None` if `shutdown` is ready before it is done.
 async fn unless<T: Send + 'static>(
     shutdown: Pin<&mut impl Future<Output = ()>>,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -123,13 +123,13 @@ async fn unless<T: Send + 'static>(
     }
 }
 
-/// What went wrong with the file that an option named.
+/// An error of the file that an option names.
 fn about(option: &str, path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("--{option} {}: {error}", path.display()))
 }
 
-/// Writes beside the file and renames, so that whoever waits for it finds it whole; but what exists
-/// and is no ordinary file (a pipe, a terminal) is written to as it is.
+/// Writes beside the file and renames, so that a program that waits for the file finds it complete. What
+/// exists and is no ordinary file (a pipe, a terminal) is written to directly.
 fn write_list(plan: &Plan, path: &Path) -> io::Result<()> {
     if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
         return write_lines(plan, File::options().write(true).open(path)?);

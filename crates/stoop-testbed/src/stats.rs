@@ -1,9 +1,9 @@
-//! Counters that servers and their tests share.
+//! Counters of connections, requests and bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What happened so far.
+/// The counters of a server so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -43,11 +43,11 @@ struct Cells {
 
 impl Counters {
     /// Counts a connection, and numbers it from 1.
-    pub(crate) fn accept(&self) -> Open {
+    pub(crate) fn accept(&self) -> OpenConnection {
         let number = self.0.accepted.fetch_add(1, Relaxed) + 1;
         let open = self.0.open.fetch_add(1, Relaxed) + 1;
         self.0.open_peak.fetch_max(open, Relaxed);
-        Open { number, counters: self.clone() }
+        OpenConnection { number, counters: self.clone() }
     }
 
     pub(crate) fn stranger(&self) {
@@ -84,13 +84,13 @@ impl Counters {
 
 /// An accepted connection, counted as open until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Open {
+pub(crate) struct OpenConnection {
     /// The connection's number in the log.
     pub(crate) number: u64,
     counters: Counters,
 }
 
-impl Drop for Open {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.counters.0.open.fetch_sub(1, Relaxed);
     }

@@ -1,11 +1,11 @@
-//! Nothing is left open once it is stopped. Alone in its process: it counts the process's files.
+//! Stopped servers leave no file open. Alone in its process, because it counts the process's files.
 
 #![cfg(target_os = "linux")]
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use stoop_testbed::{Behaviour, DnsServer, Internet, Lookup, Options, Origin, Records};
+use stoop_testbed::{Behaviour, DnsAnswer, DnsServer, Internet, Options, Origin, Records};
 use tokio::net::TcpStream;
 
 fn open_files() -> usize {
@@ -30,7 +30,7 @@ async fn once() {
         }
         origins.push(origin);
     }
-    let dns = DnsServer::start(Records::default().with("a.test", Lookup::NoData)).await.unwrap();
+    let dns = DnsServer::start(Records::default().with("a.test", DnsAnswer::NoData)).await.unwrap();
     clients.push(TcpStream::connect(dns.address()).await.unwrap());
     assert!(open_files() > 150);
     let stats = internet.stop().await.unwrap();
@@ -45,7 +45,7 @@ async fn once() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_open() {
+async fn stopped_servers_leave_no_file_open() {
     once().await;
     let before = open_files();
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! Queries read, answers written.
+//! Reads DNS queries and writes the responses.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -7,32 +7,34 @@ use hickory_proto::op::{Edns, Message, MessageType, OpCode, ResponseCode};
 use hickory_proto::rr::rdata::{A, AAAA, SOA};
 use hickory_proto::rr::{Name, RData, Record, RecordType};
 
-use super::records::Lookup;
-use crate::log::Ended;
+use super::records::DnsAnswer;
+use crate::log::EntryEnd;
 
-/// What fits into UDP without EDNS, and the most we send with it.
+/// Bytes of a UDP response without EDNS: RFC 1035 §4.2.1.
 const UDP_BYTES_MIN: u16 = 512;
+
+/// Bytes of a UDP response with EDNS at most: what passes every path unfragmented, RFC 9715 §3.
 const UDP_BYTES_MAX: u16 = 1232;
 
 /// How long the absence of a name or a record may be cached, in seconds.
 const NEGATIVE_TTL: u32 = 60;
 
-/// A query, read.
-pub(super) struct Question {
+/// A query that was received.
+pub(super) struct DnsQuery {
     message: Message,
     /// The name asked for, in lower case and without a final dot.
     pub(super) name: String,
 }
 
-/// What to do about a query.
-pub(super) struct Response {
-    /// `None` says nothing.
+/// The response to a query, and when to send it.
+pub(super) struct DnsResponse {
+    /// `None`: nothing is sent.
     pub(super) bytes: Option<Vec<u8>>,
     pub(super) delay: Duration,
-    pub(super) ended: Ended,
+    pub(super) ended: EntryEnd,
 }
 
-impl Question {
+impl DnsQuery {
     /// Reads a message that asks exactly one question; `None` for anything else.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let message = Message::from_vec(bytes).ok()?;
@@ -43,7 +45,7 @@ impl Question {
         Some(Self { name: name.trim_end_matches('.').to_ascii_lowercase(), message })
     }
 
-    /// The type of record asked for, as people write it.
+    /// The name of the record type asked for.
     pub(super) fn kind(&self) -> String {
         self.record_type().to_string()
     }
@@ -52,51 +54,52 @@ impl Question {
         self.message.queries.first().map_or(RecordType::A, |query| query.query_type)
     }
 
-    /// The answer, for a client that asks over UDP or TCP.
-    pub(super) fn respond(&self, lookup: &Lookup, udp: bool) -> Response {
-        let (mut delay, mut lookup) = (Duration::ZERO, lookup);
+    /// The response, for a query over UDP or TCP.
+    pub(super) fn respond(&self, answer: &DnsAnswer, udp: bool) -> DnsResponse {
+        let (mut delay, mut answer) = (Duration::ZERO, answer);
         loop {
-            match lookup {
-                Lookup::Slow(longer, inner) => (delay, lookup) = (delay + *longer, inner),
-                Lookup::OverTcp(_) if udp => {
+            match answer {
+                DnsAnswer::Slow(longer, inner) => (delay, answer) = (delay + *longer, inner),
+                DnsAnswer::OverTcp(_) if udp => {
                     let bytes = self.base(ResponseCode::NoError).truncate().to_vec().ok();
-                    return Response { bytes, delay, ended: Ended::Truncated };
+                    return DnsResponse { bytes, delay, ended: EntryEnd::Truncated };
                 }
-                Lookup::OverTcp(inner) => lookup = inner,
+                DnsAnswer::OverTcp(inner) => answer = inner,
                 _ => break,
             }
         }
-        if *lookup == Lookup::Silence {
-            return Response { bytes: None, delay, ended: Ended::Silent };
+        if *answer == DnsAnswer::Silence {
+            return DnsResponse { bytes: None, delay, ended: EntryEnd::Silent };
         }
-        let (message, mut ended) = self.message(lookup);
+        let (message, mut ended) = self.message(answer);
         let mut bytes = message.to_vec().ok();
         if udp && bytes.as_ref().is_some_and(|bytes| bytes.len() > self.udp_bytes_max()) {
             bytes = message.truncate().to_vec().ok();
-            ended = Ended::Truncated;
+            ended = EntryEnd::Truncated;
         }
-        Response { bytes, delay, ended }
+        DnsResponse { bytes, delay, ended }
     }
 
-    fn message(&self, lookup: &Lookup) -> (Message, Ended) {
-        let (code, ended) = match lookup {
-            Lookup::Addresses { addresses, ttl } => {
+    fn message(&self, answer: &DnsAnswer) -> (Message, EntryEnd) {
+        let (code, ended) = match answer {
+            DnsAnswer::Addresses { addresses, ttl } => {
                 let mut message = self.base(ResponseCode::NoError);
                 message.answers = self.records(addresses, *ttl);
                 if !message.answers.is_empty() {
-                    return (message, Ended::Answered);
+                    return (message, EntryEnd::Answered);
                 }
-                (ResponseCode::NoError, Ended::NoData)
+                (ResponseCode::NoError, EntryEnd::NoData)
             }
-            Lookup::NxDomain => (ResponseCode::NXDomain, Ended::NxDomain),
-            Lookup::ServFail => (ResponseCode::ServFail, Ended::ServFail),
-            Lookup::Refused => (ResponseCode::Refused, Ended::Refused),
-            Lookup::NoData | Lookup::Silence | Lookup::OverTcp(_) | Lookup::Slow(..) => {
-                (ResponseCode::NoError, Ended::NoData)
-            }
+            DnsAnswer::NxDomain => (ResponseCode::NXDomain, EntryEnd::NxDomain),
+            DnsAnswer::ServFail => (ResponseCode::ServFail, EntryEnd::ServFail),
+            DnsAnswer::Refused => (ResponseCode::Refused, EntryEnd::Refused),
+            DnsAnswer::NoData
+            | DnsAnswer::Silence
+            | DnsAnswer::OverTcp(_)
+            | DnsAnswer::Slow(..) => (ResponseCode::NoError, EntryEnd::NoData),
         };
         let mut message = self.base(code);
-        if matches!(ended, Ended::NoData | Ended::NxDomain) {
+        if matches!(ended, EntryEnd::NoData | EntryEnd::NxDomain) {
             message.authorities.push(self.authority());
         }
         (message, ended)
@@ -119,7 +122,7 @@ impl Question {
         Record::from_rdata(name, NEGATIVE_TTL, RData::SOA(soa))
     }
 
-    /// An answer without records.
+    /// A response without records.
     fn base(&self, code: ResponseCode) -> Message {
         let query = &self.message;
         let mut message = Message::response(query.metadata.id, query.metadata.op_code);

@@ -1,11 +1,11 @@
-//! A name server on loopback that can answer rightly, wrongly, slowly and not at all.
+//! A DNS server on loopback that can answer correctly, wrongly, slowly and not at all.
 
 mod message;
 mod records;
 mod server;
 mod thread;
 
-pub use records::{Lookup, Records};
+pub use records::{DnsAnswer, Records};
 pub use server::DnsServer;
 
 pub(crate) use records::Zone;

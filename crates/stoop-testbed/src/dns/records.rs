@@ -1,13 +1,13 @@
-//! What a name server says.
+//! The names of a DNS server and its answers for each.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// What is said about one name.
+/// The answer of a DNS server for one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Lookup {
+pub enum DnsAnswer {
     /// It has these addresses: a query for A is answered with the IPv4 ones, one for AAAA with the
     /// IPv6 ones, and any other (or if there are none) with no data. A message that would be larger
     /// than the client takes over UDP is truncated.
@@ -23,17 +23,17 @@ pub enum Lookup {
     NxDomain,
     /// The server fails.
     ServFail,
-    /// The server does not want to answer.
+    /// The server refuses to answer.
     Refused,
-    /// Nothing is said, over UDP and TCP.
+    /// No response is sent, over UDP and TCP.
     Silence,
-    /// Over UDP nothing but that the answer is truncated; over TCP this.
-    OverTcp(Box<Lookup>),
-    /// This, but only after a while.
-    Slow(Duration, Box<Lookup>),
+    /// Over UDP a truncated response, over TCP this answer.
+    OverTcp(Box<DnsAnswer>),
+    /// This answer, after a delay.
+    Slow(Duration, Box<DnsAnswer>),
 }
 
-impl Lookup {
+impl DnsAnswer {
     /// These addresses, to be cached for `ttl` seconds.
     pub fn addresses<A: Into<IpAddr>>(addresses: impl IntoIterator<Item = A>, ttl: u32) -> Self {
         Self::Addresses { addresses: addresses.into_iter().map(Into::into).collect(), ttl }
@@ -45,50 +45,50 @@ impl Lookup {
         Self::addresses((0..count).map(address), ttl)
     }
 
-    /// This, but only after `delay`.
+    /// This answer, after `delay`.
     #[must_use]
     pub fn slow(self, delay: Duration) -> Self {
         Self::Slow(delay, Box::new(self))
     }
 
-    /// This, but only over TCP.
+    /// This answer, but only over TCP.
     #[must_use]
     pub fn over_tcp(self) -> Self {
         Self::OverTcp(Box::new(self))
     }
 }
 
-/// Names and what is said about them. Names that are not in it do not exist.
+/// Names and the answers for them. Other names do not exist.
 ///
 /// ```
 /// use std::net::Ipv4Addr;
-/// use stoop_testbed::{Lookup, Records};
+/// use stoop_testbed::{DnsAnswer, Records};
 ///
 /// let records = Records::default()
-///     .with("good.test", Lookup::addresses([Ipv4Addr::LOCALHOST], 60))
-///     .with("dead.test", Lookup::Silence);
+///     .with("good.test", DnsAnswer::addresses([Ipv4Addr::LOCALHOST], 60))
+///     .with("dead.test", DnsAnswer::Silence);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Records(HashMap<String, Lookup>);
+pub struct Records(HashMap<String, DnsAnswer>);
 
 impl Records {
-    /// Says this about a name, whatever was said before. Case and a final dot do not matter.
+    /// Sets the answer for a name, in the place of any before. Case and a final dot do not matter.
     #[must_use]
-    pub fn with(mut self, name: &str, lookup: Lookup) -> Self {
-        self.0.insert(name.trim_end_matches('.').to_ascii_lowercase(), lookup);
+    pub fn with(mut self, name: &str, answer: DnsAnswer) -> Self {
+        self.0.insert(name.trim_end_matches('.').to_ascii_lowercase(), answer);
         self
     }
 }
 
-/// Where a server's answers come from.
+/// The source of a server's answers.
 pub(crate) trait Zone: Send + Sync + 'static {
-    /// What to say about a name, given in lower case and without a final dot, and which URL of a
-    /// plan it is about.
-    fn lookup(&self, name: &str) -> (Lookup, Option<u64>);
+    /// The answer for a name, given in lower case and without a final dot, and the URL of a plan that it
+    /// is for.
+    fn answer(&self, name: &str) -> (DnsAnswer, Option<u64>);
 }
 
 impl Zone for Records {
-    fn lookup(&self, name: &str) -> (Lookup, Option<u64>) {
-        (self.0.get(name).cloned().unwrap_or(Lookup::NxDomain), None)
+    fn answer(&self, name: &str) -> (DnsAnswer, Option<u64>) {
+        (self.0.get(name).cloned().unwrap_or(DnsAnswer::NxDomain), None)
     }
 }

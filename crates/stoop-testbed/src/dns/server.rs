@@ -1,4 +1,4 @@
-//! The server: UDP and TCP on one port of 127.0.0.1.
+//! The DNS server: UDP and TCP on one port of 127.0.0.1.
 
 use std::fmt;
 use std::io;
@@ -12,35 +12,37 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::message::Question;
+use super::message::DnsQuery;
 use super::records::{Records, Zone};
-use crate::log::{Entry, Kind, Log};
-use crate::origin::{ACCEPT_AGAIN, Reach, listen};
+use crate::log::{EntryKind, Log, LogEntry};
+use crate::origin::{ACCEPT_PAUSE, Reach, listen};
 use crate::stats::{Counters, Stats};
 
-/// Slow answers under way, and TCP connections; more of them are dropped, and wait, respectively.
+/// Slow UDP responses under way at most; others are dropped.
 const SLOW_MAX: usize = 1_024;
+
+/// TCP connections at most; others wait.
 const CONNECTIONS_MAX: usize = 256;
 
 /// A TCP connection without a query is closed after this long.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
-/// Queries that wait to be read: a thousand, if the kernel allows so much.
-const RECEIVE_BUFFER: usize = 4 << 20;
+/// Bytes of the receive buffer: a thousand queries may wait, if the kernel allows so much.
+const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 
-/// Ports that are free for TCP need not be free for UDP; so many are tried.
+/// Ports that are tried, because one that is free for TCP need not be free for UDP.
 const PORTS_TRIED: usize = 16;
 
-/// A DNS server on 127.0.0.1, UDP and TCP, that says what it was told to.
+/// A DNS server on 127.0.0.1, by UDP and TCP, that answers as its records say.
 ///
 /// It runs on the runtime it was started on and ends when it is dropped.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> std::io::Result<()> {
-/// use stoop_testbed::{DnsServer, Lookup, Records};
+/// use stoop_testbed::{DnsServer, DnsAnswer, Records};
 ///
-/// let records = Records::default().with("big.test", Lookup::many(500, 60));
+/// let records = Records::default().with("big.test", DnsAnswer::many(500, 60));
 /// let server = DnsServer::start(records).await?;
 /// println!("ask {}", server.address());
 /// # Ok(())
@@ -82,12 +84,12 @@ impl DnsServer {
         self.address
     }
 
-    /// The queries that came: see [`Entry`].
-    pub fn log(&self) -> Vec<Entry> {
+    /// The queries that were received: see [`LogEntry`].
+    pub fn log(&self) -> Vec<LogEntry> {
         self.log.entries()
     }
 
-    /// How many queries came.
+    /// The counters of the queries.
     pub fn stats(&self) -> Stats {
         self.counters.read()
     }
@@ -113,7 +115,7 @@ async fn bind(address: SocketAddr) -> io::Result<(UdpSocket, TcpListener)> {
     for _ in 1..PORTS_TRIED {
         let udp = UdpSocket::bind(address).await?;
         // As much as the kernel allows; where it allows less, that is what there is.
-        let _ = socket2::SockRef::from(&udp).set_recv_buffer_size(RECEIVE_BUFFER);
+        let _ = socket2::SockRef::from(&udp).set_recv_buffer_size(RECEIVE_BUFFER_BYTES);
         match listen(Reach::Address(*address.ip()), udp.local_addr()?.port()) {
             Ok(tcp) => return Ok((udp, tcp)),
             Err(_) if address.port() == 0 => {}
@@ -134,21 +136,21 @@ struct Shared<Z> {
     counters: Counters,
 }
 
-/// An answer, and when it is due.
-struct Due {
+/// A response that is to be sent, and its delay.
+struct PendingResponse {
     bytes: Option<Vec<u8>>,
     delay: Duration,
 }
 
 impl<Z: Zone> Shared<Z> {
-    /// Decides on a query and logs it. `None` for what is no query.
-    fn answer(&self, query: &[u8], udp: bool) -> Option<Due> {
+    /// Answers a query and logs it. `None` for what is no query.
+    fn answer(&self, query: &[u8], udp: bool) -> Option<PendingResponse> {
         let begin = self.log.now();
-        let question = Question::read(query)?;
+        let question = DnsQuery::read(query)?;
         self.counters.dns_query();
-        let (lookup, url) = self.zone.lookup(&question.name);
-        let response = question.respond(&lookup, udp);
-        let mut entry = self.log.mark(Kind::Dns);
+        let (answer, url) = self.zone.answer(&question.name);
+        let response = question.respond(&answer, udp);
+        let mut entry = self.log.mark(EntryKind::Dns);
         entry.url = url;
         entry.target = question.kind();
         entry.host = question.name;
@@ -157,7 +159,7 @@ impl<Z: Zone> Shared<Z> {
         entry.sent = response.bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
         entry.ended = response.ended;
         self.log.add(entry);
-        Some(Due { bytes: response.bytes, delay: response.delay })
+        Some(PendingResponse { bytes: response.bytes, delay: response.delay })
     }
 }
 
@@ -189,21 +191,21 @@ async fn over_tcp<Z: Zone>(listener: TcpListener, shared: Arc<Shared<Z>>) {
     loop {
         while connections.try_join_next().is_some() {}
         let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(ACCEPT_AGAIN).await;
+            tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
         let Ok(permit) = permits.clone().acquire_owned().await else { return };
         let shared = shared.clone();
         connections.spawn(async move {
-            // How a client of a name server goes away is nobody's concern.
-            let _ = converse(stream, &shared).await;
+            // How a client of the name server disconnects does not matter.
+            let _ = serve_tcp(stream, &shared).await;
             drop(permit);
         });
     }
 }
 
 /// Messages over TCP have their length in front: RFC 1035 §4.2.2.
-async fn converse<Z: Zone>(mut stream: TcpStream, shared: &Shared<Z>) -> io::Result<()> {
+async fn serve_tcp<Z: Zone>(mut stream: TcpStream, shared: &Shared<Z>) -> io::Result<()> {
     loop {
         let length = timeout(IDLE_MAX, stream.read_u16()).await??;
         let mut query = vec![0; length.into()];

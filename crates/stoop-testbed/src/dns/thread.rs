@@ -1,4 +1,4 @@
-//! A name server with a thread of its own.
+//! Runs a DNS server on a thread of its own.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,11 +11,11 @@ use super::server::DnsServer;
 use crate::log::Log;
 use crate::stats::Counters;
 
-/// Runs until it is dropped.
+/// A DNS server on a thread of its own, which runs until this is dropped.
 ///
-/// A thousand clients that start at once send a thousand queries within milliseconds, and the
-/// kernel keeps only some hundreds of them: whoever is late finds them gone, and their senders wait
-/// for seconds before they ask again. A thread that does nothing else is not late.
+/// A thousand clients that start at once send a thousand queries within milliseconds, and the kernel
+/// keeps only some hundreds of them: a server that reads them late loses the others, and their senders
+/// wait for seconds before they ask again. A thread that does nothing else is not late.
 pub(crate) struct DnsThread {
     address: SocketAddr,
     /// Dropped, it tells the thread to stop.

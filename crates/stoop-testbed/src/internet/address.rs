@@ -1,4 +1,4 @@
-//! Hosts have numbers, names and addresses, and each of these gives the others.
+//! Converts between the number, the names and the address of a host.
 
 use std::net::Ipv4Addr;
 

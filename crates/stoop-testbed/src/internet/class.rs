@@ -1,10 +1,10 @@
-//! What URLs come to: the distribution, as one table.
+//! The classes of URLs and their distribution, as one table.
 
 use std::fmt;
 
 use crate::origin::BadHttp2;
 
-/// What becomes of a URL in the end, redirects followed.
+/// The final result of a URL, redirects followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Class {
@@ -35,7 +35,7 @@ pub enum Class {
     /// A redirect to a port where packets vanish.
     RedirectToBlackHole,
 
-    /// The certificate is from an authority that nobody trusts.
+    /// The certificate is from a CA that is not trusted.
     UntrustedCertificate,
     /// The certificate is for another name.
     WrongName,
@@ -50,7 +50,7 @@ pub enum Class {
     HangAfterAccept,
     /// A head, and nothing after it.
     HangAfterHead,
-    /// A body that comes one byte at a time, for longer than anybody waits.
+    /// A body that comes one byte at a time, for longer than any client waits.
     Drip,
     /// A body that never ends.
     EndlessBody,
@@ -60,9 +60,9 @@ pub enum Class {
     TruncatedChunk,
     /// A reset in the middle of the body.
     ResetMidBody,
-    /// A close instead of an answer.
+    /// A close instead of a response.
     EarlyClose,
-    /// An answer that is no HTTP.
+    /// A response that is not HTTP.
     MalformedHead,
     /// Redirects without end.
     RedirectLoop,
@@ -71,41 +71,51 @@ pub enum Class {
     BadHttp2(BadHttp2),
 }
 
-/// Where in its work a client meets the trouble.
+/// The phase of its work in which a client meets the failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
-    /// None: there is an answer with a status.
+    /// None: there is a response with a status.
     Answered,
     /// In finding the address.
     Dns,
     /// In connecting.
     NoAnswer,
-    /// Afterwards: in TLS, or in the answer.
+    /// Afterwards: in TLS, or in the response.
     Broken,
 }
 
 /// One row of the table.
-struct Row {
+struct ClassRow {
     class: Class,
     /// How many of 10,000 URLs.
     weight: u32,
     family: Family,
     /// Whether only a time limit of the client's ends it.
     until_deadline: bool,
-    /// What a correct client may call the failure: the words of `stoop`'s closed list.
+    /// The error kinds that a correct client may report, of `stoop`'s closed list.
     kinds: &'static [&'static str],
 }
 
-const fn answered(class: Class, weight: u32) -> Row {
-    Row { class, weight, family: Family::Answered, until_deadline: false, kinds: &[] }
+const fn answered(class: Class, weight: u32) -> ClassRow {
+    ClassRow { class, weight, family: Family::Answered, until_deadline: false, kinds: &[] }
 }
 
-const fn fails(class: Class, weight: u32, family: Family, kinds: &'static [&'static str]) -> Row {
-    Row { class, weight, family, until_deadline: false, kinds }
+const fn fails(
+    class: Class,
+    weight: u32,
+    family: Family,
+    kinds: &'static [&'static str],
+) -> ClassRow {
+    ClassRow { class, weight, family, until_deadline: false, kinds }
 }
 
-const fn stalls(class: Class, weight: u32, family: Family, kinds: &'static [&'static str]) -> Row {
-    Row { class, weight, family, until_deadline: true, kinds }
+const fn stalls(
+    class: Class,
+    weight: u32,
+    family: Family,
+    kinds: &'static [&'static str],
+) -> ClassRow {
+    ClassRow { class, weight, family, until_deadline: true, kinds }
 }
 
 /// The weights follow a crawl of 10,000 popular domains: 7,980 answered 2xx, 1 3xx, 971 4xx, 21 5xx
@@ -113,7 +123,7 @@ const fn stalls(class: Class, weight: u32, family: Family, kinds: &'static [&'st
 /// and the rest. Nor is it known how often HTTP/2 goes wrong; here it is a fifth of the rest, and as
 /// often as it makes some of each kind in 10,000. About 3.4 % of all URLs last until the client's
 /// deadline.
-const TABLE: &[Row] = &{
+const TABLE: &[ClassRow] = &{
     use crate::origin::BadHttp2 as Bad;
     use Class::*;
     use Family::*;
@@ -150,7 +160,7 @@ const TABLE: &[Row] = &{
         fails(EarlyClose, 15, Broken, &["closed_early"]),
         fails(MalformedHead, 8, Broken, &["h1_parse"]),
         fails(RedirectLoop, 9, Broken, &["redirect_limit"]),
-        // Both are sent again and again, until a client has had enough.
+        // Both are sent again and again, until a client gives up.
         fails(BadHttp2(Bad::Refused), 4, Broken, &["h2_refused", "total_timeout"]),
         fails(BadHttp2(Bad::GoAway), 4, Broken, &["h2_goaway", "total_timeout"]),
         fails(BadHttp2(Bad::Calm), 4, Broken, &["h2_goaway"]),
@@ -164,8 +174,8 @@ const TABLE: &[Row] = &{
         fails(BadHttp2(Bad::Garbage), 4, Broken, &["h2_protocol"]),
         fails(BadHttp2(Bad::FrameSize), 4, Broken, &["h2_protocol"]),
         fails(BadHttp2(Bad::WindowOverflow), 4, Broken, &["h2_protocol"]),
-        // Without SETTINGS a client's own are not acknowledged, and without PINGs it may think
-        // that nobody is there.
+        // Without SETTINGS a client's own are not acknowledged, and without answers to PINGs it may take
+        // the connection for lost.
         stalls(BadHttp2(Bad::Silence), 5, Broken, SILENT),
         stalls(BadHttp2(Bad::Stall), 5, Broken, &["read_timeout", "slow_body", "total_timeout"]),
         stalls(BadHttp2(Bad::PingIgnored), 5, Broken, UNANSWERED),
@@ -191,7 +201,7 @@ impl Class {
         self.row().weight
     }
 
-    /// Where a client meets the trouble.
+    /// The phase in which a client meets the failure.
     pub fn family(self) -> Family {
         self.row().family
     }
@@ -201,7 +211,7 @@ impl Class {
         self.row().until_deadline
     }
 
-    /// What a correct client may call the failure; empty where there is none.
+    /// The error kinds that a correct client may report; empty where there is no failure.
     pub fn kinds(self) -> &'static [&'static str] {
         self.row().kinds
     }
@@ -218,7 +228,7 @@ impl Class {
     }
 
     /// Every class has a row: a test says so.
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static ClassRow {
         TABLE.iter().find(|row| row.class == self).unwrap_or(&TABLE[0])
     }
 }
@@ -248,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn every_class_has_its_row_and_its_place() {
+    fn every_class_has_a_row() {
         for (kind, _) in BadHttp2::ALL {
             assert_eq!(Class::BadHttp2(*kind).row().class, Class::BadHttp2(*kind));
         }

@@ -1,30 +1,30 @@
-//! Everything about a URL that is left to chance.
+//! The random properties of each URL.
 
 use std::time::Duration;
 
 use super::class::{Class, WEIGHTS};
-use super::draw::Draw;
-use super::route::Route;
+use super::random::UrlRandom;
+use super::route::RedirectRoute;
 use crate::origin::MalformedHead;
 
 /// How the body of a planned answer is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Framed {
+pub(crate) enum PlannedFraming {
     Length,
     Chunked,
     ChunkedTrailers,
     UntilClose,
 }
 
-/// What one URL was dealt. Depends on the seed and its number only, not on any other URL.
+/// The random properties of one URL. They depend on the seed and its number only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draft {
-    /// It would rather be a further page of the host that many URLs before it, if both can.
+    /// It is a further page of the host this many URLs before it, if both allow that.
     pub(crate) page_of: Option<u64>,
     pub(crate) class: Class,
-    pub(crate) route: Route,
+    pub(crate) route: RedirectRoute,
     pub(crate) status: u16,
-    pub(crate) framed: Framed,
+    pub(crate) framed: PlannedFraming,
     /// The server says `connection: close`.
     pub(crate) closes: bool,
     /// Time until the first byte, all redirects together.
@@ -32,7 +32,7 @@ pub(crate) struct Draft {
     /// Length of the body in bytes, before scaling.
     pub(crate) body: u64,
     pub(crate) malformed: MalformedHead,
-    /// Its host speaks HTTP/2 over TLS with who wants it, if it is well-behaved.
+    /// Its host speaks HTTP/2 over TLS with clients that offer it, if it is well-behaved.
     pub(crate) http2: bool,
 }
 
@@ -43,7 +43,7 @@ const PAGES: u32 = 500;
 const PAGE_DISTANCE_MAX: u32 = 20;
 
 /// Time to the first byte: log-normal, so that most are quick and few very slow. Its mean is 0.47 s.
-/// Capped well below usual deadlines, so that who is to answer in time does.
+/// Capped well below usual deadlines, so that hosts that should answer in time do.
 const DELAY_MEDIAN: f64 = 0.3;
 const DELAY_SIGMA: f64 = 1.0;
 const DELAY_MAX: f64 = 2.5;
@@ -65,11 +65,11 @@ const CLIENT_ERRORS: &[(u32, u16)] =
 
 const SERVER_ERRORS: &[(u32, u16)] = &[(6, 500), (5, 502), (7, 503), (2, 504)];
 
-const FRAMES: &[(u32, Framed)] = &[
-    (60, Framed::Length),
-    (31, Framed::Chunked),
-    (3, Framed::ChunkedTrailers),
-    (6, Framed::UntilClose),
+const FRAMES: &[(u32, PlannedFraming)] = &[
+    (60, PlannedFraming::Length),
+    (31, PlannedFraming::Chunked),
+    (3, PlannedFraming::ChunkedTrailers),
+    (6, PlannedFraming::UntilClose),
 ];
 
 /// In 100: servers that close after each answer.
@@ -91,11 +91,11 @@ const MALFORMED: &[(u32, MalformedHead)] = &[
 impl Draft {
     /// Draws for this URL. The order of the draws is part of every plan: new ones go to the end.
     pub(crate) fn new(seed: u64, url: u64) -> Self {
-        let mut draw = Draw::new(seed, url);
+        let mut draw = UrlRandom::new(seed, url);
         let page = draw.below(10_000) < PAGES;
         let distance = u64::from(draw.below(PAGE_DISTANCE_MAX)) + 1;
         let class = Class::at(draw.below(WEIGHTS));
-        let route = Route::draw(class, &mut draw);
+        let route = RedirectRoute::draw(class, &mut draw);
         let status = match class {
             Class::Success => draw.choose(SUCCESSES),
             Class::ClientError => draw.choose(CLIENT_ERRORS),
@@ -104,7 +104,7 @@ impl Draft {
             _ => None,
         };
         let status = status.unwrap_or(200);
-        let framed = draw.choose(FRAMES).unwrap_or(Framed::Length);
+        let framed = draw.choose(FRAMES).unwrap_or(PlannedFraming::Length);
         let closes = draw.below(100) < CLOSES;
         let delay = draw.log_normal(DELAY_MEDIAN, DELAY_SIGMA).min(DELAY_MAX);
         let body = match status {
@@ -121,7 +121,9 @@ impl Draft {
             status,
             // Only a connection that has served nothing else can end a body.
             framed: match framed {
-                Framed::UntilClose if status != 200 || route.hops() > 0 => Framed::Chunked,
+                PlannedFraming::UntilClose if status != 200 || route.hops() > 0 => {
+                    PlannedFraming::Chunked
+                }
                 framed => framed,
             },
             closes,
@@ -132,10 +134,10 @@ impl Draft {
         }
     }
 
-    /// Whether a well-behaved server serves it, which can serve other URLs as well.
+    /// Whether it is on a well-behaved host, which can serve other URLs as well.
     pub(crate) fn is_shareable(&self) -> bool {
         matches!(self.class, Class::Success | Class::ClientError | Class::ServerError)
-            && self.framed != Framed::UntilClose
+            && self.framed != PlannedFraming::UntilClose
     }
 }
 
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn latency_and_size_are_those_of_the_real_world() {
+    fn latency_and_size_have_the_means_of_the_crawl() {
         let drafts: Vec<Draft> = (0..60_000).map(|url| Draft::new(3, url)).collect();
         let delay = mean(drafts.iter().map(|d| d.delay.as_secs_f64()));
         assert!((0.46..0.485).contains(&delay), "{delay}");

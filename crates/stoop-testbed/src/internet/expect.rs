@@ -1,8 +1,8 @@
-//! What a correct client reports.
+//! The result that a correct client reports.
 
 use std::time::Duration;
 
-/// What a correct client reports about a URL, if it follows redirects, offers HTTP/2 by ALPN beside
+/// The result that a correct client reports for a URL, if it follows redirects, offers HTTP/2 by ALPN beside
 /// HTTP/1.1, and has a deadline that is longer than `wait`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expect {
@@ -21,8 +21,8 @@ pub struct Expect {
 }
 
 impl Expect {
-    /// What a correct client reports that speaks HTTP/1.1 alone: what goes wrong over HTTP/2 alone is
-    /// answered, and all else is the same.
+    /// The result for a client that speaks HTTP/1.1 alone: URLs that fail over HTTP/2 alone are answered,
+    /// and all else is the same.
     #[must_use]
     pub fn over_http1(self) -> Self {
         let until_deadline = self.until_deadline && self.answer == self.in_http1;

@@ -1,4 +1,4 @@
-//! The well-behaved servers of the internet: stoop's own, with a handler that knows the plan.
+//! The well-behaved hosts of an internet: stoop's own server, with a handler that knows the plan.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -12,15 +12,18 @@ use http_body::{Body, Frame, SizeHint};
 use stoop::{Request, Response, ServerLimits};
 
 use super::address;
-use super::network::Net;
-use super::witness::{Asked, Witness, Witnessed};
-use crate::answer::Framing;
+use super::network::Network;
+use super::observer::{ConnectionObserver, ObservedRequest, ObservedStream};
 use crate::body;
-use crate::log::Ended;
+use crate::connection::{
+    ByteStream, IDLE_MAX, LINGER_MAX, OriginConnection, REQUEST_MAX, STALL_MAX,
+};
+use crate::log::EntryEnd;
 use crate::request::{split_target, without_port};
-use crate::wire::{IDLE_MAX, LINGER_MAX, REQUEST_MAX, STALL_MAX, Stream, Wire};
+use crate::response::ResponseFraming;
 
-/// As patient as the scripted servers, and one request at a time: each has a line in the log.
+/// The limits of that server: those of the scripted servers, and one request at a time, because each
+/// has a line in the log.
 pub(super) fn limits() -> ServerLimits {
     let mut limits = ServerLimits::default();
     limits.time.idle = IDLE_MAX;
@@ -36,96 +39,98 @@ pub(super) fn limits() -> ServerLimits {
 
 /// Serves a connection to a well-behaved host until one side closes it.
 ///
-/// `host` is known from the address, or from TLS; where it is not, each request says.
-pub(super) async fn serve_good<S: Stream + 'static>(
-    net: Arc<Net>,
-    wire: Wire<S>,
+/// `host` is known from the address, or from TLS; where it is not, each request names it.
+pub(super) async fn serve_good<S: ByteStream + 'static>(
+    net: Arc<Network>,
+    connection: OriginConnection<S>,
     host: Option<u64>,
     tls: bool,
 ) {
-    let (stream, line, ahead) = wire.into_parts();
-    let witness = Witness::new(line);
-    let io = Witnessed::new(stream, ahead, witness.clone());
-    let (limits, seen) = (net.limits.clone(), witness.clone());
+    let (stream, line, ahead) = connection.into_parts();
+    let observer = ConnectionObserver::new(line);
+    let io = ObservedStream::new(stream, ahead, observer.clone());
+    let (limits, closing) = (net.limits.clone(), observer.clone());
     let handler = move |request: Request| {
-        let (net, witness) = (net.clone(), witness.clone());
-        async move { answer(&net, &witness, host, tls, request).await }
+        let (net, observer) = (net.clone(), observer.clone());
+        async move { answer(&net, &observer, host, tls, request).await }
     };
     stoop::tokio::serve(io, handler, limits).await;
-    seen.over();
+    closing.server_closed();
 }
 
-/// Answers one request as the plan has it.
+/// Answers one request according to the plan.
 async fn answer(
-    net: &Net,
-    witness: &Arc<Witness>,
+    net: &Network,
+    observer: &Arc<ConnectionObserver>,
     host: Option<u64>,
     tls: bool,
     mut request: Request,
-) -> Response<Content> {
+) -> Response<PlannedContent> {
     let (_, target) = split_target(request.target());
-    poll_fn(|cx| witness.poll_asked(target, cx)).await;
-    let asked = Asked(witness.clone());
+    poll_fn(|cx| observer.poll_request(target, cx)).await;
+    let request_guard = ObservedRequest(observer.clone());
     if request.body_mut().discard().await.is_err() {
-        // The server says itself what was wrong with it; this is never sent.
-        return Response::stream(Content::new(asked, Framing::Length, 0));
+        // The server answers malformed content itself; this is never sent.
+        return Response::stream(PlannedContent::new(request_guard, ResponseFraming::Length, 0));
     }
     let (_, target) = split_target(request.target());
     let name = without_port(request.authority());
     let named = address::parse(&name, net.plan.domain());
     let Some((prefix, named)) = named.filter(|(_, named)| host.is_none_or(|h| h == *named)) else {
-        // A client that brings a request to the wrong connection is told so.
+        // The client sent the request on the connection of another host (RFC 9110 §15.5.20).
         let status = StatusCode::MISDIRECTED_REQUEST;
-        witness.answers(status.as_u16(), Some(Ended::BadRequest));
-        return respond(status, Content::new(asked, Framing::Length, 0)).with_close();
+        observer.response_started(status.as_u16(), Some(EntryEnd::BadRequest));
+        return respond(status, PlannedContent::new(request_guard, ResponseFraming::Length, 0))
+            .with_close();
     };
-    let reply = net.plan.reply(named, tls, prefix, target);
-    witness.about(reply.url, &name);
-    if !reply.delay.is_zero() {
-        tokio::time::sleep(reply.delay).await;
+    let planned = net.plan.response(named, tls, prefix, target);
+    observer.about(planned.url, &name);
+    if !planned.delay.is_zero() {
+        tokio::time::sleep(planned.delay).await;
     }
-    let bodiless = request.method() == Method::HEAD || matches!(reply.status, 204 | 304);
-    let empty = bodiless || reply.framing == Framing::Length && reply.body == 0;
-    witness.answers(reply.status, empty.then_some(Ended::Complete));
-    let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = respond(status, Content::new(asked, reply.framing, reply.body));
-    if let Some(location) = &reply.location {
+    let bodiless = request.method() == Method::HEAD || matches!(planned.status, 204 | 304);
+    let empty = bodiless || planned.framing == ResponseFraming::Length && planned.body == 0;
+    observer.response_started(planned.status, empty.then_some(EntryEnd::Complete));
+    let status = StatusCode::from_u16(planned.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response =
+        respond(status, PlannedContent::new(request_guard, planned.framing, planned.body));
+    if let Some(location) = &planned.location {
         push(&mut response, "location", location);
     }
-    if reply.framing == Framing::ChunkedTrailers {
+    if planned.framing == ResponseFraming::ChunkedTrailers {
         push(&mut response, "trailer", "x-length, x-testbed");
     }
-    if reply.close { response.with_close() } else { response }
+    if planned.close { response.with_close() } else { response }
 }
 
-/// A response with the fields that all have.
-fn respond(status: StatusCode, content: Content) -> Response<Content> {
+/// A response with the fields that all responses have.
+fn respond(status: StatusCode, content: PlannedContent) -> Response<PlannedContent> {
     let mut response = Response::stream(content).with_status(status);
     push(&mut response, "server", "stoop-testbed");
     push(&mut response, "content-type", "text/html");
     response
 }
 
-fn push(response: &mut Response<Content>, name: &str, value: &str) {
-    // It refuses what would split a message, and no plan has that.
+fn push(response: &mut Response<PlannedContent>, name: &str, value: &str) {
+    // A field that would split the message is refused, and no plan has one.
     let _ = response.fields_mut().push(name, value.as_bytes());
 }
 
-/// The content of an answer, piece by piece from where all of it lies: nothing is made or copied.
-struct Content {
+/// The content of a response, piece by piece from the static block: nothing is allocated or copied.
+struct PlannedContent {
     at: u64,
     length: u64,
-    framing: Framing,
-    asked: Asked,
+    framing: ResponseFraming,
+    request_guard: ObservedRequest,
 }
 
-impl Content {
-    fn new(asked: Asked, framing: Framing, length: u64) -> Self {
-        Self { at: 0, length, framing, asked }
+impl PlannedContent {
+    fn new(request_guard: ObservedRequest, framing: ResponseFraming, length: u64) -> Self {
+        Self { at: 0, length, framing, request_guard }
     }
 }
 
-impl Body for Content {
+impl Body for PlannedContent {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -136,23 +141,23 @@ impl Body for Content {
         if self.at < self.length {
             let piece = body::piece(self.at, self.length - self.at);
             self.at += piece.len() as u64;
-            if self.framing == Framing::Length && self.at == self.length {
-                self.asked.0.last_piece();
+            if self.framing == ResponseFraming::Length && self.at == self.length {
+                self.request_guard.0.last_piece_taken();
             }
             return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(piece)))));
         }
         match self.framing {
-            Framing::Length => {
-                self.asked.0.after_last_piece();
+            ResponseFraming::Length => {
+                self.request_guard.0.polled_after_last_piece();
                 Poll::Ready(None)
             }
-            Framing::Chunked => {
-                self.asked.0.last();
+            ResponseFraming::Chunked => {
+                self.request_guard.0.content_ended();
                 Poll::Ready(None)
             }
-            Framing::ChunkedTrailers => {
-                self.framing = Framing::Chunked;
-                self.asked.0.last();
+            ResponseFraming::ChunkedTrailers => {
+                self.framing = ResponseFraming::Chunked;
+                self.request_guard.0.content_ended();
                 let mut trailers = HeaderMap::with_capacity(2);
                 trailers.insert("x-length", HeaderValue::from(self.length));
                 trailers.insert("x-testbed", HeaderValue::from_static("trailer"));
@@ -163,8 +168,8 @@ impl Body for Content {
 
     fn size_hint(&self) -> SizeHint {
         match self.framing {
-            Framing::Length => SizeHint::with_exact(self.length - self.at),
-            Framing::Chunked | Framing::ChunkedTrailers => SizeHint::default(),
+            ResponseFraming::Length => SizeHint::with_exact(self.length - self.at),
+            ResponseFraming::Chunked | ResponseFraming::ChunkedTrailers => SizeHint::default(),
         }
     }
 }

@@ -1,20 +1,20 @@
-//! The synthetic internet: as many hosts as there are URLs, some of them good, on loopback.
+//! The synthetic internet: as many hosts as there are URLs, well-behaved and not, on loopback.
 //!
-//! See [`Internet`] for the running one, and [`Plan`] for what it does.
+//! [`Internet`] is the running one, and [`Plan`] says what it does.
 
 mod address;
 mod class;
 mod draft;
-mod draw;
 mod expect;
 mod good;
 mod network;
+mod observer;
 mod plan;
+mod random;
 mod route;
 mod serve;
 mod site;
 mod sni;
-mod witness;
 
 use std::fmt;
 use std::io;
@@ -32,23 +32,23 @@ pub use route::Ports;
 
 use crate::certificates::Certificates;
 use crate::dns::DnsThread;
-use crate::log::{Kind, Log};
+use crate::log::{EntryKind, Log};
 use crate::origin::{BlackHole, Reach, Refused, listen};
 use crate::stats::{Counters, Stats};
-use network::Net;
+use network::Network;
 use serve::accept;
 
-/// How hosts get their addresses.
+/// How the hosts of an internet get their addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Addresses {
-    /// One of 127.0.0.0/8 each where the system allows it (Linux does), else all the same.
+pub enum HostAddresses {
+    /// Each one of 127.0.0.0/8 where the system allows it (Linux does), else all the same.
     #[default]
     BestPossible,
     /// 127.0.0.1 for all: hosts are told apart by name only. What macOS gets anyway.
     Shared,
 }
 
-/// How an internet runs. What it consists of is the [`Plan`]'s business.
+/// Options for running an internet; its hosts are those of the [`Plan`].
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where its name server listens, UDP and TCP; in 127.0.0.0/8. Default: a free port of
@@ -63,7 +63,7 @@ pub struct Options {
     /// Where the log goes. Default: nowhere.
     pub log: Log,
     /// How hosts get their addresses.
-    pub addresses: Addresses,
+    pub addresses: HostAddresses,
 }
 
 impl Default for Options {
@@ -74,17 +74,17 @@ impl Default for Options {
             https_port: 0,
             connections_max: 12_000,
             log: Log::none(),
-            addresses: Addresses::default(),
+            addresses: HostAddresses::default(),
         }
     }
 }
 
 /// A synthetic internet that runs: all hosts of a [`Plan`], and the name server that knows them.
 ///
-/// It has threads of its own, one for the hosts and one for names, so that a busy client in the same process does not blur what its log
-/// says, and two listening ports for all hosts together. A host costs nothing until somebody comes:
-/// what it does is then computed from its number. Nothing outside this machine can connect. Dropping
-/// it stops it.
+/// It has threads of its own, one for the hosts and one for names, so that a busy client in the same
+/// process does not blur its log, and two listening ports for all hosts together. A host costs nothing
+/// until a client connects: its behaviour is then computed from its number. No other machine can
+/// connect. Dropping it stops it.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -108,12 +108,12 @@ pub struct Internet {
     counters: Counters,
     /// Dropped, it tells the thread to stop.
     stop: Option<oneshot::Sender<()>>,
-    /// How it ended, once it has.
+    /// How the thread ended, once it has.
     stopped: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
-/// What the thread says once everything listens.
-struct Started {
+/// The report of the thread once everything listens.
+struct StartedInternet {
     plan: Plan,
     dns: SocketAddr,
     ca_pem: String,
@@ -141,7 +141,7 @@ impl Internet {
             let log = options.log.clone();
             let ran = run(plan, &options, &counted, tell_started, stopping);
             let stats = counted.read();
-            let mut last = log.mark(Kind::Stop);
+            let mut last = log.mark(EntryKind::Stop);
             (last.connection, last.sent) = (Some(stats.open_peak), stats.sent_bytes);
             log.add(last);
             let _ = tell_stopped.send(ran.and_then(|()| log.flush()));
@@ -181,12 +181,12 @@ impl Internet {
         self.dns
     }
 
-    /// Whether all hosts share 127.0.0.1: see [`Addresses`].
+    /// Whether all hosts share 127.0.0.1: see [`HostAddresses`].
     pub fn is_shared(&self) -> bool {
         self.shared
     }
 
-    /// What happened so far.
+    /// The counters so far.
     pub fn stats(&self) -> Stats {
         self.counters.read()
     }
@@ -215,19 +215,19 @@ impl fmt::Debug for Internet {
     }
 }
 
-/// Runs on the thread until it is told to stop. When it returns, every socket is closed.
+/// Runs the internet on its thread until `stopping` is ready. When it returns, every socket is closed.
 fn run(
     plan: Plan,
     options: &Options,
     counters: &Counters,
-    tell_started: oneshot::Sender<io::Result<Started>>,
+    tell_started: oneshot::Sender<io::Result<StartedInternet>>,
     stopping: oneshot::Receiver<()>,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match open(plan, options, counters).await {
             Ok((started, keep)) => {
-                // Nobody waits for it any more if `start` was dropped; then it stops at once.
+                // If `start` was dropped, the receiver is gone; then stop at once.
                 if tell_started.send(Ok(started)).is_ok() {
                     let _ = stopping.await;
                 }
@@ -241,27 +241,32 @@ fn run(
     Ok(())
 }
 
-/// What must live as long as the internet: ports that nobody answers at, and the name server.
-struct Keep {
+/// The resources that live as long as the internet: ports without a server, and the name server.
+struct Resources {
     _refused: Refused,
     _black_hole: BlackHole,
     _dns: DnsThread,
 }
 
-async fn open(plan: Plan, options: &Options, counters: &Counters) -> io::Result<(Started, Keep)> {
+async fn open(
+    plan: Plan,
+    options: &Options,
+    counters: &Counters,
+) -> io::Result<(StartedInternet, Resources)> {
     let http_at = |reach| {
-        listen(reach, options.http_port).map_err(|error| unheard("HTTP", options.http_port, &error))
+        listen(reach, options.http_port)
+            .map_err(|error| listen_error("HTTP", options.http_port, &error))
     };
     let (reach, http) = match options.addresses {
-        Addresses::Shared => (Reach::LOCALHOST, http_at(Reach::LOCALHOST)?),
-        Addresses::BestPossible => match http_at(Reach::LoopbackDevice) {
+        HostAddresses::Shared => (Reach::LOCALHOST, http_at(Reach::LOCALHOST)?),
+        HostAddresses::BestPossible => match http_at(Reach::LoopbackDevice) {
             Ok(listener) => (Reach::LoopbackDevice, listener),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(error),
             Err(_) => (Reach::LOCALHOST, http_at(Reach::LOCALHOST)?),
         },
     };
     let https = listen(reach, options.https_port)
-        .map_err(|error| unheard("HTTPS", options.https_port, &error))?;
+        .map_err(|error| listen_error("HTTPS", options.https_port, &error))?;
     let (refused, black_hole) = (Refused::bind(reach, 0)?, BlackHole::bind(reach, 0)?);
     let plan = plan.with_ports(Ports {
         http: http.local_addr()?.port(),
@@ -270,7 +275,7 @@ async fn open(plan: Plan, options: &Options, counters: &Counters) -> io::Result<
         black_hole: black_hole.address.port(),
     });
     let shared = reach == Reach::LOCALHOST;
-    let net = Arc::new(Net {
+    let net = Arc::new(Network {
         certificates: Certificates::new(&[format!("*.{}", plan.domain())])?,
         limits: good::limits(),
         plan: plan.clone(),
@@ -281,14 +286,14 @@ async fn open(plan: Plan, options: &Options, counters: &Counters) -> io::Result<
     });
     let ca_pem = net.certificates.ca_pem().to_owned();
     let dns = DnsThread::start(net.clone(), options.dns, net.log.clone(), counters.clone()).await;
-    let dns = dns.map_err(|error| unheard("the name server", options.dns, &error))?;
-    let started = Started { plan, dns: dns.address(), ca_pem, shared };
+    let dns = dns.map_err(|error| listen_error("the name server", options.dns, &error))?;
+    let started = StartedInternet { plan, dns: dns.address(), ca_pem, shared };
     tokio::spawn(accept(net.clone(), http, false));
     tokio::spawn(accept(net, https, true));
-    Ok((started, Keep { _refused: refused, _black_hole: black_hole, _dns: dns }))
+    Ok((started, Resources { _refused: refused, _black_hole: black_hole, _dns: dns }))
 }
 
-/// What could not listen, and where.
-fn unheard(what: &str, place: impl fmt::Display, error: &io::Error) -> io::Error {
+/// An error that says what could not listen, and where.
+fn listen_error(what: &str, place: impl fmt::Display, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what} cannot listen at {place}: {error}"))
 }

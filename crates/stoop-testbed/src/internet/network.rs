@@ -7,25 +7,25 @@ use tokio::sync::Semaphore;
 
 use super::plan::Plan;
 use crate::certificates::Certificates;
-use crate::dns::{Lookup, Zone};
+use crate::dns::{DnsAnswer, Zone};
 use crate::log::Log;
 use crate::stats::Counters;
 
-/// What all connections and the name server share.
-pub(super) struct Net {
+/// The state that all connections and the name server of an internet share.
+pub(super) struct Network {
     pub(super) plan: Plan,
     /// Whether all hosts share 127.0.0.1, so that only names tell them apart.
     pub(super) shared: bool,
     pub(super) certificates: Certificates,
-    /// Those of well-behaved hosts.
+    /// The limits of well-behaved hosts.
     pub(super) limits: ServerLimits,
     pub(super) log: Log,
     pub(super) counters: Counters,
     pub(super) permits: Arc<Semaphore>,
 }
 
-impl Zone for Arc<Net> {
-    fn lookup(&self, name: &str) -> (Lookup, Option<u64>) {
-        self.plan.lookup(name, self.shared)
+impl Zone for Arc<Network> {
+    fn answer(&self, name: &str) -> (DnsAnswer, Option<u64>) {
+        self.plan.dns_answer(name, self.shared)
     }
 }

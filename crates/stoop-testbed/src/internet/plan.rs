@@ -1,12 +1,12 @@
-//! The plan: what every URL is and what it must come to, computed and never stored.
+//! The plan: every URL and its expected result, computed and never stored.
 
 use std::time::Duration;
 
 use super::address::{self, HOSTS_MAX, Prefix};
 use super::class::{Class, Family};
-use super::draft::{Draft, Framed};
+use super::draft::{Draft, PlannedFraming};
 use super::expect::{Answer, Expect};
-use super::route::{Place, Ports, authority};
+use super::route::{Ports, UrlParts, authority};
 use crate::origin::BadHttp2;
 
 /// A synthetic internet before it runs: a seed, a number of URLs, and two factors.
@@ -164,7 +164,7 @@ impl Plan {
         let is_last_secure = draft.route.steps.last().is_some_and(|step| step.tls);
         let (in_http1, http2) = match draft.class {
             Class::BadHttp2(kind) => (good, kind != BadHttp2::WantsHttp1),
-            _ => (answer, http2 && is_last_secure && draft.framed != Framed::UntilClose),
+            _ => (answer, http2 && is_last_secure && draft.framed != PlannedFraming::UntilClose),
         };
         Expect {
             answer,
@@ -176,11 +176,11 @@ impl Plan {
         }
     }
 
-    /// Where this URL lives.
-    pub(crate) fn place(&self, index: u64, draft: &Draft) -> Place<'_> {
+    /// The parts of this URL.
+    pub(crate) fn place(&self, index: u64, draft: &Draft) -> UrlParts<'_> {
         let host = self.host_of(index, draft);
         let page = (host != index).then_some(index);
-        Place { host, page, domain: &self.domain, ports: self.ports }
+        UrlParts { host, page, domain: &self.domain, ports: self.ports }
     }
 
     /// The host of a URL: its own, or that of an earlier URL whose further page it is. Only pages of
@@ -194,7 +194,7 @@ impl Plan {
         if joins { earlier } else { index }
     }
 
-    /// What this host's own URL was dealt; `None` if there is no such host.
+    /// The draft of this host's own URL; `None` if there is no such host.
     pub(crate) fn host(&self, host: u64) -> Option<Draft> {
         if host >= self.urls {
             return None;
@@ -203,7 +203,7 @@ impl Plan {
         (self.host_of(host, &draft) == host).then_some(draft)
     }
 
-    /// What the URL with this number was dealt, if it is a page of this host.
+    /// The draft of the URL with this number, if it is a page of this host.
     pub(crate) fn page(&self, host: u64, index: u64) -> Option<Draft> {
         if index >= self.urls {
             return None;
@@ -222,8 +222,8 @@ impl Plan {
         (draft.body as f64 * self.body) as u64
     }
 
-    /// The name that redirects to nowhere lead to.
-    pub(crate) fn gone(&self, host: u64) -> String {
+    /// The name that does not exist, which failing redirects lead to.
+    pub(crate) fn absent_name(&self, host: u64) -> String {
         address::name(Prefix::Gone, host, &self.domain)
     }
 }
@@ -237,13 +237,13 @@ pub struct PlannedUrl {
     pub text: String,
     /// The name in it.
     pub host: String,
-    /// What becomes of it.
+    /// The class of its result.
     pub class: Class,
-    /// What a correct client reports.
+    /// The result that a correct client reports.
     pub expect: Expect,
 }
 
-/// What is no number is the least.
+/// The factor within 0 and `max`; NaN is 0.
 fn within(factor: f64, max: f64) -> f64 {
     if factor.is_nan() { 0.0 } else { factor.clamp(0.0, max) }
 }

@@ -1,8 +1,8 @@
-//! The way from a URL to its answer: which redirects, in which form.
+//! The redirects from a URL to its response, and the form of each `location`.
 
 use super::address::{self, Prefix};
 use super::class::{Class, Family};
-use super::draw::Draw;
+use super::random::UrlRandom;
 
 /// The ports a plan's URLs have. A URL at its scheme's default port (80, 443) does not show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,23 +24,23 @@ impl Default for Ports {
     }
 }
 
-/// One place of a route.
+/// One request of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct RouteStep {
     pub(crate) tls: bool,
     pub(crate) www: bool,
     /// Below the page itself, at `home`.
     pub(crate) home: bool,
 }
 
-const HTTP: Step = Step { tls: false, www: false, home: false };
-const HTTPS: Step = Step { tls: true, www: false, home: false };
-const WWW: Step = Step { tls: true, www: true, home: false };
-const HOME: Step = Step { tls: true, www: false, home: true };
-const WWW_HOME: Step = Step { tls: true, www: true, home: true };
+const HTTP: RouteStep = RouteStep { tls: false, www: false, home: false };
+const HTTPS: RouteStep = RouteStep { tls: true, www: false, home: false };
+const WWW: RouteStep = RouteStep { tls: true, www: true, home: false };
+const HOME: RouteStep = RouteStep { tls: true, www: false, home: true };
+const WWW_HOME: RouteStep = RouteStep { tls: true, www: true, home: true };
 
 /// All the steps of a route, and how often it is drawn among redirecting URLs.
-const REDIRECTING: &[(u32, &[Step])] = &[
+const REDIRECTING: &[(u32, &[RouteStep])] = &[
     (55, &[HTTP, HTTPS]),
     (18, &[HTTPS, WWW]),
     (2, &[WWW, HTTPS]),
@@ -63,17 +63,17 @@ const PLAIN: u32 = 800;
 
 const STATUSES: &[(u32, u16)] = &[(60, 301), (25, 302), (7, 307), (8, 308)];
 
-/// The places a client comes through, and by which status it is sent on.
+/// The requests that a client makes for a URL, and the status of each redirect between them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Route {
-    pub(crate) steps: &'static [Step],
+pub(crate) struct RedirectRoute {
+    pub(crate) steps: &'static [RouteStep],
     statuses: [u16; 3],
     /// Which of the equivalent forms a `location` has.
     form: u32,
 }
 
-impl Route {
-    pub(crate) fn draw(class: Class, draw: &mut Draw) -> Self {
+impl RedirectRoute {
+    pub(crate) fn draw(class: Class, draw: &mut UrlRandom) -> Self {
         let way = draw.below(10_000);
         let redirecting = draw.choose(REDIRECTING).unwrap_or(&[HTTPS]);
         let plain = draw.below(10_000) < PLAIN;
@@ -102,7 +102,7 @@ impl Route {
     }
 
     /// What the field `location` says at this step: absolute, without a scheme, or relative.
-    pub(crate) fn location(&self, step: usize, place: &Place<'_>) -> Option<String> {
+    pub(crate) fn location(&self, step: usize, place: &UrlParts<'_>) -> Option<String> {
         let (here, there) = (self.steps.get(step)?, self.steps.get(step + 1)?);
         let url = place.url(*there);
         Some(match (here.tls == there.tls, here.www == there.www, self.form) {
@@ -114,8 +114,8 @@ impl Route {
     }
 }
 
-/// Whether the trouble is in the handshake, or in what it agrees on, so that plain HTTP to the same host
-/// works.
+/// Whether a URL of this class fails in the handshake or in what that agrees on, so that plain HTTP to
+/// the same host works.
 pub(crate) fn needs_tls(class: Class) -> bool {
     matches!(
         class,
@@ -128,9 +128,9 @@ pub(crate) fn needs_tls(class: Class) -> bool {
     )
 }
 
-/// Where a URL lives: what its text is made of.
+/// The parts that the text of a URL is made of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct UrlParts<'a> {
     pub(crate) host: u64,
     /// The URL's own number, if it is a further page of its host.
     pub(crate) page: Option<u64>,
@@ -138,8 +138,8 @@ pub(crate) struct Place<'a> {
     pub(crate) ports: Ports,
 }
 
-impl Place<'_> {
-    pub(crate) fn path(&self, step: Step) -> String {
+impl UrlParts<'_> {
+    pub(crate) fn path(&self, step: RouteStep) -> String {
         match (self.page, step.home) {
             (None, false) => "/".to_owned(),
             (None, true) => "/home".to_owned(),
@@ -149,17 +149,17 @@ impl Place<'_> {
     }
 
     /// The path as seen from the page itself.
-    fn relative(&self, step: Step) -> String {
+    fn relative(&self, step: RouteStep) -> String {
         let path = self.path(step);
         path[path.find("/p/").map_or(1, |_| 3)..].to_owned()
     }
 
-    pub(crate) fn name(&self, step: Step) -> String {
+    pub(crate) fn name(&self, step: RouteStep) -> String {
         let prefix = if step.www { Prefix::Www } else { Prefix::Apex };
         address::name(prefix, self.host, self.domain)
     }
 
-    pub(crate) fn url(&self, step: Step) -> String {
+    pub(crate) fn url(&self, step: RouteStep) -> String {
         let (scheme, port) =
             if step.tls { ("https", self.ports.https) } else { ("http", self.ports.http) };
         format!("{}{}", authority(scheme, &self.name(step), port), self.path(step))
@@ -194,7 +194,7 @@ pub(crate) fn parse_path(target: &str) -> Option<(Option<u64>, bool)> {
 mod tests {
     use super::*;
 
-    const PLACE: Place<'_> = Place {
+    const PLACE: UrlParts<'_> = UrlParts {
         host: 7,
         page: None,
         domain: "s1.stoop.test",
@@ -203,14 +203,14 @@ mod tests {
 
     #[test]
     fn a_location_has_one_of_three_forms() {
-        let route = |steps, form| Route { steps, statuses: [301; 3], form };
+        let route = |steps, form| RedirectRoute { steps, statuses: [301; 3], form };
         let www = route(&[HTTPS, WWW], 1).location(0, &PLACE);
         assert_eq!(www.as_deref(), Some("https://www-h7.s1.stoop.test:8443/"));
         let www = route(&[HTTPS, WWW], 0).location(0, &PLACE);
         assert_eq!(www.as_deref(), Some("//www-h7.s1.stoop.test:8443/"));
         let down = route(&[HTTPS, HTTP], 0).location(0, &PLACE);
         assert_eq!(down.as_deref(), Some("http://h7.s1.stoop.test/"));
-        let page = Place { page: Some(9), ..PLACE };
+        let page = UrlParts { page: Some(9), ..PLACE };
         assert_eq!(route(&[HTTPS, HOME], 0).location(0, &page).as_deref(), Some("/p/9/home"));
         assert_eq!(route(&[HTTPS, HOME], 3).location(0, &page).as_deref(), Some("9/home"));
         assert_eq!(route(&[HTTPS, HOME], 3).location(0, &PLACE).as_deref(), Some("home"));
@@ -218,10 +218,10 @@ mod tests {
     }
 
     #[test]
-    fn paths_can_be_read_back() {
+    fn paths_can_be_parsed_back() {
         for page in [None, Some(0), Some(12)] {
             for step in [HTTPS, HOME] {
-                let path = Place { page, ..PLACE }.path(step);
+                let path = UrlParts { page, ..PLACE }.path(step);
                 assert_eq!(parse_path(&path), Some((page, step.home)), "{path}");
             }
         }

@@ -1,4 +1,4 @@
-//! One listener for all hosts: who a connection is for is found out when it comes.
+//! Serves the connections of all hosts from one listener: the host of each is found out when it comes.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -8,43 +8,45 @@ use tokio::task::JoinSet;
 
 use super::address;
 use super::good::serve_good;
-use super::network::Net;
+use super::network::Network;
 use super::site::Site;
 use super::sni;
-use crate::certificates::Showing;
-use crate::line::Line;
-use crate::log::Ended;
-use crate::origin::{ACCEPT_AGAIN, Behaviour, PREFACE, Place, play, reset_on_close};
+use crate::certificates::ShownCertificate;
+use crate::connection::{ByteStream, Disconnected, OriginConnection};
+use crate::log::EntryEnd;
+use crate::log_line::LogLine;
+use crate::origin::{
+    ACCEPT_PAUSE, Behaviour, PREFACE, ScriptSettings, reset_on_close, serve_behaviour,
+};
 use crate::secure;
-use crate::wire::{Gone, Stream, Wire};
 
-/// Accepts for ever. Dropped, it closes the port and every connection.
-pub(super) async fn accept(net: Arc<Net>, listener: TcpListener, tls: bool) {
+/// Accepts connections for ever. Dropped, it closes the port and every connection.
+pub(super) async fn accept(net: Arc<Network>, listener: TcpListener, tls: bool) {
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
         let Ok((stream, peer)) = listener.accept().await else {
-            tokio::time::sleep(ACCEPT_AGAIN).await;
+            tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
         let Ok(permit) = net.permits.clone().acquire_owned().await else { return };
         let net = net.clone();
         connections.spawn(async move {
-            connection(net, stream, peer, tls).await;
+            serve_connection(net, stream, peer, tls).await;
             drop(permit);
         });
     }
 }
 
-async fn connection(net: Arc<Net>, stream: TcpStream, peer: SocketAddr, tls: bool) {
+async fn serve_connection(net: Arc<Network>, stream: TcpStream, peer: SocketAddr, tls: bool) {
     let open = net.counters.accept();
-    // The listener is bound to the loopback device, but this is what the promise rests on.
+    // The listener is bound to the loopback device; this check is what isolation rests on.
     let Some(local) = stream.local_addr().ok().filter(|local| local.ip().is_loopback()) else {
         net.counters.stranger();
         reset_on_close(&stream);
         return;
     };
-    let mut line = Line::new(net.log.clone(), net.counters.clone(), open);
+    let mut line = LogLine::new(net.log.clone(), net.counters.clone(), open);
     let host = match local.ip() {
         _ if net.shared && !tls => None,
         _ if net.shared => {
@@ -58,71 +60,83 @@ async fn connection(net: Arc<Net>, stream: TcpStream, peer: SocketAddr, tls: boo
         line.about(Some(host), &address::name(address::Prefix::Apex, host, net.plan.domain()));
     }
     let site = host.map_or(Site::Good, |host| net.plan.site(host, tls));
-    let mut showing = Showing::Good;
+    let mut showing = ShownCertificate::Good;
     if let Site::Scripted { behaviour, .. } = &site {
         if behaviour.resets() {
             reset_on_close(&stream);
         }
         if behaviour.breaks_handshake() {
-            return serve(net, Wire::new(stream, line), site, host, tls).await;
+            return serve(net, OriginConnection::new(stream, line), site, host, tls).await;
         }
         showing = behaviour.certificate();
     }
     if !tls {
-        return by_name(net, Wire::new(stream, line), site, host).await;
+        return by_name(net, OriginConnection::new(stream, line), site, host).await;
     }
     if site == Site::Good && host.is_some_and(|host| net.plan.offers_http2(host)) {
-        showing = Showing::Http2;
+        showing = ShownCertificate::Http2;
     }
     match secure::accept(net.certificates.show(showing), stream, peer).await {
-        Ok(stream) => serve(net, Wire::new(stream, line), site, host, tls).await,
-        Err(Gone(ended)) => line.end(ended),
+        Ok(stream) => serve(net, OriginConnection::new(stream, line), site, host, tls).await,
+        Err(Disconnected(ended)) => line.end(ended),
     }
 }
 
-/// Plain HTTP at a shared address: only the first request says which host is meant.
-async fn by_name(net: Arc<Net>, mut wire: Wire<TcpStream>, site: Site, host: Option<u64>) {
+/// Serves plain HTTP at a shared address, where only the first request names the host.
+async fn by_name(
+    net: Arc<Network>,
+    mut connection: OriginConnection<TcpStream>,
+    site: Site,
+    host: Option<u64>,
+) {
     if host.is_some() {
-        return serve(net, wire, site, host, false).await;
+        return serve(net, connection, site, host, false).await;
     }
-    let request = match wire.look().await {
+    let request = match connection.peek_request().await {
         Ok((request, _)) => request,
-        // Whoever answers well says what is wrong with it.
-        Err(Gone(Ended::BadRequest)) => return serve(net, wire, Site::Good, None, false).await,
-        Err(Gone(ended)) => return wire.line.end(ended),
+        // The well-behaved server answers a malformed request.
+        Err(Disconnected(EntryEnd::BadRequest)) => {
+            return serve(net, connection, Site::Good, None, false).await;
+        }
+        Err(Disconnected(ended)) => return connection.line.end(ended),
     };
     let named = address::parse(&request.host, net.plan.domain()).map(|(_, host)| host);
-    wire.line.about(named, &request.host);
+    connection.line.about(named, &request.host);
     let site = named.map_or(Site::Good, |host| net.plan.site(host, false));
     if let Site::Scripted { behaviour, .. } = &site
         && behaviour.resets()
     {
-        reset_on_close(wire.stream());
+        reset_on_close(connection.stream());
     }
-    serve(net, wire, site, named, false).await;
+    serve(net, connection, site, named, false).await;
 }
 
-async fn serve<S: Stream + 'static>(
-    net: Arc<Net>,
-    mut wire: Wire<S>,
+async fn serve<S: ByteStream + 'static>(
+    net: Arc<Network>,
+    mut connection: OriginConnection<S>,
     mut site: Site,
     host: Option<u64>,
     tls: bool,
 ) {
     if let Site::Scripted { behaviour: Behaviour::BadHttp2 { .. }, .. } = &site {
-        match wire.begins_with(PREFACE).await {
+        match connection.begins_with(PREFACE).await {
             Ok(true) => {}
             Ok(false) => site = Site::Good,
-            Err(Gone(ended)) => return wire.line.end(ended),
+            Err(Disconnected(ended)) => return connection.line.end(ended),
         }
     }
-    // Boxed, so that a connection takes what its host needs and not what any host may.
+    // Boxed, so that a connection takes the memory that its host needs and not the most any host may.
     match site {
-        Site::Good => Box::pin(serve_good(net, wire, host, tls)).await,
+        Site::Good => Box::pin(serve_good(net, connection, host, tls)).await,
         Site::Scripted { behaviour, delay } => {
-            Box::pin(play(&behaviour, &Place { delay, dead: String::new() }, &mut wire)).await;
-            // One that ends between two requests has no line; one that never had any has this.
-            wire.line.end(Ended::ClientClosed);
+            Box::pin(serve_behaviour(
+                &behaviour,
+                &ScriptSettings { delay, dead_url: String::new() },
+                &mut connection,
+            ))
+            .await;
+            // A connection that ends between two requests has no line; one without a request gets this.
+            connection.line.end(EntryEnd::ClientClosed);
         }
     }
 }

@@ -1,61 +1,67 @@
-//! What a host of the plan does, computed when somebody comes to it.
+//! The behaviour of each host of a plan, computed when a client connects to it.
 
 use std::time::Duration;
 
 use super::address::{self, Prefix};
 use super::class::{Class, Family};
-use super::draft::{Draft, Framed};
+use super::draft::{Draft, PlannedFraming};
 use super::plan::Plan;
-use super::route::{Step, authority, needs_tls, parse_path};
-use crate::answer::Framing;
-use crate::dns::Lookup;
+use super::route::{RouteStep, authority, needs_tls, parse_path};
+use crate::dns::DnsAnswer;
 use crate::origin::Behaviour;
+use crate::response::ResponseFraming;
 
-/// Drips and endless bodies: slow enough to cost nothing, steady enough to trip no idle limit.
+/// Bytes of a body that drips: longer than any client waits for.
 const DRIP_BYTES: u64 = 100_000;
+
+/// The time between two bytes of it: slow enough to cost nothing, steady enough to trip no idle limit.
 const DRIP_EVERY: Duration = Duration::from_millis(250);
+
+/// The time between two pieces of an endless body, for the same reasons.
 const ENDLESS_EVERY: Duration = Duration::from_millis(100);
 
-/// How long names may be cached, in seconds: longer than a run.
-const TTL: u32 = 300;
+/// Seconds that names may be cached: longer than a run.
+const TTL_SECONDS: u32 = 300;
 
-/// The loop's steps do not each wait as long as a page does.
+/// Each step of a redirect loop waits this fraction of what a page waits.
 const LOOP_STEPS: u32 = 20;
 
-/// Of a body that is cut: at most so much is sent, and at least so much announced.
-const CUT_SENT_MAX: u64 = 64 * 1024;
-const CUT_ANNOUNCED_MIN: u64 = 1_000;
+/// Bytes that are sent at most of a body that is cut.
+const CUT_SENT_BYTES_MAX: u64 = 64 * 1024;
+
+/// Bytes that are announced at least of a body that is cut.
+const CUT_ANNOUNCED_BYTES_MIN: u64 = 1_000;
 
 /// What a host does with its connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Site {
-    /// A well-behaved server: see [`Plan::reply`]. Whoever comes to a host that should not be there
-    /// finds one too, where nothing is found.
+    /// A well-behaved server: see [`Plan::response`]. Hosts that the plan does not have are such servers
+    /// too, and answer 404.
     Good,
-    /// Always the same, whatever is asked.
+    /// A script, the same for every request.
     Scripted { behaviour: Behaviour, delay: Duration },
 }
 
-/// A well-behaved answer.
+/// The response of a well-behaved host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reply {
-    /// Which URL was asked for.
+pub(crate) struct PlannedResponse {
+    /// The URL that was requested.
     pub(crate) url: Option<u64>,
     pub(crate) status: u16,
-    pub(crate) framing: Framing,
+    pub(crate) framing: ResponseFraming,
     pub(crate) body: u64,
     pub(crate) location: Option<String>,
     pub(crate) close: bool,
-    /// What the server waits before it answers.
+    /// How long the server waits before it answers.
     pub(crate) delay: Duration,
 }
 
-impl Reply {
+impl PlannedResponse {
     fn bodiless(url: Option<u64>, status: u16) -> Self {
         Self {
             url,
             status,
-            framing: Framing::Length,
+            framing: ResponseFraming::Length,
             body: 0,
             location: None,
             close: false,
@@ -65,14 +71,14 @@ impl Reply {
 }
 
 impl Plan {
-    /// What this host does with a connection, with or without TLS.
+    /// How this host treats a connection, with or without TLS.
     pub(crate) fn site(&self, host: u64, tls: bool) -> Site {
         use Class as C;
         let Some(draft) = self.host(host) else { return Site::Good };
-        let announced = self.body_length(&draft).max(CUT_ANNOUNCED_MIN);
-        let sent = (announced / 2).min(CUT_SENT_MAX);
+        let announced = self.body_length(&draft).max(CUT_ANNOUNCED_BYTES_MIN);
+        let sent = (announced / 2).min(CUT_SENT_BYTES_MAX);
         let behaviour = match draft.class {
-            C::Success if draft.framed == Framed::UntilClose => {
+            C::Success if draft.framed == PlannedFraming::UntilClose => {
                 Behaviour::CloseDelimited { body: self.body_length(&draft) }
             }
             C::Success
@@ -118,75 +124,98 @@ impl Plan {
         self.host(host).is_some_and(|draft| draft.http2) && self.site(host, true) == Site::Good
     }
 
-    /// What a well-behaved host answers to a request that came with this prefix of its name.
-    pub(crate) fn reply(&self, host: u64, tls: bool, prefix: Prefix, target: &str) -> Reply {
-        let missing = Reply::bodiless(Some(host), 404);
-        let Some((page, home)) = parse_path(target) else { return missing };
+    /// The response of a well-behaved host to a request for this target, at this prefix of its name.
+    pub(crate) fn response(
+        &self,
+        host: u64,
+        tls: bool,
+        prefix: Prefix,
+        target: &str,
+    ) -> PlannedResponse {
+        let not_found = PlannedResponse::bodiless(Some(host), 404);
+        let Some((page, home)) = parse_path(target) else { return not_found };
         let index = page.unwrap_or(host);
         let draft = match page {
             None => self.host(host),
             Some(page) => self.page(host, page).filter(|_| page != host),
         };
-        let Some(draft) = draft.filter(|draft| is_served(draft.class)) else { return missing };
-        let here = Step { tls, www: prefix == Prefix::Www, home };
-        if let Some(location) = self.lost(index, &draft, here) {
+        let Some(draft) = draft.filter(|draft| is_served(draft.class)) else { return not_found };
+        let here = RouteStep { tls, www: prefix == Prefix::Www, home };
+        if let Some(location) = self.failing_location(index, &draft, here) {
             let delay = match draft.class {
                 Class::RedirectLoop => self.delay(&draft) / LOOP_STEPS,
                 _ => self.delay(&draft),
             };
-            return Reply { location: Some(location), delay, ..Reply::bodiless(Some(index), 302) };
+            return PlannedResponse {
+                location: Some(location),
+                delay,
+                ..PlannedResponse::bodiless(Some(index), 302)
+            };
         }
         let steps = draft.route.steps;
-        let Some(step) = steps.iter().position(|step| *step == here) else { return missing };
+        let Some(step) = steps.iter().position(|step| *step == here) else { return not_found };
         let delay = self.delay(&draft) / steps.len() as u32;
-        let reply = Reply { delay, close: draft.closes, ..Reply::bodiless(Some(index), 200) };
+        let response = PlannedResponse {
+            delay,
+            close: draft.closes,
+            ..PlannedResponse::bodiless(Some(index), 200)
+        };
         if let Some(location) = draft.route.location(step, &self.place(index, &draft)) {
-            return Reply { status: draft.route.status(step), location: Some(location), ..reply };
+            return PlannedResponse {
+                status: draft.route.status(step),
+                location: Some(location),
+                ..response
+            };
         }
         let framing = match draft.framed {
-            Framed::Length => Framing::Length,
-            Framed::Chunked | Framed::UntilClose => Framing::Chunked,
-            Framed::ChunkedTrailers => Framing::ChunkedTrailers,
+            PlannedFraming::Length => ResponseFraming::Length,
+            PlannedFraming::Chunked | PlannedFraming::UntilClose => ResponseFraming::Chunked,
+            PlannedFraming::ChunkedTrailers => ResponseFraming::ChunkedTrailers,
         };
-        Reply { status: draft.status, framing, body: self.body_length(&draft), ..reply }
+        PlannedResponse {
+            status: draft.status,
+            framing,
+            body: self.body_length(&draft),
+            ..response
+        }
     }
 
-    /// Where the redirects lead that come to no good.
-    fn lost(&self, index: u64, draft: &Draft, here: Step) -> Option<String> {
+    /// The location of a redirect that fails, if this is one.
+    fn failing_location(&self, index: u64, draft: &Draft, here: RouteStep) -> Option<String> {
         let place = self.place(index, draft);
         let ports = self.ports();
         let (scheme, port) = if here.tls { ("https", ports.https) } else { ("http", ports.http) };
         let at = |name: &str, port| Some(authority(scheme, name, port) + "/");
         match draft.class {
-            Class::RedirectToNxDomain => at(&self.gone(place.host), port),
+            Class::RedirectToNxDomain => at(&self.absent_name(place.host), port),
             Class::RedirectToRefused => at(&place.name(here), ports.refused),
             Class::RedirectToBlackHole => at(&place.name(here), ports.black_hole),
-            Class::RedirectLoop => Some(place.path(Step { home: !here.home, ..here })),
+            Class::RedirectLoop => Some(place.path(RouteStep { home: !here.home, ..here })),
             _ => None,
         }
     }
 
     /// What the name server says to a name in lower case, and which URL it is about.
-    pub(crate) fn lookup(&self, name: &str, shared: bool) -> (Lookup, Option<u64>) {
+    pub(crate) fn dns_answer(&self, name: &str, shared: bool) -> (DnsAnswer, Option<u64>) {
         if name != self.domain() && !name.ends_with(&format!(".{}", self.domain())) {
-            return (Lookup::Refused, None);
+            return (DnsAnswer::Refused, None);
         }
         let Some((prefix, host)) = address::parse(name, self.domain()) else {
-            return (Lookup::NxDomain, None);
+            return (DnsAnswer::NxDomain, None);
         };
-        let Some(draft) = self.host(host) else { return (Lookup::NxDomain, None) };
-        let lookup = match (prefix, draft.class) {
-            (Prefix::Gone, _) | (_, Class::NxDomain) => Lookup::NxDomain,
-            (_, Class::ServFail) => Lookup::ServFail,
-            (_, Class::DnsSilence) => Lookup::Silence,
-            _ if shared => Lookup::addresses([std::net::Ipv4Addr::LOCALHOST], TTL),
-            _ => Lookup::addresses(address::address(host), TTL),
+        let Some(draft) = self.host(host) else { return (DnsAnswer::NxDomain, None) };
+        let answer = match (prefix, draft.class) {
+            (Prefix::Gone, _) | (_, Class::NxDomain) => DnsAnswer::NxDomain,
+            (_, Class::ServFail) => DnsAnswer::ServFail,
+            (_, Class::DnsSilence) => DnsAnswer::Silence,
+            _ if shared => DnsAnswer::addresses([std::net::Ipv4Addr::LOCALHOST], TTL_SECONDS),
+            _ => DnsAnswer::addresses(address::address(host), TTL_SECONDS),
         };
-        (lookup, Some(host))
+        (answer, Some(host))
     }
 }
 
-/// Whether a well-behaved host has anything to do with it.
+/// Whether a well-behaved host answers requests for a URL of this class.
 fn is_served(class: Class) -> bool {
     let never = [Class::NxDomain, Class::ServFail, Class::DnsSilence, Class::Refused];
     !never.contains(&class) && class != Class::BlackHole
@@ -197,7 +226,7 @@ mod tests {
     use super::*;
     use crate::internet::expect::Answer;
 
-    /// Follows a URL through the plan alone, and says what it comes to.
+    /// Follows the redirects of a URL through the plan: status, length and number of redirects.
     fn follow(plan: &Plan, index: u64) -> Option<(u16, u64, u32)> {
         let mut url = plan.url(index)?.text;
         for hops in 0..20 {
@@ -205,10 +234,10 @@ mod tests {
             let (authority, path) = rest.split_once('/')?;
             let (name, _) = authority.split_once(':')?;
             let (prefix, host) = address::parse(name, plan.domain())?;
-            let reply = plan.reply(host, scheme == "https", prefix, &format!("/{path}"));
-            assert_eq!(reply.url, Some(index), "{url}");
-            let Some(location) = reply.location else {
-                return Some((reply.status, reply.body, hops));
+            let response = plan.response(host, scheme == "https", prefix, &format!("/{path}"));
+            assert_eq!(response.url, Some(index), "{url}");
+            let Some(location) = response.location else {
+                return Some((response.status, response.body, hops));
             };
             url = if location.starts_with("//") {
                 format!("{scheme}:{location}")
@@ -231,7 +260,7 @@ mod tests {
             let Answer::Status { code, body } = url.expect.over_http1().answer else { continue };
             let host = address::parse(&url.host, plan.domain()).map(|(_, host)| host);
             match plan.site(host.unwrap(), true) {
-                // Who goes wrong over HTTP/2 alone is good without.
+                // A host that goes wrong over HTTP/2 alone is well-behaved without it.
                 Site::Good | Site::Scripted { behaviour: Behaviour::BadHttp2 { .. }, .. } => {}
                 Site::Scripted { .. } => continue,
             }
@@ -241,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn two_in_three_hosts_that_are_served_well_offer_http2() {
+    fn two_in_three_well_behaved_hosts_offer_http2() {
         let plan = Plan::new(5, 6_000);
         let (mut hosts, mut offer) = (0, 0);
         for url in plan.iter() {
@@ -263,17 +292,22 @@ mod tests {
     fn names_resolve_as_planned() {
         let plan = Plan::new(5, 3_000);
         for url in plan.iter() {
-            let (lookup, about) = plan.lookup(&url.host, false);
+            let (answer, about) = plan.dns_answer(&url.host, false);
             match url.class {
-                Class::NxDomain => assert_eq!(lookup, Lookup::NxDomain),
-                Class::ServFail => assert_eq!(lookup, Lookup::ServFail),
-                Class::DnsSilence => assert_eq!(lookup, Lookup::Silence),
-                _ => assert_eq!(lookup, Lookup::addresses(address::address(about.unwrap()), TTL)),
+                Class::NxDomain => assert_eq!(answer, DnsAnswer::NxDomain),
+                Class::ServFail => assert_eq!(answer, DnsAnswer::ServFail),
+                Class::DnsSilence => assert_eq!(answer, DnsAnswer::Silence),
+                _ => {
+                    assert_eq!(
+                        answer,
+                        DnsAnswer::addresses(address::address(about.unwrap()), TTL_SECONDS)
+                    )
+                }
             }
         }
-        assert_eq!(plan.lookup("example.com", false), (Lookup::Refused, None));
-        assert_eq!(plan.lookup("x.s5.stoop.test", false), (Lookup::NxDomain, None));
-        assert_eq!(plan.lookup("h3000.s5.stoop.test", false), (Lookup::NxDomain, None));
-        assert_eq!(plan.lookup("gone-h1.s5.stoop.test", false).0, Lookup::NxDomain);
+        assert_eq!(plan.dns_answer("example.com", false), (DnsAnswer::Refused, None));
+        assert_eq!(plan.dns_answer("x.s5.stoop.test", false), (DnsAnswer::NxDomain, None));
+        assert_eq!(plan.dns_answer("h3000.s5.stoop.test", false), (DnsAnswer::NxDomain, None));
+        assert_eq!(plan.dns_answer("gone-h1.s5.stoop.test", false).0, DnsAnswer::NxDomain);
     }
 }

@@ -1,4 +1,4 @@
-//! The name in a ClientHello, for where all hosts share one address.
+//! Reads the server name in a ClientHello, where all hosts share one address.
 
 use std::time::Duration;
 
@@ -6,18 +6,20 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
-/// A ClientHello is looked for so long, and is no longer than that.
-const WAIT_MAX: Duration = Duration::from_secs(10);
-const BYTES_MAX: usize = 16 * 1024;
+/// How long a ClientHello is waited for.
+const HELLO_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// While it is incomplete, it is looked at again after this long.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
+/// Bytes of a ClientHello that are looked at: one record.
+const HELLO_BYTES_MAX: usize = 16 * 1024;
+
+/// The time between two looks at a ClientHello that is incomplete.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(2);
 
 /// The server name that the client asks for, read without consuming a byte; `None` if it names none,
 /// goes away, or speaks no TLS.
 pub(super) async fn peek(stream: &TcpStream) -> Option<String> {
-    let mut bytes = vec![0; BYTES_MAX];
-    let until = Instant::now() + WAIT_MAX;
+    let mut bytes = vec![0; HELLO_BYTES_MAX];
+    let until = Instant::now() + HELLO_WAIT_MAX;
     let mut seen = 0;
     while Instant::now() < until {
         let ready = stream.ready(Interest::READABLE).await.ok()?;
@@ -34,27 +36,27 @@ pub(super) async fn peek(stream: &TcpStream) -> Option<String> {
             return None;
         }
         seen = length;
-        sleep(LOOK_AGAIN).await;
+        sleep(LOOK_AGAIN_AFTER).await;
     }
     None
 }
 
-/// RFC 8446 §4.1.2 and RFC 6066 §3.
+/// The name in the extension server_name: RFC 8446 §4.1.2 and RFC 6066 §3.
 fn server_name(record: &[u8]) -> Option<String> {
-    let mut record = Reader(record);
+    let mut record = TlsReader(record);
     let [22, _, _] = record.take(3)? else { return None };
-    let mut handshake = Reader(record.vector(2)?);
+    let mut handshake = TlsReader(record.vector(2)?);
     let [1, ..] = handshake.take(4)? else { return None };
     let _version_and_random = handshake.take(2 + 32)?;
     let _session = handshake.vector(1)?;
     let _ciphers = handshake.vector(2)?;
     let _compressions = handshake.vector(1)?;
-    let mut extensions = Reader(handshake.vector(2)?);
+    let mut extensions = TlsReader(handshake.vector(2)?);
     loop {
         let kind = extensions.take(2)?;
-        let mut body = Reader(extensions.vector(2)?);
+        let mut body = TlsReader(extensions.vector(2)?);
         if kind == [0, 0] {
-            let mut names = Reader(body.vector(2)?);
+            let mut names = TlsReader(body.vector(2)?);
             let [0] = names.take(1)? else { return None };
             let name = std::str::from_utf8(names.vector(2)?).ok()?;
             return Some(name.to_ascii_lowercase());
@@ -62,9 +64,10 @@ fn server_name(record: &[u8]) -> Option<String> {
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+/// Reads the vectors of a TLS message.
+struct TlsReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> TlsReader<'a> {
     fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(n)?;
         self.0 = rest;
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_leaves_within_its_hello_is_not_waited_for() {
+    async fn a_client_that_closes_within_its_hello_is_not_waited_for() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let half = &hello(&[])[..20];
@@ -124,10 +127,10 @@ mod tests {
         let (server, _) = listener.accept().await.unwrap();
         let begin = Instant::now();
         let (name, ()) = tokio::join!(peek(&server), async {
-            sleep(20 * LOOK_AGAIN).await;
+            sleep(20 * LOOK_AGAIN_AFTER).await;
             drop(client);
         });
         assert_eq!(name, None);
-        assert!(begin.elapsed() < WAIT_MAX / 2, "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < HELLO_WAIT_MAX / 2, "{:?}", begin.elapsed());
     }
 }

@@ -2,30 +2,30 @@
 
 use std::time::Duration;
 
-/// What a line of the log tells about.
+/// The subject of a line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// The log began; `target` holds the time of day as RFC 3339, which is 0 ms for all the others.
     Start,
     /// A name was asked for; `target` holds the record type. There is one line for each query.
     Dns,
     /// A connection that ended without a whole request having been read on it.
     Connection,
-    /// A connection on which nothing was asked although the server was ready: opened in reserve, or
-    /// too late. It says nothing about how long a URL took.
+    /// A connection without a request although the server was ready: opened in reserve, or too late. It
+    /// says nothing about how long a URL took.
     Unused,
     /// A request was read, and answered or not.
     Exchange,
-    /// The log ended; `sent_bytes` holds the sum, `connection` the most that were open at once.
+    /// The log ended; `sent_bytes` holds the sum, `connection` the most connections open at once.
     Stop,
 }
 
-/// How it ended.
+/// How an exchange, a connection or a DNS query ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum EntryEnd {
     /// The whole answer was handed to the kernel.
     Complete,
-    /// What the behaviour had planned happened: a cut, a reset, a malformed head.
+    /// The fault that the behaviour plans happened: a cut, a reset, a malformed head.
     PlannedFault,
     /// The client closed its end first, or stopped an answer by closing.
     ClientClosed,
@@ -33,13 +33,13 @@ pub enum Ended {
     ClientReset,
     /// The client's half of the TLS handshake failed: it sent an alert, or no TLS.
     HandshakeFailed,
-    /// What the client sent was no acceptable request.
+    /// The client sent no acceptable request.
     BadRequest,
     /// The testbed's own limit on an idle or stalled connection passed.
     TimedOut,
-    /// The testbed was stopped while this went on.
+    /// The testbed was stopped before it ended.
     Stopped,
-    /// Sockets that could not be served: a failure of the testbed's own.
+    /// The socket failed: an error of the testbed itself.
     Failed,
     /// DNS: the name has addresses, and they were given.
     Answered,
@@ -63,9 +63,9 @@ pub enum Ended {
 /// (RFC 4180, milliseconds with three decimals, columns as in [`COLUMNS`](super::COLUMNS));
 /// [`FromStr`](std::str::FromStr) reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// What this line tells about.
-    pub kind: Kind,
+pub struct LogEntry {
+    /// The subject of this line.
+    pub kind: EntryKind,
     /// Which URL of the plan it belongs to, counted from 0. For connections without a request and
     /// for names this is the first URL of that host. `None` where there is no plan.
     pub url: Option<u64>,
@@ -87,8 +87,8 @@ pub struct Entry {
     /// The status that was sent, if one was.
     pub status: Option<u16>,
     /// How it ended.
-    pub ended: Ended,
-    /// The request target, or what [`Kind`] says; empty where what goes wrong over HTTP/2 alone was
-    /// asked for, because nobody reads that.
+    pub ended: EntryEnd,
+    /// The request target, or what [`EntryKind`] says; empty for requests to hosts that go wrong over
+    /// HTTP/2 alone, because their scripts do not decode header blocks.
     pub target: String,
 }

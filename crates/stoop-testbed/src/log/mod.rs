@@ -1,7 +1,7 @@
-//! What the servers saw: a line for each exchange, connection and name.
+//! The log of the servers: a line for each exchange, connection and DNS query.
 //!
-//! A client's own clock cannot be the judge of its deadlines. These lines are: for each URL they
-//! hold the first sign of it (a DNS query, or a connection) and the last (the answer's end, or the
+//! A client's own clock cannot prove that it keeps its deadlines. The log can: for each URL it holds
+//! the first sign of it (a DNS query, or a connection) and the last (the end of the response, or the
 //! client's close). [`Spans`] joins them.
 
 mod entry;
@@ -13,56 +13,59 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use entry::{Ended, Entry, Kind};
+pub use entry::{EntryEnd, EntryKind, LogEntry};
 pub use spans::{Span, Spans};
-pub use text::{COLUMNS, Malformed};
+pub use text::{COLUMNS, MalformedEntry};
 
 /// How many entries a log in memory keeps; later ones are only counted.
 pub const MEMORY_ENTRIES_MAX: usize = 100_000;
 
-/// Where the lines go. Cheap to clone: all clones are the same log.
+/// A log. Cheap to clone: all clones are the same log.
 #[derive(Clone)]
 pub struct Log(Arc<Inner>);
 
 struct Inner {
     start: Instant,
     started: jiff::Timestamp,
-    sink: Mutex<Sink>,
+    sink: Mutex<LogSink>,
 }
 
-enum Sink {
+enum LogSink {
     None,
-    Memory { entries: Vec<Entry>, lost: u64 },
+    Memory { entries: Vec<LogEntry>, lost: u64 },
     Text { writer: Box<dyn Write + Send>, line: String, failed: Option<io::Error> },
 }
 
 impl Log {
     /// A log that forgets everything.
     pub fn none() -> Self {
-        Self::new(Sink::None)
+        Self::new(LogSink::None)
     }
 
     /// A log in memory, for tests: see [`Log::entries`]. Keeps the first [`MEMORY_ENTRIES_MAX`].
     pub fn memory() -> Self {
-        Self::new(Sink::Memory { entries: Vec::new(), lost: 0 })
+        Self::new(LogSink::Memory { entries: Vec::new(), lost: 0 })
     }
 
     /// A log written as text: the line [`COLUMNS`], then one line an entry, the first of which is
-    /// [`Kind::Start`]. Each line is one call of `write`, so give it something buffered.
+    /// [`EntryKind::Start`]. Each line is one call of `write`, so give it something buffered.
     ///
     /// # Errors
-    /// What `writer` says to the first two lines. Later failures are kept for [`Log::flush`].
+    /// If `writer` fails for the first two lines. Later failures are kept for [`Log::flush`].
     pub fn text(writer: impl Write + Send + 'static) -> io::Result<Self> {
-        let log =
-            Self::new(Sink::Text { writer: Box::new(writer), line: String::new(), failed: None });
-        if let Sink::Text { writer, .. } = &mut *log.sink() {
+        let log = Self::new(LogSink::Text {
+            writer: Box::new(writer),
+            line: String::new(),
+            failed: None,
+        });
+        if let LogSink::Text { writer, .. } = &mut *log.sink() {
             writeln!(writer, "{COLUMNS}")?;
-            writeln!(writer, "{}", log.mark(Kind::Start))?;
+            writeln!(writer, "{}", log.mark(EntryKind::Start))?;
         }
         Ok(log)
     }
 
-    fn new(sink: Sink) -> Self {
+    fn new(sink: LogSink) -> Self {
         let started = jiff::Timestamp::now();
         Self(Arc::new(Inner { start: Instant::now(), started, sink: Mutex::new(sink) }))
     }
@@ -77,10 +80,10 @@ impl Log {
         self.0.start.elapsed()
     }
 
-    /// What a log in memory holds; empty for any other.
-    pub fn entries(&self) -> Vec<Entry> {
+    /// The entries of a log in memory; empty for any other.
+    pub fn entries(&self) -> Vec<LogEntry> {
         match &*self.sink() {
-            Sink::Memory { entries, .. } => entries.clone(),
+            LogSink::Memory { entries, .. } => entries.clone(),
             _ => Vec::new(),
         }
     }
@@ -88,26 +91,28 @@ impl Log {
     /// How many entries did not fit into a log in memory.
     pub fn lost(&self) -> u64 {
         match &*self.sink() {
-            Sink::Memory { lost, .. } => *lost,
+            LogSink::Memory { lost, .. } => *lost,
             _ => 0,
         }
     }
 
-    /// Hands everything written so far to whoever is behind the writer.
+    /// Flushes the writer.
     ///
     /// # Errors
     /// The first failure to write since the last call, or that of flushing.
     pub fn flush(&self) -> io::Result<()> {
         match &mut *self.sink() {
-            Sink::Text { writer, failed, .. } => failed.take().map_or_else(|| writer.flush(), Err),
+            LogSink::Text { writer, failed, .. } => {
+                failed.take().map_or_else(|| writer.flush(), Err)
+            }
             _ => Ok(()),
         }
     }
 
-    /// A line of the log's own, [`Kind::Start`] or [`Kind::Stop`].
-    pub(crate) fn mark(&self, kind: Kind) -> Entry {
-        let at = if kind == Kind::Start { Duration::ZERO } else { self.now() };
-        Entry {
+    /// A line of the log's own, [`EntryKind::Start`] or [`EntryKind::Stop`].
+    pub(crate) fn mark(&self, kind: EntryKind) -> LogEntry {
+        let at = if kind == EntryKind::Start { Duration::ZERO } else { self.now() };
+        LogEntry {
             kind,
             url: None,
             host: String::new(),
@@ -118,17 +123,17 @@ impl Log {
             end: at,
             sent: 0,
             status: None,
-            ended: Ended::Complete,
-            target: if kind == Kind::Start { self.started() } else { String::new() },
+            ended: EntryEnd::Complete,
+            target: if kind == EntryKind::Start { self.started() } else { String::new() },
         }
     }
 
-    pub(crate) fn add(&self, entry: Entry) {
+    pub(crate) fn add(&self, entry: LogEntry) {
         match &mut *self.sink() {
-            Sink::None => {}
-            Sink::Memory { entries, lost } if entries.len() >= MEMORY_ENTRIES_MAX => *lost += 1,
-            Sink::Memory { entries, .. } => entries.push(entry),
-            Sink::Text { writer, line, failed } => {
+            LogSink::None => {}
+            LogSink::Memory { entries, lost } if entries.len() >= MEMORY_ENTRIES_MAX => *lost += 1,
+            LogSink::Memory { entries, .. } => entries.push(entry),
+            LogSink::Text { writer, line, failed } => {
                 line.clear();
                 // Writing to a string cannot fail.
                 let _ = writeln!(line, "{entry}");
@@ -140,7 +145,7 @@ impl Log {
     }
 
     /// A panic while writing a line leaves at worst a torn line: the log stays usable.
-    fn sink(&self) -> MutexGuard<'_, Sink> {
+    fn sink(&self) -> MutexGuard<'_, LogSink> {
         self.0.sink.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -178,21 +183,21 @@ mod tests {
     fn a_text_log_begins_with_its_columns_and_its_time() {
         let text = Shared::default();
         let log = Log::text(text.clone()).unwrap();
-        log.add(log.mark(Kind::Stop));
+        log.add(log.mark(EntryKind::Stop));
         log.flush().unwrap();
         let text = String::from_utf8(text.0.lock().unwrap().clone()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], COLUMNS);
-        let start: Entry = lines[1].parse().unwrap();
-        assert_eq!((start.kind, start.target), (Kind::Start, log.started()));
-        assert_eq!(lines[2].parse::<Entry>().unwrap().kind, Kind::Stop);
+        let start: LogEntry = lines[1].parse().unwrap();
+        assert_eq!((start.kind, start.target), (EntryKind::Start, log.started()));
+        assert_eq!(lines[2].parse::<LogEntry>().unwrap().kind, EntryKind::Stop);
     }
 
     #[test]
     fn a_log_in_memory_is_bounded() {
         let log = Log::memory();
         for _ in 0..MEMORY_ENTRIES_MAX + 2 {
-            log.add(log.mark(Kind::Stop));
+            log.add(log.mark(EntryKind::Stop));
         }
         assert_eq!((log.entries().len(), log.lost()), (MEMORY_ENTRIES_MAX, 2));
     }

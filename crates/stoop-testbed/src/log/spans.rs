@@ -1,9 +1,9 @@
-//! From the log to the question it answers: how long was each URL worked on?
+//! Computes from the log how long each URL was worked on.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::log::{Entry, Kind};
+use crate::log::{EntryKind, LogEntry};
 
 /// The first and the last sign of one URL, from the start of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +25,9 @@ impl Span {
 
 /// How long each URL of the plan was worked on, gathered line by line.
 ///
-/// What the testbed cannot see is missing here: connection attempts to a closed port and to a black
-/// hole never reach it, and nobody hears that a client stopped waiting for a name. For these only
-/// the client's own clock tells when it gave up.
+/// Missing is what the testbed cannot see: connection attempts to a closed port and to a black hole
+/// never reach it, and a client that stops waiting for a name does not say so. For these only the
+/// client's own clock tells when it gave up.
 ///
 /// A name counts for the host's first URL only, and only until the first connection to that host:
 /// a later query is another URL's.
@@ -38,12 +38,12 @@ pub struct Spans {
 
 impl Spans {
     /// Takes one line into account. Lines that belong to no URL change nothing.
-    pub fn add(&mut self, entry: &Entry) {
+    pub fn add(&mut self, entry: &LogEntry) {
         let Some(url) = entry.url else { return };
         let connected = match entry.kind {
-            Kind::Dns => false,
-            Kind::Connection | Kind::Exchange => true,
-            Kind::Start | Kind::Stop | Kind::Unused => return,
+            EntryKind::Dns => false,
+            EntryKind::Connection | EntryKind::Exchange => true,
+            EntryKind::Start | EntryKind::Stop | EntryKind::Unused => return,
         };
         let new = Span { first: entry.begin, last: entry.end, connected };
         let span = self.spans.entry(url).or_insert(new);
@@ -66,8 +66,8 @@ impl Spans {
     }
 }
 
-impl<'a> Extend<&'a Entry> for Spans {
-    fn extend<I: IntoIterator<Item = &'a Entry>>(&mut self, entries: I) {
+impl<'a> Extend<&'a LogEntry> for Spans {
+    fn extend<I: IntoIterator<Item = &'a LogEntry>>(&mut self, entries: I) {
         entries.into_iter().for_each(|entry| self.add(entry));
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_lasts_from_its_name_to_its_last_exchange() {
+    fn a_span_lasts_from_the_dns_query_to_the_last_exchange() {
         let dns = "dns,7,h7.test,,10.000,10.000,,11.000,0,,answered,A";
         let hop = "exchange,7,h7.test,1,12.000,12.000,13.000,40.000,90,301,complete,/";
         let end = "exchange,7,h7.test,2,41.000,41.000,44.000,90.000,900,200,complete,/";
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_query_for_the_name_is_another_urls() {
+    fn a_later_query_for_the_name_belongs_to_another_url() {
         let end = "exchange,7,h7.test,2,41.000,41.000,44.000,90.000,900,200,complete,/";
         let late = "dns,7,h7.test,,500.000,500.000,,501.000,0,,answered,A";
         assert_eq!(spans(&[end, late]), [(7, 41, 90)]);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_connection_the_queries_are_all_there_is() {
+    fn a_span_without_a_connection_lasts_to_the_last_query() {
         let first = "dns,7,h7.test,,10.000,10.000,,10.100,0,,silent,A";
         let again = "dns,7,h7.test,,1010.000,1010.000,,1010.100,0,,silent,A";
         assert_eq!(spans(&[first, again]), [(7, 10, 1010)]);

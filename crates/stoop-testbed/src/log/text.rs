@@ -4,47 +4,47 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{Ended, Entry, Kind};
+use super::{EntryEnd, EntryKind, LogEntry};
 
 /// The log's first line: the names of its columns.
 pub const COLUMNS: &str =
     "kind,url,host,connection,accepted_ms,begin_ms,head_ms,end_ms,sent_bytes,status,ended,target";
 
-const KINDS: &[(Kind, &str)] = &[
-    (Kind::Start, "start"),
-    (Kind::Dns, "dns"),
-    (Kind::Connection, "connection"),
-    (Kind::Unused, "unused"),
-    (Kind::Exchange, "exchange"),
-    (Kind::Stop, "stop"),
+const KINDS: &[(EntryKind, &str)] = &[
+    (EntryKind::Start, "start"),
+    (EntryKind::Dns, "dns"),
+    (EntryKind::Connection, "connection"),
+    (EntryKind::Unused, "unused"),
+    (EntryKind::Exchange, "exchange"),
+    (EntryKind::Stop, "stop"),
 ];
 
-const ENDS: &[(Ended, &str)] = &[
-    (Ended::Complete, "complete"),
-    (Ended::PlannedFault, "planned_fault"),
-    (Ended::ClientClosed, "client_closed"),
-    (Ended::ClientReset, "client_reset"),
-    (Ended::HandshakeFailed, "handshake_failed"),
-    (Ended::BadRequest, "bad_request"),
-    (Ended::TimedOut, "timed_out"),
-    (Ended::Stopped, "stopped"),
-    (Ended::Failed, "failed"),
-    (Ended::Answered, "answered"),
-    (Ended::NoData, "no_data"),
-    (Ended::NxDomain, "nxdomain"),
-    (Ended::ServFail, "servfail"),
-    (Ended::Refused, "refused"),
-    (Ended::Silent, "silent"),
-    (Ended::Truncated, "truncated"),
+const ENDS: &[(EntryEnd, &str)] = &[
+    (EntryEnd::Complete, "complete"),
+    (EntryEnd::PlannedFault, "planned_fault"),
+    (EntryEnd::ClientClosed, "client_closed"),
+    (EntryEnd::ClientReset, "client_reset"),
+    (EntryEnd::HandshakeFailed, "handshake_failed"),
+    (EntryEnd::BadRequest, "bad_request"),
+    (EntryEnd::TimedOut, "timed_out"),
+    (EntryEnd::Stopped, "stopped"),
+    (EntryEnd::Failed, "failed"),
+    (EntryEnd::Answered, "answered"),
+    (EntryEnd::NoData, "no_data"),
+    (EntryEnd::NxDomain, "nxdomain"),
+    (EntryEnd::ServFail, "servfail"),
+    (EntryEnd::Refused, "refused"),
+    (EntryEnd::Silent, "silent"),
+    (EntryEnd::Truncated, "truncated"),
 ];
 
-impl fmt::Display for Kind {
+impl fmt::Display for EntryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(word(KINDS, *self))
     }
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for EntryEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(word(ENDS, *self))
     }
@@ -59,7 +59,7 @@ fn value<T: Copy>(table: &[(T, &'static str)], word: &str) -> Option<T> {
     table.iter().find(|(_, known)| *known == word).map(|(value, _)| *value)
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for LogEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{},{},", self.kind, Maybe(self.url))?;
         field(f, &self.host)?;
@@ -98,31 +98,31 @@ fn field(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 
 /// A line that is not of this log's form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed {
+pub struct MalformedEntry {
     column: &'static str,
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for MalformedEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "not a line of a testbed log: column {} cannot be read", self.column)
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for MalformedEntry {}
 
-impl FromStr for Entry {
-    type Err = Malformed;
+impl FromStr for LogEntry {
+    type Err = MalformedEntry;
 
-    fn from_str(line: &str) -> Result<Self, Malformed> {
-        let mut fields = Fields(Some(line.trim_end()));
+    fn from_str(line: &str) -> Result<Self, MalformedEntry> {
+        let mut fields = CsvFields(Some(line.trim_end()));
         let mut names = COLUMNS.split(',');
         let mut next = || {
             let column = names.next().unwrap_or("end");
-            fields.next().map(|text| (column, text)).ok_or(Malformed { column })
+            fields.next().map(|text| (column, text)).ok_or(MalformedEntry { column })
         };
         let entry = Self {
             kind: next()
-                .and_then(|(column, text)| value(KINDS, &text).ok_or(Malformed { column }))?,
+                .and_then(|(column, text)| value(KINDS, &text).ok_or(MalformedEntry { column }))?,
             url: maybe(next()?)?,
             host: next()?.1,
             connection: maybe(next()?)?,
@@ -133,43 +133,43 @@ impl FromStr for Entry {
             sent: there(next()?, maybe)?,
             status: maybe(next()?)?,
             ended: next()
-                .and_then(|(column, text)| value(ENDS, &text).ok_or(Malformed { column }))?,
+                .and_then(|(column, text)| value(ENDS, &text).ok_or(MalformedEntry { column }))?,
             target: next()?.1,
         };
         // A column more is another log's line.
         match fields.next() {
             None => Ok(entry),
-            Some(_) => Err(Malformed { column: "end" }),
+            Some(_) => Err(MalformedEntry { column: "end" }),
         }
     }
 }
 
-/// What is in every line.
+/// A column that every line has.
 fn there<T>(
     field: (&'static str, String),
-    read: impl FnOnce((&'static str, String)) -> Result<Option<T>, Malformed>,
-) -> Result<T, Malformed> {
+    read: impl FnOnce((&'static str, String)) -> Result<Option<T>, MalformedEntry>,
+) -> Result<T, MalformedEntry> {
     let column = field.0;
-    read(field)?.ok_or(Malformed { column })
+    read(field)?.ok_or(MalformedEntry { column })
 }
 
-fn maybe<T: FromStr>((column, text): (&'static str, String)) -> Result<Option<T>, Malformed> {
+fn maybe<T: FromStr>((column, text): (&'static str, String)) -> Result<Option<T>, MalformedEntry> {
     if text.is_empty() {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|_| Malformed { column })
+    text.parse().map(Some).map_err(|_| MalformedEntry { column })
 }
 
-fn ms(field: (&'static str, String)) -> Result<Option<Duration>, Malformed> {
+fn ms(field: (&'static str, String)) -> Result<Option<Duration>, MalformedEntry> {
     let column = field.0;
     let Some(ms) = maybe::<f64>(field)? else { return Ok(None) };
-    Duration::try_from_secs_f64(ms / 1_000.0).map(Some).map_err(|_| Malformed { column })
+    Duration::try_from_secs_f64(ms / 1_000.0).map(Some).map_err(|_| MalformedEntry { column })
 }
 
 /// The fields of one line, unquoted.
-struct Fields<'a>(Option<&'a str>);
+struct CsvFields<'a>(Option<&'a str>);
 
-impl Iterator for Fields<'_> {
+impl Iterator for CsvFields<'_> {
     type Item = String;
 
     fn next(&mut self) -> Option<String> {
@@ -202,9 +202,9 @@ impl Iterator for Fields<'_> {
 mod tests {
     use super::*;
 
-    fn entry() -> Entry {
-        Entry {
-            kind: Kind::Exchange,
+    fn entry() -> LogEntry {
+        LogEntry {
+            kind: EntryKind::Exchange,
             url: Some(17),
             host: "h17.s1.stoop.test".into(),
             connection: Some(3),
@@ -214,7 +214,7 @@ mod tests {
             end: Duration::from_millis(300),
             sent: 4_096,
             status: Some(200),
-            ended: Ended::Complete,
+            ended: EntryEnd::Complete,
             target: "/".into(),
         }
     }
@@ -228,38 +228,38 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_target_cannot_tear_a_line() {
+    fn a_target_with_quotes_and_line_ends_cannot_break_a_line() {
         let target = "/a,\"b\"\r\nexchange,".to_owned();
-        let line = Entry { target, ..entry() }.to_string();
+        let line = LogEntry { target, ..entry() }.to_string();
         assert!(line.ends_with("complete,\"/a,\"\"b\"\"  exchange,\""));
-        assert_eq!(line.parse::<Entry>().unwrap().target, "/a,\"b\"  exchange,");
+        assert_eq!(line.parse::<LogEntry>().unwrap().target, "/a,\"b\"  exchange,");
     }
 
     #[test]
-    fn what_is_unknown_is_empty() {
-        let unknown = Entry { url: None, connection: None, head: None, status: None, ..entry() };
+    fn an_unknown_value_is_an_empty_column() {
+        let unknown = LogEntry { url: None, connection: None, head: None, status: None, ..entry() };
         assert_eq!(unknown.to_string().parse(), Ok(unknown));
-        assert_eq!("exchange,x".parse::<Entry>(), Err(Malformed { column: "url" }));
+        assert_eq!("exchange,x".parse::<LogEntry>(), Err(MalformedEntry { column: "url" }));
     }
 
     #[test]
     fn a_line_with_more_or_less_than_its_columns_is_malformed() {
         let line = entry().to_string();
-        let more = format!("{line},more").parse::<Entry>();
-        assert_eq!(more, Err(Malformed { column: "end" }));
-        let less = line.replacen(",300.000,", ",,", 1).parse::<Entry>();
-        assert_eq!(less, Err(Malformed { column: "end_ms" }));
+        let more = format!("{line},more").parse::<LogEntry>();
+        assert_eq!(more, Err(MalformedEntry { column: "end" }));
+        let less = line.replacen(",300.000,", ",,", 1).parse::<LogEntry>();
+        assert_eq!(less, Err(MalformedEntry { column: "end_ms" }));
     }
 
     #[test]
-    fn the_words_differ_and_can_be_read_back() {
+    fn every_word_of_a_column_can_be_read_back() {
         for (ended, word) in ENDS {
             assert_eq!(value(ENDS, word), Some(*ended));
         }
         for (kind, word) in KINDS {
             assert_eq!(value(KINDS, word), Some(*kind));
         }
-        assert_eq!(ENDS.len(), Ended::Truncated as usize + 1);
-        assert_eq!(KINDS.len(), Kind::Stop as usize + 1);
+        assert_eq!(ENDS.len(), EntryEnd::Truncated as usize + 1);
+        assert_eq!(KINDS.len(), EntryKind::Stop as usize + 1);
     }
 }

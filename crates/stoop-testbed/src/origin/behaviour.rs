@@ -1,11 +1,11 @@
-//! What an origin can do to a client.
+//! The behaviours of scripted origins.
 
 use std::time::Duration;
 
 use super::http2::BadHttp2;
-use crate::certificates::Showing;
+use crate::certificates::ShownCertificate;
 
-/// What an [`Origin`](super::Origin) does with every connection. Each has a name: see
+/// The behaviour of an [`Origin`](super::Origin) on every connection. Each has a name: see
 /// [`Behaviour::all`] and [`FromStr`](std::str::FromStr).
 ///
 /// Unless it says otherwise a behaviour reads one whole request, answers 200 and closes.
@@ -54,7 +54,7 @@ pub enum Behaviour {
         /// The time between two bytes.
         every: Duration,
     },
-    /// Accepts and takes whatever comes, and never answers.
+    /// Accepts, reads everything, and never answers.
     HangAfterAccept,
     /// A good head that announces a body, and then nothing.
     HangAfterHead,
@@ -90,13 +90,13 @@ pub enum Behaviour {
     /// Closes, in order, after a whole chunk, but without the last one.
     MissingLastChunk,
 
-    /// The answer begins with something that is no proper head.
+    /// The response begins with a malformed head.
     MalformedHead(MalformedHead),
     /// The answer's length is ambiguous or impossible, or more follows than it says.
     BadLength(BadLength),
     /// The second chunk is malformed.
     BadChunk(BadChunk),
-    /// A head of many fields that does end: a good answer for whoever accepts its size.
+    /// A head of many fields that does end: a good response for clients that accept its size.
     LargeHead {
         /// Total size of the fields in bytes, at least 100.
         bytes: u64,
@@ -123,11 +123,11 @@ pub enum Behaviour {
         /// Their status.
         status: u16,
     },
-    /// Two places that redirect to each other.
+    /// Two locations that redirect to each other.
     RedirectLoop,
     /// A redirect to a port where nothing listens.
     RedirectToDead,
-    /// A redirect to this place, whatever it is.
+    /// A redirect to this location, whatever it is.
     RedirectTo {
         /// Its status.
         status: u16,
@@ -143,7 +143,7 @@ pub enum Behaviour {
     /// A good answer; the next request on the connection is read, and then it is closed.
     CloseOnReuse,
 
-    /// TLS: accepts and takes whatever comes, and never answers the ClientHello.
+    /// TLS: accepts, reads everything, and never answers the ClientHello.
     TlsHang,
     /// TLS: closes after the ClientHello.
     TlsClose,
@@ -151,16 +151,16 @@ pub enum Behaviour {
     TlsAlert,
     /// TLS: answers the ClientHello in plain HTTP, as a server without TLS on that port does.
     TlsGarbage,
-    /// TLS: a good answer behind a certificate from an authority nobody trusts.
+    /// TLS: a good response behind a certificate from an authority that is not trusted.
     UntrustedCertificate,
     /// TLS: a good answer behind a certificate for another name.
     WrongName,
     /// TLS: a good answer behind a certificate that expired in 2021.
     ExpiredCertificate,
 
-    /// TLS: something goes wrong over HTTP/2, which is agreed to by ALPN. Over HTTP/1.1 a good answer.
+    /// TLS: a fault over HTTP/2, which is agreed to by ALPN. Over HTTP/1.1 a good response.
     BadHttp2 {
-        /// What it is.
+        /// The fault.
         kind: BadHttp2,
         /// Length of the body in bytes, where there is one and it ends.
         body: u64,
@@ -170,7 +170,7 @@ pub enum Behaviour {
 impl Behaviour {
     /// Whether it is about TLS, so that its origin speaks it (or does not, on purpose).
     pub fn is_tls(&self) -> bool {
-        self.breaks_handshake() || self.certificate() != Showing::Good
+        self.breaks_handshake() || self.certificate() != ShownCertificate::Good
     }
 
     /// Whether it happens in place of a TLS handshake, on the bare connection.
@@ -178,13 +178,13 @@ impl Behaviour {
         matches!(self, Self::TlsHang | Self::TlsClose | Self::TlsAlert | Self::TlsGarbage)
     }
 
-    pub(crate) fn certificate(&self) -> Showing {
+    pub(crate) fn certificate(&self) -> ShownCertificate {
         match self {
-            Self::UntrustedCertificate => Showing::Untrusted,
-            Self::WrongName => Showing::WrongName,
-            Self::ExpiredCertificate => Showing::Expired,
-            Self::BadHttp2 { .. } => Showing::Http2,
-            _ => Showing::Good,
+            Self::UntrustedCertificate => ShownCertificate::Untrusted,
+            Self::WrongName => ShownCertificate::WrongName,
+            Self::ExpiredCertificate => ShownCertificate::Expired,
+            Self::BadHttp2 { .. } => ShownCertificate::Http2,
+            _ => ShownCertificate::Good,
         }
     }
 
@@ -218,7 +218,7 @@ macro_rules! bytes {
 }
 
 bytes! {
-    /// Heads that are none.
+    /// Malformed heads.
     MalformedHead {
         /// Another protocol's greeting.
         NotHttp = "not-http" b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
@@ -244,7 +244,7 @@ bytes! {
         Nul = "nul" b"HTTP/1.1 200 OK\r\nx-a: b\0c\r\ncontent-length: 0\r\n\r\n",
         /// A bare CR in a field's value.
         BareCr = "bare-cr" b"HTTP/1.1 200 OK\r\nx-a: b\rx-c: d\r\ncontent-length: 0\r\n\r\n",
-        /// A change of protocols that nobody asked for.
+        /// A change of protocols that the client did not ask for.
         Switching = "switching"
             b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n",
     }

@@ -1,25 +1,25 @@
-//! What the scripts of all behaviours share: their settings, and how a script says what follows.
+//! The settings that scripts of behaviours run with, and what follows a response.
 
 use std::time::Duration;
 
-use crate::log::Ended;
+use crate::log::EntryEnd;
 
-/// Where a behaviour runs.
+/// The settings that the script of a behaviour runs with.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Place {
-    /// What every answer waits for first.
+pub(crate) struct ScriptSettings {
+    /// The delay before each response.
     pub(crate) delay: Duration,
-    /// A URL at which nobody listens.
-    pub(crate) dead: String,
+    /// A URL at which no server listens.
+    pub(crate) dead_url: String,
 }
 
-/// What follows an answer.
+/// What follows a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum AfterResponse {
     /// The next request, if the client wants to send one.
     Again,
     /// An orderly close.
-    Close(Ended),
+    Close(EntryEnd),
     /// The socket is dropped: an RST if it was set to, else a FIN.
-    Drop(Ended),
+    Drop(EntryEnd),
 }

@@ -1,59 +1,67 @@
-//! Origins that stop before the end.
+//! Behaviours that end a response too early.
 
 use std::time::Duration;
 
-use super::context::Then;
-use crate::answer;
-use crate::log::Ended;
-use crate::wire::{Gone, Stream, Wire};
+use super::context::AfterResponse;
+use crate::connection::{ByteStream, Disconnected, OriginConnection};
+use crate::log::EntryEnd;
+use crate::response;
 
-/// Between the last byte and a reset, so that the client has read what was sent: a reset may
+/// The pause between the last byte and a reset, so that the client has read what was sent: a reset may
 /// overtake it.
-const BEFORE_RESET: Duration = Duration::from_millis(20);
+const RESET_DELAY: Duration = Duration::from_millis(20);
 
-pub(super) async fn reset<S: Stream>(
-    wire: &mut Wire<S>,
+pub(super) async fn reset<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
     sent: u64,
     announced: u64,
-) -> Result<Then, Gone> {
-    part(wire, sent, announced).await?;
-    wire.pause(BEFORE_RESET).await?;
-    Ok(Then::Drop(Ended::PlannedFault))
+) -> Result<AfterResponse, Disconnected> {
+    part(connection, sent, announced).await?;
+    connection.pause(RESET_DELAY).await?;
+    Ok(AfterResponse::Drop(EntryEnd::PlannedFault))
 }
 
-pub(super) async fn truncated<S: Stream>(
-    wire: &mut Wire<S>,
+pub(super) async fn truncated<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
     sent: u64,
     announced: u64,
-) -> Result<Then, Gone> {
-    part(wire, sent, announced).await?;
-    Ok(Then::Close(Ended::PlannedFault))
+) -> Result<AfterResponse, Disconnected> {
+    part(connection, sent, announced).await?;
+    Ok(AfterResponse::Close(EntryEnd::PlannedFault))
 }
 
-async fn part<S: Stream>(wire: &mut Wire<S>, sent: u64, announced: u64) -> Result<(), Gone> {
-    answer::begin_head(wire, 200);
-    answer::field(wire, "content-length", announced);
-    wire.put(b"\r\n");
-    wire.body(0, sent).await
+async fn part<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+    sent: u64,
+    announced: u64,
+) -> Result<(), Disconnected> {
+    response::begin_head(connection, 200);
+    response::field(connection, "content-length", announced);
+    connection.put(b"\r\n");
+    connection.body(0, sent).await
 }
 
 /// A chunk of 1,000 bytes, and half of a second one.
-pub(super) async fn truncated_chunk<S: Stream>(wire: &mut Wire<S>) -> Result<Then, Gone> {
-    chunked_head(wire);
-    wire.chunks(1_000).await?;
-    wire.put(b"3e8\r\n");
-    wire.body(1_000, 500).await?;
-    Ok(Then::Close(Ended::PlannedFault))
+pub(super) async fn truncated_chunk<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+) -> Result<AfterResponse, Disconnected> {
+    chunked_head(connection);
+    connection.chunks(1_000).await?;
+    connection.put(b"3e8\r\n");
+    connection.body(1_000, 500).await?;
+    Ok(AfterResponse::Close(EntryEnd::PlannedFault))
 }
 
 /// A chunk of 1,000 bytes, and no more.
-pub(super) async fn missing_last_chunk<S: Stream>(wire: &mut Wire<S>) -> Result<Then, Gone> {
-    chunked_head(wire);
-    wire.chunks(1_000).await?;
-    Ok(Then::Close(Ended::PlannedFault))
+pub(super) async fn missing_last_chunk<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+) -> Result<AfterResponse, Disconnected> {
+    chunked_head(connection);
+    connection.chunks(1_000).await?;
+    Ok(AfterResponse::Close(EntryEnd::PlannedFault))
 }
 
-pub(super) fn chunked_head<S: Stream>(wire: &mut Wire<S>) {
-    answer::begin_head(wire, 200);
-    wire.put(b"transfer-encoding: chunked\r\n\r\n");
+pub(super) fn chunked_head<S: ByteStream>(connection: &mut OriginConnection<S>) {
+    response::begin_head(connection, 200);
+    connection.put(b"transfer-encoding: chunked\r\n\r\n");
 }

@@ -1,15 +1,15 @@
-//! Origins that send what they should not, or too much of it.
+//! Behaviours that send malformed messages, or too much.
 
 use std::time::Duration;
 
 use super::behaviour::BadChunk;
-use super::context::Then;
+use super::context::AfterResponse;
 use super::cuts::chunked_head;
-use crate::answer::{self, Answer};
 use crate::body;
-use crate::log::Ended;
-use crate::request::Request;
-use crate::wire::{Gone, Stream, Wire};
+use crate::connection::{ByteStream, Disconnected, OriginConnection};
+use crate::log::EntryEnd;
+use crate::request::ReceivedRequest;
+use crate::response::{self, OriginResponse};
 
 /// One of the fields that heads are filled with: 100 bytes.
 const FILLER: &str = "x-filler: abcdefghijklmnopqrstuvwxyz.abcdefghijklmnopqrstuvwxyz.\
@@ -18,84 +18,94 @@ const FILLER: &str = "x-filler: abcdefghijklmnopqrstuvwxyz.abcdefghijklmnopqrstu
 /// Fields or values go out in pieces of about this size.
 const PIECE_BYTES: usize = 16 * 1024;
 
-/// These bytes and nothing else.
-pub(super) fn literal<S: Stream>(wire: &mut Wire<S>, bytes: &[u8]) -> Then {
-    wire.put(bytes);
-    Then::Close(Ended::PlannedFault)
+/// Sends these bytes and nothing else.
+pub(super) fn literal<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+    bytes: &[u8],
+) -> AfterResponse {
+    connection.put(bytes);
+    AfterResponse::Close(EntryEnd::PlannedFault)
 }
 
-pub(super) fn bad_chunk<S: Stream>(wire: &mut Wire<S>, kind: BadChunk) -> Then {
-    chunked_head(wire);
-    wire.put(b"5\r\nHello\r\n");
-    literal(wire, kind.bytes())
+pub(super) fn bad_chunk<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+    kind: BadChunk,
+) -> AfterResponse {
+    chunked_head(connection);
+    connection.put(b"5\r\nHello\r\n");
+    literal(connection, kind.bytes())
 }
 
-pub(super) async fn large_head<S: Stream>(
-    wire: &mut Wire<S>,
-    request: &Request,
+pub(super) async fn large_head<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+    request: &ReceivedRequest,
     bytes: u64,
-) -> Result<Then, Gone> {
-    answer::begin_head(wire, 200);
-    answer::field(wire, "content-length", 0);
+) -> Result<AfterResponse, Disconnected> {
+    response::begin_head(connection, 200);
+    response::field(connection, "content-length", 0);
     for _ in 0..bytes / FILLER.len() as u64 {
-        wire.put(FILLER.as_bytes());
-        if wire.out().len() > PIECE_BYTES {
-            wire.flush().await?;
+        connection.put(FILLER.as_bytes());
+        if connection.out().len() > PIECE_BYTES {
+            connection.flush().await?;
         }
     }
     if !request.keep_alive {
-        answer::field(wire, "connection", "close");
+        response::field(connection, "connection", "close");
     }
-    wire.put(b"\r\n");
-    Ok(Then::Again)
+    connection.put(b"\r\n");
+    Ok(AfterResponse::Again)
 }
 
-pub(super) async fn endless_head<S: Stream>(wire: &mut Wire<S>) -> Result<Then, Gone> {
-    answer::begin_head(wire, 200);
+pub(super) async fn endless_head<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+) -> Result<AfterResponse, Disconnected> {
+    response::begin_head(connection, 200);
     loop {
-        while wire.out().len() < PIECE_BYTES {
-            wire.put(FILLER.as_bytes());
+        while connection.out().len() < PIECE_BYTES {
+            connection.put(FILLER.as_bytes());
         }
-        wire.flush().await?;
+        connection.flush().await?;
     }
 }
 
-pub(super) async fn endless_field<S: Stream>(wire: &mut Wire<S>) -> Result<Then, Gone> {
-    answer::begin_head(wire, 200);
-    wire.put(b"x-filler: ");
+pub(super) async fn endless_field<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+) -> Result<AfterResponse, Disconnected> {
+    response::begin_head(connection, 200);
+    connection.put(b"x-filler: ");
     loop {
-        wire.put(&[b'a'; PIECE_BYTES]);
-        wire.flush().await?;
+        connection.put(&[b'a'; PIECE_BYTES]);
+        connection.flush().await?;
     }
 }
 
-pub(super) async fn endless_body<S: Stream>(
-    wire: &mut Wire<S>,
+pub(super) async fn endless_body<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
     every: Duration,
-) -> Result<Then, Gone> {
-    chunked_head(wire);
+) -> Result<AfterResponse, Disconnected> {
+    chunked_head(connection);
     let (_, payload) = body::whole_chunk();
     loop {
-        wire.chunks(payload).await?;
-        wire.pause(every).await?;
+        connection.chunks(payload).await?;
+        connection.pause(every).await?;
     }
 }
 
-pub(super) async fn interim<S: Stream>(
-    wire: &mut Wire<S>,
-    request: &Request,
+pub(super) async fn interim<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+    request: &ReceivedRequest,
     count: Option<u64>,
-) -> Result<Then, Gone> {
+) -> Result<AfterResponse, Disconnected> {
     let mut sent = 0;
     while count.is_none_or(|count| sent < count) {
-        wire.put(b"HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n");
+        connection.put(b"HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n");
         sent += 1;
-        if wire.out().len() > PIECE_BYTES {
-            wire.flush().await?;
+        if connection.out().len() > PIECE_BYTES {
+            connection.flush().await?;
         }
     }
-    let keep = answer::send(wire, request, &Answer::ok(100)).await?;
-    Ok(if keep { Then::Again } else { Then::Close(Ended::Complete) })
+    let keep = response::send(connection, request, &OriginResponse::ok(100)).await?;
+    Ok(if keep { AfterResponse::Again } else { AfterResponse::Close(EntryEnd::Complete) })
 }
 
 #[cfg(test)]

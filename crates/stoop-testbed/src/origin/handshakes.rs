@@ -1,26 +1,27 @@
-//! What comes instead of a TLS handshake. These run on the bare connection.
+//! Behaviours that replace the TLS handshake. They run on the bare connection.
 
 use super::behaviour::Behaviour;
-use crate::log::Ended;
-use crate::wire::{Gone, Stream, Wire};
+use crate::connection::{ByteStream, Disconnected, OriginConnection};
+use crate::log::EntryEnd;
 
 /// A fatal alert, handshake_failure: RFC 8446 §5.1 and §6.
 const ALERT: &[u8] = &[21, 3, 3, 0, 2, 2, 40];
 
-pub(super) async fn instead<S: Stream>(
+pub(super) async fn instead<S: ByteStream>(
     behaviour: &Behaviour,
-    wire: &mut Wire<S>,
-) -> Result<(), Gone> {
+    connection: &mut OriginConnection<S>,
+) -> Result<(), Disconnected> {
     if *behaviour == Behaviour::TlsHang {
-        return Err(wire.hang().await);
+        return Err(connection.hang().await);
     }
-    wire.swallow().await?;
+    connection.discard_first().await?;
     match behaviour {
-        Behaviour::TlsAlert => wire.put(ALERT),
+        Behaviour::TlsAlert => connection.put(ALERT),
         Behaviour::TlsGarbage => {
-            wire.put(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+            connection
+                .put(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
         }
         _ => {}
     }
-    wire.finish(Ended::PlannedFault).await
+    connection.finish(EntryEnd::PlannedFault).await
 }

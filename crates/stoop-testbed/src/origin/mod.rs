@@ -1,4 +1,4 @@
-//! Scripted origins: servers that each do one thing, right or wrong, on a port of their own.
+//! Scripted origins: servers with one behaviour each, right or wrong, on a port of their own.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -40,25 +40,25 @@ pub use behaviour::{BadChunk, BadLength, Behaviour, MalformedHead};
 pub use http2::BadHttp2;
 pub use names::UnknownBehaviour;
 
-pub(crate) use context::Place;
+pub(crate) use context::ScriptSettings;
 pub(crate) use http2::PREFACE;
-pub(crate) use play::play;
+pub(crate) use play::serve_behaviour;
 pub(crate) use sockets::{BlackHole, Reach, Refused, listen};
 
 use crate::certificates::Certificates;
-use crate::line::Line;
-use crate::log::{Entry, Log};
+use crate::connection::{Disconnected, OriginConnection};
+use crate::log::{Log, LogEntry};
+use crate::log_line::LogLine;
 use crate::secure;
 use crate::stats::{Counters, Stats};
-use crate::wire::{Gone, Wire};
 
 /// More connections than this wait until one closes.
 const CONNECTIONS_MAX: usize = 1_024;
 
-/// After a failure to accept (no file descriptors left, usually), this long nothing is tried.
-pub(crate) const ACCEPT_AGAIN: Duration = Duration::from_millis(20);
+/// The pause after a failure to accept, which is usually for want of file descriptors.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// A server on 127.0.0.1, on a port of its own, that does one thing with every connection.
+/// A server on 127.0.0.1, on a port of its own, with one [`Behaviour`] on every connection.
 ///
 /// It runs on the runtime it was started on, serves up to 1,024 connections at once, and ends when
 /// it is dropped, with all of them.
@@ -123,10 +123,10 @@ impl Origin {
             }
             _ => {}
         }
-        let mut place = Place::default();
+        let mut settings = ScriptSettings::default();
         if behaviour == Behaviour::RedirectToDead {
             let refused = Refused::bind(Reach::LOCALHOST, 0)?;
-            place.dead = format!("{}://{}/", origin.scheme, refused.address);
+            settings.dead_url = format!("{}://{}/", origin.scheme, refused.address);
             origin._refused = Some(refused);
         }
         let mut certificates = None;
@@ -137,17 +137,17 @@ impl Origin {
         }
         let listener = listen(Reach::LOCALHOST, 0)?;
         origin.address = listener.local_addr()?;
-        let serving = Arc::new(Serving { behaviour, place, certificates, log, counters });
-        origin.accepting = Some(tokio::spawn(accept(listener, serving)));
+        let shared = Arc::new(Shared { behaviour, settings, certificates, log, counters });
+        origin.accepting = Some(tokio::spawn(accept(listener, shared)));
         Ok(origin)
     }
 
-    /// Where it is: `http://127.0.0.1:PORT/`, or `https` if it speaks TLS.
+    /// Its URL: `http://127.0.0.1:PORT/`, or `https` if it speaks TLS.
     pub fn url(&self) -> String {
         format!("{}://{}/", self.scheme, self.address)
     }
 
-    /// Where it listens, or where it does not: a port that is refused belongs to it as well.
+    /// Its address; that of a port that refuses connections or never answers as well.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -158,12 +158,12 @@ impl Origin {
         self.ca_pem.as_deref()
     }
 
-    /// What happened, as the origin saw it: see [`Entry`]. What still goes on is not in it.
-    pub fn log(&self) -> Vec<Entry> {
+    /// The log of the origin: see [`LogEntry`]. Exchanges that have not ended are not in it.
+    pub fn log(&self) -> Vec<LogEntry> {
         self.log.entries()
     }
 
-    /// How many connections and requests there were.
+    /// The counters of connections and requests.
     pub fn stats(&self) -> Stats {
         self.counters.read()
     }
@@ -191,51 +191,63 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// What all connections of an origin share.
-struct Serving {
+/// The state that all connections of an origin share.
+struct Shared {
     behaviour: Behaviour,
-    place: Place,
+    settings: ScriptSettings,
     certificates: Option<Certificates>,
     log: Log,
     counters: Counters,
 }
 
 /// Accepts until it is aborted; its connections end with it.
-async fn accept(listener: TcpListener, serving: Arc<Serving>) {
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         while connections.try_join_next().is_some() {}
         let Ok((stream, peer)) = listener.accept().await else {
-            tokio::time::sleep(ACCEPT_AGAIN).await;
+            tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
         let Ok(permit) = permits.clone().acquire_owned().await else { return };
-        let serving = serving.clone();
+        let shared = shared.clone();
         connections.spawn(async move {
-            serve(&serving, stream, peer).await;
+            serve(&shared, stream, peer).await;
             drop(permit);
         });
     }
 }
 
-async fn serve(serving: &Serving, stream: TcpStream, peer: SocketAddr) {
-    let open = serving.counters.accept();
-    let mut line = Line::new(serving.log.clone(), serving.counters.clone(), open);
-    if serving.behaviour.resets() {
+async fn serve(shared: &Shared, stream: TcpStream, peer: SocketAddr) {
+    let open = shared.counters.accept();
+    let mut line = LogLine::new(shared.log.clone(), shared.counters.clone(), open);
+    if shared.behaviour.resets() {
         reset_on_close(&stream);
     }
-    match &serving.certificates {
-        Some(certificates) if !serving.behaviour.breaks_handshake() => {
-            let tls = certificates.show(serving.behaviour.certificate());
+    match &shared.certificates {
+        Some(certificates) if !shared.behaviour.breaks_handshake() => {
+            let tls = certificates.show(shared.behaviour.certificate());
             match secure::accept(tls, stream, peer).await {
                 Ok(stream) => {
-                    play(&serving.behaviour, &serving.place, &mut Wire::new(stream, line)).await;
+                    serve_behaviour(
+                        &shared.behaviour,
+                        &shared.settings,
+                        &mut OriginConnection::new(stream, line),
+                    )
+                    .await;
                 }
-                Err(Gone(ended)) => line.end(ended),
+                Err(Disconnected(ended)) => line.end(ended),
             }
         }
-        _ => play(&serving.behaviour, &serving.place, &mut Wire::new(stream, line)).await,
+        _ => {
+            serve_behaviour(
+                &shared.behaviour,
+                &shared.settings,
+                &mut OriginConnection::new(stream, line),
+            )
+            .await
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Behaviours by name.
+//! The names of behaviours.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,8 +7,10 @@ use std::time::Duration;
 use super::behaviour::{BadChunk, BadLength, Behaviour, MalformedHead};
 use super::http2::BadHttp2;
 
-/// Bodies that should fit into one read, and bodies that should not.
+/// Bytes of a body that fits into one read.
 const SMALL: u64 = 1_000;
+
+/// Bytes of a body that does not.
 const LARGE: u64 = 1_000_000;
 
 const BEHAVIOURS: &[(&str, Behaviour)] = &[
@@ -54,7 +56,7 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("expired-certificate", Behaviour::ExpiredCertificate),
 ];
 
-/// The families that come in kinds: `malformed-nul`, `length-hex`, `chunk-signed`, `h2-push`.
+/// The prefixes of families of behaviours: `malformed-nul`, `length-hex`, `chunk-signed`, `h2-push`.
 const MALFORMED: &str = "malformed-";
 const LENGTH: &str = "length-";
 const CHUNK: &str = "chunk-";
@@ -117,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_its_own() {
+    fn every_name_is_unique_and_can_be_parsed() {
         let names: Vec<String> = Behaviour::all().map(|(name, _)| name).collect();
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
         for (name, behaviour) in Behaviour::all() {

@@ -1,58 +1,62 @@
-//! Runs a behaviour on a connection.
+//! Runs the script of a behaviour on a connection.
 
 use super::behaviour::Behaviour;
-use super::context::{Place, Then};
+use super::context::{AfterResponse, ScriptSettings};
 use super::{cuts, floods, handshakes, http2, redirects, reuse, stalls};
-use crate::answer::{self, Answer, Framing};
-use crate::log::Ended;
-use crate::request::Request;
-use crate::wire::{Gone, Stream, Wire};
+use crate::connection::{ByteStream, Disconnected, OriginConnection};
+use crate::log::EntryEnd;
+use crate::request::ReceivedRequest;
+use crate::response::{self, OriginResponse, ResponseFraming};
 
 /// Serves one connection to its end, and says so in the log.
-pub(crate) async fn play<S: Stream>(behaviour: &Behaviour, place: &Place, wire: &mut Wire<S>) {
-    if let Err(Gone(ended)) = run(behaviour, place, wire).await {
-        wire.line.end(ended);
+pub(crate) async fn serve_behaviour<S: ByteStream>(
+    behaviour: &Behaviour,
+    settings: &ScriptSettings,
+    connection: &mut OriginConnection<S>,
+) {
+    if let Err(Disconnected(ended)) = run(behaviour, settings, connection).await {
+        connection.line.end(ended);
     }
 }
 
-async fn run<S: Stream>(
+async fn run<S: ByteStream>(
     behaviour: &Behaviour,
-    place: &Place,
-    wire: &mut Wire<S>,
-) -> Result<(), Gone> {
+    settings: &ScriptSettings,
+    connection: &mut OriginConnection<S>,
+) -> Result<(), Disconnected> {
     match behaviour {
-        Behaviour::CloseAfterAccept => return wire.finish(Ended::PlannedFault).await,
+        Behaviour::CloseAfterAccept => return connection.finish(EntryEnd::PlannedFault).await,
         Behaviour::ResetAfterAccept => {
-            wire.line.end(Ended::PlannedFault);
+            connection.line.end(EntryEnd::PlannedFault);
             return Ok(());
         }
-        Behaviour::HangAfterAccept => return Err(wire.hang().await),
-        Behaviour::BadHttp2 { kind, body } if wire.begins_with(http2::PREFACE).await? => {
-            return http2::play(*kind, *body, place.delay, wire).await;
+        Behaviour::HangAfterAccept => return Err(connection.hang().await),
+        Behaviour::BadHttp2 { kind, body } if connection.begins_with(http2::PREFACE).await? => {
+            return http2::serve_http2(*kind, *body, settings.delay, connection).await;
         }
-        tls if tls.breaks_handshake() => return handshakes::instead(tls, wire).await,
+        tls if tls.breaks_handshake() => return handshakes::instead(tls, connection).await,
         _ => {}
     }
     for nth in 0.. {
-        let request = match wire.request().await {
-            Err(Gone(Ended::BadRequest)) => {
-                answer::begin_head(wire, 400);
-                wire.put(b"connection: close\r\ncontent-length: 0\r\n\r\n");
-                return wire.finish(Ended::BadRequest).await;
+        let request = match connection.request().await {
+            Err(Disconnected(EntryEnd::BadRequest)) => {
+                response::begin_head(connection, 400);
+                connection.put(b"connection: close\r\ncontent-length: 0\r\n\r\n");
+                return connection.finish(EntryEnd::BadRequest).await;
             }
             request => request?,
         };
-        wire.pause(place.delay).await?;
-        match answer(behaviour, place, wire, &request, nth).await? {
-            Then::Again if request.keep_alive => {
-                wire.flush().await?;
-                wire.line.end(Ended::Complete);
+        connection.pause(settings.delay).await?;
+        match answer(behaviour, settings, connection, &request, nth).await? {
+            AfterResponse::Again if request.keep_alive => {
+                connection.flush().await?;
+                connection.line.end(EntryEnd::Complete);
             }
-            Then::Again => return wire.finish(Ended::Complete).await,
-            Then::Close(ended) => return wire.finish(ended).await,
-            Then::Drop(ended) => {
-                wire.flush().await?;
-                wire.line.end(ended);
+            AfterResponse::Again => return connection.finish(EntryEnd::Complete).await,
+            AfterResponse::Close(ended) => return connection.finish(ended).await,
+            AfterResponse::Drop(ended) => {
+                connection.flush().await?;
+                connection.line.end(ended);
                 return Ok(());
             }
         }
@@ -60,58 +64,61 @@ async fn run<S: Stream>(
     Ok(())
 }
 
-/// Answers one request. Each family of behaviours has a file; what is good is here.
-async fn answer<S: Stream>(
+/// Answers one request. Each family of behaviours has a file; good responses are here.
+async fn answer<S: ByteStream>(
     behaviour: &Behaviour,
-    place: &Place,
-    wire: &mut Wire<S>,
-    request: &Request,
+    settings: &ScriptSettings,
+    connection: &mut OriginConnection<S>,
+    request: &ReceivedRequest,
     nth: u64,
-) -> Result<Then, Gone> {
+) -> Result<AfterResponse, Disconnected> {
     use Behaviour as B;
-    let good = |status, framing, body| Answer { status, framing, body, ..Answer::ok(0) };
+    let good =
+        |status, framing, body| OriginResponse { status, framing, body, ..OriginResponse::ok(0) };
     let answer = match behaviour {
-        B::Fast { body } => good(200, Framing::Length, *body),
-        B::Chunked { body } => good(200, Framing::Chunked, *body),
-        B::ChunkedTrailers { body } => good(200, Framing::ChunkedTrailers, *body),
-        B::Status(status) => good(*status, Framing::Length, 100),
-        B::UntrustedCertificate | B::WrongName | B::ExpiredCertificate => Answer::ok(100),
-        B::CloseDelimited { body } => return close_delimited(wire, *body).await,
+        B::Fast { body } => good(200, ResponseFraming::Length, *body),
+        B::Chunked { body } => good(200, ResponseFraming::Chunked, *body),
+        B::ChunkedTrailers { body } => good(200, ResponseFraming::ChunkedTrailers, *body),
+        B::Status(status) => good(*status, ResponseFraming::Length, 100),
+        B::UntrustedCertificate | B::WrongName | B::ExpiredCertificate => OriginResponse::ok(100),
+        B::CloseDelimited { body } => return close_delimited(connection, *body).await,
 
         B::SlowFirstByte { delay, body } => {
-            wire.pause(*delay).await?;
-            Answer::ok(*body)
+            connection.pause(*delay).await?;
+            OriginResponse::ok(*body)
         }
-        B::Drip { body, every } => return stalls::drip(wire, *body, *every).await,
-        B::DripHead { every } => return stalls::drip_head(wire, *every).await,
-        B::HangAfterHead => return stalls::hang_after(wire, 0).await,
-        B::HangMidBody => return stalls::hang_after(wire, 500).await,
+        B::Drip { body, every } => return stalls::drip(connection, *body, *every).await,
+        B::DripHead { every } => return stalls::drip_head(connection, *every).await,
+        B::HangAfterHead => return stalls::hang_after(connection, 0).await,
+        B::HangMidBody => return stalls::hang_after(connection, 500).await,
 
-        B::EarlyClose => return Ok(Then::Close(Ended::PlannedFault)),
-        B::ResetMidBody { sent, announced } => return cuts::reset(wire, *sent, *announced).await,
+        B::EarlyClose => return Ok(AfterResponse::Close(EntryEnd::PlannedFault)),
+        B::ResetMidBody { sent, announced } => {
+            return cuts::reset(connection, *sent, *announced).await;
+        }
         B::TruncatedLength { sent, announced } => {
-            return cuts::truncated(wire, *sent, *announced).await;
+            return cuts::truncated(connection, *sent, *announced).await;
         }
-        B::TruncatedChunk => return cuts::truncated_chunk(wire).await,
-        B::MissingLastChunk => return cuts::missing_last_chunk(wire).await,
+        B::TruncatedChunk => return cuts::truncated_chunk(connection).await,
+        B::MissingLastChunk => return cuts::missing_last_chunk(connection).await,
 
-        B::MalformedHead(kind) => return Ok(floods::literal(wire, kind.bytes())),
-        B::BadLength(kind) => return Ok(floods::literal(wire, kind.bytes())),
-        B::BadChunk(kind) => return Ok(floods::bad_chunk(wire, *kind)),
-        B::LargeHead { bytes } => return floods::large_head(wire, request, *bytes).await,
-        B::EndlessHead => return floods::endless_head(wire).await,
-        B::EndlessField => return floods::endless_field(wire).await,
-        B::EndlessBody { every } => return floods::endless_body(wire, *every).await,
-        B::InterimFlood { count } => return floods::interim(wire, request, *count).await,
+        B::MalformedHead(kind) => return Ok(floods::literal(connection, kind.bytes())),
+        B::BadLength(kind) => return Ok(floods::literal(connection, kind.bytes())),
+        B::BadChunk(kind) => return Ok(floods::bad_chunk(connection, *kind)),
+        B::LargeHead { bytes } => return floods::large_head(connection, request, *bytes).await,
+        B::EndlessHead => return floods::endless_head(connection).await,
+        B::EndlessField => return floods::endless_field(connection).await,
+        B::EndlessBody { every } => return floods::endless_body(connection, *every).await,
+        B::InterimFlood { count } => return floods::interim(connection, request, *count).await,
 
         B::RedirectChain { .. } | B::RedirectLoop | B::RedirectToDead | B::RedirectTo { .. } => {
-            return redirects::answer(behaviour, place, wire, request).await;
+            return redirects::answer(behaviour, settings, connection, request).await;
         }
-        B::StaleKeepAlive { after } => return reuse::stale(wire, request, *after).await,
-        B::CloseOnReuse if nth > 0 => return Ok(Then::Close(Ended::PlannedFault)),
-        B::CloseOnReuse => Answer::ok(100),
-        // To who does not speak it: see `run`.
-        B::BadHttp2 { body, .. } => Answer::ok(*body),
+        B::StaleKeepAlive { after } => return reuse::stale(connection, request, *after).await,
+        B::CloseOnReuse if nth > 0 => return Ok(AfterResponse::Close(EntryEnd::PlannedFault)),
+        B::CloseOnReuse => OriginResponse::ok(100),
+        // To a client that does not speak HTTP/2: see `run`.
+        B::BadHttp2 { body, .. } => OriginResponse::ok(*body),
 
         // These never get as far as a request: see `run`, and `sockets` for the first two.
         B::BlackHole
@@ -122,15 +129,18 @@ async fn answer<S: Stream>(
         | B::TlsHang
         | B::TlsClose
         | B::TlsAlert
-        | B::TlsGarbage => return Ok(Then::Close(Ended::PlannedFault)),
+        | B::TlsGarbage => return Ok(AfterResponse::Close(EntryEnd::PlannedFault)),
     };
-    let keep = answer::send(wire, request, &answer).await?;
-    Ok(if keep { Then::Again } else { Then::Close(Ended::Complete) })
+    let keep = response::send(connection, request, &answer).await?;
+    Ok(if keep { AfterResponse::Again } else { AfterResponse::Close(EntryEnd::Complete) })
 }
 
-async fn close_delimited<S: Stream>(wire: &mut Wire<S>, body: u64) -> Result<Then, Gone> {
-    answer::begin_head(wire, 200);
-    wire.put(b"connection: close\r\n\r\n");
-    wire.body(0, body).await?;
-    Ok(Then::Close(Ended::Complete))
+async fn close_delimited<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+    body: u64,
+) -> Result<AfterResponse, Disconnected> {
+    response::begin_head(connection, 200);
+    connection.put(b"connection: close\r\n\r\n");
+    connection.body(0, body).await?;
+    Ok(AfterResponse::Close(EntryEnd::Complete))
 }

@@ -1,21 +1,21 @@
-//! Origins that send the client elsewhere.
+//! Behaviours that redirect the client.
 
 use super::behaviour::Behaviour;
-use super::context::{Place, Then};
-use crate::answer::{self, Answer};
-use crate::log::Ended;
-use crate::request::Request;
-use crate::wire::{Gone, Stream, Wire};
+use super::context::{AfterResponse, ScriptSettings};
+use crate::connection::{ByteStream, Disconnected, OriginConnection};
+use crate::log::EntryEnd;
+use crate::request::ReceivedRequest;
+use crate::response::{self, OriginResponse};
 
-/// Where a chain's steps are: `/step/1`, `/step/2`, …
+/// The path of a chain's steps: `/step/1`, `/step/2`, …
 const STEP: &str = "/step/";
 
-pub(super) async fn answer<S: Stream>(
+pub(super) async fn answer<S: ByteStream>(
     behaviour: &Behaviour,
-    place: &Place,
-    wire: &mut Wire<S>,
-    request: &Request,
-) -> Result<Then, Gone> {
+    settings: &ScriptSettings,
+    connection: &mut OriginConnection<S>,
+    request: &ReceivedRequest,
+) -> Result<AfterResponse, Disconnected> {
     let (status, location) = match behaviour {
         Behaviour::RedirectChain { hops, status } => {
             let step = request.target.strip_prefix(STEP).and_then(|step| step.parse().ok());
@@ -26,14 +26,16 @@ pub(super) async fn answer<S: Stream>(
             let there = if request.target == "/there" { "/back" } else { "/there" };
             (302, Some(there.to_owned()))
         }
-        Behaviour::RedirectToDead => (302, Some(place.dead.clone())),
+        Behaviour::RedirectToDead => (302, Some(settings.dead_url.clone())),
         Behaviour::RedirectTo { status, location } => (*status, Some(location.clone())),
         _ => (200, None),
     };
     let answer = match &location {
-        Some(location) => Answer { status, location: Some(location), ..Answer::ok(0) },
-        None => Answer::ok(100),
+        Some(location) => {
+            OriginResponse { status, location: Some(location), ..OriginResponse::ok(0) }
+        }
+        None => OriginResponse::ok(100),
     };
-    let keep = answer::send(wire, request, &answer).await?;
-    Ok(if keep { Then::Again } else { Then::Close(Ended::Complete) })
+    let keep = response::send(connection, request, &answer).await?;
+    Ok(if keep { AfterResponse::Again } else { AfterResponse::Close(EntryEnd::Complete) })
 }

@@ -1,22 +1,22 @@
-//! Origins whose connections look reusable for longer than they are.
+//! Behaviours whose connections look reusable for longer than they are.
 
 use std::time::Duration;
 
-use super::context::Then;
-use crate::answer::{self, Answer};
-use crate::log::Ended;
-use crate::request::Request;
-use crate::wire::{Gone, Stream, Wire};
+use super::context::AfterResponse;
+use crate::connection::{ByteStream, Disconnected, OriginConnection};
+use crate::log::EntryEnd;
+use crate::request::ReceivedRequest;
+use crate::response::{self, OriginResponse};
 
-/// Answers without a word about closing, and then does close. A request that is under way in that
+/// Answers without announcing a close, and then closes. A request that is under way in that
 /// moment finds the connection closed or reset, and was not processed.
-pub(super) async fn stale<S: Stream>(
-    wire: &mut Wire<S>,
-    request: &Request,
+pub(super) async fn stale<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+    request: &ReceivedRequest,
     after: Duration,
-) -> Result<Then, Gone> {
-    answer::send(wire, request, &Answer::ok(100)).await?;
-    wire.line.end(Ended::Complete);
+) -> Result<AfterResponse, Disconnected> {
+    response::send(connection, request, &OriginResponse::ok(100)).await?;
+    connection.line.end(EntryEnd::Complete);
     tokio::time::sleep(after).await;
-    Ok(Then::Drop(Ended::Complete))
+    Ok(AfterResponse::Drop(EntryEnd::Complete))
 }

@@ -1,4 +1,4 @@
-//! Ports that nobody answers at, and listening sockets in general.
+//! Listening sockets, ports that refuse connections, and ports where connections never succeed.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// As many connections as may wait to be accepted; the kernel has a bound of its own.
+/// Connections that may wait to be accepted; the kernel has a bound of its own.
 const BACKLOG: i32 = 4096;
 
-/// Where a socket is bound.
+/// The addresses that a socket is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// This address only.
@@ -63,7 +63,7 @@ pub(crate) fn listen(reach: Reach, port: u16) -> io::Result<tokio::net::TcpListe
     tokio::net::TcpListener::from_std(socket.into())
 }
 
-/// A port that refuses connections for as long as this lives: it is bound, so that nobody else can
+/// A port that refuses connections for as long as this lives: it is bound, so that no other socket can
 /// listen on it, and does not listen.
 #[derive(Debug)]
 pub(crate) struct Refused {
@@ -88,20 +88,20 @@ pub(crate) struct BlackHole {
     pub(crate) address: SocketAddr,
 }
 
-/// The shortest queue. Linux takes 0 literally, as room for one; others take it for their maximum.
-const QUEUE: i32 = if cfg!(target_os = "linux") { 0 } else { 1 };
+/// The length of the shortest queue. Linux takes 0 literally, as room for one; others take it for their maximum.
+const QUEUE_LENGTH_MIN: i32 = if cfg!(target_os = "linux") { 0 } else { 1 };
 
 /// More connections than this never fit into the shortest queue.
 const QUEUED_MAX: usize = 16;
 
-/// On loopback a connection that is not made after this long waits for ever.
+/// A connection over loopback that is not made after this long waits for ever.
 const FULL_AFTER: Duration = Duration::from_millis(50);
 
 impl BlackHole {
     /// Blocks for [`FULL_AFTER`]: run it where that does no harm.
     pub(crate) fn bind(reach: Reach, port: u16) -> io::Result<Self> {
         let listener = bind(reach, port)?;
-        listener.listen(QUEUE)?;
+        listener.listen(QUEUE_LENGTH_MIN)?;
         let address = local(&listener)?;
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())).into();
         let mut queue = Vec::new();

@@ -1,50 +1,56 @@
-//! Origins that take their time, or all of it.
+//! Behaviours that are slow, or stop sending.
 
 use std::time::Duration;
 
-use super::context::Then;
-use crate::answer;
-use crate::wire::{Gone, Stream, Wire};
+use super::context::AfterResponse;
+use crate::connection::{ByteStream, Disconnected, OriginConnection};
+use crate::response;
 
 /// A head that announces `body` bytes, at once.
-async fn head<S: Stream>(wire: &mut Wire<S>, body: u64) -> Result<(), Gone> {
-    answer::begin_head(wire, 200);
-    answer::field(wire, "content-length", body);
-    wire.put(b"\r\n");
-    wire.flush().await
+async fn head<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+    body: u64,
+) -> Result<(), Disconnected> {
+    response::begin_head(connection, 200);
+    response::field(connection, "content-length", body);
+    connection.put(b"\r\n");
+    connection.flush().await
 }
 
-pub(super) async fn drip<S: Stream>(
-    wire: &mut Wire<S>,
+pub(super) async fn drip<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
     body: u64,
     every: Duration,
-) -> Result<Then, Gone> {
-    head(wire, body).await?;
+) -> Result<AfterResponse, Disconnected> {
+    head(connection, body).await?;
     for offset in 0..body {
-        wire.pause(every).await?;
-        wire.body(offset, 1).await?;
+        connection.pause(every).await?;
+        connection.body(offset, 1).await?;
     }
-    Ok(Then::Again)
+    Ok(AfterResponse::Again)
 }
 
-pub(super) async fn drip_head<S: Stream>(
-    wire: &mut Wire<S>,
+pub(super) async fn drip_head<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
     every: Duration,
-) -> Result<Then, Gone> {
-    answer::begin_head(wire, 200);
-    wire.put(b"content-length: 0\r\n\r\n");
-    for byte in std::mem::take(wire.out()) {
-        wire.put(&[byte]);
-        wire.flush().await?;
-        wire.pause(every).await?;
+) -> Result<AfterResponse, Disconnected> {
+    response::begin_head(connection, 200);
+    connection.put(b"content-length: 0\r\n\r\n");
+    for byte in std::mem::take(connection.out()) {
+        connection.put(&[byte]);
+        connection.flush().await?;
+        connection.pause(every).await?;
     }
-    Ok(Then::Again)
+    Ok(AfterResponse::Again)
 }
 
 /// Announces 1,000 bytes and stops after `sent` of them.
-pub(super) async fn hang_after<S: Stream>(wire: &mut Wire<S>, sent: u64) -> Result<Then, Gone> {
-    head(wire, 1_000).await?;
-    wire.body(0, sent).await?;
-    let Gone(ended) = wire.hang().await;
-    Ok(Then::Drop(ended))
+pub(super) async fn hang_after<S: ByteStream>(
+    connection: &mut OriginConnection<S>,
+    sent: u64,
+) -> Result<AfterResponse, Disconnected> {
+    head(connection, 1_000).await?;
+    connection.body(0, sent).await?;
+    let Disconnected(ended) = connection.hang().await;
+    Ok(AfterResponse::Drop(ended))
 }

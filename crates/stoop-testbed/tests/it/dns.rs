@@ -1,11 +1,11 @@
-//! The name server.
+//! The DNS server: every answer, over UDP and TCP.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::RecordType;
-use stoop_testbed::{DnsServer, Ended, Lookup, Records};
+use stoop_testbed::{DnsAnswer, DnsServer, EntryEnd, Records};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
@@ -13,14 +13,14 @@ use crate::resolve::{addresses, over_tcp, over_udp, query, with_edns};
 
 const ONE: Ipv4Addr = Ipv4Addr::new(127, 1, 2, 3);
 
-async fn serve(lookup: Lookup) -> DnsServer {
+async fn serve(lookup: DnsAnswer) -> DnsServer {
     DnsServer::start(Records::default().with("a.test", lookup)).await.unwrap()
 }
 
 #[tokio::test]
 async fn both_families_are_answered_over_udp_and_tcp() {
     let both = [IpAddr::from(ONE), Ipv6Addr::LOCALHOST.into()];
-    let server = serve(Lookup::addresses(both, 0)).await;
+    let server = serve(DnsAnswer::addresses(both, 0)).await;
     // Names are compared without case, and given back as they came.
     let a = query("A.tEst.", RecordType::A);
     for answer in [
@@ -41,12 +41,12 @@ async fn both_families_are_answered_over_udp_and_tcp() {
 }
 
 #[tokio::test]
-async fn absence_can_be_cached() {
-    let server = serve(Lookup::addresses([ONE], 60)).await;
+async fn a_negative_answer_can_be_cached() {
+    let server = serve(DnsAnswer::addresses([ONE], 60)).await;
     for (name, kind, code, ended) in [
-        ("a.test.", RecordType::AAAA, ResponseCode::NoError, Ended::NoData),
-        ("a.test.", RecordType::MX, ResponseCode::NoError, Ended::NoData),
-        ("b.test.", RecordType::A, ResponseCode::NXDomain, Ended::NxDomain),
+        ("a.test.", RecordType::AAAA, ResponseCode::NoError, EntryEnd::NoData),
+        ("a.test.", RecordType::MX, ResponseCode::NoError, EntryEnd::NoData),
+        ("b.test.", RecordType::A, ResponseCode::NXDomain, EntryEnd::NxDomain),
     ] {
         let answer = over_udp(server.address(), &query(name, kind)).await.unwrap();
         assert_eq!(answer.metadata.response_code, code);
@@ -57,11 +57,11 @@ async fn absence_can_be_cached() {
 }
 
 #[tokio::test]
-async fn failures_are_said() {
+async fn failures_have_their_response_codes() {
     for (lookup, code) in [
-        (Lookup::ServFail, ResponseCode::ServFail),
-        (Lookup::Refused, ResponseCode::Refused),
-        (Lookup::NoData, ResponseCode::NoError),
+        (DnsAnswer::ServFail, ResponseCode::ServFail),
+        (DnsAnswer::Refused, ResponseCode::Refused),
+        (DnsAnswer::NoData, ResponseCode::NoError),
     ] {
         let server = serve(lookup).await;
         let answer = over_udp(server.address(), &query("a.test.", RecordType::A)).await.unwrap();
@@ -71,21 +71,21 @@ async fn failures_are_said() {
 }
 
 #[tokio::test]
-async fn silence_is_silence() {
-    let server = serve(Lookup::Silence).await;
+async fn a_silent_server_sends_nothing() {
+    let server = serve(DnsAnswer::Silence).await;
     let a = query("a.test.", RecordType::A);
     let patience = Duration::from_millis(100);
     assert!(timeout(patience, over_udp(server.address(), &a)).await.is_err());
     assert!(timeout(patience, over_tcp(server.address(), &a)).await.is_err());
-    assert!(server.log().iter().all(|line| line.ended == Ended::Silent && line.sent == 0));
+    assert!(server.log().iter().all(|line| line.ended == EntryEnd::Silent && line.sent == 0));
 }
 
 #[tokio::test]
-async fn slow_answers_hold_up_nobody() {
+async fn a_slow_answer_does_not_delay_others() {
     let delay = Duration::from_millis(150);
     let records = Records::default()
-        .with("slow.test", Lookup::addresses([ONE], 60).slow(delay))
-        .with("fast.test", Lookup::addresses([ONE], 60));
+        .with("slow.test", DnsAnswer::addresses([ONE], 60).slow(delay))
+        .with("fast.test", DnsAnswer::addresses([ONE], 60));
     let server = DnsServer::start(records).await.unwrap();
     let (slow, fast) = (query("slow.test.", RecordType::A), query("fast.test.", RecordType::A));
     let begin = Instant::now();
@@ -98,18 +98,18 @@ async fn slow_answers_hold_up_nobody() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_asked_for_over_tcp() {
+async fn an_answer_too_long_for_udp_is_truncated_and_comes_over_tcp() {
     for (lookup, count) in [
-        (Lookup::addresses([ONE], 60).over_tcp(), 1),
-        (Lookup::many(500, 60), 500),
+        (DnsAnswer::addresses([ONE], 60).over_tcp(), 1),
+        (DnsAnswer::many(500, 60), 500),
         // More than 512 bytes and less than 1,232.
-        (Lookup::many(40, 60), 40),
+        (DnsAnswer::many(40, 60), 40),
     ] {
         let server = serve(lookup).await;
         let a = query("a.test.", RecordType::A);
         let answer = over_udp(server.address(), &a).await.unwrap();
         assert!(answer.metadata.truncation && answer.answers.is_empty());
-        assert_eq!(server.log()[0].ended, Ended::Truncated);
+        assert_eq!(server.log()[0].ended, EntryEnd::Truncated);
         assert_eq!(addresses(&over_tcp(server.address(), &a).await.unwrap()).len(), count);
         let larger = over_udp(server.address(), &with_edns(a, 4096)).await.unwrap();
         assert!(larger.edns.is_some());
@@ -118,8 +118,8 @@ async fn what_does_not_fit_is_asked_for_over_tcp() {
 }
 
 #[tokio::test]
-async fn what_is_no_query_is_not_answered() {
-    let server = serve(Lookup::addresses([ONE], 60)).await;
+async fn a_datagram_that_is_no_query_is_not_answered() {
+    let server = serve(DnsAnswer::addresses([ONE], 60)).await;
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     socket.send_to(b"nonsense", server.address()).await.unwrap();
     socket.send_to(&[0; 12], server.address()).await.unwrap();

@@ -9,12 +9,12 @@ use stoop_io::{ClientTls, TlsError, TlsErrorKind};
 use stoop_testbed::is_body;
 use tokio::time::timeout;
 
-use crate::raw::{Connection, trusting};
+use crate::raw::{RawConnection, trusting};
 use crate::resolve::resolve;
 
-/// What it found: a status or an error kind, and the body's length.
+/// The result of a fetch: a status or an error kind, and the body's length.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Outcome {
+pub(crate) struct FetchOutcome {
     pub(crate) code: String,
     pub(crate) length: u64,
     pub(crate) hops: u32,
@@ -26,7 +26,7 @@ pub(crate) struct Client {
     deadline: Duration,
 }
 
-type Kind = &'static str;
+type ErrorWord = &'static str;
 
 const REDIRECTS_MAX: u32 = 10;
 
@@ -35,17 +35,17 @@ impl Client {
         Self { dns, tls: trusting(ca_pem), deadline }
     }
 
-    pub(crate) async fn fetch(&self, url: &str) -> Outcome {
+    pub(crate) async fn fetch(&self, url: &str) -> FetchOutcome {
         let mut hops = 0;
         let found = timeout(self.deadline, self.follow(url, &mut hops)).await;
         let (code, length) = match found.unwrap_or(Err("total_timeout")) {
             Ok((status, length)) => (status.to_string(), length),
             Err(kind) => (kind.to_owned(), 0),
         };
-        Outcome { code, length, hops }
+        FetchOutcome { code, length, hops }
     }
 
-    async fn follow(&self, url: &str, hops: &mut u32) -> Result<(u16, u64), Kind> {
+    async fn follow(&self, url: &str, hops: &mut u32) -> Result<(u16, u64), ErrorWord> {
         let mut url = url.to_owned();
         loop {
             let answer = self.exchange(&url).await?;
@@ -58,7 +58,7 @@ impl Client {
         }
     }
 
-    async fn exchange(&self, url: &str) -> Result<Answer, Kind> {
+    async fn exchange(&self, url: &str) -> Result<FetchedResponse, ErrorWord> {
         let (scheme, rest) = url.split_once("://").ok_or("invalid_url")?;
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let default = if scheme == "https" { ":443" } else { ":80" };
@@ -68,8 +68,8 @@ impl Client {
             _ => return Err("internal"),
         };
         let connected = match scheme {
-            "https" => Connection::secure(address.into(), name, &self.tls).await,
-            _ => Connection::plain(address.into()).await,
+            "https" => RawConnection::secure(address.into(), name, &self.tls).await,
+            _ => RawConnection::plain(address.into()).await,
         };
         let mut connection = connected.map_err(|error| connect_kind(&error))?;
         let request = format!("GET /{path} HTTP/1.1\r\nhost: {authority}\r\n\r\n");
@@ -78,7 +78,7 @@ impl Client {
     }
 }
 
-fn connect_kind(error: &io::Error) -> Kind {
+fn connect_kind(error: &io::Error) -> ErrorWord {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>());
     match tls.map(TlsError::kind) {
         None if error.kind() == io::ErrorKind::ConnectionRefused => "connect_refused",
@@ -90,20 +90,20 @@ fn connect_kind(error: &io::Error) -> Kind {
     }
 }
 
-fn kind(error: &io::Error) -> Kind {
+fn kind(error: &io::Error) -> ErrorWord {
     match error.kind() {
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "reset",
         _ => "closed_early",
     }
 }
 
-struct Answer {
+struct FetchedResponse {
     status: u16,
     location: Option<String>,
     length: u64,
 }
 
-async fn receive(connection: &mut Connection) -> Result<Answer, Kind> {
+async fn receive(connection: &mut RawConnection) -> Result<FetchedResponse, ErrorWord> {
     let mut bytes = Vec::new();
     let (head, status, location, length, chunked) = loop {
         let mut fields = [httparse::EMPTY_HEADER; 64];
@@ -151,10 +151,10 @@ async fn receive(connection: &mut Connection) -> Result<Answer, Kind> {
             }
         }
     };
-    Ok(Answer { status, location, length })
+    Ok(FetchedResponse { status, location, length })
 }
 
-async fn more(connection: &mut Connection, bytes: &mut Vec<u8>) -> Result<(), Kind> {
+async fn more(connection: &mut RawConnection, bytes: &mut Vec<u8>) -> Result<(), ErrorWord> {
     match connection.receive(bytes).await {
         Ok(true) => Ok(()),
         Ok(false) => Err("closed_early"),
@@ -162,7 +162,7 @@ async fn more(connection: &mut Connection, bytes: &mut Vec<u8>) -> Result<(), Ki
     }
 }
 
-async fn line(connection: &mut Connection, bytes: &mut Vec<u8>) -> Result<String, Kind> {
+async fn line(connection: &mut RawConnection, bytes: &mut Vec<u8>) -> Result<String, ErrorWord> {
     loop {
         if let Some(end) = bytes.windows(2).position(|two| two == b"\r\n") {
             let line = String::from_utf8_lossy(&bytes[..end]).into_owned();
@@ -175,11 +175,11 @@ async fn line(connection: &mut Connection, bytes: &mut Vec<u8>) -> Result<String
 
 /// Takes `length` bytes of the body, of which `offset` came before, and looks at each.
 async fn body(
-    connection: &mut Connection,
+    connection: &mut RawConnection,
     bytes: &mut Vec<u8>,
     mut offset: u64,
     length: u64,
-) -> Result<(), Kind> {
+) -> Result<(), ErrorWord> {
     let end = offset + length;
     loop {
         let here = bytes.len().min((end - offset) as usize);

@@ -1,4 +1,4 @@
-//! What a URL costs the testbed, and how the plan comes out. Run by hand, alone:
+//! Measures the cost of a URL for the testbed, and the distribution of a plan. Run by hand, alone:
 //!
 //! ```text
 //! cargo test --profile fast -p stoop-testbed --test it figures -- --ignored --nocapture

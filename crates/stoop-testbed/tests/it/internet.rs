@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stoop_testbed::{
-    Addresses, Class, Ended, Internet, Log, Options, Plan, PlannedUrl, Spans, Stats,
+    Class, EntryEnd, HostAddresses, Internet, Log, Options, Plan, PlannedUrl, Spans, Stats,
 };
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::fetch::{Client, Outcome};
-use crate::raw::{Connection, End};
+use crate::fetch::{Client, FetchOutcome};
+use crate::raw::{ConnectionEnd, RawConnection};
 
 /// Fetches these URLs, so many at once; outcomes in the same order.
 pub(crate) async fn fetch_all(
@@ -21,7 +21,7 @@ pub(crate) async fn fetch_all(
     urls: impl IntoIterator<Item = PlannedUrl>,
     concurrency: usize,
     deadline: Duration,
-) -> Vec<Outcome> {
+) -> Vec<FetchOutcome> {
     let client = Arc::new(Client::new(internet.dns_addr(), internet.ca_pem(), deadline));
     let permits = Arc::new(Semaphore::new(concurrency));
     let mut tasks = JoinSet::new();
@@ -39,7 +39,7 @@ pub(crate) async fn fetch_all(
     outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-pub(crate) fn assert_as_planned(urls: impl Iterator<Item = PlannedUrl>, outcomes: &[Outcome]) {
+pub(crate) fn assert_as_planned(urls: impl Iterator<Item = PlannedUrl>, outcomes: &[FetchOutcome]) {
     for (url, found) in urls.zip(outcomes) {
         // The client of these tests speaks nothing else.
         let expect = url.expect.over_http1();
@@ -72,13 +72,13 @@ fn sample(plan: &Plan) -> Vec<PlannedUrl> {
 }
 
 /// Small bodies and short waits, but every class, and the log at the end.
-async fn as_planned(addresses: Addresses) {
+async fn as_planned(addresses: HostAddresses) {
     let deadline = Duration::from_secs(2);
     let log = Log::memory();
     let plan = Internet::plan(11, 20_000).latency(0.05).body(0.1);
     let options = Options { log: log.clone(), addresses, ..Options::default() };
     let internet = Internet::start(plan, options).await.unwrap();
-    assert_eq!(internet.is_shared(), addresses == Addresses::Shared);
+    assert_eq!(internet.is_shared(), addresses == HostAddresses::Shared);
     let urls = sample(internet.planned());
     let outcomes = fetch_all(&internet, urls.clone(), 60, deadline).await;
     assert_as_planned(urls.iter().cloned(), &outcomes);
@@ -107,18 +107,18 @@ async fn as_planned(addresses: Addresses) {
     }
     let sent: u64 = entries.iter().take(entries.len() - 1).map(|entry| entry.sent).sum();
     assert!(sent > stats.sent_bytes);
-    assert!(entries.iter().all(|entry| entry.ended != Ended::Failed));
+    assert!(entries.iter().all(|entry| entry.ended != EntryEnd::Failed));
 }
 
 #[tokio::test]
-async fn every_class_of_answer_is_as_planned() {
-    as_planned(Addresses::BestPossible).await;
+async fn every_class_of_url_ends_as_planned() {
+    as_planned(HostAddresses::BestPossible).await;
 }
 
 /// What systems get where 127.0.0.0/8 is not all local.
 #[tokio::test]
-async fn every_class_of_answer_is_as_planned_at_one_address() {
-    as_planned(Addresses::Shared).await;
+async fn every_class_of_url_ends_as_planned_at_one_address() {
+    as_planned(HostAddresses::Shared).await;
 }
 
 #[tokio::test]
@@ -135,15 +135,15 @@ async fn requests_for_other_hosts_are_misdirected() {
     let internet = Internet::start(Internet::plan(1, 100), Options::default()).await.unwrap();
     let port = internet.planned().ports().http;
     for host in ["h6.s1.stoop.test", "example.com", ""] {
-        let mut connection = Connection::plain(([127, 1, 0, 5], port).into()).await.unwrap();
+        let mut connection = RawConnection::plain(([127, 1, 0, 5], port).into()).await.unwrap();
         let request = format!("GET / HTTP/1.1\r\nhost: {host}\r\n\r\n");
         connection.send(request.as_bytes()).await.unwrap();
         let (bytes, end) = connection.rest().await;
         assert!(bytes.starts_with(b"HTTP/1.1 421 "), "{host}");
-        assert_eq!(end, End::Closed);
+        assert_eq!(end, ConnectionEnd::Closed);
     }
     // Names that no URL of the plan has are told so, wherever they come.
-    let mut connection = Connection::plain(([127, 1, 0, 200], port).into()).await.unwrap();
+    let mut connection = RawConnection::plain(([127, 1, 0, 200], port).into()).await.unwrap();
     connection.send(b"GET / HTTP/1.1\r\nhost: h200.s1.stoop.test\r\n\r\n").await.unwrap();
     assert!(connection.rest().await.0.starts_with(b"HTTP/1.1 404 Not Found\r\n"));
 }

@@ -16,7 +16,7 @@ async fn own_address() -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether anybody talks to us there: a connection that is accepted and dropped says nothing.
+/// Whether a server answers there: one that accepts a connection and drops it does not.
 async fn answers(address: SocketAddr) -> bool {
     let Ok(stream) = TcpStream::connect(address).await else { return false };
     if stream.writable().await.is_err() || stream.try_write(crate::raw::GET).is_err() {
@@ -36,7 +36,7 @@ async fn answers(address: SocketAddr) -> bool {
 }
 
 #[tokio::test]
-async fn nobody_beyond_loopback_is_answered() {
+async fn no_client_beyond_loopback_is_answered() {
     let internet = Internet::start(Internet::plan(1, 100), Options::default()).await.unwrap();
     let ports = internet.planned().ports();
     assert!(answers(([127, 1, 0, 5], ports.http).into()).await, "the test itself is wrong");

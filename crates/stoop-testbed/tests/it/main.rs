@@ -2,8 +2,8 @@
 //! server sends is compared byte by byte.
 
 mod dns; // the name server: right, wrong, slow and silent answers
-mod figures; // what a URL costs; run by hand
-mod http2; // what goes wrong over HTTP/2 alone: frame by frame, and what a client makes of it
+mod figures; // the cost of a URL; run by hand
+mod http2; // faults over HTTP/2 alone: frame by frame, and the result of a client
 mod internet; // the synthetic internet, fetched
 mod isolation; // nothing listens beyond loopback
 mod origins; // each behaviour, seen by a raw client

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use stoop_testbed::{BadChunk, BadLength, Behaviour, Ended, Kind, MalformedHead, Origin, is_body};
+use stoop_testbed::{
+    BadChunk, BadLength, Behaviour, EntryEnd, EntryKind, MalformedHead, Origin, is_body,
+};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use crate::raw::{Connection, End, GET, ask, trusting};
+use crate::raw::{ConnectionEnd, GET, RawConnection, ask, trusting};
 
 async fn start(behaviour: Behaviour) -> Origin {
     Origin::start(behaviour).await.unwrap()
@@ -26,7 +28,7 @@ mod good {
     #[tokio::test]
     async fn fast_keeps_the_connection() {
         let origin = start(Behaviour::Fast { body: 5 }).await;
-        let mut connection = Connection::to(&origin).await.unwrap();
+        let mut connection = RawConnection::to(&origin).await.unwrap();
         for _ in 0..3 {
             connection.send(GET).await.unwrap();
             let head = format!("{OK}content-length: 5\r\n\r\n");
@@ -38,12 +40,14 @@ mod good {
         connection.send(close).await.unwrap();
         let (bytes, end) = connection.rest().await;
         assert_eq!(split(&bytes).0, format!("{OK}connection: close\r\ncontent-length: 5\r\n\r\n"));
-        assert_eq!(end, End::Closed);
+        assert_eq!(end, ConnectionEnd::Closed);
         drop(connection);
         let lines = origin.log();
         assert_eq!(lines.len(), 4);
         assert!(
-            lines.iter().all(|line| line.ended == Ended::Complete && line.kind == Kind::Exchange)
+            lines
+                .iter()
+                .all(|line| line.ended == EntryEnd::Complete && line.kind == EntryKind::Exchange)
         );
         assert_eq!((lines[3].connection, lines[3].sent), (Some(1), bytes.len() as u64));
         assert_eq!((lines[3].status, lines[3].target.as_str()), (Some(200), "/"));
@@ -61,13 +65,13 @@ mod good {
             3
         );
         assert!(bytes.ends_with(b"connection: close\r\ncontent-length: 100\r\n\r\n"));
-        assert_eq!(end, End::Closed);
+        assert_eq!(end, ConnectionEnd::Closed);
     }
 
     #[tokio::test]
     async fn expectations_are_met() {
         let origin = start(Behaviour::Fast { body: 0 }).await;
-        let mut connection = Connection::to(&origin).await.unwrap();
+        let mut connection = RawConnection::to(&origin).await.unwrap();
         let head = b"POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n";
         connection.send(head).await.unwrap();
         assert_eq!(connection.exactly(25).await, b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -77,12 +81,12 @@ mod good {
     }
 
     #[tokio::test]
-    async fn nonsense_is_answered_400() {
+    async fn a_malformed_request_is_answered_400() {
         let origin = start(Behaviour::Fast { body: 0 }).await;
         let (bytes, end) = ask(&origin, b"nonsense\r\n\r\n").await;
         assert!(bytes.starts_with(b"HTTP/1.1 400 Bad Request\r\n"));
-        assert_eq!(end, End::Closed);
-        assert_eq!(origin.log()[0].ended, Ended::BadRequest);
+        assert_eq!(end, ConnectionEnd::Closed);
+        assert_eq!(origin.log()[0].ended, EntryEnd::BadRequest);
     }
 
     /// One piece, two whole chunks, and a rest.
@@ -96,7 +100,7 @@ mod good {
             ),
         ] {
             let (bytes, end) = ask(&start(behaviour).await, GET).await;
-            assert_eq!(end, End::Open);
+            assert_eq!(end, ConnectionEnd::Open);
             let (mut rest, mut body) = (split(&bytes).1, Vec::new());
             loop {
                 let line = rest.windows(2).position(|two| two == b"\r\n").unwrap();
@@ -127,7 +131,7 @@ mod good {
             };
             let (bytes, end) = ask(&origin, GET).await;
             assert_eq!(split(&bytes).0, format!("{OK}connection: close\r\n\r\n"));
-            assert_eq!((split(&bytes).1.len(), end), (300_000, End::Closed));
+            assert_eq!((split(&bytes).1.len(), end), (300_000, ConnectionEnd::Closed));
             assert!(is_body(0, split(&bytes).1));
         }
     }
@@ -147,7 +151,7 @@ mod stalls {
     async fn the_first_byte_is_slow() {
         let delay = Duration::from_millis(150);
         let origin = start(Behaviour::SlowFirstByte { delay, body: 3 }).await;
-        let mut connection = Connection::to(&origin).await.unwrap();
+        let mut connection = RawConnection::to(&origin).await.unwrap();
         let begin = Instant::now();
         connection.send(GET).await.unwrap();
         connection.exactly(OK.len() + "content-length: 3\r\n\r\n".len() + 3).await;
@@ -175,52 +179,52 @@ mod stalls {
         assert!(begin.elapsed() >= every * bytes.len() as u32);
     }
 
-    /// The log says when the client gave up, which is what deadlines are measured by.
+    /// The log says when the client gave up, by which deadlines are measured.
     #[tokio::test]
-    async fn hanging_ends_when_the_client_does() {
+    async fn a_hang_ends_when_the_client_closes() {
         for (behaviour, body, kind) in [
-            (Behaviour::HangAfterAccept, None, Kind::Connection),
-            (Behaviour::HangAfterHead, Some(0), Kind::Exchange),
-            (Behaviour::HangMidBody, Some(500), Kind::Exchange),
+            (Behaviour::HangAfterAccept, None, EntryKind::Connection),
+            (Behaviour::HangAfterHead, Some(0), EntryKind::Exchange),
+            (Behaviour::HangMidBody, Some(500), EntryKind::Exchange),
         ] {
             let origin = start(behaviour).await;
             let begin = Instant::now();
             let (bytes, end) = ask(&origin, GET).await;
             let waited = begin.elapsed();
-            assert_eq!(end, End::Open);
+            assert_eq!(end, ConnectionEnd::Open);
             assert_eq!((!bytes.is_empty()).then(|| split(&bytes).1.len()), body);
             let line = one_line(&origin).await;
-            assert_eq!((line.kind, line.ended), (kind, Ended::ClientClosed));
+            assert_eq!((line.kind, line.ended), (kind, EntryEnd::ClientClosed));
             let lasted = line.end - line.begin;
             assert!(lasted.abs_diff(waited) < Duration::from_millis(300), "{lasted:?} {waited:?}");
         }
     }
 
     #[tokio::test]
-    async fn hanging_takes_whatever_comes() {
+    async fn a_hanging_origin_reads_everything() {
         let origin = start(Behaviour::HangAfterAccept).await;
-        let mut connection = Connection::to(&origin).await.unwrap();
+        let mut connection = RawConnection::to(&origin).await.unwrap();
         connection.send(&vec![b'a'; 10_000_000]).await.unwrap();
         drop(connection);
-        assert_eq!(one_line(&origin).await.ended, Ended::ClientClosed);
+        assert_eq!(one_line(&origin).await.ended, EntryEnd::ClientClosed);
     }
 
     #[tokio::test]
-    async fn a_connection_without_a_request_is_told_apart() {
+    async fn a_connection_without_a_request_has_a_kind_of_its_own() {
         let origin = start(Behaviour::Fast { body: 1 }).await;
-        drop(Connection::to(&origin).await.unwrap());
+        drop(RawConnection::to(&origin).await.unwrap());
         let line = one_line(&origin).await;
-        assert_eq!((line.kind, line.ended), (Kind::Unused, Ended::ClientClosed));
+        assert_eq!((line.kind, line.ended), (EntryKind::Unused, EntryEnd::ClientClosed));
         let origin = start(Behaviour::Fast { body: 1 }).await;
-        let mut connection = Connection::to(&origin).await.unwrap();
+        let mut connection = RawConnection::to(&origin).await.unwrap();
         connection.send(b"GET / HT").await.unwrap();
         drop(connection);
         let line = one_line(&origin).await;
-        assert_eq!((line.kind, line.ended), (Kind::Connection, Ended::ClientClosed));
+        assert_eq!((line.kind, line.ended), (EntryKind::Connection, EntryEnd::ClientClosed));
     }
 
     #[tokio::test]
-    async fn a_reset_by_the_client_is_told_apart() {
+    async fn a_reset_by_the_client_is_logged_as_one() {
         let origin = start(Behaviour::HangAfterHead).await;
         let stream = TcpStream::connect(origin.address()).await.unwrap();
         stream.writable().await.unwrap();
@@ -228,12 +232,12 @@ mod stalls {
         stream.readable().await.unwrap();
         // Closing with something unread sends RST.
         drop(stream);
-        assert_eq!(one_line(&origin).await.ended, Ended::ClientReset);
+        assert_eq!(one_line(&origin).await.ended, EntryEnd::ClientReset);
     }
 }
 
 /// The origin's first line, once it is there.
-async fn one_line(origin: &Origin) -> stoop_testbed::Entry {
+async fn one_line(origin: &Origin) -> stoop_testbed::LogEntry {
     for _ in 0..200 {
         if let Some(line) = origin.log().into_iter().next() {
             return line;
@@ -263,14 +267,14 @@ mod connecting {
             assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
         }
         let other = TcpSocket::new_v4().unwrap();
-        assert!(other.bind(origin.address()).is_err(), "nobody else can have the port");
+        assert!(other.bind(origin.address()).is_err(), "no other socket can have the port");
     }
 
     #[tokio::test]
     async fn connections_end_at_once() {
         let end = async |behaviour| ask(&start(behaviour).await, b"").await;
-        assert_eq!(end(Behaviour::CloseAfterAccept).await, (vec![], End::Closed));
-        assert_eq!(end(Behaviour::ResetAfterAccept).await, (vec![], End::Reset));
+        assert_eq!(end(Behaviour::CloseAfterAccept).await, (vec![], ConnectionEnd::Closed));
+        assert_eq!(end(Behaviour::ResetAfterAccept).await, (vec![], ConnectionEnd::Reset));
     }
 }
 
@@ -278,29 +282,34 @@ mod cuts {
     use super::*;
 
     #[tokio::test]
-    async fn answers_end_too_early() {
+    async fn responses_end_too_early() {
         for (behaviour, framing, body, how) in [
             (
                 Behaviour::TruncatedLength { sent: 10, announced: 100 },
                 "content-length: 100",
                 10,
-                End::Closed,
+                ConnectionEnd::Closed,
             ),
             (
                 Behaviour::TruncatedLength { sent: 70_000, announced: 1 << 40 },
                 "content-length: 1099511627776",
                 70_000,
-                End::Closed,
+                ConnectionEnd::Closed,
             ),
             (
                 Behaviour::ResetMidBody { sent: 1_000, announced: 2_000 },
                 "content-length: 2000",
                 1_000,
-                End::Reset,
+                ConnectionEnd::Reset,
             ),
             // 3e8 CRLF, 1,000 bytes, CRLF, 3e8 CRLF, 500 bytes.
-            (Behaviour::TruncatedChunk, "transfer-encoding: chunked", 1_512, End::Closed),
-            (Behaviour::MissingLastChunk, "transfer-encoding: chunked", 1_007, End::Closed),
+            (Behaviour::TruncatedChunk, "transfer-encoding: chunked", 1_512, ConnectionEnd::Closed),
+            (
+                Behaviour::MissingLastChunk,
+                "transfer-encoding: chunked",
+                1_007,
+                ConnectionEnd::Closed,
+            ),
         ] {
             for tls in [false, true] {
                 let origin = if tls {
@@ -311,14 +320,17 @@ mod cuts {
                 let (bytes, end) = ask(&origin, GET).await;
                 assert_eq!(split(&bytes).0, format!("{OK}{framing}\r\n\r\n"));
                 assert_eq!((split(&bytes).1.len(), end), (body, how), "{behaviour:?} TLS: {tls}");
-                assert_eq!(one_line(&origin).await.ended, Ended::PlannedFault);
+                assert_eq!(one_line(&origin).await.ended, EntryEnd::PlannedFault);
             }
         }
     }
 
     #[tokio::test]
-    async fn no_answer_at_all() {
-        assert_eq!(ask(&start(Behaviour::EarlyClose).await, GET).await, (vec![], End::Closed));
+    async fn an_early_close_sends_no_response() {
+        assert_eq!(
+            ask(&start(Behaviour::EarlyClose).await, GET).await,
+            (vec![], ConnectionEnd::Closed)
+        );
     }
 }
 
@@ -326,25 +338,25 @@ mod floods {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_malformed_is_sent_literally() {
+    async fn malformed_messages_are_sent_literally() {
         for (kind, _) in MalformedHead::ALL {
             let (bytes, end) = ask(&start(Behaviour::MalformedHead(*kind)).await, GET).await;
-            assert_eq!((bytes.as_slice(), end), (kind.bytes(), End::Closed));
+            assert_eq!((bytes.as_slice(), end), (kind.bytes(), ConnectionEnd::Closed));
         }
         for (kind, _) in BadLength::ALL {
             let (bytes, end) = ask(&start(Behaviour::BadLength(*kind)).await, GET).await;
-            assert_eq!((bytes.as_slice(), end), (kind.bytes(), End::Closed));
+            assert_eq!((bytes.as_slice(), end), (kind.bytes(), ConnectionEnd::Closed));
         }
         for (kind, _) in BadChunk::ALL {
             let (bytes, end) = ask(&start(Behaviour::BadChunk(*kind)).await, GET).await;
             let expected = [b"5\r\nHello\r\n", kind.bytes()].concat();
-            assert_eq!((split(&bytes).1, end), (&expected[..], End::Closed));
+            assert_eq!((split(&bytes).1, end), (&expected[..], ConnectionEnd::Closed));
         }
     }
 
     /// Reads two megabytes of each, and then goes away: the origin notices.
     #[tokio::test]
-    async fn what_is_endless_does_not_end() {
+    async fn an_endless_response_does_not_end() {
         for (behaviour, begins) in [
             (Behaviour::EndlessHead, format!("{OK}x-filler: abc")),
             (Behaviour::EndlessField, format!("{OK}x-filler: aaa")),
@@ -358,7 +370,7 @@ mod floods {
             ),
         ] {
             let origin = start(behaviour).await;
-            let mut connection = Connection::to(&origin).await.unwrap();
+            let mut connection = RawConnection::to(&origin).await.unwrap();
             connection.send(GET).await.unwrap();
             let mut bytes = Vec::new();
             while bytes.len() < 2_000_000 {
@@ -366,17 +378,17 @@ mod floods {
             }
             assert!(bytes.starts_with(begins.as_bytes()));
             drop(connection);
-            assert_eq!(one_line(&origin).await.ended, Ended::ClientReset);
+            assert_eq!(one_line(&origin).await.ended, EntryEnd::ClientReset);
         }
     }
 
     #[tokio::test]
-    async fn interim_answers_end_in_a_good_one() {
+    async fn interim_responses_end_in_a_good_one() {
         let (bytes, end) =
             ask(&start(Behaviour::InterimFlood { count: Some(1_000) }).await, GET).await;
         let text = String::from_utf8_lossy(&bytes);
         assert_eq!(text.matches("HTTP/1.1 103 Early Hints\r\n").count(), 1_000);
-        assert_eq!((text.matches(OK).count(), end), (1, End::Open));
+        assert_eq!((text.matches(OK).count(), end), (1, ConnectionEnd::Open));
     }
 }
 
@@ -391,7 +403,7 @@ mod redirects {
     }
 
     #[tokio::test]
-    async fn a_chain_ends() {
+    async fn a_redirect_chain_ends() {
         let origin = start(Behaviour::RedirectChain { hops: 2, status: 308 }).await;
         assert_eq!(location(&origin, "/").await, ("308".into(), Some("/step/1".into())));
         assert_eq!(location(&origin, "/step/1").await, ("308".into(), Some("/step/2".into())));
@@ -399,14 +411,14 @@ mod redirects {
     }
 
     #[tokio::test]
-    async fn a_loop_does_not() {
+    async fn a_redirect_loop_does_not_end() {
         let origin = start(Behaviour::RedirectLoop).await;
         assert_eq!(location(&origin, "/there").await.1.as_deref(), Some("/back"));
         assert_eq!(location(&origin, "/back").await.1.as_deref(), Some("/there"));
     }
 
     #[tokio::test]
-    async fn others_lead_away() {
+    async fn other_redirects_lead_to_their_location() {
         let file = "file:///etc/passwd".to_owned();
         let origin = start(Behaviour::RedirectTo { status: 301, location: file.clone() }).await;
         assert_eq!(location(&origin, "/").await, ("301".into(), Some(file)));
@@ -422,18 +434,18 @@ mod reuse {
     use super::*;
 
     #[tokio::test]
-    async fn connections_look_reusable_and_are_not() {
+    async fn a_connection_that_looks_reusable_is_closed() {
         let origin = start(Behaviour::StaleKeepAlive { after: Duration::from_millis(20) }).await;
         let (bytes, end) = ask(&origin, GET).await;
         assert!(!split(&bytes).0.contains("connection:"));
-        assert_eq!((split(&bytes).1.len(), end), (100, End::Closed));
+        assert_eq!((split(&bytes).1.len(), end), (100, ConnectionEnd::Closed));
 
         let origin = start(Behaviour::CloseOnReuse).await;
-        let mut connection = Connection::to(&origin).await.unwrap();
+        let mut connection = RawConnection::to(&origin).await.unwrap();
         connection.send(GET).await.unwrap();
-        assert_eq!(connection.rest().await.1, End::Open);
+        assert_eq!(connection.rest().await.1, ConnectionEnd::Open);
         connection.send(GET).await.unwrap();
-        assert_eq!(connection.rest().await, (vec![], End::Closed));
+        assert_eq!(connection.rest().await, (vec![], ConnectionEnd::Closed));
     }
 }
 
@@ -442,9 +454,9 @@ mod tls {
 
     use super::*;
 
-    async fn handshake(origin: &Origin) -> Result<Connection, TlsErrorKind> {
+    async fn handshake(origin: &Origin) -> Result<RawConnection, TlsErrorKind> {
         let tls = trusting(origin.ca_pem().unwrap());
-        Connection::secure(origin.address(), "127.0.0.1", &tls).await.map_err(|error| {
+        RawConnection::secure(origin.address(), "127.0.0.1", &tls).await.map_err(|error| {
             let inner = error.into_inner().unwrap();
             inner.downcast_ref::<stoop_io::TlsError>().unwrap().kind()
         })
@@ -455,7 +467,7 @@ mod tls {
         let origin = Origin::start_tls(Behaviour::Fast { body: 200_000 }).await.unwrap();
         assert!(origin.url().starts_with("https://127.0.0.1:"));
         let (bytes, end) = ask(&origin, GET).await;
-        assert_eq!((split(&bytes).1.len(), end), (200_000, End::Open));
+        assert_eq!((split(&bytes).1.len(), end), (200_000, ConnectionEnd::Open));
         assert!(is_body(0, split(&bytes).1));
     }
 
@@ -468,11 +480,11 @@ mod tls {
         ] {
             let origin = start(behaviour).await;
             assert_eq!(handshake(&origin).await.err(), Some(kind));
-            assert_eq!(one_line(&origin).await.ended, Ended::HandshakeFailed);
-            // Whoever does not look is answered.
+            assert_eq!(one_line(&origin).await.ended, EntryEnd::HandshakeFailed);
+            // A client that does not verify gets a response.
             let careless =
                 stoop_io::ClientTls::builder().dangerous_accept_any_certificate().build().unwrap();
-            let connection = Connection::secure(origin.address(), "127.0.0.1", &careless).await;
+            let connection = RawConnection::secure(origin.address(), "127.0.0.1", &careless).await;
             let mut connection = connection.unwrap();
             connection.send(GET).await.unwrap();
             assert!(connection.rest().await.0.starts_with(OK.as_bytes()));
@@ -489,7 +501,7 @@ mod tls {
         assert!(matches!(handshake(&origin).await.err(), Some(TlsErrorKind::Alert(_))));
         let origin = start(Behaviour::TlsHang).await;
         assert!(timeout(Duration::from_millis(100), handshake(&origin)).await.is_err());
-        assert_eq!(one_line(&origin).await.ended, Ended::ClientClosed);
+        assert_eq!(one_line(&origin).await.ended, EntryEnd::ClientClosed);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The plan: what is promised of its distribution, its determinism and its costs.
+//! The plan: its distribution, its determinism and its cost.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -79,7 +79,7 @@ impl<I: Iterator<Item = u64>> RevEq for I {
 }
 
 #[test]
-fn ten_million_urls_are_only_a_number() {
+fn a_plan_of_ten_million_urls_stores_none() {
     let plan = Plan::new(7, 10_000_000);
     let last = plan.url(9_999_999).unwrap();
     assert!(last.host.ends_with(".s7.stoop.test"));
@@ -123,9 +123,9 @@ fn factors_scale_what_they_say() {
 }
 
 /// The first URLs of seed 1, and how many of each class there are: a change here is a change of
-/// everybody's measurements.
+/// all measurements.
 #[test]
-fn the_golden_plan() {
+fn the_plan_of_seed_1_equals_the_golden_file() {
     let plan = Plan::new(1, 10_000);
     let mut text = String::new();
     for url in plan.iter().take(60) {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use stoop_testbed::{Entry, Kind, RunArgs, run};
+use stoop_testbed::{EntryKind, LogEntry, RunArgs, run};
 use tokio::sync::oneshot;
 
 use crate::resolve::resolve;
@@ -26,7 +26,7 @@ impl Drop for Directory {
 }
 
 #[tokio::test]
-async fn it_writes_what_was_asked_for_and_ends_cleanly() {
+async fn a_run_writes_its_files_and_ends_cleanly() {
     let directory = Directory::new("run");
     let at = |name: &str| directory.0.join(name);
     let args = RunArgs {
@@ -60,9 +60,9 @@ async fn it_writes_what_was_asked_for_and_ends_cleanly() {
 
     let log = std::fs::read_to_string(at("log.csv")).unwrap();
     assert!(log.ends_with('\n'));
-    let entries: Vec<Entry> = log.lines().skip(1).map(|line| line.parse().unwrap()).collect();
-    let kinds: Vec<Kind> = entries.iter().map(|entry| entry.kind).collect();
-    assert_eq!(kinds, [Kind::Start, Kind::Dns, Kind::Stop]);
+    let entries: Vec<LogEntry> = log.lines().skip(1).map(|line| line.parse().unwrap()).collect();
+    let kinds: Vec<EntryKind> = entries.iter().map(|entry| entry.kind).collect();
+    assert_eq!(kinds, [EntryKind::Start, EntryKind::Dns, EntryKind::Stop]);
     assert_eq!((entries[1].host.as_str(), entries[1].url), (first.host.as_str(), Some(0)));
 }
 

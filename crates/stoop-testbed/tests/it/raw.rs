@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum ConnectionEnd {
     /// In order: FIN, and close_notify where there is TLS.
     Closed,
     /// RST.
@@ -24,12 +24,12 @@ pub(crate) enum End {
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// A connection, plain or not.
-pub(crate) struct Connection {
+pub(crate) struct RawConnection {
     transport: Box<dyn Transport + Send>,
     out: Output,
 }
 
-impl Connection {
+impl RawConnection {
     pub(crate) async fn plain(address: SocketAddr) -> io::Result<Self> {
         let tcp = Tcp::connect(address).await?;
         Ok(Self { transport: Box::new(tcp), out: Output::default() })
@@ -74,15 +74,15 @@ impl Connection {
     }
 
     /// Everything up to the end, or until nothing comes any more.
-    pub(crate) async fn rest(&mut self) -> (Vec<u8>, End) {
+    pub(crate) async fn rest(&mut self) -> (Vec<u8>, ConnectionEnd) {
         let mut bytes = Vec::new();
         loop {
             match timeout(PATIENCE, self.receive(&mut bytes)).await {
-                Err(_) => return (bytes, End::Open),
+                Err(_) => return (bytes, ConnectionEnd::Open),
                 Ok(Ok(true)) => {}
-                Ok(Ok(false)) => return (bytes, End::Closed),
+                Ok(Ok(false)) => return (bytes, ConnectionEnd::Closed),
                 Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionReset => {
-                    return (bytes, End::Reset);
+                    return (bytes, ConnectionEnd::Reset);
                 }
                 Ok(Err(error)) => panic!("neither an end nor a reset: {error}"),
             }
@@ -110,8 +110,8 @@ pub(crate) fn trusting(ca_pem: &str) -> ClientTls {
 pub(crate) const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: test\r\n\r\n";
 
 /// Sends one request, and returns everything that comes back and how that ended.
-pub(crate) async fn ask(origin: &Origin, request: &[u8]) -> (Vec<u8>, End) {
-    let mut connection = Connection::to(origin).await.unwrap();
+pub(crate) async fn ask(origin: &Origin, request: &[u8]) -> (Vec<u8>, ConnectionEnd) {
+    let mut connection = RawConnection::to(origin).await.unwrap();
     connection.send(request).await.unwrap();
     connection.rest().await
 }

@@ -1,12 +1,13 @@
-//! Frames and header blocks, written as they are meant: right or wrong.
+//! Writes frames and header blocks, right or wrong.
 
-/// What a client that speaks HTTP/2 sends first (RFC 9113 §3.4).
+/// The preface that a client over HTTP/2 sends first (RFC 9113 §3.4).
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
+/// Bytes of a frame's header (RFC 9113 §4.1).
 pub(super) const HEADER_BYTES: usize = 9;
 
-/// The largest payload that everybody takes (RFC 9113 §4.2).
-pub(super) const PAYLOAD_MAX: u64 = 16_384;
+/// Bytes of the largest payload that every client accepts (RFC 9113 §4.2).
+pub(super) const PAYLOAD_BYTES_MAX: u64 = 16_384;
 
 /// The types of RFC 9113 §6.
 pub(super) mod kind {
@@ -71,7 +72,7 @@ pub(super) fn field_to_keep(block: &mut Vec<u8>, name: &str, value: &str) {
     text(block, value);
 }
 
-/// RFC 7541 §5.1 and §5.2.
+/// Appends a string literal: RFC 7541 §5.1 and §5.2.
 fn text(block: &mut Vec<u8>, text: &str) {
     match u8::try_from(text.len()) {
         Ok(short @ ..127) => block.push(short),
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_has_its_length_in_front() {
+    fn a_frame_begins_with_its_length() {
         let mut out = Vec::new();
         put(&mut out, kind::DATA, flag::END_STREAM, 5, b"abc");
         assert_eq!(out, b"\0\0\x03\0\x01\0\0\0\x05abc");

@@ -1,6 +1,6 @@
-//! What can go wrong over HTTP/2 alone.
+//! The faults of the behaviours over HTTP/2 alone.
 
-/// What a server does over HTTP/2 that none should, or that clients must be able to live with.
+/// A fault of a server over HTTP/2, or something unusual that clients must be able to handle.
 ///
 /// Unless it says otherwise everything before it is as it should be, and the connection stays open for
 /// more.
@@ -47,7 +47,7 @@ pub enum BadHttp2 {
     /// closed.
     WindowOverflow,
 
-    /// After the handshake takes whatever comes, and never says anything, not even SETTINGS.
+    /// Reads everything after the handshake, and never sends anything, not even SETTINGS.
     Silence,
     /// A good head and half of the body, and then nothing; PINGs are answered.
     Stall,

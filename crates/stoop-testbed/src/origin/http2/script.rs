@@ -1,21 +1,24 @@
-//! What each of them does, request by request.
+//! The script of each fault over HTTP/2, request by request.
 
 use std::time::Duration;
 
+use super::connection::{Http2Connection, Interrupted};
 use super::frames::{self, NEWEST, STATUS_200, code, flag, kind};
 use super::kind::BadHttp2;
-use super::link::{Link, Over};
-use crate::log::Ended;
-use crate::wire::{Gone, Stream, Wire};
+use crate::connection::{ByteStream, Disconnected, OriginConnection};
+use crate::log::EntryEnd;
 
-/// As many streams at a time as most servers allow.
+/// Streams at a time: as many as most servers allow.
 const STREAMS_MAX: u8 = 100;
 
-/// How often [`BadHttp2::RefusedTwice`] refuses.
-const REFUSED: u64 = 2;
+/// Requests that [`BadHttp2::RefusedTwice`] refuses.
+const REFUSED_COUNT: u64 = 2;
 
+/// The time between two bytes of a body that drips.
 const DRIP_EVERY: Duration = Duration::from_millis(250);
+/// The time between two pieces of an endless body.
 const ENDLESS_EVERY: Duration = Duration::from_millis(100);
+/// Bytes of each such piece.
 const ENDLESS_BYTES: u64 = 64 * 1024;
 
 /// The field of a header bomb takes all of the table that clients have by default, 4,096 bytes, and
@@ -23,157 +26,157 @@ const ENDLESS_BYTES: u64 = 64 * 1024;
 const BOMB_VALUE_BYTES: usize = 4_096 - 32 - "x-filler".len();
 const BOMB_TIMES: usize = 4_096;
 
-/// What follows an answer.
-enum Then {
+/// What follows an exchange.
+enum AfterExchange {
     /// The next request.
-    Again(Ended),
+    Again(EntryEnd),
     /// An orderly close.
-    Close(Ended),
+    Close(EntryEnd),
 }
 
 /// Serves a connection whose preface has come to its end. `body` is how long one is, `delay` what
 /// every answer waits for that is not a refusal.
-pub(in crate::origin) async fn play<S: Stream>(
+pub(in crate::origin) async fn serve_http2<S: ByteStream>(
     bad: BadHttp2,
     body: u64,
     delay: Duration,
-    wire: &mut Wire<S>,
-) -> Result<(), Gone> {
+    inner: &mut OriginConnection<S>,
+) -> Result<(), Disconnected> {
     if bad == BadHttp2::Silence {
-        return Err(wire.hang().await);
+        return Err(inner.hang().await);
     }
     let streams_max = if bad == BadHttp2::OneStream { 1 } else { STREAMS_MAX };
-    let mut link = Link::begin(wire, streams_max);
-    link.answers_pings = bad != BadHttp2::PingIgnored;
+    let mut connection = Http2Connection::begin(inner, streams_max);
+    connection.answers_pings = bad != BadHttp2::PingIgnored;
     for nth in 0.. {
-        link.request().await?;
-        match answer(bad, body, delay, &mut link, nth).await {
-            Ok(Then::Again(ended)) => link.ended(ended).await?,
-            Ok(Then::Close(ended)) => return link.wire.finish(ended).await,
-            Err(Over::Stream) => link.ended(Ended::ClientReset).await?,
-            Err(Over::Connection(gone)) => return Err(gone),
+        connection.request().await?;
+        match answer(bad, body, delay, &mut connection, nth).await {
+            Ok(AfterExchange::Again(ended)) => connection.end_line(ended).await?,
+            Ok(AfterExchange::Close(ended)) => return connection.inner.finish(ended).await,
+            Err(Interrupted::Stream) => connection.end_line(EntryEnd::ClientReset).await?,
+            Err(Interrupted::Connection(disconnected)) => return Err(disconnected),
         }
-        link.forget();
+        connection.end_request();
     }
     Ok(())
 }
 
-async fn answer<S: Stream>(
+async fn answer<S: ByteStream>(
     bad: BadHttp2,
     body: u64,
     delay: Duration,
-    link: &mut Link<'_, S>,
+    connection: &mut Http2Connection<'_, S>,
     nth: u64,
-) -> Result<Then, Over> {
+) -> Result<AfterExchange, Interrupted> {
     use BadHttp2 as B;
-    const FAULT: Ended = Ended::PlannedFault;
-    let stream = link.stream();
+    const FAULT: EntryEnd = EntryEnd::PlannedFault;
+    let stream = connection.stream();
     match bad {
-        B::RefusedTwice if nth < REFUSED => {
-            link.reset(stream, code::REFUSED_STREAM);
-            return Ok(Then::Again(FAULT));
+        B::RefusedTwice if nth < REFUSED_COUNT => {
+            connection.reset(stream, code::REFUSED_STREAM);
+            return Ok(AfterExchange::Again(FAULT));
         }
         B::Refused => {
-            link.reset(stream, code::REFUSED_STREAM);
-            return Ok(Then::Again(FAULT));
+            connection.reset(stream, code::REFUSED_STREAM);
+            return Ok(AfterExchange::Again(FAULT));
         }
         B::WantsHttp1 => {
-            link.reset(stream, code::HTTP_1_1_REQUIRED);
-            return Ok(Then::Again(FAULT));
+            connection.reset(stream, code::HTTP_1_1_REQUIRED);
+            return Ok(AfterExchange::Again(FAULT));
         }
-        B::GoAwayOnReuse if nth == 0 => link.pause(delay).await?,
+        B::GoAwayOnReuse if nth == 0 => connection.pause(delay).await?,
         B::GoAway | B::GoAwayOnReuse => {
-            go_away(link, stream.saturating_sub(2), code::NO_ERROR);
-            return Ok(Then::Close(FAULT));
+            go_away(connection, stream.saturating_sub(2), code::NO_ERROR);
+            return Ok(AfterExchange::Close(FAULT));
         }
-        _ => link.pause(delay).await?,
+        _ => connection.pause(delay).await?,
     }
     match bad {
         B::Calm => {
-            go_away(link, stream, code::ENHANCE_YOUR_CALM);
-            return Ok(Then::Close(FAULT));
+            go_away(connection, stream, code::ENHANCE_YOUR_CALM);
+            return Ok(AfterExchange::Close(FAULT));
         }
         B::ResetMidBody => {
-            part(link, body).await?;
-            link.reset(stream, code::INTERNAL_ERROR);
+            part(connection, body).await?;
+            connection.reset(stream, code::INTERNAL_ERROR);
         }
         B::ClosedMidBody => {
-            part(link, body).await?;
-            return Ok(Then::Close(FAULT));
+            part(connection, body).await?;
+            return Ok(AfterExchange::Close(FAULT));
         }
         B::Stall | B::PingIgnored => {
-            part(link, body).await?;
-            return Err(link.hang().await);
+            part(connection, body).await?;
+            return Err(connection.hang().await);
         }
         B::TooLittle => {
-            head(link, Some(body));
-            link.body(0, body / 2, true).await?;
+            head(connection, Some(body));
+            connection.body(0, body / 2, true).await?;
         }
         B::TooMuch => {
-            head(link, Some(body));
-            link.body(0, body + 1, true).await?;
+            head(connection, Some(body));
+            connection.body(0, body + 1, true).await?;
         }
-        B::HeaderBomb => header_bomb(link),
-        B::ContinuationFlood => return Err(continuation_flood(link).await),
+        B::HeaderBomb => header_bomb(connection),
+        B::ContinuationFlood => return Err(continuation_flood(connection).await),
         B::Push => {
-            push(link);
-            link.ended(FAULT).await?;
-            whole(link, body).await?;
+            push(connection);
+            connection.end_line(FAULT).await?;
+            whole(connection, body).await?;
         }
         B::Garbage => {
-            link.wire.put(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
-            return Ok(Then::Close(FAULT));
+            connection.inner.put(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+            return Ok(AfterExchange::Close(FAULT));
         }
         B::FrameSize => {
-            link.put(kind::WINDOW_UPDATE, flag::NONE, 0, &[0, 0, 1]);
-            return Ok(Then::Close(FAULT));
+            connection.put(kind::WINDOW_UPDATE, flag::NONE, 0, &[0, 0, 1]);
+            return Ok(AfterExchange::Close(FAULT));
         }
         B::WindowOverflow => {
-            link.put(kind::WINDOW_UPDATE, flag::NONE, 0, &[0x7f, 0xff, 0xff, 0xff]);
-            return Ok(Then::Close(FAULT));
+            connection.put(kind::WINDOW_UPDATE, flag::NONE, 0, &[0x7f, 0xff, 0xff, 0xff]);
+            return Ok(AfterExchange::Close(FAULT));
         }
         B::Drip => {
-            head(link, Some(body));
+            head(connection, Some(body));
             for offset in 0..body {
-                link.pause(DRIP_EVERY).await?;
-                link.body(offset, 1, offset + 1 == body).await?;
+                connection.pause(DRIP_EVERY).await?;
+                connection.body(offset, 1, offset + 1 == body).await?;
             }
-            return Ok(Then::Again(Ended::Complete));
+            return Ok(AfterExchange::Again(EntryEnd::Complete));
         }
         B::EndlessBody => {
-            head(link, None);
+            head(connection, None);
             for piece in 0.. {
-                link.body(piece * ENDLESS_BYTES, ENDLESS_BYTES, false).await?;
-                link.pause(ENDLESS_EVERY).await?;
+                connection.body(piece * ENDLESS_BYTES, ENDLESS_BYTES, false).await?;
+                connection.pause(ENDLESS_EVERY).await?;
             }
         }
         B::DataAfterEnd => {
-            whole(link, body).await?;
-            link.put(kind::DATA, flag::NONE, stream, b"more");
-            return Ok(Then::Again(Ended::Complete));
+            whole(connection, body).await?;
+            connection.put(kind::DATA, flag::NONE, stream, b"more");
+            return Ok(AfterExchange::Again(EntryEnd::Complete));
         }
         // These were met above, when they are not answered well.
         B::RefusedTwice | B::GoAwayOnReuse | B::OneStream => {
-            whole(link, body).await?;
-            return Ok(Then::Again(Ended::Complete));
+            whole(connection, body).await?;
+            return Ok(AfterExchange::Again(EntryEnd::Complete));
         }
         B::Silence | B::Refused | B::GoAway | B::WantsHttp1 => {}
     }
-    Ok(Then::Again(FAULT))
+    Ok(AfterExchange::Again(FAULT))
 }
 
 /// The head of a good answer.
-fn head<S: Stream>(link: &mut Link<'_, S>, length: Option<u64>) {
-    let mut block = begin_head(link);
+fn head<S: ByteStream>(connection: &mut Http2Connection<'_, S>, length: Option<u64>) {
+    let mut block = begin_head(connection);
     if let Some(length) = length {
         frames::field(&mut block, "content-length", &length.to_string());
     }
-    link.put(kind::HEADERS, flag::END_HEADERS, link.stream(), &block);
+    connection.put(kind::HEADERS, flag::END_HEADERS, connection.stream(), &block);
 }
 
 /// What every head begins with.
-fn begin_head<S: Stream>(link: &mut Link<'_, S>) -> Vec<u8> {
-    link.wire.line.status(200);
+fn begin_head<S: ByteStream>(connection: &mut Http2Connection<'_, S>) -> Vec<u8> {
+    connection.inner.line.status(200);
     let mut block = vec![STATUS_200];
     frames::field(&mut block, "server", "stoop-testbed");
     frames::field(&mut block, "content-type", "text/html");
@@ -181,24 +184,30 @@ fn begin_head<S: Stream>(link: &mut Link<'_, S>) -> Vec<u8> {
 }
 
 /// A good answer.
-async fn whole<S: Stream>(link: &mut Link<'_, S>, body: u64) -> Result<(), Over> {
-    head(link, Some(body));
-    link.body(0, body, true).await
+async fn whole<S: ByteStream>(
+    connection: &mut Http2Connection<'_, S>,
+    body: u64,
+) -> Result<(), Interrupted> {
+    head(connection, Some(body));
+    connection.body(0, body, true).await
 }
 
 /// The head of a good answer, and half of its body.
-async fn part<S: Stream>(link: &mut Link<'_, S>, body: u64) -> Result<(), Over> {
-    head(link, Some(body));
-    link.body(0, body / 2, false).await
+async fn part<S: ByteStream>(
+    connection: &mut Http2Connection<'_, S>,
+    body: u64,
+) -> Result<(), Interrupted> {
+    head(connection, Some(body));
+    connection.body(0, body / 2, false).await
 }
 
-fn go_away<S: Stream>(link: &mut Link<'_, S>, last: u32, code: u32) {
+fn go_away<S: ByteStream>(connection: &mut Http2Connection<'_, S>, last: u32, code: u32) {
     let payload = [last.to_be_bytes(), code.to_be_bytes()].concat();
-    link.put(kind::GOAWAY, flag::NONE, 0, &payload);
+    connection.put(kind::GOAWAY, flag::NONE, 0, &payload);
 }
 
 /// Stream 2 is promised, and never comes.
-fn push<S: Stream>(link: &mut Link<'_, S>) {
+fn push<S: ByteStream>(connection: &mut Http2Connection<'_, S>) {
     let mut payload = vec![0, 0, 0, 2];
     for (name, value) in [
         (":method", "GET"),
@@ -208,28 +217,28 @@ fn push<S: Stream>(link: &mut Link<'_, S>) {
     ] {
         frames::field(&mut payload, name, value);
     }
-    link.put(kind::PUSH_PROMISE, flag::END_HEADERS, link.stream(), &payload);
+    connection.put(kind::PUSH_PROMISE, flag::END_HEADERS, connection.stream(), &payload);
 }
 
-fn header_bomb<S: Stream>(link: &mut Link<'_, S>) {
-    let mut block = begin_head(link);
+fn header_bomb<S: ByteStream>(connection: &mut Http2Connection<'_, S>) {
+    let mut block = begin_head(connection);
     frames::field_to_keep(&mut block, "x-filler", &"a".repeat(BOMB_VALUE_BYTES));
     block.extend([NEWEST; BOMB_TIMES]);
     let flags = flag::END_HEADERS | flag::END_STREAM;
-    link.put(kind::HEADERS, flags, link.stream(), &block);
+    connection.put(kind::HEADERS, flags, connection.stream(), &block);
 }
 
-async fn continuation_flood<S: Stream>(link: &mut Link<'_, S>) -> Over {
-    let block = begin_head(link);
-    link.put(kind::HEADERS, flag::NONE, link.stream(), &block);
+async fn continuation_flood<S: ByteStream>(connection: &mut Http2Connection<'_, S>) -> Interrupted {
+    let block = begin_head(connection);
+    connection.put(kind::HEADERS, flag::NONE, connection.stream(), &block);
     let mut block = Vec::new();
     frames::field(&mut block, "x-filler", "a");
     loop {
         for _ in 0..1_000 {
-            link.put(kind::CONTINUATION, flag::NONE, link.stream(), &block);
+            connection.put(kind::CONTINUATION, flag::NONE, connection.stream(), &block);
         }
-        if let Err(gone) = link.wire.flush().await {
-            return gone.into();
+        if let Err(disconnected) = connection.inner.flush().await {
+            return disconnected.into();
         }
     }
 }

@@ -1,12 +1,12 @@
-//! What stoop's own client calls each of them.
+//! The error kind that stoop's own client reports for each fault over HTTP/2.
 
 use std::time::Duration;
 
 use stoop::{Client, ClientLimits, ClientTls, Error, Version};
 use stoop_testbed::{BadHttp2, Behaviour, Origin};
 
-/// What becomes of one URL: the version and the length of the content, or the word for the failure.
-type Outcome = Result<(Version, u64), &'static str>;
+/// The result of one URL: the version and the length of the content, or the error kind.
+type FetchResult = Result<(Version, u64), &'static str>;
 
 fn client(origin: &Origin) -> Client {
     let mut limits = ClientLimits::default();
@@ -22,7 +22,7 @@ fn client(origin: &Origin) -> Client {
     Client::builder().limits(limits).tls(tls).build().unwrap()
 }
 
-async fn fetch(client: &Client, url: &str) -> Outcome {
+async fn fetch(client: &Client, url: &str) -> FetchResult {
     let whole = async {
         let mut response = client.get(url).await?;
         let length = response.body_mut().discard().await?;
@@ -32,7 +32,7 @@ async fn fetch(client: &Client, url: &str) -> Outcome {
 }
 
 /// The outcome of each, where there is one request at a time.
-fn expected(kind: BadHttp2) -> Outcome {
+fn expected(kind: BadHttp2) -> FetchResult {
     use BadHttp2 as B;
     match kind {
         B::RefusedTwice | B::GoAwayOnReuse | B::OneStream | B::DataAfterEnd => {
@@ -60,13 +60,13 @@ fn expected(kind: BadHttp2) -> Outcome {
 }
 
 #[tokio::test]
-async fn each_has_a_name() {
+async fn each_fault_has_a_name_and_an_outcome() {
     for (kind, word) in BadHttp2::ALL {
         let behaviour: Behaviour = format!("h2-{word}").parse().unwrap();
         assert_eq!(behaviour, Behaviour::BadHttp2 { kind: *kind, body: 1_000 });
         let origin = Origin::start(behaviour).await.unwrap();
         let client = client(&origin);
-        // What the first leaves behind does the second no harm.
+        // The first request must not disturb the second.
         for nth in ["first", "second"] {
             assert_eq!(fetch(&client, &origin.url()).await, expected(*kind), "{word}, {nth}");
         }
@@ -75,7 +75,7 @@ async fn each_has_a_name() {
 
 /// Twenty at once where there may be one: the others wait for it, or for a connection of their own.
 #[tokio::test]
-async fn many_at_once_share_one_stream() {
+async fn many_requests_at_once_share_one_stream() {
     let behaviour = Behaviour::BadHttp2 { kind: BadHttp2::OneStream, body: 100_000 };
     let origin = Origin::start(behaviour).await.unwrap();
     let (client, url) = (client(&origin), origin.url());
@@ -90,7 +90,7 @@ async fn many_at_once_share_one_stream() {
 
 /// Ten one after the other, of which each connection answers one.
 #[tokio::test]
-async fn what_was_not_come_to_is_asked_again() {
+async fn a_request_that_a_goaway_excludes_is_sent_again() {
     let behaviour = Behaviour::BadHttp2 { kind: BadHttp2::GoAwayOnReuse, body: 1_000 };
     let origin = Origin::start(behaviour).await.unwrap();
     let client = client(&origin);

@@ -3,11 +3,11 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// The draws of one URL. The same on every machine and in every version of this crate's
+/// The random numbers of one URL. The same on every machine and in every version of this crate's
 /// dependencies: nothing is used of them but ChaCha8's stream of words.
-pub(crate) struct Draw(ChaCha8Rng);
+pub(crate) struct UrlRandom(ChaCha8Rng);
 
-impl Draw {
+impl UrlRandom {
     pub(crate) fn new(seed: u64, url: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -50,8 +50,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_draw_depends_on_seed_and_url() {
-        let words = |seed, url| Draw::new(seed, url).0.next_u64();
+    fn random_numbers_depend_on_seed_and_url() {
+        let words = |seed, url| UrlRandom::new(seed, url).0.next_u64();
         assert_eq!(words(1, 2), words(1, 2));
         assert_ne!(words(1, 2), words(2, 2));
         assert_ne!(words(1, 2), words(1, 3));
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn choices_come_by_weight() {
         let choices = [(1, 'a'), (0, 'b'), (3, 'c')];
-        let draws = (0..10_000).filter_map(|url| Draw::new(0, url).choose(&choices));
+        let draws = (0..10_000).filter_map(|url| UrlRandom::new(0, url).choose(&choices));
         let count = draws.fold([0; 3], |mut count, it| {
             count[it as usize - 'a' as usize] += 1;
             count
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_log_normal_has_its_median_and_mean() {
         let mut draws: Vec<f64> =
-            (0..100_000).map(|url| Draw::new(7, url).log_normal(100.0, 1.0)).collect();
+            (0..100_000).map(|url| UrlRandom::new(7, url).log_normal(100.0, 1.0)).collect();
         draws.sort_by(f64::total_cmp);
         let mean = draws.iter().sum::<f64>() / draws.len() as f64;
         assert!((98.0..102.0).contains(&draws[draws.len() / 2]));

@@ -1,6 +1,7 @@
-//! One accepted connection: requests in, bytes out, and every wait watches for the client's end.
+//! One accepted connection of a scripted server: requests in, bytes out, and every wait notices a
+//! client that closes.
 //!
-//! Generic over the byte stream, so that every behaviour runs over TCP and TLS alike.
+//! It is generic over the byte stream, so that every behaviour runs over TCP and TLS alike.
 
 mod incoming;
 
@@ -11,13 +12,13 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout_at};
 
 use crate::body;
-use crate::line::Line;
-use crate::log::Ended;
+use crate::log::EntryEnd;
+use crate::log_line::LogLine;
 
-/// What a behaviour runs on.
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+/// The byte stream of a connection.
+pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Unpin + Send {}
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> ByteStream for S {}
 
 /// A connection without a request in progress is closed after this long.
 pub(crate) const IDLE_MAX: Duration = Duration::from_secs(30);
@@ -28,11 +29,13 @@ pub(crate) const REQUEST_MAX: Duration = Duration::from_secs(60);
 /// A client that takes no bytes is given up after this long.
 pub(crate) const STALL_MAX: Duration = Duration::from_secs(60);
 
-/// The longest that a hang hangs: longer than any test, shorter than for ever.
+/// How long a hang lasts at most: longer than any test, shorter than for ever.
 pub(crate) const HANG_MAX: Duration = Duration::from_secs(600);
 
-/// After an answer that closes, this long and this much is read, so that no RST destroys it.
+/// How long is read after a response that closes, so that no RST destroys it.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(1);
+
+/// Bytes that are read at most for the same reason.
 const LINGER_BYTES_MAX: usize = 256 * 1024;
 
 /// Bytes a client may send ahead while it waits.
@@ -44,17 +47,17 @@ const RECEIVE_BYTES: usize = 1024;
 /// Heads and small bodies leave together, up to this size.
 const TOGETHER_BYTES_MAX: usize = 16 * 1024;
 
-/// The connection is over, for a reason that was not planned.
+/// The connection ended for a reason that was not planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gone(pub(crate) Ended);
+pub(crate) struct Disconnected(pub(crate) EntryEnd);
 
-impl From<io::Error> for Gone {
+impl From<io::Error> for Disconnected {
     fn from(error: io::Error) -> Self {
         Self::from(&error)
     }
 }
 
-impl From<&io::Error> for Gone {
+impl From<&io::Error> for Disconnected {
     fn from(error: &io::Error) -> Self {
         use stoop_io::TlsErrorKind as Tls;
         let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<stoop_io::TlsError>());
@@ -62,55 +65,56 @@ impl From<&io::Error> for Gone {
             None => error.kind(),
             Some(Tls::Io(kind)) => kind,
             Some(Tls::Closed) => io::ErrorKind::UnexpectedEof,
-            Some(_) => return Self(Ended::HandshakeFailed),
+            Some(_) => return Self(EntryEnd::HandshakeFailed),
         };
         Self(match kind {
-            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Ended::ClientReset,
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::NotConnected => Ended::ClientClosed,
-            _ => Ended::Failed,
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => EntryEnd::ClientReset,
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::NotConnected => EntryEnd::ClientClosed,
+            _ => EntryEnd::Failed,
         })
     }
 }
 
 /// An accepted connection and its line in the log.
-pub(crate) struct Wire<S> {
+pub(crate) struct OriginConnection<S> {
     stream: S,
-    pub(crate) line: Line,
+    pub(crate) line: LogLine,
     /// Received and not yet consumed.
     inbox: Vec<u8>,
-    /// What goes out with the next [`Wire::flush`].
+    /// Bytes to send with the next [`OriginConnection::flush`].
     out: Vec<u8>,
 }
 
-impl<S: Stream> Wire<S> {
-    pub(crate) fn new(stream: S, line: Line) -> Self {
+impl<S: ByteStream> OriginConnection<S> {
+    pub(crate) fn new(stream: S, line: LogLine) -> Self {
         Self { stream, line, inbox: Vec::new(), out: Vec::new() }
     }
 
-    /// What it runs on.
+    /// The byte stream.
     pub(crate) fn stream(&self) -> &S {
         &self.stream
     }
 
-    /// What it runs on, its line, and what was received and not consumed: for another to go on.
-    pub(crate) fn into_parts(self) -> (S, Line, Vec<u8>) {
+    /// The byte stream, the line in the log, and what was received and not consumed, for another server
+    /// to go on with.
+    pub(crate) fn into_parts(self) -> (S, LogLine, Vec<u8>) {
         (self.stream, self.line, self.inbox)
     }
 
-    /// Waits for more bytes, or the client's end.
-    pub(crate) async fn receive(&mut self, until: Instant) -> Result<(), Gone> {
+    /// Waits for more bytes.
+    pub(crate) async fn receive(&mut self, until: Instant) -> Result<(), Disconnected> {
         self.inbox.reserve(RECEIVE_BYTES);
         match timeout_at(until, self.stream.read_buf(&mut self.inbox)).await {
-            Ok(Ok(0)) => Err(Gone(Ended::ClientClosed)),
+            Ok(Ok(0)) => Err(Disconnected(EntryEnd::ClientClosed)),
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(error.into()),
-            Err(_) => Err(Gone(Ended::TimedOut)),
+            Err(_) => Err(Disconnected(EntryEnd::TimedOut)),
         }
     }
 
     /// Waits, and notices at once if the client closes meanwhile. A client that shuts down only its
-    /// sending half is taken for gone: HTTP clients do not do that.
-    pub(crate) async fn pause(&mut self, length: Duration) -> Result<(), Gone> {
+    /// sending half counts as disconnected: HTTP clients do not do that.
+    pub(crate) async fn pause(&mut self, length: Duration) -> Result<(), Disconnected> {
         if length.is_zero() {
             return Ok(());
         }
@@ -119,30 +123,30 @@ impl<S: Stream> Wire<S> {
         while self.inbox.len() < AHEAD_BYTES_MAX {
             match self.receive(until).await {
                 Ok(()) => {}
-                Err(Gone(Ended::TimedOut)) => return Ok(()),
-                Err(gone) => return Err(gone),
+                Err(Disconnected(EntryEnd::TimedOut)) => return Ok(()),
+                Err(disconnected) => return Err(disconnected),
             }
         }
         tokio::time::sleep_until(until).await;
         Ok(())
     }
 
-    /// Takes whatever comes and never does anything again: ends when the client does.
-    pub(crate) async fn hang(&mut self) -> Gone {
+    /// Reads and ignores all bytes and sends nothing, until the client disconnects.
+    pub(crate) async fn hang(&mut self) -> Disconnected {
         let until = Instant::now() + HANG_MAX;
-        if let Err(gone) = self.flush().await {
-            return gone;
+        if let Err(disconnected) = self.flush().await {
+            return disconnected;
         }
         loop {
             self.inbox.clear();
-            if let Err(gone) = self.receive(until).await {
-                return gone;
+            if let Err(disconnected) = self.receive(until).await {
+                return disconnected;
             }
         }
     }
 
-    /// Waits for the first bytes of whatever the client sends, and forgets them.
-    pub(crate) async fn swallow(&mut self) -> Result<(), Gone> {
+    /// Waits for the first bytes from the client, and forgets them.
+    pub(crate) async fn discard_first(&mut self) -> Result<(), Disconnected> {
         if self.inbox.is_empty() {
             self.receive(Instant::now() + IDLE_MAX).await?;
         }
@@ -155,13 +159,13 @@ impl<S: Stream> Wire<S> {
         self.out.extend_from_slice(bytes);
     }
 
-    /// The buffer behind [`Wire::put`], to format into.
+    /// The buffer behind [`OriginConnection::put`], to format into.
     pub(crate) fn out(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
-    /// Hands what was put to the kernel.
-    pub(crate) async fn flush(&mut self) -> Result<(), Gone> {
+    /// Sends what was put.
+    pub(crate) async fn flush(&mut self) -> Result<(), Disconnected> {
         if self.out.is_empty() {
             return Ok(());
         }
@@ -172,23 +176,25 @@ impl<S: Stream> Wire<S> {
         sent
     }
 
-    async fn send(&mut self, mut bytes: &[u8]) -> Result<(), Gone> {
+    async fn send(&mut self, mut bytes: &[u8]) -> Result<(), Disconnected> {
         let until = Instant::now() + STALL_MAX;
         while !bytes.is_empty() {
             let written = timeout_at(until, self.stream.write(bytes)).await;
-            let n = written.map_err(|_| Gone(Ended::TimedOut))??;
+            let n = written.map_err(|_| Disconnected(EntryEnd::TimedOut))??;
             if n == 0 {
-                return Err(Gone(Ended::ClientClosed));
+                return Err(Disconnected(EntryEnd::ClientClosed));
             }
             self.line.sent(n);
             bytes = &bytes[n..];
         }
-        timeout_at(until, self.stream.flush()).await.map_err(|_| Gone(Ended::TimedOut))??;
+        timeout_at(until, self.stream.flush())
+            .await
+            .map_err(|_| Disconnected(EntryEnd::TimedOut))??;
         Ok(())
     }
 
     /// Sends `length` bytes of the body from `offset` on, behind what was put.
-    pub(crate) async fn body(&mut self, offset: u64, length: u64) -> Result<(), Gone> {
+    pub(crate) async fn body(&mut self, offset: u64, length: u64) -> Result<(), Disconnected> {
         let (mut at, end) = (offset, offset.saturating_add(length));
         let room = TOGETHER_BYTES_MAX.saturating_sub(self.out.len()) as u64;
         while at < end.min(offset + room) {
@@ -206,7 +212,7 @@ impl<S: Stream> Wire<S> {
     }
 
     /// Sends a body of `length` bytes in chunks, without the last, empty chunk.
-    pub(crate) async fn chunks(&mut self, length: u64) -> Result<(), Gone> {
+    pub(crate) async fn chunks(&mut self, length: u64) -> Result<(), Disconnected> {
         let (whole, payload) = body::whole_chunk();
         let rest = length % payload;
         if length >= payload {
@@ -223,8 +229,9 @@ impl<S: Stream> Wire<S> {
         Ok(())
     }
 
-    /// Ends our direction and waits a little for the client to end its own: what was sent arrives.
-    pub(crate) async fn finish(&mut self, ended: Ended) -> Result<(), Gone> {
+    /// Ends our direction and waits a little for the client to end its own, so that what was sent
+    /// arrives.
+    pub(crate) async fn finish(&mut self, ended: EntryEnd) -> Result<(), Disconnected> {
         self.flush().await?;
         self.line.end(ended);
         self.stream.shutdown().await?;

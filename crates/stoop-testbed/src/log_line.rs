@@ -1,24 +1,25 @@
-//! The log line of whatever goes on at a connection now: written exactly once, whatever happens.
+//! Writes the lines of one connection to the log, each exactly once, whatever happens.
 
-use crate::log::{Ended, Entry, Kind, Log};
-use crate::stats::{Counters, Open};
+use crate::log::{EntryEnd, EntryKind, Log, LogEntry};
+use crate::stats::{Counters, OpenConnection};
 
-/// One connection's way to write the log. Dropped in the middle of something, it says `stopped`.
-pub(crate) struct Line {
+/// The line of the log that one connection writes at present. Dropped before the end of an exchange, it
+/// ends the line as `stopped`.
+pub(crate) struct LogLine {
     log: Log,
     counters: Counters,
-    open: Open,
+    open: OpenConnection,
     accepted: std::time::Duration,
-    /// The line that is being gathered. `None` between two exchanges.
-    entry: Option<Entry>,
-    /// Whom the next lines are about.
+    /// The line so far. `None` between two exchanges.
+    entry: Option<LogEntry>,
+    /// The URL and the host of the next lines.
     url: Option<u64>,
     host: String,
 }
 
-impl Line {
+impl LogLine {
     /// For a connection accepted now.
-    pub(crate) fn new(log: Log, counters: Counters, open: Open) -> Self {
+    pub(crate) fn new(log: Log, counters: Counters, open: OpenConnection) -> Self {
         let accepted = log.now();
         let mut line =
             Self { log, counters, open, accepted, entry: None, url: None, host: String::new() };
@@ -26,9 +27,9 @@ impl Line {
         line
     }
 
-    fn blank(&self, begin: std::time::Duration) -> Entry {
-        Entry {
-            kind: Kind::Connection,
+    fn blank(&self, begin: std::time::Duration) -> LogEntry {
+        LogEntry {
+            kind: EntryKind::Connection,
             url: self.url,
             host: self.host.clone(),
             connection: Some(self.open.number),
@@ -38,12 +39,12 @@ impl Line {
             end: begin,
             sent: 0,
             status: None,
-            ended: Ended::Stopped,
+            ended: EntryEnd::Stopped,
             target: String::new(),
         }
     }
 
-    /// What is known of whom this is for: said again when the request tells more.
+    /// Sets the URL and the host; called again when the request tells more.
     pub(crate) fn about(&mut self, url: Option<u64>, host: &str) {
         self.url = url;
         host.clone_into(&mut self.host);
@@ -53,48 +54,48 @@ impl Line {
         }
     }
 
-    /// The first byte of a request came; of the first request the connection's start is the begin.
+    /// Begins a line with the first byte of a request; the first line begins with the connection.
     pub(crate) fn begin(&mut self) {
         if self.entry.is_none() {
             self.entry = Some(self.blank(self.log.now()));
         }
     }
 
-    /// The connection ends now, ready for a request that never began.
+    /// Marks the connection as unused: it ends before a request began.
     pub(crate) fn unused(&mut self) {
         if let Some(entry) = &mut self.entry {
-            entry.kind = Kind::Unused;
+            entry.kind = EntryKind::Unused;
         }
     }
 
-    /// A request's head is complete; it came over HTTP/2, or not.
+    /// Records that a request's head is complete, over HTTP/2 or not.
     pub(crate) fn head(&mut self, target: &str, http2: bool) {
         self.begin();
         self.counters.request(http2);
         let now = self.log.now();
         if let Some(entry) = &mut self.entry {
-            entry.kind = Kind::Exchange;
+            entry.kind = EntryKind::Exchange;
             entry.head = Some(now);
             target.clone_into(&mut entry.target);
         }
     }
 
-    /// A final or interim answer with this status goes out.
+    /// Records the status of a final or interim response.
     pub(crate) fn status(&mut self, status: u16) {
         if let Some(entry) = &mut self.entry {
             entry.status = Some(status);
         }
     }
 
-    /// The kernel took this many bytes more.
+    /// Records that the kernel took this many more bytes.
     pub(crate) fn sent(&mut self, bytes: usize) {
         if let Some(entry) = &mut self.entry {
             entry.sent += bytes as u64;
         }
     }
 
-    /// What is going on ends now. Said twice, the first counts.
-    pub(crate) fn end(&mut self, ended: Ended) {
+    /// Ends the line and writes it. Of two calls the first counts.
+    pub(crate) fn end(&mut self, ended: EntryEnd) {
         if let Some(mut entry) = self.entry.take() {
             entry.end = self.log.now();
             entry.ended = ended;
@@ -104,9 +105,9 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for LogLine {
     fn drop(&mut self) {
-        self.end(Ended::Stopped);
+        self.end(EntryEnd::Stopped);
     }
 }
 
@@ -115,26 +116,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_exchange_is_one_line_and_a_silent_connection_too() {
+    fn each_exchange_and_each_silent_connection_is_one_line() {
         let (log, counters) = (Log::memory(), Counters::default());
-        let mut line = Line::new(log.clone(), counters.clone(), counters.accept());
+        let mut line = LogLine::new(log.clone(), counters.clone(), counters.accept());
         line.head("/a", false);
         line.sent(10);
-        line.end(Ended::Complete);
-        line.end(Ended::ClientReset);
+        line.end(EntryEnd::Complete);
+        line.end(EntryEnd::ClientReset);
         line.begin();
         line.head("/b", true);
         drop(line);
-        drop(Line::new(log.clone(), counters.clone(), counters.accept()));
+        drop(LogLine::new(log.clone(), counters.clone(), counters.accept()));
         let lines: Vec<_> = log
             .entries()
             .into_iter()
             .map(|e| (e.kind, e.connection, e.target, e.sent, e.ended))
             .collect();
         let expected = [
-            (Kind::Exchange, Some(1), "/a".into(), 10, Ended::Complete),
-            (Kind::Exchange, Some(1), "/b".into(), 0, Ended::Stopped),
-            (Kind::Connection, Some(2), String::new(), 0, Ended::Stopped),
+            (EntryKind::Exchange, Some(1), "/a".into(), 10, EntryEnd::Complete),
+            (EntryKind::Exchange, Some(1), "/b".into(), 0, EntryEnd::Stopped),
+            (EntryKind::Connection, Some(2), String::new(), 0, EntryEnd::Stopped),
         ];
         assert_eq!(lines, expected);
         assert_eq!((counters.read().requests, counters.read().http2_requests), (2, 1));

@@ -1,21 +1,21 @@
-//! Requests, as they are read from a connection: the head is kept, the body forgotten.
+//! Reads requests from a connection: the head is kept, the body forgotten.
 
 use tokio::time::Instant;
 
-use super::{Gone, IDLE_MAX, REQUEST_MAX, Stream, Wire};
-use crate::log::Ended;
-use crate::request::{self, Body, Parsed, Request};
+use super::{ByteStream, Disconnected, IDLE_MAX, OriginConnection, REQUEST_MAX};
+use crate::log::EntryEnd;
+use crate::request::{self, ParseResult, ReceivedRequest, RequestFraming};
 
-impl<S: Stream> Wire<S> {
-    /// Whether the first that comes is this, to the byte; nothing is consumed.
-    pub(crate) async fn begins_with(&mut self, first: &[u8]) -> Result<bool, Gone> {
+impl<S: ByteStream> OriginConnection<S> {
+    /// Whether the client's first bytes are `first`; nothing is consumed.
+    pub(crate) async fn begins_with(&mut self, first: &[u8]) -> Result<bool, Disconnected> {
         let until = Instant::now() + IDLE_MAX;
         while self.inbox.len() < first.len() && first.starts_with(&self.inbox) {
-            if let Err(gone) = self.receive(until).await {
+            if let Err(disconnected) = self.receive(until).await {
                 if self.inbox.is_empty() {
                     self.line.unused();
                 }
-                return Err(gone);
+                return Err(disconnected);
             }
         }
         Ok(self.inbox.starts_with(first))
@@ -31,30 +31,31 @@ impl<S: Stream> Wire<S> {
         self.inbox.drain(..length);
     }
 
-    /// The head of the next request and its length, not consumed: whoever asks next gets it too.
-    pub(crate) async fn look(&mut self) -> Result<(Request, usize), Gone> {
+    /// The head of the next request and its length. Nothing is consumed, so that the next call returns it
+    /// too.
+    pub(crate) async fn peek_request(&mut self) -> Result<(ReceivedRequest, usize), Disconnected> {
         if self.inbox.is_empty() {
             // An idle connection holds no buffers.
             (self.inbox, self.out) = (Vec::new(), Vec::new());
-            if let Err(gone) = self.receive(Instant::now() + IDLE_MAX).await {
+            if let Err(disconnected) = self.receive(Instant::now() + IDLE_MAX).await {
                 self.line.unused();
-                return Err(gone);
+                return Err(disconnected);
             }
         }
         self.line.begin();
         let until = Instant::now() + REQUEST_MAX;
         loop {
             match request::parse(&self.inbox) {
-                Parsed::Whole(request, length) => return Ok((request, length)),
-                Parsed::Partial => self.receive(until).await?,
-                Parsed::Bad => return Err(Gone(Ended::BadRequest)),
+                ParseResult::Whole(request, length) => return Ok((request, length)),
+                ParseResult::Partial => self.receive(until).await?,
+                ParseResult::Bad => return Err(Disconnected(EntryEnd::BadRequest)),
             }
         }
     }
 
     /// The next request, its body read and forgotten.
-    pub(crate) async fn request(&mut self) -> Result<Request, Gone> {
-        let (request, length) = self.look().await?;
+    pub(crate) async fn request(&mut self) -> Result<ReceivedRequest, Disconnected> {
+        let (request, length) = self.peek_request().await?;
         self.inbox.drain(..length);
         self.line.head(&request.target, false);
         let until = Instant::now() + REQUEST_MAX;
@@ -63,13 +64,13 @@ impl<S: Stream> Wire<S> {
             self.flush().await?;
         }
         match request.body {
-            Body::Length(length) => self.discard(length, until).await?,
-            Body::Chunked => self.discard_chunks(until).await?,
+            RequestFraming::Length(length) => self.discard(length, until).await?,
+            RequestFraming::Chunked => self.discard_chunks(until).await?,
         }
         Ok(request)
     }
 
-    async fn discard(&mut self, mut left: u64, until: Instant) -> Result<(), Gone> {
+    async fn discard(&mut self, mut left: u64, until: Instant) -> Result<(), Disconnected> {
         loop {
             let here = usize::try_from(left).unwrap_or(usize::MAX).min(self.inbox.len());
             self.inbox.drain(..here);
@@ -82,13 +83,13 @@ impl<S: Stream> Wire<S> {
     }
 
     /// Reads to the end of a chunked body, lenient wherever that does no harm: it is forgotten.
-    async fn discard_chunks(&mut self, until: Instant) -> Result<(), Gone> {
+    async fn discard_chunks(&mut self, until: Instant) -> Result<(), Disconnected> {
         loop {
             let line = self.discard_line(until).await?;
             let size = line.split(|byte| *byte == b';').next().unwrap_or_default();
             let size = std::str::from_utf8(size).ok().map(str::trim);
             let size = size.and_then(|size| u64::from_str_radix(size, 16).ok());
-            match size.ok_or(Gone(Ended::BadRequest))? {
+            match size.ok_or(Disconnected(EntryEnd::BadRequest))? {
                 0 => break,
                 size => self.discard(size.saturating_add(2), until).await?,
             }
@@ -98,7 +99,7 @@ impl<S: Stream> Wire<S> {
     }
 
     /// One line without its end.
-    async fn discard_line(&mut self, until: Instant) -> Result<Vec<u8>, Gone> {
+    async fn discard_line(&mut self, until: Instant) -> Result<Vec<u8>, Disconnected> {
         loop {
             if let Some(end) = self.inbox.windows(2).position(|two| two == b"\r\n") {
                 let mut line: Vec<u8> = self.inbox.drain(..end + 2).collect();
@@ -106,7 +107,7 @@ impl<S: Stream> Wire<S> {
                 return Ok(line);
             }
             if self.inbox.len() > request::HEAD_BYTES_MAX {
-                return Err(Gone(Ended::BadRequest));
+                return Err(Disconnected(EntryEnd::BadRequest));
             }
             self.receive(until).await?;
         }

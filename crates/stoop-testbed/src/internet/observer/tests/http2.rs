@@ -1,4 +1,4 @@
-//! The same over HTTP/2, where most of what a client sends is no request.
+//! The log of connections over HTTP/2, where most of what a client sends is no request.
 
 use std::sync::Mutex;
 
@@ -19,8 +19,8 @@ fn client_on(connection: DuplexStream) -> Client {
     stoop::tokio::connections_from(builder, connect).build().unwrap()
 }
 
-impl Scene {
-    /// A client, and what is left to look at.
+impl TestConnection {
+    /// A client on this connection, with the log and the server's task.
     fn over_http2(self) -> (Client, Log, JoinHandle<()>) {
         (client_on(self.client), self.log, self.server)
     }
@@ -33,14 +33,14 @@ async fn fetch(client: &Client, url: &str) -> (u16, u64) {
     (status, response.body_mut().discard().await.unwrap())
 }
 
-/// What became of each exchange.
-fn found(entries: &[Entry]) -> Vec<(Kind, Option<u16>, Ended, &str)> {
+/// The logged result of each exchange.
+fn found(entries: &[LogEntry]) -> Vec<(EntryKind, Option<u16>, EntryEnd, &str)> {
     entries.iter().map(|e| (e.kind, e.status, e.ended, e.target.as_str())).collect()
 }
 
 #[tokio::test]
-async fn each_exchange_has_a_line_and_what_is_none_has_not() {
-    let scene = Scene::new(1 << 20, 0.0);
+async fn each_exchange_has_a_line_and_other_frames_have_none() {
+    let scene = TestConnection::new(1 << 20, 0.0);
     let (host, body, _) = scene.page(600_000);
     let (client, log, server) = scene.over_http2();
     assert_eq!(fetch(&client, &format!("http://{host}/")).await, (200, body));
@@ -48,7 +48,7 @@ async fn each_exchange_has_a_line_and_what_is_none_has_not() {
     drop(client);
     server.await.unwrap();
     let entries = log.entries();
-    let (kind, complete) = (Kind::Exchange, Ended::Complete);
+    let (kind, complete) = (EntryKind::Exchange, EntryEnd::Complete);
     let expected = [(kind, Some(200), complete, "/"), (kind, Some(404), complete, "/none")];
     assert_eq!(found(&entries), expected);
     assert!(entries[0].sent > body && entries[1].sent < 500, "{entries:?}");
@@ -57,22 +57,25 @@ async fn each_exchange_has_a_line_and_what_is_none_has_not() {
 
 #[tokio::test]
 async fn a_request_for_another_host_is_refused_by_the_handler() {
-    let (client, log, server) = Scene::new(1 << 20, 0.0).over_http2();
+    let (client, log, server) = TestConnection::new(1 << 20, 0.0).over_http2();
     assert_eq!(fetch(&client, "http://nowhere.test/").await, (421, 0));
     drop(client);
     server.await.unwrap();
-    assert_eq!(found(&log.entries()), [(Kind::Exchange, Some(421), Ended::BadRequest, "/")]);
+    assert_eq!(
+        found(&log.entries()),
+        [(EntryKind::Exchange, Some(421), EntryEnd::BadRequest, "/")]
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_on_which_nothing_was_asked_is_unused() {
-    let mut scene = Scene::new(4_096, 0.0);
+async fn a_connection_without_a_request_is_unused() {
+    let mut scene = TestConnection::new(4_096, 0.0);
     scene.client.write_all(OPENING).await.unwrap();
     sleep(Duration::from_secs(1)).await;
     let entries = scene.entries().await;
-    assert_eq!(found(&entries), [(Kind::Unused, None, Ended::ClientClosed, "")]);
+    assert_eq!(found(&entries), [(EntryKind::Unused, None, EntryEnd::ClientClosed, "")]);
 
-    let mut scene = Scene::new(4_096, 0.0);
+    let mut scene = TestConnection::new(4_096, 0.0);
     for piece in OPENING.chunks(5) {
         scene.client.write_all(piece).await.unwrap();
         sleep(Duration::from_millis(1)).await;
@@ -80,12 +83,12 @@ async fn a_connection_on_which_nothing_was_asked_is_unused() {
     let begin = Instant::now();
     scene.server.await.unwrap();
     assert!(begin.elapsed() >= IDLE_MAX);
-    assert_eq!(found(&scene.log.entries()), [(Kind::Unused, None, Ended::TimedOut, "")]);
+    assert_eq!(found(&scene.log.entries()), [(EntryKind::Unused, None, EntryEnd::TimedOut, "")]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_is_reset_ends_its_line_and_not_the_connection() {
-    let scene = Scene::new(4_096, 1.0);
+async fn a_reset_stream_ends_its_line_and_not_the_connection() {
+    let scene = TestConnection::new(4_096, 1.0);
     let (host, ..) = scene.page(600_000);
     let (client, log, server) = scene.over_http2();
     let url = format!("http://{host}/");
@@ -100,15 +103,15 @@ async fn a_stream_that_is_reset_ends_its_line_and_not_the_connection() {
     drop(client);
     server.await.unwrap();
     let entries = log.entries();
-    let reset = |status| (Kind::Exchange, status, Ended::ClientReset, "/");
-    let complete = (Kind::Exchange, Some(404), Ended::Complete, "/none");
+    let reset = |status| (EntryKind::Exchange, status, EntryEnd::ClientReset, "/");
+    let complete = (EntryKind::Exchange, Some(404), EntryEnd::Complete, "/none");
     assert_eq!(found(&entries), [reset(None), reset(Some(200)), complete]);
     assert!(entries[0].end - entries[0].begin < Duration::from_secs(1), "{entries:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_opens_no_window_is_given_up() {
-    let mut scene = Scene::new(1 << 20, 0.0);
+    let mut scene = TestConnection::new(1 << 20, 0.0);
     let (host, ..) = scene.page(200_000);
     scene.client.write_all(OPENING).await.unwrap();
     // GET / over http, all by the static table but the host (RFC 7541, appendix A).
@@ -117,17 +120,17 @@ async fn a_client_that_opens_no_window_is_given_up() {
     let length = u8::try_from(block.len()).unwrap();
     scene.client.write_all(&[0, 0, length, 1, 5, 0, 0, 0, 1]).await.unwrap();
     scene.client.write_all(&block).await.unwrap();
-    let Scene { client, server, log, .. } = scene;
+    let TestConnection { client, server, log, .. } = scene;
     server.await.unwrap();
     drop(client);
     let [entry] = log.entries().try_into().unwrap();
-    assert_eq!((entry.status, entry.ended), (Some(200), Ended::TimedOut));
+    assert_eq!((entry.status, entry.ended), (Some(200), EntryEnd::TimedOut));
     assert!((65_535..70_000).contains(&entry.sent), "{entry:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_stopped_says_so() {
-    let scene = Scene::new(4_096, 100.0);
+async fn a_stopped_server_logs_that_it_was_stopped() {
+    let scene = TestConnection::new(4_096, 100.0);
     let (host, ..) = scene.page(1);
     let (client, log, server) = scene.over_http2();
     let url = format!("http://{host}/");
@@ -142,5 +145,5 @@ async fn a_server_that_is_stopped_says_so() {
     );
     assert!(server.unwrap_err().is_cancelled() && matches!(waited, Ok(Err(_))));
     let [entry] = log.entries().try_into().unwrap();
-    assert_eq!((entry.kind, entry.ended), (Kind::Exchange, Ended::Stopped));
+    assert_eq!((entry.kind, entry.ended), (EntryKind::Exchange, EntryEnd::Stopped));
 }
