@@ -61,7 +61,7 @@ impl Job<'_> {
             let permit = match grant {
                 Grant::Connect(permit) => permit,
                 Grant::Stream(stream) => {
-                    self.allowed(stream.connection.peer, url)?;
+                    self.check_address(stream.connection.peer, url)?;
                     return Ok(Acquired { carrier: Carrier::Stream(stream), reused: true });
                 }
                 Grant::Reuse(mut lease) => {
@@ -101,7 +101,7 @@ impl Job<'_> {
             if versions.begin_with_http2(io.alpn()) {
                 let peer = io.peer();
                 let stream = http2::connect(permit, io, self.shared.limits.clone());
-                self.allowed(peer, url)?;
+                self.check_address(peer, url)?;
                 return Ok(Acquired { carrier: Carrier::Stream(stream), reused: false });
             }
             let mut connection = Http1::new(io);
@@ -116,7 +116,7 @@ impl Job<'_> {
 
     fn leased(&self, lease: Lease, url: &Url, reused: bool) -> Result<Acquired, Error> {
         if let Some(connection) = lease.connection() {
-            self.allowed(connection.peer(), url)?;
+            self.check_address(connection.peer(), url)?;
         }
         Ok(Acquired { carrier: Carrier::Lease(lease), reused })
     }
@@ -133,7 +133,7 @@ impl Job<'_> {
     }
 
     /// Checks where a connection leads, whichever request it was made for: a redirect may not go there.
-    fn allowed(&self, peer: Peer, url: &Url) -> Result<(), Error> {
+    fn check_address(&self, peer: Peer, url: &Url) -> Result<(), Error> {
         match peer {
             Peer::Inet(address) if self.public_only && !is_public(address.ip()) => {
                 Err(private_address(url, address.ip()))

@@ -1,4 +1,4 @@
-//! When a request is sent again.
+//! Whether a request is sent again: after a GOAWAY or a refusal, and on a connection that was stale.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(super) struct Failed {
 }
 
 impl Job<'_> {
-    /// Whether a request that failed is sent again.
+    /// Whether a request that failed is sent again. All that decides it is here.
     pub(super) fn may_repeat(
         &self,
         outgoing: &Outgoing,
@@ -42,7 +42,8 @@ impl Job<'_> {
         if failed.unsent.is_none() && !outgoing.is_repeatable() {
             return false;
         }
-        // RFC 9113 §8.7: whatever it is, if the server did nothing of it.
+        // RFC 9113 §8.7: whatever it is, if the server did nothing of it. Its stream was above the last
+        // that a GOAWAY named, or was reset by REFUSED_STREAM.
         if error.is_refused() {
             tries.refused += 1;
             return tries.refused <= limits.refusals_max;
