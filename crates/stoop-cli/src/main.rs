@@ -14,6 +14,7 @@ mod fetch;
 mod hints;
 mod masked;
 mod report;
+mod scheme;
 mod signals;
 mod stderr;
 mod streams;

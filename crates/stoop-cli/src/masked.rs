@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use memchr::memchr;
 use stoop::without_password;
 
-use crate::fetch::has_scheme;
+use crate::scheme::has_scheme;
 
 const MASK: &str = "***";
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::target::has_scheme;
 use crate::failure::Failure;
+use crate::scheme::has_scheme;
 
 /// Checks the URLs on the command line for what hardly is one: a file, a word for help.
 ///

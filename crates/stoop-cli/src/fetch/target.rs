@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
+use crate::scheme::has_scheme;
+
 /// The URL that `line` means: a bare `host`, `host:port` or `host/path` means https.
 ///
 /// Whether it is a good URL is for the client to say; only lines no URL can look like (control
@@ -42,21 +44,6 @@ fn is_bare_number(line: &str) -> bool {
         None => !last.is_empty() && last.bytes().all(|b| b.is_ascii_digit()),
     };
     is_number && host.parse::<Ipv4Addr>().is_err()
-}
-
-/// RFC 3986 §3.1, but for `host:port`, which looks the same: what follows its colon is a number
-/// up to the end of the authority.
-pub(crate) fn has_scheme(line: &str) -> bool {
-    let Some(colon) = line.find([':', '/', '?', '#']) else { return false };
-    let (scheme, rest) = line.split_at(colon);
-    let Some(rest) = rest.strip_prefix(':') else { return false };
-    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        || !scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
-    {
-        return false;
-    }
-    let port = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    port.is_empty() || !port.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Whether `line`, as far as a glance tells, begins without TLS.
