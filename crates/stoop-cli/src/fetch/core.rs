@@ -24,7 +24,7 @@ use super::exchange::Exchange;
 use super::lane::{Batch, Extent, Found, Lane};
 use super::outcome::Outcome;
 use super::recorder::{Record, Recorder, duration_ms, unix_ms};
-use super::run::Run;
+use super::run_state::RunState;
 use super::slots::{Slot, Slots};
 use super::target::target;
 use crate::summary::{Code, Summary};
@@ -37,7 +37,7 @@ const READER_PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// There is no event loop or no client to be had.
-pub(super) fn work(run: &Arc<Run>, index: usize) -> io::Result<Summary> {
+pub(super) fn work(run: &Arc<RunState>, index: usize) -> io::Result<Summary> {
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
     let core = runtime.block_on(async {
         let core = Rc::new(Core {
@@ -66,7 +66,7 @@ pub(super) fn work(run: &Arc<Run>, index: usize) -> io::Result<Summary> {
 }
 
 struct Core {
-    run: Arc<Run>,
+    run: Arc<RunState>,
     index: usize,
     exchange: Exchange,
     /// Lines taken from the lane and not yet started.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::plan::Source;
-use super::run::Run;
+use super::run_state::{CoreGauge, RunState};
 use crate::terminal;
 
 /// The rate shown is that of the last few seconds: an average over all would hide a stall.
@@ -21,7 +21,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(run: &Run) -> Self {
+    pub(super) fn new(run: &RunState) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("a good template");
         bar.set_style(if run.plan.look.boxes { style } else { style.tick_chars(r"|/-\ ") });
@@ -39,8 +39,8 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    pub(super) fn show(&self, run: &Run) {
-        let sum = |count: fn(&super::run::Gauge) -> u64| run.gauges.iter().map(count).sum::<u64>();
+    pub(super) fn show(&self, run: &RunState) {
+        let sum = |count: fn(&CoreGauge) -> u64| run.gauges.iter().map(count).sum::<u64>();
         let done = sum(|gauge| gauge.done.load(Relaxed));
         let errors = sum(|gauge| gauge.errors.load(Relaxed));
         let in_flight = sum(|gauge| gauge.in_flight.load(Relaxed).max(0).unsigned_abs() as u64);
@@ -69,7 +69,7 @@ impl Progress {
 
 /// How many URLs there will be in all, as far as anyone can tell: from the part of the source that
 /// was read, if its length is known.
-fn expected(run: &Run) -> Option<u64> {
+fn expected(run: &RunState) -> Option<u64> {
     let urls = run.input.urls.load(Relaxed);
     let (read, total) = (run.input.bytes.load(Relaxed), run.input.total_bytes.load(Relaxed));
     let by_length = match run.plan.source {
