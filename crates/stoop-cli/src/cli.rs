@@ -1,10 +1,10 @@
-//! The command line: the subcommands there are, and what each is.
+//! The command line: parses it, and runs its subcommand.
 
 use clap::{CommandFactory, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 use crate::demo::{self, DemoArgs};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::fetch::{self, FetchArgs};
 use crate::report::{self, ReportArgs};
 use crate::testbed::{self, TestbedArgs};
@@ -24,11 +24,11 @@ Examples:
 #[command(name = "stoop", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Subcommands,
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {
+enum Subcommands {
     Fetch(FetchArgs),
     Report(ReportArgs),
     Demo(DemoArgs),
@@ -40,34 +40,34 @@ enum Command {
     },
 }
 
-/// Does what the command line says. (clap answers `--help`, `--version` and mistakes itself, with
-/// 0 and 2.)
+/// Runs the subcommand that the command line names. (clap answers `--help`, `--version` and mistakes
+/// itself, with 0 and 2.)
 ///
 /// # Errors
-/// What the exit code says.
-pub(crate) fn run() -> Result<(), Failure> {
-    let cli = Cli::try_parse().unwrap_or_else(|said| end(&said));
+/// The subcommand's.
+pub(crate) fn run() -> Result<(), CommandFailure> {
+    let cli = Cli::try_parse().unwrap_or_else(|error| exit_with(&error));
     match cli.command {
-        Command::Fetch(args) => fetch::fetch(args),
-        Command::Report(args) => report::report(args),
-        Command::Demo(args) => demo::demo(args),
-        Command::Testbed(args) => testbed::testbed(args),
-        Command::Completions { shell } => completions(shell),
+        Subcommands::Fetch(args) => fetch::fetch(args),
+        Subcommands::Report(args) => report::report(args),
+        Subcommands::Demo(args) => demo::demo(args),
+        Subcommands::Testbed(args) => testbed::testbed(args),
+        Subcommands::Completions { shell } => completions(shell),
     }
 }
 
-/// Prints what clap has to say, help or a mistake, and ends the process as it would. A mistake
-/// quotes what was typed, which may be a URL with a password.
-fn end(said: &clap::Error) -> ! {
-    let plain = said.render().to_string();
-    if !said.use_stderr() || !plain.contains('@') {
-        said.exit();
+/// Prints the help or the mistake that clap reports, and ends the process as clap does. The message of a
+/// mistake quotes the arguments, which may contain a URL with a password.
+fn exit_with(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
+    if !error.use_stderr() || !text.contains('@') {
+        error.exit();
     }
-    stderr::print(&plain);
-    std::process::exit(said.exit_code())
+    stderr::print(&text);
+    std::process::exit(error.exit_code())
 }
 
-fn completions(shell: Shell) -> Result<(), Failure> {
+fn completions(shell: Shell) -> Result<(), CommandFailure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "stoop", &mut script);
     streams::print(&script)
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_definition_of_the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
 }

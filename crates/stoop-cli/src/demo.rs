@@ -1,4 +1,4 @@
-//! `stoop demo`: a synthetic internet and a fetch of it, in one process, to see what this is.
+//! `stoop demo`: runs a synthetic internet and fetches it, in one process, as a first look at the command.
 
 use std::io::{self, stderr, stdout};
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use clap::Args;
 use stoop_testbed::{Internet, Options};
 
-use crate::failure::Failure;
-use crate::fetch::{self, Authority, FetchArgs, Plan, Source, Surroundings};
-use crate::terminal::{self, Look};
+use crate::failure::CommandFailure;
+use crate::fetch::{self, CaCertificates, Environment, FetchArgs, FetchPlan, UrlSource};
+use crate::terminal::{self, TextLayout};
 use crate::{streams, units};
 
-/// The comparison's best concurrency.
+/// The concurrency of the comparison's best clients.
 const CONCURRENCY: usize = 150;
-/// Shorter than the usual deadline, so that hosts that never answer do not make the whole demo.
+/// Shorter than the default deadline, so that hosts that never answer do not take most of the demo.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Fetch a synthetic internet that runs inside this process: no network is needed or touched
@@ -23,7 +23,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = urls)]
     urls: u64,
 
-    /// Which internet: the same number gives the same one
+    /// The seed of the internet: the same number gives the same one
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
@@ -40,27 +40,27 @@ fn urls(text: &str) -> Result<u64, String> {
     units::count(text, 1..=100_000)
 }
 
-/// Both ends of each connection are files of this process.
+/// At most 4,000: both ends of each connection are files of this process.
 fn concurrency(text: &str) -> Result<usize, String> {
     units::count(text, 1..=4_000).map(|n| n as usize)
 }
 
-/// Variables that say what the terminal shows; no others change the demo.
-const TERMINAL: [&str; 4] = ["TERM", "LC_ALL", "LC_CTYPE", "LANG"];
+/// The variables that say what the terminal shows; no others change the demo.
+const TERMINAL_VARIABLES: [&str; 4] = ["TERM", "LC_ALL", "LC_CTYPE", "LANG"];
 
 /// Runs the subcommand.
 ///
 /// # Errors
-/// What its exit code says.
-pub(crate) fn demo(args: DemoArgs) -> Result<(), Failure> {
+/// The failure that the exit code stands for.
+pub(crate) fn demo(args: DemoArgs) -> Result<(), CommandFailure> {
     streams::check_output()?;
-    let cannot = |error: io::Error| Failure::Io(format!("cannot run the demo: {error}"));
+    let cannot_run = |error: io::Error| CommandFailure::Io(format!("cannot run the demo: {error}"));
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(cannot)?;
+    let runtime = runtime.map_err(cannot_run)?;
     let options = Options::default();
     let starting = Internet::start(Internet::plan(args.seed, args.urls), options);
-    let internet = runtime.block_on(starting).map_err(cannot)?;
+    let internet = runtime.block_on(starting).map_err(cannot_run)?;
     let timeout = args.timeout.unwrap_or(TIMEOUT);
     say(&format!(
         "A synthetic internet of {} URLs runs in this process: about 80 % answer\n\
@@ -71,22 +71,22 @@ pub(crate) fn demo(args: DemoArgs) -> Result<(), Failure> {
         args.concurrency,
         timeout.as_secs_f64(),
     ))?;
-    let ended = fetch::run(plan(&internet, args.concurrency, timeout)?)?;
-    let stats = runtime.block_on(internet.stop()).map_err(cannot)?;
+    let finished = fetch::run(plan(&internet, args.concurrency, timeout)?)?;
+    let stats = runtime.block_on(internet.stop()).map_err(cannot_run)?;
     say(&format!(
         "{}\nThe servers saw {} requests, {} over HTTP/2, on {} connections, {} of them\n\
          open at once.\n{}",
-        fetch::people(&ended.summary, Look::of(&stdout())),
+        fetch::text_summary(&finished.summary, TextLayout::of(&stdout())),
         stats.requests,
         stats.http2_requests,
         stats.accepted,
         stats.open_peak,
-        NEXT
+        NEXT_STEPS
     ))?;
-    ended.result
+    finished.result
 }
 
-const NEXT: &str = "
+const NEXT_STEPS: &str = "
 Next, on real URLs:
   stoop fetch https://example.com/               one URL
   stoop fetch -i urls.txt -c 500 > answers.csv   a list, one line for each URL
@@ -94,27 +94,33 @@ Next, on real URLs:
   stoop fetch --help                             columns, options, exit codes
 ";
 
-fn say(text: &str) -> Result<(), Failure> {
+fn say(text: &str) -> Result<(), CommandFailure> {
     streams::print(text.as_bytes())
 }
 
-/// What fetches all of `internet`: as a user would, but that lines are not shown.
-fn plan(internet: &Internet, concurrency: usize, timeout: Duration) -> Result<Plan, Failure> {
-    let here = Surroundings {
-        variable: |name| TERMINAL.contains(&name).then(|| std::env::var_os(name)).flatten(),
+/// The plan that fetches all of `internet`, with the defaults of `stoop fetch` but without its lines.
+fn plan(
+    internet: &Internet,
+    concurrency: usize,
+    timeout: Duration,
+) -> Result<FetchPlan, CommandFailure> {
+    let environment = Environment {
+        variable: |name| {
+            TERMINAL_VARIABLES.contains(&name).then(|| std::env::var_os(name)).flatten()
+        },
         stdin_is_terminal: false,
         stdout_is_terminal: false,
         stderr_columns: terminal::columns(&stderr()),
     };
-    let mut plan = Plan::new(FetchArgs::default(), &here)?;
+    let mut plan = FetchPlan::new(FetchArgs::default(), &environment)?;
     plan.cores = plan.cores.min(concurrency);
     plan.concurrency = concurrency;
-    plan.concurrency_given = true;
+    plan.is_concurrency_given = true;
     plan.timeout = timeout;
     plan.dns = vec![internet.dns_addr()];
-    plan.authority = Some(Authority::Pem(internet.ca_pem().to_owned()));
-    plan.lines = false;
+    plan.ca = Some(CaCertificates::Pem(internet.ca_pem().to_owned()));
+    plan.has_lines = false;
     let list: Vec<_> = internet.list().collect();
-    plan.source = Source::Text(list.join("\n").into_bytes());
+    plan.source = UrlSource::Text(list.join("\n").into_bytes());
     Ok(plan)
 }

@@ -1,34 +1,34 @@
-//! Why a command did not end well, as the exit code says it.
+//! The failures of a command, and their exit codes.
 
 use std::io;
 
-/// What ended a command. Each has an exit code of its own.
+/// Why a command failed, or ended early. Each variant has its own exit code.
 #[derive(Debug)]
-pub(crate) enum Failure {
-    /// What was asked for makes no sense, and nothing was done: 2.
+pub(crate) enum CommandFailure {
+    /// The command line or a variable is invalid, and nothing was done: 2.
     Usage(String),
     /// Input could not be read, or output not written: 3.
     Io(String),
-    /// Whoever reads our output left. That is their right, so it is quiet, and 0.
-    ReaderGone,
-    /// SIGHUP (129), SIGINT (130) or SIGTERM (143) ended the run, and what had to be written was.
+    /// The reader of standard output closed it, as `head` does: 0, and no message.
+    OutputClosed,
+    /// SIGHUP (129), SIGINT (130) or SIGTERM (143) ended the run, after its lines were written.
     Signal(u8),
 }
 
-impl Failure {
-    /// The failure that `error` is, while `doing` something.
-    pub(crate) fn io(doing: &str, error: &io::Error) -> Self {
+impl CommandFailure {
+    /// The failure for an I/O error. `context` is the beginning of its message, such as `cannot read FILE`.
+    pub(crate) fn io(context: &str, error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::ReaderGone
+            Self::OutputClosed
         } else {
-            Self::Io(format!("{doing}: {error}"))
+            Self::Io(format!("{context}: {error}"))
         }
     }
 
     /// The exit code, as `--help` documents it.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::ReaderGone => 0,
+            Self::OutputClosed => 0,
             Self::Usage(_) => 2,
             Self::Io(_) => 3,
             Self::Signal(number) => 128 + number,

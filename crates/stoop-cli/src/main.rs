@@ -1,7 +1,6 @@
-//! The `stoop` command: fetch lists of URLs concurrently, always to the end.
+//! The `stoop` command: fetches lists of URLs concurrently, always to the end.
 //!
-//! Here is how a process ends, and nothing else: each failure has its exit code, and a reader of
-//! our output that had enough is no failure.
+//! This file maps failures to exit codes. A reader that closes the output early is no failure.
 #![forbid(unsafe_code)]
 
 #[cfg(not(unix))]
@@ -12,7 +11,7 @@ mod demo;
 mod failure;
 mod fetch;
 mod hints;
-mod masked;
+mod mask;
 mod report;
 mod scheme;
 mod signals;
@@ -26,18 +25,18 @@ mod units;
 
 use std::process::ExitCode;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 fn main() -> ExitCode {
-    // The runtime of the language ignores SIGPIPE, so a closed pipe comes back as an error from
-    // the write that hit it, and from there as `ReaderGone`.
+    // Rust's runtime ignores SIGPIPE, so a write to a closed pipe is an error, which arrives here as
+    // `OutputClosed`.
     let Err(failure) = cli::run() else { return ExitCode::SUCCESS };
     match &failure {
-        Failure::Usage(message) => {
-            stderr::say(format_args!("{message}\n\nFor more information, try '--help'."));
+        CommandFailure::Usage(message) => {
+            stderr::message(format_args!("{message}\n\nFor more information, try '--help'."));
         }
-        Failure::Io(message) => stderr::say(message),
-        Failure::ReaderGone | Failure::Signal(_) => {}
+        CommandFailure::Io(message) => stderr::message(message),
+        CommandFailure::OutputClosed | CommandFailure::Signal(_) => {}
     }
     ExitCode::from(failure.exit_code())
 }

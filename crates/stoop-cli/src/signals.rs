@@ -1,4 +1,4 @@
-//! The signals that end a run: Ctrl-C, a terminal that is closed, and being asked to.
+//! The signals that end a run: SIGINT (Ctrl-C), SIGHUP (a closed terminal) and SIGTERM.
 
 use std::future::poll_fn;
 use std::io;
@@ -7,29 +7,29 @@ use std::task::Poll;
 use stoop_io::is_signal_ignored;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What a closed terminal sends: its shell too, and the system once more when that ends.
+/// SIGHUP, which comes when a terminal is closed: from its shell, and from the system when that ends.
 pub(crate) const HANGUP: u8 = 1;
 
-/// Those that end a run and leave it time for its lines. One that was ignored when the process
-/// started stays so: `nohup` means it, and so does a shell that starts something in the background.
+/// The signals that end a run and leave it time to write its lines. One that was ignored when the process
+/// started stays ignored: `nohup` relies on that, and so does a shell that starts a background process.
 pub(crate) struct Signals(Vec<(u8, Signal)>);
 
 impl Signals {
-    /// Takes them over.
+    /// Installs handlers for the signals that are not ignored.
     ///
     /// # Errors
     /// The system's.
     pub(crate) fn new() -> io::Result<Self> {
         let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()];
-        let heeded = kinds.into_iter().filter(|kind| !is_signal_ignored(kind.as_raw_value()));
-        let taken = heeded.map(|kind| {
+        let kinds = kinds.into_iter().filter(|kind| !is_signal_ignored(kind.as_raw_value()));
+        let signals = kinds.map(|kind| {
             let number = u8::try_from(kind.as_raw_value()).map_err(io::Error::other)?;
             Ok((number, signal(kind)?))
         });
-        taken.collect::<io::Result<_>>().map(Self)
+        signals.collect::<io::Result<_>>().map(Self)
     }
 
-    /// The number of the next one; waits for ever where all are ignored.
+    /// Waits for the next signal, and returns its number. Never returns where all are ignored.
     pub(crate) async fn next(&mut self) -> u8 {
         poll_fn(|cx| {
             for (number, signal) in &mut self.0 {

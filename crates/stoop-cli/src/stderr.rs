@@ -1,21 +1,22 @@
-//! What is said on standard error: without passwords, without what would drive a terminal, and
-//! without failing where nothing can be said any more, as on a terminal that was closed.
+//! Messages on standard error: without passwords, without control characters, and without an error where
+//! they cannot be written, as on a terminal that was closed.
 
 use std::fmt::Display;
 use std::io::{Write, stderr};
 
-use crate::masked;
+use crate::mask;
 use crate::table::Printable;
 
-/// Says `message`, which may have several lines, under this program's name.
-pub(crate) fn say(message: impl Display) {
-    print(&format!("stoop: {message}\n"));
+/// Prints `message`, which may have several lines, behind the program's name.
+pub(crate) fn message(text: impl Display) {
+    print(&format!("stoop: {text}\n"));
 }
 
-/// Prints `text` as it is, but for passwords.
+/// Prints `text`, with passwords masked and control characters escaped.
 pub(crate) fn print(text: &str) {
-    let typed = std::env::args_os().skip(1).map(|typed| typed.to_string_lossy().into_owned());
-    let masked = masked::quoting(text, typed);
+    let arguments =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let masked = mask::message(text, arguments);
     let lines = masked.split_inclusive('\n').map(|line| match line.strip_suffix('\n') {
         Some(line) => Printable(line).to_string() + "\n",
         None => Printable(line).to_string(),

@@ -1,6 +1,6 @@
-//! Standard input and output as they were given: closed ones are errors, and so are writes that
-//! the standard library would pass over. (Rust opens `/dev/null` where one is closed, and its
-//! `Stdout` takes a descriptor that cannot be written to for one that is not there.)
+//! Standard input and output, with the errors that the standard library hides: that a stream was closed
+//! when the process started, and that a write failed. (Rust opens `/dev/null` where one is closed, and
+//! its `Stdout` ignores writes to a descriptor that is not open for writing.)
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,37 +8,37 @@ use std::os::fd::AsFd;
 
 use stoop_io::was_closed_at_start;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
-/// What to say of a write that failed.
+/// The beginning of the message for a failed write.
 pub(crate) const CANNOT_WRITE: &str = "cannot write to standard output";
 
-/// Checks that what is read from standard input was given.
+/// Checks that standard input was open when the process started.
 ///
 /// # Errors
-/// It was closed when the process started.
-pub(crate) fn check_input() -> Result<(), Failure> {
+/// [`CommandFailure::Io`] if it was closed.
+pub(crate) fn check_input() -> Result<(), CommandFailure> {
     if was_closed_at_start(0) {
         let text = "standard input is closed: there is nothing to read from";
-        return Err(Failure::Io(text.to_owned()));
+        return Err(CommandFailure::Io(text.to_owned()));
     }
     Ok(())
 }
 
-/// Checks that what is written to standard output arrives somewhere.
+/// Checks that standard output was open when the process started.
 ///
 /// # Errors
-/// It was closed when the process started.
-pub(crate) fn check_output() -> Result<(), Failure> {
+/// [`CommandFailure::Io`] if it was closed.
+pub(crate) fn check_output() -> Result<(), CommandFailure> {
     if was_closed_at_start(1) {
         let text = "standard output is closed: what belongs there would be lost (>/dev/null throws \
                     it away)";
-        return Err(Failure::Io(text.to_owned()));
+        return Err(CommandFailure::Io(text.to_owned()));
     }
     Ok(())
 }
 
-/// Standard output without the standard library's buffer, and with its errors.
+/// Standard output as a file: without the standard library's buffer, and with all errors.
 ///
 /// # Errors
 /// The system's.
@@ -49,9 +49,10 @@ pub(crate) fn output() -> io::Result<File> {
 /// Writes `text` to standard output.
 ///
 /// # Errors
-/// It was closed, or the system's; a reader that left is [`Failure::ReaderGone`].
-pub(crate) fn print(text: &[u8]) -> Result<(), Failure> {
+/// [`CommandFailure::Io`] if it was closed at the start, or the write failed;
+/// [`CommandFailure::OutputClosed`] if its reader closed it.
+pub(crate) fn print(text: &[u8]) -> Result<(), CommandFailure> {
     check_output()?;
     let written = output().and_then(|mut output| output.write_all(text));
-    written.map_err(|error| Failure::io(CANNOT_WRITE, &error))
+    written.map_err(|error| CommandFailure::io(CANNOT_WRITE, &error))
 }

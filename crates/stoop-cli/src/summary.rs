@@ -1,9 +1,9 @@
-//! The figures of a run, in the keys and units of the comparison they come from: one definition
-//! for `fetch`, which counts as it goes, and `report`, which reads lines back.
+//! The summary of a run, in the keys and units of the comparison: one definition for `fetch`, which counts
+//! while it runs, and for `report`, which reads lines back.
 //!
-//! Times are whole milliseconds, because that is what a line carries: the summary printed by
-//! `fetch` and the one `report` makes of the same lines are equal to the last digit. What a line of
-//! CSV does not tell, the version of HTTP, stands apart, and only where it is known.
+//! Times are whole milliseconds, as in a line, so that the summary printed by `fetch` and the one that
+//! `report` computes from the same lines are equal to the last digit. The version of HTTP, which a line
+//! of CSV does not have, is counted separately, and only where it is known.
 
 #[cfg(test)]
 mod tests;
@@ -13,25 +13,25 @@ use std::collections::HashMap;
 
 use serde::{Serialize, Serializer};
 
-/// Error words counted one by one; any beyond these go into one pot, so that lines whose error
-/// text is different every time cannot fill memory.
+/// How many error kinds are counted separately. Further ones are counted as one kind, so that lines whose
+/// error text is always different cannot fill memory.
 const KINDS_MAX: usize = 512;
 const OTHER_KINDS: &str = "(other)";
 
-/// What an URL was answered with.
+/// The column `code` of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Code<'a> {
+pub(crate) enum ResultCode<'a> {
     /// The status of the final response, after redirects.
     Status(u16),
-    /// The kind of error there was instead.
+    /// The error kind, where there is no final response.
     Error(&'a str),
 }
 
-/// What all lines of a run add up to. Constant in size, whatever the number of lines.
+/// The counters of a run's lines. Its size does not depend on their number.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     urls: u64,
-    /// Those that were cancelled before they had started, as far as a line tells.
+    /// URLs that were cancelled before they started, as far as a line tells.
     unstarted: u64,
     /// 2xx, 3xx, 4xx, 5xx.
     classes: [u64; 4],
@@ -47,23 +47,29 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Counts one line.
-    pub(crate) fn add(&mut self, code: Code<'_>, start_ms: i64, duration_ms: u64, body_bytes: u64) {
+    pub(crate) fn add(
+        &mut self,
+        code: ResultCode<'_>,
+        start_ms: i64,
+        duration_ms: u64,
+        body_bytes: u64,
+    ) {
         self.urls += 1;
-        // A line of CSV tells no phase, but what was never under way took no time.
-        self.unstarted += u64::from(code == Code::Error("cancelled") && duration_ms == 0);
+        // A line of CSV has no phase, but a URL that was not started has a duration of 0.
+        self.unstarted += u64::from(code == ResultCode::Error("cancelled") && duration_ms == 0);
         self.duration_sum_ms = self.duration_sum_ms.saturating_add(duration_ms);
         self.duration_max_ms = self.duration_max_ms.max(duration_ms);
-        self.spread(start_ms, start_ms.saturating_add_unsigned(duration_ms));
+        self.extend_span(start_ms, start_ms.saturating_add_unsigned(duration_ms));
         match code {
-            Code::Status(status @ 200..=599) => {
+            ResultCode::Status(status @ 200..=599) => {
                 self.classes[usize::from(status / 100 - 2)] += 1;
                 if status < 300 {
                     self.ok_body_bytes = self.ok_body_bytes.saturating_add(body_bytes);
                 }
             }
-            // Three digits outside what HTTP defines as a final answer.
-            Code::Status(other) => self.add_error(&other.to_string(), 1),
-            Code::Error(kind) => self.add_error(kind, 1),
+            // Three digits outside the range of final responses.
+            ResultCode::Status(other) => self.add_error(&other.to_string(), 1),
+            ResultCode::Error(kind) => self.add_error(kind, 1),
         }
     }
 
@@ -72,12 +78,12 @@ impl Summary {
         self.urls == 0
     }
 
-    /// Counts whether the answer of a line came over HTTP/2, where that is known.
+    /// Counts a response over HTTP/2, where the version is known.
     pub(crate) fn add_http2(&mut self, http2: bool) {
         self.http2 += u64::from(http2);
     }
 
-    /// Counts all that `other` counted.
+    /// Adds the counters of `other`.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.urls += other.urls;
         self.unstarted += other.unstarted;
@@ -90,13 +96,13 @@ impl Summary {
         self.duration_sum_ms = self.duration_sum_ms.saturating_add(other.duration_sum_ms);
         self.duration_max_ms = self.duration_max_ms.max(other.duration_max_ms);
         if let Some((first, last)) = other.span_ms {
-            self.spread(first, last);
+            self.extend_span(first, last);
         }
         self.ok_body_bytes = self.ok_body_bytes.saturating_add(other.ok_body_bytes);
         self.http2 += other.http2;
     }
 
-    fn spread(&mut self, start: i64, end: i64) {
+    fn extend_span(&mut self, start: i64, end: i64) {
         let (first, last) = self.span_ms.unwrap_or((start, end));
         self.span_ms = Some((first.min(start), last.max(end)));
     }
@@ -138,7 +144,7 @@ impl Summary {
             client_errors,
             server_errors,
             exceptions: self.exceptions,
-            errors: Kinds(self.kinds()),
+            errors: ErrorCounts(self.kinds()),
             http2: self.http2,
         }
     }
@@ -148,7 +154,7 @@ fn rounded(value: f64) -> u64 {
     value.round() as u64
 }
 
-/// A summary as it is shown. The names in JSON are the comparison's.
+/// The figures of a summary. The names in JSON are the comparison's.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Figures<'a> {
     #[serde(rename = "totalUrls")]
@@ -176,11 +182,11 @@ pub(crate) struct Figures<'a> {
     pub(crate) client_errors: u64,
     #[serde(rename = "5xx")]
     pub(crate) server_errors: u64,
-    /// Everything that was not answered with a status.
+    /// URLs without a status.
     #[serde(rename = "Exception")]
     pub(crate) exceptions: u64,
-    pub(crate) errors: Kinds<'a>,
-    /// Answers known to have come over HTTP/2: no key of the comparison's, and there only if any did.
+    pub(crate) errors: ErrorCounts<'a>,
+    /// Responses known to have come over HTTP/2. The comparison has no such key; absent if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) http2: u64,
 }
@@ -190,11 +196,11 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Error kinds with their counts: in JSON an object, the most frequent first.
+/// Error kinds with their counts, the most frequent first; an object in JSON.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Kinds<'a>(pub(crate) Vec<(&'a str, u64)>);
+pub(crate) struct ErrorCounts<'a>(pub(crate) Vec<(&'a str, u64)>);
 
-impl Serialize for Kinds<'_> {
+impl Serialize for ErrorCounts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().copied())
     }

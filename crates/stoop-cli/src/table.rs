@@ -1,4 +1,4 @@
-//! Summaries as people read them: the comparison's box table, and the errors below it.
+//! Summaries as text: the comparison's table, and the errors below it.
 
 #[cfg(test)]
 mod tests;
@@ -8,13 +8,13 @@ use std::fmt::{self, Display, Write as _};
 use comfy_table::{Cell, CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
 
 use crate::hints::hint;
-use crate::summary::{Figures, Kinds};
-use crate::terminal::{Look, wrapped};
+use crate::summary::{ErrorCounts, Figures};
+use crate::terminal::{TextLayout, wrapped};
 
-/// Error kinds shown, unless there are just a few more.
+/// How many error kinds are shown, unless there are at most two more.
 const KINDS_SHOWN: usize = 10;
 
-/// Whose figures a row holds.
+/// The name of a run in a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Label {
     pub(crate) language: String,
@@ -22,47 +22,48 @@ pub(crate) struct Label {
     pub(crate) concurrency: Option<u64>,
 }
 
-/// What the figures are, below a table that names them as the comparison does.
+/// The units of the figures, printed below a table.
 const UNITS: &str = "times in ms, avgBodyLen in bytes; okReqsSec: 2xx answers per second; okReqsPct: \
                      their share, 0 to 1\n";
 
-/// The summary of one run for people: the table, or one figure a line where it is too wide, and
-/// below it what it has no column for.
-pub(crate) fn summary(figures: &Figures<'_>, look: Look) -> String {
-    let mut text = if_it_fits(one(figures, look), look).unwrap_or_else(|| upright(figures, look));
+/// The summary of one run as text: the table, or one figure a line where the table is too wide, and below
+/// it the figures without a column.
+pub(crate) fn summary(figures: &Figures<'_>, layout: TextLayout) -> String {
+    let mut text = fitting_table(one_row(figures, layout), layout)
+        .unwrap_or_else(|| vertical(figures, layout));
     if figures.http2 > 0 {
         writeln!(text, "{:>8}  came over HTTP/2", figures.http2).expect("memory takes all");
     }
-    let errors = Errors { kinds: &figures.errors, columns: look.columns };
+    let errors = Errors { kinds: &figures.errors, columns: layout.columns };
     write!(text, "{errors}").expect("memory takes all");
     text
 }
 
-/// A table with what its figures are, unless the terminal would break its lines.
-fn if_it_fits(table: String, look: Look) -> Option<String> {
+/// A table with its units, unless it is wider than the terminal.
+fn fitting_table(table: String, layout: TextLayout) -> Option<String> {
     let width = table.lines().next().unwrap_or_default().chars().count();
-    look.columns.is_none_or(|columns| width <= columns).then(|| format!("{table}\n{UNITS}"))
+    layout.columns.is_none_or(|columns| width <= columns).then(|| format!("{table}\n{UNITS}"))
 }
 
-/// The figures of one run: one row, the twelve columns that come from lines alone.
-fn one(figures: &Figures<'_>, look: Look) -> String {
-    let mut table = boxed(&COLUMNS, look);
+/// The table of one run: one row with the twelve columns that come from lines alone.
+fn one_row(figures: &Figures<'_>, layout: TextLayout) -> String {
+    let mut table = boxed(&COLUMNS, layout);
     table.add_row(values(figures));
     align(&mut table, 0);
     table.to_string()
 }
 
-/// The same, one a line.
-fn upright(figures: &Figures<'_>, look: Look) -> String {
+/// The figures of one run, one a line.
+fn vertical(figures: &Figures<'_>, layout: TextLayout) -> String {
     let values = values(figures);
     let width = values.iter().map(String::len).max().unwrap_or(0);
     let mut text = String::new();
     for ((name, value), meaning) in COLUMNS.iter().zip(&values).zip(MEANINGS) {
         let start = format!("{name:<10}  {value:>width$}");
-        // What stands before the comma is the unit.
+        // The text before the comma is the unit.
         let unit = meaning.split(',').next().unwrap_or_default();
         let fits = |text: &&str| {
-            look.columns.is_none_or(|columns| start.len() + 2 + text.len() <= columns)
+            layout.columns.is_none_or(|columns| start.len() + 2 + text.len() <= columns)
         };
         let meaning = [meaning, unit].into_iter().find(fits).unwrap_or("");
         writeln!(text, "{}", format!("{start}  {meaning}").trim_end()).expect("memory takes all");
@@ -72,10 +73,10 @@ fn upright(figures: &Figures<'_>, look: Look) -> String {
 
 /// The comparison's table of fifteen columns, one row for each run, in the order given; or one run
 /// below the other where it is too wide.
-pub(crate) fn many(rows: &[(Label, Figures<'_>)], look: Look) -> String {
+pub(crate) fn many(rows: &[(Label, Figures<'_>)], layout: TextLayout) -> String {
     let mut header = vec!["language", "method", "concurrency"];
     header.extend(COLUMNS);
-    let mut table = boxed(&header, look);
+    let mut table = boxed(&header, layout);
     for (label, figures) in rows {
         let concurrency = label.concurrency.map_or_else(String::new, |n| n.to_string());
         let mut row = vec![label.language.clone(), label.method.clone(), concurrency];
@@ -83,12 +84,12 @@ pub(crate) fn many(rows: &[(Label, Figures<'_>)], look: Look) -> String {
         table.add_row(row);
     }
     align(&mut table, 2);
-    if_it_fits(table.to_string(), look).unwrap_or_else(|| {
+    fitting_table(table.to_string(), layout).unwrap_or_else(|| {
         let each = rows.iter().map(|(label, figures)| {
             let Label { language, method, concurrency } = label;
             let concurrency = concurrency.map_or_else(String::new, |n| n.to_string());
             let name = [language, method, &concurrency].map(|part| Printable(part).to_string());
-            format!("{}\n{}", name.join(" ").trim_end(), upright(figures, look))
+            format!("{}\n{}", name.join(" ").trim_end(), vertical(figures, layout))
         });
         each.collect::<Vec<_>>().join("\n")
     })
@@ -109,7 +110,7 @@ const COLUMNS: [&str; 12] = [
     "Exception",
 ];
 
-/// What each is, its unit first.
+/// The meaning of each column, its unit first.
 const MEANINGS: [&str; 12] = [
     "",
     "ms, from the first start to the last end",
@@ -142,12 +143,12 @@ fn values(figures: &Figures<'_>) -> [String; 12] {
     ]
 }
 
-fn boxed(header: &[&str], look: Look) -> Table {
-    let rule = |[left, line, cross, right]: [char; 4]| match look.boxes {
+fn boxed(header: &[&str], layout: TextLayout) -> Table {
+    let rule = |[left, line, cross, right]: [char; 4]| match layout.has_boxes {
         true => LineStyle::new(left, line, cross, right),
         false => LineStyle::new('+', '-', '+', '+'),
     };
-    let bar = if look.boxes { '│' } else { '|' };
+    let bar = if layout.has_boxes { '│' } else { '|' };
     let line = ContentLineStyle::new(bar, bar, bar);
     let style = TableStyle::new()
         .top_border(rule(['┌', '─', '┬', '┐']))
@@ -157,28 +158,28 @@ fn boxed(header: &[&str], look: Look) -> Table {
         .bottom_border(rule(['└', '─', '┴', '┘']));
     let mut table = Table::new();
     table.load_style(style);
-    // Headers stand to the left, as in the comparison, also above numbers.
+    // Headers are aligned to the left, as in the comparison, also above numbers.
     table.set_header(header.iter().map(|name| Cell::new(name).set_alignment(CellAlignment::Left)));
     table
 }
 
-/// Names to the left, numbers to the right.
+/// Aligns the columns of numbers to the right. The first `names` columns hold text.
 fn align(table: &mut Table, names: usize) {
     for column in table.column_iter_mut().skip(names) {
         column.set_cell_alignment(CellAlignment::Right);
     }
 }
 
-/// The most frequent error kinds, each with what it means; nothing if there was no error.
+/// The most frequent error kinds, each with its meaning; empty if there was no error.
 struct Errors<'a> {
-    kinds: &'a Kinds<'a>,
-    /// How wide a line may be.
+    kinds: &'a ErrorCounts<'a>,
+    /// The longest that a line may be.
     columns: Option<usize>,
 }
 
 impl Display for Errors<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Kinds(kinds) = self.kinds;
+        let ErrorCounts(kinds) = self.kinds;
         let shown = if kinds.len() <= KINDS_SHOWN + 2 { kinds.len() } else { KINDS_SHOWN };
         let widest = kinds[..shown].iter().map(|(kind, _)| kind.chars().count()).max();
         let width = widest.unwrap_or(0).min(24);
@@ -201,7 +202,7 @@ impl Display for Errors<'_> {
     }
 }
 
-/// Text that came from elsewhere, made safe for a terminal: control characters are escaped.
+/// Shows text from outside safely on a terminal: control characters are escaped.
 pub(crate) struct Printable<'a>(pub(crate) &'a str);
 
 impl Display for Printable<'_> {

@@ -1,4 +1,4 @@
-//! `stoop testbed`: a synthetic internet to try any client on, until it is told to stop.
+//! `stoop testbed`: runs a synthetic internet to test any client with, until a signal stops it.
 
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use stoop_testbed::{Internet, Plan, RunArgs};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::signals::Signals;
 use crate::stderr;
 use crate::units;
@@ -22,18 +22,18 @@ The same seed and number of URLs give the same internet on every machine, except
 80 % of the URLs are answered 2xx, 10 % 4xx, 0.2 % 5xx, 10 % fail in every way there is (names,
 connections, TLS, stalls, cut bodies), and 30 % redirect. Of the https hosts that answer well, two
 in three speak HTTP/2 with clients that offer it by ALPN, one stream at a time; 0.9 % of the URLs
-are at hosts that go wrong over HTTP/2 alone, and answer others well; all else is HTTP/1.1.
-Everything listens on loopback only, and no other machine can connect.
+are on hosts that fail over HTTP/2 only, and answer well over HTTP/1.1; all other hosts speak
+HTTP/1.1. All servers listen on loopback only, and no other machine can connect.
 
-When everything listens and is written, one line on stdout says where:
+Once all servers listen and all files are written, one line on stdout says where:
   dns=127.0.0.1:5353 http=8080 https=8443 urls=10000
 SIGHUP, SIGINT and SIGTERM end it with 0; the log is then complete.";
 
-/// Run a synthetic internet of misbehaving servers on loopback, to test any HTTP client with
+/// Run a synthetic internet on loopback, with misbehaving servers, to test any HTTP client with
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES, args_override_self = true)]
 pub(crate) struct TestbedArgs {
-    /// Which internet: the same number gives the same one
+    /// The seed of the internet: the same number gives the same one
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
@@ -89,8 +89,8 @@ fn body(text: &str) -> Result<f64, String> {
 /// Runs the subcommand.
 ///
 /// # Errors
-/// What its exit code says.
-pub(crate) fn testbed(args: TestbedArgs) -> Result<(), Failure> {
+/// The failure that the exit code stands for.
+pub(crate) fn testbed(args: TestbedArgs) -> Result<(), CommandFailure> {
     // Each connection is a file, and clients under test open many.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let run = RunArgs {
@@ -105,8 +105,8 @@ pub(crate) fn testbed(args: TestbedArgs) -> Result<(), Failure> {
         latency: args.latency,
         body: args.body,
     };
-    let cannot = |error: io::Error| {
-        let next = match error.kind() {
+    let cannot_run = |error: io::Error| {
+        let advice = match error.kind() {
             ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable | ErrorKind::PermissionDenied
                 if error.to_string().contains("cannot listen") =>
             {
@@ -114,21 +114,21 @@ pub(crate) fn testbed(args: TestbedArgs) -> Result<(), Failure> {
             }
             _ => "",
         };
-        Failure::Io(format!("cannot run the testbed: {error}{next}"))
+        CommandFailure::Io(format!("cannot run the testbed: {error}{advice}"))
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(cannot)?;
+    let runtime = runtime.map_err(cannot_run)?;
     let stats = runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let asked_to_stop = async move {
+        let stop = async move {
             signals.next().await;
         };
-        stoop_testbed::run(run, announce, asked_to_stop).await
+        stoop_testbed::run(run, announce, stop).await
     });
-    // A pipe that nobody reads may still be waited for.
+    // A task may still wait for the reader of a pipe.
     runtime.shutdown_background();
-    let stats = stats.map_err(cannot)?;
-    stderr::say(format_args!(
+    let stats = stats.map_err(cannot_run)?;
+    stderr::message(format_args!(
         "{} connections ({} at once), {} requests ({} over HTTP/2), {} DNS queries, \
          {} bytes sent",
         stats.accepted,
@@ -141,6 +141,7 @@ pub(crate) fn testbed(args: TestbedArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Prints the line that says where the internet listens.
 fn announce(internet: &Internet) {
     let plan = internet.planned();
     let ports = plan.ports();
@@ -151,6 +152,6 @@ fn announce(internet: &Internet) {
         ports.https,
         plan.urls()
     );
-    // Whoever closed standard output does not want to know.
+    // An error is ignored: standard output that was closed needs no line.
     let _ = io::stdout().write_all(line.as_bytes());
 }

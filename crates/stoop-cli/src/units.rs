@@ -1,10 +1,10 @@
-//! Reading what people type for times, sizes and counts, with errors that say what is allowed.
+//! Parses the times, sizes, counts and factors of options, with errors that say what is allowed.
 
 use std::time::Duration;
 
 const DAY: f64 = 86_400.0;
 
-/// A time of at most 30 days: seconds, with fractions, or a number with `ms`, `s`, `m`, `h` or `d`.
+/// Parses a time of at most 30 days: seconds, with fractions, or a number with `ms`, `s`, `m`, `h` or `d`.
 ///
 /// # Errors
 /// Text that is not a positive time.
@@ -33,7 +33,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         return Err(allowed());
     }
     let time = Duration::try_from_secs_f64(seconds).map_err(|_| allowed())?;
-    // Below a millisecond nothing here can tell the difference from none at all.
+    // Times are kept in milliseconds, so a shorter one would be none at all.
     if time < Duration::from_millis(1) { Err(allowed()) } else { Ok(time) }
 }
 
@@ -42,7 +42,7 @@ fn is_decimal(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
 
-/// A size in bytes: `65536`, `64KiB`, `8MiB`, `1GB`; a bare `K`, `M` or `G` counts in 1024.
+/// Parses a size in bytes: `65536`, `64KiB`, `8MiB`, `1GB`; a bare `K`, `M` or `G` counts in 1024.
 /// `None` when it is `none`.
 ///
 /// # Errors
@@ -71,7 +71,7 @@ pub(crate) fn size(text: &str) -> Result<Option<u64>, String> {
     number.checked_mul(scale).map(Some).ok_or_else(allowed)
 }
 
-/// A whole number within `allowed`.
+/// Parses a whole number within `allowed`.
 ///
 /// # Errors
 /// Anything else.
@@ -86,7 +86,7 @@ pub(crate) fn count(text: &str, allowed: std::ops::RangeInclusive<u64>) -> Resul
     })
 }
 
-/// A factor from 0 to `max`, with a fraction or without.
+/// Parses a factor from 0 to `max`, with a fraction or without.
 ///
 /// # Errors
 /// Anything else.
@@ -98,7 +98,7 @@ pub(crate) fn factor(text: &str, max: f64) -> Result<f64, String> {
         .ok_or_else(|| format!("a factor is a number from 0 to {max} (2, 0.5)"))
 }
 
-/// Digits and nothing else: `u64` alone would take a leading `+`.
+/// Parses digits and nothing else: parsing `u64` would accept a leading `+`.
 fn whole(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn factors() {
+    fn a_factor_is_a_decimal_number_up_to_the_limit() {
         for (text, read) in [("0", 0.0), ("1", 1.0), (" 0.25 ", 0.25), ("100", 100.0)] {
             assert_eq!(factor(text, 100.0), Ok(read), "{text}");
         }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_says_its_range() {
+    fn an_invalid_count_names_the_range() {
         assert_eq!(count("100", 1..=1000), Ok(100));
         let error = count("0", 1..=1000);
         assert_eq!(error, Err("must be a whole number from 1 to 1000".to_owned()));

@@ -169,7 +169,7 @@ pub(crate) struct FetchArgs {
 
     /// What a line looks like [default: pretty on a terminal, else csv]
     #[arg(short, long, value_name = "FORMAT")]
-    pub(super) format: Option<Format>,
+    pub(super) format: Option<LineFormat>,
 
     /// The summary on stderr at the end [default: table]
     #[arg(long, value_name = "STYLE")]
@@ -182,7 +182,7 @@ pub(crate) struct FetchArgs {
 
 /// The form of an output line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum LineFormat {
     /// url,code,start_time,duration,body_length
     Csv,
     /// one JSON object a line, with more fields
@@ -235,11 +235,11 @@ pub(super) fn user_agent(text: &str) -> Result<String, String> {
     }
 }
 
-pub(super) fn format(text: &str) -> Result<Format, String> {
+pub(super) fn format(text: &str) -> Result<LineFormat, String> {
     match text {
-        "plain" | "csv" => Ok(Format::Csv),
-        "jsonl" => Ok(Format::Jsonl),
-        "pretty" => Ok(Format::Pretty),
+        "plain" | "csv" => Ok(LineFormat::Csv),
+        "jsonl" => Ok(LineFormat::Jsonl),
+        "pretty" => Ok(LineFormat::Pretty),
         _ => Err("must be plain, csv, jsonl or pretty".to_owned()),
     }
 }

@@ -1,37 +1,37 @@
-//! The way from the reader to one core: lines go over in batches, and either side sleeps when the
-//! other is behind.
+//! The queue from the reader to one core: lines are handed over in batches, and either side sleeps when
+//! the other is behind.
 //!
-//! A batch is one run of bytes and the places where its lines end, so a line costs a copy and no
-//! allocation. Three batches go round for each core (the reader fills one, one waits here, the
+//! A batch is one buffer and the offsets at which its lines end, so a line costs a copy and no
+//! allocation. There are three batches for each core (the reader fills one, one waits in the lane, the
 //! core empties one), and all keep their memory.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// A lane takes no more while this many lines wait in it: a hundredth of a second of work, and
-/// memory that does not depend on the length of the list.
+/// A lane is full while this many lines wait in it: a hundredth of a second of work, and memory that
+/// does not depend on the length of the list.
 const LINES_MAX: usize = 2048;
 const BYTES_MAX: usize = 256 << 10;
 
-/// Whether a line is all of what stood in the input.
+/// How much of a line of the input was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     Whole,
     /// The first bytes of an overlong line.
-    Cut,
-    /// What was read of a line when the run ended.
-    Torn,
-    /// What was read of a line before the input failed.
-    Broken,
+    Overlong,
+    /// The first bytes of a line that was being read when the run ended.
+    Interrupted,
+    /// The first bytes of a line within which reading the input failed.
+    InputFailed,
 }
 
-/// Lines on their way, first in, first out.
+/// A queue of lines in one buffer, first in, first out.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     text: Vec<u8>,
     lines: Vec<(usize, Extent)>,
-    taken: usize,
+    popped: usize,
 }
 
 impl Batch {
@@ -40,17 +40,17 @@ impl Batch {
         self.lines.push((self.text.len(), extent));
     }
 
-    /// The next line.
+    /// Takes the next line.
     pub(super) fn pop(&mut self) -> Option<(&[u8], Extent)> {
-        let &(end, extent) = self.lines.get(self.taken)?;
-        let start = self.taken.checked_sub(1).map_or(0, |before| self.lines[before].0);
-        self.taken += 1;
+        let &(end, extent) = self.lines.get(self.popped)?;
+        let start = self.popped.checked_sub(1).map_or(0, |before| self.lines[before].0);
+        self.popped += 1;
         Some((&self.text[start..end], extent))
     }
 
-    /// Lines left.
+    /// The number of lines left.
     pub(super) fn len(&self) -> usize {
-        self.lines.len() - self.taken
+        self.lines.len() - self.popped
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -76,63 +76,64 @@ impl Batch {
         self.text.shrink_to(2 * BYTES_MAX);
         self.lines.clear();
         self.lines.shrink_to(2 * LINES_MAX);
-        self.taken = 0;
+        self.popped = 0;
     }
 }
 
-/// What a core found in its lane.
+/// The result of a refill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Refill {
     Lines,
-    /// Nothing now; the core is woken when there is something.
-    Nothing,
-    /// Nothing, for ever.
+    /// There are no lines now; the core is woken when there are.
+    Empty,
+    /// The lane is closed, and there are no lines left.
     End,
 }
 
-/// The lane's end is gone: its core failed, or did not wait any longer.
+/// The lane is closed: its core failed, or did not wait any longer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Closed;
 
+/// The queue from the reader to one core.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    state: Mutex<State>,
-    room: Condvar,
-    bell: Notify,
+    state: Mutex<LaneState>,
+    has_room: Condvar,
+    core_wake: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LaneState {
     waiting: Batch,
-    closed: bool,
-    reader_sleeps: bool,
-    core_sleeps: bool,
+    is_closed: bool,
+    is_reader_asleep: bool,
+    is_core_asleep: bool,
 }
 
 impl Lane {
-    /// Wakes the core, for whatever reason; a bell rung while it is awake is not lost.
-    pub(super) fn ring(&self) {
-        self.bell.notify_one();
+    /// Wakes the core. A wake-up while it is awake is not lost.
+    pub(super) fn wake_core(&self) {
+        self.core_wake.notify_one();
     }
 
-    /// Waits for the bell.
-    pub(super) async fn rung(&self) {
-        self.bell.notified().await;
+    /// Waits until the core is woken.
+    pub(super) async fn woken(&self) {
+        self.core_wake.notified().await;
     }
 
-    /// The reader's side: hands `lines` over if there is room, and says if it did.
-    pub(super) fn offer(&self, lines: &mut Batch) -> Result<bool, Closed> {
+    /// The reader's side: hands `lines` over if there is room, and says whether it did.
+    pub(super) fn try_push(&self, lines: &mut Batch) -> Result<bool, Closed> {
         if lines.is_empty() {
             return Ok(true);
         }
         let state = self.lock();
-        if state.closed {
+        if state.is_closed {
             return Err(Closed);
         }
         if state.is_full() {
             return Ok(false);
         }
-        self.take_over(state, lines);
+        self.append(state, lines);
         Ok(true)
     }
 
@@ -142,58 +143,58 @@ impl Lane {
             return Ok(());
         }
         let mut state = self.lock();
-        while state.is_full() && !state.closed {
-            state.reader_sleeps = true;
-            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while state.is_full() && !state.is_closed {
+            state.is_reader_asleep = true;
+            state = self.has_room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if state.closed {
+        if state.is_closed {
             return Err(Closed);
         }
-        self.take_over(state, lines);
+        self.append(state, lines);
         Ok(())
     }
 
-    fn take_over(&self, mut state: MutexGuard<'_, State>, lines: &mut Batch) {
+    fn append(&self, mut state: MutexGuard<'_, LaneState>, lines: &mut Batch) {
         state.waiting.append(lines);
-        let sleeps = std::mem::take(&mut state.core_sleeps);
+        let was_asleep = std::mem::take(&mut state.is_core_asleep);
         drop(state);
-        if sleeps {
-            self.ring();
+        if was_asleep {
+            self.wake_core();
         }
     }
 
-    /// Nothing more comes, from the reader's side; or nobody is left to take it, from the core's.
+    /// Closes the lane: by the reader when there are no more lines, or by the core when it takes no more.
     pub(super) fn close(&self) {
         let mut state = self.lock();
-        state.closed = true;
+        state.is_closed = true;
         drop(state);
-        self.room.notify_one();
-        self.ring();
+        self.has_room.notify_one();
+        self.wake_core();
     }
 
-    /// The core's side: changes `empty`, a batch without lines, for the lines that wait.
-    pub(super) fn refill(&self, empty: &mut Batch) -> Found {
+    /// The core's side: swaps `empty`, a batch without lines, for the lines that wait.
+    pub(super) fn refill(&self, empty: &mut Batch) -> Refill {
         debug_assert!(empty.is_empty());
         let mut state = self.lock();
         if state.waiting.is_empty() {
-            state.core_sleeps = true;
-            return if state.closed { Found::End } else { Found::Nothing };
+            state.is_core_asleep = true;
+            return if state.is_closed { Refill::End } else { Refill::Empty };
         }
         empty.clear();
         std::mem::swap(&mut state.waiting, empty);
-        if std::mem::take(&mut state.reader_sleeps) {
-            self.room.notify_one();
+        if std::mem::take(&mut state.is_reader_asleep) {
+            self.has_room.notify_one();
         }
-        Found::Lines
+        Refill::Lines
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing in here can panic half-way, so a poisoned lock guards sound state.
+    fn lock(&self) -> MutexGuard<'_, LaneState> {
+        // No code under the lock can panic half-way, so the state behind a poisoned lock is sound.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl LaneState {
     fn is_full(&self) -> bool {
         self.waiting.len() >= LINES_MAX || self.waiting.text.len() >= BYTES_MAX
     }
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_gives_its_lines_back_in_order() {
+    fn a_batch_returns_its_lines_in_order() {
         let mut first = batch(&["a", "", "ccc"]);
         first.append(&mut batch(&["dd", "e"]));
         assert_eq!(first.len(), 5);
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn appending_to_a_batch_half_taken_keeps_the_rest() {
+    fn appending_to_a_partly_popped_batch_keeps_the_rest() {
         let mut first = batch(&["a", "b"]);
         first.pop();
         first.append(&mut batch(&["c"]));
@@ -241,17 +242,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_pushed_before_the_close_still_arrives() {
+    fn lines_pushed_before_the_close_still_arrive() {
         let lane = Lane::default();
         let mut core = Batch::default();
-        assert_eq!(lane.refill(&mut core), Found::Nothing);
+        assert_eq!(lane.refill(&mut core), Refill::Empty);
         lane.push(&mut batch(&["a"])).expect("open");
         lane.close();
         assert_eq!(lane.push(&mut batch(&["b"])), Err(Closed));
-        assert_eq!(lane.offer(&mut batch(&["b"])), Err(Closed));
-        assert_eq!(lane.refill(&mut core), Found::Lines);
+        assert_eq!(lane.try_push(&mut batch(&["b"])), Err(Closed));
+        assert_eq!(lane.refill(&mut core), Refill::Lines);
         assert_eq!(lines(&mut core), ["a"]);
-        assert_eq!(lane.refill(&mut core), Found::End);
+        assert_eq!(lane.refill(&mut core), Refill::End);
     }
 
     #[test]
@@ -259,22 +260,22 @@ mod tests {
         let lane = Arc::new(Lane::default());
         let full: Vec<_> = (0..LINES_MAX).map(|_| "x").collect();
         lane.push(&mut batch(&full)).expect("open");
-        assert_eq!(lane.offer(&mut batch(&["y"])), Ok(false));
+        assert_eq!(lane.try_push(&mut batch(&["y"])), Ok(false));
         let reader = thread::spawn({
             let lane = Arc::clone(&lane);
             move || lane.push(&mut batch(&["y"]))
         });
         let mut core = Batch::default();
-        assert_eq!(lane.refill(&mut core), Found::Lines);
+        assert_eq!(lane.refill(&mut core), Refill::Lines);
         assert_eq!(core.len(), LINES_MAX);
         assert_eq!(reader.join().expect("no panic"), Ok(()));
         let mut next = Batch::default();
-        assert_eq!(lane.refill(&mut next), Found::Lines);
+        assert_eq!(lane.refill(&mut next), Refill::Lines);
         assert_eq!(lines(&mut next), ["y"]);
     }
 
     #[test]
-    fn closing_frees_a_sleeping_reader() {
+    fn closing_wakes_a_sleeping_reader() {
         let lane = Arc::new(Lane::default());
         let full: Vec<_> = (0..LINES_MAX).map(|_| "x").collect();
         lane.push(&mut batch(&full)).expect("open");

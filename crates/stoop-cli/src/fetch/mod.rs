@@ -1,4 +1,4 @@
-//! `stoop fetch`: a list of URLs, fetched concurrently, one line for each, always.
+//! `stoop fetch`: fetches a list of URLs concurrently, and writes exactly one line for each.
 //!
 //! ```text
 //!            lanes (bounded)         one per core              one buffer (bounded)
@@ -7,103 +7,104 @@
 //!                                    └── Permits ──┘ the concurrency limit, over all cores
 //! ```
 //!
-//! [`args`] is what was typed, [`plan`] what it means, [`mod@run`] does it. [`source`] reads bytes
-//! until the run ends, [`lines`] makes lines of bytes, [`input`] hands them to the cores, [`target`]
-//! makes URLs of lines, [`exchange`] an outcome of a URL, [`recorder`] a line of an outcome. A line
-//! that was read is always in exactly one of these places, and each of them gives what it holds an
-//! answer when the run ends early: the reader by handing it over, the cores by writing it.
+//! [`args`] are the options as typed, [`plan`] the settings that follow, and [`mod@run`] runs them.
+//! [`source`] reads bytes until the run ends, [`line_reader`] splits them into lines, [`input`] distributes
+//! these to the cores, [`target`] turns a line into a URL, [`fetcher`] a URL into an outcome,
+//! [`line_formatter`] an outcome into a line of output. A line that was read is always in exactly one of
+//! these places, and when the run ends early each of them sees to its answer: the reader pushes its lines
+//! to the cores, and the cores write theirs as cancelled.
 
 mod args;
 mod core;
-mod exchange;
-mod files;
-mod guesses;
+mod environment;
+mod fetcher;
 mod input;
 mod lane;
-mod lines;
+mod line_formatter;
+mod line_reader;
+mod mistyped;
+mod open_files;
 mod outcome;
 mod output;
 mod permits;
 mod plan;
 mod progress;
-mod recorder;
 mod run;
 mod run_state;
 mod slots;
 mod source;
-mod surroundings;
 mod target;
 
 use std::io::{self, IsTerminal, stdin, stdout};
 
 pub(crate) use self::args::FetchArgs;
 use self::args::SummaryStyle;
-pub(crate) use self::plan::{Authority, Plan, Source};
-pub(crate) use self::run::Ended;
-pub(crate) use self::surroundings::Surroundings;
-use crate::failure::Failure;
+pub(crate) use self::environment::Environment;
+pub(crate) use self::plan::{CaCertificates, FetchPlan, UrlSource};
+pub(crate) use self::run::FinishedRun;
+use crate::failure::CommandFailure;
 use crate::summary::Summary;
 use crate::table;
-use crate::terminal::{self, Look};
+use crate::terminal::{self, TextLayout};
 use crate::{stderr, streams};
 
 /// Runs the subcommand.
 ///
 /// # Errors
-/// What its exit code says.
-pub(crate) fn fetch(args: FetchArgs) -> Result<(), Failure> {
-    guesses::check(&args.urls)?;
-    let here = Surroundings {
+/// The failure that the exit code stands for.
+pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
+    mistyped::check(&args.urls)?;
+    let environment = Environment {
         variable: |name| std::env::var_os(name),
         stdin_is_terminal: stdin().is_terminal(),
         stdout_is_terminal: stdout().is_terminal(),
         stderr_columns: terminal::columns(&io::stderr()),
     };
-    let plan = Plan::new(args, &here)?;
+    let plan = FetchPlan::new(args, &environment)?;
     streams::check_output()?;
-    if plan.source == Source::Stdin {
+    if plan.source == UrlSource::Stdin {
         streams::check_input()?;
     }
     for note in &plan.notes {
-        stderr::say(note);
+        stderr::message(note);
     }
-    let (style, look) = (plan.summary, plan.look);
-    let ended = run(plan)?;
-    // Figures of lines that nobody has would be of no use, and read as if they were there.
-    if ended.written {
-        print(style, look, &ended);
+    let (style, layout) = (plan.summary, plan.layout);
+    let finished = run(plan)?;
+    // A summary of lines that were not written would read as if they were.
+    if finished.is_written {
+        print_summary(style, layout, &finished);
     }
-    ended.result
+    finished.result
 }
 
-/// Does what a plan says, and leaves the summary to the caller.
+/// Runs a plan to its end, without printing the summary.
 ///
 /// # Errors
 /// The run could not begin; nothing was fetched.
-pub(crate) fn run(mut plan: Plan) -> Result<Ended, Failure> {
-    files::make_room(&mut plan)?;
+pub(crate) fn run(mut plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
+    open_files::fit(&mut plan)?;
     run::run(plan)
 }
 
-fn print(style: SummaryStyle, look: Look, ended: &Ended) {
+fn print_summary(style: SummaryStyle, layout: TextLayout, finished: &FinishedRun) {
     let mut text = match style {
-        SummaryStyle::Table => people(&ended.summary, look),
+        SummaryStyle::Table => text_summary(&finished.summary, layout),
         SummaryStyle::Json => {
-            serde_json::to_string(&ended.summary.figures()).expect("plain data") + "\n"
+            serde_json::to_string(&finished.summary.figures()).expect("plain data") + "\n"
         }
         SummaryStyle::None => String::new(),
     };
-    if ended.overdue > 0 {
+    if finished.overdue > 0 {
         text = format!(
             "stoop: {} URLs had to be cut off beyond their deadline. That is a defect: please \
              report it\n{text}",
-            ended.overdue
+            finished.overdue
         );
     }
     stderr::print(&text);
 }
 
-/// The summary for people: the table, and what went wrong.
-pub(crate) fn people(summary: &Summary, look: Look) -> String {
-    table::summary(&summary.figures(), look)
+/// The summary as text: the table, and the errors below it.
+pub(crate) fn text_summary(summary: &Summary, layout: TextLayout) -> String {
+    table::summary(&summary.figures(), layout)
 }

@@ -1,4 +1,4 @@
-//! How one URL ended. The line that says so is the [recorder](super::recorder)'s.
+//! The outcome of one URL. The [`line_formatter`](super::line_formatter) makes the line of it.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -6,32 +6,32 @@ use std::time::Duration;
 use serde::Serialize;
 use stoop::{Phase, Timings};
 
-use crate::summary::Code;
+use crate::summary::ResultCode;
 
-/// How the fetching of one URL ended.
+/// The outcome of one URL: a response, or an error.
 #[derive(Debug)]
-pub(super) struct Outcome {
-    pub(super) code: Code<'static>,
+pub(super) struct UrlOutcome {
+    pub(super) code: ResultCode<'static>,
     /// Bytes of the body after transfer-coding; 0 for an error.
     pub(super) body_bytes: u64,
-    /// Whether it is an answer that came over HTTP/2.
+    /// Whether it is a response that came over HTTP/2.
     pub(super) http2: bool,
-    /// What only the longer formats tell; not gathered for the others.
+    /// The fields that only JSONL has; not gathered for other formats.
     pub(super) details: Option<Box<Details>>,
 }
 
-/// What JSONL tells besides. A field is absent where it is not known.
+/// The further fields of JSONL. A field is absent where it is not known.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Details {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) final_url: Option<String>,
-    /// The status of an answer that an error came of; that of an answer is its code.
+    /// The status of a response that ended in an error. Without an error, the code has the status.
     #[serde(skip)]
     pub(super) status: Option<u16>,
-    /// Where a redirect leads that was not followed.
+    /// The Location of a redirect that was not followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) location: Option<String>,
-    /// How many were followed.
+    /// How many redirects were followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) redirects: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ pub(super) struct Details {
     pub(super) error_phase: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
-    /// Where the answer came from, or where it failed.
+    /// The address that the response came from, or with which the request failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) remote_ip: Option<IpAddr>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub(super) struct Details {
     pub(super) phases: Phases,
 }
 
-/// How long what took, in microseconds; absent if it did not take place.
+/// The durations of the phases, in microseconds; absent if a phase did not take place.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Phases {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ pub(super) struct Phases {
 }
 
 impl Phases {
-    /// Those up to the head of a response.
+    /// The phases up to the head of a response.
     pub(super) fn until_head(timings: &Timings) -> Self {
         Self {
             t_queue_us: timings.queue().map(micros),
@@ -86,17 +86,17 @@ pub(super) fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-impl Outcome {
-    /// An error by its kind alone.
+impl UrlOutcome {
+    /// An error, by its kind alone.
     pub(super) fn error(kind: &'static str) -> Self {
-        Self { code: Code::Error(kind), body_bytes: 0, http2: false, details: None }
+        Self { code: ResultCode::Error(kind), body_bytes: 0, http2: false, details: None }
     }
 
-    /// An error that the client had no part in: when it was, and why, in words.
-    pub(super) fn without_client(kind: &'static str, phase: Phase, words: &str) -> Self {
+    /// An error that did not come from the client, with its phase and its text.
+    pub(super) fn local_error(kind: &'static str, phase: Phase, text: &str) -> Self {
         let details = Details {
             error_phase: Some(phase.as_str()),
-            error: Some(words.to_owned()),
+            error: Some(text.to_owned()),
             ..Details::default()
         };
         Self { details: Some(Box::new(details)), ..Self::error(kind) }

@@ -1,67 +1,72 @@
 //! The concurrency limit, exact over all cores.
 //!
-//! A slot keeps its permit from one URL to the next, so nothing here is touched once per URL. Only
-//! when cores have unequal work do permits change hands: what one core gives back goes straight to
-//! the core that waits longest, for otherwise the giver, which is awake, would take it again.
+//! A slot keeps its permit from one URL to the next, so no URL costs an access here. Permits move only
+//! between cores that have unequal work: a permit that one core gives back goes straight to the core
+//! that has waited longest; otherwise the core that gave it back, which is awake, would take it again.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// The permits of all cores; a core needs one for each slot.
 #[derive(Debug)]
 pub(super) struct Permits {
-    state: Mutex<State>,
-    /// What each core may keep while others wait.
+    state: Mutex<PermitState>,
+    /// How many permits a core may keep while others wait.
     share: usize,
-    /// Cores in the queue, and who they are: written under the lock, and read without it by slots
-    /// that ask whether they are wanted elsewhere. A late answer is a permit given one URL later.
-    waiting: AtomicUsize,
-    queued: Vec<AtomicBool>,
+    /// How many cores are in the queue, and for each core whether it is: written under the lock, and
+    /// read without it by slots that ask whether their permit is wanted elsewhere. Where the value read
+    /// is late, the permit is given back one URL later.
+    queued_count: AtomicUsize,
+    is_queued: Vec<AtomicBool>,
 }
 
 #[derive(Debug)]
-struct State {
+struct PermitState {
     free: usize,
     queue: VecDeque<usize>,
-    /// Permits handed to a core that has not picked them up yet.
+    /// For each core, the permits passed on to it that it has not taken yet.
     granted: Vec<usize>,
 }
 
 impl Permits {
     pub(super) fn new(permits: usize, cores: usize) -> Self {
-        let state =
-            State { free: permits, queue: VecDeque::with_capacity(cores), granted: vec![0; cores] };
+        let state = PermitState {
+            free: permits,
+            queue: VecDeque::with_capacity(cores),
+            granted: vec![0; cores],
+        };
         Self {
             state: Mutex::new(state),
             share: permits.div_ceil(cores),
-            waiting: AtomicUsize::new(0),
-            queued: (0..cores).map(|_| AtomicBool::new(false)).collect(),
+            queued_count: AtomicUsize::new(0),
+            is_queued: (0..cores).map(|_| AtomicBool::new(false)).collect(),
         }
     }
 
-    /// Up to `wanted` permits for `core`. If there are fewer, the core is queued, and is to be rung
-    /// for when one is handed to it.
+    /// Takes up to `wanted` permits for `core`. If there are fewer, the core is queued, and the caller
+    /// that passes one on to it wakes it.
     pub(super) fn take(&self, core: usize, wanted: usize) -> usize {
         let mut state = self.lock();
         let granted = state.granted[core].min(wanted);
         state.granted[core] -= granted;
         let free = state.free.min(wanted - granted);
         state.free -= free;
-        if granted + free < wanted && !self.queued[core].swap(true, Relaxed) {
+        if granted + free < wanted && !self.is_queued[core].swap(true, Relaxed) {
             state.queue.push_back(core);
-            self.waiting.fetch_add(1, Relaxed);
+            self.queued_count.fetch_add(1, Relaxed);
         }
         granted + free
     }
 
-    /// Gives one permit of `core` back. Returns the core it was handed to, which is to be rung for.
+    /// Gives one permit of `core` back. Returns the core it was passed on to, which the caller wakes.
     #[must_use]
     pub(super) fn give_back(&self, core: usize) -> Option<usize> {
-        self.hand_on(&mut self.lock(), core)
+        self.pass_on(&mut self.lock(), core)
     }
 
-    /// Gives one permit back that was handed to `core` and is not wanted there any more. Returns
-    /// the core to be rung for; call again until there is none.
+    /// Gives one permit back that was passed on to `core` and is not wanted there any more. Returns the
+    /// core that got it, which the caller wakes; call again until there is none.
     #[must_use]
     pub(super) fn decline(&self, core: usize) -> Option<usize> {
         let mut state = self.lock();
@@ -70,40 +75,41 @@ impl Permits {
         }
         while state.granted[core] > 0 {
             state.granted[core] -= 1;
-            if let Some(next) = self.hand_on(&mut state, core) {
+            if let Some(next) = self.pass_on(&mut state, core) {
                 return Some(next);
             }
         }
         None
     }
 
-    /// To the core that waits longest; to the giver itself only if it alone waits.
-    fn hand_on(&self, state: &mut State, giver: usize) -> Option<usize> {
+    /// Passes a permit of `from` on to the core that has waited longest; to `from` itself only if no other
+    /// core waits.
+    fn pass_on(&self, state: &mut PermitState, from: usize) -> Option<usize> {
         if state.queue.is_empty() {
             state.free += 1;
             return None;
         }
-        let place = state.queue.iter().position(|&core| core != giver).unwrap_or(0);
+        let place = state.queue.iter().position(|&core| core != from).unwrap_or(0);
         let next = self.leave_queue(state, place);
         state.granted[next] += 1;
         Some(next)
     }
 
-    fn leave_queue(&self, state: &mut State, place: usize) -> usize {
+    fn leave_queue(&self, state: &mut PermitState, place: usize) -> usize {
         let core = state.queue.remove(place).expect("a place in the queue");
-        self.queued[core].store(false, Relaxed);
-        self.waiting.fetch_sub(1, Relaxed);
+        self.is_queued[core].store(false, Relaxed);
+        self.queued_count.fetch_sub(1, Relaxed);
         core
     }
 
-    /// Whether `core`, which holds `held` permits, should let one go, because others wait and it
+    /// Whether `core`, which holds `held` permits, should give one back, because others wait and it
     /// has more than its share.
-    pub(super) fn wanted_elsewhere(&self, core: usize, held: usize) -> bool {
+    pub(super) fn is_wanted_elsewhere(&self, core: usize, held: usize) -> bool {
         held > self.share
-            && self.waiting.load(Relaxed) > usize::from(self.queued[core].load(Relaxed))
+            && self.queued_count.load(Relaxed) > usize::from(self.is_queued[core].load(Relaxed))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PermitState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -113,29 +119,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_core_may_have_them_all() {
+    fn one_core_may_take_all_permits() {
         let permits = Permits::new(5, 2);
         assert_eq!(permits.take(0, 3), 3);
         assert_eq!(permits.take(0, 9), 2);
-        assert!(!permits.wanted_elsewhere(0, 5), "only it waits for more");
-        assert_eq!(permits.give_back(0), Some(0), "and so gets its own back");
+        assert!(!permits.is_wanted_elsewhere(0, 5), "no other core waits");
+        assert_eq!(permits.give_back(0), Some(0), "no other core waits, so it gets its own");
     }
 
     #[test]
-    fn what_is_given_back_goes_to_another_who_waits() {
+    fn a_permit_that_is_given_back_goes_to_another_core_that_waits() {
         let permits = Permits::new(2, 2);
         assert_eq!(permits.take(0, 9), 2);
-        assert!(!permits.wanted_elsewhere(0, 2));
+        assert!(!permits.is_wanted_elsewhere(0, 2));
         assert_eq!(permits.take(1, 1), 0);
-        assert!(permits.wanted_elsewhere(0, 2), "more than its share of one");
-        assert!(!permits.wanted_elsewhere(0, 1));
+        assert!(permits.is_wanted_elsewhere(0, 2), "more than its share of one");
+        assert!(!permits.is_wanted_elsewhere(0, 1));
         assert_eq!(permits.give_back(0), Some(1), "though core 0 waited first");
-        assert_eq!(permits.take(0, 1), 0, "handed over, not free");
+        assert_eq!(permits.take(0, 1), 0, "passed on, and not free");
         assert_eq!(permits.take(1, 1), 1);
     }
 
     #[test]
-    fn a_core_that_ran_out_of_lines_declines() {
+    fn a_core_without_lines_declines_its_permits() {
         let permits = Permits::new(1, 3);
         assert_eq!(permits.take(0, 1), 1);
         assert_eq!(permits.take(1, 1), 0);
@@ -149,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_is_queued_once_and_may_leave() {
+    fn a_core_is_queued_once_and_may_leave_the_queue() {
         let permits = Permits::new(1, 2);
         assert_eq!(permits.take(0, 1), 1);
         assert_eq!(permits.take(1, 4), 0);

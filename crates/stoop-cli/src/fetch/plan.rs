@@ -1,5 +1,5 @@
-//! `stoop fetch`: what was meant. Flags, variables and defaults become one value that says what to
-//! do; nothing after this asks where a setting came from.
+//! The plan of `stoop fetch`: all settings, from flags, variables and defaults, in one value. No later
+//! code depends on where a setting came from.
 
 #[cfg(test)]
 mod tests;
@@ -11,121 +11,124 @@ use std::time::Duration;
 
 use stoop::Versions;
 
-use super::args::{self, FetchArgs, Format, Size, SummaryStyle};
-use super::surroundings::{Surroundings, Variables};
-use crate::failure::Failure;
-use crate::terminal::{self, Look};
+use super::args::{self, FetchArgs, LineFormat, Size, SummaryStyle};
+use super::environment::{Environment, Variables};
+use crate::failure::CommandFailure;
+use crate::terminal::{self, TextLayout};
 use crate::units;
 
-/// As many as a home connection and one name server bear; the comparison's best clients ran 150.
+/// A home connection and one name server can take this many; the comparison's best clients ran 150.
 const CONCURRENCY: usize = 100;
-/// The comparison's.
+/// The comparison's deadline.
 const TIMEOUT: Duration = Duration::from_secs(5);
 const REDIRECTS_MAX: u32 = 10;
-/// Longer than nearly every page, short enough that an endless body ends.
+/// More than nearly every page has, and a limit for endless bodies.
 const BODY_BYTES_MAX: u64 = 64 << 20;
 
-/// Everything a run needs to know.
+/// All settings of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub(crate) source: Source,
+pub(crate) struct FetchPlan {
+    pub(crate) source: UrlSource,
     pub(crate) concurrency: usize,
-    /// It was asked for, and is not the usual one.
-    pub(crate) concurrency_given: bool,
+    /// The concurrency was given by a flag or a variable.
+    pub(crate) is_concurrency_given: bool,
     pub(crate) timeout: Duration,
     pub(crate) connect_timeout: Option<Duration>,
-    /// URLs to take from the source; `None` takes all.
+    /// How many URLs to read from the source; `None` reads all.
     pub(crate) limit: Option<u64>,
     pub(crate) duration: Option<Duration>,
     pub(crate) max_redirects: u32,
     pub(crate) max_body: Option<u64>,
     pub(crate) user_agent: String,
-    pub(crate) authority: Option<Authority>,
+    pub(crate) ca: Option<CaCertificates>,
     pub(crate) insecure: bool,
-    /// Name servers to ask; the system's if empty.
+    /// The name servers; the system's if empty.
     pub(crate) dns: Vec<SocketAddr>,
     pub(crate) allow_private: bool,
     pub(crate) versions: Versions,
-    /// Lines are written to standard output, or not at all.
-    pub(crate) lines: bool,
-    pub(crate) format: Format,
+    /// Lines are written to standard output; otherwise they are discarded.
+    pub(crate) has_lines: bool,
+    pub(crate) format: LineFormat,
     pub(crate) summary: SummaryStyle,
     /// Threads that fetch, at most `concurrency`.
     pub(crate) cores: usize,
-    /// They were asked for, and are not all there are.
-    pub(crate) cores_given: bool,
-    /// Idle connections over all cores, when it is known how many files there are.
+    /// The number of cores was given by a flag.
+    pub(crate) is_cores_given: bool,
+    /// Idle connections over all cores; set once the limit of open files is known.
     pub(crate) idle_max: usize,
     /// Pretty lines are coloured.
-    pub(crate) colour: bool,
-    /// Lines go to a terminal, which they must not drive.
-    pub(crate) terminal: bool,
-    /// How the summary is to look.
-    pub(crate) look: Look,
+    pub(crate) is_coloured: bool,
+    /// Lines go to a terminal, whose control characters they must not contain.
+    pub(crate) is_terminal: bool,
+    /// The layout of the summary.
+    pub(crate) layout: TextLayout,
     /// Progress is shown on stderr.
-    pub(crate) progress: bool,
-    /// What is to be said of the settings before the run begins.
+    pub(crate) has_progress: bool,
+    /// Notes about the settings, printed before the run begins.
     pub(crate) notes: Vec<String>,
 }
 
-/// Where URLs come from.
+/// The source of the URLs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum UrlSource {
     Stdin,
     File(PathBuf),
-    /// Lines that are here already.
+    /// Lines in memory.
     Text(Vec<u8>),
 }
 
-/// Whom to trust besides the system's authorities, in PEM.
+/// CA certificates to trust besides the system's, in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Authority {
+pub(crate) enum CaCertificates {
     File(PathBuf),
     Pem(String),
 }
 
-impl Plan {
-    /// What `args` mean here.
+impl FetchPlan {
+    /// The plan for `args` in `environment`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a variable of this program whose value is not allowed.
-    pub(crate) fn new(args: FetchArgs, here: &Surroundings) -> Result<Self, Failure> {
-        let usual = if here.stdout_is_terminal { Format::Pretty } else { Format::Csv };
-        let agent = concat!("stoop/", env!("CARGO_PKG_VERSION")).to_owned();
-        let mut variables = Variables::new(here, args.no_env);
+    /// [`CommandFailure::Usage`] for a variable of this program whose value is not allowed.
+    pub(crate) fn new(args: FetchArgs, environment: &Environment) -> Result<Self, CommandFailure> {
+        let default_format =
+            if environment.stdout_is_terminal { LineFormat::Pretty } else { LineFormat::Csv };
+        let default_agent = concat!("stoop/", env!("CARGO_PKG_VERSION")).to_owned();
+        let mut variables = Variables::new(environment, args.no_env);
         let read = &mut variables;
         let concurrency =
-            read.or(args.concurrency, "CONCURRENCY", args::concurrency, Some(&CONCURRENCY))?;
-        let timeout = read.or(args.timeout, "REQUEST_TIMEOUT", units::duration, Some(&TIMEOUT))?;
-        let user_agent = read.or(args.user_agent, "USER_AGENT", args::user_agent, Some(&agent))?;
-        let limit = read.or(args.limit, "LIMIT", args::limit, None)?;
-        let duration = read.or(args.duration, "DURATION", units::duration, None)?;
-        let format = read.or(args.format, "FORMAT", args::format, Some(&usual))?;
-        let concurrency_given = concurrency.is_some();
+            read.flag_or(args.concurrency, "CONCURRENCY", args::concurrency, Some(&CONCURRENCY))?;
+        let timeout =
+            read.flag_or(args.timeout, "REQUEST_TIMEOUT", units::duration, Some(&TIMEOUT))?;
+        let user_agent =
+            read.flag_or(args.user_agent, "USER_AGENT", args::user_agent, Some(&default_agent))?;
+        let limit = read.flag_or(args.limit, "LIMIT", args::limit, None)?;
+        let duration = read.flag_or(args.duration, "DURATION", units::duration, None)?;
+        let format = read.flag_or(args.format, "FORMAT", args::format, Some(&default_format))?;
+        let is_concurrency_given = concurrency.is_some();
         let concurrency = concurrency.unwrap_or(CONCURRENCY);
         let source = match args.input {
-            Some(path) if path.as_os_str() == "-" => Source::Stdin,
-            Some(path) => Source::File(path),
-            None if args.urls.is_empty() => Source::Stdin,
-            None => Source::Text(args.urls.join("\n").into_bytes()),
+            Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,
+            Some(path) => UrlSource::File(path),
+            None if args.urls.is_empty() => UrlSource::Stdin,
+            None => UrlSource::Text(args.urls.join("\n").into_bytes()),
         };
-        let typed = source == Source::Stdin && here.stdin_is_terminal;
-        let is_dumb = terminal::is_dumb(here.variable);
+        let is_typed = source == UrlSource::Stdin && environment.stdin_is_terminal;
+        let is_dumb = terminal::is_dumb(environment.variable);
         let Size(max_body) = args.max_body.unwrap_or(Size(Some(BODY_BYTES_MAX)));
-        let cores_given = args.cores.is_some();
+        let is_cores_given = args.cores.is_some();
         let cores = args.cores.unwrap_or_else(|| available_parallelism().map_or(1, Into::into));
         Ok(Self {
             source,
             concurrency,
-            concurrency_given,
+            is_concurrency_given,
             timeout: timeout.unwrap_or(TIMEOUT),
             connect_timeout: args.connect_timeout,
             limit,
             duration,
             max_redirects: args.max_redirects.unwrap_or(REDIRECTS_MAX),
             max_body,
-            user_agent: user_agent.unwrap_or(agent),
-            authority: args.cacert.map(Authority::File),
+            user_agent: user_agent.unwrap_or(default_agent),
+            ca: args.cacert.map(CaCertificates::File),
             insecure: args.insecure,
             dns: args.dns,
             allow_private: args.allow_private,
@@ -134,20 +137,22 @@ impl Plan {
                 (false, true) => Versions::Http2,
                 (false, false) => Versions::All,
             },
-            lines: true,
-            format: format.unwrap_or(usual),
+            has_lines: true,
+            format: format.unwrap_or(default_format),
             summary: args.summary.unwrap_or(SummaryStyle::Table),
             cores: cores.min(concurrency),
-            cores_given,
+            is_cores_given,
             idle_max: cores,
-            colour: here.stdout_is_terminal && here.variable("NO_COLOR").is_none() && !is_dumb,
-            terminal: here.stdout_is_terminal,
-            look: Look {
-                columns: here.stderr_columns,
-                boxes: terminal::has_unicode(here.variable),
+            is_coloured: environment.stdout_is_terminal
+                && environment.variable("NO_COLOR").is_none()
+                && !is_dumb,
+            is_terminal: environment.stdout_is_terminal,
+            layout: TextLayout {
+                columns: environment.stderr_columns,
+                has_boxes: terminal::has_unicode(environment.variable),
             },
-            // Users who type URLs must see what they type.
-            progress: here.stderr_columns.is_some() && !typed && !is_dumb,
+            // The progress display would draw over URLs that the user types.
+            has_progress: environment.stderr_columns.is_some() && !is_typed && !is_dumb,
             notes: variables.into_notes(),
         })
     }

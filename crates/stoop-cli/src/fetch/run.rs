@@ -1,5 +1,5 @@
-//! A run from its first thread to its last line: reader, cores and writer, and the main thread,
-//! which waits for signals, the clock, and the end.
+//! Runs a plan: starts the threads of reader, cores and writer, waits in the main thread for signals,
+//! `--duration` and the last line, and joins the threads.
 
 use std::future::pending;
 use std::io::{self, ErrorKind};
@@ -12,15 +12,15 @@ use std::time::Duration;
 use tokio::time::{Instant, interval, sleep_until};
 
 use super::core;
-use super::exchange::Exchanges;
+use super::fetcher::Fetchers;
 use super::input;
 use super::lane::Lane;
-use super::output::Sink;
-use super::plan::{Plan, Source};
-use super::progress::Progress;
+use super::output::LineSink;
+use super::plan::{FetchPlan, UrlSource};
+use super::progress::ProgressDisplay;
 use super::run_state::{EndCause, RunState};
-use super::source::{Input, Reader};
-use crate::failure::Failure;
+use super::source::{OpenSource, SourceReader};
+use crate::failure::CommandFailure;
 use crate::signals::{self, Signals};
 use crate::streams;
 use crate::summary::Summary;
@@ -28,56 +28,61 @@ use crate::summary::Summary;
 /// How often the progress display changes.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// What comes so soon after a signal is the same: `timeout` sends each to its child and then to the
-/// group that the child is of.
-const SAME_SIGNAL: Duration = Duration::from_millis(100);
+/// A signal that comes this soon after another is the same one: `timeout` sends each to its child, and
+/// then to the process group of the child.
+const SAME_SIGNAL_WINDOW: Duration = Duration::from_millis(100);
 
-/// What is left when all threads are gone.
+/// The result of a run whose threads have all ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct FinishedRun {
     pub(crate) summary: Summary,
     /// All lines that the summary counts were written.
-    pub(crate) written: bool,
-    /// How it ends for the exit code.
-    pub(crate) result: Result<(), Failure>,
+    pub(crate) is_written: bool,
+    /// The failure that the exit code stands for, if there was one.
+    pub(crate) result: Result<(), CommandFailure>,
     /// URLs that had to be cut off because the client missed their deadline.
     pub(crate) overdue: u64,
 }
 
-/// Does what `plan` says.
+/// Runs `plan` to its end.
 ///
 /// # Errors
 /// The run could not begin; nothing was fetched.
-pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
+pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let name = source_name(&plan.source);
-    let cannot_read = |error: &io::Error| Failure::io(&format!("cannot read {name}"), error);
-    let (input, total_bytes) = Input::open(&plan.source).map_err(|error| cannot_read(&error))?;
-    let exchanges = Exchanges::new(&plan)?;
-    let run = Arc::new(RunState::new(plan, exchanges, total_bytes));
-    let progress = run.plan.progress.then(|| Progress::new(&run));
-    let cannot_write = |error: &io::Error| match Failure::io(streams::CANNOT_WRITE, error) {
-        Failure::Io(text) => Failure::Io(text + "; the run ended there, without all its lines"),
+    let cannot_read = |error: &io::Error| CommandFailure::io(&format!("cannot read {name}"), error);
+    let (input, total_bytes) =
+        OpenSource::open(&plan.source).map_err(|error| cannot_read(&error))?;
+    let fetchers = Fetchers::new(&plan)?;
+    let run = Arc::new(RunState::new(plan, fetchers, total_bytes));
+    let progress = run.plan.has_progress.then(|| ProgressDisplay::new(&run));
+    let cannot_write = |error: &io::Error| match CommandFailure::io(streams::CANNOT_WRITE, error) {
+        CommandFailure::Io(text) => {
+            CommandFailure::Io(text + "; the run ended there, without all its lines")
+        }
         quiet => quiet,
     };
-    let sink = if run.plan.lines {
-        Sink::stdout(progress.as_ref().map(Progress::bar)).map_err(|error| cannot_write(&error))?
+    let sink = if run.plan.has_lines {
+        LineSink::stdout(progress.as_ref().map(ProgressDisplay::bar))
+            .map_err(|error| cannot_write(&error))?
     } else {
-        Sink::nowhere()
+        LineSink::discard()
     };
-    let cannot_start = |error: io::Error| Failure::Io(format!("cannot start: {error}"));
+    let cannot_start = |error: io::Error| CommandFailure::Io(format!("cannot start: {error}"));
 
     let control = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let control = control.map_err(cannot_start)?;
     let signals = control.block_on(async { Signals::new() }).map_err(cannot_start)?;
-    // Meanwhile, and never waited for: where nothing needs TLS it costs no time. What does waits.
-    spawn(&run, "stoop-tls", |run| run.exchanges.warm_up()).map_err(cannot_start)?;
-    let writer = spawn(&run, "stoop-write", move |run| write(run, sink)).map_err(cannot_start)?;
+    // Beside the others, and never joined: where no URL needs TLS it costs no time. Those that do wait.
+    spawn(&run, "stoop-tls", |run| run.fetchers.warm_up()).map_err(cannot_start)?;
+    let writer =
+        spawn(&run, "stoop-write", move |run| run_writer(run, sink)).map_err(cannot_start)?;
     let cores: Result<Vec<_>, _> = (0..run.plan.cores)
-        .map(|index| spawn(&run, "stoop-core", move |run| work(run, index)))
+        .map(|index| spawn(&run, "stoop-core", move |run| run_core(run, index)))
         .collect();
     let cores = cores.map_err(cannot_start)?;
-    // Never waited for: it may sleep in a read, however much is done against that.
-    spawn(&run, "stoop-read", move |run| read(run, input)).map_err(cannot_start)?;
+    // Never joined: it may be blocked in a read, in spite of all precautions.
+    spawn(&run, "stoop-read", move |run| run_reader(run, input)).map_err(cannot_start)?;
 
     control.block_on(watch(&run, signals, progress.as_ref()));
     if let Some(progress) = progress {
@@ -93,32 +98,33 @@ pub(crate) fn run(plan: Plan) -> Result<Ended, Failure> {
 
     let input_error = run.take_input_error();
     let result = match (run.take_cause(), &written) {
-        // What ended us may have ended our reader with us, or the terminal.
-        (Some(EndCause::Signal(number)), Err(error)) if is_gone(error) => {
-            Err(Failure::Signal(number))
+        // The signal may also have ended the process that reads the output, or the terminal.
+        (Some(EndCause::Signal(number)), Err(error)) if is_reader_gone(error) => {
+            Err(CommandFailure::Signal(number))
         }
         (_, Err(error)) => Err(cannot_write(error)),
-        (Some(EndCause::Signal(number)), Ok(())) => Err(Failure::Signal(number)),
-        (Some(EndCause::Core(error)), Ok(())) => Err(cannot_start(error)),
-        (Some(EndCause::Duration | EndCause::Output) | None, Ok(())) => match input_error {
+        (Some(EndCause::Signal(number)), Ok(())) => Err(CommandFailure::Signal(number)),
+        (Some(EndCause::CoreFailed(error)), Ok(())) => Err(cannot_start(error)),
+        (Some(EndCause::Duration | EndCause::OutputFailed) | None, Ok(())) => match input_error {
             Some(error) => Err(cannot_read(&error)),
             None => Ok(()),
         },
     };
     let overdue = run.overdue.load(Relaxed);
-    Ok(Ended { summary, written: written.is_ok(), result, overdue })
+    Ok(FinishedRun { summary, is_written: written.is_ok(), result, overdue })
 }
 
-/// Whether nothing reads what was written any more: a closed pipe, or (EIO) a closed terminal.
-fn is_gone(error: &io::Error) -> bool {
+/// Whether a write failed because the output has no reader any more: a closed pipe, or (EIO) a closed
+/// terminal.
+fn is_reader_gone(error: &io::Error) -> bool {
     error.kind() == ErrorKind::BrokenPipe || error.raw_os_error() == Some(5)
 }
 
-fn source_name(source: &Source) -> String {
+fn source_name(source: &UrlSource) -> String {
     match source {
-        Source::Stdin => "standard input".to_owned(),
-        Source::File(path) => path.display().to_string(),
-        Source::Text(_) => "the arguments".to_owned(),
+        UrlSource::Stdin => "standard input".to_owned(),
+        UrlSource::File(path) => path.display().to_string(),
+        UrlSource::Text(_) => "the arguments".to_owned(),
     }
 }
 
@@ -133,7 +139,7 @@ fn spawn<T: Send + 'static>(
 }
 
 /// The thread of the reader.
-fn read(run: &RunState, input: Input) {
+fn run_reader(run: &RunState, input: OpenSource) {
     /// Closes the lanes however the reader ends, so that the cores come to an end without it.
     struct CloseLanes<'a>(&'a [Lane]);
     impl Drop for CloseLanes<'_> {
@@ -141,10 +147,10 @@ fn read(run: &RunState, input: Input) {
             self.0.iter().for_each(Lane::close);
         }
     }
-    let _at_the_end = CloseLanes(&run.lanes);
-    let read = Reader::new(input, &run.stop).and_then(|source| {
-        let warm_up = || run.exchanges.warm_up();
-        input::feed(source, run.plan.limit, &run.lanes, &run.input, &run.stop, warm_up)
+    let _close_lanes = CloseLanes(&run.lanes);
+    let read = SourceReader::new(input, &run.stop).and_then(|source| {
+        let warm_up = || run.fetchers.warm_up();
+        input::distribute(source, run.plan.limit, &run.lanes, &run.input, &run.stop, warm_up)
     });
     if let Err(error) = read {
         run.set_input_error(error);
@@ -152,7 +158,7 @@ fn read(run: &RunState, input: Input) {
 }
 
 /// The thread of core `index`.
-fn work(run: &Arc<RunState>, index: usize) -> Summary {
+fn run_core(run: &Arc<RunState>, index: usize) -> Summary {
     /// Notes the end of the core however it comes.
     struct NoteEnd<'a>(&'a RunState, usize);
     impl Drop for NoteEnd<'_> {
@@ -160,30 +166,30 @@ fn work(run: &Arc<RunState>, index: usize) -> Summary {
             self.0.core_ended(self.1);
         }
     }
-    let _at_the_end = NoteEnd(run, index);
+    let _note_end = NoteEnd(run, index);
     core::work(run, index).unwrap_or_else(|error| {
-        run.stop(EndCause::Core(error));
+        run.stop(EndCause::CoreFailed(error));
         Summary::default()
     })
 }
 
 /// The thread of the writer.
-fn write(run: &RunState, sink: Sink) -> io::Result<()> {
-    let written = run.output.write_to(sink, || run.ring_all());
+fn run_writer(run: &RunState, sink: LineSink) -> io::Result<()> {
+    let written = run.output.write_to(sink, || run.wake_cores());
     if written.is_err() {
-        run.stop(EndCause::Output);
+        run.stop(EndCause::OutputFailed);
     }
     run.written.notify_one();
     written
 }
 
-/// Waits for the last line to be written, and for reasons to end the run before.
-async fn watch(run: &RunState, mut signals: Signals, progress: Option<&Progress>) {
+/// Waits until the last line is written, and ends the run before that on a signal or by `--duration`.
+async fn watch(run: &RunState, mut signals: Signals, progress: Option<&ProgressDisplay>) {
     let begin = Instant::now();
     let mut ticks = interval(PROGRESS_EVERY);
     let mut interrupted = None;
     loop {
-        let time_over = async {
+        let duration_over = async {
             match run.plan.duration {
                 Some(duration) if !run.is_stopping() => sleep_until(begin + duration).await,
                 _ => pending().await,
@@ -194,12 +200,12 @@ async fn watch(run: &RunState, mut signals: Signals, progress: Option<&Progress>
             () = run.written.notified() => return,
             number = signals.next() => {
                 let first = *interrupted.get_or_insert_with(Instant::now);
-                if first.elapsed() >= SAME_SIGNAL && number != signals::HANGUP {
-                    exit(i32::from(Failure::Signal(number).exit_code()));
+                if first.elapsed() >= SAME_SIGNAL_WINDOW && number != signals::HANGUP {
+                    exit(i32::from(CommandFailure::Signal(number).exit_code()));
                 }
                 run.stop(EndCause::Signal(number));
             }
-            () = time_over => run.stop(EndCause::Duration),
+            () = duration_over => run.stop(EndCause::Duration),
             _ = ticks.tick(), if progress.is_some() => {
                 if let Some(progress) = progress {
                     progress.show(run);

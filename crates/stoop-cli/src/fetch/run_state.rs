@@ -7,21 +7,21 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::exchange::Exchanges;
+use super::fetcher::Fetchers;
 use super::input::InputGauge;
 use super::lane::Lane;
-use super::output::Output;
+use super::output::OutputBuffer;
 use super::permits::Permits;
-use super::plan::Plan;
+use super::plan::FetchPlan;
 use super::source::Stop;
 
 /// The state that the reader, the cores, the writer and the main thread of a run share.
 pub(super) struct RunState {
-    pub(super) plan: Plan,
-    pub(super) exchanges: Exchanges,
+    pub(super) plan: FetchPlan,
+    pub(super) fetchers: Fetchers,
     pub(super) lanes: Vec<Lane>,
     pub(super) permits: Permits,
-    pub(super) output: Output,
+    pub(super) output: OutputBuffer,
     pub(super) input: InputGauge,
     pub(super) gauges: Vec<CoreGauge>,
     /// URLs the client held beyond their deadline.
@@ -51,19 +51,19 @@ pub(super) enum EndCause {
     /// The time of `--duration` was over.
     Duration,
     /// Lines could not be written; the writer says why.
-    Output,
+    OutputFailed,
     /// A core could not begin.
-    Core(io::Error),
+    CoreFailed(io::Error),
 }
 
 impl RunState {
     /// The state of a run that has not begun. `total_bytes` is the length of its input, 0 if unknown.
-    pub(super) fn new(plan: Plan, exchanges: Exchanges, total_bytes: u64) -> Self {
+    pub(super) fn new(plan: FetchPlan, fetchers: Fetchers, total_bytes: u64) -> Self {
         let cores = plan.cores;
         Self {
             lanes: (0..cores).map(|_| Lane::default()).collect(),
             permits: Permits::new(plan.concurrency, cores),
-            output: Output::default(),
+            output: OutputBuffer::default(),
             input: InputGauge { total_bytes: total_bytes.into(), ..InputGauge::default() },
             gauges: (0..cores).map(|_| CoreGauge::default()).collect(),
             overdue: AtomicU64::new(0),
@@ -72,25 +72,25 @@ impl RunState {
             cause: Mutex::new(None),
             input_error: Mutex::new(None),
             cores_left: AtomicUsize::new(cores),
-            exchanges,
+            fetchers,
             plan,
         }
     }
 
     pub(super) fn is_stopping(&self) -> bool {
-        self.stop.is_asked()
+        self.stop.is_requested()
     }
 
-    /// Ends the run: what is unfinished is answered as cancelled. The first cause counts.
+    /// Ends the run: unfinished URLs are answered as cancelled. The first cause counts.
     pub(super) fn stop(&self, cause: EndCause) {
         self.cause.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause);
-        self.stop.ask();
-        self.ring_all();
+        self.stop.request();
+        self.wake_cores();
     }
 
     /// Wakes all cores.
-    pub(super) fn ring_all(&self) {
-        self.lanes.iter().for_each(Lane::ring);
+    pub(super) fn wake_cores(&self) {
+        self.lanes.iter().for_each(Lane::wake_core);
     }
 
     /// Keeps the error that ended the input.

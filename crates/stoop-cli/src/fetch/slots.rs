@@ -1,70 +1,70 @@
-//! What the slots of a core are at. It stands in a table beside their tasks, so that a line is
-//! answered whatever becomes of the task that fetches it.
+//! The table of a core's slots: the line that each fetches, and since when. It is kept beside the tasks,
+//! so that a line is answered whatever becomes of the task that fetches it.
 
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
 use super::lane::Extent;
-use super::recorder::unix_ms;
+use super::line_formatter::unix_ms;
 
-/// Memory a slot keeps for its lines. Longer ones are rare, and a thousand slots would each keep
-/// room for the longest.
+/// How much memory a slot keeps for its lines. Longer ones are rare, and a thousand slots would each
+/// keep room for the longest.
 const LINE_KEPT_BYTES: usize = 2048;
 
-/// All slots of a core, those in use and those that were.
+/// All slots of a core, the open and the closed ones.
 #[derive(Debug, Default)]
-pub(super) struct Slots {
-    all: Vec<Slot>,
+pub(super) struct SlotTable {
+    all: Vec<UrlSlot>,
     free: Vec<usize>,
 }
 
-/// One slot: a line, from its start to its answer.
+/// A slot: one line from its start to its answer, then the next.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct UrlSlot {
     pub(super) line: Vec<u8>,
     pub(super) extent: Extent,
     pub(super) start: Instant,
-    /// The same in milliseconds of Unix time.
+    /// `start` in milliseconds of Unix time.
     pub(super) start_ms: i64,
     /// The line has no answer yet.
-    waits: bool,
+    is_pending: bool,
     task: Option<JoinHandle<()>>,
 }
 
-impl Slots {
-    /// A slot nobody has.
+impl SlotTable {
+    /// Opens a slot, a closed one if there is any.
     pub(super) fn open(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
-            self.all.push(Slot {
+            self.all.push(UrlSlot {
                 line: Vec::new(),
                 extent: Extent::Whole,
                 start: Instant::now(),
                 start_ms: 0,
-                waits: false,
+                is_pending: false,
                 task: None,
             });
             self.all.len() - 1
         })
     }
 
-    /// Keeps the task that works for an open slot.
+    /// Stores the task of an open slot.
     pub(super) fn set_task(&mut self, index: usize, task: JoinHandle<()>) {
         self.all[index].task = Some(task);
     }
 
-    /// Gives a slot back.
+    /// Closes a slot, to be opened again.
     pub(super) fn close(&mut self, index: usize) {
         self.all[index].task = None;
         self.free.push(index);
     }
 
-    /// Slots that are open.
+    /// The number of open slots.
     pub(super) fn open_count(&self) -> usize {
         self.all.len() - self.free.len()
     }
 
-    /// Starts the clock of a line.
+    /// Puts a line into a slot, and starts its clock.
     pub(super) fn begin(&mut self, index: usize, line: &[u8], extent: Extent) {
         let slot = &mut self.all[index];
         slot.line.clear();
@@ -73,31 +73,31 @@ impl Slots {
         slot.extent = extent;
         slot.start = Instant::now();
         slot.start_ms = unix_ms();
-        slot.waits = true;
+        slot.is_pending = true;
     }
 
-    pub(super) fn slot(&self, index: usize) -> &Slot {
+    pub(super) fn slot(&self, index: usize) -> &UrlSlot {
         &self.all[index]
     }
 
-    /// The slot, the first time its line is answered.
-    pub(super) fn answer(&mut self, index: usize) -> Option<&Slot> {
+    /// Marks the line of a slot as answered. Returns the slot the first time, and none afterwards.
+    pub(super) fn answer(&mut self, index: usize) -> Option<&UrlSlot> {
         let slot = &mut self.all[index];
-        std::mem::take(&mut slot.waits).then_some(&*slot)
+        std::mem::take(&mut slot.is_pending).then_some(&*slot)
     }
 
-    /// All slots that ever were.
+    /// The indices of all slots, open or closed.
     pub(super) fn indices(&self) -> std::ops::Range<usize> {
         0..self.all.len()
     }
 
-    /// Whether a slot's line has waited for its answer for longer than `limit`, as of `now`.
+    /// Whether a slot's line has been without an answer for longer than `limit` at `now`.
     pub(super) fn is_overdue(&self, index: usize, limit: Duration, now: Instant) -> bool {
         let slot = &self.all[index];
-        slot.waits && now.saturating_duration_since(slot.start) > limit
+        slot.is_pending && now.saturating_duration_since(slot.start) > limit
     }
 
-    /// Ends the task of a slot, which then gives the slot back.
+    /// Aborts the task of a slot, which then closes the slot.
     pub(super) fn abort(&mut self, index: usize) {
         if let Some(task) = self.all[index].task.take() {
             task.abort();
@@ -111,19 +111,19 @@ mod tests {
 
     #[test]
     fn a_line_is_answered_once() {
-        let mut slots = Slots::default();
+        let mut slots = SlotTable::default();
         let index = slots.open();
         assert!(slots.answer(index).is_none(), "nothing began");
         slots.begin(index, b"line", Extent::Whole);
         assert_eq!(slots.answer(index).map(|slot| &slot.line[..]), Some(&b"line"[..]));
         assert!(slots.answer(index).is_none());
-        slots.begin(index, b"next", Extent::Cut);
+        slots.begin(index, b"next", Extent::Overlong);
         assert!(slots.answer(index).is_some());
     }
 
     #[test]
-    fn only_lines_that_wait_can_be_overdue() {
-        let mut slots = Slots::default();
+    fn only_lines_without_an_answer_can_be_overdue() {
+        let mut slots = SlotTable::default();
         let index = slots.open();
         slots.begin(index, b"line", Extent::Whole);
         let limit = Duration::from_secs(60);
@@ -136,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_used_again_and_long_lines_forgotten() {
-        let mut slots = Slots::default();
+    fn slots_are_reused_and_the_memory_of_long_lines_is_freed() {
+        let mut slots = SlotTable::default();
         let (first, second) = (slots.open(), slots.open());
         assert_eq!((first, second, slots.open_count()), (0, 1, 2));
         slots.begin(first, &[b'x'; 60_000], Extent::Whole);

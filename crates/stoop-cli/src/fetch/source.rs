@@ -1,8 +1,8 @@
-//! Where lines come from, and how to stop reading there.
+//! Reading the bytes of the source of URLs, until it or the run ends.
 //!
-//! Bytes that were read have to be answered, so nobody may be in the middle of a read when a run
-//! ends: it could still get some. Whoever reads therefore waits first, for bytes or for the run's
-//! end, and then reads what is there.
+//! Every line that was read has to be answered, so the reader must not be blocked in a read when a run
+//! ends: the read could still return bytes. The reader therefore waits first, for bytes or for the end
+//! of the run, and then reads the bytes that are there.
 
 use std::fs::File;
 use std::io::{self, Cursor, IsTerminal, Read};
@@ -16,50 +16,50 @@ use tokio::net::unix::pipe;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
-use super::plan::Source;
+use super::plan::UrlSource;
 use crate::stderr;
 
-/// The end of a run before its input's, made known to all who have to know.
+/// A request to end a run before its input does.
 #[derive(Debug, Default)]
 pub(super) struct Stop {
-    asked: AtomicBool,
-    /// For the one who waits, the reader; everybody else looks.
-    bell: Notify,
+    is_requested: AtomicBool,
+    /// Wakes the reader, which alone waits for the request; the other threads check the flag.
+    reader_wake: Notify,
 }
 
 impl Stop {
-    pub(super) fn ask(&self) {
-        self.asked.store(true, Relaxed);
-        self.bell.notify_one();
+    pub(super) fn request(&self) {
+        self.is_requested.store(true, Relaxed);
+        self.reader_wake.notify_one();
     }
 
-    pub(super) fn is_asked(&self) -> bool {
-        self.asked.load(Relaxed)
+    pub(super) fn is_requested(&self) -> bool {
+        self.is_requested.load(Relaxed)
     }
 }
 
-/// A source that can be read.
+/// An opened source of URLs.
 #[derive(Debug)]
-pub(super) enum Input {
+pub(super) enum OpenSource {
     File(File),
     Text(Cursor<Vec<u8>>),
 }
 
-impl Input {
-    /// Opens the source, and says how long it is if that can be known.
-    pub(super) fn open(source: &Source) -> io::Result<(Self, u64)> {
+impl OpenSource {
+    /// Opens the source. Returns its length too, 0 if that is unknown.
+    pub(super) fn open(source: &UrlSource) -> io::Result<(Self, u64)> {
         Ok(match source {
-            Source::Stdin => {
+            UrlSource::Stdin => {
                 let stdin = io::stdin();
                 if stdin.is_terminal() {
-                    stderr::say(
+                    stderr::message(
                         "type or paste URLs, one a line; end with Ctrl-D (--help shows more)",
                     );
                 }
-                // Without the standard library's buffer, which would take bytes we do not see.
+                // Without the standard library's buffer, which would take bytes that are then not seen here.
                 (Self::File(File::from(stdin.as_fd().try_clone_to_owned()?)), 0)
             }
-            Source::File(path) => {
+            UrlSource::File(path) => {
                 if std::fs::metadata(path)?.file_type().is_fifo() {
                     return Ok((Self::File(open_fifo(path)?), 0));
                 }
@@ -71,7 +71,7 @@ impl Input {
                 let length = if about.is_file() { about.len() } else { 0 };
                 (Self::File(file), length)
             }
-            Source::Text(text) => {
+            UrlSource::Text(text) => {
                 let length = text.len() as u64;
                 (Self::Text(Cursor::new(text.clone())), length)
             }
@@ -79,8 +79,8 @@ impl Input {
     }
 }
 
-/// Opens a named pipe without waiting for its first writer, as anybody else does who opens one: to
-/// wait for that is the reader's, who can be told to stop.
+/// Opens a named pipe without waiting for its first writer, as opening one usually does: the
+/// [`SourceReader`] waits for that, because it can be told to stop.
 fn open_fifo(path: &Path) -> io::Result<File> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let _registered_there = runtime.enter();
@@ -88,66 +88,67 @@ fn open_fifo(path: &Path) -> io::Result<File> {
     Ok(pipe.into_nonblocking_fd()?.into())
 }
 
-/// An input that ends when the run does.
-pub(super) struct Reader<'a> {
-    input: Input,
+/// A reader of a source, which returns the end of the input when the run ends.
+pub(super) struct SourceReader<'a> {
+    input: OpenSource,
     stop: &'a Stop,
     runtime: Runtime,
-    /// The same file, to wait for its bytes. None where nobody can, because they are always there:
-    /// on a disk, in memory. (A second descriptor, because who waits owns it, and kept, because
-    /// there may be no other to have in the middle of a run.)
-    waiting: Option<OwnedFd>,
+    /// A second descriptor of the same file, to wait for its bytes. None where that is impossible, because
+    /// they are always there: on a disk, in memory. (A second one, because waiting takes ownership of
+    /// it, and kept, because there may be no free descriptor in the middle of a run.)
+    wait_fd: Option<OwnedFd>,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(mut input: Input, stop: &'a Stop) -> io::Result<Self> {
-        if let Input::File(file) = &mut input {
-            // Whoever waits for bytes of what cannot be read, such as a pipe's other end, waits for
-            // ever; to read none of them is an error at once.
+impl<'a> SourceReader<'a> {
+    pub(super) fn new(mut input: OpenSource, stop: &'a Stop) -> io::Result<Self> {
+        if let OpenSource::File(file) = &mut input {
+            // Waiting for bytes of a file that cannot be read, such as a pipe's other end, would never
+            // end; reading none of them fails at once.
             let _none = file.read(&mut [])?;
         }
         let runtime = Builder::new_current_thread().enable_io().build()?;
-        let waiting = match &input {
-            Input::File(file) => Some(file.as_fd().try_clone_to_owned()?),
-            Input::Text(_) => None,
+        let wait_fd = match &input {
+            OpenSource::File(file) => Some(file.as_fd().try_clone_to_owned()?),
+            OpenSource::Text(_) => None,
         };
-        Ok(Self { input, stop, runtime, waiting })
+        Ok(Self { input, stop, runtime, wait_fd })
     }
 
-    /// Waits for bytes, the end of the input, or that of the run, in which case it says false.
+    /// Waits for bytes, the end of the input, or the end of the run; false for the last.
     fn wait(&mut self) -> io::Result<bool> {
-        if let Some(file) = self.waiting.take() {
-            self.waiting = self.runtime.block_on(async {
-                // Registered each time, since only that asks what is there now: events tell what
-                // is new, and would have us read until there is nothing, which blocks.
+        if let Some(file) = self.wait_fd.take() {
+            self.wait_fd = self.runtime.block_on(async {
+                // Registered each time, since only that reports the bytes that are there now: later
+                // events report new ones alone, and would require reading until there is none, which
+                // blocks.
                 let Ok(file) = pipe::Receiver::from_owned_fd_unchecked(file) else {
                     return Ok(None);
                 };
                 tokio::select! {
                     biased;
-                    () = self.stop.bell.notified() => {}
+                    () = self.stop.reader_wake.notified() => {}
                     ready = file.readable() => ready?,
                 }
-                // In whatever mode it was: nobody changed it.
+                // In the mode in which it was: it has not been changed.
                 file.into_nonblocking_fd().map(Some)
             })?;
         }
-        Ok(!self.stop.is_asked())
+        Ok(!self.stop.is_requested())
     }
 }
 
-impl Read for Reader<'_> {
+impl Read for SourceReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.wait()? {
             let read = match &mut self.input {
-                Input::File(file) => file.read(into),
-                Input::Text(text) => text.read(into),
+                OpenSource::File(file) => file.read(into),
+                OpenSource::Text(text) => text.read(into),
             };
             match read {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Somebody who shares our terminal or pipe made it non-blocking.
+                // Another process that shares the terminal or pipe made it non-blocking.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.waiting.is_none() {
+                    if self.wait_fd.is_none() {
                         std::thread::sleep(Duration::from_millis(10));
                     }
                 }
@@ -165,35 +166,36 @@ mod tests {
 
     use super::*;
 
-    fn pipe() -> (Input, io::PipeReader, io::PipeWriter) {
+    fn pipe() -> (OpenSource, io::PipeReader, io::PipeWriter) {
         let (reader, writer) = io::pipe().expect("a pipe");
         let ours = reader.try_clone().expect("a descriptor");
-        (Input::File(File::from(OwnedFd::from(ours))), reader, writer)
+        (OpenSource::File(File::from(OwnedFd::from(ours))), reader, writer)
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_error_and_not_waited_for() {
+    fn a_file_that_cannot_be_read_is_an_error_and_not_waited_for() {
         let (_reader, writer) = io::pipe().expect("a pipe");
-        let input = Input::File(File::from(OwnedFd::from(writer)));
-        assert!(Reader::new(input, &Stop::default()).is_err());
+        let input = OpenSource::File(File::from(OwnedFd::from(writer)));
+        assert!(SourceReader::new(input, &Stop::default()).is_err());
     }
 
     #[test]
-    fn all_kinds_of_inputs_are_read_to_their_end() {
+    fn every_kind_of_source_is_read_to_its_end() {
         let text = b"some\nlines".repeat(50_000);
         let path = std::env::temp_dir().join(format!("stoop-source-{}", std::process::id()));
         std::fs::write(&path, &text).expect("writable");
         let (piped, _, mut writer) = pipe();
         let copy = text.clone();
         thread::spawn(move || writer.write_all(&copy));
-        let (file, length) = Input::open(&Source::File(path.clone())).expect("it is there");
+        let (file, length) = OpenSource::open(&UrlSource::File(path.clone())).expect("it is there");
         assert_eq!(length, text.len() as u64);
-        let (given, _) = Input::open(&Source::Text(text.clone())).expect("it is here");
-        let (null, _) = Input::open(&Source::File("/dev/null".into())).expect("Unix has it");
+        let (given, _) = OpenSource::open(&UrlSource::Text(text.clone())).expect("it is here");
+        let (null, _) =
+            OpenSource::open(&UrlSource::File("/dev/null".into())).expect("Unix has it");
         for (input, expected) in [(piped, &text[..]), (file, &text), (given, &text), (null, b"")] {
             let stop = Stop::default();
             let mut all = Vec::new();
-            let mut reader = Reader::new(input, &stop).expect("descriptors");
+            let mut reader = SourceReader::new(input, &stop).expect("descriptors");
             reader.read_to_end(&mut all).expect("readable");
             assert!(all == expected);
         }
@@ -201,16 +203,16 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_bytes_is_told_of_the_end_and_takes_none_that_come_later() {
+    fn a_reader_that_waits_for_bytes_ends_with_the_run_and_takes_none_that_come_later() {
         let stop = Stop::default();
         let (input, mut pipe, mut writer) = pipe();
         writer.write_all(b"before").expect("open");
-        let mut reader = Reader::new(input, &stop).expect("descriptors");
+        let mut reader = SourceReader::new(input, &stop).expect("descriptors");
         let mut bytes = [0; 100];
         assert_eq!(reader.read(&mut bytes).expect("readable"), 6);
         thread::scope(|scope| {
             let waits = scope.spawn(|| reader.read(&mut bytes));
-            stop.ask();
+            stop.request();
             assert_eq!(waits.join().expect("no panic").expect("no error"), 0);
         });
         writer.write_all(b"after").expect("open");

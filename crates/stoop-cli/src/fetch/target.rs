@@ -1,17 +1,17 @@
-//! What a line asks for: the URL it means, and the core that fetches it.
+//! The URL that a line stands for, and the core that fetches it.
 
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use crate::scheme::has_scheme;
 
-/// The URL that `line` means: a bare `host`, `host:port` or `host/path` means https.
+/// The URL that `line` stands for: a bare `host`, `host:port` or `host/path` means https.
 ///
-/// Whether it is a good URL is for the client to say; only lines no URL can look like (control
-/// characters, which an URL parser would silently take out) are turned down here.
+/// The client checks whether it is a valid URL. Rejected here are only lines that a URL parser would
+/// accept although they are none, such as those with control characters, which it removes.
 ///
 /// # Errors
-/// Why it means none, in words.
+/// Why the line is no URL, as text.
 pub(super) fn target(line: &str) -> Result<Cow<'_, str>, &'static str> {
     if line.bytes().any(|b| b.is_ascii_control()) {
         return Err("a control character is in no URL");
@@ -19,7 +19,7 @@ pub(super) fn target(line: &str) -> Result<Cow<'_, str>, &'static str> {
     if has_scheme(line) {
         return Ok(Cow::Borrowed(line));
     }
-    // A path has no host, though a parser that is used to missing slashes would find one in it.
+    // A path has no host, but a parser that tolerates missing slashes would take part of it for one.
     let rest = line.strip_prefix("//").unwrap_or(line);
     match rest.bytes().next() {
         None => Err("there is no host"),
@@ -29,9 +29,8 @@ pub(super) fn target(line: &str) -> Result<Cow<'_, str>, &'static str> {
     }
 }
 
-/// Whether the host is a number that is no address in the usual form, as `8` or `127.1`. Parsers of URLs
-/// make an address of it, 0.0.0.8, which hardly anything that is fetched means: a column too many
-/// in a list is more likely.
+/// Whether the host is a number but not an IPv4 address of four parts, as `8` or `127.1`. URL parsers turn
+/// it into an address, 0.0.0.8, which a list hardly ever means: more likely it has a column too many.
 fn is_bare_number(line: &str) -> bool {
     let authority = line.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
@@ -46,14 +45,14 @@ fn is_bare_number(line: &str) -> bool {
     is_number && host.parse::<Ipv4Addr>().is_err()
 }
 
-/// Whether `line`, as far as a glance tells, begins without TLS.
+/// Whether `line` begins with `http://`, so that its first request needs no TLS.
 pub(super) fn is_plain(line: &[u8]) -> bool {
     line.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"http://"))
 }
 
-/// Which of `cores` fetches `line`. Lines of one origin go to one core, so that its connections
-/// are reused and its limits hold; the same origin spelt in an unusual way may go elsewhere, which
-/// costs a connection and is right all the same.
+/// The index, below `cores`, of the core that fetches `line`. Lines of one origin go to one core, so that
+/// its connections are reused and its limits hold. The same origin in an unusual spelling may go to
+/// another core, which costs a connection and is correct.
 pub(super) fn core_of(line: &[u8], cores: usize) -> usize {
     if cores < 2 {
         return 0;
@@ -68,7 +67,7 @@ pub(super) fn core_of(line: &[u8], cores: usize) -> usize {
     ((u128::from(hash) * cores as u128) >> 64) as usize
 }
 
-/// Host and port of what `line` means, roughly: without scheme, user, and the port nobody writes.
+/// The host and port of `line`, by a quick scan: without scheme, user information and default port.
 fn authority(line: &[u8]) -> &[u8] {
     let rest = match line.windows(3).take(16).position(|w| w == b"://") {
         Some(at) => &line[at + 3..],
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_in_no_url() {
+    fn a_line_with_control_characters_is_no_url() {
         for line in ["http://a/\tb", "a\0b", "http://a/\r\nX: y", "a\x7f", ""] {
             assert!(target(line).is_err(), "{line:?}");
         }

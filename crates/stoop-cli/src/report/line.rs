@@ -1,6 +1,6 @@
-//! One line of any program that keeps the contract `url,code,start_time,duration,body_length`,
-//! read from the right: the programs of the comparison quote nothing, so commas further left
-//! belong to the URL, or to an error's text.
+//! Parses a line of a program that keeps the contract `url,code,start_time,duration,body_length`, from the
+//! right: the programs of the comparison quote nothing, so commas further left belong to the URL, or to
+//! the text of an error.
 
 use std::borrow::Cow;
 
@@ -9,24 +9,24 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use serde::Deserialize;
 
-use crate::masked;
-use crate::summary::{Code, Summary};
+use crate::mask;
+use crate::summary::{ResultCode, Summary};
 
-/// Adds `line` to `summary`; a line of `fetch --format jsonl` is understood as well.
+/// Adds a line to `summary`: of the contract, or of `fetch --format jsonl`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What is wrong with the line, as text.
 pub(super) fn add(line: &[u8], summary: &mut Summary) -> Result<(), &'static str> {
     let text = std::str::from_utf8(line);
     match text {
         Ok(json) if json.starts_with('{') => add_json(json, summary),
         Ok(text) => add_csv(text, summary),
-        // The URL may be any bytes; what stands right of it is text.
+        // The URL may be any bytes; the columns to its right are text.
         Err(_) => add_csv(&String::from_utf8_lossy(line), summary),
     }
 }
 
-/// Whether a line names the columns instead of filling them.
+/// Whether a line is the header, which names the columns.
 pub(super) fn is_header(line: &[u8]) -> bool {
     line.ends_with(b",code,start_time,duration,body_length")
 }
@@ -41,35 +41,35 @@ fn add_csv(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
     }
     let start_ms = start_ms(start).ok_or("start_time is not a time")?;
     let duration_ms = whole(duration).ok_or("duration is not a number")?;
-    let code = masked::text(code);
+    let code = mask::text(code);
     let code = code_of(&code);
     let body_bytes = match (code, whole(length)) {
         (_, Some(bytes)) => bytes,
         // Some programs leave the length out where there is no body.
-        (Code::Error(_), None) => 0,
-        (Code::Status(_), None) => return Err("body_length is not a number"),
+        (ResultCode::Error(_), None) => 0,
+        (ResultCode::Status(_), None) => return Err("body_length is not a number"),
     };
     summary.add(code, start_ms, duration_ms, body_bytes);
     Ok(())
 }
 
-/// Three digits are a status; anything else is an error's name.
-fn code_of(code: &str) -> Code<'_> {
+/// Three digits are a status; anything else is an error kind.
+fn code_of(code: &str) -> ResultCode<'_> {
     let is_status = code.len() == 3 && code.bytes().all(|b| b.is_ascii_digit());
     match code.parse() {
-        Ok(status) if is_status => Code::Status(status),
-        _ => Code::Error(code),
+        Ok(status) if is_status => ResultCode::Status(status),
+        _ => ResultCode::Error(code),
     }
 }
 
-/// Blanks and quotes around a field, which a program may add to every one.
+/// A field without the blanks and quotes that a program may add around it.
 fn unquoted(field: &str) -> &str {
     let field = field.trim();
     let inner = field.strip_prefix('"').and_then(|field| field.strip_suffix('"'));
     inner.unwrap_or(field)
 }
 
-/// A number of ms or bytes; a program that counts in fractions is rounded down.
+/// A number of ms or bytes. A fraction is cut off.
 fn whole(text: &str) -> Option<u64> {
     let (number, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
@@ -87,7 +87,7 @@ fn start_ms(text: &str) -> Option<i64> {
 
 fn add_json(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
     #[derive(Deserialize)]
-    struct Json<'a> {
+    struct JsonLine<'a> {
         status: Option<u16>,
         #[serde(borrow)]
         error_kind: Option<Cow<'a, str>>,
@@ -99,17 +99,17 @@ fn add_json(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
         #[serde(borrow)]
         http_version: Option<Cow<'a, str>>,
     }
-    let json: Json<'_> = serde_json::from_str(line).map_err(|_| "not a record in JSON")?;
+    let json: JsonLine<'_> = serde_json::from_str(line).map_err(|_| "not a record in JSON")?;
     let start_ms = start_ms(&json.start_time).ok_or("start_time is not a time")?;
-    let kind = json.error_kind.as_deref().map(masked::text);
+    let kind = json.error_kind.as_deref().map(mask::text);
     let code = match (&kind, json.status) {
-        (Some(kind), _) => Code::Error(kind),
-        (None, Some(status)) => Code::Status(status),
+        (Some(kind), _) => ResultCode::Error(kind),
+        (None, Some(status)) => ResultCode::Status(status),
         (None, None) => return Err("neither status nor error_kind"),
     };
     summary.add(code, start_ms, json.duration_us / 1000, json.body_bytes);
-    let is_answer = matches!(code, Code::Status(_));
-    summary.add_http2(is_answer && json.http_version.as_deref() == Some("2"));
+    let is_response = matches!(code, ResultCode::Status(_));
+    summary.add_http2(is_response && json.http_version.as_deref() == Some("2"));
     Ok(())
 }
 
@@ -133,9 +133,9 @@ mod tests {
         ))
     }
 
-    /// What the programs of the comparison print, each in its own dialect of times.
+    /// The programs of the comparison format times in different ways.
     #[test]
-    fn the_comparisons_lines_are_understood() {
+    fn the_time_formats_of_the_comparison_are_understood() {
         for start in [
             "2024-10-31T09:15:02.123456789+00:00",
             "2024-10-31T09:15:02Z",
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_may_have_fractions_and_an_error_no_length() {
+    fn numbers_may_have_fractions_and_errors_may_lack_a_length() {
         assert_eq!(read("a,200,2024-10-31T09:15:02Z,12.9,5.0").as_deref(), Ok("1/0/0/0 12 ms 5 B"));
         assert_eq!(
             read("a,ETIMEDOUT,2024-10-31T09:15:02Z,5001,").as_deref(),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_line_says_what_is_wrong() {
+    fn the_error_of_a_malformed_line_says_what_is_wrong() {
         for (line, error) in [
             ("", "fewer than 5 columns"),
             ("a,200,2024-10-31T09:15:02Z,5", "fewer than 5 columns"),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_json_lines_are_understood() {
+    fn lines_of_jsonl_are_understood() {
         let line = r#"{"v":1,"url":"a","method":"GET","status":200,"ok":true,
             "start_time":"2026-11-21T20:54:55.007Z","duration_us":49999,"body_bytes":9}"#;
         assert_eq!(read(line).as_deref(), Ok("1/0/0/0 49 ms 9 B"));
@@ -208,18 +208,18 @@ mod tests {
     }
 
     #[test]
-    fn the_version_is_counted_where_a_line_tells_it() {
+    fn responses_over_http2_are_counted_where_a_line_has_the_version() {
         let mut summary = Summary::default();
         let start = r#""start_time":"2026-11-21T20:54:55.007Z","duration_us":1"#;
-        for (told, count) in [
+        for (fields, count) in [
             (r#""status":200,"http_version":"2""#, 1),
             (r#""status":404,"http_version":"2""#, 2),
             (r#""status":200,"http_version":"1.1""#, 2),
             (r#""status":200"#, 2),
             (r#""error_kind":"reset","http_version":"2""#, 2),
         ] {
-            add(format!("{{{told},{start}}}").as_bytes(), &mut summary).expect("a record");
-            assert_eq!(summary.figures().http2, count, "{told}");
+            add(format!("{{{fields},{start}}}").as_bytes(), &mut summary).expect("a record");
+            assert_eq!(summary.figures().http2, count, "{fields}");
         }
         add(b"a,200,2026-11-21T20:54:55Z,1,1", &mut summary).expect("a line");
         assert_eq!(summary.figures().http2, 2);

@@ -1,6 +1,6 @@
-//! `stoop report`: the summary of lines that `fetch`, or any program with the same contract, has
-//! written; and of several such files, the comparison's table. In constant memory, whatever their
-//! length.
+//! `stoop report`: computes the summary of the lines that `fetch`, or another program with the same
+//! contract, has written, and for several such files the comparison's table. Its memory does not depend
+//! on their length.
 
 mod line;
 
@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::summary::{Figures, Summary};
 use crate::table::{self, Label};
-use crate::terminal::Look;
+use crate::terminal::TextLayout;
 use crate::{stderr, streams};
 
-/// Malformed lines that are named one by one; the rest are counted.
+/// How many malformed lines are named one by one; the rest are counted.
 const MALFORMED_NAMED: u64 = 5;
-/// A line longer than this is no line of the contract, and is not kept in memory.
+/// A line longer than this is malformed, and is not kept in memory.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
 const EXAMPLES: &str = "\
@@ -34,16 +34,17 @@ Examples:
 
 Input: lines of 'url,code,start_time,duration,body_length', read from the right, so that commas in
 an unquoted URL do no harm; a code that is not three digits is an error. Lines of
-'stoop fetch --format jsonl' are understood as well. Blank lines and the line of column names are
-passed over.
+'stoop fetch --format jsonl' are understood as well. Blank lines and the header with the column
+names are skipped.
 
-Without a label, a file is called by its name: LANGUAGE-METHOD-CONCURRENCY, of which the last two
-may be missing.
+Without a label, the label is the name of the file: LANGUAGE-METHOD-CONCURRENCY, of which the last
+two may be missing.
 
 Exit codes:
   0  every line was understood
-  2  the command line makes no sense
-  3  a file could not be read, or had malformed lines: those are named on stderr, and left out. What has nothing else has no row";
+  2  the command line is invalid
+  3  a file could not be read, or had malformed lines: those are named on stderr, and
+     left out; a file without any other line has no row";
 
 /// Summarise the lines of a run, or compare several runs in one table
 #[derive(Args, Debug)]
@@ -59,45 +60,46 @@ pub(crate) struct ReportArgs {
 
     /// [default: summary for one file without label, else table]
     #[arg(short, long)]
-    format: Option<Format>,
+    format: Option<ReportFormat>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// one run: the figures, and the errors by kind
+enum ReportFormat {
+    /// the figures, and the errors by kind
     Summary,
-    /// fifteen columns, one row a run, the quickest first
+    /// fifteen columns, one row for each run, the fastest first
     Table,
-    /// the same as one JSON object a run, one a line
+    /// the same figures as JSON: one object, on one line, for each run
     Json,
 }
 
 /// Runs the subcommand.
 ///
 /// # Errors
-/// What its exit code says.
-pub(crate) fn report(args: ReportArgs) -> Result<(), Failure> {
+/// The failure that the exit code stands for.
+pub(crate) fn report(args: ReportArgs) -> Result<(), CommandFailure> {
     let files = if args.files.is_empty() { vec![PathBuf::from("-")] } else { args.files };
     if !args.labels.is_empty() && args.labels.len() != files.len() {
-        return Err(Failure::Usage(format!(
+        return Err(CommandFailure::Usage(format!(
             "{} labels for {} files: there must be one for each, in their order",
             args.labels.len(),
             files.len()
         )));
     }
     streams::check_output()?;
-    let alone = files.len() == 1 && args.labels.is_empty();
-    let format = args.format.unwrap_or(if alone { Format::Summary } else { Format::Table });
+    let is_single = files.len() == 1 && args.labels.is_empty();
+    let format =
+        args.format.unwrap_or(if is_single { ReportFormat::Summary } else { ReportFormat::Table });
     let mut labels = args.labels.into_iter();
     let mut runs = Vec::new();
     let mut malformed = 0;
     for file in &files {
-        let (summary, bad) = read(file)?;
-        malformed += bad;
+        let (summary, malformed_here) = read(file)?;
+        malformed += malformed_here;
         let label = labels.next().unwrap_or_else(|| label_of(file));
         // A row of zeros would read as a run in which nothing was answered.
-        if bad > 0 && summary.is_empty() {
-            stderr::say(format_args!(
+        if malformed_here > 0 && summary.is_empty() {
+            stderr::message(format_args!(
                 "{} has no line that could be read, and so no row: a line is \
                  'url,code,start_time,duration,body_length', or one of 'stoop fetch -f jsonl'",
                 name_of(file)
@@ -107,18 +109,18 @@ pub(crate) fn report(args: ReportArgs) -> Result<(), Failure> {
         runs.push((label, summary));
     }
     if !runs.is_empty() {
-        streams::print(show(format, &runs, Look::of(&io::stdout())).as_bytes())?;
+        streams::print(show(format, &runs, TextLayout::of(&io::stdout())).as_bytes())?;
     }
     match malformed {
         0 => Ok(()),
-        1 => Err(Failure::Io("1 malformed line was left out".to_owned())),
-        many => Err(Failure::Io(format!("{many} malformed lines were left out"))),
+        1 => Err(CommandFailure::Io("1 malformed line was left out".to_owned())),
+        many => Err(CommandFailure::Io(format!("{many} malformed lines were left out"))),
     }
 }
 
-fn show(format: Format, runs: &[(Label, Summary)], look: Look) -> String {
+fn show(format: ReportFormat, runs: &[(Label, Summary)], layout: TextLayout) -> String {
     #[derive(Serialize)]
-    struct Row<'a> {
+    struct JsonRow<'a> {
         language: &'a str,
         method: &'a str,
         concurrency: Option<u64>,
@@ -129,12 +131,14 @@ fn show(format: Format, runs: &[(Label, Summary)], look: Look) -> String {
         runs.iter().map(|(label, summary)| (label.clone(), summary.figures())).collect();
     rows.sort_by_key(|(_, figures)| figures.time);
     match format {
-        Format::Summary => rows.iter().map(|(_, figures)| table::summary(figures, look)).collect(),
-        Format::Table => table::many(&rows, look),
-        Format::Json => {
+        ReportFormat::Summary => {
+            rows.iter().map(|(_, figures)| table::summary(figures, layout)).collect()
+        }
+        ReportFormat::Table => table::many(&rows, layout),
+        ReportFormat::Json => {
             let lines = rows.iter().map(|(label, figures)| {
                 let Label { language, method, concurrency } = label;
-                let row = Row { language, method, concurrency: *concurrency, figures };
+                let row = JsonRow { language, method, concurrency: *concurrency, figures };
                 serde_json::to_string(&row).expect("plain data") + "\n"
             });
             lines.collect()
@@ -142,8 +146,8 @@ fn show(format: Format, runs: &[(Label, Summary)], look: Look) -> String {
     }
 }
 
-/// The summary of a file, and the number of its malformed lines, which are named on stderr.
-fn read(path: &Path) -> Result<(Summary, u64), Failure> {
+/// Reads a file: its summary, and the number of its malformed lines, which are named on stderr.
+fn read(path: &Path) -> Result<(Summary, u64), CommandFailure> {
     let name = name_of(path);
     let result = if path.as_os_str() == "-" {
         streams::check_input()?;
@@ -152,7 +156,7 @@ fn read(path: &Path) -> Result<(Summary, u64), Failure> {
         let file = File::open(path).map(|file| BufReader::with_capacity(64 << 10, file));
         file.and_then(|file| summarise(file, &name))
     };
-    result.map_err(|error| Failure::Io(format!("cannot read {name}: {error}")))
+    result.map_err(|error| CommandFailure::Io(format!("cannot read {name}: {error}")))
 }
 
 fn name_of(path: &Path) -> String {
@@ -176,27 +180,27 @@ fn summarise(mut source: impl BufRead, name: &str) -> io::Result<(Summary, u64)>
         if let Err(wrong) = line::add(text, &mut summary) {
             malformed += 1;
             if malformed <= MALFORMED_NAMED {
-                stderr::say(format_args!("{name}, line {number}: {wrong}"));
+                stderr::message(format_args!("{name}, line {number}: {wrong}"));
             }
         }
     }
     Ok((summary, malformed))
 }
 
-/// The next line, or the first part of one beyond all measure; false at the end.
+/// Reads the next line. One that is too long is replaced by a malformed one; false at the end.
 fn next_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let read = io::Read::take(&mut *source, LINE_BYTES_MAX as u64).read_until(b'\n', line)?;
     if read == LINE_BYTES_MAX && !line.ends_with(b"\n") {
         source.skip_until(b'\n')?;
-        // What is left of it must not look like a whole line by chance.
+        // Its beginning alone might look like a whole line.
         line.clear();
         line.extend_from_slice(b"(overlong)");
     }
     Ok(read > 0)
 }
 
-/// `LANGUAGE,METHOD,CONCURRENCY`; the method may hold commas, the last two may be missing.
+/// Parses `LANGUAGE,METHOD,CONCURRENCY`; the method may contain commas, the last two may be missing.
 fn label(text: &str) -> Result<Label, String> {
     let (rest, concurrency) = match text.rsplit_once(',') {
         Some((rest, last)) => match last.trim().parse() {
@@ -213,7 +217,7 @@ fn label(text: &str) -> Result<Label, String> {
     Ok(Label { language, method, concurrency })
 }
 
-/// The label that a file's name is.
+/// The label of a file, from its name.
 fn label_of(path: &Path) -> Label {
     let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
     let (rest, concurrency) = match stem.rsplit_once('-') {

@@ -1,4 +1,4 @@
-//! Labels, lines and rows.
+//! Tests of labels, lines and rows.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn a_label_has_three_parts_of_which_two_may_be_missing() {
 }
 
 #[test]
-fn a_files_name_is_its_label() {
+fn the_name_of_a_file_is_its_label() {
     let of = |name: &str| label_of(Path::new(name));
     assert_eq!(of("out/rust-reqwest-150.csv"), named("rust", "reqwest", Some(150)));
     assert_eq!(of("node-undici-request-50.csv"), named("node", "undici-request", Some(50)));
@@ -52,23 +52,23 @@ fn an_endless_line_is_one_malformed_line() {
     assert_eq!((summary.figures().total_urls, malformed), (1, 1));
 }
 
-const WIDE: Look = Look { columns: None, boxes: true };
+const WIDE: TextLayout = TextLayout { columns: None, has_boxes: true };
 
 #[test]
 fn the_quickest_run_is_the_first_row() {
     let run = |ms: u64| {
         let mut summary = Summary::default();
-        summary.add(crate::summary::Code::Status(200), 0, ms, 1);
+        summary.add(crate::summary::ResultCode::Status(200), 0, ms, 1);
         summary
     };
     let runs = [(named("slow", "", None), run(20)), (named("quick", "", Some(7)), run(10))];
-    let text = show(Format::Json, &runs, WIDE);
+    let text = show(ReportFormat::Json, &runs, WIDE);
     let first = text.lines().next().expect("two lines");
     assert!(
         first.starts_with(r#"{"language":"quick","method":"","concurrency":7,"totalUrls":1"#),
         "{first}"
     );
-    let rows: Vec<_> = show(Format::Table, &runs, WIDE).lines().map(str::to_owned).collect();
+    let rows: Vec<_> = show(ReportFormat::Table, &runs, WIDE).lines().map(str::to_owned).collect();
     assert!(rows[3].starts_with("│ quick"), "{rows:?}");
-    assert!(show(Format::Summary, &runs[..1], WIDE).starts_with('┌'));
+    assert!(show(ReportFormat::Summary, &runs[..1], WIDE).starts_with('┌'));
 }

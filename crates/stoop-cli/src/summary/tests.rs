@@ -1,4 +1,4 @@
-//! The figures, against those computed by hand.
+//! Tests that compare figures with those computed by hand.
 
 use super::*;
 
@@ -7,10 +7,10 @@ use super::*;
 #[test]
 fn the_figures_are_those_computed_by_hand() {
     let mut summary = Summary::default();
-    summary.add(Code::Status(200), 1000, 100, 10);
-    summary.add(Code::Status(204), 1010, 50, 21);
-    summary.add(Code::Status(404), 1050, 200, 999);
-    summary.add(Code::Error("dns_nxdomain"), 1020, 5, 0);
+    summary.add(ResultCode::Status(200), 1000, 100, 10);
+    summary.add(ResultCode::Status(204), 1010, 50, 21);
+    summary.add(ResultCode::Status(404), 1050, 200, 999);
+    summary.add(ResultCode::Error("dns_nxdomain"), 1020, 5, 0);
     let figures = summary.figures();
     let json = serde_json::to_string(&figures).expect("plain data");
     assert_eq!(
@@ -28,11 +28,11 @@ fn rates_round_as_in_the_published_table() {
     let mut summary = Summary::default();
     for n in 0..10_000_u64 {
         let code = match n {
-            0..7_980 => Code::Status(200),
-            7_980 => Code::Status(301),
-            7_981..8_952 => Code::Status(404),
-            8_952..8_973 => Code::Status(503),
-            _ => Code::Error("total_timeout"),
+            0..7_980 => ResultCode::Status(200),
+            7_980 => ResultCode::Status(301),
+            7_981..8_952 => ResultCode::Status(404),
+            8_952..8_973 => ResultCode::Status(503),
+            _ => ResultCode::Error("total_timeout"),
         };
         let start = if n == 9_999 { 49_149 - 680 } else { 0 };
         summary.add(code, start, 680, 256_487);
@@ -51,11 +51,11 @@ fn rates_round_as_in_the_published_table() {
 #[test]
 fn parts_merge_into_what_the_whole_would_be() {
     let lines = [
-        (Code::Status(200), 5, 10, 7),
-        (Code::Error("reset"), 1, 2, 0),
-        (Code::Status(500), 90, 1, 3),
-        (Code::Error("reset"), 50, 60, 0),
-        (Code::Status(302), 7, 0, 0),
+        (ResultCode::Status(200), 5, 10, 7),
+        (ResultCode::Error("reset"), 1, 2, 0),
+        (ResultCode::Status(500), 90, 1, 3),
+        (ResultCode::Error("reset"), 50, 60, 0),
+        (ResultCode::Status(302), 7, 0, 0),
     ];
     let mut whole = Summary::default();
     let mut parts = [Summary::default(), Summary::default()];
@@ -71,14 +71,14 @@ fn parts_merge_into_what_the_whole_would_be() {
 }
 
 #[test]
-fn answers_over_http2_are_told_where_there_were_any() {
+fn responses_over_http2_are_counted_where_there_were_any() {
     let mut summary = Summary::default();
-    summary.add(Code::Status(200), 0, 0, 0);
+    summary.add(ResultCode::Status(200), 0, 0, 0);
     summary.add_http2(false);
     let json = |summary: &Summary| serde_json::to_string(&summary.figures()).expect("plain");
     assert!(!json(&summary).contains("http2"));
     let mut other = Summary::default();
-    other.add(Code::Status(200), 0, 0, 0);
+    other.add(ResultCode::Status(200), 0, 0, 0);
     other.add_http2(true);
     summary.merge(&other);
     assert!(json(&summary).ends_with(",\"errors\":{},\"http2\":1}"), "{}", json(&summary));
@@ -86,22 +86,22 @@ fn answers_over_http2_are_told_where_there_were_any() {
 
 /// 300 and 100 ms over two; the two others waited for a slot until the end.
 #[test]
-fn what_was_cancelled_before_it_started_is_in_no_mean() {
+fn urls_cancelled_before_they_started_are_left_out_of_the_mean() {
     let mut summary = Summary::default();
-    summary.add(Code::Status(200), 0, 300, 1);
-    summary.add(Code::Error("cancelled"), 0, 100, 0);
+    summary.add(ResultCode::Status(200), 0, 300, 1);
+    summary.add(ResultCode::Error("cancelled"), 0, 100, 0);
     let mut other = Summary::default();
-    other.add(Code::Error("cancelled"), 300, 0, 0);
-    other.add(Code::Error("cancelled"), 300, 0, 0);
+    other.add(ResultCode::Error("cancelled"), 300, 0, 0);
+    other.add(ResultCode::Error("cancelled"), 300, 0, 0);
     summary.merge(&other);
     let figures = summary.figures();
     assert_eq!((figures.total_urls, figures.avg, figures.exceptions), (4, 200, 3));
-    let of_others = other.figures();
-    assert_eq!((of_others.avg, of_others.max), (0, 0));
+    let cancelled = other.figures();
+    assert_eq!((cancelled.avg, cancelled.max), (0, 0));
 }
 
 #[test]
-fn nothing_at_all_is_all_zeros() {
+fn a_run_without_urls_has_figures_of_zero() {
     let figures = Summary::default();
     let figures = figures.figures();
     assert_eq!((figures.total_urls, figures.time, figures.avg), (0, 0, 0));
@@ -111,17 +111,17 @@ fn nothing_at_all_is_all_zeros() {
 #[test]
 fn a_status_that_ends_no_exchange_is_an_exception() {
     let mut summary = Summary::default();
-    summary.add(Code::Status(0), 0, 0, 0);
-    summary.add(Code::Status(999), 0, 0, 0);
+    summary.add(ResultCode::Status(0), 0, 0, 0);
+    summary.add(ResultCode::Status(999), 0, 0, 0);
     assert_eq!(summary.figures().exceptions, 2);
     assert_eq!(summary.kinds(), [("0", 1), ("999", 1)]);
 }
 
 #[test]
-fn error_words_without_end_do_not_fill_memory() {
+fn error_texts_that_always_differ_do_not_fill_memory() {
     let mut summary = Summary::default();
     for n in 0..2_000 {
-        summary.add(Code::Error(&format!("word {n}")), 0, 0, 0);
+        summary.add(ResultCode::Error(&format!("word {n}")), 0, 0, 0);
     }
     assert_eq!(summary.kinds.len(), KINDS_MAX + 1);
     assert_eq!(summary.kinds()[0], (OTHER_KINDS, 1_488));

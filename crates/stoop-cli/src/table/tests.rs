@@ -1,17 +1,17 @@
-//! The tables, against the published one, and on narrow terminals.
+//! Tests of tables: against the published one, and on narrow terminals.
 
 use super::*;
 
-const WIDE: Look = Look { columns: None, boxes: true };
+const WIDE: TextLayout = TextLayout { columns: None, has_boxes: true };
 
-fn errors<'a>(kinds: &'a Kinds<'a>) -> Errors<'a> {
+fn errors<'a>(kinds: &'a ErrorCounts<'a>) -> Errors<'a> {
     Errors { kinds, columns: None }
 }
 
-type Row = (&'static str, &'static str, u64, [u64; 5], f64, [u64; 6]);
+type PublishedRow = (&'static str, &'static str, u64, [u64; 5], f64, [u64; 6]);
 
 /// Three rows of the published table: fractions with one decimal and with two.
-const ROWS: [Row; 3] = [
+const ROWS: [PublishedRow; 3] = [
     (
         "Rust",
         "reqwest",
@@ -38,7 +38,7 @@ const ROWS: [Row; 3] = [
     ),
 ];
 
-fn row(row: &Row) -> (Label, Figures<'static>) {
+fn row(row: &PublishedRow) -> (Label, Figures<'static>) {
     let (language, method, concurrency, [urls, time, avg, max, sec], pct, rest) = *row;
     let label =
         Label { language: language.into(), method: method.into(), concurrency: Some(concurrency) };
@@ -55,14 +55,14 @@ fn row(row: &Row) -> (Label, Figures<'static>) {
         client_errors: rest[3],
         server_errors: rest[4],
         exceptions: rest[5],
-        errors: Kinds(Vec::new()),
+        errors: ErrorCounts(Vec::new()),
         http2: 0,
     };
     (label, figures)
 }
 
 #[test]
-fn the_table_is_the_comparisons_own() {
+fn the_table_is_that_of_the_comparison() {
     let rows: Vec<_> = ROWS.iter().map(row).collect();
     let expected = "\
 ┌──────────┬─────────────────┬─────────────┬───────────┬────────┬─────┬──────┬───────────┬───────────┬────────────┬──────┬─────┬─────┬─────┬───────────┐
@@ -78,16 +78,16 @@ fn the_table_is_the_comparisons_own() {
 #[test]
 fn one_run_has_twelve_columns() {
     let (_, figures) = row(&ROWS[0]);
-    let text = one(&figures, WIDE);
+    let text = one_row(&figures, WIDE);
     let header = text.lines().nth(1).expect("a header");
     assert_eq!(header.split('│').count(), 14);
     assert!(header.starts_with("│ totalUrls │ time "), "{header}");
 }
 
 #[test]
-fn below_the_table_stands_what_it_has_no_column_for() {
+fn figures_without_a_column_are_below_the_table() {
     let (_, mut figures) = row(&ROWS[0]);
-    figures.errors = Kinds(vec![("reset", 2)]);
+    figures.errors = ErrorCounts(vec![("reset", 2)]);
     let below = |figures: &Figures<'_>| {
         summary(figures, WIDE).lines().skip(6).map(str::to_owned).collect::<Vec<_>>()
     };
@@ -98,29 +98,29 @@ fn below_the_table_stands_what_it_has_no_column_for() {
 }
 
 #[test]
-fn what_is_too_wide_stands_upright_and_fits() {
+fn a_table_that_is_too_wide_becomes_one_figure_a_line() {
     let (_, mut figures) = row(&ROWS[1]);
-    figures.errors = Kinds(vec![("connect_unreachable", 2)]);
+    figures.errors = ErrorCounts(vec![("connect_unreachable", 2)]);
     for columns in [40, 60, 80] {
-        let text = summary(&figures, Look { columns: Some(columns), boxes: false });
+        let text = summary(&figures, TextLayout { columns: Some(columns), has_boxes: false });
         assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
         assert!(text.starts_with("totalUrls    10000\ntime        106468  ms"), "{text}");
     }
-    let text = summary(&figures, Look { columns: Some(80), boxes: false });
+    let text = summary(&figures, TextLayout { columns: Some(80), has_boxes: false });
     assert!(text.contains("okReqsPct     0.77  share of 2xx answers, 0 to 1\n"), "{text}");
 }
 
 #[test]
-fn errors_come_with_hints_and_end() {
+fn errors_have_hints_and_further_kinds_are_counted() {
     let kinds: Vec<_> = (0..20).map(|_| ("total_timeout", 1)).collect();
-    let text = errors(&Kinds(kinds)).to_string();
+    let text = errors(&ErrorCounts(kinds)).to_string();
     assert_eq!(text.lines().count(), 11);
     assert!(text.starts_with("       1  total_timeout  not done within --timeout\n"), "{text}");
     assert!(text.ends_with("      10  of 10 other kinds\n"), "{text}");
 }
 
 #[test]
-fn another_programs_words_cannot_drive_the_terminal() {
-    let text = errors(&Kinds(vec![("\x1b[2Jgone", 1)])).to_string();
+fn control_characters_in_error_kinds_are_escaped() {
+    let text = errors(&ErrorCounts(vec![("\x1b[2Jgone", 1)])).to_string();
     assert_eq!(text, "       1  \\u{1b}[2Jgone\n");
 }

@@ -1,4 +1,4 @@
-//! What flags, variables and surroundings come to.
+//! Tests of the plan that follows from flags, variables and defaults.
 
 use std::ffi::OsString;
 
@@ -7,52 +7,53 @@ use clap::{FromArgMatches, Subcommand};
 use super::*;
 
 #[derive(Subcommand)]
-enum Command {
+enum Subcommands {
     Fetch(FetchArgs),
 }
 
 fn typed(line: &str) -> Result<FetchArgs, String> {
-    let command = Command::augment_subcommands(clap::Command::new("stoop"));
+    let command = Subcommands::augment_subcommands(clap::Command::new("stoop"));
     let words = std::iter::once("stoop").chain(line.split_whitespace());
     let matches = command.try_get_matches_from(words).map_err(|e| e.to_string())?;
-    let Command::Fetch(args) = Command::from_arg_matches(&matches).map_err(|e| e.to_string())?;
+    let Subcommands::Fetch(args) =
+        Subcommands::from_arg_matches(&matches).map_err(|e| e.to_string())?;
     Ok(args)
 }
 
-const PIPED: Surroundings = Surroundings {
+const PIPED: Environment = Environment {
     variable: |_| None,
     stdin_is_terminal: false,
     stdout_is_terminal: false,
     stderr_columns: None,
 };
 
-fn plan(line: &str, here: &Surroundings) -> Plan {
-    Plan::new(typed(line).expect("a good line"), here).expect("a good plan")
+fn plan(line: &str, environment: &Environment) -> FetchPlan {
+    FetchPlan::new(typed(line).expect("a good line"), environment).expect("a good plan")
 }
 
 #[test]
-fn the_defaults_are_the_contracts() {
+fn the_defaults_are_those_of_the_contract() {
     let plan = plan("fetch", &PIPED);
-    assert_eq!(plan.source, Source::Stdin);
+    assert_eq!(plan.source, UrlSource::Stdin);
     assert_eq!(plan.concurrency, 100);
     assert_eq!(plan.timeout, Duration::from_secs(5));
     assert_eq!((plan.limit, plan.duration, plan.connect_timeout), (None, None, None));
     assert_eq!(plan.max_redirects, 10);
     assert_eq!(plan.user_agent, concat!("stoop/", env!("CARGO_PKG_VERSION")));
-    assert_eq!((plan.format, plan.summary), (Format::Csv, SummaryStyle::Table));
-    assert!(!plan.insecure && !plan.allow_private && !plan.colour && !plan.progress);
+    assert_eq!((plan.format, plan.summary), (LineFormat::Csv, SummaryStyle::Table));
+    assert!(!plan.insecure && !plan.allow_private && !plan.is_coloured && !plan.has_progress);
     assert_eq!(plan.versions, Versions::All);
 }
 
 #[test]
-fn one_version_can_be_asked_for() {
+fn a_flag_selects_one_version() {
     assert_eq!(plan("fetch --http1.1", &PIPED).versions, Versions::Http1);
     assert_eq!(plan("fetch --http2-prior-knowledge", &PIPED).versions, Versions::Http2);
 }
 
 #[test]
 fn a_variable_beats_a_default_and_a_flag_beats_a_variable() {
-    let here = Surroundings {
+    let environment = Environment {
         variable: |name| {
             Some(OsString::from(match name {
                 "CONCURRENCY" => "7",
@@ -66,24 +67,24 @@ fn a_variable_beats_a_default_and_a_flag_beats_a_variable() {
         },
         ..PIPED
     };
-    let by_variable = plan("fetch", &here);
+    let by_variable = plan("fetch", &environment);
     assert_eq!(by_variable.concurrency, 7);
     assert_eq!(by_variable.timeout, Duration::from_millis(1500));
     assert_eq!(by_variable.user_agent, "from-variable");
     assert_eq!(by_variable.limit, Some(10));
     assert_eq!(by_variable.duration, Some(Duration::from_secs(600)));
-    assert_eq!(by_variable.format, Format::Jsonl);
-    let by_flag = plan("fetch -c 9 -t 2 -A flag -n 3 --duration 1m -f csv", &here);
+    assert_eq!(by_variable.format, LineFormat::Jsonl);
+    let by_flag = plan("fetch -c 9 -t 2 -A flag -n 3 --duration 1m -f csv", &environment);
     assert_eq!(by_flag.concurrency, 9);
     assert_eq!(by_flag.timeout, Duration::from_secs(2));
     assert_eq!(by_flag.user_agent, "flag");
     assert_eq!(by_flag.limit, Some(3));
     assert_eq!(by_flag.duration, Some(Duration::from_secs(60)));
-    assert_eq!(by_flag.format, Format::Csv);
+    assert_eq!(by_flag.format, LineFormat::Csv);
 }
 
 #[test]
-fn of_a_flag_given_twice_the_last_counts() {
+fn a_flag_given_twice_has_its_last_value() {
     let plan = plan("fetch -c 5 --timeout 9 --concurrency 6 -t 2 --dns ::1 --dns 9.9.9.9", &PIPED);
     assert_eq!((plan.concurrency, plan.timeout), (6, Duration::from_secs(2)));
     assert_eq!(plan.dns.len(), 2, "but there may be several name servers");
@@ -91,14 +92,14 @@ fn of_a_flag_given_twice_the_last_counts() {
 
 #[test]
 fn an_empty_variable_is_none_and_a_wrong_one_says_what_is_allowed() {
-    let empty = Surroundings { variable: |_| Some(OsString::new()), ..PIPED };
+    let empty = Environment { variable: |_| Some(OsString::new()), ..PIPED };
     assert_eq!(plan("fetch", &empty).concurrency, 100);
-    let wrong = Surroundings {
+    let wrong = Environment {
         variable: |name| (name == "STOOP_CONCURRENCY").then(|| OsString::from("many")),
         ..PIPED
     };
-    let error = Plan::new(FetchArgs::default(), &wrong).expect_err("not a number");
-    let Failure::Usage(text) = error else { panic!("{error:?}") };
+    let error = FetchPlan::new(FetchArgs::default(), &wrong).expect_err("not a number");
+    let CommandFailure::Usage(text) = error else { panic!("{error:?}") };
     assert_eq!(
         text,
         "the variable STOOP_CONCURRENCY is \"many\": must be a whole number from 1 to 100000"
@@ -108,42 +109,42 @@ fn an_empty_variable_is_none_and_a_wrong_one_says_what_is_allowed() {
 }
 
 #[test]
-fn pretty_is_for_terminals_unless_plain() {
-    let terminal = Surroundings { stdout_is_terminal: true, ..PIPED };
-    assert_eq!(plan("fetch", &terminal).format, Format::Pretty);
-    assert!(plan("fetch", &terminal).colour);
-    let plain = Surroundings {
+fn the_format_is_pretty_on_terminals_unless_a_variable_says_plain() {
+    let terminal = Environment { stdout_is_terminal: true, ..PIPED };
+    assert_eq!(plan("fetch", &terminal).format, LineFormat::Pretty);
+    assert!(plan("fetch", &terminal).is_coloured);
+    let plain = Environment {
         variable: |name| (name == "FORMAT").then(|| OsString::from("plain")),
         ..terminal
     };
-    assert_eq!(plan("fetch", &plain).format, Format::Csv);
-    let colourless = Surroundings {
+    assert_eq!(plan("fetch", &plain).format, LineFormat::Csv);
+    let colourless = Environment {
         variable: |name| (name == "NO_COLOR").then(|| OsString::from("1")),
         stdout_is_terminal: true,
         ..PIPED
     };
-    assert!(!plan("fetch", &colourless).colour);
-    let dumb = Surroundings {
+    assert!(!plan("fetch", &colourless).is_coloured);
+    let dumb = Environment {
         variable: |name| (name == "TERM").then(|| OsString::from("dumb")),
         stderr_columns: Some(80),
         ..terminal
     };
     let dumb = plan("fetch http://a/", &dumb);
-    assert!(!dumb.colour && !dumb.progress && dumb.terminal);
-    // Asked for, it is also written to a file, but never in colour.
-    assert_eq!(plan("fetch -f pretty", &PIPED).format, Format::Pretty);
-    assert!(!plan("fetch -f pretty", &PIPED).colour);
+    assert!(!dumb.is_coloured && !dumb.has_progress && dumb.is_terminal);
+    // With the flag, pretty lines are also written to a file, but never in colour.
+    assert_eq!(plan("fetch -f pretty", &PIPED).format, LineFormat::Pretty);
+    assert!(!plan("fetch -f pretty", &PIPED).is_coloured);
 }
 
 #[test]
-fn progress_is_shown_on_a_terminal_where_nobody_types() {
-    let shown = Surroundings { stderr_columns: Some(80), ..PIPED };
-    assert!(plan("fetch", &shown).progress);
-    let typing = Surroundings { stdin_is_terminal: true, ..shown };
-    assert!(!plan("fetch", &typing).progress);
-    assert!(!plan("fetch -i -", &typing).progress);
-    assert!(plan("fetch -i list", &typing).progress);
-    assert!(plan("fetch http://a/", &typing).progress);
+fn progress_is_shown_on_a_terminal_unless_urls_are_typed_there() {
+    let shown = Environment { stderr_columns: Some(80), ..PIPED };
+    assert!(plan("fetch", &shown).has_progress);
+    let typing = Environment { stdin_is_terminal: true, ..shown };
+    assert!(!plan("fetch", &typing).has_progress);
+    assert!(!plan("fetch -i -", &typing).has_progress);
+    assert!(plan("fetch -i list", &typing).has_progress);
+    assert!(plan("fetch http://a/", &typing).has_progress);
 }
 
 #[test]
@@ -169,9 +170,9 @@ fn a_wrong_flag_says_what_is_allowed() {
 
 #[test]
 fn urls_come_from_arguments_a_file_or_standard_input() {
-    assert_eq!(plan("fetch a b", &PIPED).source, Source::Text(b"a\nb".to_vec()));
-    assert_eq!(plan("fetch -i list", &PIPED).source, Source::File("list".into()));
-    assert_eq!(plan("fetch -i -", &PIPED).source, Source::Stdin);
+    assert_eq!(plan("fetch a b", &PIPED).source, UrlSource::Text(b"a\nb".to_vec()));
+    assert_eq!(plan("fetch -i list", &PIPED).source, UrlSource::File("list".into()));
+    assert_eq!(plan("fetch -i -", &PIPED).source, UrlSource::Stdin);
 }
 
 #[test]

@@ -1,6 +1,5 @@
-//! Passwords of URLs, kept out of everything that is printed. What a password is in a URL that need
-//! not be well-formed is [`without_password`]'s to say; here is what is asked of a line of input, and
-//! of a text that has URLs in it.
+//! Masks the passwords of URLs in everything that is printed: in lines of the input, and in texts that
+//! contain URLs. [`without_password`] finds the password in a URL, which need not be well-formed.
 
 use std::borrow::Cow;
 
@@ -11,33 +10,34 @@ use crate::scheme::has_scheme;
 
 const MASK: &str = "***";
 
-/// A line of the input as it may be shown. `whole` is false for the beginning of a line: the `@`
-/// that would tell a password from a port may be missing there.
-pub(crate) fn line(line: &[u8], whole: bool) -> Cow<'_, [u8]> {
-    let is_cut = !whole && memchr(b':', line).is_some();
+/// A line of the input without its passwords. `is_whole` is false for the beginning of a line, which may
+/// end before the `@` that tells a password from a port.
+pub(crate) fn line(line: &[u8], is_whole: bool) -> Cow<'_, [u8]> {
+    let is_cut = !is_whole && memchr(b':', line).is_some();
     if !is_cut && memchr(b'@', line).is_none() {
         return line.into();
     }
-    // A character for each byte, whatever it stands for: a URL's parts end at ASCII's.
+    // One character for each byte, in any encoding: the parts of a URL end at ASCII characters.
     let chars: String = line.iter().copied().map(char::from).collect();
     let shown = match is_cut && !chars.contains('@') {
-        true => beginning(&chars),
-        false => text(&of_line(&chars)).into_owned(),
+        true => masked_beginning(&chars),
+        false => text(&without_first_password(&chars)).into_owned(),
     };
     shown.chars().map(|c| c as u8).collect::<Vec<_>>().into()
 }
 
-/// A bare line means the host of a URL, which may have a user before it.
-fn of_line(line: &str) -> String {
+/// A line without the password of the URL that it is. Without a scheme it begins with a host, perhaps
+/// with user information before that.
+fn without_first_password(line: &str) -> String {
     if has_scheme(line) {
         return without_password(line).into_owned();
     }
     without_password(&format!("//{line}"))[2..].to_owned()
 }
 
-/// The beginning of a line without an `@`, up to what may be the beginning of a password.
-fn beginning(line: &str) -> String {
-    // What has no slash behind its colon is no scheme yet, but it may be a user.
+/// The beginning of a line without an `@`, with everything masked that may belong to a password.
+fn masked_beginning(line: &str) -> String {
+    // Text before a colon without a slash behind it is no scheme yet, but may be a user.
     let host = line.find("//").map_or(0, |slashes| slashes + 2);
     let authority = &line[host..];
     let end = authority.find(['/', '?', '#']);
@@ -53,7 +53,7 @@ fn beginning(line: &str) -> String {
     }
 }
 
-/// A text for people as it may be shown: each URL in it that has a password, without it.
+/// A text with each URL in it that has a password, without the password.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     if !text.contains('@') {
         return text.into();
@@ -64,7 +64,7 @@ pub(crate) fn text(text: &str) -> Cow<'_, str> {
         let url = &rest[slashes..];
         let ends = |c: char| c.is_whitespace() || c.is_control() || "'\"`<>".contains(c);
         let url = &url[..url.find(ends).unwrap_or(url.len())];
-        // What follows the host may be another URL.
+        // Another URL may follow the host.
         let host = url.trim_start_matches('/');
         let within = url.len() - host.len() + host.find("//").unwrap_or(host.len());
         shown.push_str(&rest[..slashes]);
@@ -75,11 +75,11 @@ pub(crate) fn text(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// The same of a text that quotes what was typed: an argument, or what follows its `=`, is known
-/// as a whole, whatever stands in it.
-pub(crate) fn quoting(message: &str, typed: impl Iterator<Item = String>) -> String {
-    let mut shown = message.to_owned();
-    for argument in typed {
+/// A message without the passwords of the arguments that it quotes. A quoted argument, or the value
+/// behind its `=`, is recognised as a whole, whichever characters it contains.
+pub(crate) fn message(text: &str, arguments: impl Iterator<Item = String>) -> String {
+    let mut shown = text.to_owned();
+    for argument in arguments {
         let value = argument.split_once('=').map_or("", |(_, value)| value);
         for quoted in [argument.as_str(), value] {
             let masked = line(quoted.as_bytes(), true);
@@ -88,7 +88,7 @@ pub(crate) fn quoting(message: &str, typed: impl Iterator<Item = String>) -> Str
             }
         }
     }
-    text(&shown).into_owned()
+    self::text(&shown).into_owned()
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_line_means_says_what_is_its_password() {
+    fn passwords_of_lines_are_masked_whether_a_scheme_is_given_or_not() {
         for (given, shown) in [
             ("http://u:p@h/", "http://u:***@h/"),
             ("http://token@h/", "http://***@h/"),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_line_may_end_within_a_password() {
+    fn the_password_in_the_beginning_of_a_line_is_masked() {
         for (given, shown) in [
             ("http://u:p", "http://u:***"),
             ("http://u:12", "http://u:***"),
@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_is_known_whatever_stands_in_it() {
-        let typed = ["--x=http://u:a 'b@h/", "http://v:c\"d@h/"].map(str::to_owned);
-        let message = "'http://u:a 'b@h/' or 'http://v:c\"d@h/' or http://w:e@h/";
+    fn quoted_arguments_are_masked_whichever_characters_they_contain() {
+        let arguments = ["--x=http://u:a 'b@h/", "http://v:c\"d@h/"].map(str::to_owned);
+        let text = "'http://u:a 'b@h/' or 'http://v:c\"d@h/' or http://w:e@h/";
         assert_eq!(
-            quoting(message, typed.into_iter()),
+            message(text, arguments.into_iter()),
             "'http://u:***@h/' or 'http://v:***@h/' or http://w:***@h/"
         );
-        assert_eq!(quoting("mail a@b", std::iter::empty()), "mail a@b");
+        assert_eq!(message("mail a@b", std::iter::empty()), "mail a@b");
     }
 }

@@ -1,5 +1,4 @@
-//! From bytes to lines: what in an input asks for something, in memory that is no longer than the
-//! longest line.
+//! Splits the bytes of a source into lines, in memory that is no longer than the longest line.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -8,42 +7,43 @@ use memchr::memchr;
 
 use super::lane::Extent;
 
-/// A line longer than this is no URL any server would take; its first bytes are answered, and the
-/// rest is passed over unread, so that one endless line costs no memory.
+/// A line longer than this is no URL that any server would accept. It is reported once, by its first
+/// bytes, and the rest is skipped, so that one endless line costs no memory.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// The lines of a source that ask for something: trimmed, without blank ones and comments.
-pub(super) struct Lines<R> {
+/// The lines of a source: trimmed, without blank ones and comments.
+pub(super) struct LineReader<R> {
     source: R,
-    /// As long as the longest line.
+    /// Room for the longest line.
     buffer: Box<[u8]>,
-    /// `buffer[..filled]` is the beginning of a line, `buffer[..searched]` holds no end of it.
+    /// `buffer[..filled]` is the beginning of a line, and `buffer[..searched]` has no line end.
     filled: usize,
     searched: usize,
-    /// Inside an overlong line that was answered already.
-    skipping: bool,
-    /// The first line may start with a byte order mark.
-    first: bool,
-    /// Read so far.
+    /// Inside an overlong line that was reported already.
+    is_skipping: bool,
+    /// The next line is the first, which may start with a byte order mark.
+    is_first: bool,
+    /// Bytes read so far.
     pub(super) bytes: u64,
 }
 
+/// Called with each line. Breaks to read no more.
 pub(super) type Each<'a> = dyn FnMut(&[u8], Extent) -> ControlFlow<()> + 'a;
 
-impl<R: Read> Lines<R> {
+impl<R: Read> LineReader<R> {
     pub(super) fn new(source: R) -> Self {
         Self {
             source,
             buffer: vec![0; LINE_BYTES_MAX].into_boxed_slice(),
             filled: 0,
             searched: 0,
-            skipping: false,
-            first: true,
+            is_skipping: false,
+            is_first: true,
             bytes: 0,
         }
     }
 
-    /// Reads once, and gives `each` the lines that are now complete; false at the end.
+    /// Reads once, and calls `each` with the lines that are now complete; false at the end.
     pub(super) fn read_some(&mut self, each: &mut Each<'_>) -> io::Result<bool> {
         let read = self.source.read(&mut self.buffer[self.filled..])?;
         if read == 0 {
@@ -55,14 +55,14 @@ impl<R: Read> Lines<R> {
         while let Some(at) = memchr(b'\n', &self.buffer[self.searched..self.filled]) {
             let end = self.searched + at;
             self.searched = end + 1;
-            if !std::mem::take(&mut self.skipping)
-                && self.line(start, end, Extent::Whole, each).is_break()
+            if !std::mem::take(&mut self.is_skipping)
+                && self.report(start, end, Extent::Whole, each).is_break()
             {
                 return Ok(false);
             }
             start = end + 1;
         }
-        if self.skipping {
+        if self.is_skipping {
             start = self.filled;
         }
         self.keep_from(start);
@@ -71,18 +71,18 @@ impl<R: Read> Lines<R> {
             self.keep_from(self.buffer.len() - self.buffer.trim_ascii_start().len());
         }
         if self.filled == self.buffer.len() {
-            self.skipping = true;
-            let flow = self.line(0, self.filled, Extent::Cut, each);
+            self.is_skipping = true;
+            let flow = self.report(0, self.filled, Extent::Overlong, each);
             self.keep_from(self.filled);
             return Ok(flow.is_continue());
         }
         Ok(true)
     }
 
-    /// Gives `each` the line that no line end followed, if there is one.
+    /// Calls `each` with the last line if no line end followed it.
     pub(super) fn finish(&mut self, extent: Extent, each: &mut Each<'_>) {
-        if !self.skipping {
-            let _ = self.line(0, self.filled, extent, each);
+        if !self.is_skipping {
+            let _ = self.report(0, self.filled, extent, each);
         }
         self.filled = 0;
     }
@@ -93,7 +93,7 @@ impl<R: Read> Lines<R> {
         self.searched = self.filled;
     }
 
-    fn line(
+    fn report(
         &mut self,
         start: usize,
         end: usize,
@@ -101,11 +101,11 @@ impl<R: Read> Lines<R> {
         each: &mut Each<'_>,
     ) -> ControlFlow<()> {
         let mut line = &self.buffer[start..end];
-        if std::mem::take(&mut self.first) {
+        if std::mem::take(&mut self.is_first) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
         if extent != Extent::Whole {
-            // If there is nothing else, half a character is a line too: it was read.
+            // Half a character alone is a line too: it was read.
             line = Some(whole_characters(line)).filter(|whole| !whole.is_empty()).unwrap_or(line);
         }
         let line = line.trim_ascii();
@@ -116,7 +116,7 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// `cut` without the first half of a character at its end.
+/// `cut` without an incomplete character at its end.
 fn whole_characters(cut: &[u8]) -> &[u8] {
     match std::str::from_utf8(cut) {
         Err(error) if error.error_len().is_none() => &cut[..error.valid_up_to()],
@@ -129,12 +129,12 @@ mod tests {
     use super::*;
 
     /// Gives at most `step` bytes a read.
-    struct Drip<'a> {
+    struct SmallReads<'a> {
         rest: &'a [u8],
         step: usize,
     }
 
-    impl Read for Drip<'_> {
+    impl Read for SmallReads<'_> {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             let n = self.step.min(self.rest.len()).min(into.len());
             let (now, rest) = self.rest.split_at(n);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     fn read_in_steps(input: &[u8], step: usize) -> Vec<(Vec<u8>, Extent)> {
-        let mut lines = Lines::new(Drip { rest: input, step });
+        let mut lines = LineReader::new(SmallReads { rest: input, step });
         let mut found = Vec::new();
         let mut each = |line: &[u8], extent| {
             found.push((line.to_vec(), extent));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_and_comments_are_passed_over() {
+    fn blank_lines_and_comments_are_skipped() {
         check(b"a\n\n  \t\n# no\n  # no\nb # yes\n#\n", &[b"a", b"b # yes"]);
         check(b"", &[]);
         check(b"\n", &[]);
@@ -182,22 +182,22 @@ mod tests {
     }
 
     #[test]
-    fn half_a_character_is_left_out_of_a_torn_line_unless_it_is_all_there_is() {
+    fn half_a_character_is_left_out_of_an_interrupted_line_unless_it_is_the_whole_line() {
         for (input, expected) in [(&b"a\nb\xc3"[..], &b"b"[..]), (b"a\n\xc3", b"\xc3")] {
-            let mut lines = Lines::new(Drip { rest: input, step: usize::MAX });
+            let mut lines = LineReader::new(SmallReads { rest: input, step: usize::MAX });
             let mut found = Vec::new();
             let mut each = |line: &[u8], _| {
                 found.push(line.to_vec());
                 ControlFlow::Continue(())
             };
             while lines.read_some(&mut each).expect("no error") {}
-            lines.finish(Extent::Torn, &mut each);
+            lines.finish(Extent::Interrupted, &mut each);
             assert_eq!(found, [b"a", expected]);
         }
     }
 
     #[test]
-    fn an_overlong_line_is_answered_once_and_its_rest_skipped() {
+    fn an_overlong_line_is_reported_once_and_its_rest_skipped() {
         let mut input = b"a\n".to_vec();
         input.extend(vec![b'x'; 5 * LINE_BYTES_MAX + 3]);
         input.extend(b"\nb\n");
@@ -205,7 +205,7 @@ mod tests {
             let found = read_in_steps(&input, step);
             assert_eq!(found.len(), 3, "{step} bytes a read");
             assert_eq!(found[0], (b"a".to_vec(), Extent::Whole));
-            assert_eq!(found[1], (vec![b'x'; LINE_BYTES_MAX], Extent::Cut));
+            assert_eq!(found[1], (vec![b'x'; LINE_BYTES_MAX], Extent::Overlong));
             assert_eq!(found[2], (b"b".to_vec(), Extent::Whole));
         }
         let unfinished = read_in_steps(&input[..input.len() - 3], 4096);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_line_is_whole_and_blanks_do_not_count() {
+    fn a_line_of_the_longest_length_is_whole_and_leading_blanks_do_not_count() {
         let line = vec![b'x'; LINE_BYTES_MAX - 1];
         let mut input = vec![b' '; 3 * LINE_BYTES_MAX];
         input.extend(&line);

@@ -1,4 +1,4 @@
-//! The line that says how one URL ended, in each format.
+//! Formats the line of one URL: CSV, JSONL or pretty.
 
 #[cfg(test)]
 mod tests;
@@ -11,66 +11,73 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::args::Format;
+use super::args::LineFormat;
 use super::lane::Extent;
-use super::outcome::{Details, Outcome};
-use crate::masked;
-use crate::summary::Code;
+use super::outcome::{Details, UrlOutcome};
+use crate::mask;
+use crate::summary::ResultCode;
 use crate::table::Printable;
 
-/// Everything a line tells of one URL.
+/// The content of one line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record<'a> {
+pub(super) struct UrlRecord<'a> {
     /// The line of the input, trimmed; any bytes. It is shown without a password.
     pub(super) url: &'a [u8],
-    /// Whether that is the whole line.
+    /// Whether `url` is the whole line.
     pub(super) extent: Extent,
-    /// When it took its slot, in milliseconds of Unix time.
+    /// When the URL took its slot, in milliseconds of Unix time.
     pub(super) start_ms: i64,
     pub(super) duration: Duration,
-    pub(super) outcome: &'a Outcome,
+    pub(super) outcome: &'a UrlOutcome,
 }
 
-/// Milliseconds of Unix time, now.
+/// The current time, in milliseconds of Unix time.
 pub(super) fn unix_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Writes records as lines of one format. One for each core: it keeps what lines have in common.
+/// Formats records as lines of one format. Each core has its own, which keeps its buffer and the text of
+/// the last timestamp.
 #[derive(Debug)]
-pub(super) struct Recorder {
-    format: Format,
-    colour: bool,
-    terminal: bool,
-    stamp: Stamp,
+pub(super) struct LineFormatter {
+    format: LineFormat,
+    is_coloured: bool,
+    is_terminal: bool,
+    timestamps: TimestampFormatter,
     line: Vec<u8>,
 }
 
-impl Recorder {
-    /// `terminal` is where what a line quotes must not be sent as it is.
-    pub(super) fn new(format: Format, colour: bool, terminal: bool) -> Self {
-        Self { format, colour, terminal, stamp: Stamp::default(), line: Vec::with_capacity(256) }
+impl LineFormatter {
+    /// With `is_terminal`, control characters of a URL are escaped.
+    pub(super) fn new(format: LineFormat, is_coloured: bool, is_terminal: bool) -> Self {
+        Self {
+            format,
+            is_coloured,
+            is_terminal,
+            timestamps: TimestampFormatter::default(),
+            line: Vec::with_capacity(256),
+        }
     }
 
-    /// The line for `record`, its end included; valid until the next.
-    pub(super) fn line(&mut self, record: Record<'_>) -> &[u8] {
+    /// The line of `record`, with its end.
+    pub(super) fn format(&mut self, record: UrlRecord<'_>) -> &[u8] {
         self.line.clear();
-        let shown = masked::line(record.url, record.extent == Extent::Whole);
-        let record = Record { url: &shown, ..record };
+        let shown = mask::line(record.url, record.extent == Extent::Whole);
+        let record = UrlRecord { url: &shown, ..record };
         match self.format {
-            Format::Csv => self.csv(record),
-            Format::Jsonl => self.jsonl(record),
-            Format::Pretty => self.pretty(record),
+            LineFormat::Csv => self.csv(record),
+            LineFormat::Jsonl => self.jsonl(record),
+            LineFormat::Pretty => self.pretty(record),
         }
         self.line.push(b'\n');
         &self.line
     }
 
-    fn csv(&mut self, record: Record<'_>) {
+    fn csv(&mut self, record: UrlRecord<'_>) {
         let mut digits = itoa::Buffer::new();
         let line = &mut self.line;
-        match self.terminal {
+        match self.is_terminal {
             true => {
                 let url = Printable(&String::from_utf8_lossy(record.url)).to_string();
                 push_quoted(line, url.as_bytes());
@@ -79,29 +86,29 @@ impl Recorder {
         }
         line.push(b',');
         match record.outcome.code {
-            Code::Status(status) => line.extend_from_slice(digits.format(status).as_bytes()),
-            Code::Error(kind) => line.extend_from_slice(kind.as_bytes()),
+            ResultCode::Status(status) => line.extend_from_slice(digits.format(status).as_bytes()),
+            ResultCode::Error(kind) => line.extend_from_slice(kind.as_bytes()),
         }
         line.push(b',');
-        self.stamp.push(record.start_ms, line);
+        self.timestamps.push(record.start_ms, line);
         line.push(b',');
         line.extend_from_slice(digits.format(duration_ms(record.duration)).as_bytes());
         line.push(b',');
         line.extend_from_slice(digits.format(record.outcome.body_bytes).as_bytes());
     }
 
-    fn jsonl(&mut self, record: Record<'_>) {
+    fn jsonl(&mut self, record: UrlRecord<'_>) {
         let mut start_time = Vec::with_capacity(24);
-        self.stamp.push(record.start_ms, &mut start_time);
+        self.timestamps.push(record.start_ms, &mut start_time);
         let (status, error_kind) = match record.outcome.code {
-            Code::Status(status) => (Some(status), None),
-            Code::Error(kind) => (None, Some(kind)),
+            ResultCode::Status(status) => (Some(status), None),
+            ResultCode::Error(kind) => (None, Some(kind)),
         };
         let url = String::from_utf8_lossy(record.url);
-        let json = Json {
+        let json = JsonRecord {
             v: 1,
             url: &url,
-            url_bytes: matches!(url, Cow::Owned(_)).then(|| escaped(record.url)),
+            url_bytes: matches!(url, Cow::Owned(_)).then(|| percent_encoded(record.url)),
             method: "GET",
             status: status.or(record.outcome.details.as_ref().and_then(|details| details.status)),
             ok: matches!(status, Some(200..=299)),
@@ -112,19 +119,19 @@ impl Recorder {
             details: record.outcome.details.as_deref(),
         };
         serde_json::to_writer(&mut self.line, &json).expect("plain data, into memory");
-        if self.terminal {
+        if self.is_terminal {
             escape_controls(&mut self.line);
         }
     }
 
-    /// In the comparison's form and colours: 2xx green, any other status yellow, errors red.
-    fn pretty(&mut self, record: Record<'_>) {
+    /// `[code] url: Nms`, coloured as the comparison does: 2xx green, any other status yellow, errors red.
+    fn pretty(&mut self, record: UrlRecord<'_>) {
         let (colour, code) = match &record.outcome.code {
-            Code::Status(status @ 200..=299) => ("\x1b[32m", status.to_string()),
-            Code::Status(status) => ("\x1b[33m", status.to_string()),
-            Code::Error(kind) => ("\x1b[31m", (*kind).to_owned()),
+            ResultCode::Status(status @ 200..=299) => ("\x1b[32m", status.to_string()),
+            ResultCode::Status(status) => ("\x1b[33m", status.to_string()),
+            ResultCode::Error(kind) => ("\x1b[31m", (*kind).to_owned()),
         };
-        let (colour, plain) = if self.colour { (colour, "\x1b[0m") } else { ("", "") };
+        let (colour, plain) = if self.is_coloured { (colour, "\x1b[0m") } else { ("", "") };
         let url = String::from_utf8_lossy(record.url);
         let ms = duration_ms(record.duration);
         write!(self.line, "{colour}[{code}] {}: {ms}ms{plain}", Printable(&url))
@@ -132,12 +139,12 @@ impl Recorder {
     }
 }
 
-/// The fields of a line in JSON, by the names of the longer record that later formats share.
+/// The fields of a line of JSONL.
 #[derive(Serialize)]
-struct Json<'a> {
+struct JsonRecord<'a> {
     v: u8,
     url: &'a str,
-    /// The same where it is not text, so that different lines stay different.
+    /// The URL where it is not text, so that different lines stay different.
     #[serde(skip_serializing_if = "Option::is_none")]
     url_bytes: Option<String>,
     method: &'static str,
@@ -153,7 +160,7 @@ struct Json<'a> {
     details: Option<&'a Details>,
 }
 
-/// Escapes those control characters that JSON may have as they are: DEL, and U+0080 to U+009F.
+/// Escapes the control characters that JSON allows unescaped: DEL, and U+0080 to U+009F.
 fn escape_controls(line: &mut Vec<u8>) {
     let text = String::from_utf8_lossy(line);
     if text.contains(char::is_control) {
@@ -168,8 +175,8 @@ fn escape_controls(line: &mut Vec<u8>) {
     }
 }
 
-/// `bytes` in ASCII: what is no graphic character, and the percent sign, as RFC 3986 §2.1 has it.
-fn escaped(bytes: &[u8]) -> String {
+/// `bytes` in ASCII, with the percent sign and all but printable characters encoded (RFC 3986 §2.1).
+fn percent_encoded(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len()), |mut text, &byte| {
         match byte {
             b'!'..=b'~' if byte != b'%' => text.push(char::from(byte)),
@@ -179,12 +186,13 @@ fn escaped(bytes: &[u8]) -> String {
     })
 }
 
-/// A duration as lines and summaries count it.
+/// A duration in the unit of lines and summaries.
 pub(super) fn duration_ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// RFC 4180 §2: a field with a comma, a quote or a line break is quoted, and its quotes doubled.
+/// Appends a field; one with a comma, a quote or a line break is quoted, and its quotes are doubled
+/// (RFC 4180 §2).
 fn push_quoted(line: &mut Vec<u8>, field: &[u8]) {
     if !field.iter().any(|b| matches!(b, b',' | b'"' | b'\r' | b'\n')) {
         line.extend_from_slice(field);
@@ -200,16 +208,16 @@ fn push_quoted(line: &mut Vec<u8>, field: &[u8]) {
     line.push(b'"');
 }
 
-/// RFC 3339 in UTC with milliseconds. Most lines start in the second of the one before, so only
-/// the milliseconds are new.
+/// Formats timestamps by RFC 3339, in UTC with milliseconds. Most lines start in the same second as the
+/// one before, so only the milliseconds are new.
 #[derive(Debug, Default)]
-struct Stamp {
+struct TimestampFormatter {
     second: i64,
     /// `2026-11-21T20:54:55`, or empty.
     text: String,
 }
 
-impl Stamp {
+impl TimestampFormatter {
     fn push(&mut self, unix_ms: i64, line: &mut Vec<u8>) {
         let second = unix_ms.div_euclid(1000);
         if second != self.second || self.text.is_empty() {

@@ -1,17 +1,17 @@
-//! What is typed for a URL and was meant otherwise.
+//! Detects arguments that were typed as URLs and most likely mean something else.
 
 use std::path::Path;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::scheme::has_scheme;
 
-/// Checks the URLs on the command line for what hardly is one: a file, a word for help.
+/// Checks the URLs on the command line for the name of a file, and for `help`.
 ///
 /// # Errors
-/// [`Failure::Usage`], which says what to type instead, and what if it was meant so.
-pub(super) fn check(urls: &[String]) -> Result<(), Failure> {
+/// [`CommandFailure::Usage`], which says what to type instead, and what to type if it is a host.
+pub(super) fn check(urls: &[String]) -> Result<(), CommandFailure> {
     if urls.len() == 1 && urls[0] == "help" {
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             "'stoop fetch --help' explains the command; https://help is the host of that name"
                 .to_owned(),
         ));
@@ -24,7 +24,7 @@ pub(super) fn check(urls: &[String]) -> Result<(), Failure> {
         true => String::new(),
         false => format!("; https://{file} is the host of that name"),
     };
-    Err(Failure::Usage(format!(
+    Err(CommandFailure::Usage(format!(
         "'{file}' is a file: 'stoop fetch -i {file}' fetches the URLs in it{host}"
     )))
 }

@@ -1,4 +1,4 @@
-//! From a URL to its outcome: the one place that knows the client.
+//! Fetches a URL with the library's client. No other module uses the client.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -7,54 +7,56 @@ use stoop::{
     Client, ClientLimits, ClientTime, Error, Redirects, Request, Version, without_password,
 };
 
-use super::args::Format;
-use super::outcome::{Details, Outcome, Phases, micros};
-use super::plan::Plan;
-use crate::failure::Failure;
-use crate::masked;
-use crate::summary::Code;
+use super::args::LineFormat;
+use super::outcome::{Details, Phases, UrlOutcome, micros};
+use super::plan::FetchPlan;
+use crate::failure::CommandFailure;
+use crate::mask;
+use crate::summary::ResultCode;
 
-/// What the clients of all cores have in common.
-pub(super) struct Exchanges {
+/// Creates the fetcher of each core, from what all of them share.
+pub(super) struct Fetchers {
     #[cfg(feature = "tls")]
     tls: stoop::ClientTls,
     #[cfg(feature = "tls")]
     warmed_up: std::sync::Once,
 }
 
-impl Exchanges {
-    /// Reads what the plan names.
+impl Fetchers {
+    /// Reads the certificates that the plan names.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for certificates that cannot be used, and for what this program was built
-    /// without.
-    pub(super) fn new(plan: &Plan) -> Result<Self, Failure> {
+    /// [`CommandFailure::Usage`] for certificates that cannot be used, and for options of a feature that
+    /// this program was built without.
+    pub(super) fn new(plan: &FetchPlan) -> Result<Self, CommandFailure> {
         if !cfg!(feature = "dns") && !plan.dns.is_empty() {
-            return Err(Failure::Usage("--dns: this stoop asks the system for names".to_owned()));
+            return Err(CommandFailure::Usage(
+                "--dns: this stoop asks the system for names".to_owned(),
+            ));
         }
-        if !cfg!(feature = "tls") && (plan.authority.is_some() || plan.insecure) {
-            return Err(Failure::Usage("this stoop was built without TLS".to_owned()));
+        if !cfg!(feature = "tls") && (plan.ca.is_some() || plan.insecure) {
+            return Err(CommandFailure::Usage("this stoop was built without TLS".to_owned()));
         }
         Ok(Self {
             #[cfg(feature = "tls")]
-            tls: tls(plan).map_err(|error| Failure::Usage(error.to_string()))?,
+            tls: tls(plan).map_err(|error| CommandFailure::Usage(error.to_string()))?,
             #[cfg(feature = "tls")]
             warmed_up: std::sync::Once::new(),
         })
     }
 
-    /// Makes everything ready for TLS, or waits until somebody has. It takes some 20 to 50 ms, which
-    /// no URL should have on its clock, nor any other that shares its core.
+    /// Prepares TLS, or waits until another thread has. It takes some 20 to 50 ms, which should count for
+    /// no URL, whether it needs TLS or shares a core with one that does.
     pub(super) fn warm_up(&self) {
         #[cfg(feature = "tls")]
         self.warmed_up.call_once(|| self.tls.warm_up());
     }
 
-    /// The client of one core.
+    /// The fetcher of one core.
     ///
     /// # Errors
     /// The client's own.
-    pub(super) fn for_core(&self, plan: &Plan) -> Result<Exchange, Error> {
+    pub(super) fn for_core(&self, plan: &FetchPlan) -> Result<Fetcher, Error> {
         let redirects = match u16::try_from(plan.max_redirects) {
             Ok(0) => Redirects::none(),
             Ok(max) => Redirects::follow(max),
@@ -74,18 +76,18 @@ impl Exchanges {
         let client = client.tls(self.tls.clone());
         #[cfg(feature = "dns")]
         let client = if plan.dns.is_empty() { client } else { client.name_servers(&plan.dns) };
-        Ok(Exchange { client: client.build()?, detailed: plan.format == Format::Jsonl })
+        Ok(Fetcher { client: client.build()?, is_detailed: plan.format == LineFormat::Jsonl })
     }
 }
 
 #[cfg(feature = "tls")]
-fn tls(plan: &Plan) -> Result<stoop::ClientTls, stoop::TlsConfigError> {
-    use super::plan::Authority;
+fn tls(plan: &FetchPlan) -> Result<stoop::ClientTls, stoop::TlsConfigError> {
+    use super::plan::CaCertificates;
 
     let mut tls = stoop::ClientTls::builder();
-    match &plan.authority {
-        Some(Authority::File(path)) => tls = tls.ca_file(path),
-        Some(Authority::Pem(pem)) => tls = tls.ca_pem(pem.as_str()),
+    match &plan.ca {
+        Some(CaCertificates::File(path)) => tls = tls.ca_file(path),
+        Some(CaCertificates::Pem(pem)) => tls = tls.ca_pem(pem.as_str()),
         None => {}
     }
     if plan.insecure {
@@ -94,14 +96,14 @@ fn tls(plan: &Plan) -> Result<stoop::ClientTls, stoop::TlsConfigError> {
     tls.build()
 }
 
-/// The deadline of a URL is its only limit of time, unless there is one for connecting: a run that
-/// grants a minute means it. And nobody waits for a connection, because the slots are the limit: of
-/// HTTP/2 there are fewer anyway, as many as an origin's streams need.
-fn limits(plan: &Plan) -> ClientLimits {
+/// The limits of a client. The deadline of a URL is its only time limit, unless there is one for
+/// connecting: a run that grants a minute means it. And no URL waits for a connection, because the slots
+/// are the limit: there are fewer connections over HTTP/2 anyway, as many as an origin's streams need.
+fn limits(plan: &FetchPlan) -> ClientLimits {
     let mut limits = ClientLimits::default();
     limits.wire.body_bytes_max = plan.max_body;
     limits.time = time(plan);
-    // Nor is a server that goes on being silent given up before the deadline.
+    // A server that stays silent is not given up before the deadline either.
     limits.wire.http2.settings_timeout = plan.timeout;
     limits.wire.http2.ping_timeout = plan.timeout;
     let idle = (plan.idle_max / plan.cores).max(1);
@@ -113,12 +115,12 @@ fn limits(plan: &Plan) -> ClientLimits {
     limits
 }
 
-/// Every limit of time that the library has, whatever its defaults are.
-fn time(plan: &Plan) -> ClientTime {
+/// The time limits of a client: each that the library has is set, whatever its default is.
+fn time(plan: &FetchPlan) -> ClientTime {
     let mut time = ClientTime::default();
     time.dns = None;
-    // The limit for all of connecting holds for this too. It is also how long a connection waits for
-    // a descriptor.
+    // The limit for all of connecting includes this. It is also how long a connection waits for a
+    // descriptor.
     time.connect = plan.connect_timeout;
     time.tls = None;
     time.head = None;
@@ -127,22 +129,22 @@ fn time(plan: &Plan) -> ClientTime {
     time.body_grace = Duration::ZERO;
     time.body_window = Duration::ZERO;
     time.body_bytes_per_second_min = 0;
-    // Nothing is sent that a server could be asked about before.
+    // No request has content for which a server could be asked to continue.
     time.expect_continue = Duration::ZERO;
     time.total = Some(plan.timeout);
     time
 }
 
-/// One core's client.
-pub(super) struct Exchange {
+/// The client of one core, and how much it reports of each URL.
+pub(super) struct Fetcher {
     client: Client,
-    detailed: bool,
+    is_detailed: bool,
 }
 
-impl Exchange {
-    /// Fetches `url`, within the plan's deadline from now on. The URL is read at once, and need not
+impl Fetcher {
+    /// Fetches `url`, within the plan's deadline from now on. The URL is parsed at once, and need not
     /// outlive the call.
-    pub(super) fn fetch(&self, url: &str) -> impl Future<Output = Outcome> + use<'_> {
+    pub(super) fn fetch(&self, url: &str) -> impl Future<Output = UrlOutcome> + use<'_> {
         let request = Request::get(url);
         async move {
             match self.send(request).await {
@@ -152,15 +154,15 @@ impl Exchange {
         }
     }
 
-    async fn send(&self, request: Result<Request, Error>) -> Result<Outcome, Error> {
+    async fn send(&self, request: Result<Request, Error>) -> Result<UrlOutcome, Error> {
         let mut response = self.client.send(request?).await?;
-        let mut details = self.detailed.then(|| Details {
-            final_url: response.url().map(|url| masked::text(url).into_owned()),
+        let mut details = self.is_detailed.then(|| Details {
+            final_url: response.url().map(|url| mask::text(url).into_owned()),
             redirects: Some(response.redirects()),
             location: response
                 .field("location")
                 .filter(|_| response.status().is_redirection())
-                .map(shown),
+                .map(masked_location),
             http_version: version(response.version()),
             content_type: response
                 .field("content-type")
@@ -170,7 +172,7 @@ impl Exchange {
             phases: Phases::until_head(&response.timings()),
             ..Details::default()
         });
-        // Nobody reads this clock for nothing.
+        // The clock is read only where the time is reported.
         let head = details.is_some().then(Instant::now);
         let received = response.body_mut().discard().await;
         if let (Some(details), Some(head)) = (&mut details, head) {
@@ -182,44 +184,44 @@ impl Exchange {
                 let details = details.map(|details| Details {
                     status: Some(response.status().as_u16()),
                     error_phase: Some(error.phase().as_str()),
-                    error: Some(masked::text(&error.to_string()).into_owned()),
+                    error: Some(mask::text(&error.to_string()).into_owned()),
                     ..details
                 });
-                let outcome = Outcome::error(error.kind().as_str());
-                return Ok(Outcome { details: details.map(Box::new), ..outcome });
+                let outcome = UrlOutcome::error(error.kind().as_str());
+                return Ok(UrlOutcome { details: details.map(Box::new), ..outcome });
             }
         };
-        Ok(Outcome {
-            code: Code::Status(response.status().as_u16()),
+        Ok(UrlOutcome {
+            code: ResultCode::Status(response.status().as_u16()),
             body_bytes,
             http2: response.version() == Version::HTTP_2,
             details: details.map(Box::new),
         })
     }
 
-    fn failed(&self, error: &Error, phases: Phases) -> Outcome {
-        let details = self.detailed.then(|| Details {
+    fn failed(&self, error: &Error, phases: Phases) -> UrlOutcome {
+        let details = self.is_detailed.then(|| Details {
             status: error.status().map(|status| status.as_u16()),
-            final_url: error.url().map(|url| masked::text(url).into_owned()),
+            final_url: error.url().map(|url| mask::text(url).into_owned()),
             redirects: error.url().map(|_| error.redirects()),
-            location: error.location().map(shown),
+            location: error.location().map(masked_location),
             error_phase: Some(error.phase().as_str()),
-            error: Some(masked::text(&error.to_string()).into_owned()),
+            error: Some(mask::text(&error.to_string()).into_owned()),
             remote_ip: error.remote_address().map(|address| address.ip()),
             remote_port: error.remote_address().map(|address| address.port()),
             phases,
             ..Details::default()
         });
-        Outcome { details: details.map(Box::new), ..Outcome::error(error.kind().as_str()) }
+        UrlOutcome { details: details.map(Box::new), ..UrlOutcome::error(error.kind().as_str()) }
     }
 }
 
-/// A Location as a line may have it.
-fn shown(location: &[u8]) -> String {
-    masked::text(&without_password(&String::from_utf8_lossy(location))).into_owned()
+/// The Location field without passwords.
+fn masked_location(location: &[u8]) -> String {
+    mask::text(&without_password(&String::from_utf8_lossy(location))).into_owned()
 }
 
-/// The version as ALPN and the record write it.
+/// The version as the field `http_version` has it.
 fn version(version: Version) -> Option<&'static str> {
     match version {
         Version::HTTP_10 => Some("1.0"),
@@ -235,20 +237,20 @@ mod tests {
     use stoop::{ErrorKind, Phase};
 
     use super::super::args::{EXAMPLES, FetchArgs};
-    use super::super::surroundings::Surroundings;
+    use super::super::environment::Environment;
     use super::*;
     use crate::hints::hint;
 
     /// A body of less than 1,000 bytes a second ended at 30 s, whatever the deadline.
     #[test]
-    fn a_deadline_of_a_minute_and_a_half_was_shortened_by_limits_without_a_name() {
-        let here = Surroundings {
+    fn a_deadline_of_90_s_was_shortened_by_limits_that_no_option_names() {
+        let environment = Environment {
             variable: |_| None,
             stdin_is_terminal: false,
             stdout_is_terminal: false,
             stderr_columns: None,
         };
-        let mut plan = Plan::new(FetchArgs::default(), &here).expect("a good plan");
+        let mut plan = FetchPlan::new(FetchArgs::default(), &environment).expect("a good plan");
         plan.timeout = Duration::from_secs(90);
         let limits = limits(&plan);
         let time = &limits.time;
@@ -261,12 +263,11 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_error_has_a_hint_and_stands_in_the_help() {
+    fn every_kind_of_error_has_a_hint_and_is_listed_in_the_help() {
         for kind in ErrorKind::ALL {
             let word = kind.as_str();
             let is_listed = EXAMPLES.split_whitespace().any(|w| w == word);
-            // Nothing here sends a body, or fields that are a user's, and these limits are none of
-            // `fetch`.
+            // `fetch` sends no body and no fields of a user's, and does not set the limits of the others.
             let is_produced = !matches!(
                 kind,
                 ErrorKind::RequestBody

@@ -1,12 +1,12 @@
-//! Lines, byte for byte.
+//! Tests that compare lines byte for byte.
 
 use super::*;
 
-const OK: Outcome =
-    Outcome { code: Code::Status(200), body_bytes: 1234, http2: false, details: None };
+const OK: UrlOutcome =
+    UrlOutcome { code: ResultCode::Status(200), body_bytes: 1234, http2: false, details: None };
 
-fn record<'a>(url: &'a [u8], outcome: &'a Outcome) -> Record<'a> {
-    Record {
+fn record<'a>(url: &'a [u8], outcome: &'a UrlOutcome) -> UrlRecord<'a> {
+    UrlRecord {
         url,
         extent: Extent::Whole,
         start_ms: 1_795_294_495_007,
@@ -15,21 +15,21 @@ fn record<'a>(url: &'a [u8], outcome: &'a Outcome) -> Record<'a> {
     }
 }
 
-fn line(format: Format, colour: bool, record: Record<'_>) -> String {
-    let mut recorder = Recorder::new(format, colour, false);
-    String::from_utf8(recorder.line(record).to_vec()).expect("text")
+fn line(format: LineFormat, is_coloured: bool, record: UrlRecord<'_>) -> String {
+    let mut formatter = LineFormatter::new(format, is_coloured, false);
+    String::from_utf8(formatter.format(record).to_vec()).expect("text")
 }
 
 #[test]
 fn a_csv_line_has_the_contracts_five_columns() {
-    let ok = line(Format::Csv, false, record(b"https://a/", &OK));
+    let ok = line(LineFormat::Csv, false, record(b"https://a/", &OK));
     assert_eq!(ok, "https://a/,200,2026-11-21T20:54:55.007Z,49,1234\n");
-    let error = Outcome::error("dns_nxdomain");
-    let error = line(Format::Csv, false, record(b"b", &error));
+    let error = UrlOutcome::error("dns_nxdomain");
+    let error = line(LineFormat::Csv, false, record(b"b", &error));
     assert_eq!(error, "b,dns_nxdomain,2026-11-21T20:54:55.007Z,49,0\n");
 }
 
-/// Read back by a program that is not ours.
+/// Read back by another project's CSV reader.
 #[test]
 fn any_url_survives_quoting() {
     for url in [
@@ -41,8 +41,8 @@ fn any_url_survives_quoting() {
         b"\xff\xfe not text",
         b"plain",
     ] {
-        let mut recorder = Recorder::new(Format::Csv, false, false);
-        let line = recorder.line(record(url, &OK)).to_vec();
+        let mut formatter = LineFormatter::new(LineFormat::Csv, false, false);
+        let line = formatter.format(record(url, &OK)).to_vec();
         let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&line[..]);
         let rows: Vec<_> = reader.byte_records().collect::<Result<_, _>>().expect("csv");
         assert_eq!(rows.len(), 1, "{url:?}");
@@ -52,8 +52,8 @@ fn any_url_survives_quoting() {
 }
 
 #[test]
-fn json_tells_what_is_known_and_leaves_out_what_is_not() {
-    let ok = line(Format::Jsonl, false, record(b"https://a/", &OK));
+fn json_has_the_known_fields_and_leaves_out_the_others() {
+    let ok = line(LineFormat::Jsonl, false, record(b"https://a/", &OK));
     assert_eq!(
         ok,
         "{\"v\":1,\"url\":\"https://a/\",\"method\":\"GET\",\"status\":200,\"ok\":true,\
@@ -65,8 +65,9 @@ fn json_tells_what_is_known_and_leaves_out_what_is_not() {
         error: Some("no such \"name\"".to_owned()),
         ..Details::default()
     };
-    let error = Outcome { details: Some(Box::new(details)), ..Outcome::error("dns_nxdomain") };
-    let error = line(Format::Jsonl, false, record(b"\xff", &error));
+    let error =
+        UrlOutcome { details: Some(Box::new(details)), ..UrlOutcome::error("dns_nxdomain") };
+    let error = line(LineFormat::Jsonl, false, record(b"\xff", &error));
     let json: serde_json::Value = serde_json::from_str(&error).expect("json");
     assert_eq!((&json["url"], &json["url_bytes"]), (&"\u{fffd}".into(), &"%FF".into()));
     assert_eq!(json["ok"], false);
@@ -77,27 +78,27 @@ fn json_tells_what_is_known_and_leaves_out_what_is_not() {
 }
 
 #[test]
-fn bytes_that_are_no_text_can_be_told_apart_and_restored() {
-    assert_eq!(escaped(b"http://a/%20 \xff\0~!"), "http://a/%2520%20%FF%00~!");
-    assert_eq!(escaped("ü".as_bytes()), "%C3%BC");
+fn urls_that_are_no_text_stay_different_and_can_be_restored() {
+    assert_eq!(percent_encoded(b"http://a/%20 \xff\0~!"), "http://a/%2520%20%FF%00~!");
+    assert_eq!(percent_encoded("ü".as_bytes()), "%C3%BC");
 }
 
 #[test]
 fn pretty_lines_are_the_comparisons_and_cannot_drive_the_terminal() {
-    assert_eq!(line(Format::Pretty, false, record(b"a", &OK)), "[200] a: 49ms\n");
-    let green = line(Format::Pretty, true, record(b"a", &OK));
+    assert_eq!(line(LineFormat::Pretty, false, record(b"a", &OK)), "[200] a: 49ms\n");
+    let green = line(LineFormat::Pretty, true, record(b"a", &OK));
     assert_eq!(green, "\x1b[32m[200] a: 49ms\x1b[0m\n");
-    let moved = Outcome { code: Code::Status(301), ..OK };
-    assert!(line(Format::Pretty, true, record(b"a", &moved)).starts_with("\x1b[33m[301]"));
-    let error = Outcome::error("reset");
-    assert!(line(Format::Pretty, true, record(b"a", &error)).starts_with("\x1b[31m[reset]"));
-    let evil = line(Format::Pretty, false, record(b"\x1b[2J", &OK));
+    let moved = UrlOutcome { code: ResultCode::Status(301), ..OK };
+    assert!(line(LineFormat::Pretty, true, record(b"a", &moved)).starts_with("\x1b[33m[301]"));
+    let error = UrlOutcome::error("reset");
+    assert!(line(LineFormat::Pretty, true, record(b"a", &error)).starts_with("\x1b[31m[reset]"));
+    let evil = line(LineFormat::Pretty, false, record(b"\x1b[2J", &OK));
     assert_eq!(evil, "[200] \\u{1b}[2J: 49ms\n");
 }
 
 #[test]
-fn stamps_are_right_across_seconds_and_before_1970() {
-    let mut stamp = Stamp::default();
+fn timestamps_are_right_across_seconds_and_before_1970() {
+    let mut stamp = TimestampFormatter::default();
     let mut text = |ms| {
         let mut line = Vec::new();
         stamp.push(ms, &mut line);
