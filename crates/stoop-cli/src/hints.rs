@@ -1,38 +1,38 @@
-//! What an error kind means to somebody who only wanted the page, in one line each.
+//! The explanation of each error kind for users, in one line.
 
-/// The meaning of a kind of the closed list, and what to look at. Other programs' words have none.
+/// The meaning of an error kind, and what to try. Kinds of other programs have none.
 pub(crate) fn hint(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "invalid_url" => "the line is not an http or https URL",
         "dns_nxdomain" => "the name does not exist",
-        "dns_servfail" => "the name's own servers are broken",
+        "dns_servfail" => "the name servers of the domain failed",
         "dns_timeout" => "no name server answered; many at once: try another with --dns",
         "dns_other" => "the name could not be resolved; many at once: try another with --dns",
         "connect_refused" => "the host is there, and nothing listens on the port",
         "connect_timeout" => "not connected in time: down, dropped by a firewall, or slow at TLS",
         "connect_unreachable" => "no route to the host (an IPv6-only host without IPv6 here?)",
-        "connect_reset" => "the connection was cut while it was being opened",
+        "connect_reset" => "the connection was reset while it was being opened",
         "no_local_ports" => "this machine ran out of ports: lower --concurrency",
         "too_many_files" => "this process ran out of descriptors: raise ulimit -n, or lower -c",
         "tls_handshake" => "the two ends could not agree on TLS, or the server does not speak it",
-        "tls_cert_expired" => "the certificate is out of date (--insecure to look anyway)",
-        "tls_cert_name" => "the certificate is for another name (--insecure to look anyway)",
+        "tls_cert_expired" => "the certificate is not valid now (--insecure to fetch anyway)",
+        "tls_cert_name" => "the certificate is for another name (--insecure to fetch anyway)",
         "tls_cert_untrusted" => {
             "no trusted issuer: --cacert FILE, with its certificate or the server's own, if you \
              trust it"
         }
         "h1_parse" => "the answer is not HTTP",
-        "h2_protocol" => "the answer is not HTTP/2 as it ought to be: try --http1.1",
+        "h2_protocol" => "the answer breaks the rules of HTTP/2: try --http1.1",
         "h2_goaway" => "the server was ending the connection; a second run may succeed",
-        "h2_refused" => "the server did not take it: lower --concurrency, or see the error",
-        "closed_early" => "the server hung up before the answer was complete",
-        "reset" => "the connection was reset mid-answer",
-        "read_timeout" => "the system gave the connection up: the other end did not answer it",
+        "h2_refused" => "the server refused the request: lower --concurrency, or see the error",
+        "closed_early" => "the server closed the connection before the answer was complete",
+        "reset" => "the connection was reset before the answer was complete",
+        "read_timeout" => "the system gave the connection up: the server acknowledged no data",
         "total_timeout" => "not done within --timeout",
         "body_too_large" => "the body is longer than --max-body",
         "redirect_limit" => "more than --max-redirects, or a loop",
         "redirect_denied" => {
-            "redirected to where it must not go (--allow-private for private hosts)"
+            "redirected to a URL that is not allowed (--allow-private for private hosts)"
         }
         "cancelled" => "the run ended first, by a signal or --duration",
         "internal" => "a defect of this program: please report it",

@@ -1,5 +1,5 @@
-//! `stoop fetch`: what was typed. Every value is checked where it is read, and means nothing yet;
-//! what it means is the [plan](super::plan).
+//! The options of `stoop fetch` as they are typed. Each value is checked here; the [plan](super::plan)
+//! derives the settings from them.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use clap::{ArgAction, Args, ValueEnum};
 
 use crate::units;
 
-/// The most URLs that can be in flight at once.
+/// The highest concurrency.
 pub(super) const CONCURRENCY_MAX: u64 = 100_000;
 
 pub(super) const EXAMPLES: &str = "\
@@ -19,45 +19,45 @@ Examples:
   zcat urls.gz | stoop fetch --format jsonl --summary json > answers.jsonl 2> summary.json
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 
-Input: one URL a line. Blank lines and lines that start with # are passed over; 'host',
-'host:port' and 'host/path' mean https://, but a bare number is no host. Any other line that is
-read gets exactly one line of output, also if it is no URL. A signal or --duration ends the reading
-at once; what was read by then and is unfinished is answered as 'cancelled', and so is what was read
-of a last line. If the input fails within a line, what was read of that one is an invalid_url: the
-rest may be missing.
+Input: one URL a line. Blank lines and lines that start with # are skipped; 'host', 'host:port' and
+'host/path' mean https://, but a bare number is no host. Every other line that is read gets exactly
+one line of output, also if it is no URL. A signal or --duration ends the reading at once; lines
+that were read by then and are unfinished get 'cancelled', and so does a last line that was read in
+part. If reading fails within a line, the part of it that was read gets invalid_url: the rest may
+be missing.
 
 Versions: HTTP/2 where an https server agrees to it (ALPN), HTTP/1.1 with all others. Over HTTP/2
-the URLs of an origin share a connection, or as few as the server allows.
+the URLs of an origin share one connection, or as few as the server's limit of streams allows.
 
-Limits: a URL has the time of --timeout, and a connection that of --connect-timeout if it is given
-(connect_timeout, with the phase that was under way); there is no other limit of time, but that
-name servers are asked three times, 2 s each (dns_timeout), and that the system gives up what the
-other end never acknowledges (connect_timeout, read_timeout). Time counts while the process is
-stopped. The head of an answer may have 256 KiB and 500 fields (h1_parse, h2_protocol).
+Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
+(connect_timeout, with the phase it was in). The only other time limits: name servers are asked
+three times, 2 s each (dns_timeout), and the system gives up data that the peer never acknowledges
+(connect_timeout, read_timeout). Time goes on while the process is stopped. The head of an answer
+may have 256 KiB and 500 fields (h1_parse, h2_protocol).
 
 Columns (csv), in order of completion:
-  url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if need be,
-               and with *** for a password: http://u:***@host/, or http://***@host/ where nothing
-               tells a user from a token. To find the line in the input, mask that alike. Of a line
-               over 64 KiB, which is an invalid_url, its first 64 KiB
+  url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if needed,
+               with *** for a password: http://u:***@host/, or http://***@host/ where a user cannot
+               be told from a token. To find the line in the input, mask the input likewise. Of a
+               line over 64 KiB, which is an invalid_url, the first 64 KiB
   code         the status after redirects, or the kind of error (dns_nxdomain, total_timeout, ...)
-  start_time   when it took one of the --concurrency slots: RFC 3339, UTC, milliseconds
+  start_time   when the URL took one of the --concurrency slots: RFC 3339, UTC, milliseconds
   duration     from then to the last byte of the body, redirects included, in whole milliseconds
   body_length  bytes of the body after transfer-coding; 0 for an error
 
 Fields (jsonl): v, the version of these fields, 1; url, method (GET), start_time and ok (2xx);
 duration_us; status, final_url, redirects (followed before it), http_version, content_type and
 body_bytes of an answer; location of a redirect that was not followed; error_kind, error_phase
-(request, queue, dns, connect, tls, send, wait, receive, redirect) and error, in words, where there
-was none, then with final_url and redirects of the request that failed, and what is known of its
-answer: of a body that is too large or breaks off, of a redirect that goes too far; remote_ip and
+(request, queue, dns, connect, tls, send, wait, receive, redirect) and error, as text, of an error,
+with final_url and redirects of the request that failed, and the known fields of its answer, as for
+a body that is too large or breaks off, or a redirect that is not allowed; remote_ip and
 remote_port, of the last request if there were redirects; t_queue_us, t_dns_us, t_connect_us,
 t_tls_us and t_wait_us (to the head of the answer), sums if there were redirects, and t_recv_us (the
-last body), as far as they took place: a connection that was there was not made. Unknown is left
-out.
-What was unfinished when the run ended has the phase queue if its turn had not come, else wait.
+last body), of the phases that took place: a reused connection has no t_connect_us. Unknown fields
+are left out.
+A URL that was unfinished when the run ended has the phase queue if it had not started, else wait.
 url_bytes is the line where it is not UTF-8, with % and all but printable ASCII as %XX: url has
-U+FFFD for what is no text, and can be the same for different lines.
+U+FFFD for bytes that are no text, and can be the same for different lines.
 
 Kinds of error, a closed list:
   invalid_url dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout
@@ -66,33 +66,33 @@ Kinds of error, a closed list:
   read_timeout total_timeout body_too_large redirect_limit redirect_denied cancelled internal
 
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
-in ms, without what was cancelled before its turn; okReqsSec, 2xx answers per second; okReqsPct,
-their share, 0 to 1; avgBodyLen, their mean body in bytes; answers by class; Exception, those
-without an answer, by kind below, and with them statuses beyond 599, which are in no class; and
-where there were any, http2, answers over HTTP/2, which 'stoop report' finds in lines of jsonl only.
+in ms, without URLs that were cancelled before they started; okReqsSec, 2xx answers per second;
+okReqsPct, their share, 0 to 1; avgBodyLen, their mean body in bytes; answers by class; Exception,
+URLs without an answer, by kind below, and statuses beyond 599, which are in no class; and where
+there were any, http2, answers over HTTP/2, which 'stoop report' finds in lines of jsonl only.
 A terminal that is narrower than the table gets one figure a line.
 
-Variables (a flag beats them; an empty one is none; --no-env ignores all of these):
+Variables (a flag overrides them; an empty one counts as not set; --no-env ignores all of these):
   STOOP_CONCURRENCY, STOOP_REQUEST_TIMEOUT, STOOP_USER_AGENT, STOOP_LIMIT, STOOP_DURATION
              as --concurrency, --timeout, --user-agent, --limit and --duration
   STOOP_FORMAT   plain (csv, also on a terminal), csv, jsonl or pretty
   CONCURRENCY, REQUEST_TIMEOUT, USER_AGENT, LIMIT, DURATION, FORMAT
-             the same where those are not set. As other programs may have been meant, one that
-             makes no sense is ignored, and one that changes a default is named, on stderr
+             the same where those are not set. As they may be meant for other programs, an invalid
+             one is ignored, and one that changes a default is named, on stderr
 
 Variables of the terminal:
   NO_COLOR   no colours, whatever its value
   TERM       dumb: no colours, no progress
-  LC_ALL, LC_CTYPE, LANG   the first that is set: tables in ASCII unless it says UTF-8
+  LC_ALL, LC_CTYPE, LANG   the first that is set: tables are in ASCII unless it says UTF-8
 
 Exit codes:
-  0    every URL was answered, whatever the answers; or --duration was over; or the reader of
-       our output had enough and closed it
-  2    the command line or a variable makes no sense; nothing was fetched
-  3    input could not be read to its end, or output not be written: also where one is closed
-  129  SIGHUP, as of a closed terminal; 130 SIGINT; 143 SIGTERM: what was unfinished is written as
-       'cancelled'; a second SIGINT or SIGTERM ends at once. A signal that was ignored at the start,
-       as under nohup, stays so";
+  0    every URL has its line, whatever its code; or --duration was over; or the reader of the
+       output closed it
+  2    the command line or a variable is invalid; nothing was fetched
+  3    input could not be read to its end, or output not be written; also where one is closed
+  129  SIGHUP, as of a closed terminal; 130 SIGINT; 143 SIGTERM: unfinished URLs are written as
+       'cancelled'; a second SIGINT or SIGTERM ends the process at once. A signal that was ignored
+       at the start, as under nohup, stays ignored";
 
 /// Fetch a list of URLs concurrently: one line of output for each, always, within its deadline
 #[derive(Args, Debug, Default)]
@@ -114,16 +114,16 @@ pub(crate) struct FetchArgs {
     #[arg(short, long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) timeout: Option<Duration>,
 
-    /// Longest that name, connection and TLS may take together, each time a connection is made
+    /// Longest that name lookup, connecting and TLS may take together, for each new connection
     /// [default: the deadline]
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) connect_timeout: Option<Duration>,
 
-    /// Fetch the first N URLs only; up to 64 KiB of input behind them may be read, too
+    /// Fetch the first N URLs only; up to 64 KiB of input after them may be read, too
     #[arg(short = 'n', long, value_name = "N", value_parser = limit)]
     pub(super) limit: Option<u64>,
 
-    /// End the run after this time, and answer what is unfinished as 'cancelled'
+    /// End the run after this time, with 'cancelled' for unfinished URLs
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) duration: Option<Duration>,
 
@@ -143,7 +143,7 @@ pub(crate) struct FetchArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) cacert: Option<PathBuf>,
 
-    /// Accept any certificate: anybody on the way can then read and change the answers
+    /// Accept any certificate: an attacker on the network can then read and change the answers
     #[arg(long)]
     pub(super) insecure: bool,
 
@@ -159,7 +159,7 @@ pub(crate) struct FetchArgs {
     #[arg(long = "http1.1", conflicts_with = "http2_prior_knowledge")]
     pub(super) http1: bool,
 
-    /// Speak HTTP/2 only, without asking whether the server does: for http:// URLs, too
+    /// Speak HTTP/2 only, without asking whether the server does; also for http:// URLs
     #[arg(long)]
     pub(super) http2_prior_knowledge: bool,
 
@@ -167,7 +167,7 @@ pub(crate) struct FetchArgs {
     #[arg(long)]
     pub(super) no_env: bool,
 
-    /// What a line looks like [default: pretty on a terminal, else csv]
+    /// The format of a line [default: pretty on a terminal, else csv]
     #[arg(short, long, value_name = "FORMAT")]
     pub(super) format: Option<LineFormat>,
 
@@ -180,7 +180,7 @@ pub(crate) struct FetchArgs {
     pub(super) cores: Option<usize>,
 }
 
-/// The form of an output line.
+/// The format of an output line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LineFormat {
     /// url,code,start_time,duration,body_length
@@ -192,18 +192,18 @@ pub(crate) enum LineFormat {
     Pretty,
 }
 
-/// The form of the summary.
+/// The format of the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SummaryStyle {
-    /// for people
+    /// a table, as text
     Table,
-    /// one object on one line
+    /// one JSON object on one line
     Json,
     /// no summary
     None,
 }
 
-/// A size limit. (A type of its own, because clap reads `Option<Option<u64>>` its own way.)
+/// A size limit. (Its own type, because clap gives `Option<Option<u64>>` another meaning.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) Option<u64>);
 

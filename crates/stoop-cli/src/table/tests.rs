@@ -91,7 +91,7 @@ fn figures_without_a_column_are_below_the_table() {
     let below = |figures: &Figures<'_>| {
         summary(figures, WIDE).lines().skip(6).map(str::to_owned).collect::<Vec<_>>()
     };
-    let error = "       2  reset  the connection was reset mid-answer";
+    let error = "       2  reset  the connection was reset before the answer was complete";
     assert_eq!(below(&figures), [error]);
     figures.http2 = 7_000;
     assert_eq!(below(&figures), ["    7000  came over HTTP/2", error]);
