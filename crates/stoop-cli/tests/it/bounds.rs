@@ -1,4 +1,4 @@
-//! What never grows: the number in flight, the time a URL takes, memory.
+//! Tests of the bounds of a run: the number in flight, the time of a URL, memory.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use crate::server::{Server, refusing};
 use crate::stoop::{feed, finish, run, stoop};
 
 #[test]
-fn the_slots_are_all_used_and_never_more() {
+fn all_slots_are_used_and_never_more() {
     let server = Server::start();
     // One origin, so one core has all the work; and one without work beside it.
     let input: String = (0..480).map(|n| server.url(&format!("/delay/100?{n}")) + "\n").collect();
@@ -34,7 +34,7 @@ fn slots_move_to_the_core_that_has_work() {
     assert_eq!(ran.lines().len(), 480);
     let mean = ran.mean_in_flight();
     assert!(mean >= 0.95 * 32.0, "{mean}");
-    // By the lines' own times too, never more; in ms, so those that end as others begin may touch.
+    // Never more by the times of the lines either; in ms, so one may begin when another ends.
     let mut changes: Vec<(i64, i32)> = Vec::new();
     for line in ran.lines() {
         changes.push((line.start_ms(), 1));
@@ -71,11 +71,11 @@ fn deadlines_are_kept_and_begin_with_the_slot() {
         assert_eq!(line.code, "total_timeout");
         assert!((500..=560).contains(&line.duration_ms), "{line:?}");
     }
-    // Three rounds of four: the last wait 1 s for a slot, and that is not their time.
+    // Three rounds of four: the last four wait 1 s for a slot, which does not count.
     assert!((1500..2200).contains(&took.as_millis()), "{took:?}");
 }
 
-/// As many as make a leak of a few bytes each visible.
+/// So many URLs that a leak of a few bytes for each shows.
 const MANY: usize = if cfg!(debug_assertions) { 200_000 } else { 1_000_000 };
 
 #[test]
@@ -117,7 +117,7 @@ fn memory_does_not_grow_with_the_input() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_slow_reader_stops_the_run_and_not_the_memory() {
+fn a_slow_reader_of_the_output_stops_the_run_and_memory_does_not_grow() {
     let server = Server::start();
     let urls = 40_000;
     let long = "x".repeat(200);
@@ -131,10 +131,10 @@ fn a_slow_reader_stops_the_run_and_not_the_memory() {
         now > 0 && std::mem::replace(&mut before, now) == now
     });
     let stopped = server.requests();
-    assert!(stopped < urls / 4, "{stopped} were fetched though nobody read");
+    assert!(stopped < urls / 4, "{stopped} were fetched though the output was not read");
     let peak = crate::stoop::peak_kib(child.id());
     assert!(peak < 48 << 10, "{peak} KiB");
     let ran = finish(child);
-    assert_eq!(ran.lines().len(), urls, "and goes on when somebody reads");
+    assert_eq!(ran.lines().len(), urls, "the run goes on when the output is read");
     assert_eq!(ran.code, Some(0));
 }

@@ -1,4 +1,4 @@
-//! How a run ends before its input does.
+//! Tests of runs that end before their input does.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -6,21 +6,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::server::Server;
-use crate::stoop::{Ran, feed, finish, kill, run, stoop, wait_for};
+use crate::stoop::{CommandResult, feed, finish, kill, run, stoop, wait_for};
 
-/// A list that takes far longer than any test, half of it never answered.
+/// A list that takes far longer than any test; half of its URLs are never answered.
 fn long_list(server: &Server) -> String {
     let line = |n: usize| {
         let path = if n.is_multiple_of(2) { "/hang" } else { "/delay/20" };
-        // None is the beginning of another: a line that was read in part is not one of them.
+        // No URL is the beginning of another, so that a line that was read in part is none of them.
         server.url(&format!("{path}?{n:05}")) + "\n"
     };
     (0..30_000).map(line).collect()
 }
 
-/// As many lines as URLs were counted, each URL once, the unfinished ones cancelled.
+/// Checks that there are as many lines as URLs were counted, each URL once, the unfinished ones cancelled.
 #[track_caller]
-fn check_complete(ran: &Ran) {
+fn check_complete(ran: &CommandResult) {
     let lines = ran.lines();
     let summary = ran.summary();
     assert_eq!(summary["totalUrls"], lines.len(), "{}", ran.stderr);
@@ -30,7 +30,7 @@ fn check_complete(ran: &Ran) {
     assert_eq!(urls.len(), lines.len(), "a URL was answered twice");
     let count = |code: &str| lines.iter().filter(|line| line.code == code).count();
     assert!(count("200") > 0, "{summary}");
-    // Those in flight, and those read ahead.
+    // The URLs in flight, and those that were read and not started.
     assert!(count("cancelled") >= 16, "{summary}");
     assert_eq!(count("200") + count("cancelled"), lines.len(), "{summary}");
 }
@@ -51,7 +51,7 @@ fn a_signal_ends_the_run_and_every_url_that_was_read_has_its_line() {
     }
 }
 
-/// Nobody closes the input: the reader sleeps in a read, and must not keep the process.
+/// The input stays open: the reader waits for it, and must not keep the process from ending.
 #[test]
 fn a_signal_ends_a_run_that_waits_for_input() {
     let server = Server::start();
@@ -70,7 +70,7 @@ fn a_signal_ends_a_run_that_waits_for_input() {
 }
 
 #[test]
-fn a_second_signal_ends_at_once_even_if_nobody_reads() {
+fn a_second_signal_ends_the_process_at_once_even_if_the_output_is_not_read() {
     let server = Server::start();
     let mut child = stoop("fetch -c 32 -t 30").spawn().expect("it runs");
     feed(&mut child, "not a url\n".repeat(200_000) + &long_list(&server));
@@ -87,11 +87,11 @@ fn a_second_signal_ends_at_once_even_if_nobody_reads() {
     assert_eq!(child.wait().expect("ours").code(), Some(143));
     let mut left = Vec::new();
     stdout.read_to_end(&mut left).expect("the pipe's rest");
-    assert!(left.ends_with(b"\n"), "no line is torn, even so");
+    assert!(left.ends_with(b"\n"), "no line is torn");
 }
 
 #[test]
-fn a_duration_ends_the_run_and_that_is_complete() {
+fn a_duration_ends_the_run_and_every_url_that_was_read_has_its_line() {
     let server = Server::start();
     let mut command = stoop("fetch -c 32 -t 30 --summary json");
     command.env("DURATION", "0.5");
@@ -104,7 +104,7 @@ fn a_duration_ends_the_run_and_that_is_complete() {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_the_run_quietly() {
+fn a_reader_that_closes_the_output_ends_the_run_quietly() {
     let server = Server::start();
     let mut child = stoop("fetch -c 32 -t 30").spawn().expect("it runs");
     feed(&mut child, long_list(&server));
@@ -120,7 +120,7 @@ fn a_reader_that_leaves_ends_the_run_quietly() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_is_3() {
+fn a_full_disk_is_exit_code_3() {
     let server = Server::start();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let mut command = stoop("fetch -t 30 --duration 5");
@@ -129,12 +129,12 @@ fn a_full_disk_is_3() {
     assert_eq!(ran.code, Some(3));
     let why = "stoop: cannot write to standard output: No space left on device (os error 28); the run \
                ended there, without all its lines\n";
-    // No figures of lines that are not there, and no other reason.
+    // No summary of lines that were not written, and no other reason.
     assert_eq!(ran.stderr, why);
 }
 
 #[test]
-fn help_and_completions_go_into_a_closed_pipe_quietly() {
+fn help_and_completions_are_quiet_about_a_closed_pipe() {
     let binary = env!("CARGO_BIN_EXE_stoop");
     for subcommand in ["completions bash", "fetch --help", "--help"] {
         let line = format!("{binary} {subcommand} | true; exit ${{PIPESTATUS[0]}}");
@@ -144,11 +144,11 @@ fn help_and_completions_go_into_a_closed_pipe_quietly() {
     }
 }
 
-/// Runs `line` over a pipe until it ends, by `end` or by itself. What was written into the pipe and
-/// is not in it any more was read: each line of that, the last one perhaps not whole, has to have
-/// its answer.
+/// Runs `line` with a pipe as its input until it ends, by `end` or by itself. The bytes that are not in
+/// the pipe any more were read: each line of those, of which the last may not be whole, has to have its
+/// line of output.
 #[track_caller]
-fn check_what_was_taken(line: &str, input: String, end: impl FnOnce(&Child)) {
+fn check_lines_read(line: &str, input: String, end: impl FnOnce(&Child)) {
     let (mut pipe, mut feeder) = std::io::pipe().expect("a pipe");
     let mut command = stoop(line);
     command.stdin(Stdio::from(pipe.try_clone().expect("a descriptor")));
@@ -160,35 +160,35 @@ fn check_what_was_taken(line: &str, input: String, end: impl FnOnce(&Child)) {
     let ran = finish(child);
     let mut left = Vec::new();
     pipe.read_to_end(&mut left).expect("readable");
-    let taken = &input[..input.len() - left.len()];
-    assert!(taken.len() < input.len(), "the run did not end early");
-    let mut expected: Vec<_> = taken.lines().map(|line| line.as_bytes().to_vec()).collect();
+    let read = &input[..input.len() - left.len()];
+    assert!(read.len() < input.len(), "the run did not end early");
+    let mut expected: Vec<_> = read.lines().map(|line| line.as_bytes().to_vec()).collect();
     let mut answered: Vec<_> = ran.lines().into_iter().map(|line| line.url).collect();
     expected.sort();
     answered.sort();
-    assert_eq!(answered.len(), expected.len(), "{} bytes were taken", taken.len());
-    assert!(answered == expected, "other lines than those that were taken");
+    assert_eq!(answered.len(), expected.len(), "{} bytes were read", read.len());
+    assert!(answered == expected, "other lines than those that were read");
 }
 
 #[test]
-fn what_was_taken_from_a_pipe_is_answered_however_early_the_run_ends() {
+fn every_line_read_from_a_pipe_is_answered_however_early_the_run_ends() {
     let server = Server::start();
     let input: String =
         (0..20_000).map(|n| server.url(&format!("/delay/100?{n:05}")) + "\n").collect();
     for cores in 1..=2 {
         let fetch = format!("fetch -c 100 --cores {cores}");
-        check_what_was_taken(&format!("{fetch} --duration 0.5"), input.clone(), |_| ());
+        check_lines_read(&format!("{fetch} --duration 0.5"), input.clone(), |_| ());
         let before = server.requests();
-        check_what_was_taken(&fetch, input.clone(), |child| {
+        check_lines_read(&fetch, input.clone(), |child| {
             wait_for("requests", || server.requests() > before + 100);
             kill(child, "-TERM");
         });
     }
 }
 
-/// `-i` of a named pipe that nobody writes to.
+/// `-i` of a named pipe that no process writes to.
 #[test]
-fn a_pipe_without_a_writer_is_waited_for_and_keeps_no_run_from_ending() {
+fn a_run_waits_for_the_writer_of_a_named_pipe_and_can_be_ended_meanwhile() {
     let server = Server::start();
     let path = std::env::temp_dir().join(format!("stoop-fifo-{}", std::process::id()));
     assert!(Command::new("mkfifo").arg(&path).status().expect("it runs").success());
@@ -211,7 +211,7 @@ fn a_pipe_without_a_writer_is_waited_for_and_keeps_no_run_from_ending() {
 }
 
 #[test]
-fn a_line_that_was_read_in_part_is_answered_and_not_fetched() {
+fn a_line_that_was_read_in_part_is_cancelled_and_not_fetched() {
     let server = Server::start();
     let mut child = stoop("fetch").spawn().expect("it runs");
     let mut stdin = child.stdin.take().expect("piped");
@@ -226,7 +226,7 @@ fn a_line_that_was_read_in_part_is_answered_and_not_fetched() {
 }
 
 #[test]
-fn urls_that_never_started_made_the_mean_smaller() {
+fn urls_that_never_started_lowered_the_mean_duration() {
     let server = Server::start();
     let mut child = stoop("fetch -c 2 -t 30 --summary json").spawn().expect("it runs");
     let input: String = (0..20).map(|n| server.url(&format!("/hang?{n:05}")) + "\n").collect();

@@ -1,4 +1,4 @@
-//! Which version is spoken with whom, and over how many connections.
+//! Tests of the version that is used with each server, and of the number of connections.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,10 +10,10 @@ use stoop::{Request, Response, Server, ServerLimits, ServerTls, Versions};
 use stoop_testbed::{Answer, BadHttp2, Class, Internet, Options, Plan};
 use tokio::sync::Barrier;
 
-use crate::stoop::{Ran, finish, lines, run, stoop};
+use crate::stoop::{CommandResult, finish, lines, run, stoop};
 
 /// The lines of `fetch -f jsonl` by their URLs.
-fn records(ran: &Ran) -> HashMap<String, Value> {
+fn records(ran: &CommandResult) -> HashMap<String, Value> {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let text = std::str::from_utf8(&ran.stdout).expect("text");
     let records = text.lines().map(|line| {
@@ -53,7 +53,7 @@ fn http2_is_spoken_with_the_https_hosts_that_offer_it() {
     let count = answered.iter().filter(|url| url.expect.http2).count();
     assert!(count > 40 && count < answered.len() - 40, "{count} of {}", answered.len());
     assert_eq!(ran.summary()["http2"], count);
-    // The same from the lines, and for people.
+    // `report` computes the same from the lines, also as text.
     let reported = run(stoop("report --format json"), ran.stdout.clone());
     let reported: Value = serde_json::from_slice(&reported.stdout).expect("one object");
     assert_eq!(reported["http2"], count);
@@ -68,9 +68,9 @@ fn http2_is_spoken_with_the_https_hosts_that_offer_it() {
     std::fs::remove_file(&ca).expect("ours");
 }
 
-/// Of a large internet, a few of each kind.
+/// A few URLs of each kind, of a large internet.
 #[test]
-fn what_goes_wrong_over_http2_alone_is_called_by_its_name_and_in_time() {
+fn hosts_that_fail_over_http2_alone_have_their_error_kind_in_time() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
     let plan = Plan::new(5, 20_000).latency(0.0).body(0.1);
@@ -105,14 +105,14 @@ fn what_goes_wrong_over_http2_alone_is_called_by_its_name_and_in_time() {
     std::fs::remove_file(&ca).expect("ours");
 }
 
-/// A server that runs until the test's process ends, and who came to it.
-struct Seen {
+/// A server that runs until the test's process ends, and the addresses of the clients that connected.
+struct CountingServer {
     origin: String,
     clients: Arc<Mutex<HashSet<SocketAddr>>>,
 }
 
-impl Seen {
-    /// It answers nobody before so many ask at once, but whoever asks for `/alone`.
+impl CountingServer {
+    /// Starts it. It answers no request before `at_once` of them are in flight, except for `/alone`.
     fn start(server: Server, at_once: usize) -> Self {
         let clients = Arc::<Mutex<HashSet<SocketAddr>>>::default();
         let (seen, barrier) = (Arc::clone(&clients), Arc::new(Barrier::new(at_once)));
@@ -144,8 +144,8 @@ fn listen() -> Server {
 }
 
 #[test]
-fn with_prior_knowledge_nobody_is_asked() {
-    let server = Seen::start(listen(), 1);
+fn with_prior_knowledge_http2_is_used_without_alpn() {
+    let server = CountingServer::start(listen(), 1);
     let ran = run(stoop("fetch -f jsonl --http2-prior-knowledge"), server.urls(1));
     assert!(records(&ran).values().all(|record| record["http_version"] == "2"));
     let ran = run(stoop("fetch -f jsonl"), server.urls(1));
@@ -153,8 +153,8 @@ fn with_prior_knowledge_nobody_is_asked() {
 }
 
 #[test]
-fn a_server_of_http1_that_is_not_asked_is_an_error_that_explains_itself() {
-    let server = Seen::start(listen().versions(Versions::Http1), 1);
+fn prior_knowledge_of_a_server_that_speaks_http1_is_an_error_with_an_explanation() {
+    let server = CountingServer::start(listen().versions(Versions::Http1), 1);
     let ran = run(stoop("fetch -f jsonl --http2-prior-knowledge"), server.urls(1));
     let found = records(&ran);
     let record = found.values().next().expect("a line");
@@ -166,7 +166,7 @@ fn a_server_of_http1_that_is_not_asked_is_an_error_that_explains_itself() {
     assert_eq!(server.connections(), 0);
 }
 
-/// A server that speaks TLS by a certificate of its own, with so many streams for each connection.
+/// A server with a self-signed certificate, and a limit of streams for each connection.
 fn secure(streams_max: u32) -> Server {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
     let tls = ServerTls::builder()
@@ -179,8 +179,8 @@ fn secure(streams_max: u32) -> Server {
 }
 
 #[test]
-fn all_slots_share_a_connection_to_an_origin() {
-    let server = Seen::start(secure(100), 64);
+fn all_slots_share_one_connection_to_an_origin() {
+    let server = CountingServer::start(secure(100), 64);
     let ran = run(stoop("fetch -c 64 -f jsonl --insecure"), server.urls(128));
     assert!(records(&ran).values().all(|record| record["http_version"] == "2"), "{}", ran.stderr);
     assert_eq!(server.connections(), 1);
@@ -188,11 +188,11 @@ fn all_slots_share_a_connection_to_an_origin() {
 
 #[test]
 fn no_slot_waits_for_a_connection_however_few_streams_there_are() {
-    let server = Seen::start(secure(1), 64);
+    let server = CountingServer::start(secure(1), 64);
     let mut child = stoop("fetch -c 64 --insecure").spawn().expect("the binary runs");
     let mut stdin = child.stdin.take().expect("piped");
     let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
-    // So that it is known how few.
+    // The first response makes the limit known to the client.
     writeln!(stdin, "{}/alone", server.origin).expect("it reads");
     stdout.read_line(&mut String::new()).expect("it writes");
     stdin.write_all(server.urls(64).as_bytes()).expect("it reads");
@@ -206,7 +206,7 @@ fn no_slot_waits_for_a_connection_however_few_streams_there_are() {
 }
 
 #[test]
-fn what_a_server_says_when_it_ends_the_connection_is_shown() {
+fn the_debug_data_of_a_goaway_is_shown() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let origin = format!("http://{}", listener.local_addr().expect("bound"));
     let server = std::thread::spawn(move || {
@@ -217,7 +217,7 @@ fn what_a_server_says_when_it_ends_the_connection_is_shown() {
         let go_away =
             b"\x00\x00\x16\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x0btoo_many_pings";
         stream.write_all(&[&settings[..], go_away].concat()).expect("it reads");
-        // Until it goes: what it still says must not reset the connection.
+        // Until the client closes: unread data would reset the connection.
         let _ = stream.shutdown(Shutdown::Write);
         let _ = stream.read_to_end(&mut Vec::new());
     });

@@ -1,4 +1,4 @@
-//! What counts as a URL, from where, and how many.
+//! Tests of the lines that count as URLs, their sources, and their number.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use crate::server::Server;
 use crate::stoop::{run, stoop};
 
 #[test]
-fn blanks_comments_and_foreign_line_ends_give_no_line() {
+fn blank_lines_comments_and_crlf_add_no_lines() {
     let server = Server::start();
     let url = server.url("/ok/1");
     let input = format!("\u{feff}{url}?1\r\n\r\n# {url}?no\n  \t\n  {url}?2  \n{url}?3");
@@ -20,7 +20,7 @@ fn blanks_comments_and_foreign_line_ends_give_no_line() {
 }
 
 #[test]
-fn what_is_not_text_or_too_long_is_invalid_and_has_one_line() {
+fn a_line_that_is_no_text_or_too_long_is_an_invalid_url() {
     let mut input = b"\xff\xfe\xfd\n".to_vec();
     input.extend(b"http://127.0.0.1/");
     input.extend(vec![b'a'; 10_000_000]);
@@ -34,7 +34,7 @@ fn what_is_not_text_or_too_long_is_invalid_and_has_one_line() {
 }
 
 #[test]
-fn nothing_to_read_is_a_complete_run() {
+fn a_run_without_input_is_complete() {
     let ran = run(stoop("fetch --summary json"), "");
     assert_eq!((ran.code, ran.stdout.len()), (Some(0), 0));
     assert_eq!(ran.summary()["totalUrls"], 0);
@@ -55,7 +55,7 @@ fn urls_come_from_arguments_and_files() {
 }
 
 #[test]
-fn the_limit_stops_reading_and_a_flag_beats_its_variable() {
+fn the_limit_ends_the_reading_and_its_flag_overrides_its_variable() {
     let server = Server::start();
     let input: String = (0..1000).map(|n| server.url(&format!("/ok/1?{n}")) + "\n").collect();
     let mut command = stoop("fetch --limit 7");
@@ -68,7 +68,7 @@ fn the_limit_stops_reading_and_a_flag_beats_its_variable() {
 }
 
 #[test]
-fn a_wrong_variable_is_a_mistake_in_use() {
+fn an_invalid_variable_is_a_usage_error() {
     let mut command = stoop("fetch");
     command.env("STOOP_REQUEST_TIMEOUT", "soon");
     let ran = run(command, "http://127.0.0.1/");
@@ -78,7 +78,7 @@ fn a_wrong_variable_is_a_mistake_in_use() {
 }
 
 #[test]
-fn a_concurrency_beyond_the_descriptors_is_told_at_once() {
+fn a_concurrency_beyond_the_limit_of_descriptors_is_refused_at_once() {
     let ran = run(stoop("fetch -c 100000"), "http://127.0.0.1/");
     // Unless this machine allows so many.
     if ran.code != Some(0) {
@@ -88,7 +88,7 @@ fn a_concurrency_beyond_the_descriptors_is_told_at_once() {
 }
 
 #[test]
-fn input_that_cannot_be_read_is_3() {
+fn input_that_cannot_be_read_is_exit_code_3() {
     let ran = run(stoop("fetch -i /nowhere/at-all"), "");
     assert_eq!(ran.code, Some(3));
     assert!(ran.stderr.contains("cannot read /nowhere/at-all"), "{}", ran.stderr);

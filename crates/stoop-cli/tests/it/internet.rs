@@ -1,4 +1,4 @@
-//! The synthetic internet, fetched: every URL comes to what the plan says, in time.
+//! Tests that fetch the synthetic internet: every URL has its planned outcome, in time.
 
 use std::collections::HashMap;
 use std::process::{Command, Stdio};
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use stoop_testbed::{Internet, Log, Options, Plan, Spans};
 
-use crate::stoop::{Line, Ran, feed, finish_watched, kill, run, stoop, wait_for};
+use crate::stoop::{CommandResult, OutputLine, feed, finish_watched, kill, run, stoop, wait_for};
 
-/// A synthetic internet, and how to fetch it.
-struct Trial {
+/// A synthetic internet, and the options to fetch it with.
+struct InternetRun {
     plan: Plan,
     concurrency: u64,
     timeout: Duration,
 }
 
-impl Trial {
+impl InternetRun {
     /// Fetches all of it, and checks every line, every deadline and the number of connections.
     /// Returns the most memory it took, in KiB.
     fn run(self) -> u64 {
@@ -50,20 +50,21 @@ impl Trial {
         assert_eq!(log.lost(), 0);
         let mut spans = Spans::default();
         spans.extend(&log.entries());
-        // Seen from the other end, and so a little later: both ends share this machine.
+        // Seen by the servers, and so a little later: both ends share this machine.
         let late: Vec<_> = spans.longer_than(self.latest() + Duration::from_millis(200)).collect();
         assert!(late.is_empty(), "{late:?}");
         peak_kib
     }
 
-    fn check_lines(&self, internet: &Internet, ran: &Ran) {
+    fn check_lines(&self, internet: &Internet, ran: &CommandResult) {
         let all = ran.lines();
-        let lines: HashMap<&[u8], &Line> = all.iter().map(|line| (&line.url[..], line)).collect();
+        let lines: HashMap<&[u8], &OutputLine> =
+            all.iter().map(|line| (&line.url[..], line)).collect();
         assert_eq!((all.len(), lines.len() as u64), (lines.len(), self.plan.urls()));
         let mean = ran.mean_in_flight();
         assert!(mean >= 0.95 * self.concurrency as f64, "{mean} in flight on average");
-        let last_start = all.iter().map(Line::start_ms).max().expect("lines");
-        let end = all.iter().map(Line::end_ms).max().expect("lines");
+        let last_start = all.iter().map(OutputLine::start_ms).max().expect("lines");
+        let end = all.iter().map(OutputLine::end_ms).max().expect("lines");
         assert!(u128::from(end.abs_diff(last_start)) <= self.latest().as_millis());
         for planned in internet.planned().iter() {
             let line = lines[planned.text.as_bytes()];
@@ -80,24 +81,24 @@ impl Trial {
 }
 
 #[test]
-fn every_url_comes_to_what_was_planned_and_in_time() {
+fn every_url_has_its_planned_outcome_in_time() {
     // Servers wait a tenth of the usual, at most 0.25 s, so the deadline is plenty for all that
     // answer, also on a machine that has other things to do.
     let plan = Plan::new(7, 400).latency(0.1).body(0.1);
-    Trial { plan, concurrency: 50, timeout: Duration::from_secs(3) }.run();
+    InternetRun { plan, concurrency: 50, timeout: Duration::from_secs(3) }.run();
 }
 
-/// The full size: half a minute, and a machine to itself.
+/// The full size, which takes half a minute of an otherwise idle machine.
 #[test]
 #[ignore = "takes half a minute of a quiet machine"]
-fn ten_thousand_urls_a_thousand_at_a_time_in_64_mib() {
+fn a_run_of_ten_thousand_urls_at_concurrency_1000_takes_64_mib() {
     let plan = Plan::new(1, 10_000);
-    let peak = Trial { plan, concurrency: 1_000, timeout: Duration::from_secs(5) }.run();
+    let peak = InternetRun { plan, concurrency: 1_000, timeout: Duration::from_secs(5) }.run();
     assert!(peak <= 64 << 10, "{peak} KiB");
 }
 
 #[test]
-fn the_testbed_runs_alone_and_says_where() {
+fn the_testbed_writes_its_files_and_prints_where_it_listens() {
     let folder = std::env::temp_dir().join(format!("stoop-testbed-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("writable");
     let [list, ca, log] = ["list", "ca.pem", "log"].map(|name| folder.join(name));
@@ -130,7 +131,7 @@ fn the_testbed_can_be_stopped_while_it_waits_for_a_pipes_reader() {
     for option in ["--log", "--ca", "--list"] {
         let mut command = stoop(&format!("testbed --urls 10 {option} {}", path.display()));
         let child = command.stdin(Stdio::null()).spawn().expect("it runs");
-        // Long enough to get there. If it is not, the test passes all the same.
+        // Usually long enough for it to open the pipe. If it is not, the test passes anyway.
         std::thread::sleep(Duration::from_millis(300));
         kill(&child, "-TERM");
         let ran = crate::stoop::finish(child);
@@ -140,7 +141,7 @@ fn the_testbed_can_be_stopped_while_it_waits_for_a_pipes_reader() {
 }
 
 #[test]
-fn the_demo_shows_the_table_the_errors_and_what_to_do_next() {
+fn the_demo_prints_the_table_the_errors_and_the_next_steps() {
     let ran = run(stoop("demo --urls 100 -t 1"), "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let text = String::from_utf8_lossy(&ran.stdout).into_owned();
@@ -151,7 +152,7 @@ fn the_demo_shows_the_table_the_errors_and_what_to_do_next() {
 }
 
 #[test]
-fn what_the_testbed_cannot_use_is_named_with_what_to_do() {
+fn a_port_or_file_that_the_testbed_cannot_use_is_named_with_advice() {
     let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let taken = tcp.local_addr().expect("bound");
     for (options, named) in [

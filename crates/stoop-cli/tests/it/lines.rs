@@ -1,10 +1,10 @@
-//! Exactly one line for each URL, and what stands in it.
+//! Tests that there is exactly one line for each URL, and of its content.
 
 use crate::server::{Server, refusing};
 use crate::stoop::{run, stoop};
 
 #[test]
-fn every_url_has_one_line_whatever_becomes_of_it() {
+fn every_url_has_one_line_whatever_its_outcome() {
     let server = Server::start();
     let dead = refusing();
     let urls = [
@@ -77,13 +77,13 @@ fn json_lines_are_json() {
 }
 
 #[test]
-fn json_lines_tell_with_whom_and_what_the_time_went_into() {
-    let (server, nobody) = (Server::start(), refusing());
+fn json_lines_have_the_remote_address_and_the_time_of_each_phase() {
+    let (server, dead) = (Server::start(), refusing());
     let urls = [
         server.url("/delay/60"),
         server.url("/delay/60"),
         server.url("/short"),
-        format!("http://{nobody}/"),
+        format!("http://{dead}/"),
     ];
     let ran = run(stoop("fetch -c 1 -f jsonl"), urls.join("\n"));
     let lines: Vec<serde_json::Value> = String::from_utf8_lossy(&ran.stdout)
@@ -96,7 +96,7 @@ fn json_lines_tell_with_whom_and_what_the_time_went_into() {
         names.map(|name| line.get(name).map(|us| us.as_u64().expect("a number")))
     };
     for (line, known) in lines.iter().zip([
-        // The second is fetched over the first's connection, and an address needs no name.
+        // The second reuses the connection of the first, and an address needs no lookup.
         [false, false, true, false, true, true],
         [false, false, false, false, true, true],
         [false, false, false, false, true, true],
@@ -109,8 +109,7 @@ fn json_lines_tell_with_whom_and_what_the_time_went_into() {
     for line in &lines[..2] {
         assert!(spans(line)[4] >= Some(60_000), "{line}");
     }
-    for (line, address) in
-        lines.iter().zip([server.address, server.address, server.address, nobody])
+    for (line, address) in lines.iter().zip([server.address, server.address, server.address, dead])
     {
         assert_eq!(line["remote_ip"], address.ip().to_string(), "{line}");
         assert_eq!(line["remote_port"], address.port(), "{line}");
@@ -140,7 +139,7 @@ fn the_summary_goes_to_stderr_as_a_table_or_not_at_all() {
 }
 
 #[test]
-fn every_error_in_json_has_its_kind_its_phase_and_words() {
+fn every_error_in_json_has_its_kind_its_phase_and_a_text() {
     let server = Server::start();
     let mut input = b"/etc/passwd\n\xff\na\tb\n//\n".to_vec();
     input.extend(vec![b'x'; 100_000]);

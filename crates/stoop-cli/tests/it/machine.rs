@@ -1,19 +1,20 @@
-//! What a machine runs out of: local ports, and descriptors; and what it is slow at.
+//! Tests on a machine without local ports, with few descriptors, or slow at loading CA certificates.
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
 use crate::server::{Server, refusing};
-use crate::stoop::{Ran, finish, lines, run, skipped, stoop, stoop_in_shell};
+use crate::stoop::{CommandResult, finish, lines, run, skip, stoop, stoop_in_shell};
 
-/// A network of its own in which no port is left for a connection to come from.
+/// The commands that leave a network namespace without a local port for a connection.
 const PORTLESS: &str = "ip link set lo up
     echo 50000 50000 > /proc/sys/net/ipv4/ip_local_port_range
     echo 50000 > /proc/sys/net/ipv4/ip_local_reserved_ports";
 
-/// What `script` makes of the machine, alone in a network; none where that is not allowed.
-fn apart(script: &str) -> Option<Command> {
+/// A command that runs its arguments in a network namespace of its own, after `script`; none where that
+/// is not allowed.
+fn in_namespace(script: &str) -> Option<Command> {
     let mut unshare = Command::new("unshare");
     unshare.args(["-Urn", "sh", "-ec", script]).stderr(Stdio::null());
     if unshare.status().is_ok_and(|status| status.success()) {
@@ -27,27 +28,27 @@ fn apart(script: &str) -> Option<Command> {
 
 #[test]
 fn without_a_local_port_the_error_says_so() {
-    let Some(mut command) = apart(PORTLESS) else {
-        return skipped("no_local_ports", "a network of its own, by unshare and ip");
+    let Some(mut command) = in_namespace(PORTLESS) else {
+        return skip("no_local_ports", "a network namespace, by unshare and ip");
     };
     let fetch = stoop("fetch http://127.0.0.1:1/");
     command.arg(fetch.get_program()).args(fetch.get_args());
-    let ran = Ran::from(command.stdin(Stdio::null()).output().expect("it ran above"));
+    let ran = CommandResult::from(command.stdin(Stdio::null()).output().expect("it ran above"));
     let codes: Vec<_> = ran.codes().into_iter().map(|(_, code)| code).collect();
     assert_eq!(codes, ["no_local_ports"], "{}", ran.stderr);
     assert!(ran.stderr.contains("no_local_ports  "), "and what to do: {}", ran.stderr);
 }
 
-/// Lowers, or raises again, how many descriptors a process may have.
-fn lower_limit(id: u32, files: u64) {
+/// Sets the limit of descriptors of a process.
+fn set_limit(id: u32, files: u64) {
     let id = i32::try_from(id).expect("a process's number");
     let (_, hard) = rlimit::getrlimit(rlimit::Resource::NOFILE).expect("it has a limit");
     rlimit::prlimit(id, rlimit::Resource::NOFILE, Some((files, hard)), None).expect("it is ours");
 }
 
-/// Six descriptors for forty slots: what idles is closed for the others, and the others wait.
+/// Six descriptors for forty slots: idle connections are closed, and slots wait for descriptors.
 #[test]
-fn too_few_descriptors_make_a_run_slower_and_no_errors() {
+fn too_few_descriptors_slow_a_run_down_and_cause_no_errors() {
     let servers = [Server::start(), Server::start(), Server::start()];
     let mut child = stoop("fetch -c 40 --cores 1 -t 10").spawn().expect("the binary runs");
     let mut stdin = child.stdin.take().expect("piped");
@@ -55,7 +56,7 @@ fn too_few_descriptors_make_a_run_slower_and_no_errors() {
     writeln!(stdin, "{}", servers[0].url("/ok/1")).expect("it reads");
     stdout.read_line(&mut String::new()).expect("everything is open that is opened once");
     let open = std::fs::read_dir(format!("/proc/{}/fd", child.id())).expect("it runs").count();
-    lower_limit(child.id(), open as u64 + 6);
+    set_limit(child.id(), open as u64 + 6);
     let urls: String =
         (0..150).map(|n| servers[n % 3].url(&format!("/delay/20?{n}")) + "\n").collect();
     stdin.write_all(urls.as_bytes()).expect("it reads");
@@ -68,7 +69,7 @@ fn too_few_descriptors_make_a_run_slower_and_no_errors() {
     assert!(codes.iter().all(|code| code == "200"), "{codes:?}");
 }
 
-/// Whoever took the descriptors, here the limit that was lowered under a run.
+/// The limit is lowered during the run; a machine that runs out of descriptors looks the same.
 #[test]
 fn without_a_descriptor_the_error_says_so_and_the_run_goes_on() {
     let server = Server::start();
@@ -84,7 +85,7 @@ fn without_a_descriptor_the_error_says_so_and_the_run_goes_on() {
     };
     // Everything that is opened once is open after this.
     assert!(answer(server.url("/ok/1")).starts_with("200,"));
-    let limit = |files| lower_limit(id, files);
+    let limit = |files| set_limit(id, files);
     limit(3);
     let other = Server::start();
     assert!(answer(other.url("/ok/1")).starts_with("too_many_files,"));
@@ -94,9 +95,9 @@ fn without_a_descriptor_the_error_says_so_and_the_run_goes_on() {
     assert_eq!(finish(child).code, Some(0));
 }
 
-/// The platform's CAs are a pipe here, which is read only when the test lets it.
+/// The file of the system's CA certificates is a pipe, whose reader waits until the test closes it.
 #[test]
-fn getting_ready_for_tls_is_on_no_urls_clock_and_holds_up_no_plain_one() {
+fn the_preparation_of_tls_counts_for_no_url_and_delays_no_plain_one() {
     let server = Server::start();
     let path = std::env::temp_dir().join(format!("stoop-cas-{}", std::process::id()));
     assert!(Command::new("mkfifo").arg(&path).status().expect("it runs").success());
@@ -112,19 +113,19 @@ fn getting_ready_for_tls_is_on_no_urls_clock_and_holds_up_no_plain_one() {
     writeln!(stdin, "https://{}/", refusing()).expect("it reads");
     drop(stdin);
     std::thread::sleep(std::time::Duration::from_millis(200));
-    let let_go = jiff::Timestamp::now().as_millisecond();
-    // Closing it is the end of what is read. (For both, because that does not wait for a reader.)
+    let closed_at = jiff::Timestamp::now().as_millisecond();
+    // Closing the pipe ends the reading. (Opened for both, because that does not wait for a reader.)
     drop(std::fs::OpenOptions::new().read(true).write(true).open(&path).expect("a pipe"));
     let mut rest = Vec::new();
     stdout.read_to_end(&mut rest).expect("it writes");
     assert_eq!(finish(child).code, Some(0));
     let ran = lines(&rest);
     std::fs::remove_file(&path).expect("ours");
-    assert!(ran[0].start_ms() >= let_go, "{ran:?} before {let_go}");
+    assert!(ran[0].start_ms() >= closed_at, "{ran:?} before {closed_at}");
 }
 
-/// 200 are too few for a hundred slots and all else at its most, and enough for two URLs, or for
-/// a hundred a few at a time.
+/// 200 are too few for a hundred slots with the most other files, and enough for two URLs, or for a
+/// hundred with less concurrency.
 #[test]
 fn a_low_limit_of_descriptors_refused_what_would_have_fitted() {
     let server = Server::start();
@@ -139,7 +140,7 @@ fn a_low_limit_of_descriptors_refused_what_would_have_fitted() {
         assert!(ran.stderr.contains(&note), "{limit}: {}", ran.stderr);
         assert!(server.most_in_flight() < 100);
     }
-    // What was asked for is not changed, unless there is less to do anyway.
+    // A concurrency that was given is not lowered, unless there are fewer URLs anyway.
     let ran = run(stoop_in_shell("ulimit -n 200", "fetch -c 300", ""), urls);
     assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0));
     assert!(ran.stderr.contains("open files"), "{}", ran.stderr);

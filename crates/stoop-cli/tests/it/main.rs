@@ -1,36 +1,34 @@
-//! The command as its users run it: the built binary, against small servers of raw bytes on
-//! loopback.
+//! Tests that run the built command as users do, against small servers of raw bytes on loopback.
 //!
-//! - `internet`: the synthetic one, from the plan to the table
-//! - `http2`: which version is spoken with whom, and over how many connections
-//! - `lines`: exactly one line for each URL, and what stands in it
-//! - `input`: what counts as a URL, from where, and how many
-//! - `ending`: signals, `--duration`, a reader that leaves, a disk that is full
+//! - `internet`: the synthetic internet, from the plan to the table
+//! - `http2`: the version that is used with each server, and the number of connections
+//! - `lines`: exactly one line for each URL, and its content
+//! - `input`: the lines that count as URLs, their sources, and their number
+//! - `ending`: signals, `--duration`, a reader that closes the output, a full disk
 //! - `bounds`: concurrency, deadlines, memory, a slow reader
 //! - `options`: redirects, bodies, certificates, time limits, against origins that misbehave
-//! - `machine`: what it runs out of
-//! - `limits`: the limits of time, which are those that the help names
-//! - `hops`: what is told of an exchange that failed behind its first answer
+//! - `machine`: a machine without local ports, descriptors or CA certificates at hand
+//! - `time_limits`: the time limits, which are those that the help names
+//! - `redirects`: the fields of a URL that failed after a redirect or a response's head
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
 //! - `streams`: standard streams that are closed
 //! - `terminal`: columns, colours, locales
 //! - `variables`: settings from the environment
-//! - `guesses`: what is typed wrongly
+//! - `mistyped`: arguments that are typed wrongly
 //! - `secrets`: passwords in URLs
-//! - `report`: the same figures from lines
+//! - `report`: the summary computed from lines
 #![forbid(unsafe_code)]
 
 mod bounds;
 mod ending;
-mod guesses;
-mod hops;
 mod http2;
 mod input;
 mod internet;
-mod limits;
 mod lines;
 mod machine;
+mod mistyped;
 mod options;
+mod redirects;
 mod report;
 mod secrets;
 mod server;
@@ -38,4 +36,5 @@ mod signals;
 mod stoop;
 mod streams;
 mod terminal;
+mod time_limits;
 mod variables;

@@ -1,4 +1,4 @@
-//! What users guess wrongly, and what they are told.
+//! Tests of arguments that are typed wrongly, and of the messages about them.
 
 use crate::server::Server;
 use crate::stoop::{run, stoop};
@@ -44,7 +44,7 @@ fn bare_numbers_were_taken_for_hosts() {
     }
     let ran = run(stoop("fetch"), server.url("/ok/1"));
     assert_eq!(ran.codes()[0].1, "200");
-    // Who writes the scheme means it, as in browsers.
+    // With a scheme it is a host, as in browsers.
     let ran = run(stoop("fetch"), format!("http://2130706433:{port}/ok/1"));
     assert_eq!(ran.codes()[0].1, "200");
 }

@@ -1,4 +1,4 @@
-//! What options do, seen from the lines, against origins that misbehave.
+//! Tests of the effect of options on the lines, against origins that misbehave.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -9,11 +9,11 @@ use std::time::Duration;
 use stoop_testbed::{Behaviour, Origin};
 
 use crate::server::Server;
-use crate::stoop::{Line, run, stoop};
+use crate::stoop::{OutputLine, run, stoop};
 
-/// Starts an origin that runs until the test's process ends. Returns its URL and its authority.
+/// Starts an origin that runs until the test's process ends. Returns its URL and its CA certificate.
 pub(crate) fn origin(behaviour: Behaviour, tls: bool) -> (String, Option<String>) {
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(async {
@@ -22,16 +22,18 @@ pub(crate) fn origin(behaviour: Behaviour, tls: bool) -> (String, Option<String>
                 false => Origin::start(behaviour).await,
             };
             let origin = origin.expect("loopback");
-            tell.send((origin.url(), origin.ca_pem().map(str::to_owned))).expect("the test waits");
+            sender
+                .send((origin.url(), origin.ca_pem().map(str::to_owned)))
+                .expect("the test waits");
             std::future::pending::<()>().await;
         });
     });
-    told.recv().expect("it started")
+    receiver.recv().expect("it started")
 }
 
-/// The one line that `stoop fetch` with these options has for `url`.
+/// The line that `stoop fetch` with these options writes for `url`.
 #[track_caller]
-fn line(options: &str, url: &str) -> Line {
+fn line(options: &str, url: &str) -> OutputLine {
     let ran = run(stoop(&format!("fetch -t 5 {options}")), url);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let mut lines = ran.lines();
@@ -68,7 +70,7 @@ fn a_body_is_read_up_to_its_limit() {
 }
 
 #[test]
-fn certificates_are_checked_unless_told_otherwise() {
+fn certificates_are_checked_unless_the_run_is_insecure() {
     let (url, pem) = origin(Behaviour::Fast { body: 10 }, true);
     let path = pem_file(&pem.expect("it speaks TLS"));
     assert_eq!(line("", &url).code, "tls_cert_untrusted");
@@ -88,7 +90,7 @@ fn certificates_are_checked_unless_told_otherwise() {
 }
 
 #[test]
-fn certificates_that_cannot_be_used_are_told_before_anything_is_fetched() {
+fn certificates_that_cannot_be_used_are_reported_before_the_run() {
     let server = Server::start();
     let path = pem_file("this is no certificate");
     for file in [path.display().to_string(), "/nowhere/ca.pem".to_owned()] {
@@ -101,7 +103,7 @@ fn certificates_that_cannot_be_used_are_told_before_anything_is_fetched() {
 }
 
 #[test]
-fn connecting_has_a_limit_of_its_own() {
+fn connecting_has_its_own_time_limit() {
     let (url, _) = origin(Behaviour::BlackHole, false);
     let short = line("--connect-timeout 0.3", &url);
     assert_eq!(short.code, "connect_timeout");
@@ -111,9 +113,9 @@ fn connecting_has_a_limit_of_its_own() {
     assert!((300..=400).contains(&whole.duration_ms), "{whole:?}");
 }
 
-/// Each ends for a reason of its own, and long before the deadline of those that end themselves.
+/// Stalls end at the deadline, and other failures long before it.
 #[test]
-fn every_misbehaviour_has_its_word() {
+fn every_misbehaviour_has_its_error_kind() {
     let ms = Duration::from_millis;
     let stalls = [
         (Behaviour::HangAfterAccept, false),
@@ -134,7 +136,7 @@ fn every_misbehaviour_has_its_word() {
         (Behaviour::Refused, false, "connect_refused"),
         (Behaviour::EarlyClose, false, "closed_early"),
         (Behaviour::CloseAfterAccept, false, "closed_early"),
-        // Whichever comes first, the news that it is open or that it is not.
+        // Either kind, depending on whether the reset comes before or after the connection is open.
         (Behaviour::ResetAfterAccept, false, "connect_reset reset"),
         (Behaviour::ResetMidBody { sent: 10, announced: 100 }, false, "reset"),
         (Behaviour::TruncatedLength { sent: 10, announced: 100 }, false, "closed_early"),
@@ -156,7 +158,7 @@ fn every_misbehaviour_has_its_word() {
 }
 
 #[test]
-fn the_user_agent_is_what_was_asked_for() {
+fn the_user_agent_is_the_one_given() {
     let server = Server::start();
     // The server answers with the field's value.
     let agent = |options: &str| line(options, &server.url("/agent")).length;

@@ -1,4 +1,4 @@
-//! What JSON lines tell of an exchange that failed behind its first answer.
+//! Tests of the JSON fields of a URL that failed after a redirect or a response's head.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::server::refusing;
 use crate::stoop::{run, stoop};
 
-/// A server that answers each path with what `answer` makes of it, one request a connection.
+/// Starts a server that answers each path with the bytes that `answer` returns, one request a connection.
 fn server(answer: impl Fn(&str, SocketAddr) -> String + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
@@ -55,7 +55,7 @@ fn start() -> SocketAddr {
 }
 
 #[test]
-fn a_body_that_was_too_large_lost_its_status_and_where_it_was() {
+fn a_body_that_was_too_large_lost_its_status_and_url() {
     let here = start();
     let record = record("--max-body 1k", &format!("http://{here}/big"));
     assert_eq!(record["error_kind"], "body_too_large", "{record}");
@@ -67,7 +67,7 @@ fn a_body_that_was_too_large_lost_its_status_and_where_it_was() {
 }
 
 #[test]
-fn a_redirect_that_was_not_followed_lost_where_it_led() {
+fn a_redirect_that_was_not_followed_lost_its_location() {
     let here = start();
     let limit = record("--max-redirects 2", &format!("http://{here}/loop"));
     assert_eq!(limit["error_kind"], "redirect_limit", "{limit}");
@@ -85,7 +85,7 @@ fn a_redirect_that_was_not_followed_lost_where_it_led() {
 }
 
 #[test]
-fn an_error_behind_a_redirect_did_not_say_at_which_url() {
+fn an_error_after_a_redirect_did_not_name_its_url() {
     let here = start();
     let record = record("", &format!("http://{here}/dead"));
     assert_eq!(record["error_kind"], "connect_refused", "{record}");
@@ -94,9 +94,9 @@ fn an_error_behind_a_redirect_did_not_say_at_which_url() {
     assert_eq!((&record["status"], &record["location"]), (&Value::Null, &Value::Null), "{record}");
 }
 
-/// `report` reads an error as what it is, though it has a status.
+/// `report` counts an error as one, even with a status.
 #[test]
-fn an_error_with_a_status_is_an_error() {
+fn an_error_with_a_status_is_counted_as_an_error() {
     let here = start();
     let ran =
         run(stoop("fetch -f jsonl --max-body 1k --summary json"), format!("http://{here}/body"));

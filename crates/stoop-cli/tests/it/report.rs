@@ -1,4 +1,4 @@
-//! The same figures from lines.
+//! Tests of the summary computed from lines.
 
 use crate::server::{Server, refusing};
 use crate::stoop::{run, stoop};
@@ -25,7 +25,7 @@ fn a_report_of_the_lines_is_the_summary_of_the_run() {
 }
 
 #[test]
-fn malformed_lines_are_named_and_the_rest_is_summed_up() {
+fn malformed_lines_are_named_and_the_others_counted() {
     let lines = "http://a/,200,2026-11-21T20:54:55.000Z,10,5\nwhat\nhttp://b/,200,2026-11";
     let ran = run(stoop("report"), lines);
     assert_eq!(ran.code, Some(3));
@@ -37,7 +37,7 @@ fn malformed_lines_are_named_and_the_rest_is_summed_up() {
 }
 
 #[test]
-fn several_files_make_the_comparisons_table() {
+fn a_report_of_several_files_is_the_table_of_the_comparison() {
     let folder = std::env::temp_dir().join(format!("stoop-report-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("writable");
     let line = |ms: u64| format!("http://a/,200,2026-11-21T20:54:55.000Z,{ms},5\n");

@@ -1,14 +1,14 @@
-//! Passwords in URLs: never in anything that is printed, and the line stays recognisable.
+//! Tests that passwords in URLs are never printed, and that the line stays recognisable.
 
 use serde_json::Value;
 
 use crate::server::{Server, refusing};
-use crate::stoop::{Ran, finish, kill, run, stoop, wait_for};
+use crate::stoop::{CommandResult, finish, kill, run, stoop, wait_for};
 
 const SECRET: &str = "s3cr3t";
 
 #[track_caller]
-fn check_kept(what: &str, ran: &Ran) {
+fn check_no_secret(what: &str, ran: &CommandResult) {
     let stdout = String::from_utf8_lossy(&ran.stdout);
     assert!(!stdout.contains(SECRET), "{what}: {stdout}");
     assert!(!ran.stderr.contains(SECRET), "{what}: {}", ran.stderr);
@@ -44,7 +44,7 @@ fn passwords_of_urls_were_printed_in_lines() {
     ];
     for format in ["csv", "jsonl", "pretty"] {
         let ran = run(stoop(&format!("fetch -f {format}")), input.join("\n"));
-        check_kept(format, &ran);
+        check_no_secret(format, &ran);
         let text = String::from_utf8_lossy(&ran.stdout).into_owned();
         for url in &shown {
             assert!(text.contains(url), "{format}: no {url} in {text}");
@@ -59,7 +59,7 @@ fn a_password_in_a_line_that_is_no_text_was_printed() {
         [b"http://me:s3cr3t\xff@h/".to_vec(), b"\nhttp://me:s3cr3t@h/\xff".to_vec()].concat();
     for format in ["csv", "jsonl", "pretty"] {
         let ran = run(stoop(&format!("fetch -f {format}")), input.clone());
-        check_kept(format, &ran);
+        check_no_secret(format, &ran);
         assert_eq!(ran.stdout.iter().filter(|&&byte| byte == b'\n').count(), 2);
     }
     let ran = run(stoop("fetch -f jsonl"), input);
@@ -69,9 +69,9 @@ fn a_password_in_a_line_that_is_no_text_was_printed() {
     assert!(first["url"] == "http://me:***@h/" || first["url_bytes"] == "http://me:***@h/%FF");
 }
 
-/// Its end is what would tell that it is a password.
+/// Only the rest of the line would show that it is a password.
 #[test]
-fn the_beginning_of_a_password_in_a_torn_line_was_printed() {
+fn the_beginning_of_a_password_in_an_interrupted_line_was_printed() {
     let server = Server::start();
     let mut child = stoop("fetch").spawn().expect("it runs");
     let mut stdin = child.stdin.take().expect("piped");
@@ -81,11 +81,11 @@ fn the_beginning_of_a_password_in_a_torn_line_was_printed() {
     kill(&child, "-TERM");
     let ran = finish(child);
     drop(stdin);
-    check_kept("torn", &ran);
+    check_no_secret("torn", &ran);
     assert!(ran.codes().contains(&("http://me:***".to_owned(), "cancelled".to_owned())));
     let long = format!("http://me:{}", SECRET.repeat(20_000));
     let ran = run(stoop("fetch"), long);
-    check_kept("overlong", &ran);
+    check_no_secret("overlong", &ran);
 }
 
 #[test]
@@ -103,25 +103,25 @@ fn passwords_of_urls_were_printed_in_messages() {
         format!("testbed --urls 1 --list {url}"),
     ] {
         let ran = run(stoop(&line), "");
-        check_kept(&line, &ran);
+        check_no_secret(&line, &ran);
         assert!(matches!(ran.code, Some(2 | 3)), "{line}: {ran:?}");
         assert!(ran.stderr.contains("http://me:***@h/"), "{line}: {}", ran.stderr);
     }
     for name in ["STOOP_CONCURRENCY", "CONCURRENCY", "USER_AGENT"] {
         let mut command = stoop("fetch");
         command.env(name, format!("http://me:{SECRET}@h/"));
-        check_kept(name, &run(command, ""));
+        check_no_secret(name, &run(command, ""));
     }
 }
 
 #[test]
-fn passwords_in_the_words_of_other_programs_were_printed_by_report() {
+fn passwords_in_the_error_texts_of_other_programs_were_printed_by_report() {
     let lines = format!(
         "http://a/,no answer of http://me:{SECRET}@h/,2026-11-21T20:54:55.000Z,10,0\n\
          http://me:{SECRET}@b/,torn\n"
     );
     for format in ["summary", "table", "json"] {
         let ran = run(stoop(&format!("report --format {format}")), lines.clone());
-        check_kept(format, &ran);
+        check_no_secret(format, &ran);
     }
 }

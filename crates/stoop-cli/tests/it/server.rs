@@ -1,4 +1,4 @@
-//! A server of raw bytes: one thread a connection, the path says how to answer.
+//! A server of raw bytes for tests: one thread a connection, and the path selects the response.
 //!
 //! `/ok/N` a body of N bytes, `/status/N`, `/delay/MS`, `/hang`, `/close` before any answer,
 //! `/short` of its content-length, `/agent` the User-Agent.
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-/// Runs until the test's process ends.
+/// A server that runs until the test's process ends.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -57,9 +57,9 @@ impl Server {
     }
 }
 
-/// An address nothing listens on.
+/// An address on which no process listens.
 pub(crate) fn refusing() -> SocketAddr {
-    // Bound and never listening, and so nobody else's, for as long as the tests run.
+    // Bound and never listening, so that no other process takes it while the tests run.
     static TAKEN: std::sync::OnceLock<std::net::UdpSocket> = std::sync::OnceLock::new();
     let taken = TAKEN.get_or_init(|| {
         // Where there is more than one loopback address: one that no other test listens on.
@@ -93,7 +93,7 @@ fn serve(mut stream: TcpStream, counts: &Counts) {
     }
 }
 
-/// `None` closes the connection.
+/// Answers one request; `None` closes the connection.
 fn answer(stream: &mut TcpStream, head: &str, counts: &Counts) -> Option<()> {
     let path = head.split(' ').nth(1).expect("a request line");
     let mut parts = path.split(['/', '?']).skip(1);

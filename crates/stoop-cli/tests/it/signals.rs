@@ -1,4 +1,4 @@
-//! Signals: those that end a run, those that stop it for a while, and those it was told to ignore.
+//! Tests of signals that end a run, stop it for a while, or are ignored.
 
 use std::process::Child;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::server::Server;
 use crate::stoop::{feed, finish, kill, run, stoop, stoop_in_shell, wait_for};
 
-/// Two URLs that are answered, and two that never are.
+/// Feeds two URLs that are answered and two that never are, and waits for the requests.
 fn begin(mut child: Child, server: &Server) -> Child {
     let lines = ["/ok/1?1", "/ok/1?2", "/hang?3", "/hang?4"].map(|path| server.url(path) + "\n");
     feed(&mut child, lines.concat());
@@ -20,7 +20,7 @@ fn a_terminal_that_was_closed_took_lines_and_summary_with_it() {
     let child = stoop("fetch -c 4 -t 30 --summary json").spawn().expect("it runs");
     let child = begin(child, &server);
     kill(&child, "-HUP");
-    // The shell sends one, and the system another when the shell ends.
+    // The shell sends a SIGHUP, and the system another one when the shell ends.
     kill(&child, "-HUP");
     let ran = finish(child);
     assert_eq!(ran.code, Some(129));
@@ -30,7 +30,7 @@ fn a_terminal_that_was_closed_took_lines_and_summary_with_it() {
     assert_eq!(ran.summary()["totalUrls"], 4);
 }
 
-/// As nohup starts it, and as shells without job control start what runs in the background.
+/// nohup ignores signals for its command, and so do shells without job control for background ones.
 #[test]
 fn signals_that_were_ignored_at_the_start_ended_the_run() {
     for signal in ["HUP", "INT", "TERM"] {
@@ -47,7 +47,7 @@ fn signals_that_were_ignored_at_the_start_ended_the_run() {
 }
 
 #[test]
-fn the_testbed_left_without_a_word_when_its_terminal_was_closed() {
+fn the_testbed_ended_without_its_last_message_when_its_terminal_was_closed() {
     let mut child = stoop("testbed --urls 10").spawn().expect("it runs");
     let mut line = String::new();
     let mut stdout = std::io::BufReader::new(child.stdout.take().expect("piped"));
@@ -58,9 +58,9 @@ fn the_testbed_left_without_a_word_when_its_terminal_was_closed() {
     assert!(ran.stderr.contains("0 requests"), "{}", ran.stderr);
 }
 
-/// Ctrl-Z, and fg: longer than all deadlines, and just about as long as one.
+/// Ctrl-Z and fg, after more time than any deadline, and after about as much as one.
 #[test]
-fn the_time_a_run_was_stopped_was_called_a_defect() {
+fn a_run_that_was_stopped_for_a_while_reported_a_defect() {
     for (timeout, stopped_ms) in [("0.4", 1500), ("0.4", 500), ("1", 1150), ("1", 3000)] {
         let server = Server::start();
         let line = format!("fetch -c 4 -t {timeout} --summary json");
@@ -74,7 +74,7 @@ fn the_time_a_run_was_stopped_was_called_a_defect() {
         assert_eq!(timeouts, 2, "{}", ran.stderr);
         assert!(!ran.stderr.contains("defect"), "{timeout} s, {stopped_ms} ms: {}", ran.stderr);
     }
-    // Nor does anything else change.
+    // A run that was not stopped is the same as before.
     let server = Server::start();
     assert_eq!(run(stoop("fetch"), server.url("/ok/1")).codes()[0].1, "200");
 }

@@ -1,4 +1,4 @@
-//! Running the command, and reading what it said.
+//! Runs the command, and reads its output.
 
 use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The command, with none of the variables of whoever runs the tests.
+/// The command, without the variables of the process that runs the tests.
 pub(crate) fn stoop(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stoop"));
     command.args(line.split_whitespace());
@@ -19,7 +19,7 @@ pub(crate) fn stoop(line: &str) -> Command {
     command
 }
 
-/// The same, as the last command of a shell script, for what only a shell sets up.
+/// The command as the last one of a shell script, which redirects its streams or sets its limits.
 pub(crate) fn stoop_in_shell(before: &str, line: &str, after: &str) -> Command {
     let fetch = stoop(line);
     let mut command = Command::new("bash");
@@ -35,8 +35,8 @@ pub(crate) fn stoop_in_shell(before: &str, line: &str, after: &str) -> Command {
     command
 }
 
-/// Says aloud that a test could not be done, as CONTRIBUTING.md has it.
-pub(crate) fn skipped(name: &str, reason: &str) {
+/// Reports that a test could not be run, as CONTRIBUTING.md describes.
+pub(crate) fn skip(name: &str, reason: &str) {
     eprintln!("skipped: {name}: {reason}");
     if let Some(file) = std::env::var_os("STOOP_SKIPS") {
         let mut file = std::fs::OpenOptions::new().append(true).open(file).expect("the report's");
@@ -45,25 +45,26 @@ pub(crate) fn skipped(name: &str, reason: &str) {
 }
 
 /// Runs `command` to its end with `input`.
-pub(crate) fn run(mut command: Command, input: impl Into<Vec<u8>>) -> Ran {
+pub(crate) fn run(mut command: Command, input: impl Into<Vec<u8>>) -> CommandResult {
     let mut child = command.spawn().expect("the binary runs");
     feed(&mut child, input);
     finish(child)
 }
 
-/// Writes `input` from a thread of its own. A command that does not read all of it is fine.
+/// Writes `input` from another thread. The command need not read all of it.
 pub(crate) fn feed(child: &mut Child, input: impl Into<Vec<u8>>) {
     let input = input.into();
     let mut stdin = child.stdin.take().expect("piped");
     thread::spawn(move || stdin.write_all(&input));
 }
 
-pub(crate) fn finish(child: Child) -> Ran {
-    Ran::from(child.wait_with_output().expect("it ran"))
+/// Waits for the command to end.
+pub(crate) fn finish(child: Child) -> CommandResult {
+    CommandResult::from(child.wait_with_output().expect("it ran"))
 }
 
-/// The same, and the most memory it used, in KiB, as far as it could be seen.
-pub(crate) fn finish_watched(child: Child) -> (Ran, u64) {
+/// Waits for the command to end. Returns the most memory it used too, in KiB, as far as it was seen.
+pub(crate) fn finish_watched(child: Child) -> (CommandResult, u64) {
     let id = child.id();
     let done = Arc::new(AtomicBool::new(false));
     let watcher = thread::spawn({
@@ -82,15 +83,15 @@ pub(crate) fn finish_watched(child: Child) -> (Ran, u64) {
     (ran, watcher.join().expect("no panic"))
 }
 
-/// What a run left behind.
+/// The result of the command: its exit code and its output.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandResult {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
 
-impl From<Output> for Ran {
+impl From<Output> for CommandResult {
     fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),
@@ -100,9 +101,9 @@ impl From<Output> for Ran {
     }
 }
 
-/// A line of output, taken apart by a reader that is not ours.
+/// A line of output, parsed by another project's CSV reader.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Line {
+pub(crate) struct OutputLine {
     pub(crate) url: Vec<u8>,
     pub(crate) code: String,
     pub(crate) start: String,
@@ -110,7 +111,7 @@ pub(crate) struct Line {
     pub(crate) length: u64,
 }
 
-impl Line {
+impl OutputLine {
     pub(crate) fn start_ms(&self) -> i64 {
         self.start.parse::<jiff::Timestamp>().expect("RFC 3339").as_millisecond()
     }
@@ -120,15 +121,15 @@ impl Line {
     }
 }
 
-impl Ran {
+impl CommandResult {
     /// The lines, each of them whole.
-    pub(crate) fn lines(&self) -> Vec<Line> {
+    pub(crate) fn lines(&self) -> Vec<OutputLine> {
         lines(&self.stdout)
     }
 
     /// The codes by URL, sorted.
     pub(crate) fn codes(&self) -> Vec<(String, String)> {
-        let pair = |line: Line| (String::from_utf8_lossy(&line.url).into_owned(), line.code);
+        let pair = |line: OutputLine| (String::from_utf8_lossy(&line.url).into_owned(), line.code);
         let mut codes: Vec<_> = self.lines().into_iter().map(pair).collect();
         codes.sort();
         codes
@@ -137,9 +138,9 @@ impl Ran {
     /// The mean number in flight from the first start to the last, by the lines' own times.
     pub(crate) fn mean_in_flight(&self) -> f64 {
         let lines = self.lines();
-        let first = lines.iter().map(Line::start_ms).min().expect("lines");
-        let last = lines.iter().map(Line::start_ms).max().expect("lines");
-        let within = |line: &Line| (line.end_ms().min(last) - line.start_ms()) as f64;
+        let first = lines.iter().map(OutputLine::start_ms).min().expect("lines");
+        let last = lines.iter().map(OutputLine::start_ms).max().expect("lines");
+        let within = |line: &OutputLine| (line.end_ms().min(last) - line.start_ms()) as f64;
         lines.iter().map(within).sum::<f64>() / (last - first) as f64
     }
 
@@ -150,14 +151,15 @@ impl Ran {
     }
 }
 
-pub(crate) fn lines(csv: &[u8]) -> Vec<Line> {
+/// Parses lines of CSV, each of them whole.
+pub(crate) fn lines(csv: &[u8]) -> Vec<OutputLine> {
     assert!(csv.is_empty() || csv.ends_with(b"\n"), "the last line is torn");
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(csv);
     let rows = reader.byte_records().map(|row| {
         let row = row.expect("five columns");
         assert_eq!(row.len(), 5, "{row:?}");
         let text = |n: usize| String::from_utf8(row[n].to_vec()).expect("text");
-        Line {
+        OutputLine {
             url: row[0].to_vec(),
             code: text(1),
             start: text(2),
@@ -174,12 +176,12 @@ pub(crate) fn kill(child: &Child, signal: &str) {
     assert!(status.expect("kill runs").success());
 }
 
-/// Waits until `true`, and not for ever.
+/// Waits until `condition` is true, for 20 s at most.
 #[track_caller]
 pub(crate) fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !condition() {
-        assert!(begin.elapsed() < Duration::from_secs(20), "in vain: {what}");
+        assert!(begin.elapsed() < Duration::from_secs(20), "waited in vain for {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,4 +1,4 @@
-//! Standard streams that are closed, and what a report is made of when there is nothing.
+//! Tests of standard streams that are closed, and of reports without a valid line.
 
 use std::process::Stdio;
 
@@ -8,7 +8,7 @@ use crate::stoop::{run, stoop, stoop_in_shell};
 const LINE: &str = "http://a/,200,2026-11-21T20:54:55.000Z,10,5\n";
 
 #[test]
-fn lines_were_lost_without_a_word_where_standard_output_was_closed() {
+fn lines_were_lost_silently_where_standard_output_was_closed() {
     let server = Server::start();
     for line in ["fetch", "report", "demo --urls 1 -t 0.1", "completions bash"] {
         let input = if line == "fetch" { server.url("/ok/1") } else { LINE.to_owned() };
@@ -20,7 +20,7 @@ fn lines_were_lost_without_a_word_where_standard_output_was_closed() {
 }
 
 #[test]
-fn what_is_thrown_away_on_purpose_is_no_error() {
+fn output_to_dev_null_is_no_error() {
     let server = Server::start();
     for null in [">/dev/null", "1<>/dev/null", ">&- >/dev/null"] {
         for line in ["fetch", "report"] {
@@ -29,14 +29,14 @@ fn what_is_thrown_away_on_purpose_is_no_error() {
             assert_eq!(ran.code, Some(0), "{line} {null}: {}", ran.stderr);
         }
     }
-    // Rust's own way.
+    // As Rust's standard library does it.
     let mut command = stoop("fetch");
     command.stdout(Stdio::null());
     assert_eq!(run(command, server.url("/ok/1")).code, Some(0));
 }
 
 #[test]
-fn lines_were_lost_where_standard_output_cannot_be_written_to() {
+fn lines_were_lost_where_standard_output_is_not_open_for_writing() {
     let server = Server::start();
     for line in ["fetch", "report", "demo --urls 1 -t 0.1", "completions bash"] {
         let input = if line == "fetch" { server.url("/ok/1") } else { LINE.to_owned() };
@@ -47,7 +47,7 @@ fn lines_were_lost_where_standard_output_cannot_be_written_to() {
 }
 
 #[test]
-fn a_closed_standard_input_was_an_empty_list() {
+fn a_closed_standard_input_was_taken_for_an_empty_list() {
     for line in ["fetch", "report"] {
         let ran = run(stoop_in_shell("true", line, "<&-"), "");
         assert_eq!((ran.code, ran.stdout.len()), (Some(3), 0), "{line}: {}", ran.stderr);
@@ -70,6 +70,6 @@ fn a_report_of_malformed_lines_alone_was_a_table_of_zeros() {
     assert_eq!((ran.code, text.lines().count()), (Some(3), 1), "{ran:?}");
     assert!(text.contains("\"totalUrls\":1,"), "{text}");
     assert!(ran.stderr.contains("standard input has no line that"), "{}", ran.stderr);
-    // A run of nothing is a run.
+    // An empty input is a run without URLs.
     assert_eq!(run(stoop("report"), "").code, Some(0));
 }

@@ -1,14 +1,14 @@
-//! On a terminal: what fits into its columns, and what it must not be sent.
+//! Tests on a terminal: text fits into its columns, and it gets no characters that it cannot show.
 #![cfg(target_os = "linux")]
 
 use std::process::{Command, Stdio};
 
 use crate::server::{Server, refusing};
-use crate::stoop::{run, skipped, stoop};
+use crate::stoop::{run, skip, stoop};
 
-/// What `stoop` with `line` shows on a terminal of so many columns; none where there is no
-/// `script` to make one.
-fn shown(columns: u32, variables: &[(&str, &str)], line: &str) -> Option<String> {
+/// The output of `stoop` with `line` on a terminal of so many columns; none where there is no program
+/// `script` to create one.
+fn run_on_terminal(columns: u32, variables: &[(&str, &str)], line: &str) -> Option<String> {
     let binary = env!("CARGO_BIN_EXE_stoop");
     let inner = format!("stty cols {columns} rows 24; exec '{binary}' {line}");
     let mut command = Command::new("script");
@@ -16,13 +16,13 @@ fn shown(columns: u32, variables: &[(&str, &str)], line: &str) -> Option<String>
     command.env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR").envs(variables.iter().copied());
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
     let Ok(output) = command.output() else {
-        skipped("terminal", "script, of util-linux");
+        skip("terminal", "script, of util-linux");
         return None;
     };
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The lines as they stand in the end: without colours, and without what was redrawn.
+/// The lines as they are in the end: without colours, and without text that was redrawn.
 fn settled(shown: &str) -> Vec<String> {
     let mut text = String::new();
     let mut rest = shown;
@@ -46,7 +46,7 @@ fn the_summary_was_broken_by_the_edge_of_a_narrow_terminal() {
     let server = Server::start();
     let urls = format!("{} http://{}/ nourl:", server.url("/ok/1"), refusing());
     for columns in [80, 60, 107, 120] {
-        let Some(text) = shown(columns, &[], &format!("fetch {urls}")) else { return };
+        let Some(text) = run_on_terminal(columns, &[], &format!("fetch {urls}")) else { return };
         let lines = settled(&text);
         let widest = lines.iter().map(|line| width(line)).max();
         assert!(widest <= Some(columns as usize), "{columns}: {lines:#?}");
@@ -67,12 +67,12 @@ fn a_report_was_broken_by_the_edge_of_a_narrow_terminal() {
     }
     let [one, two] = files.map(|file| file.display().to_string());
     for line in [format!("report {one}"), format!("report {one} {two}")] {
-        let Some(text) = shown(80, &[], &line) else { return };
+        let Some(text) = run_on_terminal(80, &[], &line) else { return };
         let lines = settled(&text);
         assert!(lines.iter().all(|line| width(line) <= 80), "{lines:#?}");
         assert!(lines.iter().any(|line| line.contains("avgBodyLen")), "{lines:#?}");
     }
-    // Where it goes elsewhere, it is the whole table.
+    // A report that goes elsewhere is the whole table.
     let whole = run(stoop(&format!("report {one} {two}")), "");
     std::fs::remove_dir_all(&folder).expect("ours");
     assert!(String::from_utf8_lossy(&whole.stdout).starts_with("┌──────────┬"), "{whole:?}");
@@ -82,8 +82,11 @@ fn a_report_was_broken_by_the_edge_of_a_narrow_terminal() {
 fn progress_was_broken_by_the_edge_of_a_narrow_terminal() {
     let server = Server::start();
     let urls = (0..6).map(|n| server.url(&format!("/hang?{n}")) + " ").collect::<String>();
-    let Some(text) = shown(40, &[], &format!("fetch -t 0.6 --summary none {urls}")) else { return };
-    // Each state of it, which the next one is drawn over.
+    let Some(text) = run_on_terminal(40, &[], &format!("fetch -t 0.6 --summary none {urls}"))
+    else {
+        return;
+    };
+    // Each state of the line, before the next one is drawn over it.
     let states: Vec<_> = text.split(['\r', '\n']).filter(|line| line.contains(" of 6")).collect();
     assert!(!states.is_empty(), "{text:?}");
     for state in states {
@@ -96,21 +99,21 @@ fn progress_was_broken_by_the_edge_of_a_narrow_terminal() {
 fn a_dumb_terminal_was_sent_colours_and_redrawn() {
     let server = Server::start();
     let line = format!("fetch -t 0.5 {} {}", server.url("/ok/1"), server.url("/hang"));
-    let Some(text) = shown(120, &[("TERM", "dumb")], &line) else { return };
+    let Some(text) = run_on_terminal(120, &[("TERM", "dumb")], &line) else { return };
     assert!(!text.contains('\x1b'), "{text:?}");
     assert!(!text.replace("\r\n", "\n").contains('\r'), "{text:?}");
     assert!(text.contains("[200] "), "{text:?}");
-    let Some(text) = shown(120, &[], &line) else { return };
+    let Some(text) = run_on_terminal(120, &[], &line) else { return };
     assert!(text.contains("\x1b[32m[200]"), "{text:?}");
 }
 
 #[test]
-fn a_locale_without_such_characters_was_sent_boxes() {
+fn a_locale_without_box_characters_was_sent_them() {
     let server = Server::start();
     let line = format!("fetch -t 0.5 {} {}", server.url("/ok/1"), server.url("/hang"));
     for variables in [&[("LC_ALL", "C")][..], &[("LC_ALL", ""), ("LC_CTYPE", "POSIX")]] {
         for columns in [80, 120] {
-            let Some(text) = shown(columns, variables, &line) else { return };
+            let Some(text) = run_on_terminal(columns, variables, &line) else { return };
             assert!(text.is_ascii(), "{text:?}");
             assert!(text.contains("totalUrls"), "{text:?}");
         }
@@ -122,18 +125,18 @@ fn a_locale_without_such_characters_was_sent_boxes() {
 }
 
 #[test]
-fn lines_of_csv_could_drive_the_terminal() {
+fn control_characters_of_lines_were_sent_to_the_terminal() {
     let evil = std::env::temp_dir().join(format!("stoop-evil-{}", std::process::id()));
     std::fs::write(&evil, b"no\x1b[2J\x07url\nno \xc2\x9b31m url\nno \x9b31m url\n")
         .expect("writable");
     for format in ["csv", "jsonl", "pretty"] {
         let line = format!("fetch -f {format} --summary none -i {}", evil.display());
-        let Some(text) = shown(120, &[("TERM", "dumb")], &line) else { return };
-        let drives = |c: char| c.is_control() && !"\r\n".contains(c);
-        assert!(!text.contains(drives), "{format}: {text:?}");
+        let Some(text) = run_on_terminal(120, &[("TERM", "dumb")], &line) else { return };
+        let is_unsafe = |c: char| c.is_control() && !"\r\n".contains(c);
+        assert!(!text.contains(is_unsafe), "{format}: {text:?}");
         assert!(text.contains("no"), "{format}: {text:?}");
     }
-    // Into a file they are what they were.
+    // In a file they are unchanged.
     let ran = run(stoop(&format!("fetch -f csv -i {}", evil.display())), "");
     std::fs::remove_file(&evil).expect("ours");
     assert!(ran.lines().iter().any(|line| line.url == b"no\x1b[2J\x07url"), "{ran:?}");

@@ -1,4 +1,4 @@
-//! Limits of time: those the help names, and no others.
+//! Tests of the time limits: those the help names, and no others.
 
 use std::net::UdpSocket;
 
@@ -7,7 +7,7 @@ use stoop_testbed::Behaviour;
 use crate::options::origin;
 use crate::stoop::{run, stoop};
 
-/// The one line of JSON that `stoop fetch` has for `url`.
+/// The line of JSON that `stoop fetch` writes for `url`.
 #[track_caller]
 fn record(options: &str, url: &str) -> serde_json::Value {
     let ran = run(stoop(&format!("fetch -t 5 -f jsonl {options}")), url);
@@ -24,13 +24,13 @@ fn check(record: &serde_json::Value, phase: &str) {
 }
 
 #[test]
-fn the_time_for_a_connection_did_not_cover_the_handshake() {
+fn the_connect_timeout_did_not_cover_the_handshake() {
     let (url, _) = origin(Behaviour::TlsHang, true);
     check(&record("--insecure --connect-timeout 0.4", &url), "tls");
 }
 
 #[test]
-fn the_time_for_a_connection_did_not_cover_the_name() {
+fn the_connect_timeout_did_not_cover_the_name_lookup() {
     let silent = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let dns = silent.local_addr().expect("bound");
     let options = format!("--dns {dns} --connect-timeout 0.4");
@@ -38,7 +38,7 @@ fn the_time_for_a_connection_did_not_cover_the_name() {
 }
 
 #[test]
-fn the_time_for_a_connection_covers_connecting_and_nothing_behind_it() {
+fn the_connect_timeout_covers_connecting_and_nothing_after_it() {
     let (url, _) = origin(Behaviour::BlackHole, false);
     check(&record("--connect-timeout 0.4", &url), "connect");
     let (url, _) = origin(Behaviour::HangAfterHead, false);
