@@ -90,6 +90,16 @@ fn certificates_are_checked_unless_the_run_is_insecure() {
 }
 
 #[test]
+fn a_certificate_that_is_not_trusted_comes_with_the_option_to_trust_it() {
+    let (url, _) = origin(Behaviour::Fast { body: 10 }, true);
+    let ran = run(stoop("fetch -t 5"), url);
+    let lines = ran.stderr.lines().map(str::trim_start);
+    let mut hints = lines.filter_map(|line| line.strip_prefix("1  tls_cert_untrusted  "));
+    let hint = hints.next().unwrap_or_else(|| panic!("no hint: {}", ran.stderr));
+    assert!(hint.contains("--cacert FILE"), "{hint}");
+}
+
+#[test]
 fn certificates_that_cannot_be_used_are_reported_before_the_run() {
     let server = Server::start();
     let path = pem_file("this is no certificate");
