@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::contender::STOOP;
 use crate::load::Generator;
 use crate::run_server::Mode;
-use crate::{baseline, contender, work};
+use crate::{baseline, contender};
 
 #[derive(Parser)]
 #[command(version, about = "Runs stoop and its peers side by side and prints ratios")]
@@ -29,15 +30,12 @@ pub(crate) enum Role {
 #[derive(Subcommand)]
 pub(crate) enum Work {
     /// CPU time per request of the server, in a choice of works
-    #[command(after_help = works())]
     Server(ServerOptions),
     /// The same with a connection for each request
-    #[command(after_help = works())]
     Churn(ServerOptions),
     /// User memory that an idle connection costs the server
     Memory(MemoryOptions),
     /// How long a bystander waits beside connections that always have something to do
-    #[command(after_help = fairness())]
     Fairness(FairnessOptions),
     /// Small URLs of one fast server: CPU time per request of the client
     Fetch(FetchOptions),
@@ -46,7 +44,6 @@ pub(crate) enum Work {
     /// The testbed's synthetic internet: answers, deadlines, CPU time and memory of the client
     Internet(InternetOptions),
     /// Requests over HTTP/2 by a library's client: CPU time per request, and time in all
-    #[command(after_help = requests())]
     Requests(RequestsOptions),
     /// The protocol machines alone, in instructions: the same on a busy machine
     Proto(Output),
@@ -65,18 +62,6 @@ impl Work {
             Self::Proto(output) => output,
         }
     }
-}
-
-fn works() -> String {
-    format!("Works: {}", work::server::names())
-}
-
-fn fairness() -> String {
-    format!("Works: {}", work::fairness::names())
-}
-
-fn requests() -> String {
-    format!("Works: {}", work::requests::names())
 }
 
 fn contenders() -> String {
@@ -226,7 +211,7 @@ pub(crate) struct FetchOptions {
 
 impl FetchOptions {
     pub(crate) fn server(&self) -> &str {
-        let usual = if self.http2 { work::STOOP } else { "floor" };
+        let usual = if self.http2 { STOOP } else { "floor" };
         self.server.as_deref().unwrap_or(usual)
     }
 

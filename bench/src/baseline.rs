@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::contender::{Contender, Source};
+use crate::contender::{Contender, STOOP};
 use crate::process;
-use crate::work::STOOP;
+use crate::program_source::Source;
 
 /// The name of that contender.
 pub(crate) const BASELINE: &str = "baseline";

@@ -14,13 +14,17 @@
 //! | `{ca}` `{dns}` | the certificate to trust, the name server to ask |
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::paths::{MORE_PATHS, PATHS};
 use crate::program::Program;
+use crate::program_source::Source;
+
+/// The contender that every work is about.
+pub(crate) const STOOP: &str = "stoop";
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,56 +97,6 @@ pub(crate) struct Requests {
     pub(crate) about: String,
     pub(crate) start: Vec<String>,
     pub(crate) program: Source,
-}
-
-/// Where the program comes from.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Source {
-    Built(Built),
-    Installed(Installed),
-}
-
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Hash)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Built {
-    /// Where the commands run, from `bench/`.
-    #[serde(default)]
-    pub(crate) directory: PathBuf,
-    /// Programs of the system that the commands or the program itself cannot do without.
-    #[serde(default)]
-    pub(crate) needs: Vec<String>,
-    /// Debian packages that bring them.
-    #[serde(default)]
-    pub(crate) apt: Vec<String>,
-    /// Run before `command`, such as what brings dependencies. They run every time, so each is to
-    /// be quick where nothing is left to do.
-    #[serde(default)]
-    pub(crate) before: Vec<Vec<String>>,
-    /// Empty for a script, which is ready as it is.
-    #[serde(default)]
-    pub(crate) command: Vec<String>,
-    /// What it makes, from `bench/`.
-    pub(crate) program: PathBuf,
-    /// The package whose version in the lock file of `directory` is the contender's.
-    pub(crate) package: Option<String>,
-    /// Prints the version, where that is the language's own.
-    #[serde(default)]
-    pub(crate) version: Vec<String>,
-}
-
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Installed {
-    /// Looked for in PATH, and where a system keeps its servers.
-    pub(crate) program: String,
-    /// Debian packages, installed where the program or its version is missing and we may.
-    #[serde(default)]
-    pub(crate) apt: Vec<String>,
-    /// What to do when it is not there and cannot be installed.
-    pub(crate) hint: String,
-    /// Prints the version; what is a library of some language is there if this succeeds.
-    pub(crate) version: Vec<String>,
 }
 
 fn one_second() -> u32 {

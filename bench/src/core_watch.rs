@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::cores::Cores;
-use crate::report::{Metric, Report, Sample, metric};
+use crate::report::Report;
+use crate::series::{Metric, Sample, metric};
 use crate::usage;
 
 /// How busy the server's core was with anything but the server.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{process, program};
+use crate::{process, search_path};
 
 /// Installs `packages`, or says what a person has to do.
 pub(crate) fn install(packages: &[String]) -> Result<(), String> {
@@ -28,7 +28,7 @@ pub(crate) fn install(packages: &[String]) -> Result<(), String> {
 fn may_install() -> bool {
     // SAFETY: geteuid has no preconditions.
     let is_root = unsafe { libc::geteuid() } == 0;
-    is_root && Path::new("/etc/debian_version").exists() && program::find("apt-get").is_some()
+    is_root && Path::new("/etc/debian_version").exists() && search_path::find("apt-get").is_some()
 }
 
 fn apt_get(arguments: &[&str], packages: &[String]) -> Result<(), String> {
@@ -38,7 +38,7 @@ fn apt_get(arguments: &[&str], packages: &[String]) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    Err(program::first_error(&output.stderr))
+    Err(process::first_error(&output.stderr))
 }
 
 #[cfg(test)]

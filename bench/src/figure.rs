@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::report::Series;
+use crate::series::Series;
 use crate::statistics::{Ratio, Summary};
 
 pub(crate) struct Figure {
@@ -120,7 +120,7 @@ impl std::fmt::Display for Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Sample;
+    use crate::series::Sample;
 
     fn series(name: &str, values: &[f64]) -> Series {
         let mut series = Series::new(name, "", None);

@@ -11,11 +11,12 @@ use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
 use crate::arguments::HoldOptions;
+use crate::bench::Bench;
 use crate::cores::Placement;
+use crate::descriptors;
 use crate::exchange::{Connector, Version};
 use crate::process::Process;
 use crate::run_server::Mode;
-use crate::work::{self, Bench};
 
 /// What it says when all are open.
 const HELD: &str = "held\n";
@@ -67,7 +68,7 @@ impl Holder {
 /// What the holder's process does: it ends by being stopped.
 pub(crate) fn hold(options: &HoldOptions) -> Result<()> {
     let HoldOptions { address, count, http2, cacert } = options;
-    work::raise_descriptor_limit();
+    descriptors::raise_limit();
     let version = if *http2 { Version::Http2 } else { Version::Http1 };
     let connector = Connector::new(cacert.as_deref(), version)?;
     let open = || {

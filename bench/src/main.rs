@@ -6,27 +6,33 @@
 
 mod arguments;
 mod baseline;
+mod bench;
 mod certificates;
 mod congestion;
 mod contender;
 mod core_watch;
 mod cores;
 mod debian;
+mod descriptors;
 mod exchange;
 mod figure;
 mod holder;
 mod http2;
 mod lines;
 mod load;
+mod participants;
 mod paths;
 mod picture;
 mod plan;
 mod process;
 mod program;
+mod program_source;
 mod report;
 mod rounds;
 mod run_client;
 mod run_server;
+mod search_path;
+mod series;
 mod statistics;
 mod table;
 mod testbed;
@@ -38,16 +44,16 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use arguments::{Arguments, Role, Work};
-use clap::Parser;
+use bench::Bench;
+use clap::{CommandFactory, FromArgMatches};
 use report::Report;
-use work::Bench;
 
 /// What `server` does if not told otherwise: under ten minutes with five contenders.
 const SERVER_WORKS: &[&str] = &["get-64", "get-512", "pipelined", "1m"];
 const CHURN_WORKS: &[&str] = &["churn"];
 
 fn main() {
-    let done = match Arguments::parse().role {
+    let done = match arguments().role {
         Role::Run(work) => run(&work),
         Role::Hold(options) => holder::hold(&options),
     };
@@ -57,12 +63,24 @@ fn main() {
     }
 }
 
+/// The arguments of this process, which ends if they are wrong, or ask for help. The help lists the works.
+fn arguments() -> Arguments {
+    let listing =
+        |names: String| move |command: clap::Command| command.after_help(format!("Works: {names}"));
+    let command = Arguments::command()
+        .mut_subcommand("server", listing(work::server::names()))
+        .mut_subcommand("churn", listing(work::server::names()))
+        .mut_subcommand("fairness", listing(work::fairness::names()))
+        .mut_subcommand("requests", listing(work::requests::names()));
+    Arguments::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
+}
+
 fn run(work: &Work) -> Result<()> {
     let output = work.output();
     for path in [&output.json, &output.svg].into_iter().flatten() {
         check_writable(path)?;
     }
-    let bench = Bench::prepare(output)?;
+    let bench = Bench::prepare(!output.no_build, output.baseline.as_deref())?;
     let one = |report: Result<Report>| report.map(|report| vec![table::shown(report)]);
     let reports = match work {
         Work::Server(options) => work::server::run(&bench, options, SERVER_WORKS),

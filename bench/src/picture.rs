@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::contender::STOOP;
 use crate::report::Report;
 use crate::statistics::Summary;
-use crate::work::STOOP;
 
 /// In pixels.
 const WIDTH: u32 = 760;
@@ -96,7 +96,8 @@ fn draw(reports: &[Report]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Metric, Sample, Series, Subject, metric};
+    use crate::report::Subject;
+    use crate::series::{Metric, Sample, Series, metric};
 
     #[test]
     fn a_panel_has_a_bar_for_each_contender_the_least_first() {

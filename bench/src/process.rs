@@ -46,6 +46,16 @@ pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
     output
 }
 
+/// The line of what a command said that is most likely to say why it failed.
+pub(crate) fn first_error(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(said);
+    let is_error = |line: &&str| {
+        ["error", "[ERROR]", "E:", "npm error", "ERROR"].iter().any(|word| line.starts_with(word))
+    };
+    let last = || text.lines().rfind(|line| !line.trim().is_empty());
+    text.lines().find(is_error).or_else(last).unwrap_or("no error text").trim().to_owned()
+}
+
 pub(crate) struct Process {
     pid: i32,
     what: String,
@@ -158,6 +168,23 @@ impl Drop for Process {
     }
 }
 
+/// Runs a load on `cores` to its end, and calls `look` every `period`. Returns whether it succeeded, and
+/// its standard output.
+pub(crate) fn run_to_end(
+    mut command: Command,
+    cores: CoreSet,
+    limit: Duration,
+    period: Duration,
+    mut look: impl FnMut(),
+) -> Result<(bool, String)> {
+    let output = tempfile::NamedTempFile::new().context("a file for the load's output")?;
+    command.stdin(Stdio::null()).stdout(output.reopen().context("the load's output")?);
+    let process = Process::start(command, cores, "the load generator")?;
+    let ended = process.wait(limit, period, |_| look())?;
+    let text = std::fs::read_to_string(output.path()).context("the load's output")?;
+    Ok((ended.success, text))
+}
+
 /// Makes this program the adopter of orphans, and has SIGINT, SIGTERM and SIGHUP stop whatever
 /// runs, call `clean_up` and end the program.
 pub(crate) fn stop_on_signals(clean_up: impl Fn() + Send + 'static) -> Result<()> {
@@ -206,4 +233,16 @@ fn signal(pid: i32, number: i32) {
 
 fn duration(time: libc::timeval) -> Duration {
     Duration::from_secs(time.tv_sec.max(0) as u64) + Duration::from_micros(time.tv_usec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_what_a_command_says_first_in_any_of_their_ways() {
+        assert_eq!(first_error(b"Compiling\nerror: no\nmore\n"), "error: no");
+        assert_eq!(first_error(b"building\n/usr/bin/ld: no\n\n"), "/usr/bin/ld: no");
+        assert_eq!(first_error(b""), "no error text");
+    }
 }

@@ -5,8 +5,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::contender::{Built, Installed, Source};
-use crate::{debian, process};
+use crate::debian;
+use crate::process;
+use crate::program_source::{Built, Installed, Source};
+use crate::search_path::find;
 
 /// Something that can be started.
 #[derive(Clone)]
@@ -82,18 +84,8 @@ fn run(command: &[String], directory: &Path) -> Result<(), String> {
         return Ok(());
     }
     // Maven is alone in printing its errors to standard output.
-    let first = first_error(&[output.stderr, output.stdout].concat());
+    let first = process::first_error(&[output.stderr, output.stdout].concat());
     Err(format!("`{command}` failed ({first}); run it in {} and repair it", directory.display()))
-}
-
-/// The line of what a command said that is most likely to say why it failed.
-pub(crate) fn first_error(said: &[u8]) -> String {
-    let text = String::from_utf8_lossy(said);
-    let is_error = |line: &&str| {
-        ["error", "[ERROR]", "E:", "npm error", "ERROR"].iter().any(|word| line.starts_with(word))
-    };
-    let last = || text.lines().rfind(|line| !line.trim().is_empty());
-    text.lines().find(is_error).or_else(last).unwrap_or("no error text").trim().to_owned()
 }
 
 /// The version of `package` in the lock file of `directory`, whichever language that is in.
@@ -139,20 +131,10 @@ fn version(command: &[String]) -> Result<String, String> {
     // Programs differ in which of the two they print to.
     let text = [output.stdout, output.stderr].concat();
     if !output.status.success() {
-        return Err(first_error(&text));
+        return Err(process::first_error(&text));
     }
     let text = String::from_utf8_lossy(&text);
     Ok(text.lines().next().unwrap_or("unknown").to_owned())
-}
-
-/// A program of the system by its name.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
-    std::env::split_paths(&path)
-        .chain(system)
-        .map(|directory| directory.join(name))
-        .find(|candidate| candidate.is_file())
 }
 
 /// A tool without which a work cannot be done at all, and the Debian package that brings it.
@@ -231,12 +213,5 @@ mod tests {
         installed.version[2] = "exit 1".into();
         let why = from_system(&installed, false).err().unwrap();
         assert_eq!(why, "sh is not installed; find it");
-    }
-
-    #[test]
-    fn an_error_is_what_a_command_says_first_in_any_of_their_ways() {
-        assert_eq!(first_error(b"Compiling\nerror: no\nmore\n"), "error: no");
-        assert_eq!(first_error(b"building\n/usr/bin/ld: no\n\n"), "/usr/bin/ld: no");
-        assert_eq!(first_error(b""), "no error text");
     }
 }

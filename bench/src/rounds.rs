@@ -3,7 +3,8 @@
 
 use anyhow::Result;
 
-use crate::report::{Sample, Series, Skipped};
+use crate::report::Skipped;
+use crate::series::{Sample, Series};
 
 /// Does `turn` for each of `contenders` in each round. Who fails is out, and is named with the
 /// reason: a contender with gaps cannot be compared round by round.

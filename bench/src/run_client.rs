@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::bench::Bench;
 use crate::contender::{self, Words};
 use crate::cores::Placement;
 use crate::process::Process;
 use crate::program::Program;
 use crate::usage;
-use crate::work::Bench;
 
 /// How often the memory's high-water mark is read: what a client adds in its last moment is missed.
 const LOOK: Duration = Duration::from_millis(20);

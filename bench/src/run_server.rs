@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
+use crate::bench::Bench;
 use crate::contender::{self, Words};
 use crate::cores::Placement;
 use crate::exchange::{self, Connector, Version};
-use crate::load::Asked;
+use crate::load::LoadRequest;
 use crate::paths;
 use crate::process::Process;
 use crate::program::Program;
-use crate::report::Series;
-use crate::work::Bench;
+use crate::series::Series;
 
 /// How long a server may take until it answers.
 const READY: Duration = Duration::from_secs(15);
@@ -129,8 +129,8 @@ impl Startable {
     }
 
     /// Whether it can be asked that in `mode`, or why not.
-    pub(crate) fn answers(&self, asked: &Asked, mode: Mode) -> Result<(), String> {
-        let name = asked.name();
+    pub(crate) fn answers(&self, request: &LoadRequest, mode: Mode) -> Result<(), String> {
+        let name = request.name();
         match self.paths(mode).contains(&name) || self.server.paths_more.contains(&name) {
             false => Err(format!("it does not answer {name}; leave it out of this work")),
             true => Ok(()),

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::core_watch;
-use crate::report::{Metric, Report, Series};
+use crate::report::Report;
+use crate::series::{Metric, Series};
 use crate::statistics::Summary;
 
 /// Wider tables wrap in a terminal and cannot be read.

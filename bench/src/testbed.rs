@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
+use crate::bench::Bench;
 use crate::cores::Placement;
 use crate::lines::fields;
 use crate::process::Process;
 use crate::program::Program;
-use crate::work::Bench;
 
 /// How long it may take to make its certificates and to listen everywhere.
 const READY: Duration = Duration::from_secs(120);

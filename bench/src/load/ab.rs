@@ -1,36 +1,38 @@
 //! ab, as the DataKernel project's own figures were made with it.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::{Load, Seen};
+use super::request::LoadRun;
+use super::result::LoadResult;
 
 /// ab keeps a record of so many requests in memory; no server gets that far in a turn.
 const REQUESTS_MAX: &str = "3000000";
 
-pub(super) fn arguments(
-    load: &Load,
-    address: SocketAddr,
-    connections: u32,
-    seconds: u32,
-) -> Vec<String> {
-    let mut words: Vec<String> =
-        ["-q", "-t", &seconds.to_string(), "-n", REQUESTS_MAX, "-c", &connections.to_string()]
-            .map(str::to_owned)
-            .to_vec();
-    if !load.asked.fresh {
+pub(super) fn arguments(run: &LoadRun<'_>) -> Vec<String> {
+    let mut words: Vec<String> = [
+        "-q",
+        "-t",
+        &run.seconds.to_string(),
+        "-n",
+        REQUESTS_MAX,
+        "-c",
+        &run.connections.to_string(),
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    if !run.request.is_fresh {
         words.push("-k".to_owned());
     }
-    if load.asked.post.is_some() {
-        words.extend(["-p".to_owned(), load.file.display().to_string()]);
+    if run.request.post.is_some() {
+        words.extend(["-p".to_owned(), run.file.display().to_string()]);
         words.extend(["-T", "text/plain"].map(str::to_owned));
     }
-    words.push(load.url(address));
+    words.push(run.url());
     words
 }
 
-pub(super) fn seen(text: &str) -> Option<Seen> {
+pub(super) fn result(text: &str) -> Option<LoadResult> {
     let value = |title: &str| {
         let line = text.lines().find_map(|line| line.trim_start().strip_prefix(title))?;
         line.split_ascii_whitespace().next()?.parse::<f64>().ok()
@@ -47,7 +49,7 @@ pub(super) fn seen(text: &str) -> Option<Seen> {
     // Told only where connections are to be kept; a server may end one all the same.
     more.extend(value("Keep-Alive requests:").map(|kept| ("reconnects", requests - kept)));
     let duration = Duration::try_from_secs_f64(value("Time taken for tests:")?).ok()?;
-    Some(Seen { requests: requests as u64, duration, more })
+    Some(LoadResult { requests: requests as u64, duration, more })
 }
 
 #[cfg(test)]
@@ -59,9 +61,9 @@ mod tests {
         let text = "Concurrency Level:      8\nTime taken for tests:   2.500 seconds\n\
             Complete requests:      1000\nFailed requests:        2\n   (Connect: 0)\n\
             Non-2xx responses:      1\nKeep-Alive requests:    996\n  50%      3\n  99%     12\n";
-        let seen = seen(text).unwrap();
-        assert_eq!((seen.requests, seen.duration.as_millis()), (1000, 2500));
-        assert_eq!((seen.more["errors"], seen.more["p99_us"]), (3.0, 12_000.0));
-        assert_eq!(seen.more["reconnects"], 4.0);
+        let result = result(text).unwrap();
+        assert_eq!((result.requests, result.duration.as_millis()), (1000, 2500));
+        assert_eq!((result.more["errors"], result.more["p99_us"]), (3.0, 12_000.0));
+        assert_eq!(result.more["reconnects"], 4.0);
     }
 }

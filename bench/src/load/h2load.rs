@@ -1,54 +1,49 @@
 //! h2load, the nghttp2 project's own.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Asked, DEPTH, FIELDS, Load, Seen};
+use super::request::{DEPTH, FIELDS, LoadRequest, LoadRun};
+use super::result::LoadResult;
 
 /// Windows that no server ever waits for, of streams and of connections: what is measured is what
 /// content costs, and not how two sides let each other wait.
 const WINDOWS: [&str; 4] = ["-w", "30", "-W", "30"];
 
-pub(super) fn arguments(
-    load: &Load,
-    address: SocketAddr,
-    connections: u32,
-    seconds: u32,
-) -> Vec<String> {
+pub(super) fn arguments(run: &LoadRun<'_>) -> Vec<String> {
     let mut words: Vec<String> =
-        ["-t", "1", "-c", &connections.to_string(), "-D", &seconds.to_string()]
+        ["-t", "1", "-c", &run.connections.to_string(), "-D", &run.seconds.to_string()]
             .map(str::to_owned)
             .to_vec();
-    words.extend(version(&load.asked));
-    if load.asked.pipelined {
+    words.extend(version(run.request));
+    if run.request.is_pipelined {
         words.extend(["-m".to_owned(), DEPTH.to_string()]);
         // It writes the host itself.
         let fields = FIELDS.lines().filter(|line| !line.starts_with("Host"));
         words.extend(fields.flat_map(|line| ["-H".to_owned(), line.to_owned()]));
     }
-    if load.asked.post.is_some() {
-        words.extend(["-d".to_owned(), load.file.display().to_string()]);
+    if run.request.post.is_some() {
+        words.extend(["-d".to_owned(), run.file.display().to_string()]);
     }
-    words.push(load.url(address));
+    words.push(run.url());
     words
 }
 
-/// Of one request that brings `file`.
-pub(super) fn once(asked: &Asked, file: &Path) -> Vec<String> {
+/// The arguments for one request with `file` as its content, without the URL.
+pub(super) fn upload(request: &LoadRequest, file: &Path) -> Vec<String> {
     let words = ["-t", "1", "-c", "1", "-n", "1", "-d"].map(str::to_owned);
     let file = file.display().to_string();
-    words.into_iter().chain([file]).chain(version(asked)).collect()
+    words.into_iter().chain([file]).chain(version(request)).collect()
 }
 
-fn version(asked: &Asked) -> Vec<String> {
-    let Some(streams) = asked.streams else { return vec!["--h1".to_owned()] };
+fn version(request: &LoadRequest) -> Vec<String> {
+    let Some(streams) = request.streams else { return vec!["--h1".to_owned()] };
     let words = ["--npn-list=h2".to_owned(), "-m".to_owned(), streams.to_string()];
     words.into_iter().chain(WINDOWS.map(str::to_owned)).collect()
 }
 
-pub(super) fn seen(text: &str) -> Option<Seen> {
+pub(super) fn result(text: &str) -> Option<LoadResult> {
     let words = |title: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(title))?;
         Some(line.split([' ', ',']).filter(|word| !word.is_empty()).collect::<Vec<_>>())
@@ -64,7 +59,7 @@ pub(super) fn seen(text: &str) -> Option<Seen> {
     let requests = count("succeeded")?;
     let rate: f64 = words("finished in ")?.get(1)?.parse().ok()?;
     let duration = Duration::try_from_secs_f64(requests as f64 / rate).ok()?;
-    Some(Seen { requests, duration, more })
+    Some(LoadResult { requests, duration, more })
 }
 
 #[cfg(test)]
@@ -76,9 +71,9 @@ mod tests {
         let text = "Warm-up started for thread #0.\n\nfinished in 2.50s, 10.40 req/s, 0.56KB/s\n\
             requests: 28 total, 29 started, 26 done, 26 succeeded, 2 failed, 2 errored, 0 timeout\n\
             status codes: 26 2xx, 0 3xx, 0 4xx, 0 5xx\n";
-        let seen = seen(text).unwrap();
-        assert_eq!((seen.requests, seen.duration.as_millis()), (26, 2500));
-        assert_eq!(seen.more["errors"], 2.0);
-        assert_eq!(super::seen("requests: 28 total"), None);
+        let result = result(text).unwrap();
+        assert_eq!((result.requests, result.duration.as_millis()), (26, 2500));
+        assert_eq!(result.more["errors"], 2.0);
+        assert_eq!(super::result("requests: 28 total"), None);
     }
 }

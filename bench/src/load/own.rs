@@ -1,34 +1,30 @@
 //! Our own loads, in `floor/`: `stoop-bench-load`, and those whose purpose is not the number of answers.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::{DEPTH, Load, Seen, run_to_end, summary};
+use super::request::{DEPTH, LoadRun};
+use super::result::LoadResult;
+use crate::bench::Bench;
 use crate::cores::Placement;
-use crate::work::Bench;
+use crate::process;
 
-/// What opening connections and ending them may take beside the measurement.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a load may take to open and close its connections, besides the measurement.
+const OVERHEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(super) fn arguments(
-    load: &Load,
-    address: SocketAddr,
-    connections: u32,
-    seconds: u32,
-) -> Vec<String> {
-    let mut words = vec![address.to_string(), connections.to_string(), seconds.to_string()];
-    if load.asked.pipelined {
-        words.extend([DEPTH.to_string(), load.file.display().to_string()]);
+pub(super) fn arguments(run: &LoadRun<'_>) -> Vec<String> {
+    let mut words =
+        vec![run.address.to_string(), run.connections.to_string(), run.seconds.to_string()];
+    if run.request.is_pipelined {
+        words.extend([DEPTH.to_string(), run.file.display().to_string()]);
     }
     words
 }
 
-/// Runs another load than that to its end, which is to come after `seconds`, and calls `look` every
-/// `period`.
+/// Runs one of the other loads to its end, for `seconds`, and calls `look` every `period`.
 pub(crate) fn run(
     bench: &Bench,
     program: &Path,
@@ -36,13 +32,13 @@ pub(crate) fn run(
     seconds: u32,
     period: Duration,
     look: impl FnMut(),
-) -> Result<Seen> {
+) -> Result<LoadResult> {
     let mut command = Command::new(program);
     command.args(words);
-    let limit = Duration::from_secs(seconds.into()) + PATIENCE;
-    let (success, text) =
-        run_to_end(command, bench.cores.set(Placement::Load), limit, period, look)?;
-    summary(&text)
-        .filter(|seen| success && seen.requests > 0)
-        .context("the load had no answers; what it says is above")
+    let limit = Duration::from_secs(seconds.into()) + OVERHEAD_TIMEOUT;
+    let (is_success, text) =
+        process::run_to_end(command, bench.cores.set(Placement::Load), limit, period, look)?;
+    LoadResult::from_summary(&text)
+        .filter(|result| is_success && result.requests > 0)
+        .context("the load got no answers; its message is above")
 }

@@ -1,8 +1,6 @@
 //! wrk, driven by a script that a request costs nothing.
 
-use std::net::SocketAddr;
-
-use super::{Asked, DEPTH, FIELDS, Load};
+use super::request::{DEPTH, FIELDS, LoadRequest, LoadRun};
 
 /// Prints the summary on one line, because wrk's own text rounds and is for people. A script with
 /// only this function costs nothing per request.
@@ -21,19 +19,19 @@ const AS_IT_IS: &str = "request = function() return wire end\n";
 /// The pieces of content whose length is not told.
 const PIECE_BYTES: usize = 64 * 1024;
 
-pub(super) fn script(asked: &Asked) -> String {
+pub(super) fn script(request: &LoadRequest) -> String {
     let mut script = String::new();
-    if asked.pipelined {
-        script += &burst(asked.path);
+    if request.is_pipelined {
+        script += &burst(request.path);
         script += AS_IT_IS;
     }
-    if let (Some(bytes), true) = (asked.post, asked.chunked) {
-        script += &chunked(asked.path, bytes);
+    if let (Some(bytes), true) = (request.post, request.is_chunked) {
+        script += &chunked(request.path, bytes);
         script += AS_IT_IS;
-    } else if let Some(bytes) = asked.post {
+    } else if let Some(bytes) = request.post {
         script += &format!("wrk.method = \"POST\"\nwrk.body = string.rep(\"x\", {bytes})\n");
     }
-    if asked.fresh {
+    if request.is_fresh {
         script += "wrk.headers[\"Connection\"] = \"close\"\n";
     }
     script + SUMMARY
@@ -54,15 +52,11 @@ fn chunked(path: &str, bytes: usize) -> String {
     )
 }
 
-pub(super) fn arguments(
-    load: &Load,
-    address: SocketAddr,
-    connections: u32,
-    seconds: u32,
-) -> Vec<String> {
-    let words = ["-t", "1", "-c", &connections.to_string(), "-d", &seconds.to_string(), "-s"];
-    let file = load.file.display().to_string();
-    words.map(str::to_owned).into_iter().chain([file, load.url(address)]).collect()
+pub(super) fn arguments(run: &LoadRun<'_>) -> Vec<String> {
+    let words =
+        ["-t", "1", "-c", &run.connections.to_string(), "-d", &run.seconds.to_string(), "-s"];
+    let file = run.file.display().to_string();
+    words.map(str::to_owned).into_iter().chain([file, run.url()]).collect()
 }
 
 #[cfg(test)]
@@ -71,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_whole_requests() {
-        let script = script(&Asked { pipelined: true, ..Asked::HELLO });
+        let script = script(&LoadRequest { is_pipelined: true, ..LoadRequest::HELLO });
         assert!(script.contains("zstd\\r\\n\\r\\n\", 16)"), "{script}");
         let start = "wire = string.rep(\"GET / HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n";
         assert!(script.starts_with(start), "{script}");
@@ -79,7 +73,7 @@ mod tests {
 
     #[test]
     fn what_is_posted_and_closed_is_said() {
-        let script = script(&Asked { post: Some(16), fresh: true, ..Asked::HELLO });
+        let script = script(&LoadRequest { post: Some(16), is_fresh: true, ..LoadRequest::HELLO });
         assert!(script.contains("POST") && script.contains("string.rep(\"x\", 16)"));
         assert!(script.contains("[\"Connection\"] = \"close\""));
     }
@@ -87,7 +81,8 @@ mod tests {
     #[test]
     fn chunks_are_whole_and_end() {
         let post = Some(1 << 20);
-        let script = script(&Asked { post, chunked: true, path: "/sink", ..Asked::HELLO });
+        let script =
+            script(&LoadRequest { post, is_chunked: true, path: "/sink", ..LoadRequest::HELLO });
         let piece = "piece = \"10000\\r\\n\" .. string.rep(\"x\", 65536) .. \"\\r\\n\"\n";
         let end = "string.rep(piece, 16) .. \"0\\r\\n\\r\\n\"\nrequest = ";
         assert!(script.starts_with(piece) && script.contains(end), "{script}");

@@ -6,15 +6,18 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::arguments::{ClientOptions, FetchOptions, InternetOptions};
+use crate::bench::Bench;
 use crate::lines::{Class, Lines};
-use crate::report::{Metric, Report, Sample, Subject, metric};
+use crate::participants::{self, Participants};
+use crate::report::{Report, Subject};
 use crate::rounds;
 use crate::run_client::Run;
 use crate::run_server::Mode;
+use crate::series::{Metric, Sample, metric};
 use crate::table;
+use crate::work;
 use crate::work::fetch;
 use crate::work::internet::Fetched;
-use crate::work::{self, Bench, Field};
 
 const TIME: &str = "time_ms";
 const CPU: &str = "cpu_s";
@@ -61,7 +64,7 @@ fn over_the_internet(bench: &Bench, options: &ClientOptions) -> Result<Report> {
     let ClientOptions { urls, concurrency, timeout, seed, .. } = *options;
     let common = options.common.usually(3);
     let stoop = bench.stoop_command()?;
-    let Field { ready, mut skipped } = bench.clients(&names(options))?;
+    let Participants { ready, mut skipped } = participants::clients(bench, &names(options))?;
     let rounds = common.rounds();
     let options = InternetOptions { common, urls, concurrency, timeout, seed, pinned: false };
     let series = rounds::interleave(rounds, ready, &mut skipped, |series, client| {
@@ -77,7 +80,7 @@ fn over_the_internet(bench: &Bench, options: &ClientOptions) -> Result<Report> {
 
 fn over_one_server(bench: &Bench, options: &ClientOptions) -> Result<Report> {
     let common = options.common.usually(3);
-    let Field { ready, mut skipped } = bench.clients(&names(options))?;
+    let Participants { ready, mut skipped } = participants::clients(bench, &names(options))?;
     let rounds = common.rounds();
     let options = FetchOptions {
         common,
@@ -87,7 +90,8 @@ fn over_one_server(bench: &Bench, options: &ClientOptions) -> Result<Report> {
         http2: false,
         unpinned: false,
     };
-    let (mut server_series, server) = bench.server(options.server(), options.mode())?;
+    let (mut server_series, server) =
+        participants::server(bench, options.server(), options.mode())?;
     bench.step_aside()?;
     let series = rounds::interleave(rounds, ready, &mut skipped, |series, client| {
         let server = server.start(bench, Mode::Plain, &mut server_series)?;

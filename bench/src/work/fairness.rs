@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 
 use crate::arguments::FairnessOptions;
+use crate::bench::Bench;
 use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
 use crate::load;
-use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
+use crate::participants::{self, Participants};
+use crate::report::{Report, Subject};
 use crate::run_server::Startable;
-use crate::work::{self, Bench, Field};
+use crate::series::{Metric, Sample, Series, metric};
+use crate::work;
 use crate::{rounds, table, usage};
 
-use list::{FairnessWork, WORKS};
+use list::{FairnessWork, P50, P99, WORKS};
 
 pub(crate) use list::names;
-
-const P50: &str = "p50_ms";
-const P99: &str = "p99_ms";
 
 const METRICS: &[Metric] = &[
     metric(P50, "p50 ms", 2),
@@ -74,14 +74,9 @@ fn run_one(
     work: &'static FairnessWork,
 ) -> Result<Report> {
     let names = work::names(&options.common, work.usual());
-    let Field { mut ready, mut skipped } = bench.servers(&names, work.mode)?;
-    ready.retain(|(series, startable)| {
-        let answers = startable.answers(&work.asked, work.mode);
-        let takes_part = answers.is_ok();
-        let name = series.name.clone();
-        skipped.extend(answers.err().map(|why| Skipped { name, why }));
-        takes_part
-    });
+    let mut participants = participants::servers(bench, &names, work.mode)?;
+    participants.retain(|startable| startable.answers(&work.request, work.mode));
+    let Participants { ready, mut skipped } = participants;
     bench.step_aside()?;
     let turn = Turn { bench, work, seconds: options.seconds, program: program.to_owned() };
     let rounds = options.common.rounds();

@@ -7,16 +7,19 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::arguments::FetchOptions;
+use crate::bench::Bench;
 use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
 use crate::cores::Placement;
 use crate::exchange;
 use crate::figure::{Figure, Limit};
 use crate::lines::Lines;
-use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
+use crate::participants::{self, Participants};
+use crate::report::{Report, Subject};
 use crate::rounds;
 use crate::run_client::{Run, Startable, Task};
 use crate::run_server::{self, RunningServer};
-use crate::work::{self, Bench, Field};
+use crate::series::{Metric, Sample, Series, metric};
+use crate::work;
 
 const CPU: &str = "cpu_us_per_request";
 
@@ -33,17 +36,13 @@ const METRICS: &[Metric] = &[
 
 pub(crate) fn run(bench: &Bench, options: &FetchOptions) -> Result<Report> {
     let names = work::names(&options.common, &["reqwest", "reqwest-current"]);
-    let Field { mut ready, mut skipped } = bench.clients(&names)?;
+    let mut participants = participants::clients(bench, &names)?;
     if options.http2 {
-        ready.retain(|(series, startable)| {
-            let speaks = startable.speaks_http2();
-            let is_left = speaks.is_ok();
-            let name = series.name.clone();
-            skipped.extend(speaks.err().map(|why| Skipped { name, why }));
-            is_left
-        });
+        participants.retain(|startable| startable.speaks_http2());
     }
-    let (mut server_series, server) = bench.server(options.server(), options.mode())?;
+    let Participants { ready, mut skipped } = participants;
+    let (mut server_series, server) =
+        participants::server(bench, options.server(), options.mode())?;
     bench.step_aside()?;
     let series =
         rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {

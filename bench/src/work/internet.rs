@@ -5,16 +5,19 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::arguments::InternetOptions;
+use crate::bench::Bench;
 use crate::cores::Placement;
 use crate::figure::{Figure, Limit};
 use crate::lines::{Class, Lines};
+use crate::participants::{self, Participants};
 use crate::plan::Plan;
 use crate::program::Program;
-use crate::report::{Metric, Report, Sample, Series, Subject, metric};
+use crate::report::{Report, Subject};
 use crate::rounds;
 use crate::run_client::{Run, Startable, Task};
+use crate::series::{Metric, Sample, Series, metric};
 use crate::testbed::{Log, Testbed};
-use crate::work::{self, Bench, Field};
+use crate::work;
 
 const CPU: &str = "cpu_s";
 
@@ -45,7 +48,7 @@ pub(crate) fn run(bench: &Bench, options: &InternetOptions) -> Result<Report> {
         eprintln!("answers are not compared with the plan: {error:#}");
     }
     let setup = Setup { bench, options, stoop, plans: plans.ok() };
-    let Field { ready, mut skipped } = bench.clients(&names)?;
+    let Participants { ready, mut skipped } = participants::clients(bench, &names)?;
     if options.pinned {
         bench.step_aside()?;
     }

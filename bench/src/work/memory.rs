@@ -8,13 +8,16 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use crate::arguments::MemoryOptions;
+use crate::bench::Bench;
 use crate::figure::{Figure, Limit};
 use crate::holder::Holder;
-use crate::report::{Metric, Report, Sample, Series, Subject, metric};
+use crate::participants::{self, Participants};
+use crate::report::{Report, Subject};
 use crate::rounds;
 use crate::run_server::{Mode, RunningServer, Startable};
-use crate::usage;
-use crate::work::{self, Bench, Field};
+use crate::series::{Metric, Sample, Series, metric};
+use crate::work;
+use crate::{descriptors, usage};
 
 const KIB: &str = "kib_per_connection";
 
@@ -47,7 +50,7 @@ pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
         _ => &["h2o", "hyper", "nginx"],
     };
     let names = work::names(&options.common, usual);
-    let Field { ready, mut skipped } = bench.servers(&names, mode)?;
+    let Participants { ready, mut skipped } = participants::servers(bench, &names, mode)?;
     bench.step_aside()?;
     let series =
         rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
@@ -59,7 +62,7 @@ pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
 /// Each side of a connection takes a descriptor of a process that needs some for itself.
 fn check_descriptors(options: &MemoryOptions) -> Result<()> {
     const OTHERS: u32 = 200;
-    let available = work::descriptors_max().saturating_sub(OTHERS).max(1);
+    let available = descriptors::limit().saturating_sub(OTHERS).max(1);
     let share = options.connections.div_ceil(options.servers);
     ensure!(
         share <= available,

@@ -4,16 +4,17 @@
 //! two counts, so that one turn of a case comes out to the instruction, on a busy machine too.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::bench::Bench;
 use crate::figure::{Figure, Limit};
 use crate::process;
 use crate::program::{self, Program};
-use crate::report::{Metric, Report, Sample, Series, Subject, metric};
-use crate::work::Bench;
+use crate::report::{Report, Subject};
+use crate::series::{Metric, Sample, Series, metric};
 
 const INSTRUCTIONS: &str = "instructions";
 const SINCE: &str = "since_baseline_pct";
@@ -37,10 +38,11 @@ const MANY: u64 = 1_100;
 
 pub(crate) fn run(bench: &Bench) -> Result<Report> {
     let valgrind = program::tool("valgrind", "valgrind")?;
-    let program = bench.proto_program(bench.root())?;
-    let baseline = bench.baseline().map(|tree| bench.proto_program(tree.bench())).transpose()?;
+    let program = proto_program(bench, bench.root())?;
+    let baseline = bench.baseline().map(|tree| proto_program(bench, tree.bench())).transpose()?;
     let known = baseline.as_ref().map(cases).transpose()?.unwrap_or_default();
-    let released = released(&std::fs::read_to_string(bench.changelog()).unwrap_or_default());
+    let changelog = bench.root().join("../CHANGELOG.md");
+    let released = released(&std::fs::read_to_string(changelog).unwrap_or_default());
     let (mut series, mut figures) = (Vec::new(), Vec::new());
     for (name, bytes) in cases(&program)? {
         eprintln!("counting {name}");
@@ -142,15 +144,9 @@ fn subject(figures: Vec<Figure>) -> Subject {
     }
 }
 
-impl Bench {
-    /// What does the cases of the tree whose folder `bench/` this is.
-    fn proto_program(&self, bench: &Path) -> Result<Program> {
-        self.own_program(&bench.join("proto"), "stoop-bench-proto")
-    }
-
-    fn changelog(&self) -> PathBuf {
-        self.root().join("../CHANGELOG.md")
-    }
+/// The program with the cases, of the tree whose folder `bench/` is `folder`.
+fn proto_program(bench: &Bench, folder: &Path) -> Result<Program> {
+    bench.own_program(&folder.join("proto"), "stoop-bench-proto")
 }
 
 #[cfg(test)]

@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::arguments::RequestsOptions;
+use crate::bench::Bench;
 use crate::contender::{self, Words};
 use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
 use crate::cores::Placement;
+use crate::participants::{self, Participants};
 use crate::process::Process;
 use crate::program::Program;
-use crate::report::{Metric, Report, Sample, Subject, metric};
+use crate::report::{Report, Subject};
 use crate::run_server::{Mode, RunningServer};
-use crate::work::{self, Bench, Field};
+use crate::series::{Metric, Sample, metric};
+use crate::work;
 use crate::{rounds, table, usage};
 
-use list::{RequestsWork, WORKS};
+use list::{CPU, RequestsWork, WALL, WORKS};
 
 pub(crate) use list::names;
-
-const CPU: &str = "cpu_us_per_request";
-const WALL: &str = "wall_s";
 
 const METRICS: &[Metric] = &[
     metric(CPU, "CPU µs/request", 2),
@@ -56,7 +56,7 @@ pub(crate) fn run(bench: &Bench, options: &RequestsOptions) -> Result<Vec<Report
     let works = choose(options)?;
     let names = work::names(&options.common, &["reqwest", "go"]);
     // What is missing is built before anything is measured.
-    bench.requests(&names)?;
+    obtain(bench, &names)?;
     for work in &works {
         bench.build_servers(&[work.server.to_owned()])?;
     }
@@ -79,8 +79,8 @@ fn run_one(
     names: &[String],
     work: &'static RequestsWork,
 ) -> Result<Report> {
-    let Field { ready, mut skipped } = bench.requests(names)?;
-    let (mut server_series, server) = bench.server(work.server, Mode::Http2)?;
+    let Participants { ready, mut skipped } = obtain(bench, names)?;
+    let (mut server_series, server) = participants::server(bench, work.server, Mode::Http2)?;
     bench.step_aside()?;
     let rounds = options.common.rounds();
     let series = rounds::interleave(rounds, ready, &mut skipped, |series, startable| {
@@ -88,6 +88,21 @@ fn run_one(
         startable.run(bench, work, &series.name, &server)
     });
     Ok(Report::new(subject(work, rounds), series, skipped))
+}
+
+/// The contenders `names` as programs that send requests.
+fn obtain(bench: &Bench, names: &[String]) -> Result<Participants<Startable>> {
+    let mut participants = Participants::obtain(bench, names, |contender| {
+        let missing = "nothing here sends requests by it alone; leave it out of this work";
+        let requests = contender.requests.clone().ok_or(missing)?;
+        let program = bench.obtain(&requests.program)?;
+        let version = program.version.clone();
+        Ok((version, Startable { requests, program }))
+    })?;
+    for (series, startable) in &mut participants.ready {
+        series.about.clone_from(&startable.requests.about);
+    }
+    Ok(participants)
 }
 
 impl Startable {

@@ -7,19 +7,20 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 
 use crate::arguments::ServerOptions;
+use crate::bench::Bench;
 use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
 use crate::load::{self, Generator, Load};
-use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
+use crate::participants::{self, Participants};
+use crate::report::{Report, Subject};
 use crate::run_server::Startable;
+use crate::series::{Metric, Sample, Series, metric};
 use crate::usage;
-use crate::work::{self, Bench, Field};
+use crate::work;
 use crate::{rounds, table};
 
-use list::{ServerWork, WORKS};
+use list::{CPU, ServerWork, WORKS};
 
 pub(crate) use list::names;
-
-const CPU: &str = "cpu_us_per_request";
 
 const METRICS: &[Metric] = &[
     metric(CPU, "CPU µs/request", 3),
@@ -69,21 +70,16 @@ fn choose(options: &ServerOptions, chosen: &[&str]) -> Result<Vec<&'static Serve
 
 /// The load that was asked for, where it can do that work.
 fn generator(options: &ServerOptions, work: &ServerWork) -> Generator {
-    options.load.filter(|load| load.can(work.asked)).unwrap_or(work.load)
+    options.load.filter(|load| load.can_send(work.request)).unwrap_or(work.load)
 }
 
 fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<Report> {
     let generator = generator(options, work);
-    let load = Load::prepare(bench, generator, work.asked)?;
+    let load = Load::prepare(bench, generator, work.request)?;
     let names = work::names(&options.common, work.usual());
-    let Field { mut ready, mut skipped } = bench.servers(&names, work.mode())?;
-    ready.retain(|(series, startable)| {
-        let answers = startable.answers(&work.asked, work.mode());
-        let is_asked = answers.is_ok();
-        let name = series.name.clone();
-        skipped.extend(answers.err().map(|why| Skipped { name, why }));
-        is_asked
-    });
+    let mut participants = participants::servers(bench, &names, work.mode())?;
+    participants.retain(|startable| startable.answers(&work.request, work.mode()));
+    let Participants { ready, mut skipped } = participants;
     bench.step_aside()?;
     let turn = Turn { bench, load: &load, work, options };
     let series =
@@ -95,7 +91,7 @@ fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<
 
 /// The works over HTTP/2 are many, and the fewest of them wait for anything.
 fn seconds(options: &ServerOptions, work: &ServerWork) -> u32 {
-    options.seconds.unwrap_or(if work.asked.streams.is_some() { 1 } else { 2 })
+    options.seconds.unwrap_or(if work.request.streams.is_some() { 1 } else { 2 })
 }
 
 struct Turn<'a> {
@@ -138,7 +134,7 @@ impl Turn<'_> {
             answered.map(|answered| ("answered_pct", 100.0 * answered / f64::from(connections))),
         );
         // wrk's clock does not understand bursts.
-        let is_told = |key: &str| !(work.asked.pipelined && key.ends_with("_us"));
+        let is_told = |key: &str| !(work.request.is_pipelined && key.ends_with("_us"));
         let counted = ["errors", "reconnects", "p50_us", "p99_us", "p999_us"];
         let counted = counted.into_iter().filter(|key| is_told(key));
         sample.extend(counted.filter_map(|key| Some((key, *seen.more.get(key)?))));
@@ -149,7 +145,7 @@ impl Turn<'_> {
 fn subject(options: &ServerOptions, work: &ServerWork, generator: Generator) -> Subject {
     let connections = options.connections.unwrap_or(work.connections);
     let (rounds, seconds) = (options.common.rounds(), seconds(options, work));
-    let streams = match work.asked.streams {
+    let streams = match work.request.streams {
         Some(streams) => format!(" of {streams} requests at once"),
         None => String::new(),
     };
@@ -163,7 +159,7 @@ fn subject(options: &ServerOptions, work: &ServerWork, generator: Generator) -> 
         what,
         metrics: METRICS,
         compared: CPU,
-        baselines: match work.asked.streams {
+        baselines: match work.request.streams {
             Some(_) => &["h2o", "hyper", "nginx", "stoop"],
             None => &["floor", "hyper", "stoop"],
         },

@@ -1,11 +1,13 @@
 //! The works of `fairness`: what the greedy side does, and how long a bystander may wait beside it.
 
+use crate::contender::STOOP;
 use crate::figure::{Figure, Limit};
-use crate::load::Asked;
+use crate::load::LoadRequest;
 use crate::run_server::Mode;
-use crate::work::STOOP;
 
-use super::{P50, P99};
+/// Metrics that are limited.
+pub(super) const P50: &str = "p50_ms";
+pub(super) const P99: &str = "p99_ms";
 
 pub(crate) struct FairnessWork {
     pub(crate) name: &'static str,
@@ -14,21 +16,21 @@ pub(crate) struct FairnessWork {
     /// The same for `stoop-bench-greedy`.
     pub(crate) kind: &'static str,
     pub(crate) connections: u32,
-    pub(crate) asked: Asked,
+    pub(crate) request: LoadRequest,
     pub(crate) mode: Mode,
     /// In milliseconds, by the median of the rounds.
     p50_max: f64,
     p99_max: Option<f64>,
 }
 
-const SPIN: Asked = Asked { path: "/spin", ..Asked::HELLO };
+const SPIN: LoadRequest = LoadRequest { path: "/spin", ..LoadRequest::HELLO };
 
 const PIPELINED: FairnessWork = FairnessWork {
     name: "pipelined",
     what: "one HTTP/1.1 connection that pipelines requests of 50 µs without a pause",
     kind: "pipelined",
     connections: 1,
-    asked: SPIN,
+    request: SPIN,
     mode: Mode::Plain,
     p50_max: 5.0,
     p99_max: Some(30.0),
@@ -49,7 +51,7 @@ pub(crate) const WORKS: &[FairnessWork] = &[
         name: "h2-streams",
         what: "one HTTP/2 connection with as many requests of 50 µs open as the server allows",
         kind: "streams",
-        asked: Asked { streams: Some(1), ..SPIN },
+        request: LoadRequest { streams: Some(1), ..SPIN },
         mode: Mode::Http2,
         ..PIPELINED
     },
@@ -58,7 +60,12 @@ pub(crate) const WORKS: &[FairnessWork] = &[
         what: "ten HTTP/2 connections that upload in DATA frames of one byte",
         kind: "bytes",
         connections: 10,
-        asked: Asked { path: "/sink", post: Some(0), streams: Some(1), ..Asked::HELLO },
+        request: LoadRequest {
+            path: "/sink",
+            post: Some(0),
+            streams: Some(1),
+            ..LoadRequest::HELLO
+        },
         mode: Mode::Http2,
         p50_max: 20.0,
         p99_max: None,

@@ -6,12 +6,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::arguments::MemoryOptions;
+use crate::bench::Bench;
 use crate::congestion;
 use crate::figure::{Figure, Limit};
-use crate::load::{self, Asked};
-use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
+use crate::load::{self, LoadRequest};
+use crate::participants::{self, Participants};
+use crate::report::{Report, Subject};
 use crate::run_server::{Mode, Startable};
-use crate::work::{self, Bench, Field};
+use crate::series::{Metric, Sample, Series, metric};
+use crate::work;
 use crate::{rounds, usage};
 
 const GROWTH: &str = "growth_mib";
@@ -39,21 +42,16 @@ const LOOK: Duration = Duration::from_millis(20);
 const PER_READER_KIB: f64 = 64.0 + 16.0 + 1.0 + 2.0;
 const PER_HTTP2_READER_KIB: f64 = 64.0 + 16.0 + 1.0 + 6.0;
 
-const ASKED: Asked = Asked { path: "/drip", ..Asked::HELLO };
+const REQUEST: LoadRequest = LoadRequest { path: "/drip", ..LoadRequest::HELLO };
 
 pub(super) fn run(bench: &Bench, options: &MemoryOptions, mode: Mode) -> Result<Report> {
-    let asked = Asked { streams: options.http2.then_some(1), ..ASKED };
+    let request = LoadRequest { streams: options.http2.then_some(1), ..REQUEST };
     // A hyper that gathers answers asks for all of an answer before it sends any of it.
     let hyper = if options.http2 { "hyper" } else { "hyper-flush" };
     let names = work::names(&options.common, &[hyper, "go"]);
-    let Field { mut ready, mut skipped } = bench.servers(&names, mode)?;
-    ready.retain(|(series, startable)| {
-        let answers = startable.answers(&asked, mode);
-        let takes_part = answers.is_ok();
-        let name = series.name.clone();
-        skipped.extend(answers.err().map(|why| Skipped { name, why }));
-        takes_part
-    });
+    let mut participants = participants::servers(bench, &names, mode)?;
+    participants.retain(|startable| startable.answers(&request, mode));
+    let Participants { ready, mut skipped } = participants;
     let program = bench.own_load("stoop-bench-slow-reader")?;
     bench.step_aside()?;
     let turn = Turn { bench, mode, options, program };

@@ -8,11 +8,14 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::arguments::MemoryOptions;
+use crate::bench::Bench;
 use crate::figure::{Figure, Limit};
-use crate::load::{self, Asked, Generator};
-use crate::report::{Metric, Report, Sample, Series, Skipped, Subject, metric};
+use crate::load::{self, Generator, LoadRequest};
+use crate::participants::{self, Participants};
+use crate::report::{Report, Subject};
 use crate::run_server::{Mode, Startable};
-use crate::work::{self, Bench, Field};
+use crate::series::{Metric, Sample, Series, metric};
+use crate::work;
 use crate::{rounds, usage};
 
 const GROWTH: &str = "growth_mib";
@@ -30,21 +33,17 @@ const BYTES: u64 = 1 << 30;
 const FIRST_BYTES: u64 = 16 * MEBIBYTE;
 const SETTLE: Duration = Duration::from_millis(300);
 
-const ASKED: Asked = Asked { path: "/sink", post: Some(0), ..Asked::HELLO };
+const REQUEST: LoadRequest = LoadRequest { path: "/sink", post: Some(0), ..LoadRequest::HELLO };
 
 pub(super) fn run(bench: &Bench, options: &MemoryOptions, mode: Mode) -> Result<Report> {
-    let asked = Asked { tls: options.tls, streams: options.http2.then_some(1), ..ASKED };
+    let request =
+        LoadRequest { is_tls: options.tls, streams: options.http2.then_some(1), ..REQUEST };
     let names = work::names(&options.common, &["hyper", "go"]);
-    let Field { mut ready, mut skipped } = bench.servers(&names, mode)?;
-    ready.retain(|(series, startable)| {
-        let answers = startable.answers(&asked, mode);
-        let takes_part = answers.is_ok();
-        let name = series.name.clone();
-        skipped.extend(answers.err().map(|why| Skipped { name, why }));
-        takes_part
-    });
+    let mut participants = participants::servers(bench, &names, mode)?;
+    participants.retain(|startable| startable.answers(&request, mode));
+    let Participants { ready, mut skipped } = participants;
     let program = load::program(bench, Generator::H2load)?;
-    let turn = Turn { bench, mode, asked, program };
+    let turn = Turn { bench, mode, request, program };
     let files = [turn.file("first", FIRST_BYTES)?, turn.file("large", BYTES)?];
     bench.step_aside()?;
     let series =
@@ -57,7 +56,7 @@ pub(super) fn run(bench: &Bench, options: &MemoryOptions, mode: Mode) -> Result<
 struct Turn<'a> {
     bench: &'a Bench,
     mode: Mode,
-    asked: Asked,
+    request: LoadRequest,
     program: PathBuf,
 }
 
@@ -79,7 +78,8 @@ impl Turn<'_> {
         [first, large]: &[PathBuf; 2],
     ) -> Result<Sample> {
         let mut server = startable.start(self.bench, self.mode, series)?;
-        let upload = |file| load::once(self.bench, &self.program, self.asked, server.address, file);
+        let upload =
+            |file| load::upload(self.bench, &self.program, self.request, server.address, file);
         upload(first).context("the first upload")?;
         std::thread::sleep(SETTLE);
         let before = usage::forget_peak(server.pid())?;

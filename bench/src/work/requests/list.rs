@@ -1,9 +1,11 @@
 //! The works of `requests`, each with what the project has set itself for it.
 
+use crate::contender::STOOP;
 use crate::figure::{Figure, Limit};
-use crate::work::STOOP;
 
-use super::{CPU, WALL};
+/// Metrics by which clients are compared.
+pub(super) const CPU: &str = "cpu_us_per_request";
+pub(super) const WALL: &str = "wall_s";
 
 /// So many requests, all the same.
 pub(crate) struct RequestsWork {

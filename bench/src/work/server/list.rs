@@ -1,10 +1,11 @@
 //! The works of `server` and `churn`, each with what the project has set itself for it.
 
 use crate::figure::{Figure, Limit};
-use crate::load::{Asked, Generator};
+use crate::load::{Generator, LoadRequest};
 use crate::run_server::Mode;
 
-use super::CPU;
+/// The metric by which servers are compared.
+pub(super) const CPU: &str = "cpu_us_per_request";
 
 /// Something done to a server, again and again.
 pub(crate) struct ServerWork {
@@ -13,18 +14,18 @@ pub(crate) struct ServerWork {
     pub(crate) what: &'static str,
     pub(crate) connections: u32,
     pub(crate) load: Generator,
-    pub(crate) asked: Asked,
+    pub(crate) request: LoadRequest,
     limits: &'static [(&'static str, Limit)],
 }
 
 use Generator::{Ab, H2load, Own, Wrk};
 use Limit::{AtMost, Below};
 
-const GET: Asked = Asked::HELLO;
-const GET_820: Asked = Asked { path: "/820", ..GET };
-const POST_16: Asked = Asked { post: Some(16), ..GET };
-const FRESH: Asked = Asked { fresh: true, ..GET };
-const GET_TLS: Asked = Asked { tls: true, ..GET };
+const GET: LoadRequest = LoadRequest::HELLO;
+const GET_820: LoadRequest = LoadRequest { path: "/820", ..GET };
+const POST_16: LoadRequest = LoadRequest { post: Some(16), ..GET };
+const FRESH: LoadRequest = LoadRequest { is_fresh: true, ..GET };
+const GET_TLS: LoadRequest = LoadRequest { is_tls: true, ..GET };
 const HELLO: &str = "keep-alive GET of 13 bytes";
 const HELLO_TLS: &str = "keep-alive GET of 13 bytes over TLS";
 const HELLO_H2: &str = "GET of 13 bytes over HTTP/2";
@@ -39,15 +40,15 @@ const fn work(
     what: &'static str,
     connections: u32,
     load: Generator,
-    asked: Asked,
+    request: LoadRequest,
     limits: &'static [(&'static str, Limit)],
 ) -> ServerWork {
-    ServerWork { name, what, connections, load, asked, limits }
+    ServerWork { name, what, connections, load, request, limits }
 }
 
 /// What is asked, over HTTP/2 with so many requests at once on each connection.
-const fn h2(streams: u32, asked: Asked) -> Asked {
-    Asked { streams: Some(streams), ..asked }
+const fn h2(streams: u32, request: LoadRequest) -> LoadRequest {
+    LoadRequest { streams: Some(streams), ..request }
 }
 
 /// All of them. What a name begins with, up to a dash, stands for all that begin so.
@@ -85,7 +86,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "GET of 13 bytes, 16 deep, five fields each",
         64,
         Wrk,
-        Asked { pipelined: true, ..GET },
+        LoadRequest { is_pipelined: true, ..GET },
         &[("hyper", AtMost(0.6)), ("ntex", AtMost(NO_WORSE)), ("fasthttp", AtMost(NO_WORSE))],
     ),
     work(
@@ -107,7 +108,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "GET of 820 bytes, each on a new connection",
         1,
         Ab,
-        Asked { fresh: true, ..GET_820 },
+        LoadRequest { is_fresh: true, ..GET_820 },
         PEERS,
     ),
     work("820-k", "keep-alive GET of 820 bytes", 1, Ab, GET_820, PEERS),
@@ -117,7 +118,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "POST of 16 bytes, each on a new connection",
         100,
         Ab,
-        Asked { fresh: true, ..POST_16 },
+        LoadRequest { is_fresh: true, ..POST_16 },
         PEERS,
     ),
     work("post-k-100", "keep-alive POST of 16 bytes", 100, Wrk, POST_16, PEERS),
@@ -126,7 +127,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "keep-alive GET of 1 MiB from memory",
         8,
         Wrk,
-        Asked { path: "/1m", ..GET },
+        LoadRequest { path: "/1m", ..GET },
         &[
             ("nginx", AtMost(1.1)),
             ("hyper", AtMost(NO_WORSE)),
@@ -139,7 +140,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "keep-alive GET of 1 MiB in sixteen pieces",
         8,
         Wrk,
-        Asked { path: "/stream", ..GET },
+        LoadRequest { path: "/stream", ..GET },
         PEERS,
     ),
     work(
@@ -147,7 +148,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "keep-alive POST of 1 MiB",
         8,
         Wrk,
-        Asked { path: "/sink", post: Some(1 << 20), ..GET },
+        LoadRequest { path: "/sink", post: Some(1 << 20), ..GET },
         PEERS,
     ),
     work(
@@ -155,7 +156,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "keep-alive POST of 1 MiB in sixteen chunks",
         8,
         Wrk,
-        Asked { path: "/sink", post: Some(1 << 20), chunked: true, ..GET },
+        LoadRequest { path: "/sink", post: Some(1 << 20), is_chunked: true, ..GET },
         PEERS,
     ),
     work("tls-1", HELLO_TLS, 1, Wrk, GET_TLS, PEERS),
@@ -167,7 +168,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "keep-alive GET of 820 bytes over TLS",
         100,
         Wrk,
-        Asked { path: "/820", ..GET_TLS },
+        LoadRequest { path: "/820", ..GET_TLS },
         PEERS,
     ),
     work(
@@ -175,7 +176,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "keep-alive POST of 16 bytes over TLS",
         100,
         Wrk,
-        Asked { post: Some(16), ..GET_TLS },
+        LoadRequest { post: Some(16), ..GET_TLS },
         PEERS,
     ),
     work(
@@ -183,7 +184,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "GET of 13 bytes over TLS, each on a new connection",
         8,
         Wrk,
-        Asked { tls: true, ..FRESH },
+        LoadRequest { is_tls: true, ..FRESH },
         PEERS,
     ),
     work(
@@ -191,7 +192,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "keep-alive GET of 1 MiB over TLS",
         8,
         Wrk,
-        Asked { path: "/1m", ..GET_TLS },
+        LoadRequest { path: "/1m", ..GET_TLS },
         PEERS,
     ),
     work(
@@ -199,7 +200,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "keep-alive GET of 1 MiB in sixteen pieces over TLS",
         8,
         Wrk,
-        Asked { path: "/stream", ..GET_TLS },
+        LoadRequest { path: "/stream", ..GET_TLS },
         PEERS,
     ),
     work(
@@ -207,7 +208,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "keep-alive POST of 1 MiB over TLS",
         8,
         Wrk,
-        Asked { path: "/sink", post: Some(1 << 20), ..GET_TLS },
+        LoadRequest { path: "/sink", post: Some(1 << 20), ..GET_TLS },
         PEERS,
     ),
     work("h2-1", HELLO_H2, 1, H2load, h2(1, GET), H2_ALONE),
@@ -219,7 +220,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "GET of 1 MiB over HTTP/2",
         1,
         H2load,
-        h2(8, Asked { path: "/1m", ..GET }),
+        h2(8, LoadRequest { path: "/1m", ..GET }),
         H2_LARGE,
     ),
     work(
@@ -227,7 +228,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "POST of 1 MiB over HTTP/2",
         1,
         H2load,
-        h2(8, Asked { path: "/sink", post: Some(1 << 20), ..GET }),
+        h2(8, LoadRequest { path: "/sink", post: Some(1 << 20), ..GET }),
         H2,
     ),
     work("h2-tls-1", HELLO_H2_TLS, 1, H2load, h2(1, GET_TLS), H2),
@@ -238,7 +239,7 @@ pub(crate) const WORKS: &[ServerWork] = &[
         "GET of 1 MiB over HTTP/2 and TLS",
         1,
         H2load,
-        h2(8, Asked { path: "/1m", ..GET_TLS }),
+        h2(8, LoadRequest { path: "/1m", ..GET_TLS }),
         H2,
     ),
     work("active-1", ACTIVE, 1, Own, GET, &[]),
@@ -265,19 +266,19 @@ const H2_MANY: &[(&str, Limit)] = &[("h2o", AtMost(1.0)), ("hyper", AtMost(0.4))
 impl ServerWork {
     /// Its contenders, where none are named.
     pub(crate) fn usual(&self) -> &'static [&'static str] {
-        match self.asked.streams {
+        match self.request.streams {
             Some(_) => &["h2o", "hyper", "nginx"],
             None => &["floor", "hyper", "nginx"],
         }
     }
 
     pub(crate) fn mode(&self) -> Mode {
-        match self.asked {
-            Asked { tls: true, streams: Some(_), .. } => Mode::Http2Tls,
-            Asked { streams: Some(_), .. } => Mode::Http2,
-            Asked { tls: true, .. } => Mode::Tls,
-            Asked { pipelined: true, .. } => Mode::Pipelined,
-            Asked { fresh: true, .. } => Mode::Closing,
+        match self.request {
+            LoadRequest { is_tls: true, streams: Some(_), .. } => Mode::Http2Tls,
+            LoadRequest { streams: Some(_), .. } => Mode::Http2,
+            LoadRequest { is_tls: true, .. } => Mode::Tls,
+            LoadRequest { is_pipelined: true, .. } => Mode::Pipelined,
+            LoadRequest { is_fresh: true, .. } => Mode::Closing,
             _ => Mode::Plain,
         }
     }

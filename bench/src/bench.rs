@@ -1,0 +1,124 @@
+//! What every work needs: the machine's cores, a directory, certificates, and programs.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+
+use crate::baseline::{BASELINE, Baseline};
+use crate::certificates::Certificates;
+use crate::contender::{Contender, STOOP};
+use crate::cores::{Cores, Placement};
+use crate::program::{self, Program};
+use crate::program_source::{Built, Source};
+use crate::{descriptors, process};
+
+pub(crate) struct Bench {
+    /// The folder of this workspace, in which commands and paths of contenders are understood.
+    root: PathBuf,
+    directory: TempDir,
+    build: bool,
+    /// What is compared with, where that was asked for.
+    baseline: Option<Baseline>,
+    /// What was obtained already, or why it cannot be had: several works have the same contenders.
+    obtained: RefCell<HashMap<Source, Result<Program, String>>>,
+    pub(crate) cores: Cores,
+    pub(crate) certificates: Certificates,
+}
+
+impl Bench {
+    pub(crate) fn prepare(build: bool, baseline: Option<&str>) -> Result<Self> {
+        descriptors::raise_limit();
+        let directory = TempDir::with_prefix("stoop-bench-").context("a temporary directory")?;
+        let path = directory.path().to_owned();
+        process::stop_on_signals(move || drop(std::fs::remove_dir_all(&path)))?;
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let baseline = baseline.map(|revision| Baseline::unpack(&root, revision)).transpose()?;
+        Ok(Self {
+            root,
+            baseline,
+            certificates: Certificates::make(directory.path())?,
+            directory,
+            build,
+            obtained: RefCell::default(),
+            cores: Cores::detect()?,
+        })
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Leaves the server's core to the server. Called after everything is built.
+    pub(crate) fn step_aside(&self) -> Result<()> {
+        self.cores.set(Placement::Load).enter().context("sched_setaffinity")
+    }
+
+    /// Builds or installs what is missing, so that nothing is between two measurements. Who cannot be
+    /// had is told with each work.
+    pub(crate) fn build_servers(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            if let Some(server) = self.contender(name)?.server {
+                let _ = self.obtain(&server.program);
+            }
+        }
+        Ok(())
+    }
+
+    /// The command `stoop`, of which the testbed is a part.
+    pub(crate) fn stoop_command(&self) -> Result<Program> {
+        let contender = Contender::load(STOOP)?;
+        let client = contender.client.context("contenders/stoop.toml has no client; add it")?;
+        self.obtain(&client.program)
+            .map_err(|why| anyhow::anyhow!("the testbed is part of the command stoop: {why}"))
+    }
+
+    /// One of our own loads, which are built with the floor.
+    pub(crate) fn own_load(&self, name: &str) -> Result<PathBuf> {
+        let floor = Contender::load("floor")?;
+        let server = floor.server.context("contenders/floor.toml has no server; add it")?;
+        let program = self.obtain(&server.program);
+        let path = program.map_err(anyhow::Error::msg)?.path.with_file_name(name);
+        ensure!(path.is_file(), "{} is not there; run without --no-build", path.display());
+        Ok(path)
+    }
+
+    /// A program of ours that is a workspace of its own, in `folder`.
+    pub(crate) fn own_program(&self, folder: &Path, name: &str) -> Result<Program> {
+        let built = Built {
+            directory: folder.to_owned(),
+            command: ["cargo", "build", "--release"].map(str::to_owned).to_vec(),
+            program: folder.join("target/release").join(name),
+            ..Built::default()
+        };
+        self.obtain(&Source::Built(built)).map_err(anyhow::Error::msg)
+    }
+
+    /// The contender of that name, which may be the baseline.
+    pub(crate) fn contender(&self, name: &str) -> Result<Contender> {
+        match &self.baseline {
+            Some(baseline) if name == BASELINE => baseline.contender(),
+            _ => Contender::load(name),
+        }
+    }
+
+    pub(crate) fn baseline(&self) -> Option<&Baseline> {
+        self.baseline.as_ref()
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Builds or finds a program, once.
+    pub(crate) fn obtain(&self, source: &Source) -> Result<Program, String> {
+        if let Some(obtained) = self.obtained.borrow().get(source) {
+            return obtained.clone();
+        }
+        let obtained = program::obtain(source, &self.root, self.build);
+        self.obtained.borrow_mut().insert(source.clone(), obtained.clone());
+        obtained
+    }
+}
