@@ -1,4 +1,4 @@
-//! The command line. Each work has its own few options and all share [`Common`].
+//! The command line. Each work has its own few options and all share [`CommonOptions`].
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::contender::STOOP;
 use crate::load::Generator;
-use crate::run_server::Mode;
+use crate::run_server::ServerMode;
 use crate::{baseline, contender};
 
 #[derive(Parser)]
@@ -15,20 +15,20 @@ use crate::{baseline, contender};
 #[command(after_help = contenders())]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) role: Role,
+    pub(crate) command: Subcommands,
 }
 
 #[derive(Subcommand)]
-pub(crate) enum Role {
+pub(crate) enum Subcommands {
     #[command(flatten)]
-    Run(Work),
+    Run(WorkOptions),
     /// Part of `memory`: opens connections and holds them
     #[command(hide = true)]
     Hold(HoldOptions),
 }
 
 #[derive(Subcommand)]
-pub(crate) enum Work {
+pub(crate) enum WorkOptions {
     /// CPU time per request of the server, in a choice of works
     Server(ServerOptions),
     /// The same with a connection for each request
@@ -46,11 +46,11 @@ pub(crate) enum Work {
     /// Requests over HTTP/2 by a library's client: CPU time per request, and time in all
     Requests(RequestsOptions),
     /// The protocol machines alone, in instructions: the same on a busy machine
-    Proto(Output),
+    Proto(OutputOptions),
 }
 
-impl Work {
-    pub(crate) fn output(&self) -> &Output {
+impl WorkOptions {
+    pub(crate) fn output(&self) -> &OutputOptions {
         match self {
             Self::Server(options) | Self::Churn(options) => &options.common.output,
             Self::Memory(options) => &options.common.output,
@@ -70,7 +70,7 @@ fn contenders() -> String {
 }
 
 #[derive(Args, Clone)]
-pub(crate) struct Common {
+pub(crate) struct CommonOptions {
     /// How often each contender has its turn [default: 5, of client 3, with --baseline 15]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
@@ -79,12 +79,12 @@ pub(crate) struct Common {
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) against: Option<Vec<String>>,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: OutputOptions,
 }
 
 /// What all have, those too that have no rounds.
 #[derive(Args, Clone)]
-pub(crate) struct Output {
+pub(crate) struct OutputOptions {
     /// Write everything measured to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -99,7 +99,7 @@ pub(crate) struct Output {
     pub(crate) baseline: Option<String>,
 }
 
-impl Common {
+impl CommonOptions {
     pub(crate) fn rounds(&self) -> u32 {
         let usual = if self.output.baseline.is_some() { baseline::ROUNDS } else { 5 };
         self.rounds.unwrap_or(usual)
@@ -115,7 +115,7 @@ impl Common {
 #[derive(Args)]
 pub(crate) struct ServerOptions {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
     /// What is asked, by name, or `get` for all that begin so [default: get-64, get-512, pipelined, 1m;
     /// of churn: churn]
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
@@ -137,7 +137,7 @@ pub(crate) struct ServerOptions {
 #[derive(Args)]
 pub(crate) struct MemoryOptions {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
     /// Idle connections in all, each of which has done one request
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(100..=100_000))]
     pub(crate) connections: u32,
@@ -169,7 +169,7 @@ pub(crate) struct MemoryOptions {
 #[derive(Args)]
 pub(crate) struct FairnessOptions {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
     /// What the others do, by name [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) work: Option<Vec<String>>,
@@ -191,7 +191,7 @@ pub(crate) struct HoldOptions {
 #[derive(Args)]
 pub(crate) struct FetchOptions {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
     /// URLs on the list
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=5_000_000))]
     pub(crate) urls: u32,
@@ -215,15 +215,15 @@ impl FetchOptions {
         self.server.as_deref().unwrap_or(usual)
     }
 
-    pub(crate) fn mode(&self) -> Mode {
-        if self.http2 { Mode::Http2Tls } else { Mode::Plain }
+    pub(crate) fn mode(&self) -> ServerMode {
+        if self.http2 { ServerMode::Http2Tls } else { ServerMode::Plain }
     }
 }
 
 #[derive(Args)]
 pub(crate) struct RequestsOptions {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
     /// What is sent, by name [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) work: Option<Vec<String>>,
@@ -232,7 +232,7 @@ pub(crate) struct RequestsOptions {
 #[derive(Args)]
 pub(crate) struct ClientOptions {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
     /// All contenders, also those that take several times as long as the others together
     #[arg(long, conflicts_with = "against")]
     pub(crate) full: bool,
@@ -256,7 +256,7 @@ pub(crate) struct ClientOptions {
 #[derive(Args)]
 pub(crate) struct InternetOptions {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
     /// URLs on the list
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) urls: u32,

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::contender::{Contender, STOOP};
 use crate::process;
-use crate::program_source::Source;
+use crate::program_source::ProgramSource;
 
 /// The name of that contender.
 pub(crate) const BASELINE: &str = "baseline";
@@ -75,8 +75,8 @@ impl Baseline {
     }
 
     /// Has `source` built in its own tree.
-    fn locate(&self, source: &mut Source) {
-        if let Source::Built(built) = source {
+    fn locate(&self, source: &mut ProgramSource) {
+        if let ProgramSource::Built(built) = source {
             built.directory = self.bench.join(&built.directory);
             built.program = self.bench.join(&built.program);
         }
@@ -131,7 +131,7 @@ mod tests {
         let baseline = Baseline { title: "abc: a change".to_owned(), bench: tree.to_owned() };
         let mut source = Contender::load_from(bench(), STOOP).unwrap().client.unwrap().program;
         baseline.locate(&mut source);
-        let Source::Built(built) = source else { panic!("stoop is built") };
+        let ProgramSource::Built(built) = source else { panic!("stoop is built") };
         assert_eq!(built.directory, Path::new("/trees/abc/bench/.."));
         assert_eq!(built.program, Path::new("/trees/abc/bench/../target/release/stoop"));
     }

@@ -8,11 +8,11 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::baseline::{BASELINE, Baseline};
-use crate::certificates::Certificates;
+use crate::certificates::CertificateFiles;
 use crate::contender::{Contender, STOOP};
 use crate::cores::{Cores, Placement};
 use crate::program::{self, Program};
-use crate::program_source::{Built, Source};
+use crate::program_source::{Built, ProgramSource};
 use crate::{descriptors, process};
 
 pub(crate) struct Bench {
@@ -23,9 +23,9 @@ pub(crate) struct Bench {
     /// What is compared with, where that was asked for.
     baseline: Option<Baseline>,
     /// What was obtained already, or why it cannot be had: several works have the same contenders.
-    obtained: RefCell<HashMap<Source, Result<Program, String>>>,
+    obtained: RefCell<HashMap<ProgramSource, Result<Program, String>>>,
     pub(crate) cores: Cores,
-    pub(crate) certificates: Certificates,
+    pub(crate) certificates: CertificateFiles,
 }
 
 impl Bench {
@@ -39,7 +39,7 @@ impl Bench {
         Ok(Self {
             root,
             baseline,
-            certificates: Certificates::make(directory.path())?,
+            certificates: CertificateFiles::make(directory.path())?,
             directory,
             build,
             obtained: RefCell::default(),
@@ -93,7 +93,7 @@ impl Bench {
             program: folder.join("target/release").join(name),
             ..Built::default()
         };
-        self.obtain(&Source::Built(built)).map_err(anyhow::Error::msg)
+        self.obtain(&ProgramSource::Built(built)).map_err(anyhow::Error::msg)
     }
 
     /// The contender of that name, which may be the baseline.
@@ -113,7 +113,7 @@ impl Bench {
     }
 
     /// Builds or finds a program, once.
-    pub(crate) fn obtain(&self, source: &Source) -> Result<Program, String> {
+    pub(crate) fn obtain(&self, source: &ProgramSource) -> Result<Program, String> {
         if let Some(obtained) = self.obtained.borrow().get(source) {
             return obtained.clone();
         }

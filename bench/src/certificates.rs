@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
-pub(crate) struct Certificates {
-    pub(crate) authority: PathBuf,
+pub(crate) struct CertificateFiles {
+    pub(crate) ca: PathBuf,
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
 }
 
-impl Certificates {
+impl CertificateFiles {
     pub(crate) fn make(directory: &Path) -> Result<Self> {
         let certificates = Self {
-            authority: directory.join("authority.pem"),
+            ca: directory.join("authority.pem"),
             certificate: directory.join("certificate.pem"),
             key: directory.join("key.pem"),
         };
@@ -32,7 +32,7 @@ impl Certificates {
             .context("a certificate")?;
 
         for (path, text) in [
-            (&certificates.authority, authority.pem()),
+            (&certificates.ca, authority.pem()),
             (&certificates.certificate, certificate.pem()),
             (&certificates.key, key.serialize_pem()),
         ] {

@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use crate::paths::{MORE_PATHS, PATHS};
 use crate::program::Program;
-use crate::program_source::Source;
+use crate::program_source::ProgramSource;
 
 /// The contender that every work is about.
 pub(crate) const STOOP: &str = "stoop";
@@ -32,15 +32,15 @@ pub(crate) struct Contender {
     pub(crate) name: String,
     /// What it is, and what a reader of the figures should know about it.
     pub(crate) about: String,
-    pub(crate) server: Option<Server>,
-    pub(crate) client: Option<Client>,
-    pub(crate) requests: Option<Requests>,
+    pub(crate) server: Option<ServerSection>,
+    pub(crate) client: Option<ClientSection>,
+    pub(crate) requests: Option<RequestsSection>,
 }
 
 /// Answers as [`crate::paths`] says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Server {
+pub(crate) struct ServerSection {
     /// Without it, the contender has no HTTP/1.1.
     pub(crate) start: Option<Vec<String>>,
     /// Where pipelined requests need other arguments.
@@ -53,7 +53,7 @@ pub(crate) struct Server {
     /// Without them, the contender has no HTTP/2: from the first byte on, and over TLS by ALPN.
     pub(crate) start_http2: Option<Vec<String>>,
     pub(crate) start_http2_tls: Option<Vec<String>>,
-    pub(crate) program: Source,
+    pub(crate) program: ProgramSource,
     /// What it can be asked for, of [`PATHS`]: a work that asks for anything else leaves it out.
     #[serde(default = "all_paths")]
     pub(crate) paths: Vec<String>,
@@ -76,7 +76,7 @@ pub(crate) struct Server {
 /// Fetches the URLs on its standard input, under the contract of `stoop fetch`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Client {
+pub(crate) struct ClientSection {
     pub(crate) start: Vec<String>,
     #[serde(default)]
     pub(crate) with_ca: Vec<String>,
@@ -84,7 +84,7 @@ pub(crate) struct Client {
     pub(crate) with_dns: Vec<String>,
     /// What makes it speak HTTP/2 with whoever agrees on it by ALPN; without it, it has none.
     pub(crate) with_http2: Option<Vec<String>>,
-    pub(crate) program: Source,
+    pub(crate) program: ProgramSource,
 }
 
 /// Sends `{count}` requests to `{url}` over HTTP/2 without TLS, `{concurrency}` at once, on one core, and
@@ -92,11 +92,11 @@ pub(crate) struct Client {
 /// of so many; at most `{connections}` connections, or as many as it likes if that is 0.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Requests {
+pub(crate) struct RequestsSection {
     /// In place of the contender's own.
     pub(crate) about: String,
     pub(crate) start: Vec<String>,
-    pub(crate) program: Source,
+    pub(crate) program: ProgramSource,
 }
 
 fn one_second() -> u32 {
@@ -150,9 +150,9 @@ fn names_in(directory: &Path) -> Vec<String> {
 
 /// Values for the words in braces.
 #[derive(Clone, Default)]
-pub(crate) struct Words(Vec<(&'static str, String)>);
+pub(crate) struct Placeholders(Vec<(&'static str, String)>);
 
-impl Words {
+impl Placeholders {
     pub(crate) fn of(program: &Program) -> Self {
         let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
         Self::default()
@@ -191,15 +191,15 @@ mod tests {
     #[test]
     fn a_server_answers_every_path_unless_it_says_which() {
         let start = "start = []\nprogram.built.program = 'p'";
-        let server: Server = toml::from_str(start).unwrap();
+        let server: ServerSection = toml::from_str(start).unwrap();
         assert_eq!(server.paths, PATHS);
-        let server: Server = toml::from_str(&format!("paths = ['GET /']\n{start}")).unwrap();
+        let server: ServerSection = toml::from_str(&format!("paths = ['GET /']\n{start}")).unwrap();
         assert_eq!(server.paths, ["GET /"]);
     }
 
     #[test]
     fn only_known_words_are_replaced() {
-        let words = Words::default().with("{listen}", "127.0.0.1:80");
+        let words = Placeholders::default().with("{listen}", "127.0.0.1:80");
         assert_eq!(
             words.fill("http { listen {listen}; {dir} }"),
             "http { listen 127.0.0.1:80; {dir} }"

@@ -22,43 +22,45 @@ const ANSWER_BYTES_MAX: usize = 4096;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection, over TLS or not.
-pub(crate) trait Connection: Read + Write {}
-impl<T: Read + Write> Connection for T {}
+pub(crate) trait ByteStream: Read + Write {}
+impl<T: Read + Write> ByteStream for T {}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Version {
+pub(crate) enum HttpVersion {
     Http1,
     Http2,
 }
 
 /// Opens connections to servers, over TLS where it is given an authority to trust.
-pub(crate) struct Connector {
+pub(crate) struct ServerConnector {
     tls: Option<Arc<ClientConfig>>,
-    version: Version,
+    version: HttpVersion,
 }
 
 /// Something that can be asked.
 pub(crate) enum Session {
-    Http1(Box<dyn Connection>),
-    Http2(Box<http2::Client<Box<dyn Connection>>>),
+    Http1(Box<dyn ByteStream>),
+    Http2(Box<http2::Http2Client<Box<dyn ByteStream>>>),
 }
 
-impl Connector {
-    pub(crate) fn new(authority: Option<&Path>, version: Version) -> Result<Self> {
+impl ServerConnector {
+    pub(crate) fn new(authority: Option<&Path>, version: HttpVersion) -> Result<Self> {
         let config = authority.map(|authority| client_config(authority, version)).transpose();
         Ok(Self { tls: config.context("the certificate authority of this run")?, version })
     }
 
     /// Of a connection that this opened.
-    pub(crate) fn session(&self, connection: Box<dyn Connection>) -> Result<Session> {
+    pub(crate) fn session(&self, connection: Box<dyn ByteStream>) -> Result<Session> {
         let scheme = if self.tls.is_some() { Scheme::Https } else { Scheme::Http };
         Ok(match self.version {
-            Version::Http1 => Session::Http1(connection),
-            Version::Http2 => Session::Http2(Box::new(http2::Client::open(connection, scheme)?)),
+            HttpVersion::Http1 => Session::Http1(connection),
+            HttpVersion::Http2 => {
+                Session::Http2(Box::new(http2::Http2Client::open(connection, scheme)?))
+            }
         })
     }
 
-    pub(crate) fn connect(&self, address: SocketAddr) -> Result<Box<dyn Connection>> {
+    pub(crate) fn connect(&self, address: SocketAddr) -> Result<Box<dyn ByteStream>> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)
             .with_context(|| format!("cannot connect to {address}"))?;
         stream.set_nodelay(true).context("TCP_NODELAY")?;
@@ -71,14 +73,14 @@ impl Connector {
     }
 }
 
-fn client_config(authority: &Path, version: Version) -> Result<Arc<ClientConfig>> {
+fn client_config(authority: &Path, version: HttpVersion) -> Result<Arc<ClientConfig>> {
     rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(authority)?)?;
     let mut config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = match version {
-        Version::Http1 => vec![b"http/1.1".to_vec()],
-        Version::Http2 => vec![b"h2".to_vec()],
+        HttpVersion::Http1 => vec![b"http/1.1".to_vec()],
+        HttpVersion::Http2 => vec![b"h2".to_vec()],
     };
     // Every connection is a client of its own.
     config.resumption = Resumption::disabled();
@@ -91,7 +93,7 @@ impl Session {
         match self {
             Self::Http1(connection) => hello(&mut **connection),
             Self::Http2(client) => {
-                let http2::Answer { head, body } = client.ask("/", None)?;
+                let http2::Http2Response { head, body } = client.ask("/", None)?;
                 let is_agreed = head.starts_with("HTTP/2 200 ") && body == BODY.as_bytes();
                 ensure!(is_agreed, "not the agreed answer: {head:?}");
                 Ok(head)
@@ -100,7 +102,7 @@ impl Session {
     }
 }
 
-fn hello(stream: &mut dyn Connection) -> Result<String> {
+fn hello(stream: &mut dyn ByteStream) -> Result<String> {
     stream
         .write_all(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
         .and_then(|()| stream.flush())

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::series::Series;
-use crate::statistics::{Ratio, Summary};
+use crate::statistics::{Ratio, Spread};
 
 pub(crate) struct Figure {
     what: String,
@@ -77,13 +77,13 @@ impl Figure {
                 Ratio::of(&values(over, metric)?, &values(under, metric)?).map(|r| r.rounds.median)
             }
             Measure::Median { metric, of } => {
-                Summary::of(&values(of, metric)?).map(|summary| summary.median)
+                Spread::of(&values(of, metric)?).map(|summary| summary.median)
             }
             Measure::Worst { metric, of } => {
                 let values = values(of, metric)?;
                 let misses = values.iter().copied().find(|value| !self.limit.admits(*value));
                 misses.or_else(|| {
-                    let summary = Summary::of(&values)?;
+                    let summary = Spread::of(&values)?;
                     Some(if self.limit.is_lower_bound() { summary.min } else { summary.max })
                 })
             }

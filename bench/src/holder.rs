@@ -14,9 +14,9 @@ use crate::arguments::HoldOptions;
 use crate::bench::Bench;
 use crate::cores::Placement;
 use crate::descriptors;
-use crate::exchange::{Connector, Version};
+use crate::exchange::{HttpVersion, ServerConnector};
 use crate::process::Process;
-use crate::run_server::Mode;
+use crate::run_server::ServerMode;
 
 /// What it says when all are open.
 const HELD: &str = "held\n";
@@ -35,13 +35,13 @@ impl Holder {
         bench: &Bench,
         address: SocketAddr,
         count: u32,
-        mode: Mode,
+        mode: ServerMode,
     ) -> Result<Self> {
         let directory = TempDir::new_in(bench.directory()).context("a directory")?;
         let (said, complained) = (directory.path().join("said"), directory.path().join("problem"));
         let mut command = Command::new(std::env::current_exe().context("this program")?);
         command.args(["hold", &address.to_string(), &count.to_string()]);
-        if mode.version() == Version::Http2 {
+        if mode.version() == HttpVersion::Http2 {
             command.arg("--http2");
         }
         if let Some(authority) = mode.authority(bench) {
@@ -69,8 +69,8 @@ impl Holder {
 pub(crate) fn hold(options: &HoldOptions) -> Result<()> {
     let HoldOptions { address, count, http2, cacert } = options;
     descriptors::raise_limit();
-    let version = if *http2 { Version::Http2 } else { Version::Http1 };
-    let connector = Connector::new(cacert.as_deref(), version)?;
+    let version = if *http2 { HttpVersion::Http2 } else { HttpVersion::Http1 };
+    let connector = ServerConnector::new(cacert.as_deref(), version)?;
     let open = || {
         let mut session = connector.session(connector.connect(*address)?)?;
         session.hello().map(|_| session)

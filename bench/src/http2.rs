@@ -35,19 +35,19 @@ const WINDOW: u32 = (1 << 31) - 1;
 
 /// A request's content, if it has any.
 #[derive(Clone, Copy)]
-pub(crate) struct Content<'a> {
+pub(crate) struct RequestContent<'a> {
     pub(crate) bytes: &'a [u8],
     /// Whether its length is told before.
     pub(crate) is_told: bool,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct Http2Response {
     /// As HTTP/1 would have written it.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
-pub(crate) struct Client<C> {
+pub(crate) struct Http2Client<C> {
     connection: C,
     scheme: Scheme,
     decoder: Decoder<'static>,
@@ -75,13 +75,13 @@ struct Frame {
 
 /// What has come of an answer.
 #[derive(Default)]
-struct Coming {
+struct PartialResponse {
     head: Option<String>,
     body: Vec<u8>,
     is_over: bool,
 }
 
-impl<C: Read + Write> Client<C> {
+impl<C: Read + Write> Http2Client<C> {
     /// Opens HTTP/2 on `connection`; an error if the other side does not speak it.
     pub(crate) fn open(connection: C, scheme: Scheme) -> Result<Self> {
         let mut client = Self {
@@ -104,18 +104,22 @@ impl<C: Read + Write> Client<C> {
         client.write(&opening.concat())?;
         let first = client.read()?;
         ensure!(first.kind == kind::SETTINGS, "its first frame is of type {}", first.kind);
-        client.take(first, &mut Coming::default())?;
+        client.take(first, &mut PartialResponse::default())?;
         Ok(client)
     }
 
     /// Asks for `path`, and with `content` posts that there.
-    pub(crate) fn ask(&mut self, path: &str, content: Option<Content<'_>>) -> Result<Answer> {
+    pub(crate) fn ask(
+        &mut self,
+        path: &str,
+        content: Option<RequestContent<'_>>,
+    ) -> Result<Http2Response> {
         self.stream = if self.stream == 0 { 1 } else { self.stream + 2 };
         self.stream_window = self.initial_window;
         let block = block(self.scheme, path, content);
         let flags = if content.is_some() { END_HEADERS } else { END_HEADERS | END_STREAM };
         self.write(&frame(kind::HEADERS, flags, self.stream, &block))?;
-        let mut coming = Coming::default();
+        let mut coming = PartialResponse::default();
         if let Some(content) = content {
             self.send(content.bytes, &mut coming)?;
         }
@@ -124,10 +128,10 @@ impl<C: Read + Write> Client<C> {
             self.take(frame, &mut coming)?;
         }
         let head = coming.head.context("content without a head")?;
-        Ok(Answer { head, body: coming.body })
+        Ok(Http2Response { head, body: coming.body })
     }
 
-    fn send(&mut self, mut rest: &[u8], coming: &mut Coming) -> Result<()> {
+    fn send(&mut self, mut rest: &[u8], coming: &mut PartialResponse) -> Result<()> {
         loop {
             let room = self.window.min(self.stream_window).max(0) as usize;
             let (piece, others) = rest.split_at(rest.len().min(room).min(FRAME_BYTES_MAX));
@@ -148,7 +152,7 @@ impl<C: Read + Write> Client<C> {
         }
     }
 
-    fn take(&mut self, got: Frame, coming: &mut Coming) -> Result<()> {
+    fn take(&mut self, got: Frame, coming: &mut PartialResponse) -> Result<()> {
         let Frame { kind, flags, stream, payload } = got;
         let is_ours = stream == self.stream && stream != 0;
         match kind {
@@ -232,7 +236,7 @@ fn number(payload: &[u8]) -> Result<i64> {
 
 /// A header block. What is the same in all requests goes into the server's table, as all clients
 /// have it.
-fn block(scheme: Scheme, path: &str, content: Option<Content<'_>>) -> Vec<u8> {
+fn block(scheme: Scheme, path: &str, content: Option<RequestContent<'_>>) -> Vec<u8> {
     const METHOD_GET: u8 = 0x82;
     const METHOD_POST: u8 = 0x83;
     let line = |start: &[u8], value: &str| [start, &[value.len() as u8], value.as_bytes()].concat();
@@ -258,15 +262,15 @@ mod tests {
     use super::*;
 
     /// A server that says what it says, whatever it is asked.
-    struct Said(Cursor<Vec<u8>>, Vec<u8>);
+    struct ScriptedServer(Cursor<Vec<u8>>, Vec<u8>);
 
-    impl Read for Said {
+    impl Read for ScriptedServer {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
             self.0.read(into)
         }
     }
 
-    impl Write for Said {
+    impl Write for ScriptedServer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.1.write(bytes)
         }
@@ -276,9 +280,12 @@ mod tests {
         }
     }
 
-    fn client(frames: &[Vec<u8>]) -> Result<Client<Said>> {
+    fn client(frames: &[Vec<u8>]) -> Result<Http2Client<ScriptedServer>> {
         let said = [vec![frame(kind::SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 5])], frames.to_vec()];
-        Client::open(Said(Cursor::new(said.concat().concat()), Vec::new()), Scheme::Http)
+        Http2Client::open(
+            ScriptedServer(Cursor::new(said.concat().concat()), Vec::new()),
+            Scheme::Http,
+        )
     }
 
     /// `:status: 200` and `content-length: 3`.
@@ -307,7 +314,7 @@ mod tests {
             frame(kind::HEADERS, END_HEADERS | END_STREAM, 1, HEAD),
         ];
         let mut client = client(&frames).unwrap();
-        let content = Content { bytes: b"hello, world", is_told: false };
+        let content = RequestContent { bytes: b"hello, world", is_told: false };
         client.ask("/sink", Some(content)).unwrap();
         let sent = client.connection.1;
         let rest = frame(kind::DATA, END_STREAM, 1, b", world");
@@ -320,7 +327,8 @@ mod tests {
         assert!(ask(&[frame(kind::RST_STREAM, 0, 1, &[0, 0, 0, 7])]).is_some());
         assert!(ask(&[frame(kind::DATA, END_STREAM, 1, b"abc")]).is_some());
         assert!(ask(&[]).is_some());
-        let http1 = Said(Cursor::new(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()), Vec::new());
-        assert!(Client::open(http1, Scheme::Http).is_err());
+        let http1 =
+            ScriptedServer(Cursor::new(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()), Vec::new());
+        assert!(Http2Client::open(http1, Scheme::Http).is_err());
     }
 }

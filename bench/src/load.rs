@@ -61,7 +61,7 @@ impl Generator {
 }
 
 /// A load generator that is ready to run.
-pub(crate) struct Load {
+pub(crate) struct PreparedLoad {
     generator: Generator,
     program: PathBuf,
     /// The file that the generator reads: wrk's script, ab's and h2load's content, our own load's fields.
@@ -80,7 +80,7 @@ pub(crate) fn program(bench: &Bench, generator: Generator) -> Result<PathBuf> {
     }
 }
 
-impl Load {
+impl PreparedLoad {
     pub(crate) fn prepare(
         bench: &Bench,
         generator: Generator,

@@ -15,15 +15,15 @@ mod cores;
 mod debian;
 mod descriptors;
 mod exchange;
+mod fetch_lines;
 mod figure;
 mod holder;
 mod http2;
-mod lines;
 mod load;
 mod participants;
 mod paths;
 mod picture;
-mod plan;
+mod planned;
 mod process;
 mod program;
 mod program_source;
@@ -43,7 +43,7 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use arguments::{Arguments, Role, Work};
+use arguments::{Arguments, Subcommands, WorkOptions};
 use bench::Bench;
 use clap::{CommandFactory, FromArgMatches};
 use report::Report;
@@ -53,9 +53,9 @@ const SERVER_WORKS: &[&str] = &["get-64", "get-512", "pipelined", "1m"];
 const CHURN_WORKS: &[&str] = &["churn"];
 
 fn main() {
-    let done = match arguments().role {
-        Role::Run(work) => run(&work),
-        Role::Hold(options) => holder::hold(&options),
+    let done = match arguments().command {
+        Subcommands::Run(work) => run(&work),
+        Subcommands::Hold(options) => holder::hold(&options),
     };
     if let Err(error) = done {
         eprintln!("stoop-bench: {error:#}");
@@ -75,7 +75,7 @@ fn arguments() -> Arguments {
     Arguments::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
 }
 
-fn run(work: &Work) -> Result<()> {
+fn run(work: &WorkOptions) -> Result<()> {
     let output = work.output();
     for path in [&output.json, &output.svg].into_iter().flatten() {
         check_writable(path)?;
@@ -83,15 +83,15 @@ fn run(work: &Work) -> Result<()> {
     let bench = Bench::prepare(!output.no_build, output.baseline.as_deref())?;
     let one = |report: Result<Report>| report.map(|report| vec![table::shown(report)]);
     let reports = match work {
-        Work::Server(options) => work::server::run(&bench, options, SERVER_WORKS),
-        Work::Churn(options) => work::server::run(&bench, options, CHURN_WORKS),
-        Work::Memory(options) => one(work::memory::run(&bench, options)),
-        Work::Fairness(options) => work::fairness::run(&bench, options),
-        Work::Fetch(options) => one(work::fetch::run(&bench, options)),
-        Work::Client(options) => work::client::run(&bench, options),
-        Work::Requests(options) => work::requests::run(&bench, options),
-        Work::Proto(_) => one(work::proto::run(&bench)),
-        Work::Internet(options) => one(work::internet::run(&bench, options)),
+        WorkOptions::Server(options) => work::server::run(&bench, options, SERVER_WORKS),
+        WorkOptions::Churn(options) => work::server::run(&bench, options, CHURN_WORKS),
+        WorkOptions::Memory(options) => one(work::memory::run(&bench, options)),
+        WorkOptions::Fairness(options) => work::fairness::run(&bench, options),
+        WorkOptions::Fetch(options) => one(work::fetch::run(&bench, options)),
+        WorkOptions::Client(options) => work::client::run(&bench, options),
+        WorkOptions::Requests(options) => work::requests::run(&bench, options),
+        WorkOptions::Proto(_) => one(work::proto::run(&bench)),
+        WorkOptions::Internet(options) => one(work::internet::run(&bench, options)),
     }?;
     if let Some(path) = &output.json {
         let text = serde_json::to_string_pretty(&reports).context("the report as JSON")?;

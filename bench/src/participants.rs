@@ -4,15 +4,15 @@ use anyhow::{Context, Result};
 
 use crate::bench::Bench;
 use crate::contender::Contender;
-use crate::report::Skipped;
-use crate::run_client;
-use crate::run_server::{self, Mode};
+use crate::report::SkippedContender;
+use crate::run_client::ClientProgram;
+use crate::run_server::{ServerMode, ServerProgram};
 use crate::series::Series;
 
 /// Contenders that can take part, and those that cannot.
 pub(crate) struct Participants<C> {
     pub(crate) ready: Vec<(Series, C)>,
-    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) skipped: Vec<SkippedContender>,
 }
 
 impl<C> Participants<C> {
@@ -36,7 +36,7 @@ impl<C> Participants<C> {
                 }
                 Err(why) => {
                     eprintln!("skipped {name}: {why}");
-                    participants.skipped.push(Skipped { name, why });
+                    participants.skipped.push(SkippedContender { name, why });
                 }
             }
         }
@@ -49,7 +49,7 @@ impl<C> Participants<C> {
         ready.retain(|(series, program)| match check(program) {
             Ok(()) => true,
             Err(why) => {
-                skipped.push(Skipped { name: series.name.clone(), why });
+                skipped.push(SkippedContender { name: series.name.clone(), why });
                 false
             }
         });
@@ -60,16 +60,16 @@ impl<C> Participants<C> {
 pub(crate) fn servers(
     bench: &Bench,
     names: &[String],
-    mode: Mode,
-) -> Result<Participants<run_server::Startable>> {
+    mode: ServerMode,
+) -> Result<Participants<ServerProgram>> {
     Participants::obtain(bench, names, |contender| {
         let server =
             contender.server.clone().ok_or("it is no server; leave it out of this work")?;
         let program = bench.obtain(&server.program)?;
         let version = program.version.clone();
-        let startable = run_server::Startable::new(server, program);
-        startable.supports(mode)?;
-        Ok((version, startable))
+        let server_program = ServerProgram::new(server, program);
+        server_program.supports(mode)?;
+        Ok((version, server_program))
     })
 }
 
@@ -77,8 +77,8 @@ pub(crate) fn servers(
 pub(crate) fn server(
     bench: &Bench,
     name: &str,
-    mode: Mode,
-) -> Result<(Series, run_server::Startable)> {
+    mode: ServerMode,
+) -> Result<(Series, ServerProgram)> {
     let mut servers = servers(bench, &[name.to_owned()], mode)?;
     servers.ready.pop().with_context(|| {
         let why = servers.skipped.first().map_or("no reason given", |skipped| &skipped.why);
@@ -87,15 +87,12 @@ pub(crate) fn server(
 }
 
 /// The contenders `names` as clients.
-pub(crate) fn clients(
-    bench: &Bench,
-    names: &[String],
-) -> Result<Participants<run_client::Startable>> {
+pub(crate) fn clients(bench: &Bench, names: &[String]) -> Result<Participants<ClientProgram>> {
     Participants::obtain(bench, names, |contender| {
         let client =
             contender.client.clone().ok_or("it is no client; leave it out of this work")?;
         let program = bench.obtain(&client.program)?;
         let version = program.version.clone();
-        Ok((version, run_client::Startable { client, program }))
+        Ok((version, ClientProgram { client, program }))
     })
 }

@@ -25,7 +25,7 @@ use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::exchange::{self, Connection, Connector, Session};
+use crate::exchange::{self, ByteStream, ServerConnector, Session};
 use crate::http2;
 
 /// Everything a server can be asked for, as contenders name it.
@@ -47,7 +47,11 @@ pub(crate) fn text(bytes: usize) -> Vec<u8> {
 
 /// Asks the server at `address` for each of `paths` twice on one connection, which nobody may
 /// close in between.
-pub(crate) fn prove(connector: &Connector, address: SocketAddr, paths: &[String]) -> Result<()> {
+pub(crate) fn prove(
+    connector: &ServerConnector,
+    address: SocketAddr,
+    paths: &[String],
+) -> Result<()> {
     for path in paths.iter().filter(|path| *path != ENDLESS) {
         let mut session = connector.session(connector.connect(address)?)?;
         for _ in 0..2 {
@@ -75,10 +79,10 @@ fn ask(session: &mut Session, path: &str) -> Result<()> {
         Session::Http1(connection) => http1(&mut **connection, target, content, is_told)?,
         Session::Http2(client) => {
             let (_, target) = target.split_once(' ').context("a path without a method")?;
-            let content = content.as_deref().map(|bytes| http2::Content { bytes, is_told });
-            let http2::Answer { head, body } = client.ask(target, content)?;
+            let content = content.as_deref().map(|bytes| http2::RequestContent { bytes, is_told });
+            let http2::Http2Response { head, body } = client.ask(target, content)?;
             ensure!(head.starts_with("HTTP/2 200 "), "not 200: {head:?}");
-            Answer { head, body }
+            Http1Response { head, body }
         }
     };
     let head = &answer.head;
@@ -89,11 +93,11 @@ fn ask(session: &mut Session, path: &str) -> Result<()> {
 }
 
 fn http1(
-    connection: &mut dyn Connection,
+    connection: &mut dyn ByteStream,
     target: &str,
     content: Option<Vec<u8>>,
     is_told: bool,
-) -> Result<Answer> {
+) -> Result<Http1Response> {
     let (length, content) = match content {
         None => (String::new(), Vec::new()),
         Some(content) if is_told => (format!("content-length: {}\r\n", content.len()), content),
@@ -104,7 +108,7 @@ fn http1(
         .write_all(&[head.as_bytes(), &content].concat())
         .and_then(|()| connection.flush())
         .context("cannot send the request")?;
-    Answer::read(&mut BufReader::new(connection))
+    Http1Response::read(&mut BufReader::new(connection))
 }
 
 fn in_chunks(content: &[u8]) -> Vec<u8> {
@@ -116,12 +120,12 @@ fn in_chunks(content: &[u8]) -> Vec<u8> {
     chunks
 }
 
-struct Answer {
+struct Http1Response {
     head: String,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl Http1Response {
     fn read(from: &mut impl BufRead) -> Result<Self> {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -169,8 +173,8 @@ fn chunked(from: &mut impl BufRead) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn read(answer: &str) -> Result<Answer> {
-        Answer::read(&mut answer.as_bytes())
+    fn read(answer: &str) -> Result<Http1Response> {
+        Http1Response::read(&mut answer.as_bytes())
     }
 
     #[test]

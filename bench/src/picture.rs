@@ -8,7 +8,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::contender::STOOP;
 use crate::report::Report;
-use crate::statistics::Summary;
+use crate::statistics::Spread;
 
 /// In pixels.
 const WIDTH: u32 = 760;
@@ -31,7 +31,7 @@ pub(crate) fn write(path: &Path, reports: &[Report]) -> Result<()> {
 /// A bar of a panel.
 struct Bar<'a> {
     name: &'a str,
-    summary: Summary,
+    summary: Spread,
     /// How many times stoop's it is.
     times: Option<f64>,
 }

@@ -63,7 +63,7 @@ pub(crate) struct Process {
 }
 
 /// What a process that has ended leaves behind.
-pub(crate) struct Ended {
+pub(crate) struct ProcessExit {
     pub(crate) success: bool,
     /// Of the process and those of its children it waited for.
     pub(crate) cpu: Duration,
@@ -110,7 +110,7 @@ impl Process {
         limit: Duration,
         period: Duration,
         mut look: impl FnMut(i32),
-    ) -> Result<Ended> {
+    ) -> Result<ProcessExit> {
         let started = Instant::now();
         loop {
             if let Some(ended) = self.reap()? {
@@ -124,7 +124,7 @@ impl Process {
         }
     }
 
-    fn reap(&mut self) -> Result<Option<Ended>> {
+    fn reap(&mut self) -> Result<Option<ProcessExit>> {
         let mut status = 0;
         // SAFETY: a rusage is plain numbers.
         let mut resources: libc::rusage = unsafe { std::mem::zeroed() };
@@ -140,7 +140,7 @@ impl Process {
         self.reaped = true;
         running().retain(|&other| other != self.pid);
         let success = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0;
-        Ok(Some(Ended {
+        Ok(Some(ProcessExit {
             success,
             cpu: duration(resources.ru_utime) + duration(resources.ru_stime),
         }))

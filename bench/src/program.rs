@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::debian;
 use crate::process;
-use crate::program_source::{Built, Installed, Source};
+use crate::program_source::{Built, Installed, ProgramSource};
 use crate::search_path::find;
 
 /// Something that can be started.
@@ -19,10 +19,10 @@ pub(crate) struct Program {
 
 /// Either the program, or why the contender has to be skipped and what to do about that. What is
 /// missing is built or installed first if `build` says so.
-pub(crate) fn obtain(source: &Source, bench: &Path, build: bool) -> Result<Program, String> {
+pub(crate) fn obtain(source: &ProgramSource, bench: &Path, build: bool) -> Result<Program, String> {
     match source {
-        Source::Built(built) => from_source(built, bench, build),
-        Source::Installed(installed) => from_system(installed, build),
+        ProgramSource::Built(built) => from_source(built, bench, build),
+        ProgramSource::Installed(installed) => from_system(installed, build),
     }
 }
 

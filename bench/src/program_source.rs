@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// Where the program comes from.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Source {
+pub(crate) enum ProgramSource {
     Built(Built),
     Installed(Installed),
 }

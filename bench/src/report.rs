@@ -10,10 +10,10 @@ use crate::baseline::{BASELINE, RATIO_MAX};
 use crate::contender::STOOP;
 use crate::figure::{Figure, Judged, Limit};
 use crate::series::{Metric, Series};
-use crate::statistics::{Ratio, Summary};
+use crate::statistics::{Ratio, Spread};
 
 #[derive(Serialize)]
-pub(crate) struct Skipped {
+pub(crate) struct SkippedContender {
     pub(crate) name: String,
     pub(crate) why: String,
 }
@@ -37,22 +37,26 @@ pub(crate) struct Subject {
 pub(crate) struct Report {
     pub(crate) work: &'static str,
     pub(crate) what: String,
-    pub(crate) machine: Machine,
+    pub(crate) machine: MachineInfo,
     pub(crate) metrics: &'static [Metric],
     pub(crate) compared: &'static str,
     pub(crate) contenders: Vec<Series>,
     /// Contender, then metric.
-    pub(crate) summaries: BTreeMap<String, BTreeMap<&'static str, Summary>>,
+    pub(crate) summaries: BTreeMap<String, BTreeMap<&'static str, Spread>>,
     /// Contender, then baseline: quotients of the compared metric.
     pub(crate) ratios: BTreeMap<String, BTreeMap<&'static str, Ratio>>,
     pub(crate) figures: Vec<Judged>,
-    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) skipped: Vec<SkippedContender>,
     #[serde(skip)]
     pub(crate) sorted_by: Option<&'static str>,
 }
 
 impl Report {
-    pub(crate) fn new(subject: Subject, contenders: Vec<Series>, skipped: Vec<Skipped>) -> Self {
+    pub(crate) fn new(
+        subject: Subject,
+        contenders: Vec<Series>,
+        skipped: Vec<SkippedContender>,
+    ) -> Self {
         let Subject { work, what, metrics, compared, baselines, mut figures, sorted_by } = subject;
         if contenders.iter().any(|series| series.name == BASELINE) {
             figures.push(Figure::ratio(compared, STOOP, BASELINE, Limit::AtMost(RATIO_MAX)));
@@ -75,7 +79,7 @@ impl Report {
             figures: figures.into_iter().map(|figure| figure.judge(&contenders)).collect(),
             work,
             what,
-            machine: Machine::this(),
+            machine: MachineInfo::this(),
             metrics,
             compared,
             contenders,
@@ -88,20 +92,22 @@ impl Report {
     /// exit status too.
     pub(crate) fn check_complete(&self) -> Result<()> {
         match self.skipped.iter().find(|skipped| skipped.name == STOOP) {
-            Some(Skipped { name, why }) => bail!("{name} took no part in {}: {why}", self.work),
+            Some(SkippedContender { name, why }) => {
+                bail!("{name} took no part in {}: {why}", self.work)
+            }
             None => Ok(()),
         }
     }
 }
 
 #[derive(Serialize)]
-pub(crate) struct Machine {
+pub(crate) struct MachineInfo {
     cpu: String,
     cores: usize,
     kernel: String,
 }
 
-impl Machine {
+impl MachineInfo {
     fn this() -> Self {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         let cpuinfo = read("/proc/cpuinfo");
@@ -115,7 +121,7 @@ impl Machine {
     }
 }
 
-impl std::fmt::Display for Machine {
+impl std::fmt::Display for MachineInfo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}, {} cores, Linux {}", self.cpu, self.cores, self.kernel)
     }

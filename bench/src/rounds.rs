@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use crate::report::Skipped;
+use crate::report::SkippedContender;
 use crate::series::{Sample, Series};
 
 /// Does `turn` for each of `contenders` in each round. Who fails is out, and is named with the
@@ -11,7 +11,7 @@ use crate::series::{Sample, Series};
 pub(crate) fn interleave<C>(
     rounds: u32,
     mut contenders: Vec<(Series, C)>,
-    skipped: &mut Vec<Skipped>,
+    skipped: &mut Vec<SkippedContender>,
     mut turn: impl FnMut(&mut Series, &C) -> Result<Sample>,
 ) -> Vec<Series> {
     for round in 0..rounds as usize {
@@ -27,7 +27,7 @@ pub(crate) fn interleave<C>(
                 Err(error) => {
                     eprintln!("{} is out: {error:#}", series.name);
                     let why = format!("failed in round {}: {error:#}", round + 1);
-                    skipped.push(Skipped { name: series.name.clone(), why });
+                    skipped.push(SkippedContender { name: series.name.clone(), why });
                     failed.push(index);
                 }
             }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::bench::Bench;
-use crate::contender::{self, Words};
+use crate::contender::{self, Placeholders};
 use crate::cores::Placement;
 use crate::process::Process;
 use crate::program::Program;
@@ -24,13 +24,13 @@ const LOOKS_PER_COUNT: u32 = 5;
 const SYSTEM_DNS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 53, 53, 53)), 53);
 
 /// A client that can be started.
-pub(crate) struct Startable {
-    pub(crate) client: contender::Client,
+pub(crate) struct ClientProgram {
+    pub(crate) client: contender::ClientSection,
     pub(crate) program: Program,
 }
 
 /// One run of a list.
-pub(crate) struct Task<'a> {
+pub(crate) struct ClientTask<'a> {
     pub(crate) list: &'a Path,
     pub(crate) lines: &'a Path,
     pub(crate) concurrency: u32,
@@ -45,14 +45,14 @@ pub(crate) struct Task<'a> {
     pub(crate) count_connections: bool,
 }
 
-pub(crate) struct Run {
+pub(crate) struct ClientRun {
     pub(crate) wall: Duration,
     pub(crate) cpu: Duration,
     pub(crate) peak_bytes: u64,
     pub(crate) peak_connections: usize,
 }
 
-impl Startable {
+impl ClientProgram {
     /// Where a name server has to listen for this client: anywhere, or where the system's resolver
     /// looks, which knows no other port.
     pub(crate) fn name_server(&self) -> SocketAddr {
@@ -72,7 +72,12 @@ impl Startable {
         self.client.with_dns.is_empty()
     }
 
-    pub(crate) fn run(&self, bench: &Bench, name: &str, task: &Task<'_>) -> Result<Run> {
+    pub(crate) fn run(
+        &self,
+        bench: &Bench,
+        name: &str,
+        task: &ClientTask<'_>,
+    ) -> Result<ClientRun> {
         let command = self.command(bench, task)?;
         let started = Instant::now();
         let process = Process::start(command, bench.cores.set(task.placement), name)?;
@@ -86,11 +91,11 @@ impl Startable {
             looks += 1;
         })?;
         ensure!(ended.success, "{name} failed; what it says is above");
-        Ok(Run { wall: started.elapsed(), cpu: ended.cpu, peak_bytes, peak_connections })
+        Ok(ClientRun { wall: started.elapsed(), cpu: ended.cpu, peak_bytes, peak_connections })
     }
 
-    fn command(&self, bench: &Bench, task: &Task<'_>) -> Result<Command> {
-        let mut words = Words::of(&self.program)
+    fn command(&self, bench: &Bench, task: &ClientTask<'_>) -> Result<Command> {
+        let mut words = Placeholders::of(&self.program)
             .with("{concurrency}", task.concurrency)
             .with("{timeout_s}", task.timeout_s);
         let mut line = self.client.start.clone();

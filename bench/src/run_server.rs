@@ -11,9 +11,9 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use crate::bench::Bench;
-use crate::contender::{self, Words};
+use crate::contender::{self, Placeholders};
 use crate::cores::Placement;
-use crate::exchange::{self, Connector, Version};
+use crate::exchange::{self, HttpVersion, ServerConnector};
 use crate::load::LoadRequest;
 use crate::paths;
 use crate::process::Process;
@@ -24,7 +24,7 @@ use crate::series::Series;
 const READY: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Mode {
+pub(crate) enum ServerMode {
     Plain,
     Pipelined,
     Closing,
@@ -33,11 +33,11 @@ pub(crate) enum Mode {
     Http2Tls,
 }
 
-impl Mode {
-    pub(crate) fn version(self) -> Version {
+impl ServerMode {
+    pub(crate) fn version(self) -> HttpVersion {
         match self {
-            Self::Http2 | Self::Http2Tls => Version::Http2,
-            Self::Plain | Self::Pipelined | Self::Closing | Self::Tls => Version::Http1,
+            Self::Http2 | Self::Http2Tls => HttpVersion::Http2,
+            Self::Plain | Self::Pipelined | Self::Closing | Self::Tls => HttpVersion::Http1,
         }
     }
 
@@ -53,11 +53,11 @@ impl Mode {
     /// The authority to trust, where there is TLS.
     pub(crate) fn authority(self, bench: &Bench) -> Option<&Path> {
         let is_tls = matches!(self, Self::Tls | Self::Http2Tls);
-        is_tls.then_some(bench.certificates.authority.as_path())
+        is_tls.then_some(bench.certificates.ca.as_path())
     }
 
-    fn connector(self, bench: &Bench) -> Result<Connector> {
-        Connector::new(self.authority(bench), self.version())
+    fn connector(self, bench: &Bench) -> Result<ServerConnector> {
+        ServerConnector::new(self.authority(bench), self.version())
     }
 
     /// What everything is proven in that is answered in this mode.
@@ -70,8 +70,8 @@ impl Mode {
 }
 
 /// A server that can be started.
-pub(crate) struct Startable {
-    pub(crate) server: contender::Server,
+pub(crate) struct ServerProgram {
+    pub(crate) server: contender::ServerSection,
     program: Program,
     /// Whether it was seen to answer everything that its file says.
     proven: Cell<bool>,
@@ -95,41 +95,41 @@ impl RunningServer {
     }
 }
 
-impl Startable {
-    pub(crate) fn new(server: contender::Server, program: Program) -> Self {
+impl ServerProgram {
+    pub(crate) fn new(server: contender::ServerSection, program: Program) -> Self {
         Self { server, program, proven: Cell::new(false) }
     }
 
     /// The command line for `mode`, or why this contender cannot do it.
-    fn start_line(&self, mode: Mode) -> Result<&[String], String> {
-        let contender::Server { start, start_pipelined, start_closing, .. } = &self.server;
+    fn start_line(&self, mode: ServerMode) -> Result<&[String], String> {
+        let contender::ServerSection { start, start_pipelined, start_closing, .. } = &self.server;
         let or = |own, usual| if Option::is_some(own) { own } else { usual };
         let (line, lacks) = match mode {
-            Mode::Plain => (start, "HTTP/1.1"),
-            Mode::Pipelined => (or(start_pipelined, start), "HTTP/1.1"),
-            Mode::Closing => (or(start_closing, start), "HTTP/1.1"),
-            Mode::Tls => (&self.server.start_tls, "HTTP/1.1 over TLS"),
-            Mode::Http2 => (&self.server.start_http2, "HTTP/2 without TLS"),
-            Mode::Http2Tls => (&self.server.start_http2_tls, "HTTP/2 over TLS"),
+            ServerMode::Plain => (start, "HTTP/1.1"),
+            ServerMode::Pipelined => (or(start_pipelined, start), "HTTP/1.1"),
+            ServerMode::Closing => (or(start_closing, start), "HTTP/1.1"),
+            ServerMode::Tls => (&self.server.start_tls, "HTTP/1.1 over TLS"),
+            ServerMode::Http2 => (&self.server.start_http2, "HTTP/2 without TLS"),
+            ServerMode::Http2Tls => (&self.server.start_http2_tls, "HTTP/2 over TLS"),
         };
         let missing = || format!("it has no {lacks} here; leave it out of this work");
         line.as_deref().ok_or_else(missing)
     }
 
     /// What it can be asked for in `mode`.
-    fn paths(&self, mode: Mode) -> &[String] {
+    fn paths(&self, mode: ServerMode) -> &[String] {
         match (&self.server.paths_http2, mode.version()) {
-            (Some(paths), Version::Http2) => paths,
+            (Some(paths), HttpVersion::Http2) => paths,
             _ => &self.server.paths,
         }
     }
 
-    pub(crate) fn supports(&self, mode: Mode) -> Result<(), String> {
+    pub(crate) fn supports(&self, mode: ServerMode) -> Result<(), String> {
         self.start_line(mode).map(drop)
     }
 
     /// Whether it can be asked that in `mode`, or why not.
-    pub(crate) fn answers(&self, request: &LoadRequest, mode: Mode) -> Result<(), String> {
+    pub(crate) fn answers(&self, request: &LoadRequest, mode: ServerMode) -> Result<(), String> {
         let name = request.name();
         match self.paths(mode).contains(&name) || self.server.paths_more.contains(&name) {
             false => Err(format!("it does not answer {name}; leave it out of this work")),
@@ -141,7 +141,7 @@ impl Startable {
     pub(crate) fn start(
         &self,
         bench: &Bench,
-        mode: Mode,
+        mode: ServerMode,
         series: &mut Series,
     ) -> Result<RunningServer> {
         // By a process of its own, so that no measured one has had large bodies in its memory.
@@ -156,18 +156,28 @@ impl Startable {
     }
 
     /// Others on the machine may be quicker to take the port: that deserves a second attempt.
-    fn start_twice(&self, bench: &Bench, mode: Mode, series: &mut Series) -> Result<RunningServer> {
+    fn start_twice(
+        &self,
+        bench: &Bench,
+        mode: ServerMode,
+        series: &mut Series,
+    ) -> Result<RunningServer> {
         self.start_once(bench, mode, series).or_else(|error| {
             eprintln!("{}: {error:#}; once more", series.name);
             self.start_once(bench, mode, series)
         })
     }
 
-    fn start_once(&self, bench: &Bench, mode: Mode, series: &mut Series) -> Result<RunningServer> {
+    fn start_once(
+        &self,
+        bench: &Bench,
+        mode: ServerMode,
+        series: &mut Series,
+    ) -> Result<RunningServer> {
         let line = self.start_line(mode).map_err(anyhow::Error::msg)?;
         let directory = TempDir::new_in(bench.directory()).context("a directory for the server")?;
         let address = free_address()?;
-        let words = Words::of(&self.program)
+        let words = Placeholders::of(&self.program)
             .with("{listen}", address)
             .with("{host}", address.ip())
             .with("{port}", address.port())
@@ -193,7 +203,7 @@ impl Startable {
     }
 }
 
-fn command(line: &[String], words: &Words, errors: &Path) -> Result<Command> {
+fn command(line: &[String], words: &Placeholders, errors: &Path) -> Result<Command> {
     let mut filled = line.iter().map(|word| words.fill(word));
     let program = filled.next().context("`start` is empty; correct the file in contenders/")?;
     let errors = std::fs::File::create(errors).context("a file for standard error")?;
@@ -204,7 +214,7 @@ fn command(line: &[String], words: &Words, errors: &Path) -> Result<Command> {
 
 fn wait_until_ready(
     running: &mut RunningServer,
-    connector: &Connector,
+    connector: &ServerConnector,
     series: &mut Series,
 ) -> Result<()> {
     let started = Instant::now();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::statistics::Summary;
+use crate::statistics::Spread;
 
 /// One round of one contender: figures by the keys of [`Metric`].
 pub(crate) type Sample = BTreeMap<&'static str, f64>;
@@ -49,7 +49,7 @@ impl Series {
         self.samples.iter().filter_map(|sample| sample.get(key).copied()).collect()
     }
 
-    pub(crate) fn summary(&self, key: &str) -> Option<Summary> {
-        Summary::of(&self.values(key))
+    pub(crate) fn summary(&self, key: &str) -> Option<Spread> {
+        Spread::of(&self.values(key))
     }
 }

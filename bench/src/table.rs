@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::core_watch;
 use crate::report::Report;
 use crate::series::{Metric, Series};
-use crate::statistics::Summary;
+use crate::statistics::Spread;
 
 /// Wider tables wrap in a terminal and cannot be read.
 const METRICS_PER_TABLE: usize = 4;
@@ -94,7 +94,7 @@ fn rows(report: &Report, metrics: &[&Metric], with_ratios: bool) -> Vec<Vec<Stri
 }
 
 fn cell(series: &Series, metric: &Metric) -> String {
-    let Some(Summary { median, min, max }) = series.summary(metric.key) else {
+    let Some(Spread { median, min, max }) = series.summary(metric.key) else {
         return "–".into();
     };
     let number = |value: f64| grouped(&format!("{value:.*}", metric.decimals));

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::bench::Bench;
 use crate::cores::Placement;
-use crate::lines::fields;
+use crate::fetch_lines::fields;
 use crate::process::Process;
 use crate::program::Program;
 
@@ -92,25 +92,25 @@ impl Testbed {
     }
 
     /// Stops it, and reads what it saw once the log is complete.
-    pub(crate) fn stop(self) -> Result<Log> {
+    pub(crate) fn stop(self) -> Result<TestbedLog> {
         let Self { process, directory, .. } = self;
         drop(process);
         let path = directory.path().join("log");
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        Log::parse(&text)
+        TestbedLog::parse(&text)
     }
 }
 
 /// The testbed's own view of a run.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Log {
+pub(crate) struct TestbedLog {
     /// From the first to the last sign of each URL, by its place on the list.
     pub(crate) spans: HashMap<u64, Duration>,
     /// The most connections that were open at once.
     pub(crate) open_peak: Option<u64>,
 }
 
-impl Log {
+impl TestbedLog {
     /// Assumes CSV whose first line names the columns, of which these are read: `kind` (`dns`,
     /// `connection`, `exchange`, `stop`; others are passed over), `url` (place on the list, or
     /// empty), `begin_ms`, `end_ms`, and `connection`, which on the `stop` line is the most that
@@ -124,12 +124,12 @@ impl Log {
         let column = |name: &str| {
             let place = head.iter().position(|column| column == name);
             place.with_context(|| {
-                format!("the testbed's log has no column {name}; adapt Log::parse")
+                format!("the testbed's log has no column {name}; adapt TestbedLog::parse")
             })
         };
         let (kind, url, connection) = (column("kind")?, column("url")?, column("connection")?);
         let (begin, end) = (column("begin_ms")?, column("end_ms")?);
-        let mut spans: HashMap<u64, Span> = HashMap::new();
+        let mut spans: HashMap<u64, UrlSpan> = HashMap::new();
         let mut open_peak = None;
         for line in lines {
             let row = fields(line);
@@ -147,11 +147,11 @@ impl Log {
             else {
                 continue;
             };
-            let new = Span { first_ms: begin, last_ms: end, connected };
+            let new = UrlSpan { first_ms: begin, last_ms: end, connected };
             spans.entry(url as u64).and_modify(|span| span.add(new)).or_insert(new);
         }
         let length =
-            |span: Span| Duration::from_secs_f64((span.last_ms - span.first_ms).max(0.0) / 1e3);
+            |span: UrlSpan| Duration::from_secs_f64((span.last_ms - span.first_ms).max(0.0) / 1e3);
         let spans = spans.into_iter().map(|(url, span)| (url, length(span))).collect();
         Ok(Self { spans, open_peak })
     }
@@ -162,13 +162,13 @@ impl Log {
 }
 
 #[derive(Clone, Copy)]
-struct Span {
+struct UrlSpan {
     first_ms: f64,
     last_ms: f64,
     connected: bool,
 }
 
-impl Span {
+impl UrlSpan {
     fn add(&mut self, other: Self) {
         self.first_ms = self.first_ms.min(other.first_ms);
         match (self.connected, other.connected) {
@@ -192,7 +192,7 @@ mod tests {
                    exchange,7,h7,2,41.000,90.500\n\
                    dns,7,h7,,500.000,501.000\n\
                    stop,,,2,900.000,900.000\n";
-        let log = Log::parse(log).unwrap();
+        let log = TestbedLog::parse(log).unwrap();
         assert_eq!(log.spans[&7].as_micros(), 80_500);
         assert_eq!((log.longer_than(Duration::from_millis(80)), log.open_peak), (1, Some(2)));
     }

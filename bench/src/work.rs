@@ -9,13 +9,13 @@ pub(crate) mod proto;
 pub(crate) mod requests;
 pub(crate) mod server;
 
-use crate::arguments::Common;
+use crate::arguments::CommonOptions;
 use crate::baseline::BASELINE;
 use crate::contender::STOOP;
 
 /// Stoop first and its baseline, if there is one; then those that the user named or else, without a
 /// baseline, the `usual`, each once.
-pub(crate) fn names(common: &Common, usual: &[&str]) -> Vec<String> {
+pub(crate) fn names(common: &CommonOptions, usual: &[&str]) -> Vec<String> {
     let has_baseline = common.output.baseline.is_some();
     let usual = if has_baseline { &[] } else { usual };
     let others =

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 
 pub struct Arguments {
     pub listen: SocketAddr,
-    pub mode: Mode,
+    pub mode: FloorMode,
 }
 
 /// What the floor is to be the floor of.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Mode {
+pub enum FloorMode {
     /// What is received at once is one request.
     Single,
     /// What is received at once may be many requests, whose ends are counted.
@@ -31,7 +31,7 @@ impl Arguments {
 
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut listen = None;
-        let mut mode = Mode::Single;
+        let mut mode = FloorMode::Single;
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--listen" => {
@@ -39,8 +39,8 @@ impl Arguments {
                     let address = text.parse().map_err(|_| format!("{text} is not IP:PORT"))?;
                     listen = Some(address);
                 }
-                "--pipelined" => mode = Mode::Pipelined,
-                "--close" => mode = Mode::Closing,
+                "--pipelined" => mode = FloorMode::Pipelined,
+                "--close" => mode = FloorMode::Closing,
                 other => return Err(format!("{other} is not an option")),
             }
         }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::arguments::Mode;
+use crate::arguments::FloorMode;
 use crate::sys;
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 13\r\ndate: ";
@@ -13,14 +13,14 @@ const TAIL: &[u8] = b"\r\n\r\nHello, world!";
 /// Copies of the answer kept ready, so that a pipelined burst is one `send` of one slice.
 const COPIES: usize = 256;
 
-pub struct Response {
+pub struct FixedResponse {
     copies: Vec<u8>,
     date_s: i64,
 }
 
-impl Response {
-    pub fn new(mode: Mode) -> Self {
-        let close = if mode == Mode::Closing { CLOSE } else { b"" };
+impl FixedResponse {
+    pub fn new(mode: FloorMode) -> Self {
+        let close = if mode == FloorMode::Closing { CLOSE } else { b"" };
         let one = [HEAD, &[b' '; DATE_BYTES], close, TAIL].concat();
         let mut response = Self { copies: one.repeat(COPIES), date_s: 0 };
         response.refresh_date();

@@ -4,24 +4,24 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
-use stoop_bench_floor::arguments::Mode;
+use stoop_bench_floor::arguments::FloorMode;
 use stoop_bench_floor::count::{Counter, HEAD_END};
-use stoop_bench_floor::response::Response;
+use stoop_bench_floor::response::FixedResponse;
 use stoop_bench_floor::sys::{self, Epoll};
 
 /// Room for sixteen pipelined requests of a browser's size, and for any one request.
 const RECEIVE_BYTES: usize = 16 * 1024;
 
 /// Serves until the process is killed.
-pub(crate) fn serve(listen: SocketAddr, mode: Mode) -> io::Result<()> {
+pub(crate) fn serve(listen: SocketAddr, mode: FloorMode) -> io::Result<()> {
     let listener = TcpListener::bind(listen)?;
     listener.set_nonblocking(true)?;
     sys::set_nodelay(listener.as_raw_fd())?;
     let mut epoll = Epoll::new()?;
     epoll.watch(listener.as_raw_fd())?;
-    let mut turn = Turn {
+    let mut turn = EventLoop {
         received: Box::new([0; RECEIVE_BYTES]),
-        response: Response::new(mode),
+        response: FixedResponse::new(mode),
         counters: Vec::new(),
         mode,
     };
@@ -43,22 +43,22 @@ pub(crate) fn serve(listen: SocketAddr, mode: Mode) -> io::Result<()> {
 fn accept_all(epoll: &Epoll, listener: RawFd) -> io::Result<()> {
     while let Some(connection) = sys::accept(listener)? {
         epoll.watch(connection.as_raw_fd())?;
-        // From here on `Turn::close` owns it.
+        // From here on `EventLoop::close` owns it.
         let _ = connection.into_raw_fd();
     }
     Ok(())
 }
 
 /// What one turn of the loop works with, shared by all connections.
-struct Turn {
+struct EventLoop {
     received: Box<[u8; RECEIVE_BYTES]>,
-    response: Response,
+    response: FixedResponse,
     /// By descriptor, which the kernel keeps small and dense. Used only for pipelined requests.
     counters: Vec<Counter>,
-    mode: Mode,
+    mode: FloorMode,
 }
 
-impl Turn {
+impl EventLoop {
     /// Answers what has arrived; false when the connection is over.
     fn answer(&mut self, fd: RawFd) -> bool {
         loop {
@@ -67,8 +67,9 @@ impl Turn {
                 Ok(Some(0)) | Err(_) => return false,
                 Ok(Some(count)) => count,
             };
-            let answers = if self.mode == Mode::Pipelined { self.heads_in(fd, count) } else { 1 };
-            if !sys::send_all(fd, self.response.times(answers)) || self.mode == Mode::Closing {
+            let answers =
+                if self.mode == FloorMode::Pipelined { self.heads_in(fd, count) } else { 1 };
+            if !sys::send_all(fd, self.response.times(answers)) || self.mode == FloorMode::Closing {
                 return false;
             }
             // The socket is drained after a short read; a full one may have left bytes behind,

@@ -10,18 +10,18 @@ use stoop_proto::{BodySize, Limits, RequestHead, ResponseHead, ResponseParts};
 use crate::hpack;
 use crate::messages::{ANSWER, API, BROWSER, CDN, CURL, chunked};
 
-pub(crate) struct Case {
+pub(crate) struct ProtoCase {
     pub(crate) name: &'static str,
     /// How many bytes one turn of it reads or writes.
     pub(crate) bytes: fn() -> usize,
     pub(crate) run: fn(usize),
 }
 
-const fn case(name: &'static str, bytes: fn() -> usize, run: fn(usize)) -> Case {
-    Case { name, bytes, run }
+const fn case(name: &'static str, bytes: fn() -> usize, run: fn(usize)) -> ProtoCase {
+    ProtoCase { name, bytes, run }
 }
 
-pub(crate) const CASES: &[Case] = &[
+pub(crate) const CASES: &[ProtoCase] = &[
     case("request-curl", || CURL.len(), |n| requests(n, CURL, 0)),
     case("request-browser", || BROWSER.len(), |n| requests(n, BROWSER, 0)),
     case("request-api", || API.len(), |n| requests(n, API, 0)),

@@ -6,10 +6,10 @@ use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, Decoder, Encoder, Indexing};
 
 use Indexing::{Insert, Never, Without};
 
-type Fields = [(&'static str, &'static str, Indexing)];
+type FieldList = [(&'static str, &'static str, Indexing)];
 
 /// What a browser sends for a page: [`BROWSER`](crate::messages::BROWSER) in HTTP/2.
-const BROWSER: &Fields = &[
+const BROWSER: &FieldList = &[
     (":method", "GET", Insert),
     (":path", "/articles/2026/11/how-falcons-dive?ref=front&page=2", Insert),
     (":authority", "www.example.com", Insert),
@@ -32,7 +32,7 @@ const BROWSER: &Fields = &[
 ];
 
 /// What a program sends to an interface, with nothing of it in a table.
-const API: &Fields = &[
+const API: &FieldList = &[
     (":method", "POST", Insert),
     (":scheme", "https", Insert),
     (":path", "/v2/orders?expand=items,customer&locale=en-GB", Without),
@@ -46,7 +46,7 @@ const API: &Fields = &[
 ];
 
 /// What a server answers, the second time within a second.
-const ANSWER: &Fields = &[
+const ANSWER: &FieldList = &[
     (":status", "200", Insert),
     ("content-type", "text/plain", Insert),
     ("content-length", "13", Without),
@@ -54,7 +54,7 @@ const ANSWER: &Fields = &[
     ("server", "example", Insert),
 ];
 
-fn encode(encoder: &mut Encoder, fields: &Fields, out: &mut Vec<u8>) {
+fn encode(encoder: &mut Encoder, fields: &FieldList, out: &mut Vec<u8>) {
     out.clear();
     encoder.begin(out);
     for (name, value, indexing) in fields {
@@ -63,7 +63,7 @@ fn encode(encoder: &mut Encoder, fields: &Fields, out: &mut Vec<u8>) {
 }
 
 /// The block that the peer sends the first time, in Huffman code, and the second time.
-fn blocks(fields: &Fields) -> [Vec<u8>; 2] {
+fn blocks(fields: &FieldList) -> [Vec<u8>; 2] {
     let mut encoder = Encoder::new(DEFAULT_TABLE_BYTES_MAX);
     encoder.set_huffman(true);
     [0, 1].map(|_| {

@@ -7,12 +7,12 @@ use anyhow::Result;
 
 use crate::arguments::{ClientOptions, FetchOptions, InternetOptions};
 use crate::bench::Bench;
-use crate::lines::{Class, Lines};
+use crate::fetch_lines::{FetchLines, OutcomeClass};
 use crate::participants::{self, Participants};
 use crate::report::{Report, Subject};
 use crate::rounds;
-use crate::run_client::Run;
-use crate::run_server::Mode;
+use crate::run_client::ClientRun;
+use crate::run_server::ServerMode;
 use crate::series::{Metric, Sample, metric};
 use crate::table;
 use crate::work;
@@ -94,7 +94,7 @@ fn over_one_server(bench: &Bench, options: &ClientOptions) -> Result<Report> {
         participants::server(bench, options.server(), options.mode())?;
     bench.step_aside()?;
     let series = rounds::interleave(rounds, ready, &mut skipped, |series, client| {
-        let server = server.start(bench, Mode::Plain, &mut server_series)?;
+        let server = server.start(bench, ServerMode::Plain, &mut server_series)?;
         let (run, answered) = fetch::fetch(bench, &options, &series.name, client, &server)?;
         Ok(sample(options.concurrency, &run, &answered))
     });
@@ -119,14 +119,14 @@ const SUBJECT: Subject = Subject {
 };
 
 /// The comparison's aggregation of the lines, and what the run cost.
-fn sample(concurrency: u32, run: &Run, answered: &Lines) -> Sample {
-    let Lines { lines, malformed } = answered;
-    let ok: Vec<_> = lines.iter().filter(|line| line.class() == Class::Status(2)).collect();
+fn sample(concurrency: u32, run: &ClientRun, answered: &FetchLines) -> Sample {
+    let FetchLines { lines, malformed } = answered;
+    let ok: Vec<_> = lines.iter().filter(|line| line.class() == OutcomeClass::Status(2)).collect();
     let time = answered.time().unwrap_or_default();
     let mean = |sum: f64, count: usize| sum / count.max(1) as f64;
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let all = lines.len() + malformed;
-    let class = |digit| answered.count(Class::Status(digit)) as f64;
+    let class = |digit| answered.count(OutcomeClass::Status(digit)) as f64;
     Sample::from([
         ("concurrency", f64::from(concurrency)),
         (TIME, ms(time)),
@@ -140,7 +140,7 @@ fn sample(concurrency: u32, run: &Run, answered: &Lines) -> Sample {
         ("class_3xx", class(3)),
         ("class_4xx", class(4)),
         ("class_5xx", class(5)),
-        ("exceptions", answered.count(Class::Failed) as f64 + *malformed as f64),
+        ("exceptions", answered.count(OutcomeClass::Failed) as f64 + *malformed as f64),
         (CPU, run.cpu.as_secs_f64()),
         ("peak_mib", run.peak_bytes as f64 / 1024.0 / 1024.0),
     ])
@@ -158,8 +158,8 @@ mod tests {
                      http://d/,dns_nxdomain,2026-11-21T00:00:00Z,200,0\n\
                      torn\n";
         let cpu = Duration::from_millis(1_500);
-        let run = Run { wall: cpu, cpu, peak_bytes: 3 << 20, peak_connections: 0 };
-        let sample = sample(7, &run, &Lines::parse(lines));
+        let run = ClientRun { wall: cpu, cpu, peak_bytes: 3 << 20, peak_connections: 0 };
+        let sample = sample(7, &run, &FetchLines::parse(lines));
         let expected = [
             ("concurrency", 7.0),
             (TIME, 2_000.0),

@@ -13,7 +13,7 @@ use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
 use crate::load;
 use crate::participants::{self, Participants};
 use crate::report::{Report, Subject};
-use crate::run_server::Startable;
+use crate::run_server::ServerProgram;
 use crate::series::{Metric, Sample, Series, metric};
 use crate::work;
 use crate::{rounds, table, usage};
@@ -75,28 +75,28 @@ fn run_one(
 ) -> Result<Report> {
     let names = work::names(&options.common, work.usual());
     let mut participants = participants::servers(bench, &names, work.mode)?;
-    participants.retain(|startable| startable.answers(&work.request, work.mode));
+    participants.retain(|contender| contender.answers(&work.request, work.mode));
     let Participants { ready, mut skipped } = participants;
     bench.step_aside()?;
-    let turn = Turn { bench, work, seconds: options.seconds, program: program.to_owned() };
+    let turn = FairnessTurn { bench, work, seconds: options.seconds, program: program.to_owned() };
     let rounds = options.common.rounds();
-    let series = rounds::interleave(rounds, ready, &mut skipped, |series, startable| {
-        turn.take(series, startable)
+    let series = rounds::interleave(rounds, ready, &mut skipped, |series, contender| {
+        turn.take(series, contender)
     });
     Ok(Report::new(subject(options, work), series, skipped))
 }
 
-struct Turn<'a> {
+struct FairnessTurn<'a> {
     bench: &'a Bench,
     work: &'static FairnessWork,
     seconds: u32,
     program: PathBuf,
 }
 
-impl Turn<'_> {
-    fn take(&self, series: &mut Series, startable: &Startable) -> Result<Sample> {
+impl FairnessTurn<'_> {
+    fn take(&self, series: &mut Series, contender: &ServerProgram) -> Result<Sample> {
         let Self { bench, work, seconds, program } = self;
-        let mut server = startable.start(bench, work.mode, series)?;
+        let mut server = contender.start(bench, work.mode, series)?;
         let words = [
             server.address.to_string(),
             work.kind.to_owned(),

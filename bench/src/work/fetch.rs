@@ -11,13 +11,13 @@ use crate::bench::Bench;
 use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
 use crate::cores::Placement;
 use crate::exchange;
+use crate::fetch_lines::FetchLines;
 use crate::figure::{Figure, Limit};
-use crate::lines::Lines;
 use crate::participants::{self, Participants};
 use crate::report::{Report, Subject};
 use crate::rounds;
-use crate::run_client::{Run, Startable, Task};
-use crate::run_server::{self, RunningServer};
+use crate::run_client::{ClientProgram, ClientRun, ClientTask};
+use crate::run_server::{RunningServer, ServerProgram};
 use crate::series::{Metric, Sample, Series, metric};
 use crate::work;
 
@@ -38,15 +38,15 @@ pub(crate) fn run(bench: &Bench, options: &FetchOptions) -> Result<Report> {
     let names = work::names(&options.common, &["reqwest", "reqwest-current"]);
     let mut participants = participants::clients(bench, &names)?;
     if options.http2 {
-        participants.retain(|startable| startable.speaks_http2());
+        participants.retain(|contender| contender.speaks_http2());
     }
     let Participants { ready, mut skipped } = participants;
     let (mut server_series, server) =
         participants::server(bench, options.server(), options.mode())?;
     bench.step_aside()?;
     let series =
-        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
-            turn(bench, options, series, startable, &server, &mut server_series)
+        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, contender| {
+            turn(bench, options, series, contender, &server, &mut server_series)
         });
     Ok(Report::new(subject(options), series, skipped))
 }
@@ -55,8 +55,8 @@ fn turn(
     bench: &Bench,
     options: &FetchOptions,
     series: &Series,
-    client: &Startable,
-    server: &run_server::Startable,
+    client: &ClientProgram,
+    server: &ServerProgram,
     server_series: &mut Series,
 ) -> Result<Sample> {
     let server = server.start(bench, options.mode(), server_series)?;
@@ -87,9 +87,9 @@ pub(super) fn fetch(
     bench: &Bench,
     options: &FetchOptions,
     name: &str,
-    client: &Startable,
+    client: &ClientProgram,
     server: &RunningServer,
-) -> Result<(Run, Lines)> {
+) -> Result<(ClientRun, FetchLines)> {
     let list = bench.directory().join("urls");
     let lines = bench.directory().join("lines");
     let mut text = String::new();
@@ -101,11 +101,16 @@ pub(super) fn fetch(
     std::fs::write(&list, text).context("the list of URLs")?;
 
     let run = client.run(bench, name, &task(bench, options, &list, &lines))?;
-    Ok((run, Lines::read(&lines)?))
+    Ok((run, FetchLines::read(&lines)?))
 }
 
-fn task<'a>(bench: &'a Bench, options: &FetchOptions, list: &'a Path, lines: &'a Path) -> Task<'a> {
-    Task {
+fn task<'a>(
+    bench: &'a Bench,
+    options: &FetchOptions,
+    list: &'a Path,
+    lines: &'a Path,
+) -> ClientTask<'a> {
+    ClientTask {
         list,
         lines,
         concurrency: options.concurrency,

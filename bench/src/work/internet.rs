@@ -7,16 +7,16 @@ use anyhow::{Context, Result};
 use crate::arguments::InternetOptions;
 use crate::bench::Bench;
 use crate::cores::Placement;
+use crate::fetch_lines::{FetchLines, OutcomeClass};
 use crate::figure::{Figure, Limit};
-use crate::lines::{Class, Lines};
 use crate::participants::{self, Participants};
-use crate::plan::Plan;
+use crate::planned::PlannedOutcomes;
 use crate::program::Program;
 use crate::report::{Report, Subject};
 use crate::rounds;
-use crate::run_client::{Run, Startable, Task};
+use crate::run_client::{ClientProgram, ClientRun, ClientTask};
 use crate::series::{Metric, Sample, Series, metric};
-use crate::testbed::{Log, Testbed};
+use crate::testbed::{Testbed, TestbedLog};
 use crate::work;
 
 const CPU: &str = "cpu_s";
@@ -43,7 +43,7 @@ const METRICS: &[Metric] = &[
 pub(crate) fn run(bench: &Bench, options: &InternetOptions) -> Result<Report> {
     let names = work::names(&options.common, &["reqwest"]);
     let stoop = bench.stoop_command()?;
-    let plans = Plans::read(bench, options);
+    let plans = PlansByVersion::read(bench, options);
     if let Err(error) = &plans {
         eprintln!("answers are not compared with the plan: {error:#}");
     }
@@ -64,35 +64,35 @@ struct Setup<'a> {
     bench: &'a Bench,
     options: &'a InternetOptions,
     stoop: Program,
-    plans: Option<Plans>,
+    plans: Option<PlansByVersion>,
 }
 
 /// What is planned depends on what a client speaks: some hosts go wrong over HTTP/2 alone.
-struct Plans {
-    http1: Plan,
-    http2: Plan,
+struct PlansByVersion {
+    http1: PlannedOutcomes,
+    http2: PlannedOutcomes,
 }
 
-impl Plans {
+impl PlansByVersion {
     fn read(bench: &Bench, options: &InternetOptions) -> Result<Self> {
         let program = bench.own_program(&bench.root().join("plan"), "stoop-bench-plan")?;
-        let plan = |http2| Plan::read(&program, options.seed, options.urls, http2);
+        let plan = |http2| PlannedOutcomes::read(&program, options.seed, options.urls, http2);
         Ok(Self { http1: plan(false)?, http2: plan(true)? })
     }
 }
 
 /// A list that was fetched, and what the testbed saw of it.
 pub(super) struct Fetched {
-    pub(super) run: Run,
-    pub(super) answered: Lines,
+    pub(super) run: ClientRun,
+    pub(super) answered: FetchLines,
     urls: Vec<String>,
-    log: Log,
+    log: TestbedLog,
 }
 
 impl Fetched {
     /// Has `client` fetch the list of a testbed of its own.
     pub(super) fn by(
-        client: &Startable,
+        client: &ClientProgram,
         name: &str,
         bench: &Bench,
         stoop: &Program,
@@ -104,7 +104,7 @@ impl Fetched {
         let testbed = Testbed::start(bench, stoop, options.seed, options.urls, dns, server)?;
         let (list, authority) = (testbed.list(), testbed.authority());
         let lines = testbed.directory().join("lines");
-        let task = Task {
+        let task = ClientTask {
             list: &list,
             lines: &lines,
             concurrency: options.concurrency,
@@ -118,7 +118,7 @@ impl Fetched {
             count_connections: true,
         };
         let run = client.run(bench, name, &task)?;
-        let answered = Lines::read(&lines)?;
+        let answered = FetchLines::read(&lines)?;
         let list = std::fs::read_to_string(&list).context("the testbed's list")?;
         let urls = list.lines().map(str::to_owned).collect();
         let log = testbed.stop()?;
@@ -127,7 +127,7 @@ impl Fetched {
 }
 
 impl Setup<'_> {
-    fn turn(&self, series: &mut Series, client: &Startable) -> Result<Sample> {
+    fn turn(&self, series: &mut Series, client: &ClientProgram) -> Result<Sample> {
         let Self { bench, options, stoop, .. } = self;
         let fetched = Fetched::by(client, &series.name, bench, stoop, options)?;
         let Fetched { answered, urls, .. } = &fetched;
@@ -165,11 +165,11 @@ fn sample(options: &InternetOptions, fetched: &Fetched) -> Sample {
         ("peak_connections", run.peak_connections as f64),
         ("lines", (answered.lines.len() + answered.malformed) as f64),
         ("past_deadline", log.longer_than(tolerated(options)) as f64),
-        ("class_failed", answered.count(Class::Failed) as f64),
+        ("class_failed", answered.count(OutcomeClass::Failed) as f64),
     ]);
     let classes = ["class_2xx", "class_3xx", "class_4xx", "class_5xx"];
     for (digit, key) in (2..).zip(classes) {
-        sample.insert(key, answered.count(Class::Status(digit)) as f64);
+        sample.insert(key, answered.count(OutcomeClass::Status(digit)) as f64);
     }
     let concurrency = f64::from(options.concurrency);
     let maybe = [

@@ -14,7 +14,7 @@ use crate::holder::Holder;
 use crate::participants::{self, Participants};
 use crate::report::{Report, Subject};
 use crate::rounds;
-use crate::run_server::{Mode, RunningServer, Startable};
+use crate::run_server::{RunningServer, ServerMode, ServerProgram};
 use crate::series::{Metric, Sample, Series, metric};
 use crate::work;
 use crate::{descriptors, usage};
@@ -32,10 +32,10 @@ const SETTLE: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
     let mode = match (options.http2, options.tls) {
-        (false, false) => Mode::Plain,
-        (false, true) => Mode::Tls,
-        (true, false) => Mode::Http2,
-        (true, true) => Mode::Http2Tls,
+        (false, false) => ServerMode::Plain,
+        (false, true) => ServerMode::Tls,
+        (true, false) => ServerMode::Http2,
+        (true, true) => ServerMode::Http2Tls,
     };
     if options.upload {
         return upload::run(bench, options, mode);
@@ -45,16 +45,16 @@ pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
     }
     check_descriptors(options)?;
     let usual: &[&str] = match mode {
-        Mode::Plain => &["floor", "hyper", "nginx"],
-        Mode::Tls => &["hyper", "nginx"],
+        ServerMode::Plain => &["floor", "hyper", "nginx"],
+        ServerMode::Tls => &["hyper", "nginx"],
         _ => &["h2o", "hyper", "nginx"],
     };
     let names = work::names(&options.common, usual);
     let Participants { ready, mut skipped } = participants::servers(bench, &names, mode)?;
     bench.step_aside()?;
     let series =
-        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
-            turn(bench, options, mode, series, startable)
+        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, contender| {
+            turn(bench, options, mode, series, contender)
         });
     Ok(Report::new(subject(options, mode), series, skipped))
 }
@@ -76,12 +76,12 @@ fn check_descriptors(options: &MemoryOptions) -> Result<()> {
 fn turn(
     bench: &Bench,
     options: &MemoryOptions,
-    mode: Mode,
+    mode: ServerMode,
     series: &mut Series,
-    startable: &Startable,
+    contender: &ServerProgram,
 ) -> Result<Sample> {
     let servers: Vec<RunningServer> = (0..options.servers)
-        .map(|_| startable.start(bench, mode, series))
+        .map(|_| contender.start(bench, mode, series))
         .collect::<Result<_>>()?;
     // What a server allocates once is not the price of a connection.
     for server in &servers {
@@ -118,12 +118,12 @@ fn anonymous_bytes(servers: &[RunningServer]) -> Result<f64> {
     servers.iter().map(|server| usage::anonymous_bytes(server.pid()).map(|n| n as f64)).sum()
 }
 
-fn subject(options: &MemoryOptions, mode: Mode) -> Subject {
+fn subject(options: &MemoryOptions, mode: ServerMode) -> Subject {
     let (work, limit) = match mode {
-        Mode::Tls => ("memory --tls", Some(10.0)),
-        Mode::Http2 => ("memory --http2", Some(6.0)),
-        Mode::Http2Tls => ("memory --http2 --tls", None),
-        Mode::Plain | Mode::Pipelined | Mode::Closing => ("memory", Some(2.0)),
+        ServerMode::Tls => ("memory --tls", Some(10.0)),
+        ServerMode::Http2 => ("memory --http2", Some(6.0)),
+        ServerMode::Http2Tls => ("memory --http2 --tls", None),
+        ServerMode::Plain | ServerMode::Pipelined | ServerMode::Closing => ("memory", Some(2.0)),
     };
     let protocol = mode.protocol();
     let what = format!(

@@ -9,14 +9,14 @@ use anyhow::{Context, Result, ensure};
 
 use crate::arguments::RequestsOptions;
 use crate::bench::Bench;
-use crate::contender::{self, Words};
+use crate::contender::{self, Placeholders};
 use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
 use crate::cores::Placement;
 use crate::participants::{self, Participants};
 use crate::process::Process;
 use crate::program::Program;
 use crate::report::{Report, Subject};
-use crate::run_server::{Mode, RunningServer};
+use crate::run_server::{RunningServer, ServerMode};
 use crate::series::{Metric, Sample, metric};
 use crate::work;
 use crate::{rounds, table, usage};
@@ -46,8 +46,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A program that sends requests, and can be started.
-pub(crate) struct Startable {
-    pub(crate) requests: contender::Requests,
+pub(crate) struct RequestsProgram {
+    pub(crate) requests: contender::RequestsSection,
     pub(crate) program: Program,
 }
 
@@ -80,32 +80,32 @@ fn run_one(
     work: &'static RequestsWork,
 ) -> Result<Report> {
     let Participants { ready, mut skipped } = obtain(bench, names)?;
-    let (mut server_series, server) = participants::server(bench, work.server, Mode::Http2)?;
+    let (mut server_series, server) = participants::server(bench, work.server, ServerMode::Http2)?;
     bench.step_aside()?;
     let rounds = options.common.rounds();
-    let series = rounds::interleave(rounds, ready, &mut skipped, |series, startable| {
-        let server = server.start(bench, Mode::Http2, &mut server_series)?;
-        startable.run(bench, work, &series.name, &server)
+    let series = rounds::interleave(rounds, ready, &mut skipped, |series, contender| {
+        let server = server.start(bench, ServerMode::Http2, &mut server_series)?;
+        contender.run(bench, work, &series.name, &server)
     });
     Ok(Report::new(subject(work, rounds), series, skipped))
 }
 
 /// The contenders `names` as programs that send requests.
-fn obtain(bench: &Bench, names: &[String]) -> Result<Participants<Startable>> {
+fn obtain(bench: &Bench, names: &[String]) -> Result<Participants<RequestsProgram>> {
     let mut participants = Participants::obtain(bench, names, |contender| {
         let missing = "nothing here sends requests by it alone; leave it out of this work";
         let requests = contender.requests.clone().ok_or(missing)?;
         let program = bench.obtain(&requests.program)?;
         let version = program.version.clone();
-        Ok((version, Startable { requests, program }))
+        Ok((version, RequestsProgram { requests, program }))
     })?;
-    for (series, startable) in &mut participants.ready {
-        series.about.clone_from(&startable.requests.about);
+    for (series, contender) in &mut participants.ready {
+        series.about.clone_from(&contender.requests.about);
     }
     Ok(participants)
 }
 
-impl Startable {
+impl RequestsProgram {
     fn run(
         &self,
         bench: &Bench,
@@ -148,7 +148,7 @@ impl Startable {
     }
 
     fn command(&self, work: &RequestsWork, server: &RunningServer) -> Result<Command> {
-        let words = Words::of(&self.program)
+        let words = Placeholders::of(&self.program)
             .with("{url}", format_args!("http://{}{}", server.address, work.path))
             .with("{count}", work.count)
             .with("{concurrency}", work.concurrency)

@@ -9,10 +9,10 @@ use anyhow::{Result, ensure};
 use crate::arguments::ServerOptions;
 use crate::bench::Bench;
 use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
-use crate::load::{self, Generator, Load};
+use crate::load::{self, Generator, PreparedLoad};
 use crate::participants::{self, Participants};
 use crate::report::{Report, Subject};
-use crate::run_server::Startable;
+use crate::run_server::ServerProgram;
 use crate::series::{Metric, Sample, Series, metric};
 use crate::usage;
 use crate::work;
@@ -75,16 +75,16 @@ fn generator(options: &ServerOptions, work: &ServerWork) -> Generator {
 
 fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<Report> {
     let generator = generator(options, work);
-    let load = Load::prepare(bench, generator, work.request)?;
+    let load = PreparedLoad::prepare(bench, generator, work.request)?;
     let names = work::names(&options.common, work.usual());
     let mut participants = participants::servers(bench, &names, work.mode())?;
-    participants.retain(|startable| startable.answers(&work.request, work.mode()));
+    participants.retain(|contender| contender.answers(&work.request, work.mode()));
     let Participants { ready, mut skipped } = participants;
     bench.step_aside()?;
-    let turn = Turn { bench, load: &load, work, options };
+    let turn = ServerTurn { bench, load: &load, work, options };
     let series =
-        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
-            turn.take(series, startable)
+        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, contender| {
+            turn.take(series, contender)
         });
     Ok(Report::new(subject(options, work, generator), series, skipped))
 }
@@ -94,20 +94,20 @@ fn seconds(options: &ServerOptions, work: &ServerWork) -> u32 {
     options.seconds.unwrap_or(if work.request.streams.is_some() { 1 } else { 2 })
 }
 
-struct Turn<'a> {
+struct ServerTurn<'a> {
     bench: &'a Bench,
-    load: &'a Load,
+    load: &'a PreparedLoad,
     work: &'a ServerWork,
     options: &'a ServerOptions,
 }
 
-impl Turn<'_> {
-    fn take(&self, series: &mut Series, startable: &Startable) -> Result<Sample> {
+impl ServerTurn<'_> {
+    fn take(&self, series: &mut Series, contender: &ServerProgram) -> Result<Sample> {
         let Self { bench, load, work, options } = self;
         let connections = options.connections.unwrap_or(work.connections);
-        let mut server = startable.start(bench, work.mode(), series)?;
+        let mut server = contender.start(bench, work.mode(), series)?;
         let idle = usage::anonymous_bytes(server.pid())?;
-        load.run(server.address, connections, startable.server.warm_up_s)?;
+        load.run(server.address, connections, contender.server.warm_up_s)?;
 
         let before = Instant::now();
         let cpu_before = usage::cpu_time(server.pid())?;

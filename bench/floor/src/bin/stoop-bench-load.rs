@@ -22,7 +22,7 @@ const RECEIVE_BYTES: usize = 64 * 1024;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let load = Load::parse(&words).unwrap_or_else(|problem| {
+    let load = LoadRun::parse(&words).unwrap_or_else(|problem| {
         eprintln!("load: {problem}\n{USAGE}");
         std::process::exit(2);
     });
@@ -35,7 +35,7 @@ fn main() {
     }
 }
 
-struct Load {
+struct LoadRun {
     address: SocketAddr,
     connections: usize,
     duration: Duration,
@@ -45,7 +45,7 @@ struct Load {
 }
 
 #[derive(Default)]
-struct Seen {
+struct LoadCounts {
     answers: u64,
     elapsed: Duration,
     /// Connections that had an answer at all.
@@ -57,7 +57,7 @@ struct Seen {
     reconnects: u64,
 }
 
-impl Seen {
+impl LoadCounts {
     fn summary(&self) -> String {
         let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| self.latencies.within(share));
         let Self { answers, elapsed, answered, errors, reconnects, .. } = self;
@@ -70,7 +70,7 @@ impl Seen {
 }
 
 /// A connection and how many answers it still has to bring.
-struct Connection {
+struct LoadConnection {
     stream: TcpStream,
     counter: Counter,
     outstanding: usize,
@@ -78,7 +78,7 @@ struct Connection {
     answered: bool,
 }
 
-impl Load {
+impl LoadRun {
     fn parse(words: &[String]) -> Result<Self, String> {
         let (address, connections, seconds, depth, fields) = match words {
             [address, connections, seconds] => (address, connections, seconds, "1", None),
@@ -105,15 +105,15 @@ impl Load {
         })
     }
 
-    fn run(&self) -> io::Result<Seen> {
+    fn run(&self) -> io::Result<LoadCounts> {
         let mut epoll = Epoll::new()?;
         // By descriptor, which the kernel keeps small and dense.
-        let mut connections: Vec<Option<Connection>> = Vec::new();
+        let mut connections: Vec<Option<LoadConnection>> = Vec::new();
         for _ in 0..self.connections {
             self.open(false, &epoll, &mut connections)?;
         }
         let mut received = vec![0; RECEIVE_BYTES];
-        let mut seen = Seen::default();
+        let mut seen = LoadCounts::default();
         let started = Instant::now();
         for connection in connections.iter_mut().flatten() {
             connection.ask(self)?;
@@ -144,8 +144,8 @@ impl Load {
         &self,
         answered: bool,
         epoll: &Epoll,
-        connections: &'a mut Vec<Option<Connection>>,
-    ) -> io::Result<&'a mut Connection> {
+        connections: &'a mut Vec<Option<LoadConnection>>,
+    ) -> io::Result<&'a mut LoadConnection> {
         let stream = TcpStream::connect(self.address)?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
@@ -157,7 +157,7 @@ impl Load {
         }
         let outstanding = self.depth;
         let (counter, sent) = (Counter::default(), Instant::now());
-        let connection = Connection { stream, counter, outstanding, sent, answered };
+        let connection = LoadConnection { stream, counter, outstanding, sent, answered };
         Ok(connections[index].insert(connection))
     }
 
@@ -165,17 +165,17 @@ impl Load {
         &self,
         fd: RawFd,
         epoll: &Epoll,
-        connections: &'a mut Vec<Option<Connection>>,
-    ) -> io::Result<&'a mut Connection> {
+        connections: &'a mut Vec<Option<LoadConnection>>,
+    ) -> io::Result<&'a mut LoadConnection> {
         let closed = connections[fd as usize].take();
         let answered = closed.is_some_and(|closed| closed.answered);
         self.open(answered, epoll, connections)
     }
 }
 
-impl Connection {
+impl LoadConnection {
     /// Sends the first burst. Where the peer is gone already, what arrives next says so.
-    fn ask(&mut self, load: &Load) -> io::Result<()> {
+    fn ask(&mut self, load: &LoadRun) -> io::Result<()> {
         self.sent = Instant::now();
         let sent = sys::send_all(self.stream.as_raw_fd(), &load.burst);
         let is_gone = || {
@@ -189,10 +189,10 @@ impl Connection {
     /// connection is over.
     fn advance(
         &mut self,
-        load: &Load,
+        load: &LoadRun,
         is_ending: bool,
         received: &mut [u8],
-        seen: &mut Seen,
+        seen: &mut LoadCounts,
     ) -> Result<(), ()> {
         let fd = self.stream.as_raw_fd();
         loop {

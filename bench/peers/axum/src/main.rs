@@ -16,7 +16,7 @@ use hyper::rt::{Read, Write};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use stoop_bench_peer::{Arguments, HELLO, HTTP1, Pieces, text};
+use stoop_bench_peer::{Arguments, HELLO, HTTP1, TextPieces, text};
 
 fn main() {
     let arguments = Arguments::of_process("axum");
@@ -35,7 +35,7 @@ async fn serve(arguments: Arguments) -> io::Result<()> {
         .route("/", get(async || plain(Bytes::from_static(HELLO))).post(sink))
         .route("/820", get(async || plain(text(820))))
         .route("/1m", get(async || plain(text(1 << 20))))
-        .route("/stream", get(async || plain(Body::new(Pieces::new()))))
+        .route("/stream", get(async || plain(Body::new(TextPieces::new()))))
         .route("/sink", post(sink));
     let service = TowerToHyperService::new(router);
     let acceptor = match &arguments.tls {

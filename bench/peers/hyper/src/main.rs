@@ -27,9 +27,9 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use stoop_bench_peer::{Arguments, Drip, HELLO, HTTP1, HTTP2, Pieces, spin, text};
+use stoop_bench_peer::{Arguments, EndlessBody, HELLO, HTTP1, HTTP2, TextPieces, spin, text};
 
-type Content = Either<Full<Bytes>, Either<Pieces, Drip>>;
+type ResponseBody = Either<Full<Bytes>, Either<TextPieces, EndlessBody>>;
 
 fn main() {
     let arguments = Arguments::of_process("hyper");
@@ -97,15 +97,15 @@ where
     };
 }
 
-async fn answer(request: Request<Incoming>) -> hyper::Result<Response<Content>> {
+async fn answer(request: Request<Incoming>) -> hyper::Result<Response<ResponseBody>> {
     if request.method() == Method::POST {
         return sink(request.into_body()).await;
     }
     Ok(match request.uri().path() {
         "/820" => whole(text(820)),
         "/1m" => whole(text(1 << 20)),
-        "/stream" => plain(Either::Right(Either::Left(Pieces::new()))),
-        "/drip" => plain(Either::Right(Either::Right(Drip))),
+        "/stream" => plain(Either::Right(Either::Left(TextPieces::new()))),
+        "/drip" => plain(Either::Right(Either::Right(EndlessBody))),
         "/spin" => {
             spin();
             whole(Bytes::from_static(HELLO))
@@ -114,18 +114,18 @@ async fn answer(request: Request<Incoming>) -> hyper::Result<Response<Content>> 
     })
 }
 
-async fn sink(mut content: Incoming) -> hyper::Result<Response<Content>> {
+async fn sink(mut content: Incoming) -> hyper::Result<Response<ResponseBody>> {
     while let Some(frame) = content.frame().await {
         frame?;
     }
     Ok(whole(Bytes::from_static(HELLO)))
 }
 
-fn whole(bytes: Bytes) -> Response<Content> {
+fn whole(bytes: Bytes) -> Response<ResponseBody> {
     plain(Either::Left(Full::new(bytes)))
 }
 
-fn plain(content: Content) -> Response<Content> {
+fn plain(content: ResponseBody) -> Response<ResponseBody> {
     let mut response = Response::new(content);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
     response

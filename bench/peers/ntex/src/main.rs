@@ -51,7 +51,7 @@ async fn answer(mut request: Request) -> io::Result<Response> {
     Ok(match request.path() {
         "/820" => plain(Body::Bytes(Bytes::from_static(&TEXT[..820]))),
         "/1m" => plain(Body::Bytes(Bytes::from_static(&TEXT))),
-        "/stream" => plain(Body::Message(Box::new(Pieces(&TEXT)))),
+        "/stream" => plain(Body::Message(Box::new(TextPieces(&TEXT)))),
         _ => plain(Body::Bytes(Bytes::from_static(HELLO))),
     })
 }
@@ -61,9 +61,9 @@ fn plain(content: Body) -> Response {
 }
 
 /// The agreed text, piece by piece.
-struct Pieces(&'static [u8]);
+struct TextPieces(&'static [u8]);
 
-impl MessageBody for Pieces {
+impl MessageBody for TextPieces {
     fn size(&self) -> BodySize {
         BodySize::Stream
     }

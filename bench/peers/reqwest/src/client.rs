@@ -7,9 +7,9 @@ use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client};
 
 use crate::dns::ServerResolver;
-use crate::settings::Settings;
+use crate::settings::FetchSettings;
 
-pub(crate) fn build(settings: &Settings) -> io::Result<Client> {
+pub(crate) fn build(settings: &FetchSettings) -> io::Result<Client> {
     let mut builder = Client::builder()
         // Covers connecting, every redirect, and the body to its last byte.
         .timeout(settings.timeout)

@@ -6,7 +6,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use reqwest::Client;
 
-use crate::line::Line;
+use crate::line::FetchLine;
 
 /// What a line of input asks for: nothing if it is blank or a comment.
 pub(crate) fn target(line: &str) -> Option<String> {
@@ -14,14 +14,14 @@ pub(crate) fn target(line: &str) -> Option<String> {
     (!trimmed.is_empty() && !trimmed.starts_with('#')).then(|| trimmed.to_owned())
 }
 
-pub(crate) async fn fetch(client: &Client, target: String) -> Line {
+pub(crate) async fn fetch(client: &Client, target: String) -> FetchLine {
     let started_at = Timestamp::now();
     let clock = Instant::now();
     let (code, length) = match exchange(client, &target).await {
         Ok((status, length)) => (status.to_string(), length),
         Err(error) => (error_name(&error), 0),
     };
-    Line { url: target, code, started_at, duration: clock.elapsed(), length }
+    FetchLine { url: target, code, started_at, duration: clock.elapsed(), length }
 }
 
 async fn exchange(client: &Client, target: &str) -> reqwest::Result<(u16, u64)> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-pub(crate) struct Line {
+pub(crate) struct FetchLine {
     pub(crate) url: String,
     pub(crate) code: String,
     pub(crate) started_at: Timestamp,
@@ -14,7 +14,7 @@ pub(crate) struct Line {
     pub(crate) length: u64,
 }
 
-impl Line {
+impl FetchLine {
     pub(crate) fn write_to(&self, output: &mut impl Write) -> io::Result<()> {
         let Self { code, started_at, length, .. } = self;
         let duration_ms = self.duration.as_millis();

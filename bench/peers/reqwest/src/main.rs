@@ -16,11 +16,11 @@ use std::io::{self, BufWriter, Write};
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use settings::{RuntimeKind, Settings};
+use settings::{FetchSettings, RuntimeKind};
 use tokio::runtime::Builder;
 
 fn main() {
-    let settings = Settings::read(std::env::args().skip(1)).unwrap_or_else(|problem| {
+    let settings = FetchSettings::read(std::env::args().skip(1)).unwrap_or_else(|problem| {
         eprintln!("reqwest: {problem}\n{}", settings::USAGE);
         std::process::exit(2);
     });
@@ -41,7 +41,7 @@ fn main() {
     }
 }
 
-async fn fetch_all(settings: Settings) -> io::Result<()> {
+async fn fetch_all(settings: FetchSettings) -> io::Result<()> {
     let client = client::build(&settings)?;
     // Lines are pulled only as slots come free, so the list never sits in memory. The read blocks
     // the task, which costs nothing where standard input is a file.

@@ -46,7 +46,7 @@ impl FromStr for Seconds {
     }
 }
 
-pub(crate) struct Settings {
+pub(crate) struct FetchSettings {
     pub(crate) concurrency: usize,
     pub(crate) timeout: Duration,
     pub(crate) user_agent: String,
@@ -57,7 +57,7 @@ pub(crate) struct Settings {
     pub(crate) http2: bool,
 }
 
-impl Settings {
+impl FetchSettings {
     pub(crate) fn read(words: impl Iterator<Item = String>) -> Result<Self, String> {
         let flags = Flags::collect(words)?;
         let settings = Self {

@@ -28,21 +28,21 @@ pub fn text(bytes: usize) -> Bytes {
 }
 
 /// The agreed text in pieces of 64 KiB, and a body that does not tell its length before.
-pub struct Pieces(Bytes);
+pub struct TextPieces(Bytes);
 
-impl Pieces {
+impl TextPieces {
     pub fn new() -> Self {
         Self(TEXT.clone())
     }
 }
 
-impl Default for Pieces {
+impl Default for TextPieces {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Iterator for Pieces {
+impl Iterator for TextPieces {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
@@ -51,7 +51,7 @@ impl Iterator for Pieces {
     }
 }
 
-impl Body for Pieces {
+impl Body for TextPieces {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -65,9 +65,9 @@ impl Body for Pieces {
 
 /// Content without an end, in pieces of 1,000 bytes, as fast as it is asked for. Each piece is memory
 /// of its own, so that a server that keeps them is seen to grow.
-pub struct Drip;
+pub struct EndlessBody;
 
-impl Body for Drip {
+impl Body for EndlessBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn sixteen_pieces_are_the_whole_text() {
-        let pieces: Vec<Bytes> = Pieces::new().collect();
+        let pieces: Vec<Bytes> = TextPieces::new().collect();
         assert_eq!((pieces.len(), pieces.concat()), (16, text(MEBIBYTE).to_vec()));
         assert!(text(28).ends_with(b"xyzab"));
     }

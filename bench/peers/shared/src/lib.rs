@@ -11,10 +11,10 @@ mod requests;
 mod tls;
 
 pub use arguments::Arguments;
-pub use content::{Drip, HELLO, PIECE_BYTES, Pieces, spin, text};
+pub use content::{EndlessBody, HELLO, PIECE_BYTES, TextPieces, spin, text};
 #[cfg(feature = "tokio")]
 pub use listener::{accept, listen};
 #[cfg(feature = "requests")]
-pub use requests::{Plan, send_all};
+pub use requests::{RequestBatch, send_all};
 #[cfg(feature = "tokio")]
 pub use tls::{HTTP1, HTTP2, acceptor, config};

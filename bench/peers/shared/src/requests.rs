@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
 /// What is to be sent.
-pub struct Plan {
+pub struct RequestBatch {
     pub url: String,
     pub count: usize,
     /// In flight at once.
@@ -22,7 +22,7 @@ pub struct Plan {
     pub connections: usize,
 }
 
-impl Plan {
+impl RequestBatch {
     /// That of this process, which ends if it is not what it should be.
     pub fn of_process(name: &str) -> Self {
         Self::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
@@ -60,7 +60,7 @@ fn number<T: FromStr>(text: &str) -> Result<T, String> {
 
 /// Calls `exchange` for each request by its number, on one current-thread runtime, with a task for
 /// each that may be in flight. The process ends at the first that goes wrong.
-pub fn send_all<F, E>(plan: &Plan, exchange: impl Fn(usize) -> F + Clone + Send + 'static)
+pub fn send_all<F, E>(plan: &RequestBatch, exchange: impl Fn(usize) -> F + Clone + Send + 'static)
 where
     F: Future<Output = Result<(), E>> + Send + 'static,
     E: Display + Send + 'static,
@@ -75,7 +75,7 @@ where
 }
 
 async fn exchanges<F, E>(
-    plan: &Plan,
+    plan: &RequestBatch,
     exchange: impl Fn(usize) -> F + Clone + Send + 'static,
 ) -> Result<(), String>
 where
@@ -113,8 +113,8 @@ mod tests {
 
     const LINE: &str = "--url http://a/ --count 9 --concurrency 2 --body-bytes 0 --connections 1";
 
-    fn parse(line: &str) -> Result<Plan, String> {
-        Plan::parse(line.split(' ').map(str::to_owned))
+    fn parse(line: &str) -> Result<RequestBatch, String> {
+        RequestBatch::parse(line.split(' ').map(str::to_owned))
     }
 
     #[test]

@@ -12,7 +12,7 @@ use stoop::{
     Answer, Body, Handler, IntoResponse, Request, Response, Server, ServerLimits, ServerTls,
     Versions,
 };
-use stoop_bench_peer::{Arguments, Drip, HELLO, Pieces, spin, text};
+use stoop_bench_peer::{Arguments, EndlessBody, HELLO, TextPieces, spin, text};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::of_process("stoop");
@@ -45,8 +45,8 @@ impl Handler for Paths {
         Answer::Now(match request.path() {
             "/820" => Response::text(text(820)),
             "/1m" => Response::text(text(1 << 20)),
-            "/stream" => streamed(Body::stream(Pieces::new())).into_response(),
-            "/drip" => streamed(Body::stream(Drip)).into_response(),
+            "/stream" => streamed(Body::stream(TextPieces::new())).into_response(),
+            "/drip" => streamed(Body::stream(EndlessBody)).into_response(),
             "/spin" => {
                 spin();
                 Response::text(HELLO)

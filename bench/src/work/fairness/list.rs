@@ -3,7 +3,7 @@
 use crate::contender::STOOP;
 use crate::figure::{Figure, Limit};
 use crate::load::LoadRequest;
-use crate::run_server::Mode;
+use crate::run_server::ServerMode;
 
 /// Metrics that are limited.
 pub(super) const P50: &str = "p50_ms";
@@ -17,7 +17,7 @@ pub(crate) struct FairnessWork {
     pub(crate) kind: &'static str,
     pub(crate) connections: u32,
     pub(crate) request: LoadRequest,
-    pub(crate) mode: Mode,
+    pub(crate) mode: ServerMode,
     /// In milliseconds, by the median of the rounds.
     p50_max: f64,
     p99_max: Option<f64>,
@@ -31,7 +31,7 @@ const PIPELINED: FairnessWork = FairnessWork {
     kind: "pipelined",
     connections: 1,
     request: SPIN,
-    mode: Mode::Plain,
+    mode: ServerMode::Plain,
     p50_max: 5.0,
     p99_max: Some(30.0),
 };
@@ -52,7 +52,7 @@ pub(crate) const WORKS: &[FairnessWork] = &[
         what: "one HTTP/2 connection with as many requests of 50 µs open as the server allows",
         kind: "streams",
         request: LoadRequest { streams: Some(1), ..SPIN },
-        mode: Mode::Http2,
+        mode: ServerMode::Http2,
         ..PIPELINED
     },
     FairnessWork {
@@ -66,7 +66,7 @@ pub(crate) const WORKS: &[FairnessWork] = &[
             streams: Some(1),
             ..LoadRequest::HELLO
         },
-        mode: Mode::Http2,
+        mode: ServerMode::Http2,
         p50_max: 20.0,
         p99_max: None,
     },
@@ -76,7 +76,7 @@ impl FairnessWork {
     /// The usual peers. A hyper that gathers answers gives none to a client that always asks for more.
     pub(crate) fn usual(&self) -> &'static [&'static str] {
         match self.mode {
-            Mode::Plain => &["hyper-flush", "go"],
+            ServerMode::Plain => &["hyper-flush", "go"],
             _ => &["hyper", "go"],
         }
     }

@@ -12,7 +12,7 @@ use crate::figure::{Figure, Limit};
 use crate::load::{self, LoadRequest};
 use crate::participants::{self, Participants};
 use crate::report::{Report, Subject};
-use crate::run_server::{Mode, Startable};
+use crate::run_server::{ServerMode, ServerProgram};
 use crate::series::{Metric, Sample, Series, metric};
 use crate::work;
 use crate::{rounds, usage};
@@ -44,43 +44,43 @@ const PER_HTTP2_READER_KIB: f64 = 64.0 + 16.0 + 1.0 + 6.0;
 
 const REQUEST: LoadRequest = LoadRequest { path: "/drip", ..LoadRequest::HELLO };
 
-pub(super) fn run(bench: &Bench, options: &MemoryOptions, mode: Mode) -> Result<Report> {
+pub(super) fn run(bench: &Bench, options: &MemoryOptions, mode: ServerMode) -> Result<Report> {
     let request = LoadRequest { streams: options.http2.then_some(1), ..REQUEST };
     // A hyper that gathers answers asks for all of an answer before it sends any of it.
     let hyper = if options.http2 { "hyper" } else { "hyper-flush" };
     let names = work::names(&options.common, &[hyper, "go"]);
     let mut participants = participants::servers(bench, &names, mode)?;
-    participants.retain(|startable| startable.answers(&request, mode));
+    participants.retain(|contender| contender.answers(&request, mode));
     let Participants { ready, mut skipped } = participants;
     let program = bench.own_load("stoop-bench-slow-reader")?;
     bench.step_aside()?;
-    let turn = Turn { bench, mode, options, program };
+    let turn = SlowReaderTurn { bench, mode, options, program };
     let series =
-        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
-            turn.take(series, startable)
+        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, contender| {
+            turn.take(series, contender)
         });
     Ok(Report::new(subject(options, mode), series, skipped))
 }
 
-struct Turn<'a> {
+struct SlowReaderTurn<'a> {
     bench: &'a Bench,
-    mode: Mode,
+    mode: ServerMode,
     options: &'a MemoryOptions,
     program: PathBuf,
 }
 
 /// What the server's memory was, and when.
 #[derive(Default)]
-struct Memory {
+struct MemoryGrowth {
     /// At the first look behind the first second.
     first: Option<u64>,
     most: u64,
 }
 
-impl Turn<'_> {
-    fn take(&self, series: &mut Series, startable: &Startable) -> Result<Sample> {
+impl SlowReaderTurn<'_> {
+    fn take(&self, series: &mut Series, contender: &ServerProgram) -> Result<Sample> {
         let Self { bench, mode, options, program } = self;
-        let mut server = startable.start(bench, *mode, series)?;
+        let mut server = contender.start(bench, *mode, series)?;
         if let Err(error) = congestion::set_cubic(server.pid(), server.address.port()) {
             series.note(format!("sends with the system's congestion control: {error:#}"));
         }
@@ -92,7 +92,7 @@ impl Turn<'_> {
         words.extend(options.http2.then(|| "--http2".to_owned()));
 
         let before = usage::anonymous_bytes(pid)?;
-        let (mut memory, started) = (Memory::default(), Instant::now());
+        let (mut memory, started) = (MemoryGrowth::default(), Instant::now());
         let seen = load::own::run(bench, program, &words, options.seconds, LOOK, || {
             // A server that has ended is told below.
             memory.note(started.elapsed(), usage::anonymous_bytes(pid).unwrap_or(0));
@@ -114,7 +114,7 @@ impl Turn<'_> {
     }
 }
 
-impl Memory {
+impl MemoryGrowth {
     fn note(&mut self, elapsed: Duration, bytes: u64) {
         self.most = self.most.max(bytes);
         if elapsed >= FIRST {
@@ -123,7 +123,7 @@ impl Memory {
     }
 }
 
-fn subject(options: &MemoryOptions, mode: Mode) -> Subject {
+fn subject(options: &MemoryOptions, mode: ServerMode) -> Subject {
     let readers = options.readers;
     let what = format!(
         "user memory (RssAnon) of a server while {} of an endless {} answer in pieces of 1,000 \

@@ -13,7 +13,7 @@ use crate::figure::{Figure, Limit};
 use crate::load::{self, Generator, LoadRequest};
 use crate::participants::{self, Participants};
 use crate::report::{Report, Subject};
-use crate::run_server::{Mode, Startable};
+use crate::run_server::{ServerMode, ServerProgram};
 use crate::series::{Metric, Sample, Series, metric};
 use crate::work;
 use crate::{rounds, usage};
@@ -35,32 +35,32 @@ const SETTLE: Duration = Duration::from_millis(300);
 
 const REQUEST: LoadRequest = LoadRequest { path: "/sink", post: Some(0), ..LoadRequest::HELLO };
 
-pub(super) fn run(bench: &Bench, options: &MemoryOptions, mode: Mode) -> Result<Report> {
+pub(super) fn run(bench: &Bench, options: &MemoryOptions, mode: ServerMode) -> Result<Report> {
     let request =
         LoadRequest { is_tls: options.tls, streams: options.http2.then_some(1), ..REQUEST };
     let names = work::names(&options.common, &["hyper", "go"]);
     let mut participants = participants::servers(bench, &names, mode)?;
-    participants.retain(|startable| startable.answers(&request, mode));
+    participants.retain(|contender| contender.answers(&request, mode));
     let Participants { ready, mut skipped } = participants;
     let program = load::program(bench, Generator::H2load)?;
-    let turn = Turn { bench, mode, request, program };
+    let turn = UploadTurn { bench, mode, request, program };
     let files = [turn.file("first", FIRST_BYTES)?, turn.file("large", BYTES)?];
     bench.step_aside()?;
     let series =
-        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, startable| {
-            turn.take(series, startable, &files)
+        rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, contender| {
+            turn.take(series, contender, &files)
         });
     Ok(Report::new(subject(options, mode), series, skipped))
 }
 
-struct Turn<'a> {
+struct UploadTurn<'a> {
     bench: &'a Bench,
-    mode: Mode,
+    mode: ServerMode,
     request: LoadRequest,
     program: PathBuf,
 }
 
-impl Turn<'_> {
+impl UploadTurn<'_> {
     /// A file of so many bytes, which takes no room on disk, and is read once so that the first upload
     /// is as fast as the others.
     fn file(&self, name: &str, bytes: u64) -> Result<PathBuf> {
@@ -74,10 +74,10 @@ impl Turn<'_> {
     fn take(
         &self,
         series: &mut Series,
-        startable: &Startable,
+        contender: &ServerProgram,
         [first, large]: &[PathBuf; 2],
     ) -> Result<Sample> {
-        let mut server = startable.start(self.bench, self.mode, series)?;
+        let mut server = contender.start(self.bench, self.mode, series)?;
         let upload =
             |file| load::upload(self.bench, &self.program, self.request, server.address, file);
         upload(first).context("the first upload")?;
@@ -98,7 +98,7 @@ impl Turn<'_> {
     }
 }
 
-fn subject(options: &MemoryOptions, mode: Mode) -> Subject {
+fn subject(options: &MemoryOptions, mode: ServerMode) -> Subject {
     let what = format!(
         "memory (VmHWM) that a server grows by while one request brings 1 GiB over {}, {} rounds, \
          server on one core, h2load on another",

@@ -2,7 +2,7 @@
 
 use crate::figure::{Figure, Limit};
 use crate::load::{Generator, LoadRequest};
-use crate::run_server::Mode;
+use crate::run_server::ServerMode;
 
 /// The metric by which servers are compared.
 pub(super) const CPU: &str = "cpu_us_per_request";
@@ -272,14 +272,14 @@ impl ServerWork {
         }
     }
 
-    pub(crate) fn mode(&self) -> Mode {
+    pub(crate) fn mode(&self) -> ServerMode {
         match self.request {
-            LoadRequest { is_tls: true, streams: Some(_), .. } => Mode::Http2Tls,
-            LoadRequest { streams: Some(_), .. } => Mode::Http2,
-            LoadRequest { is_tls: true, .. } => Mode::Tls,
-            LoadRequest { is_pipelined: true, .. } => Mode::Pipelined,
-            LoadRequest { is_fresh: true, .. } => Mode::Closing,
-            _ => Mode::Plain,
+            LoadRequest { is_tls: true, streams: Some(_), .. } => ServerMode::Http2Tls,
+            LoadRequest { streams: Some(_), .. } => ServerMode::Http2,
+            LoadRequest { is_tls: true, .. } => ServerMode::Tls,
+            LoadRequest { is_pipelined: true, .. } => ServerMode::Pipelined,
+            LoadRequest { is_fresh: true, .. } => ServerMode::Closing,
+            _ => ServerMode::Plain,
         }
     }
 

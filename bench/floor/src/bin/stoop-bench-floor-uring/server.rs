@@ -7,9 +7,9 @@ use std::os::fd::AsRawFd;
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fd, Fixed};
 use io_uring::{IoUring, cqueue, opcode};
-use stoop_bench_floor::arguments::Mode;
+use stoop_bench_floor::arguments::FloorMode;
 use stoop_bench_floor::count::{Counter, HEAD_END};
-use stoop_bench_floor::response::Response;
+use stoop_bench_floor::response::FixedResponse;
 use stoop_bench_floor::sys;
 
 use crate::buffers::{Buffers, GROUP};
@@ -26,7 +26,7 @@ const SEND: u64 = 3 << 32;
 const CLOSE: u64 = 4 << 32;
 
 /// Serves until the process is killed.
-pub(crate) fn serve(listen: SocketAddr, mode: Mode) -> io::Result<()> {
+pub(crate) fn serve(listen: SocketAddr, mode: FloorMode) -> io::Result<()> {
     let listener = TcpListener::bind(listen)?;
     sys::set_nodelay(listener.as_raw_fd())?;
     let mut ring = IoUring::builder()
@@ -39,8 +39,13 @@ pub(crate) fn serve(listen: SocketAddr, mode: Mode) -> io::Result<()> {
     let buffers = Buffers::register(&ring.submitter())?;
     let accept = opcode::AcceptMulti::new(Fd(listener.as_raw_fd())).allocate_file_index(true);
     let accept = accept.build().user_data(ACCEPT);
-    let mut turn =
-        Turn { buffers, response: Response::new(mode), counters: Vec::new(), mode, accept };
+    let mut turn = RingLoop {
+        buffers,
+        response: FixedResponse::new(mode),
+        counters: Vec::new(),
+        mode,
+        accept,
+    };
     queue(&mut ring, &turn.accept)?;
     let mut complete = Vec::with_capacity(COMPLETIONS as usize);
     loop {
@@ -67,16 +72,16 @@ fn queue(ring: &mut IoUring, entry: &Entry) -> io::Result<()> {
     }
 }
 
-struct Turn {
+struct RingLoop {
     buffers: Buffers,
-    response: Response,
+    response: FixedResponse,
     /// By place in the table of files. Used only for pipelined requests.
     counters: Vec<Counter>,
-    mode: Mode,
+    mode: FloorMode,
     accept: Entry,
 }
 
-impl Turn {
+impl RingLoop {
     fn take(&mut self, ring: &mut IoUring, entry: &cqueue::Entry) -> io::Result<()> {
         let place = entry.user_data() as u32;
         match entry.user_data() & !u64::from(u32::MAX) {
@@ -104,7 +109,7 @@ impl Turn {
         let count = usize::try_from(entry.result()).unwrap_or(0);
         if let Some(id) = cqueue::buffer_select(entry.flags()) {
             let answers =
-                if self.mode == Mode::Pipelined { self.heads_in(place, id, count) } else { 1 };
+                if self.mode == FloorMode::Pipelined { self.heads_in(place, id, count) } else { 1 };
             self.buffers.push(id);
             if count > 0 && answers > 0 {
                 self.answer(ring, place, answers)?;
@@ -126,7 +131,7 @@ impl Turn {
 
     fn answer(&self, ring: &mut IoUring, place: u32, answers: usize) -> io::Result<()> {
         let send = send(place, self.response.times(answers));
-        if self.mode != Mode::Closing {
+        if self.mode != FloorMode::Closing {
             return queue(ring, &send);
         }
         // The receive that is under way then ends, and closes.

@@ -15,14 +15,14 @@ const PAUSE: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy)]
-pub(crate) enum Version {
+pub(crate) enum HttpVersion {
     Http1,
     Http2,
 }
 
 pub(crate) struct Bystander {
     address: SocketAddr,
-    version: Version,
+    version: HttpVersion,
     connection: TcpStream,
     /// Over HTTP/2, that of the last request.
     stream: u32,
@@ -32,17 +32,17 @@ pub(crate) struct Bystander {
 
 /// Latencies, each as it was measured.
 #[derive(Default)]
-pub(crate) struct Seen(Vec<Duration>);
+pub(crate) struct BystanderLatencies(Vec<Duration>);
 
 impl Bystander {
-    pub(crate) fn connect(address: SocketAddr, version: Version) -> io::Result<Self> {
+    pub(crate) fn connect(address: SocketAddr, version: HttpVersion) -> io::Result<Self> {
         let connection = connect(address, version)?;
         Ok(Self { address, version, connection, stream: 0, errors: 0 })
     }
 
     /// Asks again and again. It goes on over another connection where the server ended this one.
-    pub(crate) fn ask_for(&mut self, duration: Duration) -> Seen {
-        let mut seen = Seen::default();
+    pub(crate) fn ask_for(&mut self, duration: Duration) -> BystanderLatencies {
+        let mut seen = BystanderLatencies::default();
         let begun = Instant::now();
         while begun.elapsed() < duration {
             thread::sleep(PAUSE);
@@ -61,8 +61,8 @@ impl Bystander {
 
     fn ask(&mut self) -> io::Result<()> {
         match self.version {
-            Version::Http1 => self.ask_http1(),
-            Version::Http2 => self.ask_http2(),
+            HttpVersion::Http1 => self.ask_http1(),
+            HttpVersion::Http2 => self.ask_http2(),
         }
     }
 
@@ -98,18 +98,18 @@ impl Bystander {
     }
 }
 
-fn connect(address: SocketAddr, version: Version) -> io::Result<TcpStream> {
+fn connect(address: SocketAddr, version: HttpVersion) -> io::Result<TcpStream> {
     let mut connection = TcpStream::connect_timeout(&address, PATIENCE)?;
     connection.set_nodelay(true)?;
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
-    if matches!(version, Version::Http2) {
+    if matches!(version, HttpVersion::Http2) {
         connection.write_all(&frames::opening())?;
     }
     Ok(connection)
 }
 
-impl Seen {
+impl BystanderLatencies {
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn a_share_of_all_stays_within() {
-        assert_eq!(Seen::default().within(0.5), 0);
-        let mut seen = Seen((1..=200).rev().map(Duration::from_micros).collect());
+        assert_eq!(BystanderLatencies::default().within(0.5), 0);
+        let mut seen = BystanderLatencies((1..=200).rev().map(Duration::from_micros).collect());
         assert_eq!([0.5, 0.99, 1.0].map(|share| seen.within(share)), [100, 198, 200]);
     }
 }

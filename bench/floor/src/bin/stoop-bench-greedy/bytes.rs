@@ -9,7 +9,7 @@ use std::thread;
 use stoop_bench_floor::frames::{self, Frame};
 use stoop_bench_floor::sys;
 
-use crate::Had;
+use crate::GreedyCounts;
 
 const PATH: &str = "/sink";
 const STREAM: u32 = 1;
@@ -17,7 +17,7 @@ const STREAM: u32 = 1;
 const FRAMES: usize = 1_024;
 
 /// What the reading thread tells the sending one.
-struct Told {
+struct SendState {
     /// What may be sent, on the connection and on the stream.
     window: i64,
     stream_window: i64,
@@ -25,27 +25,27 @@ struct Told {
     is_over: bool,
 }
 
-struct Upload {
+struct ByteUpload {
     connection: TcpStream,
-    told: Mutex<Told>,
+    told: Mutex<SendState>,
     changed: Condvar,
 }
 
 /// Until the server ends the stream or the connection.
-pub(crate) fn run(address: SocketAddr, had: &Had) -> io::Result<()> {
+pub(crate) fn run(address: SocketAddr, had: &GreedyCounts) -> io::Result<()> {
     let mut connection = TcpStream::connect(address)?;
     connection.set_nodelay(true)?;
     connection.write_all(&frames::opening())?;
     let mut received = BufReader::new(connection.try_clone()?);
     let settings = Frame::read(&mut received)?;
     let window = settings.setting(frames::INITIAL_WINDOW_SIZE).unwrap_or(frames::INITIAL_WINDOW);
-    let told = Told {
+    let told = SendState {
         window: i64::from(frames::INITIAL_WINDOW),
         stream_window: i64::from(window),
         replies: [settings.reply().unwrap_or_default(), frames::post(STREAM, PATH)].concat(),
         is_over: false,
     };
-    let upload = Upload { connection, told: Mutex::new(told), changed: Condvar::new() };
+    let upload = ByteUpload { connection, told: Mutex::new(told), changed: Condvar::new() };
     thread::scope(|scope| {
         scope.spawn(|| {
             sys::give_way();
@@ -63,9 +63,9 @@ pub(crate) fn run(address: SocketAddr, had: &Had) -> io::Result<()> {
     })
 }
 
-impl Upload {
+impl ByteUpload {
     /// What the server opens a window by is what it has taken: what was sent may never be.
-    fn take(&self, frame: &Frame, had: &Had) {
+    fn take(&self, frame: &Frame, had: &GreedyCounts) {
         let mut told = self.told();
         if let Some(increment) = frame.increment() {
             match frame.stream {
@@ -94,7 +94,7 @@ impl Upload {
 
     /// What is owed, and how many frames may be sent; none when it is over.
     fn wait(&self) -> Option<(Vec<u8>, usize)> {
-        let has_nothing = |told: &mut Told| {
+        let has_nothing = |told: &mut SendState| {
             let is_shut = told.window.min(told.stream_window) <= 0;
             !told.is_over && told.replies.is_empty() && is_shut
         };
@@ -107,7 +107,7 @@ impl Upload {
         (!told.is_over).then_some((replies, room as usize))
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, SendState> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

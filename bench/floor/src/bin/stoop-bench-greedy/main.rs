@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bystander::{Bystander, Version};
+use bystander::{Bystander, HttpVersion};
 use stoop_bench_floor::sys;
 
 const USAGE: &str = "usage: stoop-bench-greedy ADDR pipelined|streams|bytes CONNECTIONS SECONDS";
@@ -41,13 +41,13 @@ fn main() {
 
 struct Greedy {
     address: SocketAddr,
-    kind: Kind,
+    kind: GreedyKind,
     connections: usize,
     duration: Duration,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum GreedyKind {
     /// HTTP/1.1: requests without a pause, and answers read beside them.
     Pipelined,
     /// HTTP/2: as many streams open as the server allows.
@@ -58,14 +58,14 @@ enum Kind {
 
 /// What the greedy side has had.
 #[derive(Default)]
-struct Had {
+struct GreedyCounts {
     /// Answers, or frames of one byte that the server has taken.
     done: AtomicU64,
     /// Connections that took the place of others.
     reconnects: AtomicU64,
 }
 
-impl Had {
+impl GreedyCounts {
     fn add(&self, count: usize) {
         self.done.fetch_add(count as u64, Ordering::Relaxed);
     }
@@ -80,9 +80,9 @@ impl Greedy {
         Ok(Self {
             address: address.parse().map_err(|_| format!("{address} is not IP:PORT"))?,
             kind: match kind.as_str() {
-                "pipelined" => Kind::Pipelined,
-                "streams" => Kind::Streams,
-                "bytes" => Kind::Bytes,
+                "pipelined" => GreedyKind::Pipelined,
+                "streams" => GreedyKind::Streams,
+                "bytes" => GreedyKind::Bytes,
                 other => return Err(format!("no kind {other}")),
             },
             connections: number(connections)? as usize,
@@ -94,7 +94,7 @@ impl Greedy {
     fn run(&self) -> io::Result<()> {
         let mut bystander = Bystander::connect(self.address, self.kind.version())?;
         let mut alone = bystander.ask_for(ALONE);
-        let had = Arc::new(Had::default());
+        let had = Arc::new(GreedyCounts::default());
         for _ in 0..self.connections {
             let (address, kind, had) = (self.address, self.kind, Arc::clone(&had));
             thread::spawn(move || keep(address, kind, &had));
@@ -122,27 +122,27 @@ impl Greedy {
     }
 }
 
-impl Kind {
+impl GreedyKind {
     /// What the server speaks is what all of its clients speak.
-    fn version(self) -> Version {
+    fn version(self) -> HttpVersion {
         match self {
-            Self::Pipelined => Version::Http1,
-            Self::Streams | Self::Bytes => Version::Http2,
+            Self::Pipelined => HttpVersion::Http1,
+            Self::Streams | Self::Bytes => HttpVersion::Http2,
         }
     }
 }
 
 /// Keeps one greedy connection for as long as the process runs: a server may end it, as after so
 /// many requests, and then another takes its place.
-fn keep(address: SocketAddr, kind: Kind, had: &Had) {
+fn keep(address: SocketAddr, kind: GreedyKind, had: &GreedyCounts) {
     sys::give_way();
     loop {
         let done = had.done.load(Ordering::Relaxed);
         // An error is how each of them ends.
         let _ = match kind {
-            Kind::Pipelined => pipelining::run(address, had),
-            Kind::Streams => streams::run(address, had),
-            Kind::Bytes => bytes::run(address, had),
+            GreedyKind::Pipelined => pipelining::run(address, had),
+            GreedyKind::Streams => streams::run(address, had),
+            GreedyKind::Bytes => bytes::run(address, had),
         };
         had.reconnects.fetch_add(1, Ordering::Relaxed);
         if had.done.load(Ordering::Relaxed) == done {

@@ -10,14 +10,14 @@ use std::thread;
 use stoop_bench_floor::count::{BODY, Counter};
 use stoop_bench_floor::sys;
 
-use crate::Had;
+use crate::GreedyCounts;
 
 /// Requests in one write.
 const BURST: usize = 64;
 const RECEIVE_BYTES: usize = 64 * 1024;
 
 /// Until the server ends the connection.
-pub(crate) fn run(address: SocketAddr, had: &Had) -> io::Result<()> {
+pub(crate) fn run(address: SocketAddr, had: &GreedyCounts) -> io::Result<()> {
     let connection = TcpStream::connect(address)?;
     connection.set_nodelay(true)?;
     let burst = format!("GET /spin HTTP/1.1\r\nHost: {address}\r\n\r\n").repeat(BURST);
@@ -33,7 +33,7 @@ pub(crate) fn run(address: SocketAddr, had: &Had) -> io::Result<()> {
     Ok(())
 }
 
-fn read(mut connection: &TcpStream, had: &Had) {
+fn read(mut connection: &TcpStream, had: &GreedyCounts) {
     let (mut counter, mut received) = (Counter::default(), vec![0; RECEIVE_BYTES]);
     while let Ok(count @ 1..) = connection.read(&mut received) {
         had.add(counter.count(BODY, &received[..count]));

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use stoop_bench_floor::frames::{self, Frame};
 
-use crate::Had;
+use crate::GreedyCounts;
 
 const PATH: &str = "/spin";
 /// Where the server names no limit.
@@ -16,7 +16,7 @@ const STREAMS: u32 = 256;
 const RECEIVE_BYTES: usize = 64 * 1024;
 
 /// Until the server ends the connection.
-pub(crate) fn run(address: SocketAddr, had: &Had) -> io::Result<()> {
+pub(crate) fn run(address: SocketAddr, had: &GreedyCounts) -> io::Result<()> {
     let mut connection = TcpStream::connect(address)?;
     connection.set_nodelay(true)?;
     connection.write_all(&frames::opening())?;

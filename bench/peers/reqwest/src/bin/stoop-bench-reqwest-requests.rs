@@ -4,10 +4,10 @@
 use std::error::Error;
 
 use reqwest::{Client, StatusCode};
-use stoop_bench_peer::{HELLO, Plan, send_all, text};
+use stoop_bench_peer::{HELLO, RequestBatch, send_all, text};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let plan = Plan::of_process("reqwest");
+    let plan = RequestBatch::of_process("reqwest");
     let client = || Client::builder().http2_prior_knowledge().no_proxy().build();
     let clients: Vec<Client> =
         (0..plan.connections.max(1)).map(|_| client()).collect::<Result<_, _>>()?;

@@ -2,10 +2,10 @@
 //! the number of connections, if there is one.
 
 use stoop::{Client, ClientLimits, Error, Request, Versions};
-use stoop_bench_peer::{HELLO, Plan, send_all, text};
+use stoop_bench_peer::{HELLO, RequestBatch, send_all, text};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let plan = Plan::of_process("stoop");
+    let plan = RequestBatch::of_process("stoop");
     let mut limits = ClientLimits::default();
     if plan.connections > 0 {
         limits.pool.http2_per_origin_max = plan.connections;

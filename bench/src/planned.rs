@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::lines::{Class, Line, fields};
+use crate::fetch_lines::{FetchLine, OutcomeClass, fields};
 use crate::program::Program;
 
 /// In the order of the testbed's list.
-pub(crate) struct Plan(Vec<Planned>);
+pub(crate) struct PlannedOutcomes(Vec<PlannedOutcome>);
 
 #[derive(Debug, PartialEq)]
-struct Planned {
+struct PlannedOutcome {
     /// What a correct client may report: one status, or words for a failure.
     codes: Vec<String>,
     /// The body's, where an answer is planned.
@@ -21,7 +21,7 @@ struct Planned {
     wait: Option<Duration>,
 }
 
-impl Plan {
+impl PlannedOutcomes {
     /// The plan for clients that offer HTTP/2 by ALPN, or for those that do not.
     pub(crate) fn read(program: &Program, seed: u64, urls: u32, http2: bool) -> Result<Self> {
         let version = if http2 { "2" } else { "1" };
@@ -30,21 +30,21 @@ impl Plan {
             .output()
             .with_context(|| program.path.display().to_string())?;
         let text = String::from_utf8(output.stdout).context("the plan is not text")?;
-        let plan: Option<Vec<_>> = text.lines().map(Planned::parse).collect();
+        let plan: Option<Vec<_>> = text.lines().map(PlannedOutcome::parse).collect();
         let plan = plan.context("the plan is not what stoop-bench-plan prints; build it again")?;
         ensure!(plan.len() == urls as usize, "the plan has {} URLs and not {urls}", plan.len());
         Ok(Self(plan))
     }
 
     /// Whether `line` has the planned class of status, or fails as planned.
-    pub(crate) fn admits_class(&self, url: usize, line: &Line, deadline: Duration) -> bool {
+    pub(crate) fn admits_class(&self, url: usize, line: &FetchLine, deadline: Duration) -> bool {
         self.0
             .get(url)
             .is_some_and(|planned| planned.is_close_to(deadline) || planned.class() == line.class())
     }
 
     /// Whether `line` is what a correct client reports, to the word and the byte.
-    pub(crate) fn admits(&self, url: usize, line: &Line, deadline: Duration) -> bool {
+    pub(crate) fn admits(&self, url: usize, line: &FetchLine, deadline: Duration) -> bool {
         self.0.get(url).is_some_and(|planned| {
             let length_fits = planned.length.is_none_or(|length| length == line.length);
             planned.is_close_to(deadline) || planned.codes.contains(&line.code) && length_fits
@@ -52,7 +52,7 @@ impl Plan {
     }
 }
 
-impl Planned {
+impl PlannedOutcome {
     fn parse(line: &str) -> Option<Self> {
         let fields = fields(line);
         let [codes, length, wait] = fields.as_slice() else { return None };
@@ -67,8 +67,8 @@ impl Planned {
         })
     }
 
-    fn class(&self) -> Class {
-        Class::of(self.codes.first().map_or("", String::as_str))
+    fn class(&self) -> OutcomeClass {
+        OutcomeClass::of(self.codes.first().map_or("", String::as_str))
     }
 
     /// Whether it is chance that decides between the answer and the deadline.
@@ -83,15 +83,17 @@ mod tests {
 
     const DEADLINE: Duration = Duration::from_secs(5);
 
-    fn line(code: &str, length: u64) -> Line {
+    fn line(code: &str, length: u64) -> FetchLine {
         let (url, code) = (String::from("http://a/"), code.to_owned());
-        Line { url, code, started: DEADLINE, duration: Duration::ZERO, length }
+        FetchLine { url, code, started: DEADLINE, duration: Duration::ZERO, length }
     }
 
     #[test]
     fn a_status_comes_with_a_length_and_a_failure_with_words() {
         let lines = ["200,13,40", "dns_timeout|total_timeout,,", "404,7,4500"];
-        let plan = Plan(lines.iter().map(|line| Planned::parse(line).unwrap()).collect());
+        let plan = PlannedOutcomes(
+            lines.iter().map(|line| PlannedOutcome::parse(line).unwrap()).collect(),
+        );
         assert!(plan.admits(0, &line("200", 13), DEADLINE));
         assert!(!plan.admits(0, &line("200", 12), DEADLINE));
         assert!(plan.admits_class(0, &line("204", 0), DEADLINE));
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_is_no_plan_is_refused() {
-        assert_eq!(Planned::parse("200,13"), None);
-        assert_eq!(Planned::parse("200,many,1"), None);
+        assert_eq!(PlannedOutcome::parse("200,13"), None);
+        assert_eq!(PlannedOutcome::parse("200,many,1"), None);
     }
 }

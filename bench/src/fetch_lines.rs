@@ -9,13 +9,13 @@ use jiff::Timestamp;
 
 /// What became of a URL, coarse enough to be the same word for every client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Class {
+pub(crate) enum OutcomeClass {
     /// By the first digit: 2 for 200 to 299.
     Status(u8),
     Failed,
 }
 
-impl Class {
+impl OutcomeClass {
     /// Of a status, of a class as in `2xx`, or of a word for a failure.
     pub(crate) fn of(code: &str) -> Self {
         match code.as_bytes() {
@@ -28,7 +28,7 @@ impl Class {
 }
 
 #[derive(Debug, PartialEq)]
-pub(crate) struct Line {
+pub(crate) struct FetchLine {
     pub(crate) url: String,
     pub(crate) code: String,
     /// Since the epoch.
@@ -37,9 +37,9 @@ pub(crate) struct Line {
     pub(crate) length: u64,
 }
 
-impl Line {
-    pub(crate) fn class(&self) -> Class {
-        Class::of(&self.code)
+impl FetchLine {
+    pub(crate) fn class(&self) -> OutcomeClass {
+        OutcomeClass::of(&self.code)
     }
 
     fn end(&self) -> Duration {
@@ -81,32 +81,36 @@ pub(crate) fn fields(line: &str) -> Vec<String> {
 }
 
 /// Everything one client printed.
-pub(crate) struct Lines {
-    pub(crate) lines: Vec<Line>,
+pub(crate) struct FetchLines {
+    pub(crate) lines: Vec<FetchLine>,
     /// Lines that are none of the contract's.
     pub(crate) malformed: usize,
 }
 
-impl Lines {
+impl FetchLines {
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
         Ok(Self::parse(&text))
     }
 
     pub(crate) fn parse(text: &str) -> Self {
-        let parsed: Vec<_> = text.lines().map(Line::parse).collect();
+        let parsed: Vec<_> = text.lines().map(FetchLine::parse).collect();
         let malformed = parsed.iter().filter(|line| line.is_none()).count();
         Self { lines: parsed.into_iter().flatten().collect(), malformed }
     }
 
-    pub(crate) fn count(&self, class: Class) -> usize {
+    pub(crate) fn count(&self, class: OutcomeClass) -> usize {
         self.lines.iter().filter(|line| line.class() == class).count()
     }
 
     /// How many of `urls` have no line, more than one, or one that does not fit; and how many lines
     /// are of no URL at all.
-    pub(crate) fn misfits(&self, urls: &[String], fits: impl Fn(usize, &Line) -> bool) -> usize {
-        let mut by_url: HashMap<&str, Vec<&Line>> = HashMap::new();
+    pub(crate) fn misfits(
+        &self,
+        urls: &[String],
+        fits: impl Fn(usize, &FetchLine) -> bool,
+    ) -> usize {
+        let mut by_url: HashMap<&str, Vec<&FetchLine>> = HashMap::new();
         for line in &self.lines {
             by_url.entry(line.url.as_str()).or_default().push(line);
         }
@@ -131,12 +135,12 @@ impl Lines {
     /// From the first start to the last end.
     pub(crate) fn time(&self) -> Option<Duration> {
         let first = self.lines.iter().map(|line| line.started).min()?;
-        Some(self.lines.iter().map(Line::end).max()? - first)
+        Some(self.lines.iter().map(FetchLine::end).max()? - first)
     }
 
     /// From the last start to the last end.
     pub(crate) fn tail(&self) -> Option<Duration> {
-        Some(self.lines.iter().map(Line::end).max()? - self.last_start()?)
+        Some(self.lines.iter().map(FetchLine::end).max()? - self.last_start()?)
     }
 
     fn last_start(&self) -> Option<Duration> {
@@ -148,28 +152,28 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn lines(rows: &[(&str, u64, u64)]) -> Lines {
+    fn lines(rows: &[(&str, u64, u64)]) -> FetchLines {
         let text = rows.iter().map(|(code, second, ms)| {
             format!("http://a/,{code},2026-11-21T00:00:{second:02}Z,{ms},7\n")
         });
-        Lines::parse(&text.collect::<String>())
+        FetchLines::parse(&text.collect::<String>())
     }
 
     #[test]
     fn a_quoted_url_is_one_field() {
         let line = "\"http://a/1,2\"\"3\",200,2026-11-21T00:00:00.250Z,12,13";
-        let line = Line::parse(line).unwrap();
+        let line = FetchLine::parse(line).unwrap();
         assert_eq!(line.url, "http://a/1,2\"3");
         assert_eq!((line.code.as_str(), line.duration.as_millis(), line.length), ("200", 12, 13));
-        assert_eq!(Lines::parse("http://a/,200,now,1,2\n").malformed, 1);
+        assert_eq!(FetchLines::parse("http://a/,200,now,1,2\n").malformed, 1);
     }
 
     #[test]
     fn a_class_is_a_status_or_a_failure() {
-        assert_eq!(Class::of("204"), Class::Status(2));
-        assert_eq!(Class::of("5xx"), Class::Status(5));
-        assert_eq!(Class::of("dns_nxdomain"), Class::Failed);
-        assert_eq!(Class::of("2000"), Class::Failed);
+        assert_eq!(OutcomeClass::of("204"), OutcomeClass::Status(2));
+        assert_eq!(OutcomeClass::of("5xx"), OutcomeClass::Status(5));
+        assert_eq!(OutcomeClass::of("dns_nxdomain"), OutcomeClass::Failed);
+        assert_eq!(OutcomeClass::of("2000"), OutcomeClass::Failed);
     }
 
     #[test]
@@ -182,7 +186,7 @@ mod tests {
     #[test]
     fn a_missing_a_doubled_a_strange_and_a_wrong_line_each_count() {
         let url = [String::from("http://a/")];
-        let ok = |_, line: &Line| line.code == "200";
+        let ok = |_, line: &FetchLine| line.code == "200";
         assert_eq!(lines(&[("200", 0, 1)]).misfits(&url, ok), 0);
         assert_eq!(lines(&[]).misfits(&url, ok), 1);
         assert_eq!(lines(&[("200", 0, 1), ("200", 0, 1)]).misfits(&url, ok), 1);
