@@ -1,4 +1,4 @@
-//! The command line. Each work has its own few options and all share [`CommonOptions`].
+//! The command line. Each work has options of its own, and all share [`CommonOptions`].
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -31,21 +31,21 @@ pub(crate) enum Subcommands {
 pub(crate) enum WorkOptions {
     /// CPU time per request of the server, in a choice of works
     Server(ServerOptions),
-    /// The same with a connection for each request
+    /// CPU time per request of the server, with a connection for each request
     Churn(ServerOptions),
     /// User memory that an idle connection costs the server
     Memory(MemoryOptions),
-    /// How long a bystander waits beside connections that always have something to do
+    /// How long a bystander waits beside connections that always have requests outstanding
     Fairness(FairnessOptions),
     /// Small URLs of one fast server: CPU time per request of the client
     Fetch(FetchOptions),
-    /// The comparison of fetching clients: the synthetic internet and one fast server, one table each
+    /// The comparison of fetching clients: one table for the synthetic internet, one for a fast server
     Client(ClientOptions),
     /// The testbed's synthetic internet: answers, deadlines, CPU time and memory of the client
     Internet(InternetOptions),
-    /// Requests over HTTP/2 by a library's client: CPU time per request, and time in all
+    /// Requests over HTTP/2 by a library's client: CPU time per request, and total time
     Requests(RequestsOptions),
-    /// The protocol machines alone, in instructions: the same on a busy machine
+    /// The protocol machines alone, in instructions, which a busy machine does not change
     Proto(OutputOptions),
 }
 
@@ -71,44 +71,44 @@ fn contenders() -> String {
 
 #[derive(Args, Clone)]
 pub(crate) struct CommonOptions {
-    /// How often each contender has its turn [default: 5, of client 3, with --baseline 15]
+    /// Rounds, in each of which every contender has one turn [default: 5, for client 3, with --baseline 15]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
-    /// Contenders beside stoop, by the names of their files in contenders/ [default: the work's own, with
-    /// --baseline none]
+    /// Contenders besides stoop, by the names of their files in contenders/ [default: those of the work,
+    /// with --baseline none]
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) against: Option<Vec<String>>,
     #[command(flatten)]
     pub(crate) output: OutputOptions,
 }
 
-/// What all have, those too that have no rounds.
+/// The options of all works, also of those without rounds.
 #[derive(Args, Clone)]
 pub(crate) struct OutputOptions {
     /// Write everything measured to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Draw what is compared to this file
+    /// Draw the compared figures to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Take the programs that were built last time
+    /// Use the programs that were built last time
     #[arg(long)]
     pub(crate) no_build: bool,
-    /// Builds stoop as it was at this commit too, as one more contender: nothing may be worse than it was
+    /// Build stoop at this commit too, as one more contender: no figure may be worse than at that commit
     #[arg(long, value_name = "COMMIT")]
     pub(crate) baseline: Option<String>,
 }
 
 impl CommonOptions {
     pub(crate) fn rounds(&self) -> u32 {
-        let usual = if self.output.baseline.is_some() { baseline::ROUNDS } else { 5 };
-        self.rounds.unwrap_or(usual)
+        let default = if self.output.baseline.is_some() { baseline::ROUNDS } else { 5 };
+        self.rounds.unwrap_or(default)
     }
 
-    /// The same options with fewer rounds, unless their number was given.
-    pub(crate) fn usually(&self, rounds: u32) -> Self {
-        let usual = if self.output.baseline.is_some() { baseline::ROUNDS } else { rounds };
-        Self { rounds: self.rounds.or(Some(usual)), ..self.clone() }
+    /// These options with another default for the rounds.
+    pub(crate) fn with_default_rounds(&self, rounds: u32) -> Self {
+        let default = if self.output.baseline.is_some() { baseline::ROUNDS } else { rounds };
+        Self { rounds: self.rounds.or(Some(default)), ..self.clone() }
     }
 }
 
@@ -116,11 +116,11 @@ impl CommonOptions {
 pub(crate) struct ServerOptions {
     #[command(flatten)]
     pub(crate) common: CommonOptions,
-    /// What is asked, by name, or `get` for all that begin so [default: get-64, get-512, pipelined, 1m;
-    /// of churn: churn]
+    /// The works, by name, or `get` for all whose names begin with it [default: get-64, get-512, pipelined,
+    /// 1m; for churn: churn]
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) work: Option<Vec<String>>,
-    /// Everything that can be asked, which takes hours with many contenders
+    /// All works, which take hours with many contenders
     #[arg(long, conflicts_with = "work")]
     pub(crate) full: bool,
     /// Connections that are kept busy, instead of the work's own number
@@ -129,7 +129,7 @@ pub(crate) struct ServerOptions {
     /// How long each turn is measured, in seconds [default: 2, over HTTP/2 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=60))]
     pub(crate) seconds: Option<u32>,
-    /// What keeps the connections busy, where it can, instead of the work's own
+    /// The load generator to use instead of the work's own, where it can send the work's requests
     #[arg(long, value_enum)]
     pub(crate) load: Option<Generator>,
 }
@@ -141,7 +141,7 @@ pub(crate) struct MemoryOptions {
     /// Idle connections in all, each of which has done one request
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(100..=100_000))]
     pub(crate) connections: u32,
-    /// Processes of the contender that they are spread over: one has descriptors for some 19,000
+    /// Processes of the contender among which they are divided: one has descriptors for some 19,000
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10))]
     pub(crate) servers: u32,
     /// Over TLS
@@ -150,13 +150,13 @@ pub(crate) struct MemoryOptions {
     /// Over HTTP/2
     #[arg(long)]
     pub(crate) http2: bool,
-    /// One request that brings 1 GiB instead: by how much the server's memory grows meanwhile
+    /// Measure instead how much the server's memory grows during one upload of 1 GiB
     #[arg(long, conflicts_with_all = ["connections", "servers"])]
     pub(crate) upload: bool,
-    /// Clients that read an endless answer slowly instead: by how much the server's memory grows
+    /// Measure instead how much the server's memory grows while clients read an endless response slowly
     #[arg(long, conflicts_with_all = ["connections", "servers", "upload", "tls"])]
     pub(crate) slow_reader: bool,
-    /// How many of them; each reads 1 MB/s, and ten or more share 10 MB/s
+    /// How many such clients; each reads 1 MB/s, and ten or more share 10 MB/s
     #[arg(long, requires = "slow_reader", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) readers: u32,
@@ -170,7 +170,7 @@ pub(crate) struct MemoryOptions {
 pub(crate) struct FairnessOptions {
     #[command(flatten)]
     pub(crate) common: CommonOptions,
-    /// What the others do, by name [default: all]
+    /// The works, which differ in what the other connections do, by name [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) work: Option<Vec<String>>,
     /// How long each turn is measured, in seconds
@@ -198,21 +198,21 @@ pub(crate) struct FetchOptions {
     /// Requests in flight at once
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) concurrency: u32,
-    /// The contender that answers [default: floor; with --http2: stoop, as the floor has none]
+    /// The contender that is the server [default: floor; with --http2 stoop, as the floor has no HTTP/2]
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
     /// Over HTTP/2 and TLS
     #[arg(long)]
     pub(crate) http2: bool,
-    /// Let the client use every core, and not only the one beside the server's
+    /// Let the client use every core, and not only the one of the load
     #[arg(long)]
     pub(crate) unpinned: bool,
 }
 
 impl FetchOptions {
     pub(crate) fn server(&self) -> &str {
-        let usual = if self.http2 { STOOP } else { "floor" };
-        self.server.as_deref().unwrap_or(usual)
+        let default = if self.http2 { STOOP } else { "floor" };
+        self.server.as_deref().unwrap_or(default)
     }
 
     pub(crate) fn mode(&self) -> ServerMode {
@@ -224,7 +224,7 @@ impl FetchOptions {
 pub(crate) struct RequestsOptions {
     #[command(flatten)]
     pub(crate) common: CommonOptions,
-    /// What is sent, by name [default: all]
+    /// The works, by name [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) work: Option<Vec<String>>,
 }
@@ -233,7 +233,7 @@ pub(crate) struct RequestsOptions {
 pub(crate) struct ClientOptions {
     #[command(flatten)]
     pub(crate) common: CommonOptions,
-    /// All contenders, also those that take several times as long as the others together
+    /// All contenders, also those that take longer than all others together
     #[arg(long, conflicts_with = "against")]
     pub(crate) full: bool,
     /// URLs of the synthetic internet
@@ -248,7 +248,7 @@ pub(crate) struct ClientOptions {
     /// Deadline of one URL, in seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=60))]
     pub(crate) timeout: u32,
-    /// From which the whole synthetic internet follows
+    /// The seed of the synthetic internet
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
 }
@@ -266,7 +266,7 @@ pub(crate) struct InternetOptions {
     /// Deadline of one URL, in seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=60))]
     pub(crate) timeout: u32,
-    /// From which the whole synthetic internet follows
+    /// The seed of the synthetic internet
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Testbed on one core and client on the other, where otherwise both use all

@@ -1,8 +1,8 @@
-//! `--baseline COMMIT`: stoop as it was at a commit, built from that commit's own tree, as one more
+//! `--baseline COMMIT`: stoop at an earlier commit, built from the tree of that commit, as one more
 //! contender.
 //!
-//! The tree is unpacked into `target/baseline/`, where only the last one is kept, and has its own
-//! `contenders/stoop.toml`: an older program is started as it was then.
+//! The tree is unpacked into `target/baseline/`, where only the last one is kept. Its own
+//! `contenders/stoop.toml` says how its programs are built and started.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,16 +13,16 @@ use crate::contender::{Contender, STOOP};
 use crate::process;
 use crate::program_source::ProgramSource;
 
-/// The name of that contender.
+/// The name of the contender.
 pub(crate) const BASELINE: &str = "baseline";
 
-/// How much worse than the baseline a median of the rounds' ratios may be.
+/// The highest median of the rounds' ratios to the baseline.
 pub(crate) const RATIO_MAX: f64 = 1.03;
 
-/// How many rounds there are by default: fewer do not tell 3 % from noise.
+/// The number of rounds by default: fewer cannot tell 3 % from noise.
 pub(crate) const ROUNDS: u32 = 15;
 
-/// The tree of a commit.
+/// The unpacked tree of a commit.
 pub(crate) struct Baseline {
     /// The hash of the commit, short, and the first line of its message.
     title: String,
@@ -31,7 +31,7 @@ pub(crate) struct Baseline {
 }
 
 impl Baseline {
-    /// Unpacks the tree that `revision` names in the repository of `bench`, unless it is there.
+    /// Unpacks the tree of `revision` in the repository of `bench`, unless that was done before.
     pub(crate) fn unpack(bench: &Path, revision: &str) -> Result<Self> {
         let commit = format!("{revision}^{{commit}}");
         let hash = git(bench, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])
@@ -57,7 +57,7 @@ impl Baseline {
         &self.bench
     }
 
-    /// It as a contender.
+    /// The contender whose programs come from the tree.
     pub(crate) fn contender(&self) -> Result<Contender> {
         let mut contender = Contender::load_from(&self.bench, STOOP)?;
         BASELINE.clone_into(&mut contender.name);
@@ -65,17 +65,17 @@ impl Baseline {
         let client = contender.client.iter_mut().map(|client| &mut client.program);
         let server = contender.server.iter_mut().map(|server| &mut server.program);
         for source in client.chain(server) {
-            self.locate(source);
+            self.relocate(source);
         }
         if let Some(requests) = &mut contender.requests {
             requests.about.clone_from(&contender.about);
-            self.locate(&mut requests.program);
+            self.relocate(&mut requests.program);
         }
         Ok(contender)
     }
 
-    /// Has `source` built in its own tree.
-    fn locate(&self, source: &mut ProgramSource) {
+    /// Makes the paths of `source` those of the tree.
+    fn relocate(&self, source: &mut ProgramSource) {
         if let ProgramSource::Built(built) = source {
             built.directory = self.bench.join(&built.directory);
             built.program = self.bench.join(&built.program);
@@ -83,13 +83,13 @@ impl Baseline {
     }
 }
 
-/// What git prints, without the end of its line.
+/// Runs git, and returns its output without the last line end.
 fn git(directory: &Path, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new("git");
     command.args(arguments).current_dir(directory);
     let output = process::output(&mut command).context("git cannot be started; install it")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "git {} failed: {}", arguments.join(" "), said.trim());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "git {} failed: {}", arguments.join(" "), errors.trim());
     Ok(String::from_utf8(output.stdout).context("git printed no text")?.trim_end().to_owned())
 }
 
@@ -130,7 +130,7 @@ mod tests {
         let tree = Path::new("/trees/abc/bench");
         let baseline = Baseline { title: "abc: a change".to_owned(), bench: tree.to_owned() };
         let mut source = Contender::load_from(bench(), STOOP).unwrap().client.unwrap().program;
-        baseline.locate(&mut source);
+        baseline.relocate(&mut source);
         let ProgramSource::Built(built) = source else { panic!("stoop is built") };
         assert_eq!(built.directory, Path::new("/trees/abc/bench/.."));
         assert_eq!(built.program, Path::new("/trees/abc/bench/../target/release/stoop"));

@@ -1,4 +1,4 @@
-//! What every work needs: the machine's cores, a directory, certificates, and programs.
+//! The resources that all works share: the machine's cores, a directory, certificates, and programs.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,20 +15,23 @@ use crate::program::{self, Program};
 use crate::program_source::{Built, ProgramSource};
 use crate::{descriptors, process};
 
+/// The resources that all works share.
 pub(crate) struct Bench {
-    /// The folder of this workspace, in which commands and paths of contenders are understood.
+    /// The folder of this workspace, to which commands and paths of contenders are relative.
     root: PathBuf,
     directory: TempDir,
     build: bool,
-    /// What is compared with, where that was asked for.
+    /// The earlier stoop to compare with, if one was named.
     baseline: Option<Baseline>,
-    /// What was obtained already, or why it cannot be had: several works have the same contenders.
+    /// The programs that were obtained already, or why they are not available: several works have the same
+    /// contenders.
     obtained: RefCell<HashMap<ProgramSource, Result<Program, String>>>,
     pub(crate) cores: Cores,
     pub(crate) certificates: CertificateFiles,
 }
 
 impl Bench {
+    /// Prepares the resources. Programs are built and installed if `build` says so.
     pub(crate) fn prepare(build: bool, baseline: Option<&str>) -> Result<Self> {
         descriptors::raise_limit();
         let directory = TempDir::with_prefix("stoop-bench-").context("a temporary directory")?;
@@ -39,7 +42,7 @@ impl Bench {
         Ok(Self {
             root,
             baseline,
-            certificates: CertificateFiles::make(directory.path())?,
+            certificates: CertificateFiles::create(directory.path())?,
             directory,
             build,
             obtained: RefCell::default(),
@@ -51,13 +54,13 @@ impl Bench {
         self.directory.path()
     }
 
-    /// Leaves the server's core to the server. Called after everything is built.
-    pub(crate) fn step_aside(&self) -> Result<()> {
+    /// Moves this process to the load's core, away from the server's. Called after everything is built.
+    pub(crate) fn leave_server_core(&self) -> Result<()> {
         self.cores.set(Placement::Load).enter().context("sched_setaffinity")
     }
 
-    /// Builds or installs what is missing, so that nothing is between two measurements. Who cannot be
-    /// had is told with each work.
+    /// Builds or installs the servers that are missing, so that this does not happen between two
+    /// measurements. Each work reports those that are not available.
     pub(crate) fn build_servers(&self, names: &[String]) -> Result<()> {
         for name in names {
             if let Some(server) = self.contender(name)?.server {
@@ -75,7 +78,7 @@ impl Bench {
             .map_err(|why| anyhow::anyhow!("the testbed is part of the command stoop: {why}"))
     }
 
-    /// One of our own loads, which are built with the floor.
+    /// The program of one of this project's loads, which are built with the floor.
     pub(crate) fn own_load(&self, name: &str) -> Result<PathBuf> {
         let floor = Contender::load("floor")?;
         let server = floor.server.context("contenders/floor.toml has no server; add it")?;
@@ -85,7 +88,7 @@ impl Bench {
         Ok(path)
     }
 
-    /// A program of ours that is a workspace of its own, in `folder`.
+    /// A program of this project that is a workspace of its own, in `folder`.
     pub(crate) fn own_program(&self, folder: &Path, name: &str) -> Result<Program> {
         let built = Built {
             directory: folder.to_owned(),
@@ -112,7 +115,7 @@ impl Bench {
         &self.root
     }
 
-    /// Builds or finds a program, once.
+    /// Builds or finds a program, unless that was done before.
     pub(crate) fn obtain(&self, source: &ProgramSource) -> Result<Program, String> {
         if let Some(obtained) = self.obtained.borrow().get(source) {
             return obtained.clone();

@@ -1,10 +1,11 @@
-//! A certificate authority for one run, and a certificate for 127.0.0.1 signed by it.
+//! A CA certificate for one run, and a certificate for 127.0.0.1 that it signed, in files.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
+/// The PEM files of a run.
 pub(crate) struct CertificateFiles {
     pub(crate) ca: PathBuf,
     pub(crate) certificate: PathBuf,
@@ -12,14 +13,15 @@ pub(crate) struct CertificateFiles {
 }
 
 impl CertificateFiles {
-    pub(crate) fn make(directory: &Path) -> Result<Self> {
+    /// Creates the certificates, and writes them into `directory`.
+    pub(crate) fn create(directory: &Path) -> Result<Self> {
         let certificates = Self {
             ca: directory.join("authority.pem"),
             certificate: directory.join("certificate.pem"),
             key: directory.join("key.pem"),
         };
         let mut params = CertificateParams::default();
-        // Otherwise both have the same name, and OpenSSL takes the server's for one that signed itself.
+        // Otherwise both have the same name, and OpenSSL takes the server's certificate for a self-signed one.
         params.distinguished_name.push(DnType::CommonName, "stoop-bench authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority_key = KeyPair::generate().context("a key")?;

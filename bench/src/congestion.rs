@@ -1,8 +1,8 @@
-//! Cubic for what a server sends, whatever the system has as its default.
+//! Makes a server send with the congestion control cubic, whatever the system's default is.
 //!
-//! How far a sender runs ahead of a slow reader is for its congestion control to say, which each
-//! socket has for itself. A connection inherits it from its listener, and a parent may copy the
-//! descriptors of its child (`pidfd_getfd`), so that neither the system nor the contender has to be changed.
+//! How far a sender runs ahead of a slow reader depends on its congestion control, which is a setting of
+//! each socket. A connection inherits it from its listener, and a parent may copy the descriptors of its
+//! child (`pidfd_getfd`), so that neither the system nor the contender has to be changed.
 
 use std::collections::HashSet;
 use std::io;
@@ -14,12 +14,14 @@ use crate::usage;
 
 const CUBIC: &[u8] = b"cubic";
 
-/// All connections send with it that the process and its descendants accept on `port` from now on.
+/// Makes all connections that the process and its descendants accept on `port` from now on send with
+/// cubic.
 pub(crate) fn set_cubic(pid: i32, port: u16) -> Result<()> {
     let mut changed = 0;
     for pid in usage::tree(pid) {
         for descriptor in listeners(pid, port) {
-            set(&copy(pid, descriptor).context("the listener")?).context("TCP_CONGESTION")?;
+            set_congestion_control(&copy(pid, descriptor).context("the listener")?)
+                .context("TCP_CONGESTION")?;
             changed += 1;
         }
     }
@@ -27,7 +29,7 @@ pub(crate) fn set_cubic(pid: i32, port: u16) -> Result<()> {
     Ok(())
 }
 
-/// Descriptors of the process that listen there.
+/// The descriptors of the process that listen on `port`.
 fn listeners(pid: i32, port: u16) -> Vec<RawFd> {
     let mut inodes = HashSet::new();
     for table in ["tcp", "tcp6"] {
@@ -46,11 +48,11 @@ fn listener_inode(line: &str, port: u16) -> Option<u64> {
     const LISTEN: &str = "0A";
     let fields: Vec<_> = line.split_ascii_whitespace().collect();
     let (_, local_port) = fields.get(1)?.split_once(':')?;
-    let is_it = *fields.get(3)? == LISTEN && u16::from_str_radix(local_port, 16).ok()? == port;
-    if is_it { fields.get(9)?.parse().ok() } else { None }
+    let is_match = *fields.get(3)? == LISTEN && u16::from_str_radix(local_port, 16).ok()? == port;
+    if is_match { fields.get(9)?.parse().ok() } else { None }
 }
 
-/// The same socket, as a descriptor of ours.
+/// Copies a descriptor of another process into this one.
 fn copy(pid: i32, descriptor: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: the call takes two numbers.
     let process = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
@@ -59,7 +61,7 @@ fn copy(pid: i32, descriptor: RawFd) -> io::Result<OwnedFd> {
     owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process, descriptor, 0) })
 }
 
-/// The descriptor that a system call has made.
+/// The descriptor that a system call returned.
 fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
     match RawFd::try_from(result) {
         // SAFETY: it is fresh from the kernel, so this is its only owner.
@@ -68,7 +70,7 @@ fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
     }
 }
 
-fn set(socket: &OwnedFd) -> io::Result<()> {
+fn set_congestion_control(socket: &OwnedFd) -> io::Result<()> {
     let length = CUBIC.len() as libc::socklen_t;
     let (socket, value) = (socket.as_raw_fd(), CUBIC.as_ptr().cast());
     // SAFETY: `value` points at as many bytes as are stated.

@@ -1,11 +1,11 @@
-//! A contender: one TOML file in `contenders/` that says how it is had and how it is started.
+//! A contender: one TOML file in `contenders/` that says how its programs are obtained and started.
 //!
-//! Commands and files may contain these words, which are replaced when the program is started:
+//! Commands and files may contain these placeholders, which are replaced when the program is started:
 //!
-//! | word | meaning |
+//! | placeholder | meaning |
 //! |---|---|
 //! | `{program}` | the program that was built or found |
-//! | `{peers}` `{target}` | the folders of our own programs, and of what is built from them |
+//! | `{peers}` `{target}` | the folder of this project's peers, and the one they are built in |
 //! | `{listen}` `{host}` `{port}` | `IP:PORT` to listen on, and its parts |
 //! | `{cert}` `{key}` | PEM files for TLS |
 //! | `{dir}` | an empty directory of this start |
@@ -26,54 +26,57 @@ use crate::program_source::ProgramSource;
 /// The contender that every work is about.
 pub(crate) const STOOP: &str = "stoop";
 
+/// The content of a contender's file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Contender {
     pub(crate) name: String,
-    /// What it is, and what a reader of the figures should know about it.
+    /// A description, with what a reader of the figures should know.
     pub(crate) about: String,
     pub(crate) server: Option<ServerSection>,
     pub(crate) client: Option<ClientSection>,
     pub(crate) requests: Option<RequestsSection>,
 }
 
-/// Answers as [`crate::paths`] says.
+/// The section `[server]`: a program that answers as [`crate::paths`] says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ServerSection {
-    /// Without it, the contender has no HTTP/1.1.
+    /// The command for HTTP/1.1. Without it, the contender has no HTTP/1.1.
     pub(crate) start: Option<Vec<String>>,
-    /// Where pipelined requests need other arguments.
+    /// The command for pipelined requests, if it differs.
     pub(crate) start_pipelined: Option<Vec<String>>,
-    /// Where connections are for one request each, and it needs other arguments to close them: one
-    /// that parses nothing cannot know.
+    /// The command for one request on each connection, if it differs: a server that parses nothing cannot
+    /// know that it has to close them.
     pub(crate) start_closing: Option<Vec<String>>,
-    /// Without it, the contender has no HTTP/1.1 over TLS.
+    /// The command for HTTP/1.1 over TLS. Without it, the contender has none.
     pub(crate) start_tls: Option<Vec<String>>,
-    /// Without them, the contender has no HTTP/2: from the first byte on, and over TLS by ALPN.
+    /// The commands for HTTP/2 from the first byte on, and over TLS by ALPN. Without them, the contender has
+    /// none.
     pub(crate) start_http2: Option<Vec<String>>,
     pub(crate) start_http2_tls: Option<Vec<String>>,
     pub(crate) program: ProgramSource,
-    /// What it can be asked for, of [`PATHS`]: a work that asks for anything else leaves it out.
+    /// The requests of [`PATHS`] that it answers. A work with any other leaves it out.
     #[serde(default = "all_paths")]
     pub(crate) paths: Vec<String>,
-    /// Where that is something else over HTTP/2.
+    /// The same over HTTP/2, if it differs.
     pub(crate) paths_http2: Option<Vec<String>>,
-    /// What it can be asked for beside that, of [`MORE_PATHS`].
+    /// The requests of [`MORE_PATHS`] that it answers too.
     #[serde(default)]
     pub(crate) paths_more: Vec<String>,
-    /// Written to `{dir}` before the start.
+    /// Files written to `{dir}` before the start, with their texts.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
-    /// Files of so many bytes of the agreed text, written to `{dir}` too.
+    /// Files of the agreed text written to `{dir}`, with their lengths in bytes.
     #[serde(default)]
     pub(crate) bodies: BTreeMap<String, usize>,
-    /// How long it is driven before the measurement: a just-in-time compiler wants more.
+    /// How long it is under load before the measurement: a just-in-time compiler needs more.
     #[serde(default = "one_second")]
     pub(crate) warm_up_s: u32,
 }
 
-/// Fetches the URLs on its standard input, under the contract of `stoop fetch`.
+/// The section `[client]`: a program that fetches the URLs on its standard input, under the contract of
+/// `stoop fetch`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClientSection {
@@ -82,18 +85,20 @@ pub(crate) struct ClientSection {
     pub(crate) with_ca: Vec<String>,
     #[serde(default)]
     pub(crate) with_dns: Vec<String>,
-    /// What makes it speak HTTP/2 with whoever agrees on it by ALPN; without it, it has none.
+    /// The arguments that make it use HTTP/2 with servers that agree on it by ALPN; without them, it has
+    /// none.
     pub(crate) with_http2: Option<Vec<String>>,
     pub(crate) program: ProgramSource,
 }
 
-/// Sends `{count}` requests to `{url}` over HTTP/2 without TLS, `{concurrency}` at once, on one core, and
-/// ends well only if each was answered `200` with `Hello, world!`. GET if `{body_bytes}` is 0, else POST
-/// of so many; at most `{connections}` connections, or as many as it likes if that is 0.
+/// The section `[requests]`: a program that sends `{count}` requests to `{url}` over HTTP/2 without TLS,
+/// `{concurrency}` at once, on one core, and succeeds only if each was answered `200` with `Hello, world!`.
+/// GET if `{body_bytes}` is 0, else POST of so many; at most `{connections}` connections, or any number if
+/// that is 0.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RequestsSection {
-    /// In place of the contender's own.
+    /// The description of this program, instead of the contender's.
     pub(crate) about: String,
     pub(crate) start: Vec<String>,
     pub(crate) program: ProgramSource,
@@ -108,11 +113,12 @@ fn all_paths() -> Vec<String> {
 }
 
 impl Contender {
+    /// Reads the contender's file.
     pub(crate) fn load(name: &str) -> Result<Self> {
         Self::load_from(Path::new(env!("CARGO_MANIFEST_DIR")), name)
     }
 
-    /// The same, of a tree whose folder `bench/` this is.
+    /// Reads the contender's file in another tree, whose folder `bench/` is given.
     pub(crate) fn load_from(bench: &Path, name: &str) -> Result<Self> {
         let directory = bench.join("contenders");
         let names = names_in(&directory);
@@ -136,6 +142,7 @@ impl Contender {
     }
 }
 
+/// The names of all contenders.
 pub(crate) fn names() -> Vec<String> {
     names_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("contenders"))
 }
@@ -148,11 +155,12 @@ fn names_in(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Values for the words in braces.
+/// Values for the placeholders.
 #[derive(Clone, Default)]
 pub(crate) struct Placeholders(Vec<(&'static str, String)>);
 
 impl Placeholders {
+    /// The placeholders that do not depend on the work.
     pub(crate) fn of(program: &Program) -> Self {
         let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
         Self::default()
@@ -161,13 +169,14 @@ impl Placeholders {
             .with("{target}", bench.join("target").display())
     }
 
-    pub(crate) fn with(mut self, word: &'static str, value: impl ToString) -> Self {
-        self.0.push((word, value.to_string()));
+    pub(crate) fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.0.push((name, value.to_string()));
         self
     }
 
+    /// Replaces the placeholders in `template`.
     pub(crate) fn fill(&self, template: &str) -> String {
-        self.0.iter().fold(template.to_owned(), |text, (word, value)| text.replace(word, value))
+        self.0.iter().fold(template.to_owned(), |text, (name, value)| text.replace(name, value))
     }
 }
 
@@ -189,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_answers_every_path_unless_it_says_which() {
+    fn a_server_answers_every_path_unless_its_file_lists_some() {
         let start = "start = []\nprogram.built.program = 'p'";
         let server: ServerSection = toml::from_str(start).unwrap();
         assert_eq!(server.paths, PATHS);
@@ -198,10 +207,10 @@ mod tests {
     }
 
     #[test]
-    fn only_known_words_are_replaced() {
-        let words = Placeholders::default().with("{listen}", "127.0.0.1:80");
+    fn only_known_placeholders_are_replaced() {
+        let placeholders = Placeholders::default().with("{listen}", "127.0.0.1:80");
         assert_eq!(
-            words.fill("http { listen {listen}; {dir} }"),
+            placeholders.fill("http { listen {listen}; {dir} }"),
             "http { listen 127.0.0.1:80; {dir} }"
         );
     }

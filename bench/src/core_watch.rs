@@ -1,4 +1,4 @@
-//! Whether a measurement had its cores to itself: other work on them takes turns, time and caches.
+//! Measures how much other work there was on the cores of a measurement, which takes time and caches.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -10,23 +10,23 @@ use crate::report::Report;
 use crate::series::{Metric, Sample, metric};
 use crate::usage;
 
-/// How busy the server's core was with anything but the server.
+/// The metric of how busy the server's core was with anything but the server.
 pub(crate) const SERVER_CORE: Metric = metric("core_elsewhere_pct", "core busy elsewhere %", 1);
 
-/// How busy the load's core was with anything but the load.
+/// The metric of how busy the load's core was with anything but the load.
 pub(crate) const LOAD_CORE: Metric =
     metric("load_core_elsewhere_pct", "load's core busy elsewhere %", 1);
 
-/// A median above this is said in the report. The clock of a core has ticks of 10 ms, which are 1 % of
-/// the shortest turn.
+/// The report warns of a median above this. The clock of a core has ticks of 10 ms, which are 1 % of the
+/// shortest turn.
 const PERCENT_MAX: f64 = 3.0;
 
-/// The use of both cores since a moment.
+/// Watches both cores during a measurement.
 pub(crate) struct CoreWatch<'a> {
     cores: &'a Cores,
     server: i32,
     began: Instant,
-    /// Of each core and of its own work, as of then.
+    /// The busy time of each core, and the CPU time of its own work, at the beginning.
     server_core: Duration,
     server_cpu: Duration,
     load_core: Duration,
@@ -34,8 +34,8 @@ pub(crate) struct CoreWatch<'a> {
 }
 
 impl<'a> CoreWatch<'a> {
-    /// Begins, beside the process `server` on its core. On the core of the load there are this process
-    /// and those that it starts and waits for.
+    /// Begins to watch. The process `server` is on the server's core, and this process is on that of the load,
+    /// with those that it starts and waits for.
     pub(crate) fn begin(cores: &'a Cores, server: i32) -> Result<Self> {
         Ok(Self {
             cores,
@@ -48,7 +48,7 @@ impl<'a> CoreWatch<'a> {
         })
     }
 
-    /// [`SERVER_CORE`] and [`LOAD_CORE`] meanwhile.
+    /// Ends, and returns [`SERVER_CORE`] and [`LOAD_CORE`].
     pub(crate) fn end(self) -> Result<Sample> {
         let elapsed = self.began.elapsed().as_secs_f64();
         let elsewhere = |core: Duration, own: Duration| {
@@ -66,7 +66,7 @@ impl<'a> CoreWatch<'a> {
     }
 }
 
-/// A line for each contender whose figures decide nothing.
+/// A warning for each contender whose cores were too busy with other work.
 pub(crate) fn warnings(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     for series in &report.contenders {
@@ -84,13 +84,13 @@ pub(crate) fn warnings(report: &Report) -> Vec<String> {
     lines
 }
 
-/// CPU time of this process, and of its children that have ended and were waited for.
+/// The CPU time of this process, and of its children that have ended and were waited for.
 fn load_cpu() -> Result<Duration> {
-    let own = used_by(libc::RUSAGE_SELF).context("getrusage")?;
-    Ok(own + used_by(libc::RUSAGE_CHILDREN).context("getrusage")?)
+    let own = cpu_time_of(libc::RUSAGE_SELF).context("getrusage")?;
+    Ok(own + cpu_time_of(libc::RUSAGE_CHILDREN).context("getrusage")?)
 }
 
-fn used_by(whose: libc::c_int) -> io::Result<Duration> {
+fn cpu_time_of(whose: libc::c_int) -> io::Result<Duration> {
     // SAFETY: a rusage is plain numbers, for which zero is fine.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is live for the kernel to fill.

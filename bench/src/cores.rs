@@ -1,11 +1,11 @@
-//! Which core does what: the contender that is judged as a server has one to itself, and the load
-//! has another, so that neither takes time from the other.
+//! The cores of a measurement: a server has one to itself, and the load another, so that neither takes
+//! time from the other.
 
 use std::io;
 
 use anyhow::{Context, Result, bail};
 
-/// Where a process may run.
+/// The cores on which a process may run.
 #[derive(Clone, Copy)]
 pub(crate) enum Placement {
     Server,
@@ -36,7 +36,7 @@ impl CoreSet {
         }
     }
 
-    /// Moves the calling thread there. One system call and no allocation, so that it may be called
+    /// Moves the calling thread to these cores. One system call and no allocation, so that it may be called
     /// between `fork` and `exec`.
     pub(crate) fn enter(&self) -> io::Result<()> {
         // SAFETY: the set is live and its size is stated.
@@ -53,6 +53,7 @@ impl CoreSet {
     }
 }
 
+/// The core of the server and that of the load, of those that this process may use.
 pub(crate) struct Cores {
     all: CoreSet,
     server: usize,
@@ -60,7 +61,7 @@ pub(crate) struct Cores {
 }
 
 impl Cores {
-    /// The first two cores this process may use.
+    /// Takes the first two cores that this process may use.
     pub(crate) fn detect() -> Result<Self> {
         let all = CoreSet::of_this_process().context("sched_getaffinity")?;
         match all.members()[..] {

@@ -1,22 +1,25 @@
-//! Debian packages, installed where a contender is missing and we may.
+//! Installs Debian packages of contenders that are missing, where this process may.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::{process, search_path};
 
-/// Installs `packages`, or says what a person has to do.
+/// Installs `packages`.
+///
+/// # Errors
+/// Advice for the user.
 pub(crate) fn install(packages: &[String]) -> Result<(), String> {
     let list = packages.join(" ");
     let hint = format!("install it, for example with `apt-get install {list}`");
     if packages.is_empty() {
         return Err("install it".into());
     }
-    if !may_install() {
+    if !can_install() {
         return Err(hint);
     }
     eprintln!("installing: {list}");
-    // A machine that is new knows no packages yet, one that is old knows some that are gone.
+    // The package lists of a new machine are empty, and those of an old one may be out of date.
     if apt_get(&["install", "-y", "--no-install-recommends"], packages).is_ok() {
         return Ok(());
     }
@@ -25,7 +28,7 @@ pub(crate) fn install(packages: &[String]) -> Result<(), String> {
         .map_err(|why| format!("{hint}, which was tried ({why})"))
 }
 
-fn may_install() -> bool {
+fn can_install() -> bool {
     // SAFETY: geteuid has no preconditions.
     let is_root = unsafe { libc::geteuid() } == 0;
     is_root && Path::new("/etc/debian_version").exists() && search_path::find("apt-get").is_some()
@@ -46,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_packages_a_person_has_to_install_it() {
+    fn without_packages_the_user_is_asked_to_install_it() {
         assert_eq!(install(&[]), Err("install it".into()));
     }
 }

@@ -1,8 +1,9 @@
 //! The limit of file descriptors of this process and of those that it starts.
 
-/// Thousands of connections need as many descriptors, here and in whatever is started.
+/// Raises the limit as far as allowed: thousands of connections need as many descriptors, in this process
+/// and in those that it starts.
 pub(crate) fn raise_limit() {
-    // A refusal leaves the limit as it was, and the work that needs more descriptors says so.
+    // If that is refused, the work that needs more descriptors reports it.
     if let Some(mut limit) = rlimit() {
         limit.rlim_cur = limit.rlim_max;
         // SAFETY: `limit` is live.
@@ -10,7 +11,7 @@ pub(crate) fn raise_limit() {
     }
 }
 
-/// How many descriptors a process that is started here may have.
+/// How many descriptors a process started by this one may have.
 pub(crate) fn limit() -> u32 {
     rlimit().map_or(0, |limit| u32::try_from(limit.rlim_cur).unwrap_or(u32::MAX))
 }

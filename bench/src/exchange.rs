@@ -1,5 +1,5 @@
-//! One request and its answer, by hand: to see that a contender is up and that it answers what all
-//! the others answer, and to fill connections that then stay idle.
+//! Single requests, sent without an HTTP library: to check that a contender is up and answers as all the
+//! others do, and to use connections once that then stay idle.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,12 +16,12 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use crate::http2::{self, Scheme};
 
 pub(crate) const BODY: &str = "Hello, world!";
-/// What everybody sends, by name; a contender that sends more is named in the report.
-const EXPECTED: [&str; 3] = ["content-type", "content-length", "date"];
-const ANSWER_BYTES_MAX: usize = 4096;
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The fields that every contender sends; the report names those that send more.
+const EXPECTED_FIELDS: [&str; 3] = ["content-type", "content-length", "date"];
+const RESPONSE_BYTES_MAX: usize = 4096;
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A connection, over TLS or not.
+/// A connection to a server, over TLS or not.
 pub(crate) trait ByteStream: Read + Write {}
 impl<T: Read + Write> ByteStream for T {}
 
@@ -31,25 +31,25 @@ pub(crate) enum HttpVersion {
     Http2,
 }
 
-/// Opens connections to servers, over TLS where it is given an authority to trust.
+/// Opens connections to servers, over TLS if it is given a CA certificate to trust.
 pub(crate) struct ServerConnector {
     tls: Option<Arc<ClientConfig>>,
     version: HttpVersion,
 }
 
-/// Something that can be asked.
+/// A connection on which requests can be sent.
 pub(crate) enum Session {
     Http1(Box<dyn ByteStream>),
     Http2(Box<http2::Http2Client<Box<dyn ByteStream>>>),
 }
 
 impl ServerConnector {
-    pub(crate) fn new(authority: Option<&Path>, version: HttpVersion) -> Result<Self> {
-        let config = authority.map(|authority| client_config(authority, version)).transpose();
-        Ok(Self { tls: config.context("the certificate authority of this run")?, version })
+    pub(crate) fn new(ca: Option<&Path>, version: HttpVersion) -> Result<Self> {
+        let config = ca.map(|ca| client_config(ca, version)).transpose();
+        Ok(Self { tls: config.context("the CA certificate of this run")?, version })
     }
 
-    /// Of a connection that this opened.
+    /// Begins to use a connection that this opened.
     pub(crate) fn session(&self, connection: Box<dyn ByteStream>) -> Result<Session> {
         let scheme = if self.tls.is_some() { Scheme::Https } else { Scheme::Http };
         Ok(match self.version {
@@ -61,11 +61,11 @@ impl ServerConnector {
     }
 
     pub(crate) fn connect(&self, address: SocketAddr) -> Result<Box<dyn ByteStream>> {
-        let stream = TcpStream::connect_timeout(&address, PATIENCE)
+        let stream = TcpStream::connect_timeout(&address, TIMEOUT)
             .with_context(|| format!("cannot connect to {address}"))?;
         stream.set_nodelay(true).context("TCP_NODELAY")?;
-        stream.set_read_timeout(Some(PATIENCE)).context("a read timeout")?;
-        stream.set_write_timeout(Some(PATIENCE)).context("a write timeout")?;
+        stream.set_read_timeout(Some(TIMEOUT)).context("a read timeout")?;
+        stream.set_write_timeout(Some(TIMEOUT)).context("a write timeout")?;
         let Some(config) = &self.tls else { return Ok(Box::new(stream)) };
         let name = ServerName::from(address.ip());
         let session = ClientConnection::new(Arc::clone(config), name).context("a TLS session")?;
@@ -73,29 +73,29 @@ impl ServerConnector {
     }
 }
 
-fn client_config(authority: &Path, version: HttpVersion) -> Result<Arc<ClientConfig>> {
+fn client_config(ca: &Path, version: HttpVersion) -> Result<Arc<ClientConfig>> {
     rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(authority)?)?;
+    roots.add(CertificateDer::from_pem_file(ca)?)?;
     let mut config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = match version {
         HttpVersion::Http1 => vec![b"http/1.1".to_vec()],
         HttpVersion::Http2 => vec![b"h2".to_vec()],
     };
-    // Every connection is a client of its own.
+    // Every connection belongs to a new client.
     config.resumption = Resumption::disabled();
     Ok(Arc::new(config))
 }
 
 impl Session {
-    /// The head of the answer to a small GET; an error unless it is 200 with the agreed body.
+    /// Sends a small GET, and returns the head of the response; an error unless it is 200 with the agreed body.
     pub(crate) fn hello(&mut self) -> Result<String> {
         match self {
             Self::Http1(connection) => hello(&mut **connection),
             Self::Http2(client) => {
-                let http2::Http2Response { head, body } = client.ask("/", None)?;
+                let http2::Http2Response { head, body } = client.request("/", None)?;
                 let is_agreed = head.starts_with("HTTP/2 200 ") && body == BODY.as_bytes();
-                ensure!(is_agreed, "not the agreed answer: {head:?}");
+                ensure!(is_agreed, "not the agreed response: {head:?}");
                 Ok(head)
             }
         }
@@ -107,24 +107,24 @@ fn hello(stream: &mut dyn ByteStream) -> Result<String> {
         .write_all(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
         .and_then(|()| stream.flush())
         .context("cannot send a request")?;
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     let mut piece = [0; 1024];
-    while !answer.ends_with(BODY.as_bytes()) {
-        let count = stream.read(&mut piece).context("no answer")?;
-        if count == 0 || answer.len() > ANSWER_BYTES_MAX {
-            bail!("not the agreed answer: {:?}", String::from_utf8_lossy(&answer));
+    while !response.ends_with(BODY.as_bytes()) {
+        let count = stream.read(&mut piece).context("no response")?;
+        if count == 0 || response.len() > RESPONSE_BYTES_MAX {
+            bail!("not the agreed response: {:?}", String::from_utf8_lossy(&response));
         }
-        answer.extend_from_slice(&piece[..count]);
+        response.extend_from_slice(&piece[..count]);
     }
-    let answer = String::from_utf8_lossy(&answer).into_owned();
-    match answer.split_once("\r\n\r\n") {
+    let response = String::from_utf8_lossy(&response).into_owned();
+    match response.split_once("\r\n\r\n") {
         Some((head, BODY)) if head.starts_with("HTTP/1.1 200 ") => Ok(head.to_owned()),
-        _ => bail!("not the agreed answer: {answer:?}"),
+        _ => bail!("not the agreed response: {response:?}"),
     }
 }
 
-/// The fields of `head` beyond the agreed ones; an error if one of those is missing or differs. A
-/// parameter behind the agreed value, such as a charset, makes an answer longer and is no advantage.
+/// The fields of `head` besides the agreed ones; an error if one of those is missing or differs. A
+/// parameter after the agreed value, such as a charset, makes a response longer and is no advantage.
 pub(crate) fn extra_fields(head: &str) -> Result<Vec<String>> {
     let fields: Vec<(String, &str)> = head
         .split("\r\n")
@@ -135,13 +135,13 @@ pub(crate) fn extra_fields(head: &str) -> Result<Vec<String>> {
     for (name, value) in [("content-type", "text/plain"), ("content-length", "13")] {
         let agreed = |v: &str| v == value || v.starts_with(&format!("{value};"));
         if !fields.iter().any(|(n, v)| n == name && agreed(v)) {
-            bail!("the answer has no `{name}: {value}`, as all others have: {head:?}");
+            bail!("the response has no `{name}: {value}`, as all others have: {head:?}");
         }
     }
     if !fields.iter().any(|(name, _)| name == "date") {
-        bail!("the answer has no date, as all others have: {head:?}");
+        bail!("the response has no date, as all others have: {head:?}");
     }
-    let extra = fields.into_iter().filter(|(name, _)| !EXPECTED.contains(&name.as_str()));
+    let extra = fields.into_iter().filter(|(name, _)| !EXPECTED_FIELDS.contains(&name.as_str()));
     Ok(extra.map(|(name, value)| format!("{name}: {value}")).collect())
 }
 
@@ -153,7 +153,7 @@ mod tests {
                         Date: Sat, 21 Nov 2026 00:00:00 GMT";
 
     #[test]
-    fn the_agreed_fields_are_asked_for_in_any_case_and_others_are_named() {
+    fn the_agreed_fields_are_required_in_any_case_and_others_are_named() {
         assert_eq!(extra_fields(HEAD).unwrap(), Vec::<String>::new());
         let more = format!("{HEAD}\r\nServer: nginx");
         assert_eq!(extra_fields(&more).unwrap(), ["server: nginx"]);

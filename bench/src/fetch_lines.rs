@@ -1,4 +1,4 @@
-//! The lines a client prints, `url,code,start_time,duration,body_length`, and what they say.
+//! The lines that a client prints, `url,code,start_time,duration,body_length`, and figures of them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,16 +7,16 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 
-/// What became of a URL, coarse enough to be the same word for every client.
+/// The outcome of a URL, coarse enough to be the same for every client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum OutcomeClass {
-    /// By the first digit: 2 for 200 to 299.
+    /// A status, by its first digit: 2 for 200 to 299.
     Status(u8),
     Failed,
 }
 
 impl OutcomeClass {
-    /// Of a status, of a class as in `2xx`, or of a word for a failure.
+    /// The class of a status, of a text such as `2xx`, or of the name of a failure.
     pub(crate) fn of(code: &str) -> Self {
         match code.as_bytes() {
             [first @ b'1'..=b'5', b'0'..=b'9' | b'x', b'0'..=b'9' | b'x'] => {
@@ -27,11 +27,12 @@ impl OutcomeClass {
     }
 }
 
+/// One line of a client.
 #[derive(Debug, PartialEq)]
 pub(crate) struct FetchLine {
     pub(crate) url: String,
     pub(crate) code: String,
-    /// Since the epoch.
+    /// The start time, since the epoch.
     pub(crate) started: Duration,
     pub(crate) duration: Duration,
     pub(crate) length: u64,
@@ -80,10 +81,10 @@ pub(crate) fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// Everything one client printed.
+/// All lines of a client.
 pub(crate) struct FetchLines {
     pub(crate) lines: Vec<FetchLine>,
-    /// Lines that are none of the contract's.
+    /// The number of lines that do not keep the contract.
     pub(crate) malformed: usize,
 }
 
@@ -103,8 +104,8 @@ impl FetchLines {
         self.lines.iter().filter(|line| line.class() == class).count()
     }
 
-    /// How many of `urls` have no line, more than one, or one that does not fit; and how many lines
-    /// are of no URL at all.
+    /// The number of `urls` that have no line, several, or one that does not fit, and of the lines that belong
+    /// to no URL.
     pub(crate) fn misfits(
         &self,
         urls: &[String],
@@ -122,7 +123,7 @@ impl FetchLines {
         misfits + by_url.values().map(Vec::len).sum::<usize>() + self.malformed
     }
 
-    /// How many were in flight on average from the first start to the last.
+    /// The mean number in flight from the first start to the last.
     pub(crate) fn mean_in_flight(&self) -> Option<f64> {
         let first = self.lines.iter().map(|line| line.started).min()?;
         let last = self.last_start()?;
@@ -132,13 +133,13 @@ impl FetchLines {
         (window > 0.0).then(|| busy.as_secs_f64() / window)
     }
 
-    /// From the first start to the last end.
+    /// The time from the first start to the last end.
     pub(crate) fn time(&self) -> Option<Duration> {
         let first = self.lines.iter().map(|line| line.started).min()?;
         Some(self.lines.iter().map(FetchLine::end).max()? - first)
     }
 
-    /// From the last start to the last end.
+    /// The time from the last start to the last end.
     pub(crate) fn tail(&self) -> Option<Duration> {
         Some(self.lines.iter().map(FetchLine::end).max()? - self.last_start()?)
     }
@@ -177,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn in_flight_counts_only_until_the_last_start() {
+    fn the_mean_in_flight_ends_with_the_last_start() {
         let lines = lines(&[("200", 0, 4_000), ("200", 0, 2_000), ("200", 2, 60_000)]);
         assert_eq!(lines.mean_in_flight(), Some(2.0));
         assert_eq!(lines.tail(), Some(Duration::from_secs(60)));
     }
 
     #[test]
-    fn a_missing_a_doubled_a_strange_and_a_wrong_line_each_count() {
+    fn a_missing_a_repeated_an_unknown_and_a_wrong_line_each_count() {
         let url = [String::from("http://a/")];
         let ok = |_, line: &FetchLine| line.code == "200";
         assert_eq!(lines(&[("200", 0, 1)]).misfits(&url, ok), 0);

@@ -1,20 +1,22 @@
-//! A figure that the project has set itself, and whether this run meets it.
+//! Figures: goals of the project, each with a limit, and whether a run meets them.
 
 use serde::Serialize;
 
 use crate::series::Series;
 use crate::statistics::{Ratio, Spread};
 
+/// A goal: a measure and its limit.
 pub(crate) struct Figure {
     what: String,
     measure: Measure,
     limit: Limit,
 }
 
+/// The measure that a limit applies to.
 enum Measure {
     /// The median of a metric's quotients, round by round.
     Ratio { metric: &'static str, over: String, under: String },
-    /// The worst round of a contender: such a limit is for every run, not for most.
+    /// The worst round of a contender, for a limit that every round has to keep.
     Worst { metric: &'static str, of: String },
     /// The median of a contender's rounds.
     Median { metric: &'static str, of: String },
@@ -29,6 +31,7 @@ pub(crate) enum Limit {
 }
 
 #[derive(Serialize)]
+/// A figure with its measured value.
 pub(crate) struct Judged {
     pub(crate) what: String,
     pub(crate) limit: String,
@@ -53,16 +56,17 @@ impl Figure {
         Self { what: format!("{of}: {what}"), measure, limit }
     }
 
-    /// The same figure, with words of its own instead of those made from the names.
+    /// The same figure with another description.
     pub(crate) fn called(self, what: &str) -> Self {
         Self { what: what.to_owned(), ..self }
     }
 
+    /// Measures the figure, and compares it with its limit.
     pub(crate) fn judge(self, contenders: &[Series]) -> Judged {
         let measured = self.measured(contenders);
         let verdict = match measured {
             None => "not measured",
-            Some(value) if self.limit.admits(value) => "holds",
+            Some(value) if self.limit.is_met_by(value) => "holds",
             Some(_) => "MISSED",
         };
         Judged { what: self.what, limit: self.limit.to_string(), measured, verdict }
@@ -81,7 +85,7 @@ impl Figure {
             }
             Measure::Worst { metric, of } => {
                 let values = values(of, metric)?;
-                let misses = values.iter().copied().find(|value| !self.limit.admits(*value));
+                let misses = values.iter().copied().find(|value| !self.limit.is_met_by(*value));
                 misses.or_else(|| {
                     let summary = Spread::of(&values)?;
                     Some(if self.limit.is_lower_bound() { summary.min } else { summary.max })
@@ -92,7 +96,7 @@ impl Figure {
 }
 
 impl Limit {
-    fn admits(self, value: f64) -> bool {
+    fn is_met_by(self, value: f64) -> bool {
         match self {
             Self::AtMost(limit) => value <= limit,
             Self::Below(limit) => value < limit,
@@ -134,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_holds_by_its_median() {
+    fn a_ratio_is_judged_by_its_median() {
         let both = [series("a", &[1.0, 1.0, 9.0]), series("b", &[2.0, 2.0, 2.0])];
         let figure = |limit| Figure::ratio("cpu", "a", "b", limit);
         assert_eq!(verdict(figure(Limit::AtMost(0.5)), &both), ("holds", Some(0.5)));
@@ -143,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_round_decides_where_every_run_counts() {
+    fn a_worst_figure_is_judged_by_its_worst_round() {
         let one = [series("a", &[10.0, 10.0, 9.0])];
         let figure = |limit| Figure::worst("lines", "cpu", "a", limit);
         assert_eq!(verdict(figure(Limit::Exactly(10.0)), &one), ("MISSED", Some(9.0)));

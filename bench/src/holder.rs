@@ -1,5 +1,5 @@
-//! A process that holds connections open, each of which did one request: one process has descriptors
-//! for 20,000 of them, and this program needs its own for other things.
+//! A process that holds connections open, after one request on each: one process has descriptors for
+//! 20,000 of them, and the runner needs its own for other things.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,13 +18,14 @@ use crate::exchange::{HttpVersion, ServerConnector};
 use crate::process::Process;
 use crate::run_server::ServerMode;
 
-/// What it says when all are open.
+/// The line that it prints when all are open.
 const HELD: &str = "held\n";
 /// How long opening all of them may take.
-const READY: Duration = Duration::from_secs(120);
+const READY_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// The process, which is stopped when this is dropped.
 pub(crate) struct Holder {
-    // Stopped before its directory goes.
+    // Stopped before its directory is removed: fields are dropped in this order.
     _process: Process,
     _directory: TempDir,
 }
@@ -38,34 +39,37 @@ impl Holder {
         mode: ServerMode,
     ) -> Result<Self> {
         let directory = TempDir::new_in(bench.directory()).context("a directory")?;
-        let (said, complained) = (directory.path().join("said"), directory.path().join("problem"));
+        let [output, errors] = ["output", "errors"].map(|name| directory.path().join(name));
         let mut command = Command::new(std::env::current_exe().context("this program")?);
         command.args(["hold", &address.to_string(), &count.to_string()]);
         if mode.version() == HttpVersion::Http2 {
             command.arg("--http2");
         }
-        if let Some(authority) = mode.authority(bench) {
-            command.arg("--cacert").arg(authority);
+        if let Some(ca) = mode.ca(bench) {
+            command.arg("--cacert").arg(ca);
         }
         command
             .stdin(Stdio::null())
-            .stdout(File::create(&said).context("its output")?)
-            .stderr(File::create(&complained).context("its errors")?);
+            .stdout(File::create(&output).context("its output")?)
+            .stderr(File::create(&errors).context("its errors")?);
         let mut process = Process::start(command, bench.cores.set(Placement::Load), "holder")?;
         let started = Instant::now();
-        while std::fs::read_to_string(&said).unwrap_or_default() != HELD {
+        while std::fs::read_to_string(&output).unwrap_or_default() != HELD {
             if process.check_alive().is_err() {
-                let problem = std::fs::read_to_string(&complained).unwrap_or_default();
+                let problem = std::fs::read_to_string(&errors).unwrap_or_default();
                 bail!("{}", problem.trim());
             }
-            ensure!(started.elapsed() < READY, "{count} connections took more than {READY:?}");
+            ensure!(
+                started.elapsed() < READY_TIMEOUT,
+                "{count} connections took more than {READY_TIMEOUT:?}"
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
         Ok(Self { _process: process, _directory: directory })
     }
 }
 
-/// What the holder's process does: it ends by being stopped.
+/// Runs the holder's process, which ends only when it is stopped.
 pub(crate) fn hold(options: &HoldOptions) -> Result<()> {
     let HoldOptions { address, count, http2, cacert } = options;
     descriptors::raise_limit();

@@ -1,7 +1,7 @@
-//! HTTP/2 by hand, for one request at a time: as much as it takes to see what a server answers.
+//! A small HTTP/2 client for one request at a time, to check what a server answers.
 //!
-//! What it says is written byte by byte, so that nobody's implementation of ours has a part in
-//! judging it; the header blocks of answers are read by a library.
+//! It writes its frames byte by byte, so that no code of this project is used to check it; a library reads
+//! the header blocks of responses.
 
 use std::io::{Read, Write};
 
@@ -10,7 +10,7 @@ use loona_hpack::Decoder;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Types of frames: RFC 9113 §6.
+/// The types of frames (RFC 9113 §6).
 mod kind {
     pub(super) const DATA: u8 = 0;
     pub(super) const HEADERS: u8 = 1;
@@ -24,25 +24,25 @@ mod kind {
 const END_STREAM: u8 = 1;
 const ACK: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// Flags that change what is in a frame: padding and priority, which no server here sends.
-const UNEXPECTED: u8 = 0x28;
+/// Flags that change the layout of a frame: padding and priority, which no server here sends.
+const PADDED_OR_PRIORITY: u8 = 0x28;
 
 const INITIAL_WINDOW_SIZE: u16 = 4;
 const INITIAL_WINDOW: i64 = 65_535;
 const FRAME_BYTES_MAX: usize = 16_384;
-/// So much that no server ever waits for more.
-const WINDOW: u32 = (1 << 31) - 1;
+/// The largest window, so that no server ever waits for it.
+const WINDOW_MAX: u32 = (1 << 31) - 1;
 
 /// A request's content, if it has any.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestContent<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Whether its length is told before.
-    pub(crate) is_told: bool,
+    /// Whether it is sent with a Content-Length.
+    pub(crate) has_length: bool,
 }
 
 pub(crate) struct Http2Response {
-    /// As HTTP/1 would have written it.
+    /// The status and the fields, formatted as in HTTP/1.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
@@ -52,14 +52,14 @@ pub(crate) struct Http2Client<C> {
     scheme: Scheme,
     decoder: Decoder<'static>,
     stream: u32,
-    /// What may be sent, on the connection and on the stream.
+    /// How much may be sent, on the connection and on the stream.
     window: i64,
     stream_window: i64,
-    /// The window that a stream begins with.
+    /// The initial window of a stream.
     initial_window: i64,
 }
 
-/// Of the static table: RFC 7541, Appendix A.
+/// The scheme, as its line of the static table (RFC 7541, Appendix A).
 #[derive(Clone, Copy)]
 pub(crate) enum Scheme {
     Http = 0x86,
@@ -73,16 +73,16 @@ struct Frame {
     payload: Vec<u8>,
 }
 
-/// What has come of an answer.
+/// The part of a response that has been received.
 #[derive(Default)]
 struct PartialResponse {
     head: Option<String>,
     body: Vec<u8>,
-    is_over: bool,
+    is_complete: bool,
 }
 
 impl<C: Read + Write> Http2Client<C> {
-    /// Opens HTTP/2 on `connection`; an error if the other side does not speak it.
+    /// Begins HTTP/2 on `connection`; an error if the server does not speak it.
     pub(crate) fn open(connection: C, scheme: Scheme) -> Result<Self> {
         let mut client = Self {
             connection,
@@ -94,8 +94,8 @@ impl<C: Read + Write> Http2Client<C> {
             initial_window: INITIAL_WINDOW,
         };
         let [high, low] = INITIAL_WINDOW_SIZE.to_be_bytes();
-        let setting = [&[high, low], WINDOW.to_be_bytes().as_slice()].concat();
-        let more = WINDOW - INITIAL_WINDOW as u32;
+        let setting = [&[high, low], WINDOW_MAX.to_be_bytes().as_slice()].concat();
+        let more = WINDOW_MAX - INITIAL_WINDOW as u32;
         let opening = [
             PREFACE,
             &frame(kind::SETTINGS, 0, 0, &setting),
@@ -104,12 +104,12 @@ impl<C: Read + Write> Http2Client<C> {
         client.write(&opening.concat())?;
         let first = client.read()?;
         ensure!(first.kind == kind::SETTINGS, "its first frame is of type {}", first.kind);
-        client.take(first, &mut PartialResponse::default())?;
+        client.process(first, &mut PartialResponse::default())?;
         Ok(client)
     }
 
-    /// Asks for `path`, and with `content` posts that there.
-    pub(crate) fn ask(
+    /// Sends a GET for `path`, or a POST of `content`, and returns the response.
+    pub(crate) fn request(
         &mut self,
         path: &str,
         content: Option<RequestContent<'_>>,
@@ -119,26 +119,26 @@ impl<C: Read + Write> Http2Client<C> {
         let block = block(self.scheme, path, content);
         let flags = if content.is_some() { END_HEADERS } else { END_HEADERS | END_STREAM };
         self.write(&frame(kind::HEADERS, flags, self.stream, &block))?;
-        let mut coming = PartialResponse::default();
+        let mut response = PartialResponse::default();
         if let Some(content) = content {
-            self.send(content.bytes, &mut coming)?;
+            self.send(content.bytes, &mut response)?;
         }
-        while !coming.is_over {
+        while !response.is_complete {
             let frame = self.read()?;
-            self.take(frame, &mut coming)?;
+            self.process(frame, &mut response)?;
         }
-        let head = coming.head.context("content without a head")?;
-        Ok(Http2Response { head, body: coming.body })
+        let head = response.head.context("content without a head")?;
+        Ok(Http2Response { head, body: response.body })
     }
 
-    fn send(&mut self, mut rest: &[u8], coming: &mut PartialResponse) -> Result<()> {
+    fn send(&mut self, mut rest: &[u8], response: &mut PartialResponse) -> Result<()> {
         loop {
             let room = self.window.min(self.stream_window).max(0) as usize;
             let (piece, others) = rest.split_at(rest.len().min(room).min(FRAME_BYTES_MAX));
             if piece.is_empty() && !rest.is_empty() {
                 let frame = self.read()?;
-                self.take(frame, coming)?;
-                ensure!(!coming.is_over, "answered before all of the content was sent");
+                self.process(frame, response)?;
+                ensure!(!response.is_complete, "answered before all of the content was sent");
                 continue;
             }
             rest = others;
@@ -152,8 +152,8 @@ impl<C: Read + Write> Http2Client<C> {
         }
     }
 
-    fn take(&mut self, got: Frame, coming: &mut PartialResponse) -> Result<()> {
-        let Frame { kind, flags, stream, payload } = got;
+    fn process(&mut self, received: Frame, response: &mut PartialResponse) -> Result<()> {
+        let Frame { kind, flags, stream, payload } = received;
         let is_ours = stream == self.stream && stream != 0;
         match kind {
             kind::SETTINGS if flags & ACK == 0 => {
@@ -163,21 +163,21 @@ impl<C: Read + Write> Http2Client<C> {
             kind::PING if flags & ACK == 0 => self.write(&frame(kind::PING, ACK, 0, &payload))?,
             kind::WINDOW_UPDATE if stream == 0 => self.window += number(&payload)?,
             kind::WINDOW_UPDATE if is_ours => self.stream_window += number(&payload)?,
-            kind::GOAWAY => bail!("it closes the connection: {payload:?}"),
-            // What it does not want to read of content that it has answered.
-            kind::RST_STREAM if is_ours && coming.is_over => {}
+            kind::GOAWAY => bail!("it closed the connection: {payload:?}"),
+            // The server does not read the rest of a request that it has answered.
+            kind::RST_STREAM if is_ours && response.is_complete => {}
             kind::RST_STREAM if is_ours => bail!("it reset the stream: {}", number(&payload)?),
             kind::HEADERS if is_ours => {
-                ensure!(flags & UNEXPECTED == 0, "HEADERS with flags {flags:x}");
+                ensure!(flags & PADDED_OR_PRIORITY == 0, "HEADERS with flags {flags:x}");
                 ensure!(flags & END_HEADERS != 0, "a header block in several frames");
-                ensure!(coming.head.is_none(), "a second header block");
-                coming.head = Some(self.head(&payload)?);
-                coming.is_over = flags & END_STREAM != 0;
+                ensure!(response.head.is_none(), "a second header block");
+                response.head = Some(self.head(&payload)?);
+                response.is_complete = flags & END_STREAM != 0;
             }
             kind::DATA if is_ours => {
-                ensure!(flags & UNEXPECTED == 0, "DATA with flags {flags:x}");
-                coming.body.extend_from_slice(&payload);
-                coming.is_over = flags & END_STREAM != 0;
+                ensure!(flags & PADDED_OR_PRIORITY == 0, "DATA with flags {flags:x}");
+                response.body.extend_from_slice(&payload);
+                response.is_complete = flags & END_STREAM != 0;
             }
             _ => {}
         }
@@ -215,7 +215,7 @@ impl<C: Read + Write> Http2Client<C> {
         ensure!(length <= FRAME_BYTES_MAX, "no HTTP/2, or a frame of {length} bytes");
         let mut payload = vec![0; length];
         self.connection.read_exact(&mut payload).context("half a frame")?;
-        Ok(Frame { kind, flags, stream: u32::from_be_bytes(stream) & WINDOW, payload })
+        Ok(Frame { kind, flags, stream: u32::from_be_bytes(stream) & WINDOW_MAX, payload })
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -234,19 +234,19 @@ fn number(payload: &[u8]) -> Result<i64> {
     Ok(i64::from(u32::from_be_bytes(bytes)))
 }
 
-/// A header block. What is the same in all requests goes into the server's table, as all clients
-/// have it.
+/// The header block of a request. Lines that are the same in all requests are added to the server's
+/// dynamic table, as all clients do.
 fn block(scheme: Scheme, path: &str, content: Option<RequestContent<'_>>) -> Vec<u8> {
     const METHOD_GET: u8 = 0x82;
     const METHOD_POST: u8 = 0x83;
     let line = |start: &[u8], value: &str| [start, &[value.len() as u8], value.as_bytes()].concat();
-    let length = content.filter(|content| content.is_told).map(|content| {
-        // The name is the 28th of the static table.
+    let length = content.filter(|content| content.has_length).map(|content| {
+        // The name is entry 28 of the static table.
         line(&[0x0f, 0x0d], &content.bytes.len().to_string())
     });
     let lines = [
         vec![if content.is_some() { METHOD_POST } else { METHOD_GET }, scheme as u8],
-        // Authority and user agent, with their places in the static table, and to be kept.
+        // Authority and user agent, with indexed names, to be added to the dynamic table.
         line(&[0x40 | 1], "127.0.0.1"),
         line(&[0x04], path),
         line(&[0x40 | 58], "stoop-bench"),
@@ -261,7 +261,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that says what it says, whatever it is asked.
+    /// A server that sends the same bytes to every request, and keeps those that it receives.
     struct ScriptedServer(Cursor<Vec<u8>>, Vec<u8>);
 
     impl Read for ScriptedServer {
@@ -281,9 +281,9 @@ mod tests {
     }
 
     fn client(frames: &[Vec<u8>]) -> Result<Http2Client<ScriptedServer>> {
-        let said = [vec![frame(kind::SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 5])], frames.to_vec()];
+        let sent = [vec![frame(kind::SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 5])], frames.to_vec()];
         Http2Client::open(
-            ScriptedServer(Cursor::new(said.concat().concat()), Vec::new()),
+            ScriptedServer(Cursor::new(sent.concat().concat()), Vec::new()),
             Scheme::Http,
         )
     }
@@ -292,7 +292,7 @@ mod tests {
     const HEAD: &[u8] = &[0x88, 0x0f, 0x0d, 1, b'3'];
 
     #[test]
-    fn an_answer_is_a_head_and_what_follows_on_its_stream() {
+    fn a_response_is_a_head_and_the_content_on_its_stream() {
         let frames = [
             frame(kind::PING, 0, 0, &[7; 8]),
             frame(kind::HEADERS, END_HEADERS, 1, HEAD),
@@ -300,9 +300,9 @@ mod tests {
             frame(kind::DATA, END_STREAM, 1, b"c"),
         ];
         let mut client = client(&frames).unwrap();
-        let answer = client.ask("/", None).unwrap();
-        assert_eq!(answer.head, "HTTP/2 200 \r\ncontent-length: 3");
-        assert_eq!(answer.body, b"abc");
+        let response = client.request("/", None).unwrap();
+        assert_eq!(response.head, "HTTP/2 200 \r\ncontent-length: 3");
+        assert_eq!(response.body, b"abc");
         let sent = client.connection.1;
         assert!(sent.ends_with(&frame(kind::PING, ACK, 0, &[7; 8])), "{sent:?}");
     }
@@ -314,19 +314,19 @@ mod tests {
             frame(kind::HEADERS, END_HEADERS | END_STREAM, 1, HEAD),
         ];
         let mut client = client(&frames).unwrap();
-        let content = RequestContent { bytes: b"hello, world", is_told: false };
-        client.ask("/sink", Some(content)).unwrap();
+        let content = RequestContent { bytes: b"hello, world", has_length: false };
+        client.request("/sink", Some(content)).unwrap();
         let sent = client.connection.1;
         let rest = frame(kind::DATA, END_STREAM, 1, b", world");
         assert!(sent.ends_with(&[frame(kind::DATA, 0, 1, b"hello"), rest].concat()), "{sent:?}");
     }
 
     #[test]
-    fn what_is_no_answer_is_said() {
-        let ask = |frames: &[Vec<u8>]| client(frames).unwrap().ask("/", None).err();
-        assert!(ask(&[frame(kind::RST_STREAM, 0, 1, &[0, 0, 0, 7])]).is_some());
-        assert!(ask(&[frame(kind::DATA, END_STREAM, 1, b"abc")]).is_some());
-        assert!(ask(&[]).is_some());
+    fn anything_but_a_response_is_an_error() {
+        let error = |frames: &[Vec<u8>]| client(frames).unwrap().request("/", None).err();
+        assert!(error(&[frame(kind::RST_STREAM, 0, 1, &[0, 0, 0, 7])]).is_some());
+        assert!(error(&[frame(kind::DATA, END_STREAM, 1, b"abc")]).is_some());
+        assert!(error(&[]).is_some());
         let http1 =
             ScriptedServer(Cursor::new(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()), Vec::new());
         assert!(Http2Client::open(http1, Scheme::Http).is_err());

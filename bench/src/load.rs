@@ -23,15 +23,16 @@ pub(crate) use request::LoadRequest;
 use request::{FIELDS, LoadRun};
 pub(crate) use result::LoadResult;
 
+/// A load generator.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Generator {
-    /// wrk: parses every answer and measures latency, and is slower than the fastest servers
+    /// wrk: parses every response and measures latency, and is slower than the fastest servers
     Wrk,
     /// ab: one request at a time on each connection, HTTP/1.0, and slower still
     Ab,
     /// h2load: keeps its connections, speaks HTTP/2 too; its latencies have no percentiles
     H2load,
-    /// stoop-bench-load: only counts answers, and keeps the fastest servers busy
+    /// stoop-bench-load: only counts responses, and keeps the fastest servers busy
     Own,
 }
 
@@ -81,6 +82,7 @@ pub(crate) fn program(bench: &Bench, generator: Generator) -> Result<PathBuf> {
 }
 
 impl PreparedLoad {
+    /// Writes the file that the generator reads, and obtains its program.
     pub(crate) fn prepare(
         bench: &Bench,
         generator: Generator,
@@ -130,7 +132,10 @@ impl PreparedLoad {
             Generator::H2load => h2load::result(&text),
         };
         result.filter(|result| is_success && result.requests > 0).with_context(|| {
-            format!("the load generator got no answers from {address}; its output: {}", text.trim())
+            format!(
+                "the load generator got no responses from {address}; its output: {}",
+                text.trim()
+            )
         })
     }
 }

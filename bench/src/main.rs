@@ -1,8 +1,9 @@
-//! `stoop-bench`: stoop and its peers side by side on one machine.
+//! `stoop-bench`: measures stoop and its peers side by side on one machine.
 //!
-//! A *contender* is one file in `contenders/`. A *work* is one module in `work/`: it says what is
-//! done to a contender in one round and which figures come out. `rounds` interleaves them, so that
-//! whatever drifts on the machine drifts for all, and `report` prints medians, spreads and ratios.
+//! A *contender* is one file in `contenders/`. A *work* is one module in `work/`: it defines what a
+//! contender does in one round, and the figures that are measured. `rounds` interleaves the contenders,
+//! so that a machine that becomes slower does so for all of them. `report` computes medians, spreads and
+//! ratios, and `table` prints them.
 
 mod arguments;
 mod baseline;
@@ -48,7 +49,7 @@ use bench::Bench;
 use clap::{CommandFactory, FromArgMatches};
 use report::Report;
 
-/// What `server` does if not told otherwise: under ten minutes with five contenders.
+/// The works of `server` by default: under ten minutes with five contenders.
 const SERVER_WORKS: &[&str] = &["get-64", "get-512", "pipelined", "1m"];
 const CHURN_WORKS: &[&str] = &["churn"];
 
@@ -63,7 +64,8 @@ fn main() {
     }
 }
 
-/// The arguments of this process, which ends if they are wrong, or ask for help. The help lists the works.
+/// Parses the arguments of this process, which ends if they are wrong, or ask for help. The help lists the
+/// works.
 fn arguments() -> Arguments {
     let listing =
         |names: String| move |command: clap::Command| command.after_help(format!("Works: {names}"));
@@ -81,7 +83,7 @@ fn run(work: &WorkOptions) -> Result<()> {
         check_writable(path)?;
     }
     let bench = Bench::prepare(!output.no_build, output.baseline.as_deref())?;
-    let one = |report: Result<Report>| report.map(|report| vec![table::shown(report)]);
+    let one = |report: Result<Report>| report.map(|report| vec![table::print(report)]);
     let reports = match work {
         WorkOptions::Server(options) => work::server::run(&bench, options, SERVER_WORKS),
         WorkOptions::Churn(options) => work::server::run(&bench, options, CHURN_WORKS),
@@ -104,7 +106,7 @@ fn run(work: &WorkOptions) -> Result<()> {
     reports.iter().try_for_each(Report::check_complete)
 }
 
-/// Nobody wants to learn after all the rounds that their figures cannot be kept.
+/// Checks before the rounds that the figures can be written after them.
 fn check_writable(path: &Path) -> Result<()> {
     let opened = File::options().create(true).append(true).open(path);
     opened.map(drop).with_context(|| format!("cannot write {}; choose another", path.display()))

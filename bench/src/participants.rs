@@ -68,7 +68,7 @@ pub(crate) fn servers(
         let program = bench.obtain(&server.program)?;
         let version = program.version.clone();
         let server_program = ServerProgram::new(server, program);
-        server_program.supports(mode)?;
+        server_program.check_mode(mode)?;
         Ok((version, server_program))
     })
 }

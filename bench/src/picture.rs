@@ -1,4 +1,4 @@
-//! The reports as a picture: a panel for each, a bar for each contender, the least first.
+//! Draws the reports: a panel for each report, a bar for each contender, the lowest first.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use crate::contender::STOOP;
 use crate::report::Report;
 use crate::statistics::Spread;
 
-/// In pixels.
+/// The size of the picture, in pixels.
 const WIDTH: u32 = 760;
 const LINE: i32 = 20;
 const MARGIN: i32 = 10;
-/// Where bars begin, and how long the longest is.
+/// The left end of the bars, and the length of the longest.
 const BARS: i32 = 130;
 const LONGEST: f64 = 440.0;
 
@@ -28,11 +28,11 @@ pub(crate) fn write(path: &Path, reports: &[Report]) -> Result<()> {
     std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A bar of a panel.
+/// The bar of a contender.
 struct Bar<'a> {
     name: &'a str,
     summary: Spread,
-    /// How many times stoop's it is.
+    /// The ratio to stoop's.
     times: Option<f64>,
 }
 
@@ -82,8 +82,8 @@ fn draw(reports: &[Report]) -> Result<String> {
                 area.draw(&PathElement::new(spread.to_vec(), SPREAD.stroke_width(1)))?;
                 text((*name).to_owned(), (BARS - 6, middle), 13, right)?;
                 let times = times.map(|times| format!("  ({times:.2} × stoop)"));
-                let said = format!("{:.decimals$}{}", summary.median, times.unwrap_or_default());
-                text(said, (x(summary.max) + 6, middle), 12, left)?;
+                let label = format!("{:.decimals$}{}", summary.median, times.unwrap_or_default());
+                text(label, (x(summary.max) + 6, middle), 12, left)?;
                 top += LINE;
             }
             top += LINE;
@@ -100,7 +100,7 @@ mod tests {
     use crate::series::{Metric, Sample, Series, metric};
 
     #[test]
-    fn a_panel_has_a_bar_for_each_contender_the_least_first() {
+    fn a_panel_has_a_bar_for_each_contender_the_lowest_first() {
         const METRICS: &[Metric] = &[metric("cpu", "CPU µs/request", 1)];
         let series = |name: &str, values: &[f64]| {
             let mut series = Series::new(name, "", None);

@@ -1,4 +1,4 @@
-//! What the testbed plans for each URL, as the program in `plan/` prints it.
+//! The outcome that the testbed plans for each URL, as the program in `plan/` prints it.
 
 use std::process::Command;
 use std::time::Duration;
@@ -8,21 +8,21 @@ use anyhow::{Context, Result, ensure};
 use crate::fetch_lines::{FetchLine, OutcomeClass, fields};
 use crate::program::Program;
 
-/// In the order of the testbed's list.
+/// The planned outcomes, in the order of the testbed's list.
 pub(crate) struct PlannedOutcomes(Vec<PlannedOutcome>);
 
 #[derive(Debug, PartialEq)]
 struct PlannedOutcome {
-    /// What a correct client may report: one status, or words for a failure.
+    /// The codes that a correct client may report: one status, or names of a failure.
     codes: Vec<String>,
-    /// The body's, where an answer is planned.
+    /// The length of the body, where a response is planned.
     length: Option<u64>,
-    /// How long the servers wait on purpose; none where only the deadline ends it.
+    /// How long the servers wait on purpose; none where only the deadline ends the wait.
     wait: Option<Duration>,
 }
 
 impl PlannedOutcomes {
-    /// The plan for clients that offer HTTP/2 by ALPN, or for those that do not.
+    /// Reads the plan for clients that offer HTTP/2 by ALPN, or for those that do not.
     pub(crate) fn read(program: &Program, seed: u64, urls: u32, http2: bool) -> Result<Self> {
         let version = if http2 { "2" } else { "1" };
         let output = Command::new(&program.path)
@@ -43,7 +43,7 @@ impl PlannedOutcomes {
             .is_some_and(|planned| planned.is_close_to(deadline) || planned.class() == line.class())
     }
 
-    /// Whether `line` is what a correct client reports, to the word and the byte.
+    /// Whether `line` has exactly the planned code and length.
     pub(crate) fn admits(&self, url: usize, line: &FetchLine, deadline: Duration) -> bool {
         self.0.get(url).is_some_and(|planned| {
             let length_fits = planned.length.is_none_or(|length| length == line.length);
@@ -71,7 +71,7 @@ impl PlannedOutcome {
         OutcomeClass::of(self.codes.first().map_or("", String::as_str))
     }
 
-    /// Whether it is chance that decides between the answer and the deadline.
+    /// Whether the response may come before or after the deadline.
     fn is_close_to(&self, deadline: Duration) -> bool {
         self.wait.is_some_and(|wait| wait >= deadline.mul_f64(0.8))
     }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_comes_with_a_length_and_a_failure_with_words() {
+    fn a_line_has_the_planned_status_and_length_or_a_planned_failure() {
         let lines = ["200,13,40", "dns_timeout|total_timeout,,", "404,7,4500"];
         let plan = PlannedOutcomes(
             lines.iter().map(|line| PlannedOutcome::parse(line).unwrap()).collect(),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plan_is_refused() {
+    fn a_malformed_plan_is_refused() {
         assert_eq!(PlannedOutcome::parse("200,13"), None);
         assert_eq!(PlannedOutcome::parse("200,many,1"), None);
     }

@@ -1,10 +1,10 @@
-//! A process that cannot outlive this program.
+//! Processes that cannot outlive this program.
 //!
-//! Four things see to it: dropping a [`Process`] stops it and its descendants by their ids, also
+//! Four mechanisms ensure that: dropping a [`Process`] stops it and its descendants by their ids, also
 //! when a panic unwinds; [`stop_on_signals`] does the same on Ctrl-C, and stops builds too; the
-//! kernel sends SIGTERM to each [`Process`] when this program dies in any other way; and as their
-//! adopter ("subreaper") this program keeps the ids of descendants whose parent died from being used
-//! again before it stops them.
+//! kernel sends SIGTERM to each [`Process`] when this program dies in any other way; and as
+//! "subreaper" this program adopts descendants whose parent died, so that their ids are not reused
+//! before it stops them.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -17,8 +17,8 @@ use anyhow::{Context, Result, bail};
 use crate::cores::CoreSet;
 use crate::usage;
 
-/// How long a process may take to end by itself once asked.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long a process may take to end after SIGTERM.
+const TERM_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(5);
 
 /// Ids of the processes that were started and not yet reaped.
@@ -28,7 +28,7 @@ fn running() -> MutexGuard<'static, Vec<i32>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The list is locked around the start, so that a signal finds every process in it.
+/// Starts a process. The list is locked meanwhile, so that a signal finds every process in it.
 fn spawn(command: &mut Command) -> io::Result<(Child, i32)> {
     let mut running = running();
     let child = command.spawn()?;
@@ -37,7 +37,7 @@ fn spawn(command: &mut Command) -> io::Result<(Child, i32)> {
     Ok((child, pid))
 }
 
-/// Runs `command`, a build or the like, to its end: [`Command::output`], but stopped by signals.
+/// Runs `command`, such as a build, to its end like [`Command::output`], but a signal stops it.
 pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let (child, pid) = spawn(command)?;
@@ -46,9 +46,9 @@ pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
     output
 }
 
-/// The line of what a command said that is most likely to say why it failed.
-pub(crate) fn first_error(said: &[u8]) -> String {
-    let text = String::from_utf8_lossy(said);
+/// The line of a command's output that is most likely the reason why it failed.
+pub(crate) fn first_error(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
     let is_error = |line: &&str| {
         ["error", "[ERROR]", "E:", "npm error", "ERROR"].iter().any(|word| line.starts_with(word))
     };
@@ -56,22 +56,23 @@ pub(crate) fn first_error(said: &[u8]) -> String {
     text.lines().find(is_error).or_else(last).unwrap_or("no error text").trim().to_owned()
 }
 
+/// A running process, which is stopped when this is dropped.
 pub(crate) struct Process {
     pid: i32,
-    what: String,
-    reaped: bool,
+    name: String,
+    is_reaped: bool,
 }
 
-/// What a process that has ended leaves behind.
+/// The result of a process that has ended.
 pub(crate) struct ProcessExit {
-    pub(crate) success: bool,
-    /// Of the process and those of its children it waited for.
+    pub(crate) is_success: bool,
+    /// The CPU time of the process and of those of its children that it waited for.
     pub(crate) cpu: Duration,
 }
 
 impl Process {
     /// Starts `command` on `cores`.
-    pub(crate) fn start(mut command: Command, cores: CoreSet, what: &str) -> Result<Self> {
+    pub(crate) fn start(mut command: Command, cores: CoreSet, name: &str) -> Result<Self> {
         // SAFETY: getpid has no preconditions.
         let parent = unsafe { libc::getpid() };
         // SAFETY: the closure runs between fork and exec and makes only system calls: no
@@ -82,13 +83,13 @@ impl Process {
                 if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) != 0 {
                     return Err(io::Error::last_os_error());
                 }
-                // The parent may have died before the kernel was told to watch it.
+                // The parent may have died before that call.
                 if libc::getppid() == parent { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
             });
         }
         let (_, pid) = spawn(&mut command)
-            .with_context(|| format!("{what}: {:?} cannot be started", command.get_program()))?;
-        Ok(Self { pid, what: what.to_owned(), reaped: false })
+            .with_context(|| format!("{name}: {:?} cannot be started", command.get_program()))?;
+        Ok(Self { pid, name: name.to_owned(), is_reaped: false })
     }
 
     pub(crate) fn pid(&self) -> i32 {
@@ -99,12 +100,12 @@ impl Process {
     pub(crate) fn check_alive(&mut self) -> Result<()> {
         match self.reap()? {
             None => Ok(()),
-            Some(_) => bail!("{} ended early; start it by hand to see why", self.what),
+            Some(_) => bail!("{} ended early; start it by hand to see why", self.name),
         }
     }
 
-    /// Waits for the end, calling `look` with the id every `period`, and stops what takes longer
-    /// than `limit`.
+    /// Waits for the end, and calls `look` with the id every `period`. Stops a process that takes longer than
+    /// `limit`.
     pub(crate) fn wait(
         mut self,
         limit: Duration,
@@ -117,7 +118,7 @@ impl Process {
                 return Ok(ended);
             }
             if started.elapsed() > limit {
-                bail!("{} did not end within {limit:?} and was stopped", self.what);
+                bail!("{} did not end within {limit:?} and was stopped", self.name);
             }
             look(self.pid);
             std::thread::sleep(period);
@@ -135,13 +136,13 @@ impl Process {
         }
         if pid < 0 {
             return Err(io::Error::last_os_error())
-                .with_context(|| format!("wait4: {}", self.what));
+                .with_context(|| format!("wait4: {}", self.name));
         }
-        self.reaped = true;
+        self.is_reaped = true;
         running().retain(|&other| other != self.pid);
-        let success = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0;
+        let is_success = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0;
         Ok(Some(ProcessExit {
-            success,
+            is_success,
             cpu: duration(resources.ru_utime) + duration(resources.ru_stime),
         }))
     }
@@ -149,16 +150,16 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if self.reaped {
+        if self.is_reaped {
             return;
         }
         let tree = usage::tree(self.pid);
         signal(self.pid, libc::SIGTERM);
-        let asked = Instant::now();
-        while asked.elapsed() < GRACE && matches!(self.reap(), Ok(None)) {
+        let began = Instant::now();
+        while began.elapsed() < TERM_TIMEOUT && matches!(self.reap(), Ok(None)) {
             std::thread::sleep(POLL);
         }
-        if !self.reaped {
+        if !self.is_reaped {
             signal(self.pid, libc::SIGKILL);
             // SAFETY: a null status pointer is allowed; the id is of a child that was not reaped.
             unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), 0) };
@@ -180,13 +181,13 @@ pub(crate) fn run_to_end(
     let output = tempfile::NamedTempFile::new().context("a file for the load's output")?;
     command.stdin(Stdio::null()).stdout(output.reopen().context("the load's output")?);
     let process = Process::start(command, cores, "the load generator")?;
-    let ended = process.wait(limit, period, |_| look())?;
+    let exit = process.wait(limit, period, |_| look())?;
     let text = std::fs::read_to_string(output.path()).context("the load's output")?;
-    Ok((ended.success, text))
+    Ok((exit.is_success, text))
 }
 
-/// Makes this program the adopter of orphans, and has SIGINT, SIGTERM and SIGHUP stop whatever
-/// runs, call `clean_up` and end the program.
+/// Makes this program adopt orphans, and makes SIGINT, SIGTERM and SIGHUP stop all processes, call
+/// `clean_up` and end the program.
 pub(crate) fn stop_on_signals(clean_up: impl Fn() + Send + 'static) -> Result<()> {
     // SAFETY: this option takes one number and changes only who adopts orphans.
     if unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) } != 0 {
@@ -196,13 +197,13 @@ pub(crate) fn stop_on_signals(clean_up: impl Fn() + Send + 'static) -> Result<()
     let mut signals = signal_hook::iterator::Signals::new(signals).context("signal handlers")?;
     std::thread::spawn(move || {
         let Some(number) = signals.forever().next() else { return };
-        // The list stays locked from here on, so nothing more is started.
+        // The list stays locked from here on, so no further process is started.
         let running = running();
         let trees: Vec<i32> = running.iter().flat_map(|&pid| usage::tree(pid)).collect();
-        // All of them, since what builds does not pass it on.
+        // All of them, since build tools do not pass the signal on.
         trees.iter().for_each(|&pid| signal(pid, libc::SIGTERM));
-        let asked = Instant::now();
-        while asked.elapsed() < GRACE && trees.iter().any(|&pid| usage::is_alive(pid)) {
+        let began = Instant::now();
+        while began.elapsed() < TERM_TIMEOUT && trees.iter().any(|&pid| usage::is_alive(pid)) {
             std::thread::sleep(POLL);
         }
         running.iter().for_each(|&pid| signal(pid, libc::SIGKILL));
@@ -213,8 +214,8 @@ pub(crate) fn stop_on_signals(clean_up: impl Fn() + Send + 'static) -> Result<()
     Ok(())
 }
 
-/// Stops those of `tree` that lost their parent and are ours now. Others have ended, and their ids
-/// may be somebody else's.
+/// Stops those of `tree` that lost their parent and were adopted by this program. The others have ended,
+/// and their ids may belong to other processes.
 fn kill_adopted(tree: &[i32]) {
     // SAFETY: getpid has no preconditions.
     let this = unsafe { libc::getpid() };
@@ -240,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_what_a_command_says_first_in_any_of_their_ways() {
+    fn the_first_error_of_a_command_is_found_in_different_formats() {
         assert_eq!(first_error(b"Compiling\nerror: no\nmore\n"), "error: no");
         assert_eq!(first_error(b"building\n/usr/bin/ld: no\n\n"), "/usr/bin/ld: no");
         assert_eq!(first_error(b""), "no error text");

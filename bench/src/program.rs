@@ -1,4 +1,4 @@
-//! Has a contender's program built or found, or says what to do about it.
+//! Builds or finds a contender's program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,15 +10,17 @@ use crate::process;
 use crate::program_source::{Built, Installed, ProgramSource};
 use crate::search_path::find;
 
-/// Something that can be started.
+/// A program that can be started.
 #[derive(Clone)]
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
     pub(crate) version: Option<String>,
 }
 
-/// Either the program, or why the contender has to be skipped and what to do about that. What is
-/// missing is built or installed first if `build` says so.
+/// Obtains a program. One that is missing is built or installed first if `build` says so.
+///
+/// # Errors
+/// Why the contender has to be skipped, and advice for the user.
 pub(crate) fn obtain(source: &ProgramSource, bench: &Path, build: bool) -> Result<Program, String> {
     match source {
         ProgramSource::Built(built) => from_source(built, bench, build),
@@ -28,7 +30,7 @@ pub(crate) fn obtain(source: &ProgramSource, bench: &Path, build: bool) -> Resul
 
 fn from_source(built: &Built, bench: &Path, build: bool) -> Result<Program, String> {
     let directory = bench.join(&built.directory);
-    // Without the `..`, which nobody wants to read in a hint.
+    // Without `..`, because it is printed in advice.
     let directory = directory.canonicalize().unwrap_or(directory);
     let path = bench.join(&built.program);
     let commands: Vec<&[String]> = built
@@ -53,7 +55,7 @@ fn from_source(built: &Built, bench: &Path, build: bool) -> Result<Program, Stri
     Ok(Program { path, version: locked.or_else(|| version(&built.version).ok()) })
 }
 
-/// That everything the commands need is there, installed first if `build` says so.
+/// Checks that the commands have all programs they need, which are installed first if `build` says so.
 fn require_all(built: &Built, build: bool) -> Result<(), String> {
     let missing = |name: &&String| find(name).is_none();
     let Some(name) = built.needs.iter().find(missing) else { return Ok(()) };
@@ -76,22 +78,22 @@ fn run(command: &[String], directory: &Path) -> Result<(), String> {
     eprintln!("building: {command}");
     let mut building = Command::new(program);
     building.args(arguments).current_dir(directory);
-    // The program is expected where the workspace at hand puts it, and nowhere else.
+    // The program is expected in the target folder of its workspace.
     building.env("CARGO_TARGET_DIR", directory.join("target"));
     let output = process::output(&mut building)
         .map_err(|error| format!("`{program}` cannot be started ({error}); install it"))?;
     if output.status.success() {
         return Ok(());
     }
-    // Maven is alone in printing its errors to standard output.
+    // Maven prints its errors to standard output.
     let first = process::first_error(&[output.stderr, output.stdout].concat());
     Err(format!("`{command}` failed ({first}); run it in {} and repair it", directory.display()))
 }
 
-/// The version of `package` in the lock file of `directory`, whichever language that is in.
+/// The version of `package` in the lock file of `directory`, of any language.
 fn locked(directory: &Path, package: &str) -> Option<String> {
     const OTHERS: [&str; 4] = ["go.mod", "package-lock.json", "requirements.txt", "pom.xml"];
-    // In Cargo's, a name also stands where others depend on it, and may be the end of another.
+    // In Cargo's, a name also occurs in dependencies of others, and as the end of other names.
     let cargo = ("Cargo.lock", format!("name = \"{package}\""));
     let others = OTHERS.map(|file| (file, package.to_owned()));
     [cargo].into_iter().chain(others).find_map(|(file, name)| {
@@ -101,8 +103,8 @@ fn locked(directory: &Path, package: &str) -> Option<String> {
     })
 }
 
-/// What looks like a version after the first `name`: all these files have it there, with nothing
-/// but marks and words without digits in between.
+/// The version after the first `name`: all these files have it there, with only punctuation and words
+/// without digits in between.
 fn version_after<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let rest = &text[text.find(name)? + name.len()..];
     let rest = &rest[rest.find(|c: char| c.is_ascii_digit())?..];
@@ -123,12 +125,12 @@ fn from_system(installed: &Installed, build: bool) -> Result<Program, String> {
     found.map(|(path, version)| Program { path, version: Some(version) })
 }
 
-/// What a command that prints a version says first.
+/// The first line that a command prints, which is a version.
 fn version(command: &[String]) -> Result<String, String> {
-    let (program, arguments) = command.split_first().ok_or("nothing prints its version")?;
+    let (program, arguments) = command.split_first().ok_or("no command prints its version")?;
     let program = find(program).ok_or_else(|| format!("no {program}"))?;
     let output = Command::new(program).args(arguments).output().map_err(|e| e.to_string())?;
-    // Programs differ in which of the two they print to.
+    // Some programs print it to standard error.
     let text = [output.stdout, output.stderr].concat();
     if !output.status.success() {
         return Err(process::first_error(&text));
@@ -137,7 +139,7 @@ fn version(command: &[String]) -> Result<String, String> {
     Ok(text.lines().next().unwrap_or("unknown").to_owned())
 }
 
-/// A tool without which a work cannot be done at all, and the Debian package that brings it.
+/// A tool that a work needs, from the Debian package `package`.
 pub(crate) fn tool(name: &str, package: &str) -> Result<PathBuf> {
     if let Some(path) = find(name) {
         return Ok(path);
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_program_that_nothing_brings_is_skipped_with_its_name() {
+    fn a_missing_program_without_a_package_is_named() {
         let mut built = Built { needs: vec!["no-such-program".into()], ..Built::default() };
         for build in [true, false] {
             let why = require_all(&built, build).unwrap_err();
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_run_in_their_order_and_the_first_that_fails_is_named() {
+    fn commands_run_in_order_and_the_first_that_fails_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let mut built = Built {
@@ -193,7 +195,7 @@ mod tests {
         };
         let obtain = |built: &Built| from_source(built, directory.path(), true);
         assert_eq!(obtain(&built).map(|program| program.path).unwrap(), built.program);
-        // This time it is there already.
+        // The folder exists now.
         let why = obtain(&built).err().unwrap();
         assert!(why.starts_with("`mkdir made` failed (mkdir: "), "{why}");
         built.program = directory.path().join("made/that");
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_is_missing_is_a_contender_that_is_missing() {
+    fn a_contender_whose_library_is_missing_is_missing() {
         let mut installed = Installed {
             program: "sh".into(),
             apt: Vec::new(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-/// Where the program comes from.
+/// Where a program comes from.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ProgramSource {
@@ -15,27 +15,27 @@ pub(crate) enum ProgramSource {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Built {
-    /// Where the commands run, from `bench/`.
+    /// The folder in which the commands run, relative to `bench/`.
     #[serde(default)]
     pub(crate) directory: PathBuf,
-    /// Programs of the system that the commands or the program itself cannot do without.
+    /// Programs of the system that the commands or the program itself need.
     #[serde(default)]
     pub(crate) needs: Vec<String>,
-    /// Debian packages that bring them.
+    /// The Debian packages of those programs.
     #[serde(default)]
     pub(crate) apt: Vec<String>,
-    /// Run before `command`, such as what brings dependencies. They run every time, so each is to
-    /// be quick where nothing is left to do.
+    /// Commands that run before `command`, for example to fetch dependencies. They run every time, so each
+    /// should be quick where there is nothing left to do.
     #[serde(default)]
     pub(crate) before: Vec<Vec<String>>,
-    /// Empty for a script, which is ready as it is.
+    /// The command that builds the program. Empty for a script.
     #[serde(default)]
     pub(crate) command: Vec<String>,
-    /// What it makes, from `bench/`.
+    /// The program that it builds, relative to `bench/`.
     pub(crate) program: PathBuf,
-    /// The package whose version in the lock file of `directory` is the contender's.
+    /// The package whose version in the lock file of `directory` is that of the contender.
     pub(crate) package: Option<String>,
-    /// Prints the version, where that is the language's own.
+    /// The command that prints the version, where there is no package.
     #[serde(default)]
     pub(crate) version: Vec<String>,
 }
@@ -43,13 +43,13 @@ pub(crate) struct Built {
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Installed {
-    /// Looked for in PATH, and where a system keeps its servers.
+    /// The program, which is searched for in PATH and in the system's folders for servers.
     pub(crate) program: String,
-    /// Debian packages, installed where the program or its version is missing and we may.
+    /// Debian packages, installed where the program or its version is missing and this process may.
     #[serde(default)]
     pub(crate) apt: Vec<String>,
-    /// What to do when it is not there and cannot be installed.
+    /// Advice for the user if it is missing and cannot be installed.
     pub(crate) hint: String,
-    /// Prints the version; what is a library of some language is there if this succeeds.
+    /// The command that prints the version; a library is installed if this succeeds.
     pub(crate) version: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! What a work hands over: samples of every round, and what follows from them. This is the JSON as
-//! it is written; `table` prints the same for people.
+//! The report of a work: the samples of every round, and the figures computed from them. It is written as
+//! JSON, and `table` prints it as text.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,29 @@ use crate::figure::{Figure, Judged, Limit};
 use crate::series::{Metric, Series};
 use crate::statistics::{Ratio, Spread};
 
+/// A contender that took no part, and the reason.
 #[derive(Serialize)]
 pub(crate) struct SkippedContender {
     pub(crate) name: String,
     pub(crate) why: String,
 }
 
-/// What a work is, apart from what it measured.
+/// The description of a work, without its measurements.
 pub(crate) struct Subject {
     pub(crate) work: &'static str,
-    /// A sentence: what is done, and for how long.
+    /// A sentence about what is measured, and for how long.
     pub(crate) what: String,
     pub(crate) metrics: &'static [Metric],
     /// The metric that contenders are compared by.
     pub(crate) compared: &'static str,
-    /// The contenders that all others are divided by, where they took part.
+    /// The contenders that the others are compared with, where they took part.
     pub(crate) baselines: &'static [&'static str],
     pub(crate) figures: Vec<Figure>,
-    /// Contenders are shown in one wide row each, of medians, by this metric from the least on.
+    /// Prints the medians too, in one wide row for each contender, sorted by this metric.
     pub(crate) sorted_by: Option<&'static str>,
 }
 
+/// A work with its measurements.
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) work: &'static str,
@@ -41,9 +43,9 @@ pub(crate) struct Report {
     pub(crate) metrics: &'static [Metric],
     pub(crate) compared: &'static str,
     pub(crate) contenders: Vec<Series>,
-    /// Contender, then metric.
+    /// By contender, then by metric.
     pub(crate) summaries: BTreeMap<String, BTreeMap<&'static str, Spread>>,
-    /// Contender, then baseline: quotients of the compared metric.
+    /// By contender, then by baseline: quotients of the compared metric.
     pub(crate) ratios: BTreeMap<String, BTreeMap<&'static str, Ratio>>,
     pub(crate) figures: Vec<Judged>,
     pub(crate) skipped: Vec<SkippedContender>,
@@ -79,7 +81,7 @@ impl Report {
             figures: figures.into_iter().map(|figure| figure.judge(&contenders)).collect(),
             work,
             what,
-            machine: MachineInfo::this(),
+            machine: MachineInfo::of_this_machine(),
             metrics,
             compared,
             contenders,
@@ -88,8 +90,7 @@ impl Report {
         }
     }
 
-    /// An error where the contender that all is about did not last: the program is to say so by its
-    /// exit status too.
+    /// An error if stoop took no part to the end, so that the exit status says so too.
     pub(crate) fn check_complete(&self) -> Result<()> {
         match self.skipped.iter().find(|skipped| skipped.name == STOOP) {
             Some(SkippedContender { name, why }) => {
@@ -100,6 +101,7 @@ impl Report {
     }
 }
 
+/// The machine of the measurement.
 #[derive(Serialize)]
 pub(crate) struct MachineInfo {
     cpu: String,
@@ -108,7 +110,7 @@ pub(crate) struct MachineInfo {
 }
 
 impl MachineInfo {
-    fn this() -> Self {
+    fn of_this_machine() -> Self {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         let cpuinfo = read("/proc/cpuinfo");
         let model =

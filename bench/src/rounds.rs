@@ -1,13 +1,13 @@
-//! Interleaving: in each round every contender has one turn, and the order moves on by one and turns
-//! round, so that nobody always follows the same one.
+//! Interleaves the contenders: in each round every contender has one turn, and the order is shifted by one
+//! and reversed, so that no contender always follows the same one.
 
 use anyhow::Result;
 
 use crate::report::SkippedContender;
 use crate::series::{Sample, Series};
 
-/// Does `turn` for each of `contenders` in each round. Who fails is out, and is named with the
-/// reason: a contender with gaps cannot be compared round by round.
+/// Calls `turn` for each of `contenders` in each round. A contender that fails is left out from then on, and
+/// is skipped with the reason: one with gaps cannot be compared round by round.
 pub(crate) fn interleave<C>(
     rounds: u32,
     mut contenders: Vec<(Series, C)>,
@@ -25,7 +25,7 @@ pub(crate) fn interleave<C>(
             match turn(series, contender) {
                 Ok(sample) => series.samples.push(sample),
                 Err(error) => {
-                    eprintln!("{} is out: {error:#}", series.name);
+                    eprintln!("{} failed and is left out: {error:#}", series.name);
                     let why = format!("failed in round {}: {error:#}", round + 1);
                     skipped.push(SkippedContender { name: series.name.clone(), why });
                     failed.push(index);
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_moves_on_by_one_and_turns_round() {
+    fn the_order_is_shifted_by_one_and_reversed() {
         let mut order = String::new();
         let contenders = vec![series("a"), series("b"), series("c")];
         interleave(3, contenders, &mut Vec::new(), |series, _| {
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fails_is_out_and_named() {
+    fn a_contender_that_fails_is_left_out_and_named() {
         let mut skipped = Vec::new();
         let left = interleave(2, vec![series("a"), series("b")], &mut skipped, |series, _| {
             if series.name == "a" { anyhow::bail!("broken") } else { Ok(Sample::default()) }

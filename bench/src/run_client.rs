@@ -1,4 +1,4 @@
-//! A contender's client: given a list, timed to its end, and looked at while it runs.
+//! Runs the client of a contender with a list of URLs, and measures its time, memory and connections.
 
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,36 +15,37 @@ use crate::process::Process;
 use crate::program::Program;
 use crate::usage;
 
-/// How often the memory's high-water mark is read: what a client adds in its last moment is missed.
-const LOOK: Duration = Duration::from_millis(20);
-/// Counting sockets costs more than reading a number, so it is done less often.
+/// How often the memory's high-water mark is read: growth in the last moment is missed.
+const LOOK_PERIOD: Duration = Duration::from_millis(20);
+/// Sockets are counted only at every fifth look, because that costs more than reading a number.
 const LOOKS_PER_COUNT: u32 = 5;
 
-/// Where the name server is for clients that ask the system.
+/// The address of the name server for clients that use the system's resolver.
 const SYSTEM_DNS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 53, 53, 53)), 53);
 
-/// A client that can be started.
+/// The client of a contender, ready to start.
 pub(crate) struct ClientProgram {
     pub(crate) client: contender::ClientSection,
     pub(crate) program: Program,
 }
 
-/// One run of a list.
+/// A list to fetch, and how.
 pub(crate) struct ClientTask<'a> {
     pub(crate) list: &'a Path,
     pub(crate) lines: &'a Path,
     pub(crate) concurrency: u32,
     pub(crate) timeout_s: u32,
-    pub(crate) authority: Option<&'a Path>,
+    pub(crate) ca: Option<&'a Path>,
     pub(crate) dns: Option<SocketAddr>,
-    /// HTTP/2 with whoever agrees on it by ALPN, where the client can.
+    /// Use HTTP/2 with servers that agree on it by ALPN, if the client can.
     pub(crate) http2: bool,
     pub(crate) placement: Placement,
-    /// What takes longer is stopped.
+    /// A client that takes longer is stopped.
     pub(crate) limit: Duration,
     pub(crate) count_connections: bool,
 }
 
+/// The figures of one run.
 pub(crate) struct ClientRun {
     pub(crate) wall: Duration,
     pub(crate) cpu: Duration,
@@ -53,25 +54,26 @@ pub(crate) struct ClientRun {
 }
 
 impl ClientProgram {
-    /// Where a name server has to listen for this client: anywhere, or where the system's resolver
-    /// looks, which knows no other port.
+    /// The address at which a name server has to listen for this client: any, or one with port 53 for
+    /// the system's resolver, which uses no other port.
     pub(crate) fn name_server(&self) -> SocketAddr {
-        match self.asks_the_system() {
+        match self.uses_system_resolver() {
             true => SYSTEM_DNS,
             false => SocketAddr::from(([127, 0, 0, 1], 0)),
         }
     }
 
-    /// Whether it speaks HTTP/2, or why not.
-    pub(crate) fn speaks_http2(&self) -> Result<(), String> {
+    /// Checks that it has HTTP/2; an error with the reason otherwise.
+    pub(crate) fn check_http2(&self) -> Result<(), String> {
         let missing = "it has no HTTP/2 here; leave it out of this work";
         self.client.with_http2.as_ref().map(drop).ok_or_else(|| missing.to_owned())
     }
 
-    fn asks_the_system(&self) -> bool {
+    fn uses_system_resolver(&self) -> bool {
         self.client.with_dns.is_empty()
     }
 
+    /// Runs the client to its end.
     pub(crate) fn run(
         &self,
         bench: &Bench,
@@ -82,38 +84,38 @@ impl ClientProgram {
         let started = Instant::now();
         let process = Process::start(command, bench.cores.set(task.placement), name)?;
         let (mut peak_bytes, mut peak_connections, mut looks) = (0, 0, 0);
-        let ended = process.wait(task.limit, LOOK, |pid| {
-            // A process that is just ending has nothing to read: the last look counts.
+        let exit = process.wait(task.limit, LOOK_PERIOD, |pid| {
+            // A process that is just ending has no figures: those of the last look count.
             peak_bytes = usage::peak_resident_bytes(pid).unwrap_or(0).max(peak_bytes);
             if task.count_connections && looks % LOOKS_PER_COUNT == 0 {
                 peak_connections = usage::tcp_connections(pid).max(peak_connections);
             }
             looks += 1;
         })?;
-        ensure!(ended.success, "{name} failed; what it says is above");
-        Ok(ClientRun { wall: started.elapsed(), cpu: ended.cpu, peak_bytes, peak_connections })
+        ensure!(exit.is_success, "{name} failed; its message is above");
+        Ok(ClientRun { wall: started.elapsed(), cpu: exit.cpu, peak_bytes, peak_connections })
     }
 
     fn command(&self, bench: &Bench, task: &ClientTask<'_>) -> Result<Command> {
-        let mut words = Placeholders::of(&self.program)
+        let mut placeholders = Placeholders::of(&self.program)
             .with("{concurrency}", task.concurrency)
             .with("{timeout_s}", task.timeout_s);
         let mut line = self.client.start.clone();
-        if let Some(authority) = task.authority {
-            words = words.with("{ca}", authority.display());
+        if let Some(ca) = task.ca {
+            placeholders = placeholders.with("{ca}", ca.display());
             line.extend(self.client.with_ca.iter().cloned());
         }
         if let Some(dns) = task.dns {
-            words = words.with("{dns}", dns);
+            placeholders = placeholders.with("{dns}", dns);
             line.extend(self.client.with_dns.iter().cloned());
         }
         if task.http2 {
             line.extend(self.client.with_http2.iter().flatten().cloned());
         }
-        let mut filled: Vec<String> = line.iter().map(|word| words.fill(word)).collect();
+        let mut filled: Vec<String> = line.iter().map(|word| placeholders.fill(word)).collect();
         ensure!(!filled.is_empty(), "`start` is empty; correct the file in contenders/");
-        if task.dns.is_some() && self.asks_the_system() {
-            filled.splice(0..0, with_system_dns(bench)?);
+        if task.dns.is_some() && self.uses_system_resolver() {
+            filled.splice(0..0, system_dns_prefix(bench)?);
         }
         let list = File::open(task.list).with_context(|| task.list.display().to_string())?;
         let lines = File::create(task.lines).with_context(|| task.lines.display().to_string())?;
@@ -123,10 +125,9 @@ impl ClientProgram {
     }
 }
 
-/// What a command is prefixed with so that the system's resolver asks [`SYSTEM_DNS`]: its
-/// configuration is replaced in a mount namespace of that command's own. Takes the right to make
-/// one.
-fn with_system_dns(bench: &Bench) -> Result<Vec<String>> {
+/// The prefix of a command that makes the system's resolver ask [`SYSTEM_DNS`]: its configuration is
+/// replaced in a mount namespace for that command. Needs the right to create one.
+fn system_dns_prefix(bench: &Bench) -> Result<Vec<String>> {
     const ENTER: &str = "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"";
     let configuration = bench.directory().join("resolv.conf");
     std::fs::write(&configuration, format!("nameserver {}\n", SYSTEM_DNS.ip()))
@@ -137,10 +138,12 @@ fn with_system_dns(bench: &Bench) -> Result<Vec<String>> {
     match tried {
         Ok(output) if output.status.success() => Ok(prefix),
         Ok(output) => bail!(
-            "it asks the system for names, and the system cannot be told whom to ask: {}; \
-             be root, or leave it out of this work",
+            "it uses the system's resolver, whose name server cannot be set: {}; be root, or leave it \
+             out of this work",
             String::from_utf8_lossy(&output.stderr).trim()
         ),
-        Err(error) => bail!("it asks the system for names, and there is no `unshare`: {error}"),
+        Err(error) => bail!(
+            "it uses the system's resolver, and there is no `unshare` to set its name server: {error}"
+        ),
     }
 }

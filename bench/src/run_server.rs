@@ -1,4 +1,4 @@
-//! A contender's server: started on the server's core, and known to answer as all others do.
+//! Starts the server of a contender on the server's core, and checks that it answers as all others do.
 
 use std::cell::Cell;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -21,8 +21,9 @@ use crate::program::Program;
 use crate::series::Series;
 
 /// How long a server may take until it answers.
-const READY: Duration = Duration::from_secs(15);
+const READY_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// The protocol and the kind of load that a server is started for.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum ServerMode {
     Plain,
@@ -41,6 +42,7 @@ impl ServerMode {
         }
     }
 
+    /// The name of the protocol, for reports.
     pub(crate) fn protocol(self) -> &'static str {
         match self {
             Self::Plain | Self::Pipelined | Self::Closing => "HTTP/1.1",
@@ -50,18 +52,18 @@ impl ServerMode {
         }
     }
 
-    /// The authority to trust, where there is TLS.
-    pub(crate) fn authority(self, bench: &Bench) -> Option<&Path> {
+    /// The CA certificate to trust, if there is TLS.
+    pub(crate) fn ca(self, bench: &Bench) -> Option<&Path> {
         let is_tls = matches!(self, Self::Tls | Self::Http2Tls);
         is_tls.then_some(bench.certificates.ca.as_path())
     }
 
     fn connector(self, bench: &Bench) -> Result<ServerConnector> {
-        ServerConnector::new(self.authority(bench), self.version())
+        ServerConnector::new(self.ca(bench), self.version())
     }
 
-    /// What everything is proven in that is answered in this mode.
-    fn proven_in(self) -> Self {
+    /// The mode in which the responses of this mode are checked.
+    fn checked_in(self) -> Self {
         match self {
             Self::Plain | Self::Pipelined | Self::Closing => Self::Plain,
             other => other,
@@ -69,16 +71,17 @@ impl ServerMode {
     }
 }
 
-/// A server that can be started.
+/// The server of a contender, ready to start.
 pub(crate) struct ServerProgram {
     pub(crate) server: contender::ServerSection,
     program: Program,
-    /// Whether it was seen to answer everything that its file says.
-    proven: Cell<bool>,
+    /// Whether it was checked that it answers all requests that its file lists.
+    is_checked: Cell<bool>,
 }
 
+/// A started server, which is stopped when this is dropped.
 pub(crate) struct RunningServer {
-    // Stopped before its directory goes: fields are dropped in this order.
+    // Stopped before its directory is removed: fields are dropped in this order.
     process: Process,
     pub(crate) address: SocketAddr,
     _directory: TempDir,
@@ -97,13 +100,13 @@ impl RunningServer {
 
 impl ServerProgram {
     pub(crate) fn new(server: contender::ServerSection, program: Program) -> Self {
-        Self { server, program, proven: Cell::new(false) }
+        Self { server, program, is_checked: Cell::new(false) }
     }
 
-    /// The command line for `mode`, or why this contender cannot do it.
+    /// The command for `mode`, or why there is none.
     fn start_line(&self, mode: ServerMode) -> Result<&[String], String> {
         let contender::ServerSection { start, start_pipelined, start_closing, .. } = &self.server;
-        let or = |own, usual| if Option::is_some(own) { own } else { usual };
+        let or = |own, default| if Option::is_some(own) { own } else { default };
         let (line, lacks) = match mode {
             ServerMode::Plain => (start, "HTTP/1.1"),
             ServerMode::Pipelined => (or(start_pipelined, start), "HTTP/1.1"),
@@ -116,7 +119,7 @@ impl ServerProgram {
         line.as_deref().ok_or_else(missing)
     }
 
-    /// What it can be asked for in `mode`.
+    /// The requests that it answers in `mode`.
     fn paths(&self, mode: ServerMode) -> &[String] {
         match (&self.server.paths_http2, mode.version()) {
             (Some(paths), HttpVersion::Http2) => paths,
@@ -124,12 +127,17 @@ impl ServerProgram {
         }
     }
 
-    pub(crate) fn supports(&self, mode: ServerMode) -> Result<(), String> {
+    /// Checks that it can be started in `mode`; an error with the reason otherwise.
+    pub(crate) fn check_mode(&self, mode: ServerMode) -> Result<(), String> {
         self.start_line(mode).map(drop)
     }
 
-    /// Whether it can be asked that in `mode`, or why not.
-    pub(crate) fn answers(&self, request: &LoadRequest, mode: ServerMode) -> Result<(), String> {
+    /// Checks that it answers `request` in `mode`; an error with the reason otherwise.
+    pub(crate) fn check_answers(
+        &self,
+        request: &LoadRequest,
+        mode: ServerMode,
+    ) -> Result<(), String> {
         let name = request.name();
         match self.paths(mode).contains(&name) || self.server.paths_more.contains(&name) {
             false => Err(format!("it does not answer {name}; leave it out of this work")),
@@ -137,33 +145,33 @@ impl ServerProgram {
         }
     }
 
-    /// Starts it and waits until it answers. What it answers beyond the agreed fields is noted.
+    /// Starts it and waits until it answers. Fields of its responses besides the agreed ones are noted.
     pub(crate) fn start(
         &self,
         bench: &Bench,
         mode: ServerMode,
         series: &mut Series,
     ) -> Result<RunningServer> {
-        // By a process of its own, so that no measured one has had large bodies in its memory.
-        if !self.proven.get() {
-            let mode = mode.proven_in();
-            let server = self.start_twice(bench, mode, series)?;
+        // In a process that is not measured, so that none of those has had large bodies in its memory.
+        if !self.is_checked.get() {
+            let mode = mode.checked_in();
+            let server = self.start_with_retry(bench, mode, series)?;
             let paths = [self.paths(mode), &self.server.paths_more].concat();
-            paths::prove(&mode.connector(bench)?, server.address, &paths)?;
-            self.proven.set(true);
+            paths::check(&mode.connector(bench)?, server.address, &paths)?;
+            self.is_checked.set(true);
         }
-        self.start_twice(bench, mode, series)
+        self.start_with_retry(bench, mode, series)
     }
 
-    /// Others on the machine may be quicker to take the port: that deserves a second attempt.
-    fn start_twice(
+    /// Starts it, with a second attempt: another process on the machine may have taken the port first.
+    fn start_with_retry(
         &self,
         bench: &Bench,
         mode: ServerMode,
         series: &mut Series,
     ) -> Result<RunningServer> {
         self.start_once(bench, mode, series).or_else(|error| {
-            eprintln!("{}: {error:#}; once more", series.name);
+            eprintln!("{}: {error:#}; trying once more", series.name);
             self.start_once(bench, mode, series)
         })
     }
@@ -177,7 +185,7 @@ impl ServerProgram {
         let line = self.start_line(mode).map_err(anyhow::Error::msg)?;
         let directory = TempDir::new_in(bench.directory()).context("a directory for the server")?;
         let address = free_address()?;
-        let words = Placeholders::of(&self.program)
+        let placeholders = Placeholders::of(&self.program)
             .with("{listen}", address)
             .with("{host}", address.ip())
             .with("{port}", address.port())
@@ -186,7 +194,8 @@ impl ServerProgram {
             .with("{dir}", directory.path().display());
         for (name, text) in &self.server.files {
             let path = directory.path().join(name);
-            std::fs::write(&path, words.fill(text)).with_context(|| path.display().to_string())?;
+            std::fs::write(&path, placeholders.fill(text))
+                .with_context(|| path.display().to_string())?;
         }
         for (name, bytes) in &self.server.bodies {
             let path = directory.path().join(name);
@@ -194,17 +203,17 @@ impl ServerProgram {
                 .with_context(|| path.display().to_string())?;
         }
         let errors = directory.path().join("stderr");
-        let command = command(line, &words, &errors)?;
+        let command = command(line, &placeholders, &errors)?;
         let process = Process::start(command, bench.cores.set(Placement::Server), &series.name)?;
         let mut running = RunningServer { process, address, _directory: directory };
         wait_until_ready(&mut running, &mode.connector(bench)?, series)
-            .with_context(|| format!("{} said: {:?}", series.name, tail(&errors)))?;
+            .with_context(|| format!("{} printed: {:?}", series.name, tail(&errors)))?;
         Ok(running)
     }
 }
 
-fn command(line: &[String], words: &Placeholders, errors: &Path) -> Result<Command> {
-    let mut filled = line.iter().map(|word| words.fill(word));
+fn command(line: &[String], placeholders: &Placeholders, errors: &Path) -> Result<Command> {
+    let mut filled = line.iter().map(|word| placeholders.fill(word));
     let program = filled.next().context("`start` is empty; correct the file in contenders/")?;
     let errors = std::fs::File::create(errors).context("a file for standard error")?;
     let mut command = Command::new(program);
@@ -222,7 +231,9 @@ fn wait_until_ready(
         running.process.check_alive()?;
         match connector.connect(running.address) {
             Ok(connection) => break connection,
-            Err(error) if started.elapsed() > READY => return Err(error.context("not ready")),
+            Err(error) if started.elapsed() > READY_TIMEOUT => {
+                return Err(error.context("not ready"));
+            }
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }
     };
@@ -231,17 +242,17 @@ fn wait_until_ready(
     if !extra.is_empty() {
         series.note(format!("also sends {}", extra.join(", ")));
     }
-    // Or else it was somebody else's answer.
+    // Otherwise it was the response of another process.
     running.process.check_alive()
 }
 
-/// An address nobody listens on at this moment, and below the ports that the kernel hands out by
-/// itself, so that no outgoing connection takes it before the contender does.
+/// An address on which no process listens, with a port below those that the kernel assigns itself, so that
+/// no outgoing connection takes it before the contender does.
 fn free_address() -> Result<SocketAddr> {
     const FIRST: u32 = 20_000;
     const COUNT: u32 = 10_000;
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    // Two runners at once start at different places.
+    // Two runners at the same time start at different ports.
     let start = std::process::id().wrapping_mul(97);
     for _ in 0..COUNT {
         let offset = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;
@@ -253,6 +264,7 @@ fn free_address() -> Result<SocketAddr> {
     bail!("no port from {FIRST} on is free; stop some of the servers on this machine")
 }
 
+/// The last lines of a file.
 fn tail(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<_> = text.lines().rev().take(3).collect();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// A program of the system by its name.
+/// Finds a program by its name, in PATH and in the system's folders for servers.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);

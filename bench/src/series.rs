@@ -1,4 +1,4 @@
-//! What was measured of a contender: one sample of each round.
+//! The measurements of a contender: one sample for each round.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::statistics::Spread;
 
-/// One round of one contender: figures by the keys of [`Metric`].
+/// The measurements of one round of a contender, by the keys of [`Metric`].
 pub(crate) type Sample = BTreeMap<&'static str, f64>;
 
-/// A figure that every round yields.
+/// A value that is measured in each round.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Metric {
     pub(crate) key: &'static str,
@@ -17,17 +17,18 @@ pub(crate) struct Metric {
     pub(crate) decimals: usize,
 }
 
+/// A metric.
 pub(crate) const fn metric(key: &'static str, title: &'static str, decimals: usize) -> Metric {
     Metric { key, title, decimals }
 }
 
-/// All rounds of one contender.
+/// All rounds of a contender.
 #[derive(Serialize)]
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) about: String,
     pub(crate) version: Option<String>,
-    /// What makes it differ from the others, found while measuring.
+    /// Differences from the other contenders, found while measuring.
     pub(crate) notes: Vec<String>,
     pub(crate) samples: Vec<Sample>,
 }
@@ -38,13 +39,14 @@ impl Series {
         Self { name, about, version, notes: Vec::new(), samples: Vec::new() }
     }
 
-    /// Says it once, however many rounds find it.
+    /// Adds a note, unless an earlier round did.
     pub(crate) fn note(&mut self, text: String) {
         if !self.notes.contains(&text) {
             self.notes.push(text);
         }
     }
 
+    /// The values of a metric, in the order of the rounds.
     pub(crate) fn values(&self, key: &str) -> Vec<f64> {
         self.samples.iter().filter_map(|sample| sample.get(key).copied()).collect()
     }

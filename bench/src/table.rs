@@ -1,4 +1,4 @@
-//! The report as text.
+//! Prints a report as text.
 
 use std::fmt::Write;
 
@@ -7,11 +7,11 @@ use crate::report::Report;
 use crate::series::{Metric, Series};
 use crate::statistics::Spread;
 
-/// Wider tables wrap in a terminal and cannot be read.
+/// Wider tables wrap in a terminal and are unreadable.
 const METRICS_PER_TABLE: usize = 4;
 
-/// Prints a report as soon as it is there: what comes behind it may take long.
-pub(crate) fn shown(report: Report) -> Report {
+/// Prints a report, and returns it.
+pub(crate) fn print(report: Report) -> Report {
     print!("{}", render(&report));
     report
 }
@@ -24,10 +24,10 @@ fn render(report: &Report) -> String {
         text.push('\n');
     }
     text.push_str("median (min – max) over the rounds; ratios: median of the rounds' own [of the best rounds]\n");
-    // A metric that nobody has does not apply to this run.
+    // A metric without values does not apply to this run.
     let measured =
         |metric: &&Metric| report.contenders.iter().any(|c| c.summary(metric.key).is_some());
-    // In a row of medians everything was said but how much those two spread.
+    // Rows of medians lack only the spread of these two metrics.
     let shown = |metric: &&Metric| {
         report.sorted_by.is_none_or(|key| metric.key == key || metric.key == report.compared)
     };
@@ -38,7 +38,7 @@ fn render(report: &Report) -> String {
         text.push_str(&aligned(&rows(report, metrics, with_ratios)));
     }
     if report.contenders.is_empty() {
-        text.push_str("\nnobody took part\n");
+        text.push_str("\nno contender took part\n");
     }
     for warning in core_watch::warnings(report) {
         // Writing to a String cannot fail.
@@ -175,14 +175,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated_by_commas() {
         assert_eq!(grouped("1234567.25"), "1,234,567.25");
         assert_eq!(grouped("-123456"), "-123,456");
         assert_eq!(grouped("999"), "999");
     }
 
     #[test]
-    fn columns_line_up() {
+    fn columns_are_aligned() {
         let rows = [vec!["a".into(), "b".into()], vec!["long".into(), "c".into()]];
         assert_eq!(aligned(&rows), "  a     b\n  long  c\n");
     }

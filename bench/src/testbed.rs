@@ -1,4 +1,4 @@
-//! The synthetic internet of `stoop testbed`, in a process of its own.
+//! Runs the synthetic internet of `stoop testbed`, and reads its log.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,9 +16,10 @@ use crate::fetch_lines::fields;
 use crate::process::Process;
 use crate::program::Program;
 
-/// How long it may take to make its certificates and to listen everywhere.
-const READY: Duration = Duration::from_secs(120);
+/// How long it may take to create its certificates and to listen everywhere.
+const READY_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// The process, which is stopped when this is dropped.
 pub(crate) struct Testbed {
     process: Process,
     directory: TempDir,
@@ -26,7 +27,7 @@ pub(crate) struct Testbed {
 }
 
 impl Testbed {
-    /// `stoop testbed --seed S --urls N --list FILE --ca FILE --dns ADDR --log FILE`.
+    /// Starts `stoop testbed --seed S --urls N --list FILE --ca FILE --dns ADDR --log FILE`.
     pub(crate) fn start(
         bench: &Bench,
         stoop: &Program,
@@ -49,24 +50,24 @@ impl Testbed {
             .arg("--log")
             .arg(file("log"))
             .stdin(Stdio::null())
-            .stdout(File::create(file("said")).context("the testbed's output")?)
-            .stderr(File::create(file("complained")).context("the testbed's errors")?);
+            .stdout(File::create(file("output")).context("the testbed's output")?)
+            .stderr(File::create(file("errors")).context("the testbed's errors")?);
         let process = Process::start(command, bench.cores.set(placement), "stoop testbed")?;
         let mut testbed = Self { process, directory, dns };
         testbed.dns = testbed.wait_until_ready().with_context(|| {
-            let complaint = std::fs::read_to_string(testbed.directory.path().join("complained"));
-            format!("the testbed said: {:?}", complaint.unwrap_or_default().trim())
+            let errors = std::fs::read_to_string(testbed.directory.path().join("errors"));
+            format!("the testbed printed: {:?}", errors.unwrap_or_default().trim())
         })?;
         Ok(testbed)
     }
 
-    /// Once everything listens and every file is written, the testbed prints one line, of which
-    /// the word `dns=IP:PORT` is where its name server listens.
+    /// Waits for the line that the testbed prints when all servers listen and all files are written. Returns
+    /// the address of its name server, from the word `dns=IP:PORT`.
     fn wait_until_ready(&mut self) -> Result<SocketAddr> {
-        let said = self.directory.path().join("said");
+        let output = self.directory.path().join("output");
         let started = Instant::now();
         loop {
-            let text = std::fs::read_to_string(&said).unwrap_or_default();
+            let text = std::fs::read_to_string(&output).unwrap_or_default();
             if let Some(line) = text.strip_suffix('\n') {
                 let dns = line.split(' ').find_map(|word| word.strip_prefix("dns="));
                 let dns = dns.and_then(|address| address.parse().ok());
@@ -74,7 +75,10 @@ impl Testbed {
                     .with_context(|| format!("no dns=IP:PORT in {line:?}; adapt testbed.rs"));
             }
             self.process.check_alive()?;
-            ensure!(started.elapsed() < READY, "the testbed was not ready within {READY:?}");
+            ensure!(
+                started.elapsed() < READY_TIMEOUT,
+                "the testbed was not ready within {READY_TIMEOUT:?}"
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -83,7 +87,7 @@ impl Testbed {
         self.directory.path().join("list")
     }
 
-    pub(crate) fn authority(&self) -> PathBuf {
+    pub(crate) fn ca(&self) -> PathBuf {
         self.directory.path().join("ca.pem")
     }
 
@@ -91,7 +95,7 @@ impl Testbed {
         self.directory.path()
     }
 
-    /// Stops it, and reads what it saw once the log is complete.
+    /// Stops it, and reads its log, which is then complete.
     pub(crate) fn stop(self) -> Result<TestbedLog> {
         let Self { process, directory, .. } = self;
         drop(process);
@@ -101,23 +105,22 @@ impl Testbed {
     }
 }
 
-/// The testbed's own view of a run.
+/// The testbed's log of a run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct TestbedLog {
-    /// From the first to the last sign of each URL, by its place on the list.
+    /// The time from the first to the last record of each URL, by its index in the list.
     pub(crate) spans: HashMap<u64, Duration>,
     /// The most connections that were open at once.
     pub(crate) open_peak: Option<u64>,
 }
 
 impl TestbedLog {
-    /// Assumes CSV whose first line names the columns, of which these are read: `kind` (`dns`,
-    /// `connection`, `exchange`, `stop`; others are passed over), `url` (place on the list, or
-    /// empty), `begin_ms`, `end_ms`, and `connection`, which on the `stop` line is the most that
-    /// were open at once.
+    /// Parses CSV whose first line names the columns, of which these are read: `kind` (`dns`, `connection`,
+    /// `exchange`, `stop`; others are skipped), `url` (index in the list, or empty), `begin_ms`, `end_ms`,
+    /// and `connection`, which on the `stop` line is the most that were open at once.
     ///
-    /// A query for a name counts only until the first connection for its URL: a later one is some
-    /// other URL's. Without a connection nothing ends but the queries themselves.
+    /// A query for a name counts only until the first connection for its URL: a later one belongs to
+    /// another URL. Without a connection, the last query is the end.
     fn parse(text: &str) -> Result<Self> {
         let mut lines = text.lines();
         let head = fields(lines.next().context("the testbed's log is empty")?);
@@ -134,7 +137,7 @@ impl TestbedLog {
         for line in lines {
             let row = fields(line);
             let number = |column: usize| row.get(column).and_then(|text| text.parse::<f64>().ok());
-            let connected = match row.get(kind).map(String::as_str) {
+            let is_connected = match row.get(kind).map(String::as_str) {
                 Some("dns") => false,
                 Some("connection" | "exchange") => true,
                 Some("stop") => {
@@ -147,7 +150,7 @@ impl TestbedLog {
             else {
                 continue;
             };
-            let new = UrlSpan { first_ms: begin, last_ms: end, connected };
+            let new = UrlSpan { first_ms: begin, last_ms: end, is_connected };
             spans.entry(url as u64).and_modify(|span| span.add(new)).or_insert(new);
         }
         let length =
@@ -156,24 +159,26 @@ impl TestbedLog {
         Ok(Self { spans, open_peak })
     }
 
+    /// How many URLs took longer than `limit`.
     pub(crate) fn longer_than(&self, limit: Duration) -> usize {
         self.spans.values().filter(|length| **length > limit).count()
     }
 }
 
+/// The time between the records of one URL.
 #[derive(Clone, Copy)]
 struct UrlSpan {
     first_ms: f64,
     last_ms: f64,
-    connected: bool,
+    is_connected: bool,
 }
 
 impl UrlSpan {
     fn add(&mut self, other: Self) {
         self.first_ms = self.first_ms.min(other.first_ms);
-        match (self.connected, other.connected) {
+        match (self.is_connected, other.is_connected) {
             (true, false) => {}
-            (false, true) => (self.last_ms, self.connected) = (other.last_ms, true),
+            (false, true) => (self.last_ms, self.is_connected) = (other.last_ms, true),
             _ => self.last_ms = self.last_ms.max(other.last_ms),
         }
     }
@@ -184,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_lasts_from_its_name_to_its_last_exchange() {
+    fn a_url_takes_from_its_first_query_to_its_last_exchange() {
         let log = "kind,url,host,connection,begin_ms,end_ms\n\
                    start,,,,0.000,0.000\n\
                    exchange,7,\"h,7\",1,12.000,40.000\n\

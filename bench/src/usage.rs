@@ -1,4 +1,4 @@
-//! What a process and its descendants use, as the kernel accounts for it.
+//! The resources that a process and its descendants use, by the kernel's accounts.
 
 use std::collections::HashSet;
 use std::io;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-/// The process and its descendants.
+/// The ids of the process and its descendants.
 pub(crate) fn tree(pid: i32) -> Vec<i32> {
     let mut found = vec![pid];
     let mut next = 0;
@@ -23,7 +23,7 @@ pub(crate) fn tree(pid: i32) -> Vec<i32> {
     found
 }
 
-/// Whether it runs: a process that has ended and waits to be reaped does not.
+/// Whether the process runs. One that has ended and was not reaped does not.
 pub(crate) fn is_alive(pid: i32) -> bool {
     state_and_parent(pid).is_some_and(|(state, _)| !state.starts_with(['Z', 'X']))
 }
@@ -39,11 +39,11 @@ fn state_and_parent(pid: i32) -> Option<(String, String)> {
     Some((rest.next()?.to_owned(), rest.next()?.to_owned()))
 }
 
-/// CPU time of the whole tree so far.
+/// The CPU time of the process and its descendants so far.
 ///
-/// This is the scheduler's own sum of run time, in nanoseconds: the figure that
-/// `/proc/PID/task/*/schedstat` shows, but brought up to date when it is read, and with the threads
-/// that have ended. `utime` and `stime` count the same in ticks of 10 ms.
+/// This is the scheduler's sum of run time, in nanoseconds: the value of `/proc/PID/task/*/schedstat`, but
+/// updated when it is read, and including threads that have ended. `utime` and `stime` count the same in
+/// ticks of 10 ms.
 pub(crate) fn cpu_time(pid: i32) -> Result<Duration> {
     tree(pid).into_iter().map(cpu_time_of_one).sum()
 }
@@ -65,7 +65,7 @@ fn cpu_time_of_one(pid: i32) -> Result<Duration> {
     Ok(Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec as u32))
 }
 
-/// How long `core` has been busy with anything since the machine started.
+/// How long `core` has been busy since the machine started.
 pub(crate) fn core_busy(core: usize) -> Result<Duration> {
     const IDLE: [usize; 2] = [3, 4];
     const GUEST: usize = 8;
@@ -75,7 +75,7 @@ pub(crate) fn core_busy(core: usize) -> Result<Duration> {
         .lines()
         .find_map(|line| line.strip_prefix(&label))
         .with_context(|| format!("core {core} is not in /proc/stat"))?;
-    // Guest time is in user time already.
+    // Guest time is included in user time.
     let ticks: u64 = line
         .split_ascii_whitespace()
         .enumerate()
@@ -87,17 +87,16 @@ pub(crate) fn core_busy(core: usize) -> Result<Duration> {
     Ok(Duration::from_secs_f64(ticks as f64 / per_second.max(1) as f64))
 }
 
-/// User memory that nothing else shares, over the whole tree: `RssAnon`, in bytes.
+/// The anonymous memory of the process and its descendants (`RssAnon`), in bytes.
 ///
-/// Kernels before 6.17 show a sum that lags by up to some hundred KiB for each core, which is why
-/// the work that divides this opens thousands of connections.
+/// Kernels before 6.17 show a sum that lags by up to some hundred KiB for each core, which is why the work
+/// that divides this opens thousands of connections.
 pub(crate) fn anonymous_bytes(pid: i32) -> Result<u64> {
     tree(pid).into_iter().map(|pid| status_kib(pid, "RssAnon:").map(|kib| kib * 1024)).sum()
 }
 
-/// The most memory that the process ever had resident (`VmHWM`), in bytes, and each of those that it
-/// started and that still run. Read while it runs; `ru_maxrss` would include what this program had
-/// before `exec`.
+/// The most memory that the process and its running descendants ever had resident (`VmHWM`), in bytes. Read
+/// while it runs; `ru_maxrss` would include the memory of this program before `exec`.
 pub(crate) fn peak_resident_bytes(pid: i32) -> Result<u64> {
     let own = status_kib(pid, "VmHWM:")?;
     let others = tree(pid).into_iter().skip(1);
@@ -106,8 +105,8 @@ pub(crate) fn peak_resident_bytes(pid: i32) -> Result<u64> {
     Ok((own + others) * 1024)
 }
 
-/// What the tree has resident now, from where on [`peak_resident_bytes`] counts again.
-pub(crate) fn forget_peak(pid: i32) -> Result<u64> {
+/// Resets the peak of [`peak_resident_bytes`] to the memory that is resident now, and returns that.
+pub(crate) fn reset_peak(pid: i32) -> Result<u64> {
     const RESET_PEAK: &str = "5";
     for pid in tree(pid) {
         std::fs::write(format!("/proc/{pid}/clear_refs"), RESET_PEAK)
@@ -125,8 +124,8 @@ fn status_kib(pid: i32, name: &str) -> Result<u64> {
         .with_context(|| format!("no {name} of process {pid}"))
 }
 
-/// How many TCP sockets the tree holds that are connected or connecting. Sockets of other kinds,
-/// such as those of a resolver, do not count.
+/// The number of TCP sockets of the process and its descendants that are connected or connecting, without
+/// other sockets, such as those of a resolver.
 pub(crate) fn tcp_connections(pid: i32) -> usize {
     let mut inodes = HashSet::new();
     for table in ["tcp", "tcp6"] {
@@ -142,7 +141,7 @@ pub(crate) fn tcp_connections(pid: i32) -> usize {
     tree(pid).into_iter().map(held).sum()
 }
 
-/// How many sockets of any kind the tree holds, which is much quicker to say.
+/// The number of all sockets of the process and its descendants, which is counted much faster.
 pub(crate) fn sockets(pid: i32) -> usize {
     let held = |pid: i32| {
         let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
@@ -159,7 +158,7 @@ fn connection_inode(line: &str) -> Option<u64> {
     if *state == LISTEN { None } else { inode.parse().ok() }
 }
 
-/// Of a link in `/proc/PID/fd`, if it is a socket.
+/// The inode of a link in `/proc/PID/fd`, if it is a socket.
 pub(crate) fn socket_inode(link: &Path) -> Option<u64> {
     let target = std::fs::read_link(link).ok()?;
     target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
@@ -179,7 +178,7 @@ mod tests {
         assert!(anonymous_bytes(this_process()).unwrap() > 0);
         assert!(peak_resident_bytes(this_process()).unwrap() > 0);
         let most = peak_resident_bytes(this_process()).unwrap();
-        assert!(forget_peak(this_process()).unwrap() <= most);
+        assert!(reset_peak(this_process()).unwrap() <= most);
         assert!(is_alive(this_process()));
     }
 

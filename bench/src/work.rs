@@ -1,4 +1,4 @@
-//! The works, one module each, and the contenders that take part in a work.
+//! The works, one module each, and the names of their contenders.
 
 pub(crate) mod client;
 pub(crate) mod fairness;
@@ -13,13 +13,13 @@ use crate::arguments::CommonOptions;
 use crate::baseline::BASELINE;
 use crate::contender::STOOP;
 
-/// Stoop first and its baseline, if there is one; then those that the user named or else, without a
-/// baseline, the `usual`, each once.
-pub(crate) fn names(common: &CommonOptions, usual: &[&str]) -> Vec<String> {
+/// The contenders of a work: stoop and its baseline, if there is one; then those that the user named or
+/// else, without a baseline, those of `defaults`, each once.
+pub(crate) fn names(common: &CommonOptions, defaults: &[&str]) -> Vec<String> {
     let has_baseline = common.output.baseline.is_some();
-    let usual = if has_baseline { &[] } else { usual };
+    let defaults = if has_baseline { &[] } else { defaults };
     let others =
-        common.against.clone().unwrap_or_else(|| usual.iter().map(|&n| n.into()).collect());
+        common.against.clone().unwrap_or_else(|| defaults.iter().map(|&n| n.into()).collect());
     let mut names = vec![STOOP.to_owned()];
     names.extend(has_baseline.then(|| BASELINE.to_owned()));
     for name in others {

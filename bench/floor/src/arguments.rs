@@ -2,24 +2,25 @@
 
 use std::net::SocketAddr;
 
+/// The arguments of a floor.
 pub struct Arguments {
     pub listen: SocketAddr,
     pub mode: FloorMode,
 }
 
-/// What the floor is to be the floor of.
+/// The kind of load that the floor answers.
 #[derive(Clone, Copy, PartialEq)]
 pub enum FloorMode {
-    /// What is received at once is one request.
+    /// The bytes of one receive are one request.
     Single,
-    /// What is received at once may be many requests, whose ends are counted.
+    /// The bytes of one receive may be many requests, whose ends are counted.
     Pipelined,
-    /// One request a connection, which is closed behind its answer.
+    /// Each connection has one request, and is closed after its response.
     Closing,
 }
 
 impl Arguments {
-    /// Those of this process, which ends if they are not what they should be.
+    /// Parses the arguments of this process, which ends if they are wrong.
     pub fn of_process(name: &str) -> Self {
         Self::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
             eprintln!(

@@ -1,21 +1,22 @@
-//! Counting messages by a few bytes that each contains once, without reading any.
+//! Counts messages by a few bytes that each contains once, without parsing them.
 
 use memchr::memmem;
 
-/// Ends every request of the loads here.
+/// The end of every request of the loads here.
 pub const HEAD_END: &[u8] = b"\r\n\r\n";
-/// Ends every answer.
+/// The end of every response.
 pub const BODY: &[u8] = b"Hello, world!";
 
-/// How much of the pattern the bytes so far end with, since it may be split between two reads.
+/// Counts occurrences of a pattern in a stream. It remembers how much of the pattern the bytes so far end
+/// with, since it may be split between two reads.
 #[derive(Clone, Copy, Default)]
 pub struct Counter {
     matched: usize,
 }
 
 impl Counter {
-    /// How many times `pattern` ends within `bytes`. The pattern is one of those above: what
-    /// follows a broken match of these can only be a new one, which is all that is looked for.
+    /// How many times `pattern` ends within `bytes`. The pattern is one of those above: after a partial
+    /// match of these that fails, only a new match can begin.
     pub fn count(&mut self, pattern: &[u8], bytes: &[u8]) -> usize {
         let mut found = 0;
         let mut rest = bytes;
@@ -50,8 +51,8 @@ mod tests {
     #[test]
     fn messages_are_counted_however_they_are_split() {
         let heads = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(5);
-        let answers = b"HTTP/1.1 200 OK\r\nx: Hello,\r\n\r\nHello, world!".repeat(5);
-        for (pattern, stream) in [(HEAD_END, heads), (BODY, answers)] {
+        let responses = b"HTTP/1.1 200 OK\r\nx: Hello,\r\n\r\nHello, world!".repeat(5);
+        for (pattern, stream) in [(HEAD_END, heads), (BODY, responses)] {
             for piece in 1..=stream.len() {
                 let mut counter = Counter::default();
                 let counts = stream.chunks(piece).map(|bytes| counter.count(pattern, bytes));
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_pattern_followed_by_something_else_is_none() {
+    fn half_a_pattern_followed_by_other_bytes_does_not_count() {
         let mut counter = Counter::default();
         assert_eq!(counter.count(HEAD_END, b"a\r\n\r"), 0);
         assert_eq!(counter.count(HEAD_END, b"b\r\n"), 0);

@@ -1,7 +1,7 @@
-//! Frames of HTTP/2, byte by byte: as much as a load needs. RFC 9113 §4 and §6.
+//! The frames of HTTP/2 that a load needs, written and read byte by byte (RFC 9113 §4 and §6).
 //!
-//! Header blocks are literals and lines of the static table, so that a connection has no state to
-//! keep; those of answers are not read.
+//! Header blocks consist of literals and lines of the static table, so that a connection needs no state;
+//! those of responses are not decoded.
 
 use std::io::{self, Read};
 
@@ -17,17 +17,17 @@ const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// Settings: RFC 9113 §6.5.2.
+/// Identifiers of settings (RFC 9113 §6.5.2).
 pub const CONCURRENT_STREAMS_MAX: u16 = 3;
 pub const INITIAL_WINDOW_SIZE: u16 = 4;
 
-/// What a window begins with that nothing was said about.
+/// The initial size of a window without a setting.
 pub const INITIAL_WINDOW: u32 = 65_535;
 const WINDOW_MAX: u32 = (1 << 31) - 1;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Of the static table: RFC 7541, Appendix A.
+/// Lines of the static table (RFC 7541, Appendix A).
 const METHOD_GET: u8 = 0x82;
 const METHOD_POST: u8 = 0x83;
 const SCHEME_HTTP: u8 = 0x86;
@@ -36,7 +36,7 @@ const STATUS_200: u8 = 0x88;
 const AUTHORITY: u8 = 0x01;
 const PATH: u8 = 0x04;
 
-/// A frame that has come.
+/// A received frame.
 pub struct Frame {
     pub kind: u8,
     pub flags: u8,
@@ -45,7 +45,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Waits for all of it.
+    /// Reads a whole frame.
     pub fn read(from: &mut impl Read) -> io::Result<Self> {
         let mut head = [0; 9];
         from.read_exact(&mut head)?;
@@ -55,7 +55,7 @@ impl Frame {
         Ok(Self { kind, flags, stream: u32::from_be_bytes(stream) & WINDOW_MAX, payload })
     }
 
-    /// Whether it is the last of its stream, in whichever way.
+    /// Whether it ends its stream.
     pub fn ends_stream(&self) -> bool {
         match self.kind {
             DATA | HEADERS => self.flags & END_STREAM != 0,
@@ -64,8 +64,8 @@ impl Frame {
         }
     }
 
-    /// Whether it begins an answer of 200, as far as that is said by the static table. Before it
-    /// sizes of the other table may come: integers with a prefix of five bits (RFC 7541 §6.3).
+    /// Whether it begins a response of 200, encoded by the static table. Updates of the dynamic table's size
+    /// may come before it: integers with a prefix of five bits (RFC 7541 §6.3).
     pub fn is_200(&self) -> bool {
         let mut rest = self.payload.iter();
         let mut first = rest.next();
@@ -78,7 +78,7 @@ impl Frame {
         self.kind == HEADERS && first == Some(&STATUS_200)
     }
 
-    /// What the other side is owed for it.
+    /// The frame that has to be sent in reply, if any.
     pub fn reply(&self) -> Option<Vec<u8>> {
         match self.kind {
             SETTINGS if self.flags & ACK == 0 => Some(frame(SETTINGS, ACK, 0, &[])),
@@ -87,14 +87,14 @@ impl Frame {
         }
     }
 
-    /// The value of a setting that it has.
+    /// The value of a setting, if the frame has it.
     pub fn setting(&self, name: u16) -> Option<u32> {
         let mut settings = self.payload.chunks_exact(6).filter(|_| self.kind == SETTINGS);
         let last = settings.rfind(|setting| setting[..2] == name.to_be_bytes());
         last.and_then(|setting| number(&setting[2..]))
     }
 
-    /// By how much it opens a window.
+    /// By how much it increases a window.
     pub fn increment(&self) -> Option<u32> {
         if self.kind == WINDOW_UPDATE { number(&self.payload) } else { None }
     }
@@ -104,14 +104,13 @@ fn number(bytes: &[u8]) -> Option<u32> {
     bytes.try_into().ok().map(u32::from_be_bytes)
 }
 
-/// A frame to send.
+/// The bytes of a frame.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u32).to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// What a client begins with: its windows are as large as they can be, so that only TCP holds the
-/// server back.
+/// The first bytes of a client, with the largest windows, so that only TCP holds the server back.
 pub fn opening() -> Vec<u8> {
     let [high, low] = INITIAL_WINDOW_SIZE.to_be_bytes();
     let setting = [&[high, low], WINDOW_MAX.to_be_bytes().as_slice()].concat();
@@ -120,17 +119,17 @@ pub fn opening() -> Vec<u8> {
     [PREFACE, &settings, &frame(WINDOW_UPDATE, 0, 0, &more)].concat()
 }
 
-/// A request without content.
+/// The bytes of a request without content.
 pub fn get(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | END_STREAM, stream, &block(METHOD_GET, path))
 }
 
-/// The head of a request whose content follows.
+/// The bytes of the head of a request whose content follows.
 pub fn post(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, stream, &block(METHOD_POST, path))
 }
 
-/// Paths here are shorter than the 127 bytes that a length of one byte can tell.
+/// A header block. Paths here are shorter than 127 bytes, so that one byte is enough for a length.
 fn block(method: u8, path: &str) -> Vec<u8> {
     let literal = |name: u8, value: &str| [&[name, value.len() as u8], value.as_bytes()].concat();
     let (authority, path) = (literal(AUTHORITY, "127.0.0.1"), literal(PATH, path));
@@ -142,14 +141,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_frame_is_read_back() {
         let read = Frame::read(&mut get(3, "/spin").as_slice()).unwrap();
         assert_eq!((read.kind, read.stream, read.ends_stream()), (HEADERS, 3, true));
         assert!(!Frame::read(&mut post(5, "/sink").as_slice()).unwrap().ends_stream());
     }
 
     #[test]
-    fn the_status_comes_behind_the_sizes_of_a_table() {
+    fn a_status_is_found_after_updates_of_the_table_size() {
         let is_200 = |block: &[u8]| {
             let frame = frame(HEADERS, END_HEADERS, 1, block);
             Frame::read(&mut frame.as_slice()).unwrap().is_200()

@@ -1,4 +1,4 @@
-//! What the floor server and the load generators share: bare system calls, frames, and counting.
+//! The code that the floors and the load generators share: bare system calls, frames, and counting.
 
 pub mod arguments;
 pub mod count;

@@ -1,13 +1,13 @@
-//! The floor: what answering costs when nothing is parsed.
+//! The floor: the cost of answering requests without parsing them.
 //!
-//! One thread, one epoll instance, and the fewest system calls a readiness loop can make. A real
-//! server is judged by how close it comes to this, because everything below this line is the
-//! kernel's. It is no HTTP server: it never looks at a method, a target or a field.
+//! One thread, one epoll instance, and the fewest system calls that a readiness loop can make. A real
+//! server is compared with it, because its remaining cost is that of the kernel. It is no HTTP server: it
+//! never reads a method, a target or a field.
 //!
 //! The pattern of system calls is part of the figure and must not drift:
 //!
 //! ```text
-//! a wake-up     epoll_wait(-1)                             one, however many sockets are ready
+//! a wake-up     epoll_wait(-1)                             one for any number of ready sockets
 //! a connection  accept4(NONBLOCK|CLOEXEC) + epoll_ctl(ADD) accept4 until EAGAIN, edge-triggered
 //! a request     recv(16 KiB) + send(response)              no second recv after a short one
 //! ```

@@ -1,4 +1,4 @@
-//! The fixed answer, ready to send any number of times over.
+//! The fixed response, ready to be sent any number of times.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,9 +10,10 @@ const DATE_BYTES: usize = 29;
 const CLOSE: &[u8] = b"\r\nconnection: close";
 const TAIL: &[u8] = b"\r\n\r\nHello, world!";
 
-/// Copies of the answer kept ready, so that a pipelined burst is one `send` of one slice.
+/// How many copies of the response are kept, so that a pipelined burst is one `send` of one slice.
 const COPIES: usize = 256;
 
+/// Copies of the response, with the current date.
 pub struct FixedResponse {
     copies: Vec<u8>,
     date_s: i64,
@@ -42,9 +43,9 @@ impl FixedResponse {
         }
     }
 
-    /// The answer, `count` times. A burst longer than the copies kept is cut short, which shows as
-    /// errors in the load's report; 16 KiB cannot hold so many heads of the loads here.
-    pub fn times(&self, count: usize) -> &[u8] {
+    /// The response, `count` times. A burst longer than the copies is truncated, which shows as errors in
+    /// the load's report; 16 KiB cannot hold so many heads of the loads here.
+    pub fn repeated(&self, count: usize) -> &[u8] {
         let length = self.copies.len() / COPIES;
         &self.copies[..length * count.min(COPIES)]
     }

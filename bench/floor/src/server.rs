@@ -1,4 +1,4 @@
-//! The loop itself: `epoll_wait`, `accept4`, `recv`, `send`, and nothing else per request.
+//! The event loop: `epoll_wait`, `accept4`, `recv`, `send`, and no other call per request.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -19,7 +19,7 @@ pub(crate) fn serve(listen: SocketAddr, mode: FloorMode) -> io::Result<()> {
     sys::set_nodelay(listener.as_raw_fd())?;
     let mut epoll = Epoll::new()?;
     epoll.watch(listener.as_raw_fd())?;
-    let mut turn = EventLoop {
+    let mut event_loop = EventLoop {
         received: Box::new([0; RECEIVE_BYTES]),
         response: FixedResponse::new(mode),
         counters: Vec::new(),
@@ -27,19 +27,19 @@ pub(crate) fn serve(listen: SocketAddr, mode: FloorMode) -> io::Result<()> {
     };
     loop {
         epoll.wait(-1)?;
-        turn.response.refresh_date();
+        event_loop.response.refresh_date();
         for index in 0..epoll.ready() {
             let fd = epoll.fd(index);
             if fd == listener.as_raw_fd() {
                 accept_all(&epoll, fd)?;
-            } else if !turn.answer(fd) {
-                turn.close(fd);
+            } else if !event_loop.answer(fd) {
+                event_loop.close(fd);
             }
         }
     }
 }
 
-/// Takes every waiting connection: an edge-triggered listener is told only once.
+/// Accepts every waiting connection: an edge-triggered listener reports them only once.
 fn accept_all(epoll: &Epoll, listener: RawFd) -> io::Result<()> {
     while let Some(connection) = sys::accept(listener)? {
         epoll.watch(connection.as_raw_fd())?;
@@ -49,17 +49,17 @@ fn accept_all(epoll: &Epoll, listener: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// What one turn of the loop works with, shared by all connections.
+/// The state of the loop, shared by all connections.
 struct EventLoop {
     received: Box<[u8; RECEIVE_BYTES]>,
     response: FixedResponse,
-    /// By descriptor, which the kernel keeps small and dense. Used only for pipelined requests.
+    /// Indexed by descriptor, which the kernel keeps small and dense. Used only for pipelined requests.
     counters: Vec<Counter>,
     mode: FloorMode,
 }
 
 impl EventLoop {
-    /// Answers what has arrived; false when the connection is over.
+    /// Answers the bytes that have arrived; false when the connection has ended.
     fn answer(&mut self, fd: RawFd) -> bool {
         loop {
             let count = match sys::recv(fd, &mut self.received[..]) {
@@ -67,13 +67,15 @@ impl EventLoop {
                 Ok(Some(0)) | Err(_) => return false,
                 Ok(Some(count)) => count,
             };
-            let answers =
+            let requests =
                 if self.mode == FloorMode::Pipelined { self.heads_in(fd, count) } else { 1 };
-            if !sys::send_all(fd, self.response.times(answers)) || self.mode == FloorMode::Closing {
+            if !sys::send_all(fd, self.response.repeated(requests))
+                || self.mode == FloorMode::Closing
+            {
                 return false;
             }
-            // The socket is drained after a short read; a full one may have left bytes behind,
-            // and an edge does not come twice.
+            // After a short read the socket is empty; after a full one it may have more bytes, for which no
+            // second edge comes.
             if count < RECEIVE_BYTES {
                 return true;
             }

@@ -1,10 +1,10 @@
-//! The system calls, each as thin as the kernel's own, and all the `unsafe` there is.
+//! Thin wrappers of system calls, with all `unsafe` code of the floors and loads but that of the ring.
 
 use std::io;
 use std::net::{SocketAddrV4, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// More events than the loads here ever have ready, so that one wake-up takes them all.
+/// More events than are ever ready with the loads here, so that one wake-up takes them all.
 const EVENTS: usize = 1024;
 
 /// An epoll instance that reports readable sockets once for each edge.
@@ -16,7 +16,7 @@ pub struct Epoll {
 
 impl Epoll {
     pub fn new() -> io::Result<Self> {
-        // SAFETY: epoll_create1 takes no pointer; the new descriptor is owned by nobody else.
+        // SAFETY: epoll_create1 takes no pointer; the new descriptor has no other owner.
         let epoll =
             unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
         let events = Box::new([libc::epoll_event { events: 0, u64: 0 }; EVENTS]);
@@ -32,7 +32,7 @@ impl Epoll {
         check(unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, fd, &mut event) }).map(drop)
     }
 
-    /// Sleeps until something is readable or `timeout_ms` has passed (never, if negative).
+    /// Waits until a socket is readable or `timeout_ms` has passed (without limit if negative).
     pub fn wait(&mut self, timeout_ms: i32) -> io::Result<()> {
         let (epoll, events) = (self.epoll.as_raw_fd(), self.events.as_mut_ptr());
         // SAFETY: `events` is a live array of EVENTS entries for the kernel to fill.
@@ -45,12 +45,13 @@ impl Epoll {
         Ok(())
     }
 
+    /// The number of events.
     pub fn ready(&self) -> usize {
         self.ready
     }
 
-    /// Whether the peer of event `index` has said that it will send no more: that comes with its
-    /// last bytes, and is not said again.
+    /// Whether the peer of event `index` has ended its sending: that is reported with its last bytes, and
+    /// not again.
     pub fn is_ending(&self, index: usize) -> bool {
         self.events[index].events & libc::EPOLLRDHUP as u32 != 0
     }
@@ -61,7 +62,7 @@ impl Epoll {
     }
 }
 
-/// How many bytes came; nothing if none are there now. 0 is the end of the stream.
+/// Receives bytes, and returns their number: none if there are none now, 0 at the end of the stream.
 #[inline]
 pub fn recv(fd: RawFd, into: &mut [u8]) -> io::Result<Option<usize>> {
     // SAFETY: `into` is a live buffer of the stated length.
@@ -75,17 +76,17 @@ pub fn recv(fd: RawFd, into: &mut [u8]) -> io::Result<Option<usize>> {
     }
 }
 
-/// Whether the kernel took all of `bytes`. A full socket buffer means a peer that does not read;
-/// waiting for it would take the state these programs exist to do without.
+/// Sends `bytes`, and returns whether the kernel took all of them. A full socket buffer means a peer that
+/// does not read; waiting for it would need state that these programs deliberately do not have.
 #[inline]
 pub fn send_all(fd: RawFd, bytes: &[u8]) -> bool {
-    // SAFETY: `bytes` is a live slice. MSG_NOSIGNAL: a peer that is gone ends one connection and
+    // SAFETY: `bytes` is a live slice. MSG_NOSIGNAL: a peer that has closed ends one connection and
     // not the process.
     let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
     sent == bytes.len() as isize
 }
 
-/// The next connection that waits at a listener, if one does.
+/// Accepts a waiting connection, if there is one.
 pub fn accept(listener: RawFd) -> io::Result<Option<OwnedFd>> {
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     loop {
@@ -102,15 +103,15 @@ pub fn accept(listener: RawFd) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// Set on a listener, it is inherited by every connection.
+/// Sets TCP_NODELAY, which connections inherit from a listener.
 pub fn set_nodelay(fd: RawFd) -> io::Result<()> {
     set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
 }
 
-/// A connection that takes little at once: its receive buffer is of `buffer_bytes`, of which the
-/// kernel makes twice as much, and it asks for segments of `segment_bytes`. The peer learns both
-/// from the first packet, so that they have to be set before.
-pub fn connect_narrow(
+/// Opens a connection that can receive little at once: its receive buffer has `buffer_bytes`, which the
+/// kernel doubles, and it asks for segments of `segment_bytes`. Both are set before connecting, because the
+/// peer learns them from the first packet.
+pub fn connect_with_small_buffer(
     address: SocketAddrV4,
     buffer_bytes: i32,
     segment_bytes: i32,
@@ -133,11 +134,11 @@ pub fn connect_narrow(
     Ok(socket.into())
 }
 
-/// Lets every other thread of the core go first that wants to run.
-pub fn give_way() {
-    const LAST: i32 = 19;
-    // SAFETY: setpriority takes numbers; 0 is the calling thread. What is refused changes nothing.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LAST) };
+/// Gives the calling thread the lowest priority on its core.
+pub fn lower_priority() {
+    const LOWEST: i32 = 19;
+    // SAFETY: setpriority takes numbers; 0 is the calling thread. A refusal changes nothing.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LOWEST) };
 }
 
 fn set(fd: RawFd, level: i32, option: i32, value: i32) -> io::Result<()> {
@@ -147,7 +148,7 @@ fn set(fd: RawFd, level: i32, option: i32, value: i32) -> io::Result<()> {
     check(unsafe { libc::setsockopt(fd, level, option, value, length) }).map(drop)
 }
 
-/// How many descriptors this process may have.
+/// The limit of descriptors of this process.
 pub fn descriptors_max() -> u32 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is live for the kernel to fill; a refusal leaves it at zero.
@@ -155,7 +156,7 @@ pub fn descriptors_max() -> u32 {
     u32::try_from(limit.rlim_cur).unwrap_or(u32::MAX)
 }
 
-/// Seconds since the epoch, from the coarse clock: a read of shared memory and no system call.
+/// Seconds since the epoch, from the coarse clock, which is read without a system call.
 pub fn coarse_seconds() -> libc::time_t {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a live timespec for the clock to fill.

@@ -1,11 +1,11 @@
-//! What the testbed plans for each URL of its list, from the same seed:
+//! Prints the outcome that the testbed plans for each URL of its list:
 //! `stoop-bench-plan SEED URLS VERSION`, where the version is 2 for clients that offer HTTP/2 by ALPN, and
 //! 1 for those that do not.
 //!
-//! One line a URL, in the list's order: `codes,body_length,wait_ms`. The codes a correct client may
-//! report are separated by `|`; there is no length where a failure is planned, and no wait where
-//! only the client's deadline ends it. A program of its own, so that the runner can be built
-//! whatever state the testbed is in.
+//! One line for each URL, in the order of the list: `codes,body_length,wait_ms`. The codes that a correct
+//! client may report are separated by `|`; there is no length where a failure is planned, and no wait
+//! where only the client's deadline ends it. This is a separate program, so that the runner can be built
+//! even if the testbed cannot.
 
 use std::io::{self, BufWriter, Write};
 

@@ -1,4 +1,4 @@
-//! The cases, each a loop over one thing that a connection does.
+//! The cases, each of which repeats one operation of a connection.
 
 use std::hint::black_box;
 
@@ -10,9 +10,10 @@ use stoop_proto::{BodySize, Limits, RequestHead, ResponseHead, ResponseParts};
 use crate::hpack;
 use crate::messages::{ANSWER, API, BROWSER, CDN, CURL, chunked};
 
+/// An operation to count.
 pub(crate) struct ProtoCase {
     pub(crate) name: &'static str,
-    /// How many bytes one turn of it reads or writes.
+    /// How many bytes one repetition reads or writes.
     pub(crate) bytes: fn() -> usize,
     pub(crate) run: fn(usize),
 }
@@ -22,19 +23,19 @@ const fn case(name: &'static str, bytes: fn() -> usize, run: fn(usize)) -> Proto
 }
 
 pub(crate) const CASES: &[ProtoCase] = &[
-    case("request-curl", || CURL.len(), |n| requests(n, CURL, 0)),
-    case("request-browser", || BROWSER.len(), |n| requests(n, BROWSER, 0)),
-    case("request-api", || API.len(), |n| requests(n, API, 0)),
-    case("request-in-pieces", || BROWSER.len(), |n| requests(n, BROWSER, 200)),
-    case("request-chunked", || chunked().len(), |n| requests(n, &chunked(), 0)),
-    case("exchange-hello", || CURL.len(), exchanges),
-    case("response-api", || ANSWER.len(), |n| responses(n, ANSWER)),
-    case("response-cdn", || CDN.len(), |n| responses(n, CDN)),
+    case("request-curl", || CURL.len(), |n| read_requests(n, CURL, 0)),
+    case("request-browser", || BROWSER.len(), |n| read_requests(n, BROWSER, 0)),
+    case("request-api", || API.len(), |n| read_requests(n, API, 0)),
+    case("request-in-pieces", || BROWSER.len(), |n| read_requests(n, BROWSER, 200)),
+    case("request-chunked", || chunked().len(), |n| read_requests(n, &chunked(), 0)),
+    case("exchange-hello", || CURL.len(), answer_requests),
+    case("response-api", || ANSWER.len(), |n| read_responses(n, ANSWER)),
+    case("response-cdn", || CDN.len(), |n| read_responses(n, CDN)),
     case(
         "send-request",
-        || sent(1),
+        || send_requests(1),
         |n| {
-            sent(n);
+            send_requests(n);
         },
     ),
     case("send-chunked", || 64 * 1024, send_chunked),
@@ -73,8 +74,8 @@ pub(crate) const CASES: &[ProtoCase] = &[
 
 const DATE: &[u8; 29] = b"Sat, 21 Nov 2026 12:00:00 GMT";
 
-/// A server reads a request, of which the first `first` bytes arrive ahead of the rest.
-fn requests(count: usize, wire: &[u8], first: usize) {
+/// A server reads a request, whose first `first` bytes arrive before the rest.
+fn read_requests(count: usize, wire: &[u8], first: usize) {
     let (limits, mut head) = (Limits::server(), RequestHead::default());
     for _ in 0..count {
         let (mut server, mut at, mut ends) = (Server::new(), 0, 0);
@@ -95,8 +96,8 @@ fn requests(count: usize, wire: &[u8], first: usize) {
     }
 }
 
-/// A server answers a small request on one connection.
-fn exchanges(count: usize) {
+/// A server answers small requests on one connection.
+fn answer_requests(count: usize) {
     let (limits, mut head) = (Limits::server(), RequestHead::default());
     let (mut server, mut out) = (Server::new(), Vec::new());
     for _ in 0..count {
@@ -125,13 +126,13 @@ fn request() -> RequestHead {
     head
 }
 
-/// A client asks and reads the answer, on one connection.
-fn responses(count: usize, wire: &[u8]) {
-    let (limits, asked, mut head) = (Limits::client(), request(), ResponseHead::default());
+/// A client sends requests and reads the responses on one connection.
+fn read_responses(count: usize, wire: &[u8]) {
+    let (limits, request, mut head) = (Limits::client(), request(), ResponseHead::default());
     let (mut client, mut out) = (Client::new(), Vec::new());
     for _ in 0..count {
         out.clear();
-        client.send(&asked, BodySize::Exact(0), &mut out).expect("the connection is free");
+        client.send(&request, BodySize::Exact(0), &mut out).expect("the connection is free");
         client.finish(None, &mut out).expect("as announced");
         let mut at = 0;
         loop {
@@ -147,20 +148,20 @@ fn responses(count: usize, wire: &[u8]) {
     }
 }
 
-/// A client writes a request; returns how long it is.
-fn sent(count: usize) -> usize {
-    let (asked, mut out) = (request(), Vec::new());
+/// A client writes requests; returns the length of one.
+fn send_requests(count: usize) -> usize {
+    let (request, mut out) = (request(), Vec::new());
     for _ in 0..count {
         let mut client = Client::new();
         out.clear();
-        client.send(black_box(&asked), BodySize::Exact(0), &mut out).expect("a fresh connection");
+        client.send(black_box(&request), BodySize::Exact(0), &mut out).expect("a fresh connection");
         client.finish(None, &mut out).expect("as announced");
         black_box(&out);
     }
     out.len()
 }
 
-/// A server writes 64 KiB whose length it does not know, in pieces of 1 KiB.
+/// A server writes 64 KiB of unknown length, in pieces of 1 KiB.
 fn send_chunked(count: usize) {
     let (limits, mut head) = (Limits::server(), RequestHead::default());
     let (mut server, mut out) = (Server::new(), Vec::new());

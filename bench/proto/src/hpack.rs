@@ -1,4 +1,4 @@
-//! Header blocks: what a connection over HTTP/2 reads and writes of them.
+//! Cases of header blocks, which a connection over HTTP/2 reads and writes.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use Indexing::{Insert, Never, Without};
 
 type FieldList = [(&'static str, &'static str, Indexing)];
 
-/// What a browser sends for a page: [`BROWSER`](crate::messages::BROWSER) in HTTP/2.
+/// The request of a browser for a page: [`BROWSER`](crate::messages::BROWSER) in HTTP/2.
 const BROWSER: &FieldList = &[
     (":method", "GET", Insert),
     (":path", "/articles/2026/11/how-falcons-dive?ref=front&page=2", Insert),
@@ -31,7 +31,7 @@ const BROWSER: &FieldList = &[
     ("priority", "u=0, i", Insert),
 ];
 
-/// What a program sends to an interface, with nothing of it in a table.
+/// The request of a program to an API, without use of the tables.
 const API: &FieldList = &[
     (":method", "POST", Insert),
     (":scheme", "https", Insert),
@@ -45,7 +45,7 @@ const API: &FieldList = &[
     ("content-length", "27", Without),
 ];
 
-/// What a server answers, the second time within a second.
+/// The response of a server, as it sends it again within a second.
 const ANSWER: &FieldList = &[
     (":status", "200", Insert),
     ("content-type", "text/plain", Insert),
@@ -62,7 +62,7 @@ fn encode(encoder: &mut Encoder, fields: &FieldList, out: &mut Vec<u8>) {
     }
 }
 
-/// The block that the peer sends the first time, in Huffman code, and the second time.
+/// The blocks that the peer sends the first time, in Huffman code, and the second time.
 fn blocks(fields: &FieldList) -> [Vec<u8>; 2] {
     let mut encoder = Encoder::new(DEFAULT_TABLE_BYTES_MAX);
     encoder.set_huffman(true);
@@ -90,7 +90,7 @@ pub(crate) fn api_bytes() -> usize {
     blocks(API)[0].len()
 }
 
-/// A server reads a browser's first block, on a connection of its own.
+/// A server reads a browser's first block on a new connection.
 pub(crate) fn browser_first(count: usize) {
     let [wire, _] = blocks(BROWSER);
     for _ in 0..count {
@@ -98,7 +98,7 @@ pub(crate) fn browser_first(count: usize) {
     }
 }
 
-/// It reads the same again, which is indices and nothing else.
+/// A server reads the same block again, which consists of indices only.
 pub(crate) fn browser_again(count: usize) {
     let [first, again] = blocks(BROWSER);
     let mut decoder = Decoder::new(DEFAULT_TABLE_BYTES_MAX);
@@ -108,7 +108,7 @@ pub(crate) fn browser_again(count: usize) {
     }
 }
 
-/// It reads literals in Huffman code.
+/// A server reads literals in Huffman code.
 pub(crate) fn api(count: usize) {
     let [wire, _] = blocks(API);
     let mut decoder = Decoder::new(DEFAULT_TABLE_BYTES_MAX);
@@ -117,7 +117,7 @@ pub(crate) fn api(count: usize) {
     }
 }
 
-/// A client writes literals, in Huffman code or not; returns how long that is.
+/// A client writes literals, in Huffman code or not; returns their length.
 pub(crate) fn send(count: usize, huffman: bool) -> usize {
     let (mut encoder, mut out) = (Encoder::new(DEFAULT_TABLE_BYTES_MAX), Vec::new());
     encoder.set_huffman(huffman);
@@ -128,7 +128,7 @@ pub(crate) fn send(count: usize, huffman: bool) -> usize {
     out.len()
 }
 
-/// A server answers as it did before, by names alone; returns how long that is.
+/// A server writes the same response again, with names looked up; returns its length.
 pub(crate) fn answer(count: usize) -> usize {
     let (mut encoder, mut out) = (Encoder::new(512), Vec::new());
     encode(&mut encoder, ANSWER, &mut out);
@@ -139,8 +139,8 @@ pub(crate) fn answer(count: usize) -> usize {
     out.len()
 }
 
-/// The same with the names' places in the static table known, as a server knows its own; and with what
-/// changes each time in the table, where it evicts what was there.
+/// A server writes a response with known indices of the static table, as for its own fields, and with a
+/// value that changes each time and is added to the dynamic table, where it evicts others.
 pub(crate) fn answer_known(count: usize) -> usize {
     let (mut encoder, mut out) = (Encoder::new(512), Vec::new());
     for turn in 0..count {

@@ -1,8 +1,8 @@
-//! What the protocol machines cost, to be counted in instructions: `stoop-bench-proto CASE COUNT`
-//! does one case so many times, and without arguments prints `case bytes` for each.
+//! Runs the protocol machines to count their instructions: `stoop-bench-proto CASE COUNT` repeats one case
+//! `COUNT` times, and without arguments the program prints `case bytes` for each case.
 //!
-//! Instructions of a run do not depend on what else the machine does, so that a change of one in a
-//! hundred shows. They are not time: a cache miss counts as much as an addition.
+//! The instructions of a run do not depend on other work of the machine, so that a change of one percent is
+//! visible. They are not time: a cache miss counts as much as an addition.
 
 mod cases;
 mod hpack;

@@ -1,10 +1,10 @@
-//! Messages as they are on the wire every day, with names and secrets made up.
+//! Typical messages, with invented names and secrets.
 
-/// What `curl http://example.com/` sends.
+/// The request of `curl http://example.com/`.
 pub(crate) const CURL: &[u8] =
     b"GET / HTTP/1.1\r\nHost: example.com\r\nUser-Agent: curl/8.14.1\r\nAccept: */*\r\n\r\n";
 
-/// What a browser sends for a page, with a cookie of middling length.
+/// The request of a browser for a page, with a cookie of medium length.
 pub(crate) const BROWSER: &[u8] = b"\
 GET /articles/2026/11/how-falcons-dive?ref=front&page=2 HTTP/1.1\r\n\
 Host: www.example.com\r\n\
@@ -22,7 +22,7 @@ Sec-Fetch-Site: same-origin\r\n\
 Priority: u=0, i\r\n\
 \r\n";
 
-/// What a program sends to an interface, with its content.
+/// The request of a program to an API, with its content.
 pub(crate) const API: &[u8] = b"\
 POST /v2/orders HTTP/1.1\r\n\
 Host: api.example.com\r\n\
@@ -35,7 +35,7 @@ Content-Length: 27\r\n\
 \r\n\
 {\"item\":\"perch\",\"count\":12}";
 
-/// What an interface answers.
+/// The response of an API.
 pub(crate) const ANSWER: &[u8] = b"\
 HTTP/1.1 200 OK\r\n\
 Date: Sat, 21 Nov 2026 12:00:00 GMT\r\n\
@@ -45,7 +45,7 @@ Server: example\r\n\
 \r\n\
 {\"item\":\"perch\",\"count\":12}";
 
-/// What a content delivery network answers.
+/// The response of a content delivery network.
 pub(crate) const CDN: &[u8] = b"\
 HTTP/1.1 200 OK\r\n\
 Date: Sat, 21 Nov 2026 12:00:00 GMT\r\n\
@@ -71,7 +71,7 @@ Accept-Ranges: bytes\r\n\
 \r\n\
 hello";
 
-/// Content in chunks of 1 KiB, 64 of them.
+/// A request with content in 64 chunks of 1 KiB.
 pub(crate) fn chunked() -> Vec<u8> {
     let mut wire =
         b"POST /up HTTP/1.1\r\nHost: example.com\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();

@@ -1,4 +1,4 @@
-//! h2load, the nghttp2 project's own.
+//! h2load, the load generator of the nghttp2 project.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,10 +7,11 @@ use std::time::Duration;
 use super::request::{DEPTH, FIELDS, LoadRequest, LoadRun};
 use super::result::LoadResult;
 
-/// Windows that no server ever waits for, of streams and of connections: what is measured is what
-/// content costs, and not how two sides let each other wait.
+/// Windows so large that no server ever waits for them, of streams and of connections: the cost of content
+/// is measured, and not how the two sides wait for each other.
 const WINDOWS: [&str; 4] = ["-w", "30", "-W", "30"];
 
+/// The arguments for a run.
 pub(super) fn arguments(run: &LoadRun<'_>) -> Vec<String> {
     let mut words: Vec<String> =
         ["-t", "1", "-c", &run.connections.to_string(), "-D", &run.seconds.to_string()]
@@ -19,7 +20,7 @@ pub(super) fn arguments(run: &LoadRun<'_>) -> Vec<String> {
     words.extend(version(run.request));
     if run.request.is_pipelined {
         words.extend(["-m".to_owned(), DEPTH.to_string()]);
-        // It writes the host itself.
+        // h2load sends the host itself.
         let fields = FIELDS.lines().filter(|line| !line.starts_with("Host"));
         words.extend(fields.flat_map(|line| ["-H".to_owned(), line.to_owned()]));
     }
@@ -43,6 +44,7 @@ fn version(request: &LoadRequest) -> Vec<String> {
     words.into_iter().chain(WINDOWS.map(str::to_owned)).collect()
 }
 
+/// Reads the report of h2load.
 pub(super) fn result(text: &str) -> Option<LoadResult> {
     let words = |title: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(title))?;
@@ -53,9 +55,9 @@ pub(super) fn result(text: &str) -> Option<LoadResult> {
         let place = counts.iter().position(|word| *word == name)?;
         counts.get(place.checked_sub(1)?)?.parse::<u64>().ok()
     };
-    // Its latencies come without percentiles.
+    // Its latencies have no percentiles.
     let more = BTreeMap::from([("errors", count("failed")? as f64)]);
-    // The time itself is told in units that change with its length.
+    // The time itself is printed in a unit that depends on its length.
     let requests = count("succeeded")?;
     let rate: f64 = words("finished in ")?.get(1)?.parse().ok()?;
     let duration = Duration::try_from_secs_f64(requests as f64 / rate).ok()?;
@@ -67,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn its_report_is_read() {
+    fn the_report_of_h2load_is_read() {
         let text = "Warm-up started for thread #0.\n\nfinished in 2.50s, 10.40 req/s, 0.56KB/s\n\
             requests: 28 total, 29 started, 26 done, 26 succeeded, 2 failed, 2 errored, 0 timeout\n\
             status codes: 26 2xx, 0 3xx, 0 4xx, 0 5xx\n";

@@ -1,4 +1,5 @@
-//! Our own loads, in `floor/`: `stoop-bench-load`, and those whose purpose is not the number of answers.
+//! The loads of this project, in `floor/`: `stoop-bench-load`, and others that measure something else than
+//! the number of responses.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,6 +16,7 @@ use crate::process;
 /// How long a load may take to open and close its connections, besides the measurement.
 const OVERHEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The arguments of `stoop-bench-load`.
 pub(super) fn arguments(run: &LoadRun<'_>) -> Vec<String> {
     let mut words =
         vec![run.address.to_string(), run.connections.to_string(), run.seconds.to_string()];
@@ -40,5 +42,5 @@ pub(crate) fn run(
         process::run_to_end(command, bench.cores.set(Placement::Load), limit, period, look)?;
     LoadResult::from_summary(&text)
         .filter(|result| is_success && result.requests > 0)
-        .context("the load got no answers; its message is above")
+        .context("the load got no responses; its message is above")
 }

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_summary_is_found_among_wrks_own_lines() {
+    fn the_summary_is_found_among_the_lines_of_wrk() {
         let result = LoadResult::from_summary(
             "Running\n\nsummary requests=10 duration_us=2000000 errors=1\nbye",
         );

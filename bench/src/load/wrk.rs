@@ -1,9 +1,9 @@
-//! wrk, driven by a script that a request costs nothing.
+//! wrk, with a script that costs nothing per request.
 
 use super::request::{DEPTH, FIELDS, LoadRequest, LoadRun};
 
-/// Prints the summary on one line, because wrk's own text rounds and is for people. A script with
-/// only this function costs nothing per request.
+/// Prints the summary on one line, because wrk's own report is rounded. A script with only this function
+/// costs nothing per request.
 const SUMMARY: &str = r#"
 done = function(summary, latency, requests)
   local e = summary.errors
@@ -13,21 +13,22 @@ done = function(summary, latency, requests)
 end
 "#;
 
-/// Sends what is in `wire`, again and again.
-const AS_IT_IS: &str = "request = function() return wire end\n";
+/// Sends the text in `wire` again and again.
+const SEND_WIRE: &str = "request = function() return wire end\n";
 
-/// The pieces of content whose length is not told.
-const PIECE_BYTES: usize = 64 * 1024;
+/// The length of a chunk.
+const CHUNK_BYTES: usize = 64 * 1024;
 
+/// The script for a request.
 pub(super) fn script(request: &LoadRequest) -> String {
     let mut script = String::new();
     if request.is_pipelined {
         script += &burst(request.path);
-        script += AS_IT_IS;
+        script += SEND_WIRE;
     }
     if let (Some(bytes), true) = (request.post, request.is_chunked) {
         script += &chunked(request.path, bytes);
-        script += AS_IT_IS;
+        script += SEND_WIRE;
     } else if let Some(bytes) = request.post {
         script += &format!("wrk.method = \"POST\"\nwrk.body = string.rep(\"x\", {bytes})\n");
     }
@@ -37,21 +38,24 @@ pub(super) fn script(request: &LoadRequest) -> String {
     script + SUMMARY
 }
 
+/// Sets `wire` to the pipelined requests.
 fn burst(path: &str) -> String {
     let fields: String = FIELDS.lines().map(|line| format!("{line}\\r\\n")).collect();
     format!("wire = string.rep(\"GET {path} HTTP/1.1\\r\\n{fields}\\r\\n\", {DEPTH})\n")
 }
 
+/// Sets `wire` to a request in chunks.
 fn chunked(path: &str, bytes: usize) -> String {
     let head = format!("POST {path} HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n");
-    let pieces = bytes / PIECE_BYTES;
+    let pieces = bytes / CHUNK_BYTES;
     format!(
-        "piece = \"{PIECE_BYTES:x}\\r\\n\" .. string.rep(\"x\", {PIECE_BYTES}) .. \"\\r\\n\"\n\
+        "piece = \"{CHUNK_BYTES:x}\\r\\n\" .. string.rep(\"x\", {CHUNK_BYTES}) .. \"\\r\\n\"\n\
          wire = \"{head}Transfer-Encoding: chunked\\r\\n\\r\\n\" .. \
          string.rep(piece, {pieces}) .. \"0\\r\\n\\r\\n\"\n"
     )
 }
 
+/// The arguments for a run.
 pub(super) fn arguments(run: &LoadRun<'_>) -> Vec<String> {
     let words =
         ["-t", "1", "-c", &run.connections.to_string(), "-d", &run.seconds.to_string(), "-s"];
@@ -64,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_is_whole_requests() {
+    fn a_burst_consists_of_whole_requests() {
         let script = script(&LoadRequest { is_pipelined: true, ..LoadRequest::HELLO });
         assert!(script.contains("zstd\\r\\n\\r\\n\", 16)"), "{script}");
         let start = "wire = string.rep(\"GET / HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n";
@@ -72,14 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_posted_and_closed_is_said() {
+    fn a_script_sets_content_and_closing_of_connections() {
         let script = script(&LoadRequest { post: Some(16), is_fresh: true, ..LoadRequest::HELLO });
         assert!(script.contains("POST") && script.contains("string.rep(\"x\", 16)"));
         assert!(script.contains("[\"Connection\"] = \"close\""));
     }
 
     #[test]
-    fn chunks_are_whole_and_end() {
+    fn a_chunked_request_has_whole_chunks_and_the_last_one() {
         let post = Some(1 << 20);
         let script =
             script(&LoadRequest { post, is_chunked: true, path: "/sink", ..LoadRequest::HELLO });

@@ -1,5 +1,5 @@
-//! `client`: the comparison that fetching clients are known by, over the synthetic internet and over
-//! one fast server: its fifteen columns, and CPU time and memory beside them.
+//! `client`: the published comparison of fetching clients, over the synthetic internet and over one fast
+//! server, with its fifteen columns, CPU time and memory.
 
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ use crate::work::internet::Fetched;
 const TIME: &str = "time_ms";
 const CPU: &str = "cpu_s";
 
-/// As the comparison has them, from left to right, behind the client's name: language and method
-/// are our contender and what it is about.
+/// The columns of the comparison, in its order, after the client's name. Its language and method are the
+/// name and the description of the contender.
 const METRICS: &[Metric] = &[
     metric("concurrency", "concurrency", 0),
     metric(TIME, "time", 0),
@@ -42,27 +42,28 @@ const METRICS: &[Metric] = &[
     metric("peak_mib", "peak MiB", 1),
 ];
 
-const USUAL: &[&str] = &["reqwest", "go", "node-fetch", "undici", "aiohttp", "curl", "deno", "bun"];
-/// These take several times as long as all others together.
+const DEFAULTS: &[&str] =
+    &["reqwest", "go", "node-fetch", "undici", "aiohttp", "curl", "deno", "bun"];
+/// Contenders that take longer than all others together.
 const SLOW: &[&str] = &["java", "async-http"];
 
-/// What the comparison asks of the fast server.
+/// The concurrency that the comparison uses for the fast server.
 const FAST_CONCURRENCY: u32 = 64;
 
 pub(crate) fn run(bench: &Bench, options: &ClientOptions) -> Result<Vec<Report>> {
-    let internet = table::shown(over_the_internet(bench, options)?);
-    let fast = table::shown(over_one_server(bench, options)?);
+    let internet = table::print(measure_internet(bench, options)?);
+    let fast = table::print(measure_one_server(bench, options)?);
     Ok(vec![internet, fast])
 }
 
 fn names(options: &ClientOptions) -> Vec<String> {
     let slow = if options.full { SLOW } else { &[] };
-    work::names(&options.common, &[USUAL, slow].concat())
+    work::names(&options.common, &[DEFAULTS, slow].concat())
 }
 
-fn over_the_internet(bench: &Bench, options: &ClientOptions) -> Result<Report> {
+fn measure_internet(bench: &Bench, options: &ClientOptions) -> Result<Report> {
     let ClientOptions { urls, concurrency, timeout, seed, .. } = *options;
-    let common = options.common.usually(3);
+    let common = options.common.with_default_rounds(3);
     let stoop = bench.stoop_command()?;
     let Participants { ready, mut skipped } = participants::clients(bench, &names(options))?;
     let rounds = common.rounds();
@@ -78,8 +79,8 @@ fn over_the_internet(bench: &Bench, options: &ClientOptions) -> Result<Report> {
     Ok(Report::new(subject, series, skipped))
 }
 
-fn over_one_server(bench: &Bench, options: &ClientOptions) -> Result<Report> {
-    let common = options.common.usually(3);
+fn measure_one_server(bench: &Bench, options: &ClientOptions) -> Result<Report> {
+    let common = options.common.with_default_rounds(3);
     let Participants { ready, mut skipped } = participants::clients(bench, &names(options))?;
     let rounds = common.rounds();
     let options = FetchOptions {
@@ -92,7 +93,7 @@ fn over_one_server(bench: &Bench, options: &ClientOptions) -> Result<Report> {
     };
     let (mut server_series, server) =
         participants::server(bench, options.server(), options.mode())?;
-    bench.step_aside()?;
+    bench.leave_server_core()?;
     let series = rounds::interleave(rounds, ready, &mut skipped, |series, client| {
         let server = server.start(bench, ServerMode::Plain, &mut server_series)?;
         let (run, answered) = fetch::fetch(bench, &options, &series.name, client, &server)?;
@@ -107,7 +108,7 @@ fn over_one_server(bench: &Bench, options: &ClientOptions) -> Result<Report> {
     Ok(Report::new(subject, series, skipped))
 }
 
-/// What the project has set itself for these is measured by `internet` and `fetch`, with longer lists.
+/// Without figures: those of the project are measured by `internet` and `fetch`, with longer lists.
 const SUBJECT: Subject = Subject {
     work: "client",
     what: String::new(),
@@ -118,7 +119,7 @@ const SUBJECT: Subject = Subject {
     sorted_by: Some(TIME),
 };
 
-/// The comparison's aggregation of the lines, and what the run cost.
+/// Aggregates the lines as the comparison does, and adds the cost of the run.
 fn sample(concurrency: u32, run: &ClientRun, answered: &FetchLines) -> Sample {
     let FetchLines { lines, malformed } = answered;
     let ok: Vec<_> = lines.iter().filter(|line| line.class() == OutcomeClass::Status(2)).collect();
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_summed_up_as_the_comparison_does() {
+    fn lines_are_aggregated_as_in_the_comparison() {
         let lines = "http://a/,200,2026-11-21T00:00:00Z,100,10\n\
                      http://b/,204,2026-11-21T00:00:01Z,1000,20\n\
                      http://c/,404,2026-11-21T00:00:00Z,300,99\n\

@@ -1,4 +1,4 @@
-//! `fairness`: how long a bystander waits beside connections that always have something to do.
+//! `fairness`: how long a bystander waits beside connections that always have requests outstanding.
 
 mod list;
 
@@ -27,33 +27,33 @@ const METRICS: &[Metric] = &[
     metric(P99, "p99 ms", 2),
     metric("max_ms", "max ms", 2),
     metric("samples", "samples", 0),
-    // What the machine adds by itself: only a figure far above this says something of the server.
+    // The latency without the other connections: only one far above this is caused by the server.
     metric("alone_p50_ms", "alone p50 ms", 2),
     metric("alone_p99_ms", "alone p99 ms", 2),
-    // Whether the others did anything at all. The server's share is of the whole turn, with the second
-    // in which the bystander is alone.
+    // Whether the others did anything at all. The server's share is of the whole turn, including the
+    // second in which the bystander is alone.
     metric("greedy_per_s", "greedy/s", 0),
     metric("busy_pct", "server busy %", 0),
     metric("errors", "errors", 0),
     metric("reconnects", "reconnects", 0),
-    // Other processes take turns on the server's core: a request may have to wait for them too.
+    // A request may also have to wait for other processes on the server's core.
     SERVER_CORE,
     LOAD_CORE,
 ];
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Does the chosen works one after the other.
+/// Runs the chosen works one after the other.
 pub(crate) fn run(bench: &Bench, options: &FairnessOptions) -> Result<Vec<Report>> {
     let works = choose(options)?;
-    // What is missing is built before anything is measured.
+    // Missing programs are built before anything is measured.
     for work in &works {
-        bench.build_servers(&work::names(&options.common, work.usual()))?;
+        bench.build_servers(&work::names(&options.common, work.default_contenders()))?;
     }
     let program = bench.own_load("stoop-bench-greedy")?;
     works
         .into_iter()
-        .map(|work| run_one(bench, options, &program, work).map(table::shown))
+        .map(|work| run_one(bench, options, &program, work).map(table::print))
         .collect()
 }
 
@@ -73,11 +73,11 @@ fn run_one(
     program: &Path,
     work: &'static FairnessWork,
 ) -> Result<Report> {
-    let names = work::names(&options.common, work.usual());
+    let names = work::names(&options.common, work.default_contenders());
     let mut participants = participants::servers(bench, &names, work.mode)?;
-    participants.retain(|contender| contender.answers(&work.request, work.mode));
+    participants.retain(|contender| contender.check_answers(&work.request, work.mode));
     let Participants { ready, mut skipped } = participants;
-    bench.step_aside()?;
+    bench.leave_server_core()?;
     let turn = FairnessTurn { bench, work, seconds: options.seconds, program: program.to_owned() };
     let rounds = options.common.rounds();
     let series = rounds::interleave(rounds, ready, &mut skipped, |series, contender| {
@@ -105,28 +105,28 @@ impl FairnessTurn<'_> {
         ];
         let (started, cpu_before) = (Instant::now(), usage::cpu_time(server.pid())?);
         let watch = CoreWatch::begin(&bench.cores, server.pid())?;
-        let seen = load::own::run(bench, program, &words, *seconds, POLL, || ())?;
+        let result = load::own::run(bench, program, &words, *seconds, POLL, || ())?;
         server.check_alive()?;
         let cpu = usage::cpu_time(server.pid())?.saturating_sub(cpu_before);
         let elapsed = started.elapsed();
         let elsewhere = watch.end()?;
 
         let percent = |part: Duration| 100.0 * part.as_secs_f64() / elapsed.as_secs_f64();
-        let told = |key| seen.more.get(key).copied().unwrap_or(0.0);
-        // A server may well end such connections, but not keep them without serving them.
-        let is_served = told("greedy") + told("reconnects") > 0.0;
-        ensure!(is_served, "the greedy side had no answers, and its connections were kept");
+        let count = |key| result.more.get(key).copied().unwrap_or(0.0);
+        // A server may end such connections, but not keep them without serving them.
+        let is_served = count("greedy") + count("reconnects") > 0.0;
+        ensure!(is_served, "the greedy side got no responses, and its connections were kept");
         let mut sample = Sample::from([
-            (P50, told("p50_us") / 1e3),
-            (P99, told("p99_us") / 1e3),
-            ("max_ms", told("max_us") / 1e3),
-            ("samples", seen.requests as f64),
-            ("alone_p50_ms", told("alone_p50_us") / 1e3),
-            ("alone_p99_ms", told("alone_p99_us") / 1e3),
-            ("greedy_per_s", told("greedy") / seen.duration.as_secs_f64()),
+            (P50, count("p50_us") / 1e3),
+            (P99, count("p99_us") / 1e3),
+            ("max_ms", count("max_us") / 1e3),
+            ("samples", result.requests as f64),
+            ("alone_p50_ms", count("alone_p50_us") / 1e3),
+            ("alone_p99_ms", count("alone_p99_us") / 1e3),
+            ("greedy_per_s", count("greedy") / result.duration.as_secs_f64()),
             ("busy_pct", percent(cpu)),
-            ("errors", told("errors")),
-            ("reconnects", told("reconnects")),
+            ("errors", count("errors")),
+            ("reconnects", count("reconnects")),
         ]);
         sample.extend(elsewhere);
         Ok(sample)

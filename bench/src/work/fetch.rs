@@ -1,4 +1,4 @@
-//! `fetch`: how much CPU time a client spends on a small request.
+//! `fetch`: the CPU time that a client spends on a small request.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -38,12 +38,12 @@ pub(crate) fn run(bench: &Bench, options: &FetchOptions) -> Result<Report> {
     let names = work::names(&options.common, &["reqwest", "reqwest-current"]);
     let mut participants = participants::clients(bench, &names)?;
     if options.http2 {
-        participants.retain(|contender| contender.speaks_http2());
+        participants.retain(|contender| contender.check_http2());
     }
     let Participants { ready, mut skipped } = participants;
     let (mut server_series, server) =
         participants::server(bench, options.server(), options.mode())?;
-    bench.step_aside()?;
+    bench.leave_server_core()?;
     let series =
         rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, contender| {
             turn(bench, options, series, contender, &server, &mut server_series)
@@ -82,7 +82,7 @@ fn turn(
     Ok(sample)
 }
 
-/// Has `client` fetch a list of URLs of `server`, all different.
+/// Makes `client` fetch a list of different URLs of `server`.
 pub(super) fn fetch(
     bench: &Bench,
     options: &FetchOptions,
@@ -95,7 +95,7 @@ pub(super) fn fetch(
     let mut text = String::new();
     let scheme = if options.http2 { "https" } else { "http" };
     for number in 0..options.urls {
-        // Writing to a String cannot fail. In the query, because some paths mean something.
+        // Writing to a String cannot fail. The number is in the query, because some paths have a meaning.
         let _ = writeln!(text, "{scheme}://{}/?{number}", server.address);
     }
     std::fs::write(&list, text).context("the list of URLs")?;
@@ -115,13 +115,13 @@ fn task<'a>(
         lines,
         concurrency: options.concurrency,
         timeout_s: 5,
-        authority: options.mode().authority(bench),
+        ca: options.mode().ca(bench),
         dns: None,
         http2: options.http2,
         placement: if options.unpinned { Placement::Anywhere } else { Placement::Load },
-        // A hundredth of the speed of the slowest client known.
+        // The time at a hundredth of the speed of the slowest known client.
         limit: Duration::from_secs(30 + u64::from(options.urls) / 100),
-        // Over HTTP/1.1 there are as many as are in flight.
+        // Over HTTP/1.1 there is one for each request in flight.
         count_connections: options.http2,
     }
 }

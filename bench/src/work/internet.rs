@@ -1,4 +1,4 @@
-//! `internet`: a list of the testbed's synthetic internet, as a user would fetch it.
+//! `internet`: fetches a list of the testbed's synthetic internet as a user would.
 
 use std::time::Duration;
 
@@ -45,12 +45,12 @@ pub(crate) fn run(bench: &Bench, options: &InternetOptions) -> Result<Report> {
     let stoop = bench.stoop_command()?;
     let plans = PlansByVersion::read(bench, options);
     if let Err(error) = &plans {
-        eprintln!("answers are not compared with the plan: {error:#}");
+        eprintln!("outcomes are not compared with the plan: {error:#}");
     }
     let setup = Setup { bench, options, stoop, plans: plans.ok() };
     let Participants { ready, mut skipped } = participants::clients(bench, &names)?;
     if options.pinned {
-        bench.step_aside()?;
+        bench.leave_server_core()?;
     }
     let series =
         rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, client| {
@@ -59,7 +59,7 @@ pub(crate) fn run(bench: &Bench, options: &InternetOptions) -> Result<Report> {
     Ok(Report::new(subject(options), series, skipped))
 }
 
-/// What is the same in every turn.
+/// The state that all turns share.
 struct Setup<'a> {
     bench: &'a Bench,
     options: &'a InternetOptions,
@@ -67,7 +67,7 @@ struct Setup<'a> {
     plans: Option<PlansByVersion>,
 }
 
-/// What is planned depends on what a client speaks: some hosts go wrong over HTTP/2 alone.
+/// The plans by the version that a client uses: some hosts fail over HTTP/2 only.
 struct PlansByVersion {
     http1: PlannedOutcomes,
     http2: PlannedOutcomes,
@@ -81,7 +81,7 @@ impl PlansByVersion {
     }
 }
 
-/// A list that was fetched, and what the testbed saw of it.
+/// A fetched list, with the log of the testbed.
 pub(super) struct Fetched {
     pub(super) run: ClientRun,
     pub(super) answered: FetchLines,
@@ -90,7 +90,7 @@ pub(super) struct Fetched {
 }
 
 impl Fetched {
-    /// Has `client` fetch the list of a testbed of its own.
+    /// Makes `client` fetch the list of a new testbed.
     pub(super) fn by(
         client: &ClientProgram,
         name: &str,
@@ -102,19 +102,19 @@ impl Fetched {
         let (server, load) = (place(Placement::Server), place(Placement::Load));
         let dns = client.name_server();
         let testbed = Testbed::start(bench, stoop, options.seed, options.urls, dns, server)?;
-        let (list, authority) = (testbed.list(), testbed.authority());
+        let (list, ca) = (testbed.list(), testbed.ca());
         let lines = testbed.directory().join("lines");
         let task = ClientTask {
             list: &list,
             lines: &lines,
             concurrency: options.concurrency,
             timeout_s: options.timeout,
-            authority: Some(&authority),
-            // With whoever agrees on it by ALPN, if the client can.
+            ca: Some(&ca),
+            // With hosts that agree on it by ALPN, if the client can.
             http2: true,
             dns: Some(testbed.dns),
             placement: load,
-            limit: longest(options),
+            limit: longest_run(options),
             count_connections: true,
         };
         let run = client.run(bench, name, &task)?;
@@ -132,7 +132,7 @@ impl Setup<'_> {
         let fetched = Fetched::by(client, &series.name, bench, stoop, options)?;
         let Fetched { answered, urls, .. } = &fetched;
         let mut sample = sample(options, &fetched);
-        let plan = self.plans.as_ref().map(|plans| match client.speaks_http2() {
+        let plan = self.plans.as_ref().map(|plans| match client.check_http2() {
             Ok(()) => &plans.http2,
             Err(_) => &plans.http1,
         });
@@ -140,7 +140,7 @@ impl Setup<'_> {
             let deadline = Duration::from_secs(options.timeout.into());
             let class = answered.misfits(urls, |url, line| plan.admits_class(url, line, deadline));
             sample.insert("class_misfits", class as f64);
-            // The words for failures and what counts as the body are our own.
+            // The names of failures and the lengths of bodies are those of stoop.
             if series.name == work::STOOP {
                 let answer = answered.misfits(urls, |url, line| plan.admits(url, line, deadline));
                 sample.insert("answer_misfits", answer as f64);
@@ -150,8 +150,8 @@ impl Setup<'_> {
     }
 }
 
-/// Every URL taking its whole deadline, and as much again.
-fn longest(options: &InternetOptions) -> Duration {
+/// The time of a run in which every URL takes twice its deadline.
+fn longest_run(options: &InternetOptions) -> Duration {
     let turns = options.urls.div_ceil(options.concurrency);
     Duration::from_secs(30 + 2 * u64::from(turns) * u64::from(options.timeout))
 }
@@ -164,7 +164,7 @@ fn sample(options: &InternetOptions, fetched: &Fetched) -> Sample {
         ("peak_mib", run.peak_bytes as f64 / 1024.0 / 1024.0),
         ("peak_connections", run.peak_connections as f64),
         ("lines", (answered.lines.len() + answered.malformed) as f64),
-        ("past_deadline", log.longer_than(tolerated(options)) as f64),
+        ("past_deadline", log.longer_than(deadline_with_tolerance(options)) as f64),
         ("class_failed", answered.count(OutcomeClass::Failed) as f64),
     ]);
     let classes = ["class_2xx", "class_3xx", "class_4xx", "class_5xx"];
@@ -181,8 +181,8 @@ fn sample(options: &InternetOptions, fetched: &Fetched) -> Sample {
     sample
 }
 
-/// The deadline with its tolerance: a tenth, and at least 50 ms.
-fn tolerated(options: &InternetOptions) -> Duration {
+/// The deadline and its tolerance: a tenth, and at least 50 ms.
+fn deadline_with_tolerance(options: &InternetOptions) -> Duration {
     let deadline = Duration::from_secs(u64::from(options.timeout));
     deadline + (deadline / 10).max(Duration::from_millis(50))
 }
@@ -202,7 +202,7 @@ fn subject(options: &InternetOptions) -> Subject {
         worst("peak memory, MiB", "peak_mib", Limit::AtMost(64.0)),
         worst("peak connections", "peak_connections", Limit::AtMost(f64::from(concurrency + 64))),
         worst("in flight / concurrency", "in_flight_share", Limit::AtLeast(0.95)),
-        worst("tail, s", "tail_s", Limit::AtMost(tolerated(options).as_secs_f64())),
+        worst("tail, s", "tail_s", Limit::AtMost(deadline_with_tolerance(options).as_secs_f64())),
         Figure::ratio(CPU, "stoop", "reqwest", Limit::AtMost(0.8)).called("stoop / reqwest, CPU"),
         Figure::ratio("wall_s", "stoop", "reqwest", Limit::AtMost(1.0))
             .called("stoop / reqwest, wall time"),

@@ -1,4 +1,4 @@
-//! `memory`: what an idle connection costs the server in memory of its own.
+//! `memory`: the memory of its own that an idle connection costs the server.
 
 mod slow_reader;
 mod upload;
@@ -27,8 +27,8 @@ const METRICS: &[Metric] = &[
     metric("after_mib", "after, MiB", 1),
 ];
 
-/// For whatever a server does after its last answer.
-const SETTLE: Duration = Duration::from_millis(500);
+/// The time for work that a server does after its last response.
+const SETTLE_TIME: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
     let mode = match (options.http2, options.tls) {
@@ -44,14 +44,14 @@ pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
         return slow_reader::run(bench, options, mode);
     }
     check_descriptors(options)?;
-    let usual: &[&str] = match mode {
+    let defaults: &[&str] = match mode {
         ServerMode::Plain => &["floor", "hyper", "nginx"],
         ServerMode::Tls => &["hyper", "nginx"],
         _ => &["h2o", "hyper", "nginx"],
     };
-    let names = work::names(&options.common, usual);
+    let names = work::names(&options.common, defaults);
     let Participants { ready, mut skipped } = participants::servers(bench, &names, mode)?;
-    bench.step_aside()?;
+    bench.leave_server_core()?;
     let series =
         rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, contender| {
             turn(bench, options, mode, series, contender)
@@ -59,10 +59,10 @@ pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
     Ok(Report::new(subject(options, mode), series, skipped))
 }
 
-/// Each side of a connection takes a descriptor of a process that needs some for itself.
+/// Checks that there are enough descriptors: a connection takes one in a process that needs others too.
 fn check_descriptors(options: &MemoryOptions) -> Result<()> {
-    const OTHERS: u32 = 200;
-    let available = descriptors::limit().saturating_sub(OTHERS).max(1);
+    const OTHER_DESCRIPTORS: u32 = 200;
+    let available = descriptors::limit().saturating_sub(OTHER_DESCRIPTORS).max(1);
     let share = options.connections.div_ceil(options.servers);
     ensure!(
         share <= available,
@@ -83,11 +83,11 @@ fn turn(
     let servers: Vec<RunningServer> = (0..options.servers)
         .map(|_| contender.start(bench, mode, series))
         .collect::<Result<_>>()?;
-    // What a server allocates once is not the price of a connection.
+    // Memory that a server allocates once does not count for a connection.
     for server in &servers {
         drop(Holder::start(bench, server.address, 1, mode).context("the first connection")?);
     }
-    std::thread::sleep(SETTLE);
+    std::thread::sleep(SETTLE_TIME);
 
     let before = anonymous_bytes(&servers)?;
     let share = options.connections.div_ceil(options.servers);
@@ -98,7 +98,7 @@ fn turn(
         left -= count;
         holders.push(Holder::start(bench, server.address, count, mode)?);
     }
-    std::thread::sleep(SETTLE);
+    std::thread::sleep(SETTLE_TIME);
     let after = anonymous_bytes(&servers)?;
     let connections = options.connections as usize;
     let open: usize = servers.iter().map(|server| usage::tcp_connections(server.pid())).sum();

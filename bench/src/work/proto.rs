@@ -1,7 +1,7 @@
-//! `proto`: what the protocol machines cost, in instructions.
+//! `proto`: the cost of the protocol machines, in instructions.
 //!
-//! The cases are in `proto/`; valgrind counts. What starting the program costs cancels out between
-//! two counts, so that one turn of a case comes out to the instruction, on a busy machine too.
+//! The cases are in `proto/`; valgrind counts. The cost of starting the program cancels out between two
+//! counts, so that the result for one repetition of a case is exact, also on a busy machine.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,9 +17,9 @@ use crate::report::{Report, Subject};
 use crate::series::{Metric, Sample, Series, metric};
 
 const INSTRUCTIONS: &str = "instructions";
-const SINCE: &str = "since_baseline_pct";
+const SINCE_BASELINE: &str = "since_baseline_pct";
 
-/// How much more than the baseline a case may take.
+/// The most that a case may need more than the baseline.
 const PERCENT_MAX: f64 = 1.0;
 
 const METRICS: &[Metric] = &[
@@ -29,12 +29,12 @@ const METRICS: &[Metric] = &[
     metric("released", "in the changelog", 0),
     metric("change_pct", "change %", 1),
     metric("baseline", "at the baseline", 0),
-    metric(SINCE, "since the baseline %", 2),
+    metric(SINCE_BASELINE, "since the baseline %", 2),
 ];
 
-/// How often a case is done in the two runs whose difference counts.
-const FEW: u64 = 100;
-const MANY: u64 = 1_100;
+/// How often a case is repeated in the two runs whose difference counts.
+const FEW_REPETITIONS: u64 = 100;
+const MANY_REPETITIONS: u64 = 1_100;
 
 pub(crate) fn run(bench: &Bench) -> Result<Report> {
     let valgrind = program::tool("valgrind", "valgrind")?;
@@ -47,8 +47,9 @@ pub(crate) fn run(bench: &Bench) -> Result<Report> {
     for (name, bytes) in cases(&program)? {
         eprintln!("counting {name}");
         let count = |program: &Program| -> Result<f64> {
-            let count = |turns| count(&valgrind, program, &name, turns, bench.directory());
-            Ok((count(MANY)? - count(FEW)?) as f64 / (MANY - FEW) as f64)
+            let count = |times| count(&valgrind, program, &name, times, bench.directory());
+            Ok((count(MANY_REPETITIONS)? - count(FEW_REPETITIONS)?) as f64
+                / (MANY_REPETITIONS - FEW_REPETITIONS) as f64)
         };
         let instructions = count(&program)?;
         let mut sample = Sample::from([
@@ -65,9 +66,9 @@ pub(crate) fn run(bench: &Bench) -> Result<Report> {
         {
             let before = count(baseline)?;
             sample.insert("baseline", before);
-            sample.insert(SINCE, 100.0 * (instructions / before - 1.0));
+            sample.insert(SINCE_BASELINE, 100.0 * (instructions / before - 1.0));
             let limit = Limit::AtMost(PERCENT_MAX);
-            figures.push(Figure::worst("% more than the baseline", SINCE, &name, limit));
+            figures.push(Figure::worst("% more than the baseline", SINCE_BASELINE, &name, limit));
         }
         let mut one = Series::new(&name, "", None);
         one.samples.push(sample);
@@ -76,7 +77,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Report> {
     Ok(Report::new(subject(figures), series, Vec::new()))
 }
 
-/// The cases' names, and how many bytes a turn of each reads or writes.
+/// The names of the cases, and how many bytes one repetition of each reads or writes.
 fn cases(program: &Program) -> Result<Vec<(String, f64)>> {
     let output = Command::new(&program.path).output().context("stoop-bench-proto")?;
     let text = String::from_utf8(output.stdout).context("the list of cases is not text")?;
@@ -92,29 +93,29 @@ fn count(
     valgrind: &Path,
     program: &Program,
     case: &str,
-    turns: u64,
+    repetitions: u64,
     directory: &Path,
 ) -> Result<u64> {
     let mut command = Command::new(valgrind);
     command
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(&program.path)
-        .args([case, &turns.to_string()])
+        .args([case, &repetitions.to_string()])
         .current_dir(directory);
     let output = process::output(&mut command).context("valgrind")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "valgrind of {case} failed: {said}");
-    collected(&said).with_context(|| format!("valgrind does not say what it counted: {said}"))
+    let printed = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "valgrind of {case} failed: {printed}");
+    collected(&printed).with_context(|| format!("valgrind does not say what it counted: {printed}"))
 }
 
-/// From `==PID== Collected : N`.
-fn collected(said: &str) -> Option<u64> {
-    let line = said.lines().find_map(|line| line.split_once("Collected :"))?;
+/// The count in `==PID== Collected : N`.
+fn collected(printed: &str) -> Option<u64> {
+    let line = printed.lines().find_map(|line| line.split_once("Collected :"))?;
     line.1.trim().parse().ok()
 }
 
-/// What the changelog said last, of a release or of what is to be one: rows `| name | N |` below a
-/// heading.
+/// The newest counts in the changelog: rows `| name | N |` below the heading of a release, or of the
+/// unreleased changes.
 fn released(changelog: &str) -> BTreeMap<String, f64> {
     let row = |line: &str| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -135,7 +136,7 @@ fn released(changelog: &str) -> BTreeMap<String, f64> {
 fn subject(figures: Vec<Figure>) -> Subject {
     Subject {
         work: "proto",
-        what: "instructions of one turn of each case of bench/proto, by valgrind".to_owned(),
+        what: "instructions of one repetition of each case of bench/proto, by valgrind".to_owned(),
         metrics: METRICS,
         compared: INSTRUCTIONS,
         baselines: &[],
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_last_counts() {
+    fn the_newest_counts_of_the_changelog_are_taken() {
         let changelog = "# Changelog\n\n## Unreleased\n\nNothing yet.\n\n## 0.2.0\n\nNone.\n\n\
                          ## 0.1.0\n\n| case | instructions |\n|---|---|\n| a | 1,234 |\n| b | 5 |\n\
                          \n## 0.0.1\n\n| a | 7 |\n";
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_valgrind_counted_is_found() {
+    fn the_count_of_valgrind_is_found() {
         assert_eq!(collected("==1== Events    : Ir\n==1== Collected : 123\n==1== \n"), Some(123));
         assert_eq!(collected("nothing"), None);
     }

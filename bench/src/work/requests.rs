@@ -1,4 +1,4 @@
-//! `requests`: what a library's client needs over HTTP/2, without the command around it.
+//! `requests`: the CPU time and the total time of a library's client over HTTP/2, without the command.
 
 mod list;
 
@@ -35,32 +35,32 @@ const METRICS: &[Metric] = &[
     LOAD_CORE,
 ];
 
-/// How closely the end is seen.
-const POLL: Duration = Duration::from_millis(1);
+/// How often it is checked whether the program has ended.
+const POLL_PERIOD: Duration = Duration::from_millis(1);
 /// Looking at memory and connections takes time on the client's core, so it is done less and less often:
-/// the first time early, for what is over soon, and then not before half as much time again is over.
+/// the first time early, for short runs, and then each time after half of the time so far.
 const FIRST_LOOK: Duration = Duration::from_millis(4);
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK_PERIOD_MAX: Duration = Duration::from_millis(100);
 
-/// What takes longer is stopped. Who has one connection for the requests that wait takes 20 s.
-const LIMIT: Duration = Duration::from_secs(60);
+/// A program that takes longer is stopped. With one connection, the requests that wait take 20 s.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// A program that sends requests, and can be started.
+/// The program of a contender that sends requests, ready to start.
 pub(crate) struct RequestsProgram {
     pub(crate) requests: contender::RequestsSection,
     pub(crate) program: Program,
 }
 
-/// Does the chosen works one after the other.
+/// Runs the chosen works one after the other.
 pub(crate) fn run(bench: &Bench, options: &RequestsOptions) -> Result<Vec<Report>> {
     let works = choose(options)?;
     let names = work::names(&options.common, &["reqwest", "go"]);
-    // What is missing is built before anything is measured.
+    // Missing programs are built before anything is measured.
     obtain(bench, &names)?;
     for work in &works {
         bench.build_servers(&[work.server.to_owned()])?;
     }
-    works.into_iter().map(|work| run_one(bench, options, &names, work).map(table::shown)).collect()
+    works.into_iter().map(|work| run_one(bench, options, &names, work).map(table::print)).collect()
 }
 
 fn choose(options: &RequestsOptions) -> Result<Vec<&'static RequestsWork>> {
@@ -81,7 +81,7 @@ fn run_one(
 ) -> Result<Report> {
     let Participants { ready, mut skipped } = obtain(bench, names)?;
     let (mut server_series, server) = participants::server(bench, work.server, ServerMode::Http2)?;
-    bench.step_aside()?;
+    bench.leave_server_core()?;
     let rounds = options.common.rounds();
     let series = rounds::interleave(rounds, ready, &mut skipped, |series, contender| {
         let server = server.start(bench, ServerMode::Http2, &mut server_series)?;
@@ -93,7 +93,7 @@ fn run_one(
 /// The contenders `names` as programs that send requests.
 fn obtain(bench: &Bench, names: &[String]) -> Result<Participants<RequestsProgram>> {
     let mut participants = Participants::obtain(bench, names, |contender| {
-        let missing = "nothing here sends requests by it alone; leave it out of this work";
+        let missing = "it has no program that sends requests; leave it out of this work";
         let requests = contender.requests.clone().ok_or(missing)?;
         let program = bench.obtain(&requests.program)?;
         let version = program.version.clone();
@@ -118,29 +118,29 @@ impl RequestsProgram {
         let started = Instant::now();
         let process = Process::start(command, bench.cores.set(Placement::Load), name)?;
         let (mut peak_bytes, mut peak_connections, mut next_look) = (0, 0, FIRST_LOOK);
-        let ended = process.wait(LIMIT, POLL, |pid| {
+        let exit = process.wait(TIME_LIMIT, POLL_PERIOD, |pid| {
             if started.elapsed() >= next_look {
-                // A process that is just ending has nothing to read: the last look counts.
+                // A process that is just ending has no figures: those of the last look count.
                 peak_bytes = usage::peak_resident_bytes(pid).unwrap_or(0).max(peak_bytes);
                 peak_connections = usage::sockets(pid).max(peak_connections);
-                next_look += (started.elapsed() / 2).min(LOOK);
+                next_look += (started.elapsed() / 2).min(LOOK_PERIOD_MAX);
             }
         })?;
         let wall = started.elapsed().as_secs_f64();
         let elsewhere = watch.end()?;
-        ensure!(ended.success, "{name} failed; what it says is above");
+        ensure!(exit.is_success, "{name} failed; its message is above");
         let most = work.connections;
-        let keeps_to = most == 0 || peak_connections <= most as usize;
-        ensure!(keeps_to, "it opened {peak_connections} connections where {most} are allowed");
+        let is_allowed = most == 0 || peak_connections <= most as usize;
+        ensure!(is_allowed, "it opened {peak_connections} connections where {most} are allowed");
         let count = f64::from(work.count);
         let mut sample = Sample::from([
-            (CPU, ended.cpu.as_secs_f64() * 1e6 / count),
+            (CPU, exit.cpu.as_secs_f64() * 1e6 / count),
             (WALL, wall),
             ("peak_mib", peak_bytes as f64 / 1024.0 / 1024.0),
             ("requests_per_s", count / wall),
         ]);
         sample.extend(elsewhere);
-        // None was seen where all was over before the second look.
+        // There are none if the program ended before the second look.
         if peak_connections > 0 {
             sample.insert("connections", peak_connections as f64);
         }
@@ -148,13 +148,13 @@ impl RequestsProgram {
     }
 
     fn command(&self, work: &RequestsWork, server: &RunningServer) -> Result<Command> {
-        let words = Placeholders::of(&self.program)
+        let placeholders = Placeholders::of(&self.program)
             .with("{url}", format_args!("http://{}{}", server.address, work.path))
             .with("{count}", work.count)
             .with("{concurrency}", work.concurrency)
             .with("{body_bytes}", work.body_bytes)
             .with("{connections}", work.connections);
-        let mut filled = self.requests.start.iter().map(|word| words.fill(word));
+        let mut filled = self.requests.start.iter().map(|word| placeholders.fill(word));
         let program = filled.next().context("`start` is empty; correct the file in contenders/")?;
         let mut command = Command::new(program);
         command.args(filled).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit());
@@ -164,7 +164,7 @@ impl RequestsProgram {
 
 fn subject(work: &'static RequestsWork, rounds: u32) -> Subject {
     let connections = match work.connections {
-        0 => "as many connections as the client likes".to_owned(),
+        0 => "any number of connections".to_owned(),
         1 => "one connection".to_owned(),
         most => format!("at most {most} connections"),
     };

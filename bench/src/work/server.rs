@@ -1,4 +1,4 @@
-//! `server` and `churn`: how much CPU time a server spends on a request, in each of many works.
+//! `server` and `churn`: the CPU time that a server spends on a request, in each of many works.
 
 mod list;
 
@@ -25,16 +25,16 @@ pub(crate) use list::names;
 const METRICS: &[Metric] = &[
     metric(CPU, "CPU µs/request", 3),
     metric("requests_per_s", "requests/s", 0),
-    // Below about 95 the load was too slow for the server, and what it spends on falling asleep
-    // and waking up is part of its CPU time.
+    // Below about 95 the load was too slow for the server, whose CPU time then includes falling asleep and
+    // waking up.
     metric("busy_pct", "server busy %", 0),
     metric("errors", "errors", 0),
     metric("p50_us", "p50 µs", 0),
     metric("p99_us", "p99 µs", 0),
     metric("p999_us", "p99.9 µs", 0),
     metric("answered_pct", "connections answered %", 1),
-    // Its own memory, when it is ready and when all is over; and all that it ever had resident, in
-    // which files are counted, such as its program.
+    // The anonymous memory before and after the load, and the most that was ever resident, which includes
+    // files, such as the program.
     metric("idle_mib", "idle memory, MiB", 1),
     metric("memory_mib", "memory after, MiB", 1),
     metric("peak_mib", "peak resident, MiB", 1),
@@ -43,23 +43,27 @@ const METRICS: &[Metric] = &[
     LOAD_CORE,
 ];
 
-/// Does the chosen works one after the other; each begins with its contenders' first round.
-pub(crate) fn run(bench: &Bench, options: &ServerOptions, chosen: &[&str]) -> Result<Vec<Report>> {
-    let works = choose(options, chosen)?;
-    // What is missing is built before anything is measured.
+/// Runs the chosen works one after the other.
+pub(crate) fn run(
+    bench: &Bench,
+    options: &ServerOptions,
+    defaults: &[&str],
+) -> Result<Vec<Report>> {
+    let works = choose(options, defaults)?;
+    // Missing programs are built before anything is measured.
     for work in &works {
-        bench.build_servers(&work::names(&options.common, work.usual()))?;
+        bench.build_servers(&work::names(&options.common, work.default_contenders()))?;
         load::program(bench, generator(options, work))?;
     }
-    works.into_iter().map(|work| run_one(bench, options, work).map(table::shown)).collect()
+    works.into_iter().map(|work| run_one(bench, options, work).map(table::print)).collect()
 }
 
-/// The works to do: those asked for by name, else `chosen`, else all.
-fn choose(options: &ServerOptions, chosen: &[&str]) -> Result<Vec<&'static ServerWork>> {
+/// The works to run: those named by the user, else all if that was asked for, else `defaults`.
+fn choose(options: &ServerOptions, defaults: &[&str]) -> Result<Vec<&'static ServerWork>> {
     let named: Vec<&str> = match &options.work {
         Some(names) => names.iter().map(String::as_str).collect(),
         None if options.full => WORKS.iter().map(|work| work.name).collect(),
-        None => chosen.to_vec(),
+        None => defaults.to_vec(),
     };
     for name in &named {
         let known = WORKS.iter().any(|work| work.is_called(name));
@@ -68,7 +72,7 @@ fn choose(options: &ServerOptions, chosen: &[&str]) -> Result<Vec<&'static Serve
     Ok(WORKS.iter().filter(|work| named.iter().any(|name| work.is_called(name))).collect())
 }
 
-/// The load that was asked for, where it can do that work.
+/// The generator that the user chose, if it can send the requests of the work, else that of the work.
 fn generator(options: &ServerOptions, work: &ServerWork) -> Generator {
     options.load.filter(|load| load.can_send(work.request)).unwrap_or(work.load)
 }
@@ -76,11 +80,11 @@ fn generator(options: &ServerOptions, work: &ServerWork) -> Generator {
 fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<Report> {
     let generator = generator(options, work);
     let load = PreparedLoad::prepare(bench, generator, work.request)?;
-    let names = work::names(&options.common, work.usual());
+    let names = work::names(&options.common, work.default_contenders());
     let mut participants = participants::servers(bench, &names, work.mode())?;
-    participants.retain(|contender| contender.answers(&work.request, work.mode()));
+    participants.retain(|contender| contender.check_answers(&work.request, work.mode()));
     let Participants { ready, mut skipped } = participants;
-    bench.step_aside()?;
+    bench.leave_server_core()?;
     let turn = ServerTurn { bench, load: &load, work, options };
     let series =
         rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, contender| {
@@ -89,7 +93,7 @@ fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<
     Ok(Report::new(subject(options, work, generator), series, skipped))
 }
 
-/// The works over HTTP/2 are many, and the fewest of them wait for anything.
+/// How long a turn is measured. Those over HTTP/2 are short, because the works are many.
 fn seconds(options: &ServerOptions, work: &ServerWork) -> u32 {
     options.seconds.unwrap_or(if work.request.streams.is_some() { 1 } else { 2 })
 }
@@ -112,7 +116,7 @@ impl ServerTurn<'_> {
         let before = Instant::now();
         let cpu_before = usage::cpu_time(server.pid())?;
         let watch = CoreWatch::begin(&bench.cores, server.pid())?;
-        let seen = load.run(server.address, connections, seconds(options, work))?;
+        let result = load.run(server.address, connections, seconds(options, work))?;
         server.check_alive()?;
         let cpu = usage::cpu_time(server.pid())?.saturating_sub(cpu_before);
         let elapsed = before.elapsed();
@@ -121,23 +125,23 @@ impl ServerTurn<'_> {
         let percent = |part: Duration| 100.0 * part.as_secs_f64() / elapsed.as_secs_f64();
         let mib = |bytes: u64| bytes as f64 / 1024.0 / 1024.0;
         let mut sample = Sample::from([
-            (CPU, cpu.as_secs_f64() * 1e6 / seen.requests as f64),
-            ("requests_per_s", seen.requests as f64 / seen.duration.as_secs_f64()),
+            (CPU, cpu.as_secs_f64() * 1e6 / result.requests as f64),
+            ("requests_per_s", result.requests as f64 / result.duration.as_secs_f64()),
             ("busy_pct", percent(cpu)),
             ("idle_mib", mib(idle)),
             ("memory_mib", mib(usage::anonymous_bytes(server.pid())?)),
             ("peak_mib", mib(usage::peak_resident_bytes(server.pid())?)),
         ]);
         sample.extend(elsewhere);
-        let answered = seen.more.get("answered");
+        let answered = result.more.get("answered");
         sample.extend(
             answered.map(|answered| ("answered_pct", 100.0 * answered / f64::from(connections))),
         );
-        // wrk's clock does not understand bursts.
-        let is_told = |key: &str| !(work.request.is_pipelined && key.ends_with("_us"));
+        // wrk measures no latencies of pipelined requests.
+        let is_measured = |key: &str| !(work.request.is_pipelined && key.ends_with("_us"));
         let counted = ["errors", "reconnects", "p50_us", "p99_us", "p999_us"];
-        let counted = counted.into_iter().filter(|key| is_told(key));
-        sample.extend(counted.filter_map(|key| Some((key, *seen.more.get(key)?))));
+        let counted = counted.into_iter().filter(|key| is_measured(key));
+        sample.extend(counted.filter_map(|key| Some((key, *result.more.get(key)?))));
         Ok(sample)
     }
 }

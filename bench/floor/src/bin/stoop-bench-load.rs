@@ -1,10 +1,10 @@
-//! A load that the fastest server cannot outrun: the floor's counterpart.
+//! A load that keeps even the fastest server busy.
 //!
-//! wrk parses every answer and takes its time, which costs more than the floor spends on answering;
-//! a server that waits for wrk pays for falling asleep and waking up instead of for requests. This
-//! one counts answers by the body that all contenders send. A latency is that of a burst: from its
-//! sending to its last answer. Nothing is sent before all connections are open, so that opening them
-//! is neither in the latencies nor in the time.
+//! wrk parses every response and measures it, which costs more than the floor spends on answering; a
+//! server that waits for wrk spends time on falling asleep and waking up instead of on requests. This load
+//! counts responses by the body that all contenders send. A latency is that of a burst: from its sending to
+//! its last response. Nothing is sent before all connections are open, so that opening them is part of
+//! neither the latencies nor the time.
 //!
 //! The pattern of system calls: epoll_wait, then for each readable socket one recv and one send.
 
@@ -27,7 +27,7 @@ fn main() {
         std::process::exit(2);
     });
     match load.run() {
-        Ok(seen) => println!("{}", seen.summary()),
+        Ok(counts) => println!("{}", counts.summary()),
         Err(error) => {
             eprintln!("load: {error}; does a server listen at {}?", load.address);
             std::process::exit(1);
@@ -35,47 +35,49 @@ fn main() {
     }
 }
 
+/// The options of a run.
 struct LoadRun {
     address: SocketAddr,
     connections: usize,
     duration: Duration,
-    /// Requests sent at once on a connection, and answered before the next are.
+    /// How many requests are sent at once on a connection, and answered before the next ones.
     depth: usize,
     burst: Vec<u8>,
 }
 
+/// The counts of a run.
 #[derive(Default)]
 struct LoadCounts {
-    answers: u64,
+    responses: u64,
     elapsed: Duration,
-    /// Connections that had an answer at all.
+    /// Connections that received a response.
     answered: u64,
     latencies: Latencies,
-    /// Bursts that were answered in part when the server closed.
+    /// Bursts that were answered only in part when the server closed the connection.
     errors: u64,
-    /// Connections opened again because the server closed: some limit how much they do on one.
+    /// Connections that were opened again because the server closed them, as some do after many requests.
     reconnects: u64,
 }
 
 impl LoadCounts {
     fn summary(&self) -> String {
-        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| self.latencies.within(share));
-        let Self { answers, elapsed, answered, errors, reconnects, .. } = self;
+        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| self.latencies.quantile(share));
+        let Self { responses, elapsed, answered, errors, reconnects, .. } = self;
         format!(
-            "summary requests={answers} duration_us={} errors={errors} reconnects={reconnects} \
+            "summary requests={responses} duration_us={} errors={errors} reconnects={reconnects} \
              answered={answered} p50_us={p50} p99_us={p99} p999_us={p999}",
             elapsed.as_micros()
         )
     }
 }
 
-/// A connection and how many answers it still has to bring.
+/// A connection, and how many responses are outstanding on it.
 struct LoadConnection {
     stream: TcpStream,
     counter: Counter,
     outstanding: usize,
     sent: Instant,
-    answered: bool,
+    is_answered: bool,
 }
 
 impl LoadRun {
@@ -107,42 +109,42 @@ impl LoadRun {
 
     fn run(&self) -> io::Result<LoadCounts> {
         let mut epoll = Epoll::new()?;
-        // By descriptor, which the kernel keeps small and dense.
+        // Indexed by descriptor, which the kernel keeps small and dense.
         let mut connections: Vec<Option<LoadConnection>> = Vec::new();
         for _ in 0..self.connections {
             self.open(false, &epoll, &mut connections)?;
         }
         let mut received = vec![0; RECEIVE_BYTES];
-        let mut seen = LoadCounts::default();
+        let mut counts = LoadCounts::default();
         let started = Instant::now();
         for connection in connections.iter_mut().flatten() {
-            connection.ask(self)?;
+            connection.send_first(self)?;
         }
-        while seen.elapsed < self.duration {
+        while counts.elapsed < self.duration {
             epoll.wait(100)?;
             for index in 0..epoll.ready() {
                 let fd = epoll.fd(index);
                 let Some(Some(connection)) = connections.get_mut(fd as usize) else { continue };
                 let outstanding = connection.outstanding;
                 let is_ending = epoll.is_ending(index);
-                match connection.advance(self, is_ending, &mut received, &mut seen) {
+                match connection.advance(self, is_ending, &mut received, &mut counts) {
                     Ok(()) => {}
                     Err(()) => {
-                        seen.reconnects += 1;
-                        seen.errors += u64::from(outstanding < self.depth);
-                        self.reopen(fd, &epoll, &mut connections)?.ask(self)?;
+                        counts.reconnects += 1;
+                        counts.errors += u64::from(outstanding < self.depth);
+                        self.reopen(fd, &epoll, &mut connections)?.send_first(self)?;
                     }
                 }
             }
-            seen.elapsed = started.elapsed();
+            counts.elapsed = started.elapsed();
         }
-        Ok(seen)
+        Ok(counts)
     }
 
-    /// One that takes the place of another does not count as one more that was answered.
+    /// Opens a connection. With `is_answered` it replaces one that was counted as answered already.
     fn open<'a>(
         &self,
-        answered: bool,
+        is_answered: bool,
         epoll: &Epoll,
         connections: &'a mut Vec<Option<LoadConnection>>,
     ) -> io::Result<&'a mut LoadConnection> {
@@ -157,7 +159,7 @@ impl LoadRun {
         }
         let outstanding = self.depth;
         let (counter, sent) = (Counter::default(), Instant::now());
-        let connection = LoadConnection { stream, counter, outstanding, sent, answered };
+        let connection = LoadConnection { stream, counter, outstanding, sent, is_answered };
         Ok(connections[index].insert(connection))
     }
 
@@ -168,31 +170,31 @@ impl LoadRun {
         connections: &'a mut Vec<Option<LoadConnection>>,
     ) -> io::Result<&'a mut LoadConnection> {
         let closed = connections[fd as usize].take();
-        let answered = closed.is_some_and(|closed| closed.answered);
-        self.open(answered, epoll, connections)
+        let is_answered = closed.is_some_and(|closed| closed.is_answered);
+        self.open(is_answered, epoll, connections)
     }
 }
 
 impl LoadConnection {
-    /// Sends the first burst. Where the peer is gone already, what arrives next says so.
-    fn ask(&mut self, load: &LoadRun) -> io::Result<()> {
+    /// Sends the first burst. If the peer has closed already, the next receive reports it.
+    fn send_first(&mut self, load: &LoadRun) -> io::Result<()> {
         self.sent = Instant::now();
         let sent = sys::send_all(self.stream.as_raw_fd(), &load.burst);
-        let is_gone = || {
+        let is_closed = || {
             let error = io::Error::last_os_error();
             matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
         };
-        if sent || is_gone() { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if sent || is_closed() { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Takes what has arrived, and asks again once everything is answered. An error when the
-    /// connection is over.
+    /// Counts the responses that have arrived, and sends the next burst when all are. An error when the
+    /// connection has ended.
     fn advance(
         &mut self,
         load: &LoadRun,
         is_ending: bool,
         received: &mut [u8],
-        seen: &mut LoadCounts,
+        counts: &mut LoadCounts,
     ) -> Result<(), ()> {
         let fd = self.stream.as_raw_fd();
         loop {
@@ -201,15 +203,15 @@ impl LoadConnection {
                 Ok(Some(0)) | Err(_) => return Err(()),
                 Ok(Some(count)) => count,
             };
-            let found = self.counter.count(BODY, &received[..count]);
-            seen.answers += found as u64;
-            self.outstanding = self.outstanding.saturating_sub(found);
-            if found > 0 && !std::mem::replace(&mut self.answered, true) {
-                seen.answered += 1;
+            let responses = self.counter.count(BODY, &received[..count]);
+            counts.responses += responses as u64;
+            self.outstanding = self.outstanding.saturating_sub(responses);
+            if responses > 0 && !std::mem::replace(&mut self.is_answered, true) {
+                counts.answered += 1;
             }
             if self.outstanding == 0 {
                 let now = Instant::now();
-                seen.latencies.note(now - std::mem::replace(&mut self.sent, now));
+                counts.latencies.add(now - std::mem::replace(&mut self.sent, now));
                 if !sys::send_all(fd, &load.burst) {
                     return Err(());
                 }

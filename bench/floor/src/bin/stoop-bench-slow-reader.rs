@@ -1,11 +1,11 @@
-//! Clients that read an endless answer slowly, and so that the server's output never becomes empty:
-//! in small reads at a steady rate, with a small receive buffer and small segments.
+//! Clients that read an endless response slowly, so that the server's output never becomes empty: in small
+//! reads at a steady rate, with a small receive buffer and small segments.
 //!
-//! The server's kernel sizes its send buffer by what is on its way. With what fits into these buffers
-//! that is so small that a server never gets rid of 64 KiB at once.
+//! The server's kernel sizes its send buffer by the bytes in flight. With these buffers they are so few
+//! that a server can never send 64 KiB at once.
 //!
-//! Over HTTP/2 all windows are as large as they can be: TCP alone holds the server back. One thread
-//! has all connections. What it reads behind the head is counted and not looked at.
+//! Over HTTP/2 all windows have the largest size, so that TCP alone holds the server back. One thread has
+//! all connections. Bytes after the head are counted and not parsed.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
@@ -19,12 +19,12 @@ const USAGE: &str =
     "usage: stoop-bench-slow-reader ADDR READERS SECONDS BYTES-PER-SECOND [--http2]";
 
 const PATH: &str = "/drip";
-/// In one read.
+/// The length of one read.
 const READ_BYTES: usize = 1_000;
 const RECEIVE_BUFFER_BYTES: i32 = 4 * 1024;
 const SEGMENT_BYTES: i32 = 536;
 const HEAD_BYTES_MAX: usize = 4_096;
-const PATIENCE: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -41,11 +41,12 @@ fn main() {
     }
 }
 
+/// The options of a run.
 struct Readers {
     address: SocketAddrV4,
     count: usize,
     duration: Duration,
-    /// From one read of a connection to its next.
+    /// The time from one read of a connection to its next.
     period: Duration,
     http2: bool,
 }
@@ -70,7 +71,7 @@ impl Readers {
         })
     }
 
-    /// It is an error if the server ends an answer. How much the slowest reader had is told.
+    /// Returns the summary, with the bytes of the slowest reader. An error if the server ends a response.
     fn run(&self) -> io::Result<String> {
         let open = || self.open();
         let connections: Vec<TcpStream> =
@@ -82,7 +83,9 @@ impl Readers {
         while started.elapsed() < self.duration {
             for (connection, bytes) in connections.iter().zip(&mut bytes) {
                 match sys::recv(connection.as_raw_fd(), &mut received)? {
-                    Some(0) => return Err(io::Error::other("the server ended an endless answer")),
+                    Some(0) => {
+                        return Err(io::Error::other("the server ended an endless response"));
+                    }
                     Some(count) => *bytes += count as u64,
                     None => {}
                 }
@@ -99,23 +102,24 @@ impl Readers {
         ))
     }
 
-    /// A connection whose answer has begun.
+    /// Opens a connection, and waits until its response has begun.
     fn open(&self) -> io::Result<TcpStream> {
-        let connection = sys::connect_narrow(self.address, RECEIVE_BUFFER_BYTES, SEGMENT_BYTES)?;
+        let connection =
+            sys::connect_with_small_buffer(self.address, RECEIVE_BUFFER_BYTES, SEGMENT_BYTES)?;
         connection.set_nodelay(true)?;
-        connection.set_read_timeout(Some(PATIENCE))?;
-        let is_answered =
-            if self.http2 { ask_http2(&connection)? } else { ask_http1(&connection)? };
-        if !is_answered {
-            return Err(io::Error::other("an answer that is not 200"));
+        connection.set_read_timeout(Some(READ_TIMEOUT))?;
+        let is_ok =
+            if self.http2 { request_http2(&connection)? } else { request_http1(&connection)? };
+        if !is_ok {
+            return Err(io::Error::other("a response that is not 200"));
         }
         connection.set_nonblocking(true)?;
         Ok(connection)
     }
 }
 
-/// Whether the answer is 200.
-fn ask_http1(mut connection: &TcpStream) -> io::Result<bool> {
+/// Sends the request over HTTP/1.1; whether the response is 200.
+fn request_http1(mut connection: &TcpStream) -> io::Result<bool> {
     connection.write_all(format!("GET {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").as_bytes())?;
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD_BYTES_MAX {
@@ -125,8 +129,9 @@ fn ask_http1(mut connection: &TcpStream) -> io::Result<bool> {
     Ok(head.starts_with(b"HTTP/1.1 200 "))
 }
 
-/// The same. Nothing is owed to the server later: it has its windows, and asks for nothing.
-fn ask_http2(mut connection: &TcpStream) -> io::Result<bool> {
+/// Sends the request over HTTP/2; whether the response is 200. The server needs no later frames: it has its
+/// windows, and sends no pings.
+fn request_http2(mut connection: &TcpStream) -> io::Result<bool> {
     connection.write_all(&[frames::opening(), frames::get(1, PATH)].concat())?;
     loop {
         let frame = Frame::read(&mut connection)?;

@@ -1,24 +1,25 @@
-//! The works of `fairness`: what the greedy side does, and how long a bystander may wait beside it.
+//! The works of `fairness`: the behaviour of the greedy side, and the limits of the bystander's latency.
 
 use crate::contender::STOOP;
 use crate::figure::{Figure, Limit};
 use crate::load::LoadRequest;
 use crate::run_server::ServerMode;
 
-/// Metrics that are limited.
+/// The metrics with limits.
 pub(super) const P50: &str = "p50_ms";
 pub(super) const P99: &str = "p99_ms";
 
+/// A behaviour of the greedy side.
 pub(crate) struct FairnessWork {
     pub(crate) name: &'static str,
-    /// For people: what the greedy side does.
+    /// The behaviour of the greedy side, for the report.
     pub(crate) what: &'static str,
-    /// The same for `stoop-bench-greedy`.
+    /// The argument of `stoop-bench-greedy` for it.
     pub(crate) kind: &'static str,
     pub(crate) connections: u32,
     pub(crate) request: LoadRequest,
     pub(crate) mode: ServerMode,
-    /// In milliseconds, by the median of the rounds.
+    /// Limits of the median of the rounds, in milliseconds.
     p50_max: f64,
     p99_max: Option<f64>,
 }
@@ -36,7 +37,7 @@ const PIPELINED: FairnessWork = FairnessWork {
     p99_max: Some(30.0),
 };
 
-/// All of them.
+/// All works.
 pub(crate) const WORKS: &[FairnessWork] = &[
     PIPELINED,
     FairnessWork {
@@ -73,8 +74,8 @@ pub(crate) const WORKS: &[FairnessWork] = &[
 ];
 
 impl FairnessWork {
-    /// The usual peers. A hyper that gathers answers gives none to a client that always asks for more.
-    pub(crate) fn usual(&self) -> &'static [&'static str] {
+    /// The contenders by default. hyper with `pipeline_flush` never answers a client that always sends more.
+    pub(crate) fn default_contenders(&self) -> &'static [&'static str] {
         match self.mode {
             ServerMode::Plain => &["hyper-flush", "go"],
             _ => &["hyper", "go"],
@@ -90,6 +91,7 @@ impl FairnessWork {
     }
 }
 
+/// The names of all works.
 pub(crate) fn names() -> String {
     WORKS.iter().map(|work| work.name).collect::<Vec<_>>().join(", ")
 }

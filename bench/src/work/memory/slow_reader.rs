@@ -1,4 +1,4 @@
-//! `memory --slow-reader`: how far a server's memory grows while an endless answer is read slowly.
+//! `memory --slow-reader`: how much a server's memory grows while an endless response is read slowly.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -29,16 +29,16 @@ const METRICS: &[Metric] = &[
     metric("least_mb_per_s", "slowest reader, MB/s", 3),
 ];
 
-/// What one of them reads in a second, and all of them together.
-const BYTES_PER_SECOND: u32 = 1_000_000;
-const BYTES_PER_SECOND_IN_ALL: u32 = 10_000_000;
-/// What is allocated until then is what an answer takes, and what comes later is growth.
-const FIRST: Duration = Duration::from_secs(1);
-const LOOK: Duration = Duration::from_millis(20);
+/// How much one reader reads in a second, and all of them together at most.
+const READER_BYTES_PER_SECOND: u32 = 1_000_000;
+const TOTAL_BYTES_PER_SECOND_MAX: u32 = 10_000_000;
+/// Memory that is allocated in this time is the cost of a response, and more after it is growth.
+const FIRST_PERIOD: Duration = Duration::from_secs(1);
+const LOOK_PERIOD: Duration = Duration::from_millis(20);
 
-/// In KiB: what waits for a reader at most, as `ServerLimits::output_bytes_max` says; a run of output
-/// that is not yet sent as a whole, and one piece; an idle connection, as `memory` allows it. The
-/// four times as much that HTTP/1 gathers for a client that keeps up is not for these.
+/// The limits for a reader in KiB: the output that may wait (`ServerLimits::output_bytes_max`), a run of
+/// output that is not completely sent, one piece, and an idle connection, as `memory` limits it. (HTTP/1
+/// gathers four times as much output only for a client that keeps up.)
 const PER_READER_KIB: f64 = 64.0 + 16.0 + 1.0 + 2.0;
 const PER_HTTP2_READER_KIB: f64 = 64.0 + 16.0 + 1.0 + 6.0;
 
@@ -46,14 +46,14 @@ const REQUEST: LoadRequest = LoadRequest { path: "/drip", ..LoadRequest::HELLO }
 
 pub(super) fn run(bench: &Bench, options: &MemoryOptions, mode: ServerMode) -> Result<Report> {
     let request = LoadRequest { streams: options.http2.then_some(1), ..REQUEST };
-    // A hyper that gathers answers asks for all of an answer before it sends any of it.
+    // hyper with `pipeline_flush` sends nothing of a response before it has all of it.
     let hyper = if options.http2 { "hyper" } else { "hyper-flush" };
     let names = work::names(&options.common, &[hyper, "go"]);
     let mut participants = participants::servers(bench, &names, mode)?;
-    participants.retain(|contender| contender.answers(&request, mode));
+    participants.retain(|contender| contender.check_answers(&request, mode));
     let Participants { ready, mut skipped } = participants;
     let program = bench.own_load("stoop-bench-slow-reader")?;
-    bench.step_aside()?;
+    bench.leave_server_core()?;
     let turn = SlowReaderTurn { bench, mode, options, program };
     let series =
         rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, contender| {
@@ -69,10 +69,10 @@ struct SlowReaderTurn<'a> {
     program: PathBuf,
 }
 
-/// What the server's memory was, and when.
+/// The memory of the server during a turn.
 #[derive(Default)]
 struct MemoryGrowth {
-    /// At the first look behind the first second.
+    /// At the first look after the first second.
     first: Option<u64>,
     most: u64,
 }
@@ -85,7 +85,7 @@ impl SlowReaderTurn<'_> {
             series.note(format!("sends with the system's congestion control: {error:#}"));
         }
         let (pid, readers) = (server.pid(), options.readers);
-        let rate = BYTES_PER_SECOND.min(BYTES_PER_SECOND_IN_ALL / readers);
+        let rate = READER_BYTES_PER_SECOND.min(TOTAL_BYTES_PER_SECOND_MAX / readers);
         let mut words =
             vec![server.address.to_string(), readers.to_string(), options.seconds.to_string()];
         words.push(rate.to_string());
@@ -93,14 +93,15 @@ impl SlowReaderTurn<'_> {
 
         let before = usage::anonymous_bytes(pid)?;
         let (mut memory, started) = (MemoryGrowth::default(), Instant::now());
-        let seen = load::own::run(bench, program, &words, options.seconds, LOOK, || {
-            // A server that has ended is told below.
+        let result = load::own::run(bench, program, &words, options.seconds, LOOK_PERIOD, || {
+            // A server that has ended is an error below.
             memory.note(started.elapsed(), usage::anonymous_bytes(pid).unwrap_or(0));
         })?;
         server.check_alive()?;
-        let first = memory.first.context("it was over within a second")?;
-        let read = |key| seen.more.get(key).copied().unwrap_or(0.0) / seen.duration.as_secs_f64();
-        ensure!(read("least") > 0.0, "a reader had nothing to read");
+        let first = memory.first.context("it ended within a second")?;
+        let read =
+            |key| result.more.get(key).copied().unwrap_or(0.0) / result.duration.as_secs_f64();
+        ensure!(read("least") > 0.0, "a reader received nothing");
         let mib = |bytes: u64| bytes as f64 / 1024.0 / 1024.0;
         let grown = memory.most.saturating_sub(before);
         Ok(Sample::from([
@@ -117,7 +118,7 @@ impl SlowReaderTurn<'_> {
 impl MemoryGrowth {
     fn note(&mut self, elapsed: Duration, bytes: u64) {
         self.most = self.most.max(bytes);
-        if elapsed >= FIRST {
+        if elapsed >= FIRST_PERIOD {
             self.first.get_or_insert(bytes);
         }
     }
@@ -126,8 +127,8 @@ impl MemoryGrowth {
 fn subject(options: &MemoryOptions, mode: ServerMode) -> Subject {
     let readers = options.readers;
     let what = format!(
-        "user memory (RssAnon) of a server while {} of an endless {} answer in pieces of 1,000 \
-         bytes with small segments and buffers; growth behind the first second, {} rounds of {} s, \
+        "user memory (RssAnon) of a server while {} of an endless {} response in pieces of 1,000 \
+         bytes with small segments and buffers; growth after the first second, {} rounds of {} s, \
          server on one core, readers on another",
         match readers {
             1 => "one client reads 1 MB/s".to_owned(),
@@ -138,7 +139,7 @@ fn subject(options: &MemoryOptions, mode: ServerMode) -> Subject {
         options.common.rounds(),
         options.seconds,
     );
-    // What the program allocates once is not the price of one reader, but of many it is nothing.
+    // Memory that the program allocates once is too much for one reader, and negligible for many.
     let figures = match readers {
         1 => vec![Figure::worst("growth, MiB", GROWTH, "stoop", Limit::AtMost(1.0))],
         _ => {

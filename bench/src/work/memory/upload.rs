@@ -1,4 +1,4 @@
-//! `memory --upload`: how far a server's memory grows while one request brings 1 GiB.
+//! `memory --upload`: how much a server's memory grows during an upload of 1 GiB.
 
 use std::fs::File;
 use std::io;
@@ -28,10 +28,10 @@ const METRICS: &[Metric] = &[
 ];
 
 const MEBIBYTE: u64 = 1 << 20;
-const BYTES: u64 = 1 << 30;
-/// What is uploaded before, so that what a server allocates once is not counted.
-const FIRST_BYTES: u64 = 16 * MEBIBYTE;
-const SETTLE: Duration = Duration::from_millis(300);
+const UPLOAD_BYTES: u64 = 1 << 30;
+/// The upload before the measurement, so that memory that a server allocates once is not counted.
+const FIRST_UPLOAD_BYTES: u64 = 16 * MEBIBYTE;
+const SETTLE_TIME: Duration = Duration::from_millis(300);
 
 const REQUEST: LoadRequest = LoadRequest { path: "/sink", post: Some(0), ..LoadRequest::HELLO };
 
@@ -40,12 +40,12 @@ pub(super) fn run(bench: &Bench, options: &MemoryOptions, mode: ServerMode) -> R
         LoadRequest { is_tls: options.tls, streams: options.http2.then_some(1), ..REQUEST };
     let names = work::names(&options.common, &["hyper", "go"]);
     let mut participants = participants::servers(bench, &names, mode)?;
-    participants.retain(|contender| contender.answers(&request, mode));
+    participants.retain(|contender| contender.check_answers(&request, mode));
     let Participants { ready, mut skipped } = participants;
     let program = load::program(bench, Generator::H2load)?;
     let turn = UploadTurn { bench, mode, request, program };
-    let files = [turn.file("first", FIRST_BYTES)?, turn.file("large", BYTES)?];
-    bench.step_aside()?;
+    let files = [turn.file("first", FIRST_UPLOAD_BYTES)?, turn.file("large", UPLOAD_BYTES)?];
+    bench.leave_server_core()?;
     let series =
         rounds::interleave(options.common.rounds(), ready, &mut skipped, |series, contender| {
             turn.take(series, contender, &files)
@@ -61,8 +61,8 @@ struct UploadTurn<'a> {
 }
 
 impl UploadTurn<'_> {
-    /// A file of so many bytes, which takes no room on disk, and is read once so that the first upload
-    /// is as fast as the others.
+    /// Creates a file of `bytes` zeros, which takes no room on disk, and reads it once, so that the first
+    /// upload is as fast as the others.
     fn file(&self, name: &str, bytes: u64) -> Result<PathBuf> {
         let path = self.bench.directory().join(name);
         let made = File::create(&path)
@@ -81,8 +81,8 @@ impl UploadTurn<'_> {
         let upload =
             |file| load::upload(self.bench, &self.program, self.request, server.address, file);
         upload(first).context("the first upload")?;
-        std::thread::sleep(SETTLE);
-        let before = usage::forget_peak(server.pid())?;
+        std::thread::sleep(SETTLE_TIME);
+        let before = usage::reset_peak(server.pid())?;
         let cpu_before = usage::cpu_time(server.pid())?;
         let duration = upload(large)?;
         let cpu = usage::cpu_time(server.pid())?.saturating_sub(cpu_before);
@@ -92,15 +92,15 @@ impl UploadTurn<'_> {
         Ok(Sample::from([
             (GROWTH, mib(peak.saturating_sub(before))),
             ("before_mib", mib(before)),
-            ("cpu_us_per_mib", cpu.as_secs_f64() * 1e6 / mib(BYTES)),
-            ("mib_per_s", mib(BYTES) / duration.as_secs_f64()),
+            ("cpu_us_per_mib", cpu.as_secs_f64() * 1e6 / mib(UPLOAD_BYTES)),
+            ("mib_per_s", mib(UPLOAD_BYTES) / duration.as_secs_f64()),
         ]))
     }
 }
 
 fn subject(options: &MemoryOptions, mode: ServerMode) -> Subject {
     let what = format!(
-        "memory (VmHWM) that a server grows by while one request brings 1 GiB over {}, {} rounds, \
+        "growth of a server's memory (VmHWM) while one request uploads 1 GiB over {}, {} rounds, \
          server on one core, h2load on another",
         mode.protocol(),
         options.common.rounds()

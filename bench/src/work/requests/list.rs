@@ -1,27 +1,27 @@
-//! The works of `requests`, each with what the project has set itself for it.
+//! The works of `requests`, each with its figure.
 
 use crate::contender::STOOP;
 use crate::figure::{Figure, Limit};
 
-/// Metrics by which clients are compared.
+/// The metrics by which clients are compared.
 pub(super) const CPU: &str = "cpu_us_per_request";
 pub(super) const WALL: &str = "wall_s";
 
-/// So many requests, all the same.
+/// A number of equal requests.
 pub(crate) struct RequestsWork {
     pub(crate) name: &'static str,
-    /// For people: what one of them is.
+    /// One of the requests, for the report.
     pub(crate) what: &'static str,
-    /// The contender that answers.
+    /// The contender that is the server.
     pub(crate) server: &'static str,
     pub(crate) path: &'static str,
     pub(crate) count: u32,
     pub(crate) concurrency: u32,
-    /// Of each POST; none is a GET.
+    /// The bytes of content of each POST; 0 is a GET.
     pub(crate) body_bytes: u32,
-    /// The most that may be open; none is as many as the client likes.
+    /// The most that may be open; 0 is any number.
     pub(crate) connections: u32,
-    /// What the clients are compared by.
+    /// The metric by which the clients are compared.
     pub(crate) compared: &'static str,
     limit: Option<Limit>,
 }
@@ -39,7 +39,7 @@ const GET: RequestsWork = RequestsWork {
     limit: Some(Limit::AtMost(0.5)),
 };
 
-/// Go allows 250 requests at once on a connection.
+/// Requests that wait: the Go server allows 250 at once on a connection.
 const WAIT: RequestsWork = RequestsWork {
     name: "wait",
     what: "GET that is answered after one second",
@@ -53,7 +53,7 @@ const WAIT: RequestsWork = RequestsWork {
     limit: Some(Limit::AtMost(1.5)),
 };
 
-/// All of them.
+/// All works.
 pub(crate) const WORKS: &[RequestsWork] = &[
     GET,
     RequestsWork {
@@ -69,7 +69,7 @@ pub(crate) const WORKS: &[RequestsWork] = &[
 ];
 
 impl RequestsWork {
-    /// By CPU time it is a ratio that is limited, and by the clock what stoop takes in every round.
+    /// The limit of CPU time applies to a ratio, and that of wall time to every round of stoop.
     pub(crate) fn figures(&self) -> Vec<Figure> {
         let figure = |limit| match self.compared {
             CPU => Figure::ratio(CPU, STOOP, "reqwest", limit),
@@ -79,6 +79,7 @@ impl RequestsWork {
     }
 }
 
+/// The names of all works.
 pub(crate) fn names() -> String {
     WORKS.iter().map(|work| work.name).collect::<Vec<_>>().join(", ")
 }

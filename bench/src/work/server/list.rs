@@ -1,4 +1,4 @@
-//! The works of `server` and `churn`, each with what the project has set itself for it.
+//! The works of `server` and `churn`, each with its figures.
 
 use crate::figure::{Figure, Limit};
 use crate::load::{Generator, LoadRequest};
@@ -7,10 +7,10 @@ use crate::run_server::ServerMode;
 /// The metric by which servers are compared.
 pub(super) const CPU: &str = "cpu_us_per_request";
 
-/// Something done to a server, again and again.
+/// A request that a server answers again and again.
 pub(crate) struct ServerWork {
     pub(crate) name: &'static str,
-    /// For people: what is asked, without how many connections ask it.
+    /// The request, for the report, without the number of connections.
     pub(crate) what: &'static str,
     pub(crate) connections: u32,
     pub(crate) load: Generator,
@@ -32,7 +32,7 @@ const HELLO_H2: &str = "GET of 13 bytes over HTTP/2";
 const HELLO_H2_TLS: &str = "GET of 13 bytes over HTTP/2 and TLS";
 const ACTIVE: &str = "keep-alive GET of 13 bytes, all connections active";
 
-/// No peer may need less, within the noise of medians.
+/// The limit of works in which no peer may need less: 1, and the noise of medians.
 const NO_WORSE: f64 = 1.03;
 
 const fn work(
@@ -46,12 +46,12 @@ const fn work(
     ServerWork { name, what, connections, load, request, limits }
 }
 
-/// What is asked, over HTTP/2 with so many requests at once on each connection.
+/// The request over HTTP/2, with `streams` at once on each connection.
 const fn h2(streams: u32, request: LoadRequest) -> LoadRequest {
     LoadRequest { streams: Some(streams), ..request }
 }
 
-/// All of them. What a name begins with, up to a dash, stands for all that begin so.
+/// All works. The beginning of a name, up to a dash, stands for all works whose names begin with it.
 pub(crate) const WORKS: &[ServerWork] = &[
     work(
         "get-64",
@@ -253,19 +253,19 @@ pub(crate) const WORKS: &[ServerWork] = &[
 const PEERS: &[(&str, Limit)] =
     &[("hyper", AtMost(NO_WORSE)), ("ntex", AtMost(NO_WORSE)), ("fasthttp", AtMost(NO_WORSE))];
 
-/// Those that speak HTTP/2.
+/// The limits over HTTP/2.
 const H2: &[(&str, Limit)] = &[("hyper", AtMost(NO_WORSE))];
 
-/// The same, of one at a time; of what is mostly bytes.
+/// Those of one request at a time, and of large content.
 const H2_ALONE: &[(&str, Limit)] = &[("nginx", AtMost(1.0)), ("hyper", AtMost(NO_WORSE))];
 const H2_LARGE: &[(&str, Limit)] = &[("h2o", AtMost(1.0)), ("hyper", AtMost(NO_WORSE))];
 
-/// The same, of many small requests at once.
+/// Those of many small requests at once.
 const H2_MANY: &[(&str, Limit)] = &[("h2o", AtMost(1.0)), ("hyper", AtMost(0.4))];
 
 impl ServerWork {
-    /// Its contenders, where none are named.
-    pub(crate) fn usual(&self) -> &'static [&'static str] {
+    /// The contenders by default.
+    pub(crate) fn default_contenders(&self) -> &'static [&'static str] {
         match self.request.streams {
             Some(_) => &["h2o", "hyper", "nginx"],
             None => &["floor", "hyper", "nginx"],
@@ -283,7 +283,7 @@ impl ServerWork {
         }
     }
 
-    /// Whether it is meant by `name`: its own, or else what it begins with, up to a dash.
+    /// Whether `name` stands for this work: it is its name, or else the beginning of it, up to a dash.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         let is_work = WORKS.iter().any(|work| work.name == name);
         let rest = self.name.strip_prefix(name);
@@ -295,8 +295,8 @@ impl ServerWork {
         let mut figures: Vec<Figure> =
             limits.map(|&(peer, limit)| Figure::ratio(CPU, "stoop", peer, limit)).collect();
         if self.name == "get-64" {
-            // What makes the floor a floor. In pipelined bursts it counts heads, which is work of
-            // its own, and nobody else is measured against it there.
+            // A check that the floor is one. In pipelined bursts it counts heads, which is work of its own, so
+            // that no contender is compared with it there.
             let floor = Figure::ratio(CPU, "floor", "nginx", AtMost(0.85));
             figures.push(floor.called("floor / nginx, a check of the floor itself"));
         }
@@ -304,6 +304,7 @@ impl ServerWork {
     }
 }
 
+/// The names of all works.
 pub(crate) fn names() -> String {
     WORKS.iter().map(|work| work.name).collect::<Vec<_>>().join(", ")
 }

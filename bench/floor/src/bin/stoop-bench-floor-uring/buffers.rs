@@ -1,4 +1,4 @@
-//! Receive buffers that the kernel chooses from when something arrives.
+//! Receive buffers from which the kernel chooses one when bytes arrive.
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::io;
@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
 
-/// The only group of buffers there is.
+/// The only group of buffers.
 pub(crate) const GROUP: u16 = 0;
-/// A power of two, and more than what the loads here have on the way at once.
+/// A power of two, and more than the receives in flight with the loads here.
 const COUNT: u16 = 2048;
-/// Room for a browser's request, and for most of sixteen in a row.
+/// Room for a browser's request, and for most of sixteen pipelined ones.
 const BYTES: usize = 4096;
 const PAGE: usize = 4096;
 
+/// The buffers, and the ring by which the kernel gets them.
 pub(crate) struct Buffers {
     ring: *mut BufRingEntry,
     bytes: Box<[u8]>,
@@ -22,7 +23,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Gives all buffers to the kernel. What it was given lives as long as the process does.
+    /// Registers all buffers with the kernel. They live as long as the process does.
     pub(crate) fn register(submitter: &Submitter<'_>) -> io::Result<Self> {
         let layout = Layout::array::<BufRingEntry>(COUNT.into())
             .and_then(|layout| layout.align_to(PAGE))
@@ -41,12 +42,13 @@ impl Buffers {
         Ok(buffers)
     }
 
+    /// The bytes received into a buffer.
     pub(crate) fn received(&self, id: u16, count: usize) -> &[u8] {
         let start = usize::from(id) * BYTES;
         &self.bytes[start..start + count.min(BYTES)]
     }
 
-    /// Gives a buffer back, once [`Self::publish`] is called.
+    /// Queues a buffer to be given back by [`Self::publish`].
     pub(crate) fn push(&mut self, id: u16) {
         let slot = usize::from(self.tail & (COUNT - 1));
         let address = self.bytes[usize::from(id) * BYTES..].as_ptr();
@@ -60,6 +62,7 @@ impl Buffers {
         self.tail = self.tail.wrapping_add(1);
     }
 
+    /// Gives the queued buffers to the kernel.
     pub(crate) fn publish(&self) {
         // SAFETY: `ring` is the first entry of the ring, in which the tail lies, aligned for u16.
         let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.ring).cast_mut()) };

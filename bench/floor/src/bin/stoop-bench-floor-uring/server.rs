@@ -1,4 +1,4 @@
-//! The loop: what is complete is answered with new entries, and one call submits them and waits.
+//! The loop: completions are answered with new entries, and one call submits them and waits.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -19,7 +19,7 @@ const COMPLETIONS: u32 = 4 * ENTRIES;
 /// The ring's own table of files, bounded by the process's limit of descriptors too.
 const FILES_MAX: u32 = 20_000;
 
-/// What an entry was for; the place in the table of files is in the low half of its data.
+/// The kinds of entries; the index in the table of files is in the low half of their data.
 const ACCEPT: u64 = 1 << 32;
 const RECEIVE: u64 = 2 << 32;
 const SEND: u64 = 3 << 32;
@@ -39,32 +39,32 @@ pub(crate) fn serve(listen: SocketAddr, mode: FloorMode) -> io::Result<()> {
     let buffers = Buffers::register(&ring.submitter())?;
     let accept = opcode::AcceptMulti::new(Fd(listener.as_raw_fd())).allocate_file_index(true);
     let accept = accept.build().user_data(ACCEPT);
-    let mut turn = RingLoop {
+    let mut ring_loop = RingLoop {
         buffers,
         response: FixedResponse::new(mode),
         counters: Vec::new(),
         mode,
         accept,
     };
-    queue(&mut ring, &turn.accept)?;
+    queue(&mut ring, &ring_loop.accept)?;
     let mut complete = Vec::with_capacity(COMPLETIONS as usize);
     loop {
         match ring.submit_and_wait(1) {
             Err(error) if error.raw_os_error() == Some(libc::EINTR) => continue,
-            outcome => outcome?,
+            result => result?,
         };
-        turn.response.refresh_date();
+        ring_loop.response.refresh_date();
         complete.extend(ring.completion());
         for entry in complete.drain(..) {
-            turn.take(&mut ring, &entry)?;
+            ring_loop.process(&mut ring, &entry)?;
         }
-        turn.buffers.publish();
+        ring_loop.buffers.publish();
     }
 }
 
 fn queue(ring: &mut IoUring, entry: &Entry) -> io::Result<()> {
     loop {
-        // SAFETY: buffers and answers that entries point to live as long as the ring.
+        // SAFETY: buffers and responses that entries point to live as long as the ring.
         if unsafe { ring.submission().push(entry) }.is_ok() {
             return Ok(());
         }
@@ -72,31 +72,32 @@ fn queue(ring: &mut IoUring, entry: &Entry) -> io::Result<()> {
     }
 }
 
+/// The state of the loop.
 struct RingLoop {
     buffers: Buffers,
     response: FixedResponse,
-    /// By place in the table of files. Used only for pipelined requests.
+    /// Indexed as the table of files. Used only for pipelined requests.
     counters: Vec<Counter>,
     mode: FloorMode,
     accept: Entry,
 }
 
 impl RingLoop {
-    fn take(&mut self, ring: &mut IoUring, entry: &cqueue::Entry) -> io::Result<()> {
-        let place = entry.user_data() as u32;
+    fn process(&mut self, ring: &mut IoUring, entry: &cqueue::Entry) -> io::Result<()> {
+        let index = entry.user_data() as u32;
         match entry.user_data() & !u64::from(u32::MAX) {
             ACCEPT => self.accepted(ring, entry),
-            RECEIVE => self.received(ring, entry, place),
-            // Only a send that failed leaves one. Its connection's receive ends too.
+            RECEIVE => self.received(ring, entry, index),
+            // Only a send that failed has a completion. The receive of its connection ends too.
             _ => Ok(()),
         }
     }
 
     fn accepted(&mut self, ring: &mut IoUring, entry: &cqueue::Entry) -> io::Result<()> {
-        if let Ok(place) = u32::try_from(entry.result()) {
-            queue(ring, &receive(place))?;
+        if let Ok(index) = u32::try_from(entry.result()) {
+            queue(ring, &receive(index))?;
         }
-        // It ends when something failed, such as a full table of files.
+        // The multishot accept ends with an error, such as a full table of files.
         if cqueue::more(entry.flags()) { Ok(()) } else { queue(ring, &self.accept) }
     }
 
@@ -104,44 +105,44 @@ impl RingLoop {
         &mut self,
         ring: &mut IoUring,
         entry: &cqueue::Entry,
-        place: u32,
+        index: u32,
     ) -> io::Result<()> {
         let count = usize::try_from(entry.result()).unwrap_or(0);
         if let Some(id) = cqueue::buffer_select(entry.flags()) {
-            let answers =
-                if self.mode == FloorMode::Pipelined { self.heads_in(place, id, count) } else { 1 };
+            let requests =
+                if self.mode == FloorMode::Pipelined { self.heads_in(index, id, count) } else { 1 };
             self.buffers.push(id);
-            if count > 0 && answers > 0 {
-                self.answer(ring, place, answers)?;
+            if count > 0 && requests > 0 {
+                self.answer(ring, index, requests)?;
             }
         }
         if cqueue::more(entry.flags()) {
             return Ok(());
         }
-        // A receive also ends when no buffer was left, and then begins again.
+        // A receive also ends when there was no free buffer, and is then started again.
         if count > 0 || entry.result() == -libc::ENOBUFS {
-            return queue(ring, &receive(place));
+            return queue(ring, &receive(index));
         }
-        if let Some(counter) = self.counters.get_mut(place as usize) {
+        if let Some(counter) = self.counters.get_mut(index as usize) {
             *counter = Counter::default();
         }
-        let close = opcode::Close::new(Fixed(place)).build().user_data(CLOSE);
+        let close = opcode::Close::new(Fixed(index)).build().user_data(CLOSE);
         queue(ring, &close.flags(Flags::SKIP_SUCCESS))
     }
 
-    fn answer(&self, ring: &mut IoUring, place: u32, answers: usize) -> io::Result<()> {
-        let send = send(place, self.response.times(answers));
+    fn answer(&self, ring: &mut IoUring, index: u32, requests: usize) -> io::Result<()> {
+        let send = send(index, self.response.repeated(requests));
         if self.mode != FloorMode::Closing {
             return queue(ring, &send);
         }
-        // The receive that is under way then ends, and closes.
-        let end = opcode::Shutdown::new(Fixed(place), libc::SHUT_RDWR).build();
+        // The receive of the connection then ends, and closes it.
+        let end = opcode::Shutdown::new(Fixed(index), libc::SHUT_RDWR).build();
         queue(ring, &send.flags(Flags::IO_LINK | Flags::SKIP_SUCCESS))?;
-        queue(ring, &end.flags(Flags::SKIP_SUCCESS).user_data(SEND | u64::from(place)))
+        queue(ring, &end.flags(Flags::SKIP_SUCCESS).user_data(SEND | u64::from(index)))
     }
 
-    fn heads_in(&mut self, place: u32, id: u16, count: usize) -> usize {
-        let index = place as usize;
+    fn heads_in(&mut self, index: u32, id: u16, count: usize) -> usize {
+        let index = index as usize;
         if self.counters.len() <= index {
             self.counters.resize_with(index + 1, Counter::default);
         }
@@ -149,16 +150,16 @@ impl RingLoop {
     }
 }
 
-fn receive(place: u32) -> Entry {
-    let entry = opcode::RecvMulti::new(Fixed(place), GROUP).build();
-    entry.user_data(RECEIVE | u64::from(place))
+fn receive(index: u32) -> Entry {
+    let entry = opcode::RecvMulti::new(Fixed(index), GROUP).build();
+    entry.user_data(RECEIVE | u64::from(index))
 }
 
-/// The date in `answer` may change while a send waits for a slow peer, which the loads here are
-/// not.
-fn send(place: u32, answer: &[u8]) -> Entry {
-    let entry = opcode::Send::new(Fixed(place), answer.as_ptr(), answer.len() as u32)
+/// An entry that sends. The date in `response` may change while a send waits for a slow peer, but the loads
+/// here are not slow.
+fn send(index: u32, response: &[u8]) -> Entry {
+    let entry = opcode::Send::new(Fixed(index), response.as_ptr(), response.len() as u32)
         .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
         .build();
-    entry.flags(Flags::SKIP_SUCCESS).user_data(SEND | u64::from(place))
+    entry.flags(Flags::SKIP_SUCCESS).user_data(SEND | u64::from(index))
 }

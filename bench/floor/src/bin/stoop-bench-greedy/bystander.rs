@@ -1,4 +1,4 @@
-//! The bystander: one ordinary request at a time, over a connection of its own.
+//! The bystander: sends one ordinary request at a time on its own connection.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,10 +9,10 @@ use stoop_bench_floor::count::{BODY, Counter};
 use stoop_bench_floor::frames::{self, Frame};
 
 const PATH: &str = "/";
-/// From one answer to the next request, so that requests come at any moment of the server's turns.
+/// The time from a response to the next request, so that requests come at any moment of the server's turns.
 const PAUSE: Duration = Duration::from_millis(1);
-/// What is not answered within it counts as answered then, and as an error.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A request without a response in this time counts as an error with this latency.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy)]
 pub(crate) enum HttpVersion {
@@ -20,17 +20,18 @@ pub(crate) enum HttpVersion {
     Http2,
 }
 
+/// The connection of the bystander.
 pub(crate) struct Bystander {
     address: SocketAddr,
     version: HttpVersion,
     connection: TcpStream,
-    /// Over HTTP/2, that of the last request.
+    /// The stream of the last request over HTTP/2.
     stream: u32,
-    /// Requests without an answer.
+    /// Requests without a response.
     pub(crate) errors: u64,
 }
 
-/// Latencies, each as it was measured.
+/// The latencies of the bystander, in the order of measurement.
 #[derive(Default)]
 pub(crate) struct BystanderLatencies(Vec<Duration>);
 
@@ -40,33 +41,33 @@ impl Bystander {
         Ok(Self { address, version, connection, stream: 0, errors: 0 })
     }
 
-    /// Asks again and again. It goes on over another connection where the server ended this one.
-    pub(crate) fn ask_for(&mut self, duration: Duration) -> BystanderLatencies {
-        let mut seen = BystanderLatencies::default();
-        let begun = Instant::now();
-        while begun.elapsed() < duration {
+    /// Sends requests for `duration`. If the server ends the connection, it opens another.
+    pub(crate) fn send_for(&mut self, duration: Duration) -> BystanderLatencies {
+        let mut latencies = BystanderLatencies::default();
+        let began = Instant::now();
+        while began.elapsed() < duration {
             thread::sleep(PAUSE);
-            let asked = Instant::now();
-            if self.ask().is_err() {
+            let sent = Instant::now();
+            if self.request().is_err() {
                 self.errors += 1;
                 match connect(self.address, self.version) {
                     Ok(connection) => (self.connection, self.stream) = (connection, 0),
                     Err(_) => continue,
                 }
             }
-            seen.0.push(asked.elapsed());
+            latencies.0.push(sent.elapsed());
         }
-        seen
+        latencies
     }
 
-    fn ask(&mut self) -> io::Result<()> {
+    fn request(&mut self) -> io::Result<()> {
         match self.version {
-            HttpVersion::Http1 => self.ask_http1(),
-            HttpVersion::Http2 => self.ask_http2(),
+            HttpVersion::Http1 => self.request_http1(),
+            HttpVersion::Http2 => self.request_http2(),
         }
     }
 
-    fn ask_http1(&mut self) -> io::Result<()> {
+    fn request_http1(&mut self) -> io::Result<()> {
         let request = format!("GET {PATH} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address);
         self.connection.write_all(request.as_bytes())?;
         let (mut counter, mut received) = (Counter::default(), [0; 1024]);
@@ -81,7 +82,7 @@ impl Bystander {
         }
     }
 
-    fn ask_http2(&mut self) -> io::Result<()> {
+    fn request_http2(&mut self) -> io::Result<()> {
         self.stream = if self.stream == 0 { 1 } else { self.stream + 2 };
         self.connection.write_all(&frames::get(self.stream, PATH))?;
         loop {
@@ -99,10 +100,10 @@ impl Bystander {
 }
 
 fn connect(address: SocketAddr, version: HttpVersion) -> io::Result<TcpStream> {
-    let mut connection = TcpStream::connect_timeout(&address, PATIENCE)?;
+    let mut connection = TcpStream::connect_timeout(&address, RESPONSE_TIMEOUT)?;
     connection.set_nodelay(true)?;
-    connection.set_read_timeout(Some(PATIENCE))?;
-    connection.set_write_timeout(Some(PATIENCE))?;
+    connection.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
+    connection.set_write_timeout(Some(RESPONSE_TIMEOUT))?;
     if matches!(version, HttpVersion::Http2) {
         connection.write_all(&frames::opening())?;
     }
@@ -114,11 +115,11 @@ impl BystanderLatencies {
         self.0.len()
     }
 
-    /// The latency that this share of all stayed within, in microseconds; zero of none.
-    pub(crate) fn within(&mut self, share: f64) -> u128 {
+    /// The quantile of `share` in microseconds; 0 if there are no latencies.
+    pub(crate) fn quantile(&mut self, share: f64) -> u128 {
         self.0.sort_unstable();
-        let place = (self.0.len() as f64 * share).ceil() as usize;
-        let latency = place.checked_sub(1).and_then(|place| self.0.get(place));
+        let rank = (self.0.len() as f64 * share).ceil() as usize;
+        let latency = rank.checked_sub(1).and_then(|index| self.0.get(index));
         latency.map_or(0, Duration::as_micros)
     }
 }
@@ -128,9 +129,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_of_all_stays_within() {
-        assert_eq!(BystanderLatencies::default().within(0.5), 0);
-        let mut seen = BystanderLatencies((1..=200).rev().map(Duration::from_micros).collect());
-        assert_eq!([0.5, 0.99, 1.0].map(|share| seen.within(share)), [100, 198, 200]);
+    fn quantiles_of_200_latencies_are_exact() {
+        assert_eq!(BystanderLatencies::default().quantile(0.5), 0);
+        let mut latencies =
+            BystanderLatencies((1..=200).rev().map(Duration::from_micros).collect());
+        assert_eq!([0.5, 0.99, 1.0].map(|share| latencies.quantile(share)), [100, 198, 200]);
     }
 }

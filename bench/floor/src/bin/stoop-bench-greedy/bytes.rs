@@ -1,5 +1,5 @@
-//! HTTP/2: one upload without an end, in DATA frames of one byte each. One thread sends for as long
-//! as the windows are open, another reads by how much the server opens them.
+//! HTTP/2: one endless upload, in DATA frames of one byte each. One thread sends as long as the windows
+//! are open, and another reads the updates of the windows.
 
 use std::io::{self, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -13,46 +13,48 @@ use crate::GreedyCounts;
 
 const PATH: &str = "/sink";
 const STREAM: u32 = 1;
-/// Frames in one write.
-const FRAMES: usize = 1_024;
+/// The most frames in one write.
+const FRAMES_PER_WRITE: usize = 1_024;
 
-/// What the reading thread tells the sending one.
+/// The state that the reading thread changes for the sending one.
 struct SendState {
-    /// What may be sent, on the connection and on the stream.
+    /// How much may be sent, on the connection and on the stream.
     window: i64,
     stream_window: i64,
+    /// Frames to send in reply.
     replies: Vec<u8>,
-    is_over: bool,
+    is_ended: bool,
 }
 
+/// An upload in frames of one byte.
 struct ByteUpload {
     connection: TcpStream,
-    told: Mutex<SendState>,
+    state: Mutex<SendState>,
     changed: Condvar,
 }
 
-/// Until the server ends the stream or the connection.
-pub(crate) fn run(address: SocketAddr, had: &GreedyCounts) -> io::Result<()> {
+/// Uploads until the server ends the stream or the connection.
+pub(crate) fn run(address: SocketAddr, counts: &GreedyCounts) -> io::Result<()> {
     let mut connection = TcpStream::connect(address)?;
     connection.set_nodelay(true)?;
     connection.write_all(&frames::opening())?;
     let mut received = BufReader::new(connection.try_clone()?);
     let settings = Frame::read(&mut received)?;
     let window = settings.setting(frames::INITIAL_WINDOW_SIZE).unwrap_or(frames::INITIAL_WINDOW);
-    let told = SendState {
+    let state = SendState {
         window: i64::from(frames::INITIAL_WINDOW),
         stream_window: i64::from(window),
         replies: [settings.reply().unwrap_or_default(), frames::post(STREAM, PATH)].concat(),
-        is_over: false,
+        is_ended: false,
     };
-    let upload = ByteUpload { connection, told: Mutex::new(told), changed: Condvar::new() };
+    let upload = ByteUpload { connection, state: Mutex::new(state), changed: Condvar::new() };
     thread::scope(|scope| {
         scope.spawn(|| {
-            sys::give_way();
+            sys::lower_priority();
             while let Ok(frame) = Frame::read(&mut received) {
-                upload.take(&frame, had);
+                upload.process(&frame, counts);
             }
-            upload.told().is_over = true;
+            upload.state().is_ended = true;
             upload.changed.notify_one();
             let _ = upload.connection.shutdown(Shutdown::Both);
         });
@@ -64,26 +66,27 @@ pub(crate) fn run(address: SocketAddr, had: &GreedyCounts) -> io::Result<()> {
 }
 
 impl ByteUpload {
-    /// What the server opens a window by is what it has taken: what was sent may never be.
-    fn take(&self, frame: &Frame, had: &GreedyCounts) {
-        let mut told = self.told();
+    /// Processes a frame. The bytes by which the server increases a window count: those are the bytes that it
+    /// has read.
+    fn process(&self, frame: &Frame, counts: &GreedyCounts) {
+        let mut state = self.state();
         if let Some(increment) = frame.increment() {
             match frame.stream {
-                0 => told.window += i64::from(increment),
+                0 => state.window += i64::from(increment),
                 _ => {
-                    told.stream_window += i64::from(increment);
-                    had.add(increment as usize);
+                    state.stream_window += i64::from(increment);
+                    counts.add(increment as usize);
                 }
             }
         }
-        told.replies.extend(frame.reply().into_iter().flatten());
-        told.is_over |= frame.ends_stream() || frame.kind == frames::GOAWAY;
+        state.replies.extend(frame.reply().into_iter().flatten());
+        state.is_ended |= frame.ends_stream() || frame.kind == frames::GOAWAY;
         self.changed.notify_one();
     }
 
     fn send(&self) -> io::Result<()> {
         let one = frames::frame(frames::DATA, 0, STREAM, b"x");
-        let many = one.repeat(FRAMES);
+        let many = one.repeat(FRAMES_PER_WRITE);
         let mut connection = &self.connection;
         loop {
             let Some((replies, room)) = self.wait() else { return Ok(()) };
@@ -92,22 +95,23 @@ impl ByteUpload {
         }
     }
 
-    /// What is owed, and how many frames may be sent; none when it is over.
+    /// Waits until there is something to send: frames in reply, and how many frames the windows allow; none
+    /// when the upload has ended.
     fn wait(&self) -> Option<(Vec<u8>, usize)> {
-        let has_nothing = |told: &mut SendState| {
-            let is_shut = told.window.min(told.stream_window) <= 0;
-            !told.is_over && told.replies.is_empty() && is_shut
+        let has_nothing = |state: &mut SendState| {
+            let is_shut = state.window.min(state.stream_window) <= 0;
+            !state.is_ended && state.replies.is_empty() && is_shut
         };
-        let told = self.changed.wait_while(self.told(), has_nothing);
-        let mut told = told.unwrap_or_else(PoisonError::into_inner);
-        let room = told.window.min(told.stream_window).clamp(0, FRAMES as i64);
-        told.window -= room;
-        told.stream_window -= room;
-        let replies = std::mem::take(&mut told.replies);
-        (!told.is_over).then_some((replies, room as usize))
+        let state = self.changed.wait_while(self.state(), has_nothing);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        let room = state.window.min(state.stream_window).clamp(0, FRAMES_PER_WRITE as i64);
+        state.window -= room;
+        state.stream_window -= room;
+        let replies = std::mem::take(&mut state.replies);
+        (!state.is_ended).then_some((replies, room as usize))
     }
 
-    fn told(&self) -> MutexGuard<'_, SendState> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, SendState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

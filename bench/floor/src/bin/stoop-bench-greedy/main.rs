@@ -1,8 +1,9 @@
-//! A bystander beside connections that always have something to do: how long its requests take.
+//! Measures the latencies of a bystander beside connections that always have requests outstanding.
 //!
-//! The greedy side has a thread for each direction, so that it never waits for an answer before it
-//! sends, and lets the bystander go first on the core that they share: what the bystander waits for
-//! is the server. The bystander is asked alone first, so that what the machine itself adds is seen.
+//! The greedy side has a thread for each direction, so that it never waits for a response before it
+//! sends, and has a lower priority than the bystander on the core that they share, so that the bystander
+//! waits for the server only. The bystander is measured alone first, which shows the latency that the
+//! machine itself adds.
 
 mod bystander;
 mod bytes;
@@ -21,11 +22,11 @@ use stoop_bench_floor::sys;
 
 const USAGE: &str = "usage: stoop-bench-greedy ADDR pipelined|streams|bytes CONNECTIONS SECONDS";
 
-/// How long the bystander is alone, and how long the greedy side is given to begin.
-const ALONE: Duration = Duration::from_secs(1);
-const BEGINNING: Duration = Duration::from_millis(500);
-/// Before a connection takes the place of one that the server ended at once.
-const AGAIN: Duration = Duration::from_millis(10);
+/// How long the bystander is measured alone, and how long the greedy side gets to begin.
+const ALONE_TIME: Duration = Duration::from_secs(1);
+const WARM_UP_TIME: Duration = Duration::from_millis(500);
+/// The pause before a connection replaces one that the server ended at once.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(10);
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -39,6 +40,7 @@ fn main() {
     }
 }
 
+/// The options of a run.
 struct Greedy {
     address: SocketAddr,
     kind: GreedyKind,
@@ -46,9 +48,10 @@ struct Greedy {
     duration: Duration,
 }
 
+/// The behaviour of the greedy side.
 #[derive(Clone, Copy)]
 enum GreedyKind {
-    /// HTTP/1.1: requests without a pause, and answers read beside them.
+    /// HTTP/1.1: requests without a pause, and responses read at the same time.
     Pipelined,
     /// HTTP/2: as many streams open as the server allows.
     Streams,
@@ -56,12 +59,12 @@ enum GreedyKind {
     Bytes,
 }
 
-/// What the greedy side has had.
+/// The counts of the greedy side.
 #[derive(Default)]
 struct GreedyCounts {
-    /// Answers, or frames of one byte that the server has taken.
+    /// Responses, or frames of one byte that the server has read.
     done: AtomicU64,
-    /// Connections that took the place of others.
+    /// Connections that replaced others.
     reconnects: AtomicU64,
 }
 
@@ -90,31 +93,32 @@ impl Greedy {
         })
     }
 
-    /// Prints what the bystander saw. What runs then ends with the process.
+    /// Prints the latencies of the bystander. The greedy threads end with the process.
     fn run(&self) -> io::Result<()> {
         let mut bystander = Bystander::connect(self.address, self.kind.version())?;
-        let mut alone = bystander.ask_for(ALONE);
-        let had = Arc::new(GreedyCounts::default());
+        let mut alone = bystander.send_for(ALONE_TIME);
+        let counts = Arc::new(GreedyCounts::default());
         for _ in 0..self.connections {
-            let (address, kind, had) = (self.address, self.kind, Arc::clone(&had));
-            thread::spawn(move || keep(address, kind, &had));
+            let (address, kind, counts) = (self.address, self.kind, Arc::clone(&counts));
+            thread::spawn(move || keep_connection(address, kind, &counts));
         }
-        bystander.ask_for(BEGINNING);
+        bystander.send_for(WARM_UP_TIME);
 
         bystander.errors = 0;
-        let counts = || [&had.done, &had.reconnects].map(|count| count.load(Ordering::Relaxed));
-        let ([done_before, reconnects_before], started) = (counts(), Instant::now());
-        let mut seen = bystander.ask_for(self.duration);
-        let ([done, reconnects], elapsed) = (counts(), started.elapsed());
-        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| seen.within(share));
+        let totals =
+            || [&counts.done, &counts.reconnects].map(|count| count.load(Ordering::Relaxed));
+        let ([done_before, reconnects_before], started) = (totals(), Instant::now());
+        let mut latencies = bystander.send_for(self.duration);
+        let ([done, reconnects], elapsed) = (totals(), started.elapsed());
+        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| latencies.quantile(share));
         println!(
             "summary requests={} duration_us={} p50_us={p50} p99_us={p99} max_us={max} errors={} \
              alone_p50_us={} alone_p99_us={} greedy={} reconnects={}",
-            seen.count(),
+            latencies.count(),
             elapsed.as_micros(),
             bystander.errors,
-            alone.within(0.5),
-            alone.within(0.99),
+            alone.quantile(0.5),
+            alone.quantile(0.99),
             done - done_before,
             reconnects - reconnects_before,
         );
@@ -123,7 +127,7 @@ impl Greedy {
 }
 
 impl GreedyKind {
-    /// What the server speaks is what all of its clients speak.
+    /// The version of the greedy side, which the bystander uses too.
     fn version(self) -> HttpVersion {
         match self {
             Self::Pipelined => HttpVersion::Http1,
@@ -132,21 +136,21 @@ impl GreedyKind {
     }
 }
 
-/// Keeps one greedy connection for as long as the process runs: a server may end it, as after so
-/// many requests, and then another takes its place.
-fn keep(address: SocketAddr, kind: GreedyKind, had: &GreedyCounts) {
-    sys::give_way();
+/// Keeps one greedy connection open as long as the process runs: if the server ends it, for example after
+/// a number of requests, another replaces it.
+fn keep_connection(address: SocketAddr, kind: GreedyKind, counts: &GreedyCounts) {
+    sys::lower_priority();
     loop {
-        let done = had.done.load(Ordering::Relaxed);
-        // An error is how each of them ends.
+        let done = counts.done.load(Ordering::Relaxed);
+        // Each of them ends with an error.
         let _ = match kind {
-            GreedyKind::Pipelined => pipelining::run(address, had),
-            GreedyKind::Streams => streams::run(address, had),
-            GreedyKind::Bytes => bytes::run(address, had),
+            GreedyKind::Pipelined => pipelining::run(address, counts),
+            GreedyKind::Streams => streams::run(address, counts),
+            GreedyKind::Bytes => bytes::run(address, counts),
         };
-        had.reconnects.fetch_add(1, Ordering::Relaxed);
-        if had.done.load(Ordering::Relaxed) == done {
-            thread::sleep(AGAIN);
+        counts.reconnects.fetch_add(1, Ordering::Relaxed);
+        if counts.done.load(Ordering::Relaxed) == done {
+            thread::sleep(RECONNECT_PAUSE);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! HTTP/2: as many streams open as the server allows, and a new one for each that is over.
+//! HTTP/2: keeps as many streams open as the server allows.
 //!
-//! One thread is enough: the requests that it sends are so many as were answered just before, which
-//! the server has room for, so that it never waits for a write while answers wait for it.
+//! One thread is enough: it sends as many requests as were answered just before, for which the server has
+//! room, so that it never waits for a write while responses wait to be read.
 
 use std::io::{self, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,12 +11,12 @@ use stoop_bench_floor::frames::{self, Frame};
 use crate::GreedyCounts;
 
 const PATH: &str = "/spin";
-/// Where the server names no limit.
-const STREAMS: u32 = 256;
+/// The limit of streams where the server has none.
+const DEFAULT_STREAMS: u32 = 256;
 const RECEIVE_BYTES: usize = 64 * 1024;
 
-/// Until the server ends the connection.
-pub(crate) fn run(address: SocketAddr, had: &GreedyCounts) -> io::Result<()> {
+/// Sends and reads until the server ends the connection.
+pub(crate) fn run(address: SocketAddr, counts: &GreedyCounts) -> io::Result<()> {
     let mut connection = TcpStream::connect(address)?;
     connection.set_nodelay(true)?;
     connection.write_all(&frames::opening())?;
@@ -26,7 +26,7 @@ pub(crate) fn run(address: SocketAddr, had: &GreedyCounts) -> io::Result<()> {
     loop {
         let frame = Frame::read(&mut received)?;
         if frame.kind == frames::SETTINGS && allowed == 0 {
-            allowed = frame.setting(frames::CONCURRENT_STREAMS_MAX).unwrap_or(STREAMS);
+            allowed = frame.setting(frames::CONCURRENT_STREAMS_MAX).unwrap_or(DEFAULT_STREAMS);
         }
         output.extend(frame.reply().into_iter().flatten());
         if frame.kind == frames::GOAWAY {
@@ -34,9 +34,9 @@ pub(crate) fn run(address: SocketAddr, had: &GreedyCounts) -> io::Result<()> {
         }
         if frame.ends_stream() {
             open -= 1;
-            had.add(usize::from(frame.kind != frames::RST_STREAM));
+            counts.add(usize::from(frame.kind != frames::RST_STREAM));
         }
-        // What came together is answered together.
+        // Replies and requests for all frames that were received together are sent together.
         if received.buffer().is_empty() {
             while open < allowed {
                 output.extend(frames::get(next, PATH));
