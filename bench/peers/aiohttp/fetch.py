@@ -1,9 +1,9 @@
 """aiohttp as a client under the contract of `stoop fetch`.
 
 URLs come on standard input; for each, `url,code,start_time,duration,length` goes to standard output
-in the order of completion. One session, as many tasks as there are slots, uvloop, aiodns for names.
-HTTP/1.1 is all it has; it undoes no compression and asks for none; ten redirects, a deadline for
-everything up to the last byte.
+in the order of completion. One session, as many tasks as there are slots, uvloop, aiodns as resolver.
+It has HTTP/1.1 only; it requests and decodes no compression; ten redirects, one deadline up to the
+last byte.
 """
 
 import argparse
@@ -67,7 +67,7 @@ async def fetch(session, target):
         code, length = "timeout", 0
     except aiohttp.InvalidURL:
         code, length = "invalid_url", 0
-    except Exception as error:  # Every URL gets its line, whatever happens.
+    except Exception as error:  # Every URL has a line.
         code, length = type(error).__name__, 0
     duration = int((time.monotonic() - clock) * 1000)
     name = quoted(target) if set(target) & set(',"') else target

@@ -1,8 +1,8 @@
 // Bun's `fetch` as a client under the contract of `stoop fetch`.
 //
-// It has a pool of its own without settings, and a limit of requests at once for all of the process
-// (BUN_CONFIG_MAX_HTTP_REQUESTS), which is 256 unless told otherwise, so whoever starts it must. It
-// asks the system for names and cannot be told otherwise, and follows up to 20 redirects.
+// Its pool has no settings, and the process has a limit of requests at once
+// (BUN_CONFIG_MAX_HTTP_REQUESTS), which is 256 by default, so the variable has to be set for more. It
+// uses the system's resolver, has no option for another name server, and follows up to 20 redirects.
 
 import { counted, run, settings } from '../js/contract.mjs';
 

@@ -1,8 +1,8 @@
 // Deno's `fetch` as a client under the contract of `stoop fetch`.
 //
-// One client of its own, with as many idle connections to a host as there are slots. HTTP/1.1 only,
-// unless it is told to allow HTTP/2, which is its default.
-// It asks the system for names and cannot be told otherwise, and follows up to 20 redirects.
+// One client, with as many idle connections to a host as there are slots. HTTP/1.1 only, unless HTTP/2,
+// which is its default, is allowed by an option. It uses the system's resolver, has no option for another
+// name server, and follows up to 20 redirects.
 
 import { counted, run, settings } from '../js/contract.mjs';
 

@@ -1,8 +1,8 @@
-// fasthttp as a server, in its strongest fair form.
+// fasthttp as a server, with the settings that make it fastest and keep the comparison fair.
 //
-// One core (GOMAXPROCS 1), no name of its own in a `server` field, fields written as they are given,
-// no copy of the answered content (SetBodyRaw). Time limits are off, which is its default. Content of
-// requests is streamed, so that large content does not sit in memory.
+// One core (GOMAXPROCS 1), no `server` field, fields written as they are given, no copy of the response's
+// content (SetBodyRaw). Time limits are off, which is its default. Content of requests is streamed, so
+// that large content is not kept in memory.
 package main
 
 import (
@@ -53,7 +53,7 @@ func main() {
 func answer(ctx *fasthttp.RequestCtx) {
 	ctx.SetContentType("text/plain")
 	if ctx.IsPost() {
-		// Small content is there with the head; the rest of a large one is a stream.
+		// Small content is read with the head; large content is a stream.
 		if stream := ctx.RequestBodyStream(); stream != nil {
 			if _, err := io.Copy(io.Discard, stream); err != nil {
 				ctx.SetConnectionClose()
@@ -75,8 +75,8 @@ func answer(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// pieces is the agreed text, its length not told. As it can write itself, fasthttp does not read it
-// into a buffer of 4 KiB and send that again and again, as it does with other streams.
+// pieces is the agreed text without a known length. As it implements WriteTo, fasthttp does not copy it
+// through a buffer of 4 KiB, as it does with other streams.
 type pieces struct{ at int }
 
 func (p *pieces) SupportsBodyWriteTo() bool { return true }

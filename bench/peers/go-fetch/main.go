@@ -1,10 +1,10 @@
 // Go's net/http as a client under the contract of `stoop fetch`.
 //
 // URLs come on standard input; for each, `url,code,start_time,duration,length` goes to standard
-// output in the order of completion. One Transport, a goroutine for each slot, content read through
-// one buffer a slot and only counted. HTTP/1.1 unless it is told to allow HTTP/2, no decompression, ten
-// redirects, a deadline for everything up to the last byte. Idle connections are kept up to the concurrency, per host and in
-// all: net/http's own default of two per host would open connections again and again.
+// output in the order of completion. One Transport, a goroutine for each slot, content read through one
+// buffer for each slot and only counted. HTTP/1.1 unless HTTP/2 is allowed by an option, no decompression,
+// ten redirects, one deadline up to the last byte. Idle connections are kept up to the concurrency, per
+// host and in total: with net/http's default of two per host, connections would be opened again and again.
 package main
 
 import (
@@ -44,7 +44,7 @@ func main() {
 	flag.StringVar(&s.userAgent, "user-agent", "go", "User-Agent")
 	flag.StringVar(&s.caFile, "cacert", "", "trust these PEM certificates and no others")
 	flag.StringVar(&s.dns, "dns", "", "IP:PORT of the name server to ask")
-	flag.BoolVar(&s.http2, "http2", false, "HTTP/2 too, with whoever agrees on it by ALPN")
+	flag.BoolVar(&s.http2, "http2", false, "HTTP/2 with servers that agree on it by ALPN")
 	flag.Parse()
 
 	client, err := newClient(s)
@@ -150,12 +150,12 @@ func exchange(client *http.Client, userAgent, target string, buffer []byte) (str
 		return "", 0, err
 	}
 	defer response.Body.Close()
-	// Neither side has a shortcut of its own, so that the buffer of the slot is used.
+	// The wrappers hide ReadFrom and WriteTo, so that the buffer of the slot is used.
 	length, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{response.Body}, buffer)
 	return fmt.Sprint(response.StatusCode), length, err
 }
 
-// errorName is a word for the kind of failure, free of commas.
+// errorName is the kind of a failure, without commas.
 func errorName(err error) string {
 	var urlError *url.Error
 	if errors.As(err, &urlError) && urlError.Timeout() || errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err) {

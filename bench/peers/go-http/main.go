@@ -1,11 +1,11 @@
-// Go's net/http as a server, in its strongest fair form.
+// Go's net/http as a server, with the settings that make it fastest and keep the comparison fair.
 //
-// One core: GOMAXPROCS is 1, as the harness gives it one core anyway. The multiplexer is left out,
+// One core: GOMAXPROCS is 1, as the runner gives it one core anyway. The multiplexer is not used,
 // TCP_NODELAY is Go's default, time limits are off, which is its default too, and content-length is
-// set by hand where the content is known. net/http writes through a buffer of 4 KiB for each
-// connection, so that pipelined answers leave together. The listener's backlog is the kernel's
-// somaxconn. For clients that are measured there is `/wait` too, answered after one second. Some
-// works ask for `/spin`, which takes 50 µs of the processor, or `/drip`, which has no end.
+// set explicitly where the content is known. net/http writes through a buffer of 4 KiB for each
+// connection, so that pipelined responses are sent together. The listener's backlog is the kernel's
+// somaxconn. The works that measure clients also request `/wait`, which is answered after one second, and
+// some works request `/spin`, which takes 50 µs of processor time, or `/drip`, which is endless.
 package main
 
 import (
@@ -46,7 +46,7 @@ func main() {
 	runtime.GOMAXPROCS(1)
 
 	server := &http.Server{Addr: *listen, Handler: http.HandlerFunc(answer)}
-	// One version alone, as everybody else.
+	// One version only, as for all other contenders.
 	server.Protocols = new(http.Protocols)
 	server.Protocols.SetHTTP1(!*http2)
 	server.Protocols.SetHTTP2(*http2)

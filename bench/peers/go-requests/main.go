@@ -1,9 +1,9 @@
 // Go's net/http as a client over HTTP/2 without TLS.
 //
-// One Transport on one core, a goroutine for each request in flight, content read through one buffer a
-// goroutine. Connections are opened as net/http likes, or bounded by MaxConnsPerHost, which does not hold
-// where all streams of them are in use. StrictMaxConcurrentRequests would, but with Go 1.26 more requests
-// than streams did not end within ten times their time.
+// One Transport on one core, a goroutine for each request in flight, content read through one buffer for
+// each goroutine. net/http chooses the number of connections, or MaxConnsPerHost limits it, which is
+// exceeded where all streams of them are in use. StrictMaxConcurrentRequests would enforce it, but with Go
+// 1.26 more requests than streams did not end within ten times their time.
 package main
 
 import (
@@ -21,10 +21,10 @@ import (
 var hello = []byte("Hello, world!")
 
 func main() {
-	url := flag.String("url", "", "where all requests go")
+	url := flag.String("url", "", "URL of all requests")
 	count := flag.Int64("count", 1, "requests in all")
 	concurrency := flag.Int64("concurrency", 1, "requests in flight at once")
-	bodyBytes := flag.Int("body-bytes", 0, "content of each POST; none is a GET")
+	bodyBytes := flag.Int("body-bytes", 0, "bytes of content of each POST; 0 is a GET")
 	connections := flag.Int("connections", 0, "the most that may be open; 0 is no limit")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
@@ -69,7 +69,7 @@ func exchange(client *http.Client, url string, content, buffer []byte) error {
 	defer response.Body.Close()
 	length, err := io.ReadFull(response.Body, buffer)
 	if err != io.ErrUnexpectedEOF {
-		return fmt.Errorf("an answer of %d bytes: %v", length, err)
+		return fmt.Errorf("a response of %d bytes: %v", length, err)
 	}
 	if response.StatusCode != http.StatusOK || !bytes.Equal(buffer[:length], hello) {
 		return fmt.Errorf("%s and %d bytes", response.Status, length)

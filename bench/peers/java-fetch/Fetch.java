@@ -32,8 +32,8 @@ import javax.net.ssl.TrustManagerFactory;
  * <p>URLs come on standard input; for each, {@code url,code,start_time,duration,length} goes to
  * standard output in the order of completion. One client, asynchronous exchanges, a semaphore for
  * the slots, content that is only counted. HTTP/1.1 only, ten redirects. Its own time limit ends
- * with the head, so the deadline is a timeout on the future, which is then cancelled. It asks the
- * system for names and cannot be told otherwise.
+ * with the head, so the deadline is a timeout on the future, which is then cancelled. It uses the
+ * system's resolver, and has no option for another name server.
  */
 public final class Fetch {
     private final HttpClient client;
@@ -93,7 +93,7 @@ public final class Fetch {
         }
         slots.acquire(concurrency);
         flush();
-        // Threads of exchanges that are past their deadline may still wait for something.
+        // Threads of exchanges whose deadline has passed may still be waiting.
         System.exit(0);
     }
 
@@ -134,7 +134,7 @@ public final class Fetch {
         }
     }
 
-    /** A word for the kind of failure, free of commas. */
+    /** The kind of a failure, without commas. */
     private static String name(Throwable error) {
         while (error instanceof CompletionException && error.getCause() != null) {
             error = error.getCause();

@@ -1,8 +1,8 @@
-// The contract of `stoop fetch` for every client in JavaScript: what is not the client itself.
+// The contract of `stoop fetch` for all clients in JavaScript: everything but the client itself.
 //
 // URLs come on standard input; for each, `url,code,start_time,duration,length` goes to standard
 // output in the order of completion. As many loops as there are slots share one reader of lines, so
-// that the list never sits in memory. Lines are written a turn of the event loop at a time.
+// that the list is never in memory. The lines of one turn of the event loop are written together.
 
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -60,7 +60,7 @@ async function fetchOne(target, timeoutMs, exchange) {
   const start = new Date();
   const clock = performance.now();
   const abort = new AbortController();
-  // One timer that is cleared costs less than a signal of its own that stays until it fires.
+  // A timer that is cleared costs less than a signal with a timeout, which stays until it fires.
   const timer = setTimeout(() => abort.abort(new Error('timeout')), timeoutMs);
   let code, length;
   try {
@@ -76,7 +76,7 @@ async function fetchOne(target, timeoutMs, exchange) {
   print(`${name},${code},${start.toISOString()},${duration},${length}\n`);
 }
 
-/** A word for the kind of failure, free of commas. */
+/** The kind of a failure, without commas. */
 function errorName(error) {
   let inner = error;
   while (inner?.cause) inner = inner.cause;
@@ -98,7 +98,7 @@ function flush() {
   return new Promise((resolve) => process.stdout.write(text, resolve));
 }
 
-/** `[status, length]` of what a `fetch` returned, its content only counted. */
+/** `[status, length]` of a response of `fetch`, whose content is only counted. */
 export async function counted(response) {
   let length = 0;
   if (response.body) {

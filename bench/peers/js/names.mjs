@@ -1,10 +1,10 @@
-// Names asked of one given server, for clients that run on Node: it has a resolver of its own for
-// that, but connects by names of the system's.
+// Resolves names with one given server, for clients on Node: Node has a resolver for that, but uses the
+// system's when it connects.
 
 import dns from 'node:dns';
 import net from 'node:net';
 
-/** A function in the place of `dns.lookup`, with a cache for as long as the program runs. */
+/** A replacement of `dns.lookup`, with a cache that lasts as long as the program runs. */
 export function lookupAt(server) {
   const resolver = new dns.promises.Resolver();
   resolver.setServers([server]);

@@ -1,7 +1,7 @@
 // Node's global `fetch` as a client under the contract of `stoop fetch`.
 //
-// It has no option for a certificate, a name server or a number of redirects, so the first two are
-// put where it looks: `tls.connect` and `dns.lookup` of Node itself. It follows up to 20 redirects.
+// It has no option for a certificate, a name server or a number of redirects, so the first two are set by
+// replacing Node's `tls.connect` and `dns.lookup`, which it calls. It follows up to 20 redirects.
 
 import dns from 'node:dns';
 import tls from 'node:tls';

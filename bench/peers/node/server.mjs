@@ -1,10 +1,9 @@
-// Node's `http` module as a server, in its strongest fair form.
+// Node's `http` module as a server, with the settings that make it fastest and keep the comparison fair.
 //
-// One process and no cluster, as the harness gives it one core. The head of a known content goes out
-// by one `writeHead` and leaves with the content in one write. Node's time limit between requests is
-// 5 s by default, which would close idle connections that others keep: it is 75 s here, and the limit
-// of requests on a connection is off, as it is by default. The fields `connection` and `keep-alive`
-// are Node's own.
+// One process and no cluster, as the runner gives it one core. The head of known content is set by one
+// `writeHead` and sent with the content in one write. Node's time limit between requests is 5 s by
+// default, which would close idle connections that others keep: it is 75 s here, and the limit of requests
+// on a connection is off, as it is by default. Node adds the fields `connection` and `keep-alive`.
 
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
@@ -48,12 +47,12 @@ function whole(response, content) {
   response.end(content);
 }
 
-/** The agreed text from byte `at`, one piece whenever the connection takes more. */
+/** Writes the agreed text from byte `at`, one piece whenever the connection takes more. */
 function stream(response, at) {
   while (at < TEXT.length) {
-    const goesOn = response.write(TEXT.subarray(at, at + PIECE_BYTES));
+    const isWritable = response.write(TEXT.subarray(at, at + PIECE_BYTES));
     at += PIECE_BYTES;
-    if (!goesOn && at < TEXT.length) {
+    if (!isWritable && at < TEXT.length) {
       response.once('drain', () => stream(response, at));
       return;
     }

@@ -1,10 +1,10 @@
 # async-http as a client under the contract of `stoop fetch`.
 #
 # URLs come on standard input; for each, `url,code,start_time,duration,length` goes to standard output
-# in the order of completion. One reactor, a task for each slot, a client with a pool for each origin,
-# as its own Internet has them; redirects, of which there are ten at most, are followed by hand, since
-# async-http follows none to other origins. HTTP/1.1 only, no decompression. It asks the system for
-# names and cannot be told otherwise.
+# in the order of completion. One reactor, a task for each slot, and for each origin a client with a pool,
+# as in its class Internet; at most ten redirects are followed by this program, since async-http follows
+# none to other origins. HTTP/1.1 only, no decompression. It uses the system's resolver, and has no option
+# for another name server.
 
 ENV["CONSOLE_LEVEL"] ||= "fatal"
 
@@ -103,6 +103,6 @@ Async do
   end
   barrier.wait
   $stdout.flush
-  # Idle connections would keep the reactor waiting.
+  # The reactor would wait for idle connections.
   exit!(0)
 end

@@ -1,7 +1,7 @@
-# async-http as a server, in its strongest fair form.
+# async-http as a server, with the settings that make it fastest and keep the comparison fair.
 #
-# One process, one reactor, no log, headers made once and the date once a second: it has none of its
-# own. HTTP/1.1 without the negotiation that goes before it elsewhere.
+# One process, one reactor, no log. The headers are created once, and the date, which async-http does not
+# add, once a second. HTTP/1.1 without the protocol detection that it has by default.
 
 ENV["CONSOLE_LEVEL"] ||= "error"
 
@@ -18,7 +18,7 @@ TEXT = ("abcdefghijklmnopqrstuvwxyz" * (1 + (1 << 20) / 26))[0, 1 << 20].freeze
 OF_820 = TEXT[0, 820].freeze
 PIECES = (0...16).map { |number| TEXT[number << 16, 1 << 16].freeze }.freeze
 
-# Content in pieces, whose length is not told.
+# A body in pieces, without a known length.
 class Pieces < Protocol::HTTP::Body::Readable
   def initialize
     @rest = PIECES.dup

@@ -1,7 +1,7 @@
 // undici's `request` as a client under the contract of `stoop fetch`.
 //
 // One Agent with as many connections to an origin as there are slots, no pipelining, ten redirects.
-// It undoes no compression and asks for none.
+// It requests and decodes no compression.
 
 import { Agent, interceptors, request } from 'undici';
 import { run, settings } from '../js/contract.mjs';

@@ -1,8 +1,8 @@
-//! axum as a server, in its strongest fair form.
+//! axum as a server, with the settings that make it fastest and keep the comparison fair.
 //!
-//! Its router, on hyper in the form in which `hyper` takes part here: one current-thread runtime,
-//! `pipeline_flush`, TCP_NODELAY. axum's own `serve` has no way to turn that flush on. What is
-//! measured beyond hyper is routing, extractors and boxed bodies.
+//! Its router runs on hyper with the settings of the contender `hyper`: one current-thread runtime,
+//! `pipeline_flush`, TCP_NODELAY. axum's own `serve` cannot turn `pipeline_flush` on. Routing, extractors
+//! and boxed bodies are measured in addition to hyper.
 
 use std::io;
 
@@ -65,7 +65,7 @@ async fn serve_connection<I>(service: TowerToHyperService<Router>, io: I)
 where
     I: Read + Write + Unpin + 'static,
 {
-    // A connection that breaks is the load's business; the load generator counts it.
+    // The load generator counts connections that break.
     let _ = http1::Builder::new().pipeline_flush(true).serve_connection(io, service).await;
 }
 

@@ -1,12 +1,12 @@
-//! `curl --parallel` under the contract of `stoop fetch`: two small translations around it.
+//! `curl --parallel` under the contract of `stoop fetch`, with its input and its output translated.
 //!
-//! URLs come on standard input and go to curl as a config file on its own; what curl writes for
-//! each, a line at a time, becomes `url,code,start_time,duration,length`. curl is one thread, keeps
-//! one pool, speaks HTTP/1.1 here unless it is told to allow HTTP/2, asks for no compression and follows ten redirects. It reads all
-//! of its config before it starts, and runs at most 300 transfers at once, whatever it is told. As
-//! Debian builds it, it asks the system for names and cannot be told otherwise.
+//! URLs come on standard input, and curl gets them as a config file on its standard input; each line that
+//! curl writes becomes `url,code,start_time,duration,length`. curl has one thread and one pool, uses
+//! HTTP/1.1 here unless HTTP/2 is allowed by an option, requests no compression and follows ten redirects.
+//! It reads all of its config before it starts, and runs at most 300 transfers at once, whatever its options
+//! are. As Debian builds it, it uses the system's resolver, and has no option for another name server.
 //!
-//! What this program costs is in the figures, and is small beside curl: a line is copied twice.
+//! The cost of this program is part of the figures, and small compared with curl's: a line is copied twice.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -14,14 +14,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// What curl is asked to write for each URL. Its errors are numbers, since their texts may hold
-/// anything.
+/// The line that curl writes for each URL. Its errors are numbers, since their texts may contain any
+/// characters.
 const WRITTEN: &str = "%{exitcode} %{http_code} %{time_total} %{size_download} %{url}\\n";
 
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads our lines may stop reading them.
+        // The reader of the lines may close the output.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("curl: {error}; are curl and stdbuf installed?");
@@ -31,15 +31,15 @@ fn main() -> ExitCode {
 }
 
 fn run() -> io::Result<()> {
-    // Without stdbuf, curl's lines would come in bursts of many, with the wrong times.
+    // Without stdbuf, curl's lines would be buffered, and their times wrong.
     let mut curl = Command::new("stdbuf")
         .args(["-oL", "curl", "--disable", "--config", "-"])
         .args(["--parallel", "--silent", "--http1.1", "--globoff", "--location"])
         .args(["--max-redirs", "10", "--noproxy", "*", "--proto-default", "https"])
-        .args(translated(std::env::args().skip(1)).map_err(io::Error::other)?)
+        .args(translate_options(std::env::args().skip(1)).map_err(io::Error::other)?)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // Where it shows its progress, even if it is told not to.
+        // It shows its progress there, even with --silent.
         .stderr(Stdio::null())
         .spawn()?;
     let config = curl.stdin.take().ok_or_else(|| io::Error::other("no standard input"))?;
@@ -52,13 +52,13 @@ fn run() -> io::Result<()> {
         }
     }
     output.flush()?;
-    // Its status is that of the last transfer that failed: the lines have told that already.
+    // Its status is that of the last failed transfer, which has a line.
     curl.wait()?;
     writer.join().map_err(|_| io::Error::other("the config could not be written"))?
 }
 
-/// Our options as curl calls them.
-fn translated(words: impl Iterator<Item = String>) -> Result<Vec<String>, String> {
+/// Translates the options of the contract to those of curl.
+fn translate_options(words: impl Iterator<Item = String>) -> Result<Vec<String>, String> {
     let rename = |word: String| match word.as_str() {
         "--concurrency" => "--parallel-max".to_owned(),
         "--timeout" => "--max-time".to_owned(),
@@ -70,7 +70,7 @@ fn translated(words: impl Iterator<Item = String>) -> Result<Vec<String>, String
             "--concurrency N --timeout SECONDS --user-agent TEXT [--cacert FILE] [--http2 true]";
         return Err(format!("usage: {usage}"));
     }
-    // curl has no value there, and the last version that it is told counts.
+    // In curl this option has no value, and the last option for a version counts.
     let is_switch = |pair: &[String]| pair == ["--http2", "true"];
     Ok(words
         .chunks(2)
@@ -93,7 +93,7 @@ fn write_config(config: impl Write) -> io::Result<()> {
     config.flush()
 }
 
-/// The line of the contract for a line of curl's that was written at `end`.
+/// The line of the contract for a line that curl wrote at `end`.
 fn line_of(written: &str, end: Timestamp) -> Option<String> {
     let mut fields = written.splitn(5, ' ');
     let mut field = || fields.next();
@@ -121,12 +121,12 @@ mod tests {
     #[test]
     fn options_are_renamed_and_http2_has_no_value() {
         let words = ["--concurrency", "7", "--http2", "true", "--timeout", "5"];
-        let translated = translated(words.map(str::to_owned).into_iter()).unwrap();
+        let translated = translate_options(words.map(str::to_owned).into_iter()).unwrap();
         assert_eq!(translated, ["--parallel-max", "7", "--http2", "--max-time", "5"]);
     }
 
     #[test]
-    fn what_curl_writes_becomes_a_line() {
+    fn a_line_of_curl_becomes_a_line_of_the_contract() {
         let end: Timestamp = "2026-11-22T00:00:10.500Z".parse().unwrap();
         let line = |written| line_of(written, end).unwrap();
         assert_eq!(

@@ -1,20 +1,19 @@
-//! hyper as a server, in its strongest fair form.
+//! hyper as a server, with the settings that make it fastest and keep the comparison fair.
 //!
 //! One worker: a current-thread runtime, so no lock is contended and no task migrates. The service
 //! is a plain function with an unboxed future and an unboxed body, `pipeline_flush(true)` gathers
-//! the answers of a pipelined burst into one write, and every socket has TCP_NODELAY. hyper adds
+//! the responses of a pipelined burst into one write, and every socket has TCP_NODELAY. hyper adds
 //! `content-length` and `date` itself.
 //!
 //! hyper's time limit for a request's head is off unless a timer is installed. That is its default
-//! and its fastest form, so it is ours too; `--header-timeout SECONDS` turns it on, which is the
-//! like-for-like comparison with servers whose limits are always on.
+//! and its fastest form, so it is used here too; `--header-timeout SECONDS` turns it on, for a comparison
+//! with servers whose limits are always on.
 //!
-//! `pipeline_flush` sends nothing while another request is there, or more content, so that a client
-//! that always has one there is never answered. `--flush` turns it off, which is hyper's default.
+//! With `pipeline_flush` nothing is sent while another request is there, or more content, so that a client
+//! that always has one outstanding is never answered. `--flush` turns it off, which is hyper's default.
 //!
-//! Over HTTP/2 (`--http2`) its windows and frames are what it has by default, which are large enough
-//! for this machine: 1 MiB for each stream and for the connection. Each request is a task of the
-//! same runtime.
+//! Over HTTP/2 (`--http2`) it has its default windows and frames, which are large enough for this machine:
+//! 1 MiB for each stream and for the connection. Each request is a task of the same runtime.
 
 use std::io;
 
@@ -90,7 +89,7 @@ async fn serve_connection<I>(http: Http, io: I)
 where
     I: Read + Write + Unpin,
 {
-    // A connection that breaks is the load's business; the load generator counts it.
+    // The load generator counts connections that break.
     let _ = match http {
         Http::One(http) => http.serve_connection(io, service_fn(answer)).await,
         Http::Two(http) => http.serve_connection(io, service_fn(answer)).await,

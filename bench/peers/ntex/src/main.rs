@@ -1,6 +1,6 @@
-//! ntex as a server, in its strongest fair form.
+//! ntex as a server, with the settings that make it fastest and keep the comparison fair.
 //!
-//! Its own runtime neon on io_uring, one worker, and `HttpService` rather than its web framework:
+//! It uses its own runtime neon on io_uring, one worker, and `HttpService` rather than its web framework:
 //! the service is a plain function. The limit for a request's head is off, as it is for hyper, and
 //! an idle connection is kept for 75 s and not 5.
 
@@ -19,7 +19,7 @@ use stoop_bench_peer::{Arguments, HELLO, HTTP1, PIECE_BYTES};
 
 const NAME: &str = "bench";
 
-/// In the only form that ntex's own `Bytes` share without a copy.
+/// The agreed text, as a static slice, which is the only form that ntex's `Bytes` share without a copy.
 static TEXT: LazyLock<&[u8]> = LazyLock::new(|| stoop_bench_peer::text(1 << 20).to_vec().leak());
 
 #[ntex::main]
@@ -60,7 +60,7 @@ fn plain(content: Body) -> Response {
     Response::Ok().header("content-type", "text/plain").body(content)
 }
 
-/// The agreed text, piece by piece.
+/// A body of the agreed text in pieces.
 struct TextPieces(&'static [u8]);
 
 impl MessageBody for TextPieces {

@@ -1,4 +1,4 @@
-//! The one client that all requests share.
+//! Builds the client that all requests share.
 
 use std::io;
 use std::path::Path;
@@ -13,13 +13,13 @@ pub(crate) fn build(settings: &FetchSettings) -> io::Result<Client> {
     let mut builder = Client::builder()
         // Covers connecting, every redirect, and the body to its last byte.
         .timeout(settings.timeout)
-        // Ten hops, from https to http too: both are reqwest's defaults, named as they are part
-        // of the contract.
+        // Ten redirects, also from https to http: both are reqwest's defaults, set because they are part of the
+        // contract.
         .redirect(Policy::limited(10))
         .https_only(false)
         .user_agent(&settings.user_agent)
         .no_proxy();
-    // Without this, HTTP/2 is spoken with whoever agrees on it by ALPN: reqwest's default.
+    // By default, reqwest uses HTTP/2 with servers that agree on it by ALPN.
     if !settings.http2 {
         builder = builder.http1_only();
     }

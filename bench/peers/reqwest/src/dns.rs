@@ -1,5 +1,5 @@
-//! Names resolved by one given server, with the resolver reqwest itself offers as a feature.
-//! reqwest's own integration reads the system's configuration only, hence this one.
+//! Resolves names with one given server, by the resolver that reqwest offers as a feature. reqwest's own
+//! integration reads only the system's configuration.
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ impl ServerResolver {
         let config = ResolverConfig::from_parts(None, Vec::new(), vec![name_server]);
         let mut builder =
             TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
-        // Both families, as reqwest's own integration asks for.
+        // Both address families, as in reqwest's own integration.
         builder.options_mut().ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
         let resolver = builder.build().map_err(io::Error::other)?;
         Ok(Self { resolver: Arc::new(resolver) })

@@ -1,4 +1,4 @@
-//! One URL from its line of input to its line of output.
+//! Fetches a URL, from its line of input to its line of output.
 
 use std::error::Error;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use reqwest::Client;
 
 use crate::line::FetchLine;
 
-/// What a line of input asks for: nothing if it is blank or a comment.
+/// The URL of a line of input; none if it is blank or a comment.
 pub(crate) fn target(line: &str) -> Option<String> {
     let trimmed = line.trim();
     (!trimmed.is_empty() && !trimmed.starts_with('#')).then(|| trimmed.to_owned())
@@ -36,7 +36,7 @@ async fn exchange(client: &Client, target: &str) -> reqwest::Result<(u16, u64)> 
     Ok((response.status().as_u16(), length))
 }
 
-/// A word for the kind of failure, as far as reqwest tells kinds apart, and free of commas.
+/// The kind of a failure, as far as reqwest distinguishes kinds, without commas.
 fn error_name(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "timeout".into();

@@ -1,4 +1,4 @@
-//! The line of output, quoted by RFC 4180 where the URL needs it.
+//! Writes a line of output, quoted by RFC 4180 where the URL needs it.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+/// The line of a URL.
 pub(crate) struct FetchLine {
     pub(crate) url: String,
     pub(crate) code: String,

@@ -1,10 +1,10 @@
-//! reqwest as a program under the contract of `stoop fetch`.
+//! reqwest as a client under the contract of `stoop fetch`.
 //!
 //! URLs come on standard input, one a line; for each, one line `url,code,start_time,duration,length`
-//! goes to standard output in the order of completion. It is written as a good reqwest user would
-//! write it: one client for everything, `buffer_unordered` for the concurrency, the body read piece
-//! by piece and only counted, output through one buffer. HTTP/1.1 unless it is told to allow HTTP/2, no
-//! decompression, rustls with aws-lc-rs: the work that `stoop fetch` does too.
+//! goes to standard output in the order of completion. It follows good practice with reqwest: one client
+//! for all requests, `buffer_unordered` for the concurrency, the body read piece by piece and only counted,
+//! output through one buffer. HTTP/1.1 unless HTTP/2 is allowed by an option, no decompression, rustls with
+//! aws-lc-rs: the same work as that of `stoop fetch`.
 
 mod client;
 mod dns;
@@ -31,7 +31,7 @@ fn main() {
     let outcome =
         builder.enable_all().build().and_then(|runtime| runtime.block_on(fetch_all(settings)));
     match outcome {
-        // Whoever reads our lines may stop reading them.
+        // The reader of the lines may close the output.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         Err(error) => {
             eprintln!("reqwest: {error}; check standard input and output, the CA file and --dns");
@@ -43,8 +43,8 @@ fn main() {
 
 async fn fetch_all(settings: FetchSettings) -> io::Result<()> {
     let client = client::build(&settings)?;
-    // Lines are pulled only as slots come free, so the list never sits in memory. The read blocks
-    // the task, which costs nothing where standard input is a file.
+    // A line is read only when a slot is free, so the list is never in memory. The read blocks the task,
+    // which costs nothing where standard input is a file.
     let targets = io::stdin().lines().filter_map(|line| match line {
         Ok(text) => fetch::target(&text).map(Ok),
         Err(error) => Some(Err(error)),

@@ -1,4 +1,4 @@
-//! Flags, with the environment variables of the fetch contract behind them: a flag wins.
+//! Settings, from flags or else from the environment variables of the contract.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ usage: stoop-bench-reqwest [options] < urls
   --dns IP:PORT         DNS_SERVER        ask this name server and no other
   --runtime KIND        RUNTIME           multi or current (multi)
   --pool-idle N         POOL_IDLE         idle connections kept per host (reqwest's default)
-  --http2 BOOLEAN       HTTP2             HTTP/2 too, with whoever agrees on it by ALPN (false)";
+  --http2 BOOLEAN       HTTP2             HTTP/2 with servers that agree on it by ALPN (false)";
 
 #[derive(Clone, Copy)]
 pub(crate) enum RuntimeKind {

@@ -1,23 +1,24 @@
-//! The command line every server contender understands.
+//! The command line of every server contender in Rust.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The arguments of a server.
 pub struct Arguments {
     pub listen: SocketAddr,
     /// The files of a certificate and its key.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// HTTP/2 and nothing else, for those that are told before.
+    /// HTTP/2 only, for servers that need to know it.
     pub http2: bool,
-    /// For those that have this limit, and have it off by default.
+    /// The time limit for a head, for servers that have it off by default.
     pub header_timeout: Option<Duration>,
-    /// Each answer is sent by itself, for those that gather them unless told so.
+    /// Sends each response by itself, for servers that gather them by default here.
     pub flush: bool,
 }
 
 impl Arguments {
-    /// Those of this process, which ends if they are not what they should be.
+    /// Parses the arguments of this process, which ends if they are wrong.
     pub fn of_process(name: &str) -> Self {
         Self::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
             let usage =

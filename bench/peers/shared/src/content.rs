@@ -1,4 +1,4 @@
-//! The content that is agreed upon.
+//! The agreed content of responses.
 
 use std::convert::Infallible;
 use std::hint;
@@ -15,10 +15,10 @@ pub const HELLO: &[u8] = b"Hello, world!";
 const MEBIBYTE: usize = 1 << 20;
 pub const PIECE_BYTES: usize = 64 * 1024;
 const DRIP_BYTES: usize = 1_000;
-/// What a request of `/spin` takes of the processor.
+/// The processor time of a request of `/spin`.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// The agreed text, made once and shared by all answers.
+/// The agreed text, created once and shared by all responses.
 static TEXT: LazyLock<Bytes> =
     LazyLock::new(|| (b'a'..=b'z').cycle().take(MEBIBYTE).collect::<Vec<u8>>().into());
 
@@ -27,7 +27,7 @@ pub fn text(bytes: usize) -> Bytes {
     TEXT.slice(..bytes.min(MEBIBYTE))
 }
 
-/// The agreed text in pieces of 64 KiB, and a body that does not tell its length before.
+/// A body of the agreed text in pieces of 64 KiB, without a known length.
 pub struct TextPieces(Bytes);
 
 impl TextPieces {
@@ -63,8 +63,8 @@ impl Body for TextPieces {
     }
 }
 
-/// Content without an end, in pieces of 1,000 bytes, as fast as it is asked for. Each piece is memory
-/// of its own, so that a server that keeps them is seen to grow.
+/// Endless content in pieces of 1,000 bytes, as fast as it is polled. Each piece has its own memory, so
+/// that a server that keeps them grows visibly.
 pub struct EndlessBody;
 
 impl Body for EndlessBody {
@@ -80,7 +80,7 @@ impl Body for EndlessBody {
     }
 }
 
-/// Keeps the processor busy for 50 µs, as a handler that computes something.
+/// Keeps the processor busy for 50 µs, like a handler that computes.
 pub fn spin() {
     let started = Instant::now();
     while started.elapsed() < SPIN {

@@ -1,5 +1,5 @@
-//! What the servers in Rust have in common and what is none of theirs to be fast at: their command
-//! line, and the content that all of them answer. The same of the programs that send requests.
+//! The code that the contenders in Rust share, which does not affect their speed: the command line and
+//! the content of the servers, and those of the programs that send requests.
 
 mod arguments;
 mod content;

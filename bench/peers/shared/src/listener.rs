@@ -1,4 +1,4 @@
-//! Listening as all servers on tokio do it here.
+//! Listeners of the servers on tokio.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-/// As many connections as the kernel lets wait.
+/// The number of connections that the kernel lets wait.
 const BACKLOG: u32 = 4096;
 
+/// Listens at `address`.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
@@ -16,8 +17,8 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// The next connection, or nothing when this one could not be had: a peer that left early, or a
-/// moment without descriptors, must not end the server.
+/// Accepts a connection; none if that failed: a peer that closed early, or a moment without descriptors,
+/// must not end the server.
 pub async fn accept(listener: &TcpListener) -> Option<TcpStream> {
     match listener.accept().await {
         Ok((stream, _)) => stream.set_nodelay(true).is_ok().then_some(stream),

@@ -1,5 +1,5 @@
-//! What the programs in Rust that send requests have in common: their command line, and the loops that
-//! keep so many requests in flight.
+//! The code that the programs in Rust that send requests share: their command line, and the tasks that keep
+//! the requests in flight.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -10,20 +10,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-/// What is to be sent.
+/// The requests to send.
 pub struct RequestBatch {
     pub url: String,
     pub count: usize,
-    /// In flight at once.
+    /// How many are in flight at once.
     pub concurrency: usize,
-    /// Of each POST; none is a GET.
+    /// The bytes of content of each POST; 0 is a GET.
     pub body_bytes: usize,
-    /// The most that may be open; none is as many as the client likes.
+    /// The most connections that may be open; 0 is any number.
     pub connections: usize,
 }
 
 impl RequestBatch {
-    /// That of this process, which ends if it is not what it should be.
+    /// Parses the arguments of this process, which ends if they are wrong.
     pub fn of_process(name: &str) -> Self {
         Self::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
             let usage = "--url URL --count N --concurrency N --body-bytes N --connections N";
@@ -40,7 +40,7 @@ impl RequestBatch {
         }
         let mut value =
             |name: &str| values.remove(name).ok_or_else(|| format!("{name} is missing"));
-        let plan = Self {
+        let batch = Self {
             url: value("--url")?,
             count: number(&value("--count")?)?,
             concurrency: number(&value("--concurrency")?)?,
@@ -49,7 +49,7 @@ impl RequestBatch {
         };
         match values.keys().next() {
             Some(unknown) => Err(format!("{unknown} is not an option")),
-            None => Ok(plan),
+            None => Ok(batch),
         }
     }
 }
@@ -58,34 +58,34 @@ fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("{text} is not a number"))
 }
 
-/// Calls `exchange` for each request by its number, on one current-thread runtime, with a task for
-/// each that may be in flight. The process ends at the first that goes wrong.
-pub fn send_all<F, E>(plan: &RequestBatch, exchange: impl Fn(usize) -> F + Clone + Send + 'static)
+/// Calls `exchange` with the number of each request, on one current-thread runtime, with a task for each
+/// that may be in flight. The process ends at the first failure.
+pub fn send_all<F, E>(batch: &RequestBatch, exchange: impl Fn(usize) -> F + Clone + Send + 'static)
 where
     F: Future<Output = Result<(), E>> + Send + 'static,
     E: Display + Send + 'static,
 {
     let runtime = Builder::new_current_thread().enable_all().build();
     let outcome =
-        runtime.map_err(problem).and_then(|runtime| runtime.block_on(exchanges(plan, exchange)));
+        runtime.map_err(text_of).and_then(|runtime| runtime.block_on(send_batch(batch, exchange)));
     if let Err(problem) = outcome {
-        eprintln!("a request went wrong: {problem}");
+        eprintln!("a request failed: {problem}");
         std::process::exit(1);
     }
 }
 
-async fn exchanges<F, E>(
-    plan: &RequestBatch,
+async fn send_batch<F, E>(
+    batch: &RequestBatch,
     exchange: impl Fn(usize) -> F + Clone + Send + 'static,
 ) -> Result<(), String>
 where
     F: Future<Output = Result<(), E>> + Send + 'static,
     E: Display + Send + 'static,
 {
-    let count = plan.count;
+    let count = batch.count;
     let next = Arc::new(AtomicUsize::new(0));
     let mut tasks = JoinSet::new();
-    for _ in 0..plan.concurrency.min(count) {
+    for _ in 0..batch.concurrency.min(count) {
         let (next, exchange) = (Arc::clone(&next), exchange.clone());
         tasks.spawn(async move {
             loop {
@@ -98,12 +98,12 @@ where
         });
     }
     while let Some(ended) = tasks.join_next().await {
-        ended.map_err(problem)?.map_err(problem)?;
+        ended.map_err(text_of)?.map_err(text_of)?;
     }
     Ok(())
 }
 
-fn problem(error: impl Display) -> String {
+fn text_of(error: impl Display) -> String {
     error.to_string()
 }
 
@@ -118,19 +118,19 @@ mod tests {
     }
 
     #[test]
-    fn every_option_is_wanted_and_no_other() {
-        let plan = parse(LINE).ok().unwrap();
-        assert_eq!((plan.url.as_str(), plan.count, plan.connections), ("http://a/", 9, 1));
+    fn every_option_is_required_and_no_other_allowed() {
+        let batch = parse(LINE).ok().unwrap();
+        assert_eq!((batch.url.as_str(), batch.count, batch.connections), ("http://a/", 9, 1));
         assert!(parse(&format!("{LINE} --more 1")).is_err());
         assert!(parse("--url http://a/ --count 9").is_err());
     }
 
     #[test]
     fn each_request_is_sent_once() {
-        let plan = parse(LINE).ok().unwrap();
+        let batch = parse(LINE).ok().unwrap();
         let sum = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&sum);
-        send_all(&plan, move |number| {
+        send_all(&batch, move |number| {
             counted.fetch_add(number, Ordering::Relaxed);
             std::future::ready(Ok::<(), String>(()))
         });

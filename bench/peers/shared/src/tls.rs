@@ -1,4 +1,4 @@
-//! TLS with rustls, offering one version of HTTP.
+//! TLS with rustls, which offers one version of HTTP.
 
 use std::io;
 use std::path::Path;
@@ -9,15 +9,16 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// By the names that ALPN has for them.
+/// The names of the versions in ALPN.
 pub const HTTP1: &[u8] = b"http/1.1";
 pub const HTTP2: &[u8] = b"h2";
 
+/// An acceptor for the certificate in PEM files.
 pub fn acceptor(certificate: &Path, key: &Path, version: &[u8]) -> io::Result<TlsAcceptor> {
     Ok(TlsAcceptor::from(Arc::new(config(certificate, key, version)?)))
 }
 
-/// Of PEM files.
+/// The configuration for the certificate in PEM files.
 pub fn config(certificate: &Path, key: &Path, version: &[u8]) -> io::Result<ServerConfig> {
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)

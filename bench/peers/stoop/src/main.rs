@@ -1,9 +1,9 @@
-//! stoop as a server: its ordinary public API with limits and deadlines as they come, which for the
-//! small GET is what the example `hello` is too. But for the number of connections: it takes as many
-//! as the process has descriptors for, as the others do, and not four fifths of that.
+//! stoop as a server: its public API with default limits and deadlines, except the number of connections.
+//! It takes as many as the process has descriptors for, as the others do, and not four fifths of that. For
+//! the small GET it does the same as the example `hello`.
 //!
-//! One worker, the caller's thread. What is there at once is answered without a future; `Date` and
-//! `content-length` are stoop's own.
+//! It has one worker, on the caller's thread. A request whose response is available at once needs no
+//! future; stoop adds `Date` and `content-length`.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some((certificate, key)) = arguments.tls {
         server = server.tls(ServerTls::builder().certificate_files(certificate, key).build()?);
     }
-    // By itself it speaks both; whoever comes without HTTP/2 is to be found out.
+    // By default it speaks both versions; a load without HTTP/2 should fail here.
     if arguments.http2 {
         server = server.versions(Versions::Http2);
     }

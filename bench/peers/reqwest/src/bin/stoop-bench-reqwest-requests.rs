@@ -1,5 +1,5 @@
-//! reqwest over HTTP/2. A `Client` of reqwest has one connection to an origin, whatever it is asked;
-//! who may have several has as many clients, which take turns.
+//! reqwest as a library, over HTTP/2. A `Client` of reqwest has only one connection to an origin; where
+//! several are allowed, there are as many clients, which take turns.
 
 use std::error::Error;
 
@@ -7,22 +7,22 @@ use reqwest::{Client, StatusCode};
 use stoop_bench_peer::{HELLO, RequestBatch, send_all, text};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let plan = RequestBatch::of_process("reqwest");
+    let batch = RequestBatch::of_process("reqwest");
     let client = || Client::builder().http2_prior_knowledge().no_proxy().build();
     let clients: Vec<Client> =
-        (0..plan.connections.max(1)).map(|_| client()).collect::<Result<_, _>>()?;
-    let content = (plan.body_bytes > 0).then(|| text(plan.body_bytes));
-    let url = plan.url.clone();
-    send_all(&plan, move |number| {
+        (0..batch.connections.max(1)).map(|_| client()).collect::<Result<_, _>>()?;
+    let content = (batch.body_bytes > 0).then(|| text(batch.body_bytes));
+    let url = batch.url.clone();
+    send_all(&batch, move |number| {
         let client = &clients[number % clients.len()];
         let request = match &content {
             Some(content) => client.post(&url).body(content.clone()),
             None => client.get(&url),
         };
         async move {
-            let response = request.send().await.map_err(described)?;
+            let response = request.send().await.map_err(text_of)?;
             let status = response.status();
-            let answer = response.bytes().await.map_err(described)?;
+            let answer = response.bytes().await.map_err(text_of)?;
             match status == StatusCode::OK && answer == HELLO {
                 true => Ok(()),
                 false => Err(format!("{status} and {} bytes", answer.len())),
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// With its causes, which reqwest leaves out.
-fn described(error: reqwest::Error) -> String {
+/// The error with its causes, which reqwest's `Display` leaves out.
+fn text_of(error: reqwest::Error) -> String {
     format!("{error:?}")
 }

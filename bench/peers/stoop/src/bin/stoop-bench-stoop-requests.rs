@@ -1,19 +1,19 @@
-//! stoop's client over HTTP/2: one `Client` for everything, limits and deadlines as they come but for
-//! the number of connections, if there is one.
+//! stoop as a library, over HTTP/2: one `Client` for all requests, with default limits and deadlines, except
+//! the number of connections if that is limited.
 
 use stoop::{Client, ClientLimits, Error, Request, Versions};
 use stoop_bench_peer::{HELLO, RequestBatch, send_all, text};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let plan = RequestBatch::of_process("stoop");
+    let batch = RequestBatch::of_process("stoop");
     let mut limits = ClientLimits::default();
-    if plan.connections > 0 {
-        limits.pool.http2_per_origin_max = plan.connections;
+    if batch.connections > 0 {
+        limits.pool.http2_per_origin_max = batch.connections;
     }
     let client = Client::builder().versions(Versions::Http2).limits(limits).build()?;
-    let content = (plan.body_bytes > 0).then(|| text(plan.body_bytes));
-    let url = plan.url.clone();
-    send_all(&plan, move |_| {
+    let content = (batch.body_bytes > 0).then(|| text(batch.body_bytes));
+    let url = batch.url.clone();
+    send_all(&batch, move |_| {
         let request = match &content {
             Some(content) => Request::post(&url, content.clone()),
             None => Request::get(&url),
@@ -24,15 +24,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn exchange(client: Client, request: Result<Request, Error>) -> Result<(), String> {
-    let response = client.send(request.map_err(described)?).await.map_err(described)?;
+    let response = client.send(request.map_err(text_of)?).await.map_err(text_of)?;
     let status = response.status();
-    let answer = response.into_body().bytes(1 << 20).await.map_err(described)?;
+    let answer = response.into_body().bytes(1 << 20).await.map_err(text_of)?;
     match status == 200 && answer == HELLO {
         true => Ok(()),
         false => Err(format!("{status} and {} bytes", answer.len())),
     }
 }
 
-fn described(error: Error) -> String {
+fn text_of(error: Error) -> String {
     error.to_string()
 }

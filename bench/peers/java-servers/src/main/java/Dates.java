@@ -3,7 +3,7 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 
-/** The date of answers, for servers that have none: formatted once a second, by one thread. */
+/** The date of responses, for servers that add none: formatted once a second, by one thread. */
 final class Dates {
     private static final DateTimeFormatter FORMAT =
             DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.US)

@@ -30,12 +30,11 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.AsciiString;
 
 /**
- * Netty as a server, in its strongest fair form.
+ * Netty as a server, with the settings that make it fastest and keep the comparison fair.
  *
- * <p>One event loop on the native epoll transport, the codec without an aggregator, one flush for
- * everything that was read at once, content in direct buffers that are shared and not copied. Fields
- * of requests are validated, as they are by default; those of our answers, which are constants, are
- * not.
+ * <p>One event loop on the native epoll transport, the codec without an aggregator, one flush for all
+ * requests that were read at once, content in direct buffers that are shared and not copied. Fields of
+ * requests are validated, as they are by default; those of the responses, which are constants, are not.
  */
 public final class NettyServer {
     private static final HttpHeadersFactory FIELDS =

@@ -8,10 +8,10 @@ import org.rapidoid.net.abstracts.Channel;
 import org.rapidoid.net.impl.RapidoidHelper;
 
 /**
- * rapidoid-http-fast as a server, in its strongest fair form.
+ * rapidoid-http-fast as a server, with the settings that make it fastest and keep the comparison fair.
  *
- * <p>One worker, and its lowest layer: a protocol of our own on its parser, without its routes. It
- * reads all of a request's content into memory and knows no answers of unknown length.
+ * <p>One worker, and its lowest layer: a protocol of this program on its parser, without its routes. It
+ * reads all of a request's content into memory and has no responses of unknown length.
  */
 public final class RapidoidServer extends AbstractHttpServer {
     private static final byte[] OF_820 = "/820".getBytes(StandardCharsets.US_ASCII);

@@ -1,6 +1,6 @@
 import java.nio.charset.StandardCharsets;
 
-/** The content that is agreed upon. */
+/** The agreed content of responses. */
 final class Text {
     static final byte[] HELLO = "Hello, world!".getBytes(StandardCharsets.US_ASCII);
     static final byte[] MEBIBYTE = alphabet(1 << 20);
