@@ -38,7 +38,7 @@ fn a_listener_survives_without_descriptors_and_recovers_at_once() {
     drop(clients);
 }
 
-type Served = Rc<RefCell<Vec<(Accepted, Option<Seat>)>>>;
+type ServedConnections = Rc<RefCell<Vec<(Accepted, Option<Seat>)>>>;
 
 #[test]
 #[ignore = "run by the test above, in a process with few descriptors"]
@@ -50,7 +50,7 @@ fn starved() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0)).into();
         let mut listener = Listener::bind(&any, &ListenOptions::default()).unwrap();
         println!("listening on {}", listener.address());
-        let (served, post) = (Served::default(), Balance::new(1).post(0));
+        let (served, post) = (ServedConnections::default(), Balance::new(1).post(0));
         let into = Rc::clone(&served);
         let starved = Rc::new(RefCell::new(0));
         let counted = Rc::clone(&starved);

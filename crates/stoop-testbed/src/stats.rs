@@ -19,7 +19,7 @@ pub struct Stats {
     pub requests: u64,
     /// Those of them that came over HTTP/2.
     pub http2_requests: u64,
-    /// Bytes of answers handed to the kernel, before encryption.
+    /// Bytes of responses handed to the kernel, before encryption.
     pub sent_bytes: u64,
     /// DNS queries that came, over UDP and TCP.
     pub dns_queries: u64,

@@ -7,7 +7,7 @@ use super::random::UrlRandom;
 use super::route::RedirectRoute;
 use crate::origin::MalformedHead;
 
-/// How the body of a planned answer is framed.
+/// How the body of a planned response is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlannedFraming {
     Length,
@@ -72,7 +72,7 @@ const FRAMES: &[(u32, PlannedFraming)] = &[
     (6, PlannedFraming::UntilClose),
 ];
 
-/// In 100: servers that close after each answer.
+/// In 100: servers that close after each response.
 const CLOSES: u32 = 12;
 
 /// In 3: hosts that speak HTTP/2, too.

@@ -14,7 +14,7 @@ pub struct Expect {
     pub http2: bool,
     /// How many redirects there are before that; `None` where they never end.
     pub hops: Option<u32>,
-    /// How long the servers wait, on purpose and in all, before the answer begins.
+    /// How long the servers wait, on purpose and in all, before the response begins.
     pub wait: Duration,
     /// Whether only a time limit of the client's ends it.
     pub until_deadline: bool,
@@ -33,7 +33,7 @@ impl Expect {
 /// How a URL ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// With an answer.
+    /// With a response.
     Status {
         /// Its status.
         code: u16,
@@ -49,7 +49,7 @@ pub enum Answer {
 
 impl Answer {
     /// Whether a client that reports `code`, a status or an error kind, and this length is right. The
-    /// length counts only for an answer.
+    /// length counts only for a response.
     pub fn is_met_by(&self, code: &str, length: u64) -> bool {
         match self {
             Self::Status { code: planned, body } => code.parse() == Ok(*planned) && *body == length,

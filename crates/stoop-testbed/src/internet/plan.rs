@@ -28,9 +28,9 @@ use crate::origin::BadHttp2;
 ///
 /// The servers wait before they answer: log-normally, median 0.3 s, σ 1, at most 2.5 s, in the mean
 /// 0.47 s for a URL with all its redirects; see [`Plan::latency`]. Bodies of 200s are log-normal too:
-/// median 104 kB, σ 1.374, at most 4 MiB, mean 257 kB; those of errors median 3 kB. 60 % of answers
+/// median 104 kB, σ 1.374, at most 4 MiB, mean 257 kB; those of errors median 3 kB. 60 % of responses
 /// have a length, 34 % chunks (3 % with trailers), 6 % end with the connection; 12 % of the servers
-/// close after each answer.
+/// close after each response.
 ///
 /// Two in three of the well-behaved hosts speak HTTP/2 over TLS with clients that offer it by ALPN,
 /// one stream at a time on a connection; the others agree to HTTP/1.1 alone. Over plain HTTP either

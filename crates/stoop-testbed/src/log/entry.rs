@@ -23,11 +23,11 @@ pub enum EntryKind {
 /// How an exchange, a connection or a DNS query ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryEnd {
-    /// The whole answer was handed to the kernel.
+    /// The whole response was handed to the kernel.
     Complete,
     /// The fault that the behaviour plans happened: a cut, a reset, a malformed head.
     PlannedFault,
-    /// The client closed its end first, or stopped an answer by closing.
+    /// The client closed its end first, or stopped a response by closing.
     ClientClosed,
     /// The client reset the connection, or over HTTP/2 the stream.
     ClientReset,
@@ -80,9 +80,9 @@ pub struct LogEntry {
     pub begin: Duration,
     /// When the request head was complete.
     pub head: Option<Duration>,
-    /// When the last byte of the answer was handed to the kernel, or the client closed or reset.
+    /// When the last byte of the response was handed to the kernel, or the client closed or reset.
     pub end: Duration,
-    /// Bytes of this answer handed to the kernel, head and framing included, before encryption.
+    /// Bytes of this response handed to the kernel, head and framing included, before encryption.
     pub sent: u64,
     /// The status that was sent, if one was.
     pub status: Option<u16>,

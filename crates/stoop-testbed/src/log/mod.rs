@@ -22,9 +22,9 @@ pub const MEMORY_ENTRIES_MAX: usize = 100_000;
 
 /// A log. Cheap to clone: all clones are the same log.
 #[derive(Clone)]
-pub struct Log(Arc<Inner>);
+pub struct Log(Arc<LogState>);
 
-struct Inner {
+struct LogState {
     start: Instant,
     started: jiff::Timestamp,
     sink: Mutex<LogSink>,
@@ -67,7 +67,7 @@ impl Log {
 
     fn new(sink: LogSink) -> Self {
         let started = jiff::Timestamp::now();
-        Self(Arc::new(Inner { start: Instant::now(), started, sink: Mutex::new(sink) }))
+        Self(Arc::new(LogState { start: Instant::now(), started, sink: Mutex::new(sink) }))
     }
 
     /// The time of day the log began, as RFC 3339: what 0 ms means.
@@ -168,9 +168,9 @@ mod tests {
 
     /// A writer whose content can be looked at.
     #[derive(Clone, Default)]
-    struct Shared(Arc<Mutex<Vec<u8>>>);
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Shared {
+    impl Write for SharedBuffer {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_text_log_begins_with_its_columns_and_its_time() {
-        let text = Shared::default();
+        let text = SharedBuffer::default();
         let log = Log::text(text.clone()).unwrap();
         log.add(log.mark(EntryKind::Stop));
         log.flush().unwrap();

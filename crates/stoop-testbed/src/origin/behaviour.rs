@@ -35,7 +35,7 @@ pub enum Behaviour {
     /// Answers with this status and a small body, and keeps the connection open for more.
     Status(u16),
 
-    /// Waits before the first byte of an otherwise good answer.
+    /// Waits before the first byte of an otherwise good response.
     SlowFirstByte {
         /// How long.
         delay: Duration,
@@ -69,7 +69,7 @@ pub enum Behaviour {
     CloseAfterAccept,
     /// Resets as soon as a connection is accepted.
     ResetAfterAccept,
-    /// Closes once the request has been read, without a byte of an answer.
+    /// Closes once the request has been read, without a byte of a response.
     EarlyClose,
     /// Resets the connection in the middle of the body.
     ResetMidBody {
@@ -92,7 +92,7 @@ pub enum Behaviour {
 
     /// The response begins with a malformed head.
     MalformedHead(MalformedHead),
-    /// The answer's length is ambiguous or impossible, or more follows than it says.
+    /// The response's length is ambiguous or impossible, or more follows than it says.
     BadLength(BadLength),
     /// The second chunk is malformed.
     BadChunk(BadChunk),
@@ -110,13 +110,13 @@ pub enum Behaviour {
         /// The pause after each 64 KiB; zero means as fast as the client takes them.
         every: Duration,
     },
-    /// Interim answers (103), and a good answer after them.
+    /// Interim responses (103), and a good response after them.
     InterimFlood {
         /// How many; `None` means without end.
         count: Option<u64>,
     },
 
-    /// A chain of redirects on this origin, ending in a good answer.
+    /// A chain of redirects on this origin, ending in a good response.
     RedirectChain {
         /// How many redirects.
         hops: u32,
@@ -135,12 +135,12 @@ pub enum Behaviour {
         location: String,
     },
 
-    /// A good answer, and the connection is closed in the instant that the client may reuse it.
+    /// A good response, and the connection is closed in the instant that the client may reuse it.
     StaleKeepAlive {
-        /// The time between the answer and the close.
+        /// The time between the response and the close.
         after: Duration,
     },
-    /// A good answer; the next request on the connection is read, and then it is closed.
+    /// A good response; the next request on the connection is read, and then it is closed.
     CloseOnReuse,
 
     /// TLS: accepts, reads everything, and never answers the ClientHello.
@@ -153,9 +153,9 @@ pub enum Behaviour {
     TlsGarbage,
     /// TLS: a good response behind a certificate from an authority that is not trusted.
     UntrustedCertificate,
-    /// TLS: a good answer behind a certificate for another name.
+    /// TLS: a good response behind a certificate for another name.
     WrongName,
-    /// TLS: a good answer behind a certificate that expired in 2021.
+    /// TLS: a good response behind a certificate that expired in 2021.
     ExpiredCertificate,
 
     /// TLS: a fault over HTTP/2, which is agreed to by ALPN. Over HTTP/1.1 a good response.
@@ -256,7 +256,7 @@ bytes! {
         /// Two lengths that differ.
         Conflict = "conflict"
             b"HTTP/1.1 200 OK\r\ncontent-length: 13\r\ncontent-length: 5\r\n\r\nHello, world!",
-        /// The same length twice: clients should collapse them and accept the answer.
+        /// The same length twice: clients should collapse them and accept the response.
         Repeated = "repeated"
             b"HTTP/1.1 200 OK\r\ncontent-length: 13\r\ncontent-length: 13\r\n\r\nHello, world!",
         /// The same length twice in one field: clients should collapse them likewise.
@@ -274,7 +274,7 @@ bytes! {
         WithChunked = "with-chunked"
             b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n\
               d\r\nHello, world!\r\n0\r\n\r\n",
-        /// More bytes than the length says: they are no part of this answer, nor another one.
+        /// More bytes than the length says: they are no part of this response, nor another one.
         TooShort = "too-short"
             b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nHelloHTTP/1.1 200 OK\r\n\
               content-length: 6\r\n\r\npoison",

@@ -88,7 +88,8 @@ pub(crate) struct BlackHole {
     pub(crate) address: SocketAddr,
 }
 
-/// The length of the shortest queue. Linux takes 0 literally, as room for one; others take it for their maximum.
+/// The length of the shortest queue. Linux takes 0 literally, as room for one; other systems take it for
+/// their maximum.
 const QUEUE_LENGTH_MIN: i32 = if cfg!(target_os = "linux") { 0 } else { 1 };
 
 /// More connections than this never fit into the shortest queue.

@@ -16,7 +16,7 @@ pub enum BadHttp2 {
     OneStream,
     /// The request is refused for another version (HTTP_1_1_REQUIRED), in which it is answered.
     WantsHttp1,
-    /// A good answer, and DATA behind its end.
+    /// A good response, and DATA behind its end.
     DataAfterEnd,
 
     /// Every request is refused (REFUSED_STREAM), for as often as it is sent again.
@@ -37,7 +37,7 @@ pub enum BadHttp2 {
     HeaderBomb,
     /// A head that never ends, in one CONTINUATION after the other.
     ContinuationFlood,
-    /// A PUSH_PROMISE, and a good answer for a client that did not forbid it.
+    /// A PUSH_PROMISE, and a good response for a client that did not forbid it.
     Push,
     /// Text in place of a frame, and the connection is closed.
     Garbage,

@@ -35,7 +35,7 @@ enum AfterExchange {
 }
 
 /// Serves a connection whose preface has come to its end. `body` is how long one is, `delay` what
-/// every answer waits for that is not a refusal.
+/// every response waits for that is not a refusal.
 pub(in crate::origin) async fn serve_http2<S: ByteStream>(
     bad: BadHttp2,
     body: u64,
@@ -165,7 +165,7 @@ async fn answer<S: ByteStream>(
     Ok(AfterExchange::Again(FAULT))
 }
 
-/// The head of a good answer.
+/// The head of a good response.
 fn head<S: ByteStream>(connection: &mut Http2Connection<'_, S>, length: Option<u64>) {
     let mut block = begin_head(connection);
     if let Some(length) = length {
@@ -183,7 +183,7 @@ fn begin_head<S: ByteStream>(connection: &mut Http2Connection<'_, S>) -> Vec<u8>
     block
 }
 
-/// A good answer.
+/// A good response.
 async fn whole<S: ByteStream>(
     connection: &mut Http2Connection<'_, S>,
     body: u64,
@@ -192,7 +192,7 @@ async fn whole<S: ByteStream>(
     connection.body(0, body, true).await
 }
 
-/// The head of a good answer, and half of its body.
+/// The head of a good response, and half of its body.
 async fn part<S: ByteStream>(
     connection: &mut Http2Connection<'_, S>,
     body: u64,

@@ -26,7 +26,7 @@ impl TestConnection {
     }
 }
 
-/// The body of an answer, and its status.
+/// The body of a response, and its status.
 async fn fetch(client: &Client, url: &str) -> (u16, u64) {
     let mut response = client.get(url).await.unwrap();
     let status = response.status().as_u16();
@@ -92,7 +92,7 @@ async fn a_reset_stream_ends_its_line_and_not_the_connection() {
     let (host, ..) = scene.page(600_000);
     let (client, log, server) = scene.over_http2();
     let url = format!("http://{host}/");
-    // Once while it is waited for, and once in the answer.
+    // Once while it is waited for, and once in the response.
     let waited = tokio::time::timeout(Duration::from_millis(1), client.get(&url)).await;
     assert!(waited.is_err());
     // The connection's task is to give the only stream back.
