@@ -1,5 +1,5 @@
-//! One message, every way it can arrive: whole, in two pieces cut anywhere, byte by byte, and with
-//! the next message glued on. What a machine makes of it must always be the same.
+//! Feeds one message to a machine in every way it can arrive: whole, in two pieces cut anywhere, byte by
+//! byte, and with the next message behind it. The outcome must be the same for all of them.
 
 use std::fmt::Debug;
 
@@ -8,15 +8,16 @@ mod requests;
 mod responses;
 
 pub use requests::{
-    Request, Served, accepted, accepted_within, refused, refused_within, serve, serve_once,
+    ReadRequest, ServerOutcome, accepted, accepted_within, refused, refused_within, serve,
+    serve_once,
 };
-pub use responses::{Asked, Ended, Read, read_once};
+pub use responses::{ReadResponse, ResponseEnd, SentRequest, read_once};
 
-/// Up to this length a message is cut at every place; a longer one at some.
+/// A message of up to this many bytes is cut at every place, a longer one at some.
 const CUT_EVERYWHERE_MAX: usize = 700;
 
-/// The ways to cut so many bytes, as lengths of pieces.
-pub fn every_way(len: usize) -> impl Iterator<Item = Vec<usize>> {
+/// The cuts of a message of `len` bytes that are fed, each as the lengths of its pieces.
+pub fn every_cut(len: usize) -> impl Iterator<Item = Vec<usize>> {
     let step = (len / CUT_EVERYWHERE_MAX * 32).max(1);
     let near_ends = (1..len.min(8)).chain(len.saturating_sub(8).max(1)..len);
     let in_two = (1..len).step_by(step).chain(near_ends.filter(move |_| step > 1));
@@ -31,14 +32,14 @@ pub fn every_way(len: usize) -> impl Iterator<Item = Vec<usize>> {
     ))
 }
 
-/// Calls `feed` with `wire` cut in every way, and asserts that the result is always the same.
+/// Calls `feed` with every cut of `wire`, and asserts that the result is the same.
 ///
 /// # Panics
-/// If it is not.
+/// If two results differ.
 #[track_caller]
-pub fn always<T: PartialEq + Debug>(wire: &[u8], feed: impl Fn(&[&[u8]]) -> T) -> T {
+pub fn same_for_every_cut<T: PartialEq + Debug>(wire: &[u8], feed: impl Fn(&[&[u8]]) -> T) -> T {
     let whole = feed(&[wire]);
-    for pieces in every_way(wire.len()) {
+    for pieces in every_cut(wire.len()) {
         let mut rest = wire;
         let cut = pieces.iter().map(|&len| {
             let (piece, after) = rest.split_at(len);

@@ -1,15 +1,21 @@
-//! HTTP/2 frames: written as a test means them, right or wrong, and read back as lines of text.
+//! HTTP/2 frames: writes them as a test asks, valid or not, and reads them as lines of text.
 
 use std::fmt::Write as _;
 
 use stoop_proto::h2::ErrorCode;
 use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, Decoder};
 
-/// What a client says first: RFC 9113 §3.4.
+/// The client's connection preface: RFC 9113 §3.4.
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Bytes of a frame's header.
 pub const HEADER_BYTES: usize = 9;
+
+/// Bytes of a PING frame.
+pub const PING_BYTES: usize = HEADER_BYTES + 8;
+
+/// The largest size of a window: RFC 9113 §6.9.1.
+pub const WINDOW_MAX: u32 = (1 << 31) - 1;
 
 /// Types of frames: RFC 9113 §6, RFC 9218 §7.1.
 #[allow(missing_docs, reason = "they are the RFC's names")]
@@ -27,7 +33,14 @@ pub mod kind {
     pub const PRIORITY_UPDATE: u8 = 0x10;
 }
 
-/// Flags.
+/// Parameters of SETTINGS: RFC 9113 §6.5.2.
+#[allow(missing_docs, reason = "they are the RFC's names")]
+pub mod setting {
+    pub const MAX_CONCURRENT_STREAMS: u16 = 0x03;
+    pub const INITIAL_WINDOW_SIZE: u16 = 0x04;
+}
+
+/// Flags of frames.
 #[allow(missing_docs, reason = "they are the RFC's names")]
 pub mod flag {
     pub const END_STREAM: u8 = 0x01;
@@ -35,11 +48,16 @@ pub mod flag {
     pub const END_HEADERS: u8 = 0x04;
     pub const PADDED: u8 = 0x08;
     pub const PRIORITY: u8 = 0x20;
-    /// A header section that is a message of its own.
+    /// A field section that is a whole message.
     pub const WHOLE: u8 = END_STREAM | END_HEADERS;
 }
 
-/// Any frame.
+/// The identifier of a client's `n`-th stream, from 0.
+pub fn nth_stream(n: u32) -> u32 {
+    2 * n + 1
+}
+
+/// A frame of any type.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let [_, a, b, c] = (payload.len() as u32).to_be_bytes();
     let [w, x, y, z] = stream.to_be_bytes();
@@ -107,7 +125,7 @@ pub fn priority_update(stream: u32, text: &str) -> Vec<u8> {
     frame(kind::PRIORITY_UPDATE, 0, 0, &payload)
 }
 
-/// A header block of literals that no table remembers.
+/// A header block of literals that are not inserted into the table.
 pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (name, value) in fields {
@@ -136,7 +154,7 @@ pub fn literal(name: &[u8], value: &[u8], block: &mut Vec<u8>) {
     }
 }
 
-/// Header and payload of the frame at the front, and what is behind it, if it is here as a whole.
+/// The header and payload of the first frame, and the bytes behind it; none if it is not complete.
 pub fn split(bytes: &[u8]) -> Option<([u8; HEADER_BYTES], &[u8], &[u8])> {
     let (header, rest) = bytes.split_first_chunk::<HEADER_BYTES>()?;
     let len = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
@@ -144,25 +162,25 @@ pub fn split(bytes: &[u8]) -> Option<([u8; HEADER_BYTES], &[u8], &[u8])> {
     Some((*header, payload, rest))
 }
 
-/// Reads what a machine wrote, frame by frame, as lines.
+/// Reads the frames that a machine sent as lines of text.
 #[derive(Debug)]
-pub struct Reader {
+pub struct FrameReader {
     decoder: Decoder,
-    /// A header block whose end has not come.
+    /// A header block that is not complete.
     block: Vec<u8>,
 }
 
-impl Default for Reader {
+impl Default for FrameReader {
     fn default() -> Self {
         Self { decoder: Decoder::new(DEFAULT_TABLE_BYTES_MAX), block: Vec::new() }
     }
 }
 
-impl Reader {
+impl FrameReader {
     /// A line for each frame: `HEADERS 1 END_STREAM :status=200`.
     ///
     /// # Panics
-    /// If the bytes are no whole frames.
+    /// If the bytes are not whole frames.
     pub fn lines(&mut self, mut bytes: &[u8]) -> Vec<String> {
         let mut lines = Vec::new();
         while !bytes.is_empty() {
@@ -209,7 +227,7 @@ impl Reader {
         }
     }
 
-    /// The fields of a header block, at the frame that ends it.
+    /// The fields of a header block, for the frame that ends it.
     fn fields(&mut self, flags: u8, fragment: &[u8]) -> String {
         self.block.extend_from_slice(fragment);
         if flags & flag::END_HEADERS == 0 {
@@ -245,7 +263,7 @@ mod tests {
             go_away(7, 1, "why"),
         ];
         assert_eq!(
-            Reader::default().lines(&wire.concat()),
+            FrameReader::default().lines(&wire.concat()),
             [
                 "SETTINGS 3=100 4=70000",
                 "SETTINGS ACK",

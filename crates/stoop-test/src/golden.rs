@@ -1,4 +1,4 @@
-//! Texts that are checked in, so that a change of behaviour is a changed line in review.
+//! Compares texts with files that are checked in, so that a changed behaviour is a changed line in review.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn write(path: &PathBuf, text: &str) {
     fs::write(path, text).expect("the golden file can be written");
 }
 
-/// The lines from the first that differs on, five of each side.
+/// The lines from the first difference on, five of each text.
 fn difference(expected: &str, actual: &str) -> Option<String> {
     if expected == actual {
         return None;

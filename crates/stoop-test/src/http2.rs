@@ -1,4 +1,5 @@
-//! A client of HTTP/2 in the hands of a test: the client's machine, and nothing that decides anything.
+//! A client over HTTP/2 that a test drives step by step: the client's machine on a stream, without a pool,
+//! deadlines or retries.
 
 use std::io;
 use std::time::Instant;
@@ -9,39 +10,39 @@ use stoop_proto::h2::{self, Connection, ErrorCode, Event, Reset, StreamKey};
 use stoop_proto::{BodySize, Fields, Limits, RequestHead, ResponseHead};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// One end of a connection, in the hands of a test.
+/// The client's end of a connection.
 #[derive(Debug)]
 pub struct Client<S> {
     stream: S,
-    /// The machine, to look at, or to do with what there is no method for.
+    /// The machine, for what there is no method for here.
     pub machine: Connection,
     limits: Limits,
     unread: Vec<u8>,
     out: Vec<u8>,
-    /// Whether content counts as used up when it comes.
-    pub reads: bool,
+    /// Whether content is consumed as it comes, so that the windows are opened again.
+    pub consumes: bool,
 }
 
-/// What a server did.
+/// An event of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happened {
-    /// A response began, or an interim one came.
+pub enum ClientEvent {
+    /// The head of an interim or a final response came; whether it ended the stream.
     Head(StreamKey, ResponseHead, bool),
-    /// Content came; whether it was the last.
+    /// Content came; whether it ended the stream.
     Data(StreamKey, Vec<u8>, bool),
-    /// Trailers ended the content.
+    /// Trailers came, and ended the stream.
     Trailers(StreamKey, Fields),
     /// A stream was reset.
     Reset(StreamKey, Reset),
-    /// The server said that it ends.
+    /// The server sent GOAWAY.
     GoAway(ErrorCode),
-    /// The connection is over.
+    /// The connection is closed.
     Closed,
 }
 
 /// A whole response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct WholeResponse {
     /// The three digits.
     pub status: u16,
     /// Its fields.
@@ -53,7 +54,7 @@ pub struct Answer {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
-    /// A client at this end of `stream`, that has said its preface.
+    /// A client at this end of `stream` that has sent its preface.
     pub async fn new(stream: S) -> Self {
         Self::with_limits(stream, Limits::client()).await
     }
@@ -62,20 +63,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     pub async fn with_limits(stream: S, limits: Limits) -> Self {
         let machine = Connection::client(&limits);
         let (unread, out) = (Vec::new(), Vec::new());
-        let mut client = Self { stream, machine, limits, unread, out, reads: true };
+        let mut client = Self { stream, machine, limits, unread, out, consumes: true };
         client.flush().await;
         client
     }
 
-    /// Sends what there is. That the other end is gone is no failure of the test.
+    /// Sends the machine's output. A test may go on after the server has closed, so errors are ignored.
     pub async fn flush(&mut self) {
         self.machine.transmit(Instant::now(), &self.limits, &mut self.out);
         let _ = self.stream.write_all(&self.out).await;
         self.out.clear();
     }
 
-    /// Asks for `path`, with fields given by name and value; with `end`, that is all.
-    pub async fn ask(
+    /// Sends a request for `path` with these fields; with `end`, it has no content.
+    pub async fn request(
         &mut self,
         method: Method,
         path: &str,
@@ -92,12 +93,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         key
     }
 
-    /// GETs `path`.
+    /// Sends a GET for `path`.
     pub async fn get(&mut self, path: &str) -> StreamKey {
-        self.ask(Method::GET, path, &[], true).await
+        self.request(Method::GET, path, &[], true).await
     }
 
-    /// Sends content, as far as the windows let it: how much that was.
+    /// Sends content as far as the windows allow. Returns how many bytes that were.
     pub async fn send(&mut self, key: StreamKey, mut data: Bytes, end: bool) -> usize {
         let mut sent = 0;
         loop {
@@ -116,41 +117,41 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         sent
     }
 
-    /// Gives a stream up.
+    /// Resets a stream.
     pub async fn reset(&mut self, key: StreamKey, code: ErrorCode) {
         self.machine.reset(key, code);
         self.flush().await;
     }
 
-    /// The next that happens.
-    pub async fn next(&mut self) -> Happened {
+    /// Waits for the next event.
+    pub async fn next_event(&mut self) -> ClientEvent {
         loop {
             let received = self.machine.receive(Instant::now(), &self.unread, true, &self.limits);
-            let happened = match &received.event {
+            let event = match &received.event {
                 Event::Data { key, span, end } => {
                     let data = self.unread[span.clone()].to_vec();
-                    if self.reads && self.machine.is_open(*key) {
+                    if self.consumes && self.machine.is_open(*key) {
                         self.machine.consumed(*key, data.len() as u32);
                     }
-                    Some(Happened::Data(*key, data, *end))
+                    Some(ClientEvent::Data(*key, data, *end))
                 }
-                Event::Interim { key } => Some(Happened::Head(*key, self.head(), false)),
-                Event::Response { key, end } => Some(Happened::Head(*key, self.head(), *end)),
+                Event::Interim { key } => Some(ClientEvent::Head(*key, self.head(), false)),
+                Event::Response { key, end } => Some(ClientEvent::Head(*key, self.head(), *end)),
                 Event::Trailers { key } => {
                     let trailers = self.machine.take_trailers().expect("they were announced");
-                    Some(Happened::Trailers(*key, *trailers))
+                    Some(ClientEvent::Trailers(*key, *trailers))
                 }
-                Event::Reset { key, why } => Some(Happened::Reset(*key, *why)),
-                Event::GoAway { code } => Some(Happened::GoAway(*code)),
-                Event::Closed => Some(Happened::Closed),
+                Event::Reset { key, why } => Some(ClientEvent::Reset(*key, *why)),
+                Event::GoAway { code } => Some(ClientEvent::GoAway(*code)),
+                Event::Closed => Some(ClientEvent::Closed),
                 _ => None,
             };
             self.unread.drain(..received.consumed);
             self.flush().await;
-            if let Some(happened) = happened {
-                return happened;
+            if let Some(event) = event {
+                return event;
             }
-            if received.event == Event::NeedMore && !self.more().await.unwrap_or(false) {
+            if received.event == Event::NeedMore && !self.fill().await.unwrap_or(false) {
                 self.machine.receive_end();
             }
         }
@@ -162,79 +163,80 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         head
     }
 
-    async fn more(&mut self) -> io::Result<bool> {
+    /// Receives some bytes. Returns false at the end of the stream.
+    async fn fill(&mut self) -> io::Result<bool> {
         let mut some = [0; 16 * 1024];
         let n = self.stream.read(&mut some).await?;
         self.unread.extend_from_slice(&some[..n]);
         Ok(n > 0)
     }
 
-    /// The whole response on a stream; what happens on others meanwhile is lost.
+    /// Waits for the whole response on a stream; events of other streams are dropped.
     ///
     /// # Panics
     /// If the stream is reset, or the connection ends.
-    pub async fn answer(&mut self, key: StreamKey) -> Answer {
-        let mut answer =
-            Answer { status: 0, fields: Fields::new(), body: Vec::new(), trailers: None };
+    pub async fn response(&mut self, key: StreamKey) -> WholeResponse {
+        let mut response =
+            WholeResponse { status: 0, fields: Fields::new(), body: Vec::new(), trailers: None };
         loop {
-            let end = match self.next().await {
-                Happened::Head(of, head, end) if of == key => {
-                    answer.status = head.status().as_u16();
-                    answer.fields = head.fields().clone();
+            let end = match self.next_event().await {
+                ClientEvent::Head(of, head, end) if of == key => {
+                    response.status = head.status().as_u16();
+                    response.fields = head.fields().clone();
                     end
                 }
-                Happened::Data(of, data, end) if of == key => {
-                    answer.body.extend(data);
+                ClientEvent::Data(of, data, end) if of == key => {
+                    response.body.extend(data);
                     end
                 }
-                Happened::Trailers(of, trailers) if of == key => {
-                    answer.trailers = Some(trailers);
+                ClientEvent::Trailers(of, trailers) if of == key => {
+                    response.trailers = Some(trailers);
                     true
                 }
-                Happened::Reset(of, why) if of == key => panic!("reset: {why:?}"),
-                Happened::Closed => panic!("closed: {:?}", self.machine.fault()),
+                ClientEvent::Reset(of, why) if of == key => panic!("reset: {why:?}"),
+                ClientEvent::Closed => panic!("closed: {:?}", self.machine.fault()),
                 _ => false,
             };
             if end {
-                return answer;
+                return response;
             }
         }
     }
 
-    /// How a stream ends that is not answered to its end.
+    /// Waits for the reset of a stream.
     ///
     /// # Panics
-    /// If it is, or the connection ends.
-    pub async fn reset_of(&mut self, key: StreamKey) -> Reset {
+    /// If the stream ends without one, or the connection ends.
+    pub async fn reset_reason(&mut self, key: StreamKey) -> Reset {
         loop {
-            match self.next().await {
-                Happened::Reset(of, why) if of == key => return why,
-                Happened::Closed => panic!("closed: {:?}", self.machine.fault()),
-                Happened::Data(of, _, true) if of == key => panic!("it ended well"),
+            match self.next_event().await {
+                ClientEvent::Reset(of, why) if of == key => return why,
+                ClientEvent::Closed => panic!("closed: {:?}", self.machine.fault()),
+                ClientEvent::Data(of, _, true) if of == key => panic!("it ended well"),
                 _ => {}
             }
         }
     }
 
-    /// How the connection ends: the codes of the server's GOAWAYs.
-    pub async fn end(&mut self) -> Vec<ErrorCode> {
+    /// Waits for the end of the connection. Returns the codes of the server's GOAWAYs.
+    pub async fn goaway_codes(&mut self) -> Vec<ErrorCode> {
         let mut codes = Vec::new();
         loop {
-            match self.next().await {
-                Happened::GoAway(code) => codes.push(code),
-                Happened::Closed => return codes,
+            match self.next_event().await {
+                ClientEvent::GoAway(code) => codes.push(code),
+                ClientEvent::Closed => return codes,
                 _ => {}
             }
         }
     }
 
-    /// Bytes beside the machine: what a test has to say that no machine would.
-    pub async fn say(&mut self, bytes: &[u8]) {
+    /// Sends bytes that the machine knows nothing of, such as invalid frames.
+    pub async fn send_raw(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes).await;
     }
 }
 
-/// What a client says before anything else: its preface and empty SETTINGS.
+/// The bytes that a client sends first: its preface and empty SETTINGS.
 pub fn preface() -> Vec<u8> {
     [h2::PREFACE.as_slice(), &[0, 0, 0, 4, 0, 0, 0, 0, 0]].concat()
 }

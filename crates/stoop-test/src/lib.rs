@@ -1,12 +1,12 @@
-//! The kit of the tests that span crates, and of those that follow the RFCs.
+//! Helpers for the tests that span crates and for those that follow the RFCs.
 //!
-//! - [`feed`]: one literal message, every way it can arrive
-//! - [`frames`]: HTTP/2 frames as bytes, and as text
-//! - [`pair`]: a client and a server over a wire that cuts as it likes
-//! - [`peer`]: a peer that says what it is told to, byte for byte
-//! - [`http2`]: a client of HTTP/2 that decides nothing
-//! - [`golden`]: a text to compare with a file that is checked in
-//! - [`random`]: numbers that are the same in every run
+//! - [`feed`]: feeds a machine one message in every way it can arrive
+//! - [`frames`]: HTTP/2 frames as bytes and as text
+//! - [`pair`]: the HTTP/1 machines of a client and a server, which exchange random messages
+//! - [`peer`]: a client over HTTP/1 that sends the bytes a test gives it and reads responses
+//! - [`http2`]: a client over HTTP/2 that a test drives step by step
+//! - [`golden`]: compares a text with a file that is checked in
+//! - [`random`]: random numbers that are the same in every run
 //!
 //! The tests are in `tests/it`, whose `main.rs` lists them.
 

@@ -1,4 +1,5 @@
-//! A client and a server over a wire that hands on as many bytes at a time as it likes.
+//! Runs planned exchanges between the HTTP/1 machines of a client and a server, which are connected by
+//! pipes that deliver a random number of bytes at a time.
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -9,19 +10,19 @@ use stoop_proto::{
 
 use crate::random::Random;
 
-/// A body as its sender means it: pieces, whether their length is announced, and what follows them.
+/// A body that is to be sent: its pieces, whether their length is announced, and its trailers.
 #[derive(Clone, Debug, Default)]
-pub struct Body {
+pub struct PlannedBody {
     /// The content.
     pub pieces: Vec<Vec<u8>>,
-    /// Whether the length is said in advance.
+    /// Whether the length is announced in the head.
     pub is_announced: bool,
     /// A trailer section.
     pub trailers: Option<Fields>,
 }
 
-impl Body {
-    /// What the machine is told of its size.
+impl PlannedBody {
+    /// The size that the machine is given.
     pub fn size(&self) -> BodySize {
         match self.is_announced {
             true => BodySize::Exact(self.pieces.iter().map(|piece| piece.len() as u64).sum()),
@@ -30,13 +31,13 @@ impl Body {
     }
 }
 
-/// A request and its response.
+/// A request that is to be sent, and the response to it.
 #[derive(Clone, Debug)]
-pub struct Exchange {
+pub struct PlannedExchange {
     /// The request's head.
     pub request: RequestHead,
     /// The request's content.
-    pub request_body: Body,
+    pub request_body: PlannedBody,
     /// Interim responses before the final one.
     pub interim: Vec<StatusCode>,
     /// The status.
@@ -44,14 +45,14 @@ pub struct Exchange {
     /// The response's fields.
     pub fields: Fields,
     /// The response's content.
-    pub response_body: Body,
-    /// Whether the server ends the connection with it.
+    pub response_body: PlannedBody,
+    /// Whether the server closes the connection after the response.
     pub close: bool,
 }
 
-/// What the other end read of an exchange.
+/// What the peers received of an exchange: the server the request, the client the responses.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct ReceivedExchange {
     /// The request's head, at the server.
     pub request: Option<RequestHead>,
     /// Its content.
@@ -68,26 +69,26 @@ pub struct Seen {
     pub response_trailers: Option<Fields>,
 }
 
-/// The two machines of one connection, and what is under way between them.
+/// The two machines of one connection, and the bytes on their way between them.
 #[derive(Debug, Default)]
 pub struct Pair {
     /// The client.
     pub client: Client,
     /// The server.
     pub server: Server,
-    to_server: Wire,
-    to_client: Wire,
+    to_server: Pipe,
+    to_client: Pipe,
 }
 
-/// One direction: bytes sent, and those of them that arrived and were not consumed.
+/// One direction: bytes that were sent, and those that arrived and were not consumed.
 #[derive(Debug, Default)]
-struct Wire {
+struct Pipe {
     sent: Vec<u8>,
     arrived: Vec<u8>,
 }
 
-impl Wire {
-    /// Hands on some bytes, at least one if there are any.
+impl Pipe {
+    /// Delivers some bytes, at least one if there are any. Returns whether it did.
     fn deliver(&mut self, random: &mut Random) -> bool {
         let n = (1 + random.scaled(14)).min(self.sent.len());
         self.arrived.extend(self.sent.drain(..n));
@@ -95,9 +96,9 @@ impl Wire {
     }
 }
 
-/// One end's part of an exchange: which of its pieces comes next.
+/// How much of its message a peer has sent: the piece that comes next.
 #[derive(Debug, Default)]
-struct Part {
+struct SendProgress {
     next: usize,
     is_begun: bool,
     is_finished: bool,
@@ -109,19 +110,24 @@ impl Pair {
         self.client.is_reusable() && self.server.is_receiving()
     }
 
-    /// Runs one exchange to its end, in an order of events that `random` decides.
+    /// Runs one exchange to its end, in an order of steps that `random` decides.
     ///
     /// # Panics
-    /// If a machine complains, or nothing moves any more.
-    pub fn run(&mut self, exchange: &Exchange, random: &mut Random) -> Seen {
-        let mut seen = Seen::default();
-        let (mut asking, mut answering) = (Part::default(), Part::default());
+    /// If a machine reports an error, or no step makes progress any more.
+    pub fn run(&mut self, exchange: &PlannedExchange, random: &mut Random) -> ReceivedExchange {
+        let mut seen = ReceivedExchange::default();
+        let (mut request_progress, mut response_progress) =
+            (SendProgress::default(), SendProgress::default());
         let mut answer = None;
         let (mut is_read, mut idle) = (false, 0);
-        while !(asking.is_finished && self.is_heard() && answering.is_finished && is_read) {
+        while !(request_progress.is_finished
+            && self.is_request_read()
+            && response_progress.is_finished
+            && is_read)
+        {
             let mut moved = false;
             if random.one_in(2) {
-                moved |= self.ask(exchange, &mut asking);
+                moved |= self.send_request(exchange, &mut request_progress);
             }
             if random.one_in(2) {
                 moved |= self.to_server.deliver(random);
@@ -130,11 +136,11 @@ impl Pair {
             if let Some(answer) = answer
                 && random.one_in(2)
             {
-                moved |= self.answer(exchange, answer, &mut answering);
+                moved |= self.send_response(exchange, answer, &mut response_progress);
             }
             if random.one_in(2) {
                 moved |= self.to_client.deliver(random);
-                is_read |= self.read_response(&mut seen, answering.is_finished);
+                is_read |= self.read_response(&mut seen, response_progress.is_finished);
             }
             idle = if moved { 0 } else { idle + 1 };
             assert!(idle < 1_000, "nothing moves: {self:?}");
@@ -143,58 +149,68 @@ impl Pair {
     }
 
     /// Whether the server has read everything that was sent to it.
-    fn is_heard(&self) -> bool {
+    fn is_request_read(&self) -> bool {
         self.to_server.sent.is_empty()
             && self.to_server.arrived.is_empty()
             && !self.server.in_body()
     }
 
-    fn ask(&mut self, exchange: &Exchange, part: &mut Part) -> bool {
+    /// Sends the next part of the request. Returns false if it is sent.
+    fn send_request(&mut self, exchange: &PlannedExchange, progress: &mut SendProgress) -> bool {
         let (body, out) = (&exchange.request_body, &mut self.to_server.sent);
-        if part.is_finished {
+        if progress.is_finished {
             return false;
-        } else if !part.is_begun {
+        } else if !progress.is_begun {
             self.client.send(&exchange.request, body.size(), out).expect("a request is due");
-            part.is_begun = true;
-        } else if let Some(piece) = body.pieces.get(part.next) {
+            progress.is_begun = true;
+        } else if let Some(piece) = body.pieces.get(progress.next) {
             let piece = Bytes::copy_from_slice(piece);
             self.client.data(piece, out).expect("it is as long as announced");
-            part.next += 1;
+            progress.next += 1;
         } else {
             self.client.finish(body.trailers.as_ref(), out).expect("it is as long as announced");
-            part.is_finished = true;
+            progress.is_finished = true;
         }
         true
     }
 
-    fn answer(&mut self, exchange: &Exchange, answer: Answer, part: &mut Part) -> bool {
+    /// Sends the next part of the response. Returns false if it is sent.
+    fn send_response(
+        &mut self,
+        exchange: &PlannedExchange,
+        answer: Answer,
+        progress: &mut SendProgress,
+    ) -> bool {
         let (body, out) = (&exchange.response_body, &mut self.to_client.sent);
-        if part.is_finished {
+        if progress.is_finished {
             return false;
-        } else if let (false, Some(&status)) = (part.is_begun, exchange.interim.get(part.next)) {
+        } else if let (false, Some(&status)) =
+            (progress.is_begun, exchange.interim.get(progress.next))
+        {
             let informed = self.server.inform(answer, status, &Fields::new(), out);
             informed.expect("the status is an interim one");
-            part.next += 1;
-        } else if !part.is_begun {
+            progress.next += 1;
+        } else if !progress.is_begun {
             let parts = ResponseParts {
                 fields: Some(&exchange.fields),
                 close: exchange.close.then_some(CloseReason::CallerCloses),
                 ..ResponseParts::new(exchange.status)
             };
             self.server.respond(answer, &parts, body.size(), out).expect("a response is due");
-            *part = Part { is_begun: true, ..Part::default() };
-        } else if let Some(piece) = body.pieces.get(part.next) {
+            *progress = SendProgress { is_begun: true, ..SendProgress::default() };
+        } else if let Some(piece) = body.pieces.get(progress.next) {
             let piece = Bytes::copy_from_slice(piece);
             self.server.data(piece, out).expect("it is as long as announced");
-            part.next += 1;
+            progress.next += 1;
         } else {
             self.server.finish(body.trailers.as_ref(), out).expect("it is as long as announced");
-            part.is_finished = true;
+            progress.is_finished = true;
         }
         true
     }
 
-    fn read_request(&mut self, seen: &mut Seen, answer: &mut Option<Answer>) {
+    /// Reads what arrived at the server.
+    fn read_request(&mut self, seen: &mut ReceivedExchange, answer: &mut Option<Answer>) {
         let mut head = RequestHead::default();
         loop {
             let arrived = &mut self.to_server.arrived;
@@ -218,8 +234,8 @@ impl Pair {
         }
     }
 
-    /// Whether the response is complete.
-    fn read_response(&mut self, seen: &mut Seen, is_sent: bool) -> bool {
+    /// Reads what arrived at the client. Returns whether the response is complete.
+    fn read_response(&mut self, seen: &mut ReceivedExchange, is_sent: bool) -> bool {
         let mut head = ResponseHead::default();
         loop {
             if !self.client.is_receiving() {

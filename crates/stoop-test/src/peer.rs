@@ -1,21 +1,21 @@
-//! A peer that says what it is told to, byte for byte, and understands just enough of HTTP/1 to
-//! read what is said to it.
+//! A client over HTTP/1 that sends the bytes a test gives it, and parses just enough of the protocol to
+//! read the responses.
 
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// One end of a connection, in the hands of a test.
+/// The client's end of a connection, with the bytes that a test has not read yet.
 #[derive(Debug)]
-pub struct Peer<S> {
+pub struct RawPeer<S> {
     stream: S,
-    /// Received and not looked at yet.
+    /// Bytes that were received and not read yet.
     unread: Vec<u8>,
 }
 
-/// A response as it came.
+/// A response as it was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct RawResponse {
     /// The three digits.
     pub status: u16,
     /// Status line and field lines, without the empty line.
@@ -26,8 +26,8 @@ pub struct Reply {
     pub trailers: String,
 }
 
-impl Reply {
-    /// The value of a field; names are compared as the server writes them, in lower case.
+impl RawResponse {
+    /// The value of a field by its name, which the server writes in lower case.
     pub fn field(&self, name: &str) -> Option<&str> {
         field(&self.head, name)
     }
@@ -42,43 +42,43 @@ fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Peer<S> {
-    /// A peer at this end of `stream`.
+impl<S: AsyncRead + AsyncWrite + Unpin> RawPeer<S> {
+    /// A client at this end of `stream`.
     pub fn new(stream: S) -> Self {
         Self { stream, unread: Vec::new() }
     }
 
-    /// Sends these bytes. That the other end is gone is no failure of the test.
-    pub async fn say(&mut self, bytes: impl AsRef<[u8]>) {
-        let _ = self.try_say(bytes).await;
+    /// Sends these bytes. A test may go on after the server has closed, so errors are ignored.
+    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.try_send(bytes).await;
     }
 
-    /// Sends these bytes, and tells whether they could be.
+    /// Sends these bytes.
     ///
     /// # Errors
     /// The stream's.
-    pub async fn try_say(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    pub async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.stream.write_all(bytes.as_ref()).await?;
         self.stream.flush().await
     }
 
-    /// Ends our direction; reading goes on.
+    /// Ends the client's direction; reading goes on.
     pub async fn finish(&mut self) {
         let _ = self.stream.shutdown().await;
     }
 
-    /// The stream itself, with what was received and not looked at.
+    /// The stream, with the bytes that were received and not read.
     pub fn into_parts(self) -> (S, Vec<u8>) {
         (self.stream, self.unread)
     }
 
-    /// The stream itself.
+    /// The stream.
     pub fn stream(&mut self) -> &mut S {
         &mut self.stream
     }
 
-    /// Receives some more; false at the end.
-    async fn more(&mut self) -> io::Result<bool> {
+    /// Receives some bytes. Returns false at the end of the stream.
+    async fn fill(&mut self) -> io::Result<bool> {
         let mut some = [0; 8192];
         let n = self.stream.read(&mut some).await?;
         self.unread.extend_from_slice(&some[..n]);
@@ -91,41 +91,41 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Peer<S> {
     /// The stream's, and `UnexpectedEof`.
     pub async fn bytes(&mut self, n: usize) -> io::Result<Vec<u8>> {
         while self.unread.len() < n {
-            if !self.more().await? {
+            if !self.fill().await? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
         Ok(self.unread.drain(..n).collect())
     }
 
-    /// Everything up to and with `mark`.
+    /// The bytes up to and including `mark`.
     async fn until(&mut self, mark: &[u8]) -> io::Result<String> {
         loop {
             if let Some(at) = self.unread.windows(mark.len()).position(|window| window == mark) {
                 let bytes = self.unread.drain(..at + mark.len()).collect();
                 return String::from_utf8(bytes).map_err(io::Error::other);
             }
-            if !self.more().await? {
+            if !self.fill().await? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
     }
 
-    /// Everything that still comes, to the end.
+    /// The bytes up to the end of the stream.
     ///
     /// # Errors
     /// The stream's, such as a reset.
     pub async fn rest(&mut self) -> io::Result<Vec<u8>> {
-        while self.more().await? {}
+        while self.fill().await? {}
         Ok(std::mem::take(&mut self.unread))
     }
 
-    /// Whether the other end closes without another byte.
+    /// Waits for the end of the stream. Returns whether it came without an error or another byte.
     pub async fn is_closed(&mut self) -> bool {
         matches!(self.rest().await.as_deref(), Ok([]))
     }
 
-    /// The head of the next response, interim ones included.
+    /// The head of the next response, be it interim or final.
     ///
     /// # Errors
     /// The stream's, and `UnexpectedEof`.
@@ -139,15 +139,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Peer<S> {
     ///
     /// # Errors
     /// The stream's, and `UnexpectedEof` if it is not whole.
-    pub async fn reply(&mut self) -> io::Result<Reply> {
-        self.reply_to("GET").await
+    pub async fn response(&mut self) -> io::Result<RawResponse> {
+        self.response_to("GET").await
     }
 
     /// The next response, to a request of that method.
     ///
     /// # Errors
-    /// As [`Peer::reply`].
-    pub async fn reply_to(&mut self, method: &str) -> io::Result<Reply> {
+    /// As [`RawPeer::response`].
+    pub async fn response_to(&mut self, method: &str) -> io::Result<RawResponse> {
         let head = self.head().await?;
         let status = head.get(9..12).and_then(|status| status.parse().ok());
         let status: u16 = status.ok_or_else(|| io::Error::other(format!("no status: {head:?}")))?;
@@ -176,6 +176,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Peer<S> {
         } else {
             body = self.rest().await?;
         }
-        Ok(Reply { status, head, body, trailers })
+        Ok(RawResponse { status, head, body, trailers })
     }
 }

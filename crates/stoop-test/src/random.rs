@@ -1,11 +1,11 @@
-//! Numbers that look random and are the same in every run.
+//! A generator of random numbers that are the same in every run.
 
-/// SplitMix64: small, and good enough to choose test cases with.
+/// The generator SplitMix64: small, and random enough to choose test cases.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of that seed.
+    /// A generator that starts from that seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -24,13 +24,13 @@ impl Random {
         if end == 0 { 0 } else { (self.number() % end as u64) as usize }
     }
 
-    /// A number of up to so many bits, small ones more often than large ones.
+    /// A number of fewer than `bits` bits, small ones more often than large ones.
     pub fn scaled(&mut self, bits: usize) -> usize {
         let scale = self.below(bits);
         self.below(1 << scale)
     }
 
-    /// Yes, once in `n` times.
+    /// True once in `n` times.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
@@ -43,17 +43,17 @@ impl Random {
         &items[self.below(items.len())]
     }
 
-    /// So many bytes, of all values.
+    /// `len` bytes of all values.
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {
         (0..len).map(|_| self.number() as u8).collect()
     }
 
-    /// So many bytes of `alphabet`.
+    /// `len` characters of `alphabet`.
     pub fn text(&mut self, len: usize, alphabet: &[u8]) -> String {
         (0..len).map(|_| char::from(*self.pick(alphabet))).collect()
     }
 
-    /// `total` cut into pieces, none empty; small ones more often than large ones.
+    /// The lengths of pieces of `total` bytes, none of them empty; small ones are more frequent.
     pub fn cuts(&mut self, total: usize) -> Vec<usize> {
         let mut pieces = Vec::new();
         let mut left = total;

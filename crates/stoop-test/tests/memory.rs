@@ -17,7 +17,9 @@ use socket2::{Domain, SockRef, Socket, Type};
 use stoop::{Body, Client, Request, Response, ServerLimits, Versions};
 use stoop_io::Stream;
 use stoop_io::sim::{Link, Sim, Split};
-use stoop_test::frames::{PREFACE, flag, headers, settings, settings_ack, window_update};
+use stoop_test::frames::{
+    PREFACE, WINDOW_MAX, flag, headers, settings, settings_ack, window_update,
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// What is sent each time.
@@ -26,21 +28,18 @@ const SENT: u64 = 1 << 30;
 /// How much the process may grow meanwhile: buffers of the limits' size, and their pools.
 const GROWTH_KIB_MAX: u64 = 1_536;
 
-/// The largest window (RFC 9113 §6.9.1).
-const WINDOW_MAX: u32 = (1 << 31) - 1;
-
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: here\r\n\r\n";
 
 /// Content without an end, in pieces of this size.
-struct Endless(Bytes);
+struct EndlessBody(Bytes);
 
-impl Endless {
+impl EndlessBody {
     fn of(bytes: usize) -> Self {
         Self(vec![b'x'; bytes].into())
     }
 }
 
-impl http_body::Body for Endless {
+impl http_body::Body for EndlessBody {
     type Data = Bytes;
     type Error = std::convert::Infallible;
     fn poll_frame(
@@ -102,7 +101,7 @@ fn anonymous_kib() -> u64 {
 }
 
 fn handler(piece: usize) -> impl Fn(Request) -> Response {
-    move |_: Request| Response::new(Body::stream(Endless::of(piece)))
+    move |_: Request| Response::new(Body::stream(EndlessBody::of(piece)))
 }
 
 /// A server's responses.
@@ -154,7 +153,7 @@ async fn uploads(versions: Versions, welcome: Vec<u8>, piece: usize) -> u64 {
     };
     let builder = Client::builder().versions(versions);
     let client = stoop::tokio::connections_from(builder, connect).build().unwrap();
-    let request = Request::post("http://here/", Body::stream(Endless::of(piece))).unwrap();
+    let request = Request::post("http://here/", Body::stream(EndlessBody::of(piece))).unwrap();
     let request = request.without_deadlines();
     let sending = tokio::spawn(async move { client.send(request).await.map(drop) });
     let grown = read_behind(receiver.recv().await.unwrap(), &welcome).await;

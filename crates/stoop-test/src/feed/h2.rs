@@ -1,4 +1,4 @@
-//! Feeding one end of an HTTP/2 connection.
+//! Feeds frames to one endpoint of an HTTP/2 connection and records its events and the frames it sends.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
@@ -7,13 +7,14 @@ use http::{Method, StatusCode};
 use stoop_proto::h2::{Connection, ErrorCode, Event, Fault, Reset, StreamKey};
 use stoop_proto::{BodySize, Fields, Limits, RequestHead, ResponseHead, ResponseParts};
 
-use super::always;
-use crate::frames::{self, PREFACE, Reader, flag, kind};
+use super::same_for_every_cut;
+use crate::frames::{self, FrameReader, PREFACE, flag, kind};
 
-/// One thing that an end told its caller. Content that came in pieces is told once.
+/// An event of an endpoint's machine, by the number of its stream. Content that comes in pieces is one
+/// event.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs, reason = "they are the events, with what belongs to them")]
-pub enum Told {
+#[allow(missing_docs, reason = "they are the machine's events, with their data")]
+pub enum EndpointEvent {
     Settings,
     Request { stream: u32, head: RequestHead, end: bool },
     Interim { stream: u32, head: ResponseHead },
@@ -25,27 +26,27 @@ pub enum Told {
     Closed,
 }
 
-/// What came of feeding one end.
+/// The events of an endpoint that was fed, the frames it sent, and its state afterwards.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Heard {
-    /// What it told its caller, but for the peer's first SETTINGS.
-    pub told: Vec<Told>,
-    /// What it said, a line for each frame; without what it says first, WINDOW_UPDATE, and the PINGs
-    /// that measure how large windows have to be.
-    pub said: Vec<String>,
-    /// What is wrong with the connection.
+pub struct EndpointOutcome {
+    /// Its events, without the one for the peer's first SETTINGS.
+    pub events: Vec<EndpointEvent>,
+    /// The frames it sent, a line for each, without its preface, without WINDOW_UPDATE, and without the
+    /// PINGs that measure the round trip.
+    pub sent: Vec<String>,
+    /// The fault that ended the connection.
     pub fault: Option<Fault>,
-    /// Whether the connection is over.
+    /// Whether the connection is closed.
     pub is_closed: bool,
-    /// How many streams there are.
+    /// How many streams are open.
     pub streams: usize,
     /// Bytes that were not consumed.
     pub rest: Vec<u8>,
     windows: Windows,
 }
 
-/// By how much it has opened its windows in all, by stream. It is by halves of a window, which come
-/// elsewhere if the pieces are others: this compares equal.
+/// By how much an endpoint opened its windows in all, by stream. It opens them by halves of a window, at
+/// places that depend on how the input was cut, so any two values compare equal.
 #[derive(Clone, Debug, Default)]
 struct Windows(BTreeMap<u32, u64>);
 
@@ -55,16 +56,16 @@ impl PartialEq for Windows {
     }
 }
 
-impl Heard {
+impl EndpointOutcome {
     /// The head of the request on that stream.
     ///
     /// # Panics
-    /// If there was none.
+    /// If there was no request.
     #[track_caller]
     pub fn request(&self, id: u32) -> &RequestHead {
-        let of_stream = |told: &Told| matches!(told, Told::Request { stream, .. } if *stream == id);
-        match self.told.iter().find(|told| of_stream(told)) {
-            Some(Told::Request { head, .. }) => head,
+        let is_it = |event: &EndpointEvent| matches!(event, EndpointEvent::Request { stream, .. } if *stream == id);
+        match self.events.iter().find(|event| is_it(event)) {
+            Some(EndpointEvent::Request { head, .. }) => head,
             _ => panic!("no request {id}: {self:?}"),
         }
     }
@@ -72,20 +73,20 @@ impl Heard {
     /// The head of the response on that stream.
     ///
     /// # Panics
-    /// If there was none.
+    /// If there was no response.
     #[track_caller]
     pub fn response(&self, id: u32) -> &ResponseHead {
-        let is_it = |told: &Told| matches!(told, Told::Response { stream, .. } if *stream == id);
-        match self.told.iter().find(|told| is_it(told)) {
-            Some(Told::Response { head, .. }) => head,
+        let is_it = |event: &EndpointEvent| matches!(event, EndpointEvent::Response { stream, .. } if *stream == id);
+        match self.events.iter().find(|event| is_it(event)) {
+            Some(EndpointEvent::Response { head, .. }) => head,
             _ => panic!("no response {id}: {self:?}"),
         }
     }
 
     /// The content of that stream.
     pub fn content(&self, id: u32) -> &[u8] {
-        let mut contents = self.told.iter().filter_map(|told| match told {
-            Told::Content { stream, bytes, .. } if *stream == id => Some(&bytes[..]),
+        let mut contents = self.events.iter().filter_map(|event| match event {
+            EndpointEvent::Content { stream, bytes, .. } if *stream == id => Some(&bytes[..]),
             _ => None,
         });
         contents.next_back().unwrap_or_default()
@@ -93,182 +94,183 @@ impl Heard {
 
     /// The trailer section of that stream.
     pub fn trailers(&self, id: u32) -> Option<&Fields> {
-        self.told.iter().find_map(|told| match told {
-            Told::Trailers { stream, fields } if *stream == id => Some(fields),
+        self.events.iter().find_map(|event| match event {
+            EndpointEvent::Trailers { stream, fields } if *stream == id => Some(fields),
             _ => None,
         })
     }
 
-    /// Whether the peer has said all it will on that stream.
+    /// Whether the peer has ended its direction of that stream.
     pub fn is_ended(&self, id: u32) -> bool {
-        self.told.iter().any(|told| match told {
-            Told::Request { stream, end, .. }
-            | Told::Response { stream, end, .. }
-            | Told::Content { stream, end, .. } => *stream == id && *end,
-            Told::Trailers { stream, .. } => *stream == id,
+        self.events.iter().any(|event| match event {
+            EndpointEvent::Request { stream, end, .. }
+            | EndpointEvent::Response { stream, end, .. }
+            | EndpointEvent::Content { stream, end, .. } => *stream == id && *end,
+            EndpointEvent::Trailers { stream, .. } => *stream == id,
             _ => false,
         })
     }
 
-    /// Why that stream was over before its end, if it was.
+    /// Why that stream was reset, if it was.
     pub fn reset(&self, id: u32) -> Option<Reset> {
-        self.told.iter().find_map(|told| match told {
-            Told::Reset { stream, why } if *stream == id => Some(*why),
+        self.events.iter().find_map(|event| match event {
+            EndpointEvent::Reset { stream, why } if *stream == id => Some(*why),
             _ => None,
         })
     }
 
     /// By how much the window of a stream, or of the connection, was opened.
-    pub fn opened(&self, id: u32) -> u64 {
+    pub fn window_opened_by(&self, id: u32) -> u64 {
         self.windows.0.get(&id).copied().unwrap_or_default()
     }
 
-    /// Whether a frame was said.
-    pub fn says(&self, line: &str) -> bool {
-        self.said.iter().any(|said| said == line)
+    /// Whether the endpoint sent that frame.
+    pub fn has_sent(&self, line: &str) -> bool {
+        self.sent.iter().any(|sent| sent == line)
     }
 
-    /// The last line that was said.
-    pub fn last_said(&self) -> &str {
-        self.said.last().map(String::as_str).unwrap_or_default()
+    /// The last frame that was sent; empty if there was none.
+    pub fn last_sent(&self) -> &str {
+        self.sent.last().map(String::as_str).unwrap_or_default()
     }
 }
 
-/// One end, as it is before it is fed.
+/// An endpoint before it is fed: its role, its limits, and how it treats requests and content.
 #[derive(Clone, Debug)]
-pub struct End {
+pub struct EndpointSetup {
     is_server: bool,
     limits: Limits,
-    answers: Answers,
-    uses: bool,
-    greets: bool,
-    asks: Vec<(RequestHead, BodySize)>,
+    answers: AnswerTime,
+    consumes: bool,
+    is_greeted: bool,
+    requests: Vec<(RequestHead, BodySize)>,
 }
 
-/// When a server answers.
+/// When a server answers a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answers {
+enum AnswerTime {
     Never,
     AtOnce,
     OnceComplete,
 }
 
-/// A server that answers each request, once it is complete, with an empty 200, and whose peer has
-/// said its preface and empty SETTINGS, and acknowledged the server's.
-pub fn server() -> End {
-    End {
+/// A server that answers each complete request with an empty 200. Its client has sent the preface and
+/// empty SETTINGS, and acknowledged the server's SETTINGS.
+pub fn server() -> EndpointSetup {
+    EndpointSetup {
         is_server: true,
         limits: Limits::server(),
-        answers: Answers::OnceComplete,
-        uses: true,
-        greets: true,
-        asks: Vec::new(),
+        answers: AnswerTime::OnceComplete,
+        consumes: true,
+        is_greeted: true,
+        requests: Vec::new(),
     }
 }
 
-/// A client whose peer has said empty SETTINGS and acknowledged the client's.
-pub fn client() -> End {
-    End { is_server: false, limits: Limits::client(), ..server() }
+/// A client whose server has sent empty SETTINGS and acknowledged the client's.
+pub fn client() -> EndpointSetup {
+    EndpointSetup { is_server: false, limits: Limits::client(), ..server() }
 }
 
-/// A client that has sent a GET on stream 1.
-pub fn asked() -> End {
-    client().asking(Method::GET, BodySize::Exact(0))
+/// A client, as [`client`], that has sent a GET on stream 1.
+pub fn client_after_get() -> EndpointSetup {
+    client().with_request(Method::GET, BodySize::Exact(0))
 }
 
-impl End {
-    /// Within other limits.
+impl EndpointSetup {
+    /// Changes the limits.
     #[must_use]
     pub fn within(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         change(&mut self.limits);
         self
     }
 
-    /// Answers nothing.
+    /// Makes a server answer no request.
     #[must_use]
-    pub fn holding(mut self) -> Self {
-        self.answers = Answers::Never;
+    pub fn never_answering(mut self) -> Self {
+        self.answers = AnswerTime::Never;
         self
     }
 
-    /// Answers a request before its content has come.
+    /// Makes a server answer each request before its content has come.
     #[must_use]
-    pub fn hasty(mut self) -> Self {
-        self.answers = Answers::AtOnce;
+    pub fn answering_early(mut self) -> Self {
+        self.answers = AnswerTime::AtOnce;
         self
     }
 
-    /// Uses up no content.
+    /// Makes the endpoint consume no content, so that its windows stay as they are.
     #[must_use]
-    pub fn not_using(mut self) -> Self {
-        self.uses = false;
+    pub fn not_consuming(mut self) -> Self {
+        self.consumes = false;
         self
     }
 
-    /// Fed from the connection's first byte on.
+    /// Leaves the peer's preface and SETTINGS to what the endpoint is fed.
     #[must_use]
-    pub fn ungreeted(mut self) -> Self {
-        self.greets = false;
+    pub fn from_first_byte(mut self) -> Self {
+        self.is_greeted = false;
         self
     }
 
-    /// A client that has sent one more request, to `/` or host `a`.
+    /// Makes a client send one more request before it is fed: for `/` of host `a`, or CONNECT to `a:1`.
     #[must_use]
-    pub fn asking(self, method: Method, size: BodySize) -> Self {
+    pub fn with_request(self, method: Method, size: BodySize) -> Self {
         let target = if method == Method::CONNECT { "a:1" } else { "/" };
         let head = RequestHead::new(method, target).expect("the target fits");
-        self.asking_for(head, size)
+        self.with_request_head(head, size)
     }
 
-    /// The same, with a head of its own, which gets a Host.
+    /// The same with that head, to which a Host is added if it has none.
     #[must_use]
-    pub fn asking_for(mut self, mut head: RequestHead, size: BodySize) -> Self {
+    pub fn with_request_head(mut self, mut head: RequestHead, size: BodySize) -> Self {
         if !head.fields().contains("host") {
             head.fields_mut().push("host", b"a").expect("it is a field");
         }
-        self.asks.push((head, size));
+        self.requests.push((head, size));
         self
     }
 
+    /// What the peer sends first: the preface, if it is a client, SETTINGS and an acknowledgement.
     fn greeting(&self) -> Vec<u8> {
         let preface = if self.is_server { PREFACE } else { b"" };
         [preface, &frames::settings(&[]), &frames::settings_ack()].concat()
     }
 
-    /// Feeds frames in every way, and with a PING behind them, which is answered unless the connection
-    /// is over, and changes nothing else.
+    /// Feeds frames in every cut, and once more with a PING behind them, which is answered unless the
+    /// connection is closed, and changes nothing else.
     ///
     /// # Panics
-    /// If it makes a difference, or the machine contradicts itself.
+    /// If the outcome depends on the cut or the PING, or the machine contradicts itself.
     #[track_caller]
-    pub fn feed(&self, wire: &[u8]) -> Heard {
-        let greeting = if self.greets { self.greeting() } else { Vec::new() };
+    pub fn feed(&self, wire: &[u8]) -> EndpointOutcome {
+        let greeting = if self.is_greeted { self.greeting() } else { Vec::new() };
         let wire = [&greeting, wire].concat();
-        let heard = always(&wire, |pieces| self.feed_once(pieces));
-        if !self.ends_a_frame(&wire) {
-            return heard;
+        let outcome = same_for_every_cut(&wire, |pieces| self.feed_once(pieces));
+        if !self.may_be_followed(&wire) {
+            return outcome;
         }
         let glued = [wire, frames::ping(0, b"glued on")].concat();
         let mut glued = self.feed_once(&[&glued]);
-        if !heard.is_closed {
-            assert_eq!(glued.said.pop().as_deref(), Some("PING ACK glued on"));
+        if !outcome.is_closed {
+            assert_eq!(glued.sent.pop().as_deref(), Some("PING ACK glued on"));
         }
-        assert_eq!(glued, heard, "with a PING behind it");
-        heard
+        assert_eq!(glued, outcome, "with a PING behind it");
+        outcome
     }
 
-    /// Feeds frames at once, for what is too much to be fed in every way.
+    /// Feeds frames whole, for input that is too long to be fed in every cut.
     ///
     /// # Panics
     /// If the machine contradicts itself.
     #[track_caller]
-    pub fn feed_whole(&self, wire: &[u8]) -> Heard {
-        let greeting = if self.greets { self.greeting() } else { Vec::new() };
+    pub fn feed_whole(&self, wire: &[u8]) -> EndpointOutcome {
+        let greeting = if self.is_greeted { self.greeting() } else { Vec::new() };
         self.feed_once(&[&greeting, wire])
     }
 
-    /// Whether any frame may follow.
-    fn ends_a_frame(&self, wire: &[u8]) -> bool {
+    /// Whether any frame may follow these bytes: they end with a frame, and in no field block.
+    fn may_be_followed(&self, wire: &[u8]) -> bool {
         let mut rest = wire;
         if self.is_server {
             rest = wire.strip_prefix(PREFACE).unwrap_or_default();
@@ -285,138 +287,151 @@ impl End {
         rest.is_empty() && whole
     }
 
-    /// Feeds pieces, without what the peer says first.
+    /// Feeds these pieces alone, without the peer's preface and SETTINGS.
     ///
     /// # Panics
     /// If the machine contradicts itself.
     #[track_caller]
-    pub fn feed_once(&self, pieces: &[&[u8]]) -> Heard {
+    pub fn feed_once(&self, pieces: &[&[u8]]) -> EndpointOutcome {
         let connection = match self.is_server {
             true => Connection::server(&self.limits),
             false => Connection::client(&self.limits),
         };
         let now = Instant::now();
-        let mut feed = Feed {
-            end: self,
+        let mut feed = EndpointFeed {
+            setup: self,
             connection,
             now,
             out: Vec::new(),
-            heard: Heard::default(),
+            outcome: EndpointOutcome::default(),
             ids: HashMap::new(),
         };
-        for (head, size) in &self.asks {
+        for (head, size) in &self.requests {
             let key = feed.connection.open(head, "https", *size, &mut feed.out).expect("a stream");
             feed.ids.insert(key, feed.connection.stream_id(key).expect("it is open"));
         }
         feed.connection.transmit(now, &self.limits, &mut feed.out);
         let own = feed.out.len();
         for piece in pieces {
-            feed.heard.rest.extend_from_slice(piece);
+            feed.outcome.rest.extend_from_slice(piece);
             feed.read();
         }
         feed.finish(own)
     }
 }
 
-struct Feed<'a> {
-    end: &'a End,
+/// An endpoint that is being fed.
+struct EndpointFeed<'a> {
+    setup: &'a EndpointSetup,
     connection: Connection,
     now: Instant,
     out: Vec<u8>,
-    heard: Heard,
-    /// The streams that the caller knows to be open.
+    outcome: EndpointOutcome,
+    /// The streams that were announced as open and not yet as closed.
     ids: HashMap<StreamKey, u32>,
 }
 
-impl Feed<'_> {
+impl EndpointFeed<'_> {
     /// Reads until more bytes are needed.
     fn read(&mut self) {
-        // Each event takes a byte at least, or ends a stream, or says that content has ended.
-        let most = 2 * self.heard.rest.len() + self.connection.streams() + 10;
+        // Each event consumes a byte at least, or ends a stream, or says that content has ended.
+        let most = 2 * self.outcome.rest.len() + self.connection.streams() + 10;
         for _ in 0..most {
-            let (connection, limits) = (&mut self.connection, &self.end.limits);
-            let received = connection.receive(self.now, &self.heard.rest, true, limits);
+            let (connection, limits) = (&mut self.connection, &self.setup.limits);
+            let received = connection.receive(self.now, &self.outcome.rest, true, limits);
             let consumed = received.consumed;
-            assert!(consumed <= self.heard.rest.len(), "consumed more than there was");
-            let goes_on = self.tell(received.event);
-            self.heard.rest.drain(..consumed);
-            self.connection.transmit(self.now, &self.end.limits, &mut self.out);
+            assert!(consumed <= self.outcome.rest.len(), "consumed more than there was");
+            let goes_on = self.record(received.event);
+            self.outcome.rest.drain(..consumed);
+            self.connection.transmit(self.now, &self.setup.limits, &mut self.out);
             if !goes_on {
                 return;
             }
         }
-        panic!("it does not come to an end");
+        panic!("the machine does not stop reading");
     }
 
-    /// Whether there may be more to read.
-    fn tell(&mut self, event: Event) -> bool {
-        let told = match event {
+    /// Records an event. Returns whether there may be more to read.
+    fn record(&mut self, event: Event) -> bool {
+        let recorded = match event {
             Event::NeedMore => return false,
             Event::Paused => panic!("everything is sent at once"),
             Event::Closed => {
-                if !self.heard.is_closed {
+                if !self.outcome.is_closed {
                     assert!(self.connection.is_closed() && self.connection.streams() == 0);
-                    self.heard.is_closed = true;
-                    self.heard.fault = self.connection.fault();
-                    self.heard.told.push(Told::Closed);
+                    self.outcome.is_closed = true;
+                    self.outcome.fault = self.connection.fault();
+                    self.outcome.events.push(EndpointEvent::Closed);
                 }
                 return false;
             }
-            Event::Settings => Told::Settings,
-            Event::GoAway { code } => Told::GoAway(code),
+            Event::Settings => EndpointEvent::Settings,
+            Event::GoAway { code } => EndpointEvent::GoAway(code),
             Event::Request { key, end } => {
                 let stream = self.connection.stream_id(key).expect("a request opens a stream");
                 assert_eq!(self.ids.insert(key, stream), None, "the key is another stream's");
                 let mut head = RequestHead::default();
                 self.connection.take_request(&mut head);
-                self.heard.told.push(Told::Request { stream, head, end });
-                self.ended(key, end);
+                self.outcome.events.push(EndpointEvent::Request { stream, head, end });
+                self.after_event(key, end);
                 return true;
             }
             Event::Interim { key } => {
                 let mut head = ResponseHead::default();
                 self.connection.take_response(&mut head);
-                Told::Interim { stream: self.ids[&key], head }
+                EndpointEvent::Interim { stream: self.ids[&key], head }
             }
             Event::Response { key, end } => {
                 let mut head = ResponseHead::default();
                 self.connection.take_response(&mut head);
-                self.heard.told.push(Told::Response { stream: self.ids[&key], head, end });
-                self.ended(key, end);
+                self.outcome.events.push(EndpointEvent::Response {
+                    stream: self.ids[&key],
+                    head,
+                    end,
+                });
+                self.after_event(key, end);
                 return true;
             }
             Event::Data { key, span, end } => {
-                let data = self.heard.rest[span].to_vec();
+                let data = self.outcome.rest[span].to_vec();
                 self.content(key, &data, end);
-                self.ended(key, end);
+                self.after_event(key, end);
                 return true;
             }
             Event::Trailers { key } => {
                 let fields = *self.connection.take_trailers().expect("they were announced");
-                self.heard.told.push(Told::Trailers { stream: self.ids[&key], fields });
-                self.ended(key, true);
+                self.outcome
+                    .events
+                    .push(EndpointEvent::Trailers { stream: self.ids[&key], fields });
+                self.after_event(key, true);
                 return true;
             }
             Event::Reset { key, why } => {
                 assert!(!self.connection.is_open(key), "it is over");
-                Told::Reset { stream: self.ids.remove(&key).expect("it was open"), why }
+                EndpointEvent::Reset { stream: self.ids.remove(&key).expect("it was open"), why }
             }
         };
-        self.heard.told.push(told);
+        self.outcome.events.push(recorded);
         true
     }
 
     fn content(&mut self, key: StreamKey, piece: &[u8], end: bool) {
         assert!(!piece.is_empty() || end, "content is not empty but at the end");
         let id = self.ids[&key];
-        match self.heard.told.last_mut() {
-            Some(Told::Content { stream, bytes, end: ended }) if *stream == id && !*ended => {
+        match self.outcome.events.last_mut() {
+            Some(EndpointEvent::Content { stream, bytes, end: ended })
+                if *stream == id && !*ended =>
+            {
                 bytes.extend_from_slice(piece);
                 *ended = end;
             }
-            _ => self.heard.told.push(Told::Content { stream: id, bytes: piece.to_vec(), end }),
+            _ => self.outcome.events.push(EndpointEvent::Content {
+                stream: id,
+                bytes: piece.to_vec(),
+                end,
+            }),
         }
-        if self.end.uses {
+        if self.setup.consumes {
             let bytes = piece.len() as u32;
             match self.connection.is_open(key) {
                 true => self.connection.consumed(key, bytes),
@@ -425,19 +440,19 @@ impl Feed<'_> {
         }
     }
 
-    /// The peer's direction has ended, perhaps.
-    fn ended(&mut self, key: StreamKey, end: bool) {
+    /// Answers a request if an answer is due, and forgets the stream if it is closed.
+    fn after_event(&mut self, key: StreamKey, end: bool) {
         assert_eq!(!end && self.connection.is_open(key), self.connection.is_receiving(key));
-        let is_due = match self.end.answers {
-            Answers::Never => false,
-            Answers::AtOnce => self.connection.is_sending(key),
-            Answers::OnceComplete => end && self.connection.is_open(key),
+        let is_due = match self.setup.answers {
+            AnswerTime::Never => false,
+            AnswerTime::AtOnce => self.connection.is_sending(key),
+            AnswerTime::OnceComplete => end && self.connection.is_open(key),
         };
-        if is_due && self.end.is_server {
+        if is_due && self.setup.is_server {
             let parts = ResponseParts::new(StatusCode::OK);
             let size = BodySize::Exact(0);
             if self.connection.respond(key, &parts, size, &mut self.out).is_err() {
-                // CONNECT: no.
+                // A 200 to CONNECT would open a tunnel.
                 let parts = ResponseParts::new(StatusCode::NOT_IMPLEMENTED);
                 let answered = self.connection.respond(key, &parts, size, &mut self.out);
                 answered.expect("a response is due");
@@ -448,33 +463,34 @@ impl Feed<'_> {
         }
     }
 
-    fn finish(mut self, own: usize) -> Heard {
-        let (mut reader, mut heard) = (Reader::default(), self.heard);
-        let introduced = self.out[..own].strip_prefix(PREFACE).unwrap_or(&self.out[..own]);
-        reader.lines(introduced);
+    fn finish(mut self, own: usize) -> EndpointOutcome {
+        let (mut reader, mut outcome) = (FrameReader::default(), self.outcome);
+        let preface = self.out[..own].strip_prefix(PREFACE).unwrap_or(&self.out[..own]);
+        reader.lines(preface);
         for line in reader.lines(&self.out[own..]) {
-            // How long a round trip is, it asks whenever content comes.
+            // It measures the round trip whenever content comes.
             if line == "PING measure\\x00" {
                 continue;
             }
             match line.strip_prefix("WINDOW_UPDATE ").and_then(|line| line.split_once(" by ")) {
                 Some((stream, by)) => {
                     let stream = stream.parse().expect("a number");
-                    *heard.windows.0.entry(stream).or_default() += by.parse::<u64>().expect("one");
+                    *outcome.windows.0.entry(stream).or_default() +=
+                        by.parse::<u64>().expect("one");
                 }
-                None => heard.said.push(line),
+                None => outcome.sent.push(line),
             }
         }
-        if self.end.greets {
-            assert_eq!(heard.told.remove(0), Told::Settings);
-            assert_eq!(heard.said.remove(0), "SETTINGS ACK");
+        if self.setup.is_greeted {
+            assert_eq!(outcome.events.remove(0), EndpointEvent::Settings);
+            assert_eq!(outcome.sent.remove(0), "SETTINGS ACK");
         }
-        heard.streams = self.connection.streams();
-        if heard.is_closed {
-            self.connection.transmit(self.now, &self.end.limits, &mut self.out);
-            assert!(!self.connection.has_control(), "all is said");
-            heard.rest.clear();
+        outcome.streams = self.connection.streams();
+        if outcome.is_closed {
+            self.connection.transmit(self.now, &self.setup.limits, &mut self.out);
+            assert!(!self.connection.has_control(), "all control frames are sent");
+            outcome.rest.clear();
         }
-        heard
+        outcome
     }
 }

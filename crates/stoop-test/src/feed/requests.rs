@@ -1,4 +1,4 @@
-//! Feeding a server.
+//! Feeds requests to the server's HTTP/1 machine and records what it reads and answers.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use http::StatusCode;
 use stoop_proto::h1::{Event, Server};
 use stoop_proto::{BodySize, Fields, Limits, RequestHead, ResponseParts, Violation};
 
-use super::always;
+use super::same_for_every_cut;
 
-/// A request as a server read it.
+/// A request as the server's machine read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct ReadRequest {
     /// Its head.
     pub head: RequestHead,
     /// Its content.
@@ -19,26 +19,26 @@ pub struct Request {
     pub trailers: Option<Fields>,
 }
 
-/// What came of feeding a server that answers each request, once it is complete, with an empty 200.
+/// What a server read and answered. It answers each complete request with an empty 200.
 #[derive(Default, PartialEq, Eq)]
-pub struct Served {
+pub struct ServerOutcome {
     /// The requests that were read to their ends.
-    pub requests: Vec<Request>,
-    /// One whose end was still to come.
-    pub unfinished: Option<Request>,
-    /// What was wrong.
+    pub requests: Vec<ReadRequest>,
+    /// The request whose end was still to come.
+    pub unfinished: Option<ReadRequest>,
+    /// Why a request was refused.
     pub violation: Option<Violation>,
-    /// What the server said.
+    /// The bytes that the server sent.
     pub answer: Vec<u8>,
-    /// Bytes that were not consumed, unless something was wrong.
+    /// Bytes that were not consumed, unless a request was refused.
     pub rest: Vec<u8>,
     /// Whether the server would read another request.
     pub is_open: bool,
 }
 
-impl fmt::Debug for Served {
+impl fmt::Debug for ServerOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Served")
+        f.debug_struct("ServerOutcome")
             .field("requests", &self.requests)
             .field("unfinished", &self.unfinished)
             .field("violation", &self.violation)
@@ -49,8 +49,8 @@ impl fmt::Debug for Served {
     }
 }
 
-impl Served {
-    /// The status of the last answer.
+impl ServerOutcome {
+    /// The status of the last response.
     pub fn status(&self) -> Option<u16> {
         let line = self.answer.windows(9).rposition(|bytes| bytes == b"HTTP/1.1 ")?;
         let last = line + 9;
@@ -58,26 +58,27 @@ impl Served {
     }
 }
 
+/// The request that follows a message in [`accepted`] and [`refused`].
 const NEXT: &[u8] = b"GET /next HTTP/1.1\r\nHost: next\r\n\r\n";
 
-/// Feeds `wire` in every way to a server; `end` if the client then ends the connection.
+/// Feeds every cut of `wire` to a server. With `end`, the client then ends the connection.
 #[track_caller]
-pub fn serve(wire: &[u8], limits: &Limits, end: bool) -> Served {
-    always(wire, |pieces| serve_once(pieces, limits, end))
+pub fn serve(wire: &[u8], limits: &Limits, end: bool) -> ServerOutcome {
+    same_for_every_cut(wire, |pieces| serve_once(pieces, limits, end))
 }
 
-/// The one request that `wire` is.
+/// Asserts that `wire` is one request, and returns it.
 ///
 /// # Panics
-/// If it is not one request, or what follows it is touched.
+/// If it is not one request, or the server consumes a byte of what follows it.
 #[track_caller]
-pub fn accepted(wire: &[u8]) -> Request {
+pub fn accepted(wire: &[u8]) -> ReadRequest {
     accepted_within(wire, &Limits::server())
 }
 
 /// As [`accepted`], within other limits.
 #[track_caller]
-pub fn accepted_within(wire: &[u8], limits: &Limits) -> Request {
+pub fn accepted_within(wire: &[u8], limits: &Limits) -> ReadRequest {
     let mut served = serve(wire, limits, false);
     assert_eq!(served.violation, None, "refused: {}", wire.escape_ascii());
     assert_eq!(served.requests.len(), 1, "not one request: {}", wire.escape_ascii());
@@ -96,7 +97,7 @@ pub fn accepted_within(wire: &[u8], limits: &Limits) -> Request {
 /// Asserts that `wire` is refused for that reason, with that status, and that the connection ends.
 ///
 /// # Panics
-/// If it is not.
+/// If one of these is not so.
 #[track_caller]
 pub fn refused(wire: &[u8], violation: Violation, status: u16) {
     refused_within(wire, &Limits::server(), violation, status);
@@ -116,13 +117,14 @@ pub fn refused_within(wire: &[u8], limits: &Limits, violation: Violation, status
     assert_eq!(glued.answer, served.answer, "with the next request behind it");
 }
 
-/// Feeds pieces to a server.
+/// Feeds these pieces to a server.
 ///
 /// # Panics
 /// If the machine contradicts itself.
 #[track_caller]
-pub fn serve_once(pieces: &[&[u8]], limits: &Limits, end: bool) -> Served {
-    let mut feed = Feed { server: Server::new(), limits, served: Served::default(), reading: None };
+pub fn serve_once(pieces: &[&[u8]], limits: &Limits, end: bool) -> ServerOutcome {
+    let served = ServerOutcome::default();
+    let mut feed = ServerFeed { server: Server::new(), limits, served, reading: None };
     for piece in pieces {
         feed.served.rest.extend_from_slice(piece);
         feed.read();
@@ -138,14 +140,15 @@ pub fn serve_once(pieces: &[&[u8]], limits: &Limits, end: bool) -> Served {
     feed.served
 }
 
-struct Feed<'a> {
+/// A server that is being fed.
+struct ServerFeed<'a> {
     server: Server,
     limits: &'a Limits,
-    served: Served,
-    reading: Option<Request>,
+    served: ServerOutcome,
+    reading: Option<ReadRequest>,
 }
 
-impl Feed<'_> {
+impl ServerFeed<'_> {
     /// Reads until more bytes are needed.
     fn read(&mut self) {
         let mut head = RequestHead::default();
@@ -169,7 +172,8 @@ impl Feed<'_> {
                 Event::Head { end } => {
                     assert!(self.reading.is_none(), "a head within a body");
                     self.served.rest.drain(..consumed);
-                    self.reading = Some(Request { head: head.clone(), ..Request::default() });
+                    self.reading =
+                        Some(ReadRequest { head: head.clone(), ..ReadRequest::default() });
                     if end {
                         self.complete();
                     } else {
@@ -207,7 +211,7 @@ impl Feed<'_> {
         let answer = self.server.answer();
         let (parts, out) = (ResponseParts::new(StatusCode::OK), &mut self.served.answer);
         if self.server.respond(answer, &parts, BodySize::Exact(0), out).is_err() {
-            // CONNECT: no.
+            // A 200 to CONNECT would open a tunnel.
             let parts = ResponseParts::new(StatusCode::NOT_IMPLEMENTED);
             self.server
                 .respond(answer, &parts, BodySize::Exact(0), out)

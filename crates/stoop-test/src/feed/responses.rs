@@ -1,14 +1,14 @@
-//! Feeding a client.
+//! Feeds responses to the client's HTTP/1 machine and records what it reads.
 
 use http::Method;
 use stoop_proto::h1::{Client, Event};
 use stoop_proto::{BodySize, Fields, Limits, RequestHead, ResponseHead, Violation};
 
-use super::always;
+use super::same_for_every_cut;
 
-/// A request whose response is to be read.
+/// A request that a client has sent, and the limits within which it reads the response.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct SentRequest {
     head: RequestHead,
     size: BodySize,
     limits: Limits,
@@ -16,7 +16,7 @@ pub struct Asked {
 
 /// How a response ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ended {
+pub enum ResponseEnd {
     /// It did not: more bytes are needed.
     #[default]
     Open,
@@ -24,63 +24,60 @@ pub enum Ended {
     Complete,
     /// With the connection, as its framing says.
     WithConnection,
-    /// The bytes are another protocol's.
+    /// The connection has become a tunnel.
     Tunnel,
-    /// The connection was closed where no response had begun.
+    /// The connection was closed before a response had begun.
     Unanswered,
     /// The server broke the protocol.
-    Wrong(Violation),
+    Violation(Violation),
 }
 
-/// What a client read.
+/// A response as the client's machine read it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Read {
+pub struct ReadResponse {
     /// Interim responses.
     pub interim: Vec<ResponseHead>,
     /// The final response's head.
     pub head: Option<ResponseHead>,
-    /// Its content, or what came of it.
+    /// Its content, as far as it came.
     pub body: Vec<u8>,
     /// Its trailer section.
     pub trailers: Option<Fields>,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ResponseEnd,
     /// Whether another request may be sent.
     pub is_reusable: bool,
-    /// Bytes that were not consumed, unless something was wrong.
+    /// Bytes that were not consumed, unless the server broke the protocol.
     pub rest: Vec<u8>,
 }
 
-impl Read {
+impl ReadResponse {
     /// The final status, or zero.
     pub fn status(&self) -> u16 {
         self.head.as_ref().map_or(0, |head| head.status().as_u16())
     }
 }
 
-impl Asked {
-    /// A request without content.
-    ///
-    /// # Panics
-    /// If CONNECT is the method: it has another target.
-    pub fn by(method: Method) -> Self {
+impl SentRequest {
+    /// A request without content: for `/`, or CONNECT to `a:443`.
+    pub fn new(method: Method) -> Self {
         let target = if method == Method::CONNECT { "a:443" } else { "/" };
         let mut head = RequestHead::new(method, target).expect("the target fits");
         head.fields_mut().push("host", b"a").expect("the field is one");
         Self { head, size: BodySize::Exact(0), limits: Limits::client() }
     }
 
-    /// With a field.
+    /// Adds a field.
     ///
     /// # Panics
-    /// If it is none.
+    /// If a field cannot have that name or value.
     #[must_use]
-    pub fn with(mut self, name: &str, value: &str) -> Self {
+    pub fn with_field(mut self, name: &str, value: &str) -> Self {
         self.head.fields_mut().push(name, value.as_bytes()).expect("the field is one");
         self
     }
 
-    /// Within other limits.
+    /// Sets the limits within which the response is read.
     #[must_use]
     pub fn within(mut self, limits: &Limits) -> Self {
         self.limits = limits.clone();
@@ -91,76 +88,76 @@ impl Asked {
     ///
     /// # Panics
     /// If it cannot be sent.
-    pub fn sent(&self) -> Client {
+    pub fn client(&self) -> Client {
         let mut client = Client::new();
         client.send(&self.head, self.size, &mut Vec::new()).expect("the request can be sent");
         client.finish(None, &mut Vec::new()).expect("the request has no content");
         client
     }
 
-    /// Feeds `wire` in every way to a client that has sent the request.
+    /// Feeds every cut of `wire` to a client that has sent the request.
     #[track_caller]
-    pub fn reads(&self, wire: &[u8]) -> Read {
-        always(wire, |pieces| read_once(self.sent(), pieces, &self.limits, false))
+    pub fn reads(&self, wire: &[u8]) -> ReadResponse {
+        same_for_every_cut(wire, |pieces| read_once(self.client(), pieces, &self.limits, false))
     }
 
     /// The same, and then the server ends the connection.
     #[track_caller]
-    pub fn reads_to_end(&self, wire: &[u8]) -> Read {
-        always(wire, |pieces| read_once(self.sent(), pieces, &self.limits, true))
+    pub fn reads_to_end(&self, wire: &[u8]) -> ReadResponse {
+        same_for_every_cut(wire, |pieces| read_once(self.client(), pieces, &self.limits, true))
     }
 
-    /// The one response that `wire` is.
+    /// Asserts that `wire` is one response, and returns it.
     ///
     /// # Panics
-    /// If it is not one response, or what follows it is touched.
+    /// If it is not one response, or the client consumes a byte of what follows it.
     #[track_caller]
-    pub fn accepts(&self, wire: &[u8]) -> Read {
+    pub fn accepts(&self, wire: &[u8]) -> ReadResponse {
         let read = self.reads(wire);
-        assert_eq!(read.ended, Ended::Complete, "{}", wire.escape_ascii());
+        assert_eq!(read.ended, ResponseEnd::Complete, "{}", wire.escape_ascii());
         assert!(read.rest.is_empty());
         let glued = [wire, b"HTTP/1.1 200 Poison\r\n\r\n"].concat();
-        let glued = read_once(self.sent(), &[&glued], &self.limits, false);
+        let glued = read_once(self.client(), &[&glued], &self.limits, false);
         assert_eq!(glued.head, read.head, "with other bytes behind it");
         assert_eq!(glued.body, read.body, "with other bytes behind it");
         assert_eq!(glued.rest, b"HTTP/1.1 200 Poison\r\n\r\n", "with other bytes behind it");
         read
     }
 
-    /// Asserts that `wire` is an error of that kind.
+    /// Asserts that `wire` breaks the protocol by that violation.
     ///
     /// # Panics
-    /// If it is not.
+    /// If it does not.
     #[track_caller]
     pub fn refuses(&self, wire: &[u8], violation: Violation) {
         let read = self.reads(wire);
-        assert_eq!(read.ended, Ended::Wrong(violation), "{}", wire.escape_ascii());
+        assert_eq!(read.ended, ResponseEnd::Violation(violation), "{}", wire.escape_ascii());
         assert!(!read.is_reusable);
     }
 }
 
-/// Feeds pieces to a client, up to the end of one response.
+/// Feeds these pieces to a client, up to the end of one response.
 ///
 /// # Panics
 /// If the machine contradicts itself.
 #[track_caller]
-pub fn read_once(mut client: Client, pieces: &[&[u8]], limits: &Limits, end: bool) -> Read {
-    let mut read = Read::default();
+pub fn read_once(mut client: Client, pieces: &[&[u8]], limits: &Limits, end: bool) -> ReadResponse {
+    let mut read = ReadResponse::default();
     for piece in pieces {
         read.rest.extend_from_slice(piece);
-        if read.ended == Ended::Open {
+        if read.ended == ResponseEnd::Open {
             receive(&mut client, &mut read, limits);
         }
     }
-    if end && read.ended == Ended::Open {
+    if end && read.ended == ResponseEnd::Open {
         read.ended = match client.receive_end(&read.rest) {
-            Event::End { trailers: false } => Ended::WithConnection,
-            Event::Closed => Ended::Unanswered,
-            Event::Violation(violation) => Ended::Wrong(violation),
+            Event::End { trailers: false } => ResponseEnd::WithConnection,
+            Event::Closed => ResponseEnd::Unanswered,
+            Event::Violation(violation) => ResponseEnd::Violation(violation),
             event => panic!("the end of the connection is {event:?}"),
         };
     }
-    if let Ended::Wrong(_) = read.ended {
+    if let ResponseEnd::Violation(_) = read.ended {
         read.rest.clear();
         let again = client.receive(b"HTTP/1.1 200\r\n\r\n", &mut ResponseHead::default(), limits);
         assert_eq!((again.consumed, again.event), (0, Event::Paused), "after a violation");
@@ -169,9 +166,9 @@ pub fn read_once(mut client: Client, pieces: &[&[u8]], limits: &Limits, end: boo
     read
 }
 
-fn receive(client: &mut Client, read: &mut Read, limits: &Limits) {
+fn receive(client: &mut Client, read: &mut ReadResponse, limits: &Limits) {
     let mut head = ResponseHead::default();
-    while read.ended == Ended::Open {
+    while read.ended == ResponseEnd::Open {
         let received = client.receive(&read.rest, &mut head, limits);
         let consumed = received.consumed;
         assert!(consumed <= read.rest.len(), "consumed more than there was");
@@ -185,7 +182,7 @@ fn receive(client: &mut Client, read: &mut Read, limits: &Limits) {
                 assert!(read.head.is_none(), "a head within a body");
                 read.head = Some(head.clone());
                 if end {
-                    read.ended = Ended::Complete;
+                    read.ended = ResponseEnd::Complete;
                 }
             }
             Event::Data(span) => {
@@ -196,10 +193,10 @@ fn receive(client: &mut Client, read: &mut Read, limits: &Limits) {
                 let section = client.take_trailers();
                 assert_eq!(section.is_some(), trailers);
                 read.trailers = section.map(|section| *section);
-                read.ended = Ended::Complete;
+                read.ended = ResponseEnd::Complete;
             }
-            Event::Tunnel => read.ended = Ended::Tunnel,
-            Event::Violation(violation) => read.ended = Ended::Wrong(violation),
+            Event::Tunnel => read.ended = ResponseEnd::Tunnel,
+            Event::Violation(violation) => read.ended = ResponseEnd::Violation(violation),
             event @ (Event::Paused | Event::Closed) => panic!("a client got {event:?}"),
         }
         read.rest.drain(..consumed);

@@ -2,7 +2,7 @@
 //! project's.
 
 use http::Method;
-use stoop_test::feed::{Asked, Ended, accepted};
+use stoop_test::feed::{ResponseEnd, SentRequest, accepted};
 
 /// The fields of a browser, a lot of them and long.
 #[test]
@@ -107,7 +107,7 @@ fn other_methods() {
 /// Servers of today.
 #[test]
 fn a_server_of_today() {
-    let read = Asked::by(Method::GET).accepts(
+    let read = SentRequest::new(Method::GET).accepts(
         b"HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Sat, 21 Nov 2026 21:00:00 GMT\r\n\
           Content-Type: text/html; charset=utf-8\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\
           Vary: Accept-Encoding\r\nSet-Cookie: a=b; Path=/; HttpOnly\r\nSet-Cookie: c=d\r\n\
@@ -121,9 +121,9 @@ fn a_server_of_today() {
 /// Servers of old: RFC 9112 §2.2, §4, §5.1, §5.2, §9.3.
 #[test]
 fn a_server_of_old() {
-    let get = Asked::by(Method::GET);
+    let get = SentRequest::new(Method::GET);
     let read = get.reads_to_end(b"HTTP/1.0 200\nContent-type: text/html\n\n<html>");
-    assert_eq!((&read.body[..], read.ended), (&b"<html>"[..], Ended::WithConnection));
+    assert_eq!((&read.body[..], read.ended), (&b"<html>"[..], ResponseEnd::WithConnection));
 
     let read = get.accepts(
         b"HTTP/1.0 200 Document follows\r\nServer: CERN/3.0\r\nConnection: Keep-Alive\r\n\
@@ -152,7 +152,7 @@ fn a_server_of_old() {
 /// Text that is none of ours to judge.
 #[test]
 fn odd_but_legal_fields() {
-    let read = Asked::by(Method::GET).accepts(
+    let read = SentRequest::new(Method::GET).accepts(
         b"HTTP/1.1 302 Found\r\nLocation: /\xe4?q=\xff\r\nX-Empty:\r\nX-Quote: \"unclosed\r\n\
           X-Colon:::\r\n_underscore: 1\r\n0: 0\r\nContent-Length: 0\r\n\r\n",
     );

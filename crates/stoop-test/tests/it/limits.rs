@@ -4,7 +4,9 @@
 use http::Method;
 use stoop_proto::h1::{Event, Server};
 use stoop_proto::{FIELDS_CEILING, Limits, Violation};
-use stoop_test::feed::{Asked, Ended, accepted_within, read_once, refused_within, serve_once};
+use stoop_test::feed::{
+    ResponseEnd, SentRequest, accepted_within, read_once, refused_within, serve_once,
+};
 
 use crate::machines::{ok, receive, respond};
 
@@ -96,12 +98,13 @@ fn head_bytes_max_is_an_error_at_the_client() {
         format!("{start}{}\r\n\r\n", "x".repeat(len - start.len() - 4)).into_bytes()
     };
     for max in [50, 1_000, 256 * 1024] {
-        let get = Asked::by(Method::GET).within(&client(|limits| limits.head_bytes_max = max));
+        let get =
+            SentRequest::new(Method::GET).within(&client(|limits| limits.head_bytes_max = max));
         get.accepts(&head(max));
         get.refuses(&head(max + 1), Violation::HeadTooLarge);
         get.refuses(&head(max * 2), Violation::HeadTooLarge);
     }
-    Asked::by(Method::GET).within(&none()).accepts(&head(300_000));
+    SentRequest::new(Method::GET).within(&none()).accepts(&head(300_000));
 }
 
 #[test]
@@ -134,11 +137,11 @@ fn fields_max_is_an_error_at_the_client() {
         format!("HTTP/1.1 204 No Content\r\n{more}\r\n").into_bytes()
     };
     for max in [0, 1, 63, 64, 65, 500, FIELDS_CEILING] {
-        let get = Asked::by(Method::GET).within(&client(|limits| limits.fields_max = max));
+        let get = SentRequest::new(Method::GET).within(&client(|limits| limits.fields_max = max));
         assert_eq!(get.accepts(&head(max)).head.unwrap().fields().len(), max);
         get.refuses(&head(max + 1), Violation::TooManyFields);
     }
-    let get = Asked::by(Method::GET).within(&none());
+    let get = SentRequest::new(Method::GET).within(&none());
     get.refuses(&head(FIELDS_CEILING + 1), Violation::TooManyFields);
 }
 
@@ -198,7 +201,7 @@ fn trailers_bytes_max_is_answered_431() {
     accepted_within(&body(300_000), &none());
     let wire =
         [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", &body(20_000)[CHUNKED.len()..]];
-    Asked::by(Method::GET).refuses(&wire.concat(), Violation::TrailersTooLarge);
+    SentRequest::new(Method::GET).refuses(&wire.concat(), Violation::TrailersTooLarge);
 }
 
 #[test]
@@ -247,7 +250,8 @@ fn body_bytes_max_is_answered_413() {
 
 #[test]
 fn body_bytes_max_is_an_error_at_the_client() {
-    let get = Asked::by(Method::GET).within(&client(|limits| limits.body_bytes_max = Some(5)));
+    let get =
+        SentRequest::new(Method::GET).within(&client(|limits| limits.body_bytes_max = Some(5)));
     for (wire, fits) in [
         ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", true),
         ("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!", false),
@@ -257,11 +261,12 @@ fn body_bytes_max_is_an_error_at_the_client() {
         ("HTTP/1.1 200 OK\r\n\r\nhello!", false),
     ] {
         let read = get.reads_to_end(wire.as_bytes());
-        assert_eq!(read.ended == Ended::Wrong(Violation::BodyTooLarge), !fits, "{wire}");
+        assert_eq!(read.ended == ResponseEnd::Violation(Violation::BodyTooLarge), !fits, "{wire}");
         assert!(!fits || read.body == b"hello", "{wire}");
     }
     // The length of a body that does not come is no body.
-    let head = Asked::by(Method::HEAD).within(&client(|limits| limits.body_bytes_max = Some(5)));
+    let head =
+        SentRequest::new(Method::HEAD).within(&client(|limits| limits.body_bytes_max = Some(5)));
     head.accepts(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n");
 }
 
@@ -295,17 +300,17 @@ fn interim_max_is_an_error_at_the_client() {
         format!("{hints}HTTP/1.1 204 No Content\r\n\r\n").into_bytes()
     };
     for max in [0, 1, 16, 100] {
-        let get = Asked::by(Method::GET).within(&client(|limits| limits.interim_max = max));
+        let get = SentRequest::new(Method::GET).within(&client(|limits| limits.interim_max = max));
         assert_eq!(get.accepts(&wire(max)).interim.len(), max);
         get.refuses(&wire(max + 1), Violation::TooManyInterim);
     }
     let mut limits = none();
-    let read = read_once(Asked::by(Method::GET).sent(), &[&wire(70_000)], &limits, false);
+    let read = read_once(SentRequest::new(Method::GET).client(), &[&wire(70_000)], &limits, false);
     assert_eq!((read.status(), read.interim.len()), (204, 70_000));
     // Their bytes still count as head.
     limits.head_bytes_max = 100_000;
-    let read = read_once(Asked::by(Method::GET).sent(), &[&wire(70_000)], &limits, false);
-    assert_eq!(read.ended, Ended::Wrong(Violation::HeadTooLarge));
+    let read = read_once(SentRequest::new(Method::GET).client(), &[&wire(70_000)], &limits, false);
+    assert_eq!(read.ended, ResponseEnd::Violation(Violation::HeadTooLarge));
 }
 
 /// What is remembered of a message does not outlive it: a connection at rest holds little.

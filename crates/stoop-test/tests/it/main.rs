@@ -8,7 +8,6 @@
 //! - [`accepted`]: what real programs send must be read
 //! - [`limits`]: each limit at its value, one beyond, and without
 //! - [`machines`]: short ways to drive one machine
-//! - [`pieces`]: content that counts how much of it was asked for
 //! - [`origins`]: servers of HTTP/2 that others wrote, for clients to be tested with
 //! - [`programs`]: how the tests talk to programs that others wrote
 //! - [`properties`]: what holds for every message, by way of many
@@ -21,12 +20,12 @@
 #![forbid(unsafe_code)]
 
 mod accepted;
+mod bodies;
 mod client;
 mod corpora;
 mod limits;
 mod machines;
 mod origins;
-mod pieces;
 mod programs;
 mod properties;
 mod rfc7541;

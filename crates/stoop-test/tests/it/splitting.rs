@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use stoop_proto::h1::{Client, Server};
 use stoop_proto::{BodySize, Fields, Misuse, RequestHead, ResponseParts};
-use stoop_test::feed::{Asked, accepted};
+use stoop_test::feed::{SentRequest, accepted};
 
 use crate::machines::{asked, fields, ok, request, respond, respond_with, written};
 
@@ -184,7 +184,7 @@ fn framing_fields_of_the_caller_are_left_out_of_a_response() {
     let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     let said = respond_with(&mut server, answer, &parts, BodySize::Exact(2), b"hi");
     assert_eq!(said, "HTTP/1.1 200 OK\r\nx: y\r\ncontent-length: 2\r\n\r\nhi");
-    let read = Asked::by(Method::GET).accepts(said.as_bytes());
+    let read = SentRequest::new(Method::GET).accepts(said.as_bytes());
     assert_eq!(read.body, b"hi");
 }
 

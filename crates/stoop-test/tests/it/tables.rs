@@ -7,7 +7,7 @@ use http::Method;
 use stoop_proto::h1::{Event, Half, Input, Server};
 use stoop_proto::hpack::DecodeError;
 use stoop_proto::{FIELDS_CEILING, Limits, RequestHead, ResponseHead, Violation};
-use stoop_test::feed::Asked;
+use stoop_test::feed::SentRequest;
 use stoop_test::golden::golden;
 
 /// One direction of a connection: RFC 9112 §9.
@@ -151,7 +151,7 @@ fn the_framing_of_every_response() {
 }
 
 fn framing_of_response(method: &Method, head: &[u8]) -> String {
-    let mut client = Asked::by(method.clone()).sent();
+    let mut client = SentRequest::new(method.clone()).client();
     let limits = Limits::client();
     let mut response = ResponseHead::default();
     let event = client.receive(head, &mut response, &limits).event;
@@ -161,7 +161,7 @@ fn framing_of_response(method: &Method, head: &[u8]) -> String {
     let body = match (event, remaining, next) {
         (Event::Violation(violation), ..) => return format!("{violation:?}"),
         (Event::Head { end: true }, ..) => {
-            client = Asked::by(method.clone()).sent();
+            client = SentRequest::new(method.clone()).client();
             client.receive(head, &mut response, &limits);
             "no body".to_owned()
         }

@@ -9,8 +9,8 @@ use stoop::{Body, Request};
 use stoop_io::{Memory, Stream};
 use tokio::time::Instant;
 
-use super::kit::{OK, Peer, URL, fetch_request, limited, scripted, scripted_by, settle};
-use crate::pieces::{PIECE, Pieces};
+use super::kit::{OK, ScriptedServer, URL, fetch_request, limited, scripted, scripted_by, settle};
+use crate::bodies::{CountedPieces, PIECE_BYTES};
 
 /// Whether the connection can be used again after content of that length was dropped unread.
 async fn is_kept(max: u64, length: usize, chunked: bool) -> bool {
@@ -20,10 +20,11 @@ async fn is_kept(max: u64, length: usize, chunked: bool) -> bool {
         false => format!("content-length: {length}\r\n\r\n{content}"),
     };
     let response: Arc<str> = format!("HTTP/1.1 200 OK\r\n{response}").into();
-    let client = scripted_by(limited(|limits| limits.drain_bytes_max = max), move |peer: Peer| {
-        let response = response.clone();
-        peer.serve(response.as_bytes().to_vec())
-    });
+    let client =
+        scripted_by(limited(|limits| limits.drain_bytes_max = max), move |peer: ScriptedServer| {
+            let response = response.clone();
+            peer.serve(response.as_bytes().to_vec())
+        });
     let response = client.get(URL).await.unwrap();
     settle().await;
     drop(response);
@@ -68,24 +69,24 @@ async fn asked(max: usize) -> usize {
 }
 
 fn post(asked: Arc<AtomicUsize>) -> Request {
-    Request::post(URL, Body::stream(Pieces { left: ALL, asked })).unwrap()
+    Request::post(URL, Body::stream(CountedPieces { left: ALL, asked })).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn output_bytes_max_is_where_no_more_content_is_asked_for() {
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let client = scripted(move |mut peer: Peer| {
+    let client = scripted(move |mut peer: ScriptedServer| {
         let tell = tell.clone();
         async move {
             tell.send(peer.head().await.len()).unwrap();
-            peer.bytes(ALL * PIECE).await;
+            peer.bytes(ALL * PIECE_BYTES).await;
             peer.send(OK).await;
         }
     });
     fetch_request(&client, post(Arc::default())).await.unwrap();
     let head = told.recv().await.unwrap();
     for pieces in [1, 5, 60] {
-        let waiting = head + pieces * PIECE;
+        let waiting = head + pieces * PIECE_BYTES;
         assert_eq!(asked(waiting).await, pieces);
         assert_eq!(asked(waiting + 1).await, pieces + 1);
     }
@@ -99,7 +100,7 @@ async fn content_after(limit: Duration, after: Duration) -> Duration {
         limits.time.expect_continue = limit;
         limits.time.head = None;
     });
-    let client = scripted_by(builder, move |mut peer: Peer| {
+    let client = scripted_by(builder, move |mut peer: ScriptedServer| {
         let tell = tell.clone();
         async move {
             peer.head().await;

@@ -8,7 +8,7 @@ use stoop::{Body, Client, Request};
 use stoop_io::sim::{Link, Sim, Split};
 use stoop_io::{AnyTransport, Stream};
 
-use super::kit::{OK, Peer, URL, fetch, get, limited, scripted, scripted_by, settle};
+use super::kit::{OK, ScriptedServer, URL, fetch, get, limited, scripted, scripted_by, settle};
 
 /// A client whose connections take and give three bytes at a time, each as late as it likes.
 fn slow_client(answer: &'static str) -> Client {
@@ -17,7 +17,7 @@ fn slow_client(answer: &'static str) -> Client {
         let link =
             Link { reads: Split::Each(3), writes: Split::Each(3), jitter, ..Link::default() };
         let (ours, theirs, _) = Sim::pair(7, &link, &link);
-        tokio::spawn(Peer::over(AnyTransport::from(theirs), 0).serve(answer));
+        tokio::spawn(ScriptedServer::over(AnyTransport::from(theirs), 0).serve(answer));
         Stream::new(ours)
     };
     let builder = limited(|limits| limits.pool.per_origin_max = 1);
@@ -122,7 +122,7 @@ async fn a_turn_dropped_at_any_poll_passes_on() {
 #[tokio::test]
 async fn a_connect_that_is_given_up_passes_its_right_on() {
     // A listener whose queue is full answers nobody: connecting there takes until the deadline.
-    let server = super::kit::listening(|peer| peer.serve(OK)).await;
+    let server = super::kit::listen_scripted(|peer| peer.serve(OK)).await;
     let client = limited(|limits| limits.pool.per_origin_max = 1).build().unwrap();
     let url = format!("http://{server}/");
     let mut cx = Context::from_waker(Waker::noop());
@@ -163,7 +163,7 @@ async fn content_dropped_at_any_piece_frees_its_place() {
 fn a_response_may_be_dropped_where_there_is_no_runtime() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (client, responses) = runtime.block_on(async {
-        let server = super::kit::listening(|mut peer| async move {
+        let server = super::kit::listen_scripted(|mut peer| async move {
             peer.head().await;
             peer.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nsome").await;
             peer.stall().await;

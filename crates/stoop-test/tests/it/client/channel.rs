@@ -1,18 +1,9 @@
 //! Content that is sent into a channel ends when its producer says so, and not when it is gone: in both
 //! roles and both versions.
 
-use stoop::{Body, BodySender, Client, Error, ErrorKind, Request, Response, Versions};
+use stoop::{Body, BodySender, Client, Error, ErrorKind, Request, Response};
 
-use super::kit::{URL, settle};
-
-const BOTH: [Versions; 2] = [Versions::Http1, Versions::Http2];
-
-/// A client of a handler in this process, over one version.
-macro_rules! client {
-    ($versions:expr, $handler:expr) => {
-        Client::builder().versions($versions).handler($handler).build().unwrap()
-    };
-}
+use super::kit::{EACH_VERSION, URL, client_of, settle};
 
 /// Ways to stop in the middle.
 fn producers() -> [fn(BodySender); 3] {
@@ -45,9 +36,9 @@ async fn content(client: &Client) -> Result<bytes::Bytes, Error> {
 
 #[tokio::test]
 async fn a_response_whose_producer_stopped_looked_complete() {
-    for versions in BOTH {
+    for versions in EACH_VERSION {
         for producer in producers() {
-            let client = client!(versions, move |_: Request| {
+            let client = client_of(versions, move |_: Request| {
                 let (sender, body) = Body::channel(1);
                 producer(sender);
                 Response::new(body)
@@ -61,10 +52,10 @@ async fn a_response_whose_producer_stopped_looked_complete() {
 
 #[tokio::test]
 async fn a_request_whose_producer_stopped_looked_complete() {
-    for versions in BOTH {
+    for versions in EACH_VERSION {
         for producer in producers() {
             let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
-            let client = client!(versions, move |request: Request| {
+            let client = client_of(versions, move |request: Request| {
                 let told = told.clone();
                 tokio::spawn(async move {
                     let read = request.into_body().bytes(100).await;

@@ -5,7 +5,9 @@ use std::time::Duration;
 use stoop::{Body, ClientTime, ErrorKind, Phase, Redirects, Request};
 use tokio::time::{Instant, sleep};
 
-use super::kit::{OK, Outcome, Peer, URL, fetch, fetch_request, limited, scripted_by, settle};
+use super::kit::{
+    FetchOutcome, OK, ScriptedServer, URL, fetch, fetch_request, limited, ok, scripted_by, settle,
+};
 
 /// Nothing but a deadline for everything.
 fn only(total: Duration) -> ClientTime {
@@ -19,7 +21,7 @@ fn only(total: Duration) -> ClientTime {
 /// Fails after `after`, to the millisecond or two that timers take.
 async fn fails_after(
     after: u64,
-    what: impl Future<Output = Outcome>,
+    what: impl Future<Output = FetchOutcome>,
     kind: ErrorKind,
     phase: Phase,
 ) {
@@ -29,8 +31,13 @@ async fn fails_after(
     assert!((after..after + after / 10 + 5).contains(&took), "{took} ms, not {after}");
 }
 
-async fn with<F>(time: ClientTime, script: fn(Peer) -> F, after: u64, kind: ErrorKind, phase: Phase)
-where
+async fn with<F>(
+    time: ClientTime,
+    script: fn(ScriptedServer) -> F,
+    after: u64,
+    kind: ErrorKind,
+    phase: Phase,
+) where
     F: Future<Output = ()> + Send + 'static,
 {
     let client = scripted_by(limited(|limits| limits.time = time), script);
@@ -42,9 +49,9 @@ where
 async fn the_total_covers_every_phase() {
     let total = only(Duration::from_secs(2));
     let kind = ErrorKind::TotalTimeout;
-    with(total.clone(), Peer::stall, 2000, kind, Phase::Wait).await;
+    with(total.clone(), ScriptedServer::stall, 2000, kind, Phase::Wait).await;
     // A head that drips.
-    async fn dripping_head(mut peer: Peer) {
+    async fn dripping_head(mut peer: ScriptedServer) {
         peer.head().await;
         for byte in format!("HTTP/1.1 200 OK\r\nx: {}", "a".repeat(9999)).bytes() {
             peer.send([byte]).await;
@@ -53,7 +60,7 @@ async fn the_total_covers_every_phase() {
     }
     with(total.clone(), dripping_head, 2000, kind, Phase::Wait).await;
     // Content that drips, however it is framed.
-    async fn dripping(mut peer: Peer, head: &str, piece: &str) {
+    async fn dripping(mut peer: ScriptedServer, head: &str, piece: &str) {
         peer.head().await;
         peer.send(head).await;
         loop {
@@ -77,7 +84,7 @@ async fn the_total_covers_every_phase() {
 
 #[tokio::test(start_paused = true)]
 async fn an_endless_body_that_is_always_there_ends_at_the_deadline() {
-    async fn flood(mut peer: Peer) {
+    async fn flood(mut peer: ScriptedServer) {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\n\r\n").await;
         let piece = vec![b'a'; 60_000];
@@ -104,7 +111,7 @@ async fn the_total_covers_waiting_for_a_connection_and_redirects() {
             limits.time = only(Duration::from_secs(2));
             limits.pool.per_origin_max = 1;
         }),
-        Peer::stall,
+        ScriptedServer::stall,
     );
     let first = tokio::spawn({
         let client = client.clone();
@@ -129,8 +136,10 @@ async fn the_total_covers_waiting_for_a_connection_and_redirects() {
 
 #[tokio::test(start_paused = true)]
 async fn the_total_covers_sending() {
-    let client =
-        scripted_by(limited(|limits| limits.time = only(Duration::from_secs(2))), Peer::stall);
+    let client = scripted_by(
+        limited(|limits| limits.time = only(Duration::from_secs(2))),
+        ScriptedServer::stall,
+    );
     let large = Request::post(URL, vec![0; 1 << 20]).unwrap();
     fails_after(2000, fetch_request(&client, large), ErrorKind::TotalTimeout, Phase::Send).await;
     let (sender, body) = Body::channel(1);
@@ -158,8 +167,8 @@ async fn the_whole_head_has_its_own_limit() {
     let mut time = only(Duration::from_secs(60));
     time.head = Some(Duration::from_secs(3));
     let kind = ErrorKind::FirstByteTimeout;
-    with(time.clone(), Peer::stall, 3000, kind, Phase::Wait).await;
-    async fn dripping(mut peer: Peer) {
+    with(time.clone(), ScriptedServer::stall, 3000, kind, Phase::Wait).await;
+    async fn dripping(mut peer: ScriptedServer) {
         peer.head().await;
         for byte in format!("HTTP/1.1 200 OK\r\nx: {}", "a".repeat(9999)).bytes() {
             peer.send([byte]).await;
@@ -168,7 +177,7 @@ async fn the_whole_head_has_its_own_limit() {
     }
     with(time.clone(), dripping, 3000, kind, Phase::Wait).await;
     // An interim response is not what is waited for.
-    async fn processing(mut peer: Peer) {
+    async fn processing(mut peer: ScriptedServer) {
         peer.head().await;
         for _ in 0..3 {
             sleep(Duration::from_secs(2)).await;
@@ -178,7 +187,7 @@ async fn the_whole_head_has_its_own_limit() {
     }
     with(time.clone(), processing, 3000, kind, Phase::Wait).await;
     // Nor is a redirect.
-    async fn redirecting(mut peer: Peer) {
+    async fn redirecting(mut peer: ScriptedServer) {
         while !peer.head().await.is_empty() {
             sleep(Duration::from_millis(800)).await;
             peer.send("HTTP/1.1 302 Go\r\nlocation: /\r\ncontent-length: 0\r\n\r\n").await;
@@ -186,7 +195,7 @@ async fn the_whole_head_has_its_own_limit() {
     }
     with(time.clone(), redirecting, 3000, kind, Phase::Wait).await;
     // Behind it, content has all the time it takes.
-    async fn content(mut peer: Peer) {
+    async fn content(mut peer: ScriptedServer) {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n").await;
         for _ in 0..9 {
@@ -206,7 +215,7 @@ async fn the_limit_of_the_head_covers_waiting_and_sending() {
         limits.pool.per_origin_max = 1;
     };
     let kind = ErrorKind::FirstByteTimeout;
-    let client = scripted_by(limited(three), Peer::stall);
+    let client = scripted_by(limited(three), ScriptedServer::stall);
     let large = Request::post(URL, vec![0; 1 << 20]).unwrap();
     fails_after(3000, fetch_request(&client, large), kind, Phase::Send).await;
     let (_sender, body) = Body::channel(1);
@@ -244,7 +253,7 @@ async fn the_limit_of_the_head_covers_waiting_and_sending() {
 async fn a_request_may_have_deadlines_of_its_own() {
     let get = || Request::get(URL).unwrap();
     let s = Duration::from_secs;
-    async fn slow(mut peer: Peer) {
+    async fn slow(mut peer: ScriptedServer) {
         peer.head().await;
         sleep(Duration::from_secs(10_000)).await;
         peer.send("HTTP/1.1 200 OK\r\n\r\n").await;
@@ -323,16 +332,18 @@ async fn a_request_without_deadlines_has_no_limit_of_what_moves() {
 /// A caller that grants 90 s for everything means it.
 #[tokio::test(start_paused = true)]
 async fn a_clients_timeout_is_not_cut_short_by_a_default() {
-    let client =
-        scripted_by(stoop::Client::builder().timeout(Duration::from_secs(90)), Peer::stall);
+    let client = scripted_by(
+        stoop::Client::builder().timeout(Duration::from_secs(90)),
+        ScriptedServer::stall,
+    );
     fails_after(90_000, fetch(&client), ErrorKind::TotalTimeout, Phase::Wait).await;
     // However it says so.
     let builder = limited(|limits| limits.time.total = Some(Duration::from_secs(90)));
-    let client = scripted_by(builder, Peer::stall);
+    let client = scripted_by(builder, ScriptedServer::stall);
     fails_after(90_000, fetch(&client), ErrorKind::TotalTimeout, Phase::Wait).await;
     // But by a limit that was set.
     let builder = limited(|limits| limits.time.head = Some(Duration::from_secs(2)));
-    let client = scripted_by(builder.timeout(Duration::from_secs(90)), Peer::stall);
+    let client = scripted_by(builder.timeout(Duration::from_secs(90)), ScriptedServer::stall);
     fails_after(2_000, fetch(&client), ErrorKind::FirstByteTimeout, Phase::Wait).await;
 }
 
@@ -340,7 +351,7 @@ async fn a_clients_timeout_is_not_cut_short_by_a_default() {
 async fn content_that_stops_has_its_own_limit() {
     let mut time = only(Duration::from_secs(60));
     time.read_idle = Some(Duration::from_secs(3));
-    async fn stopping(mut peer: Peer) {
+    async fn stopping(mut peer: ScriptedServer) {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n").await;
         for _ in 0..3 {
@@ -356,7 +367,7 @@ async fn content_that_stops_has_its_own_limit() {
 async fn short_deadlines_are_kept_as_well_as_long_ones() {
     for ms in [1, 5, 20, 100, 1000, 30_000] {
         let time = only(Duration::from_millis(ms));
-        with(time, Peer::stall, ms, ErrorKind::TotalTimeout, Phase::Wait).await;
+        with(time, ScriptedServer::stall, ms, ErrorKind::TotalTimeout, Phase::Wait).await;
     }
 }
 
@@ -377,7 +388,7 @@ async fn one_connection_serves_requests_with_different_deadlines() {
     let fetch_in = async |seconds: u64| {
         let request = Request::get(URL).unwrap().timeout(Duration::from_secs(seconds));
         let response = client.send(request).await;
-        super::kit::read(response.map_err(super::kit::what)?).await
+        super::kit::read(response.map_err(super::kit::kind_and_phase)?).await
     };
     for seconds in [30, 50, 20] {
         fetch_in(seconds).await.unwrap();
@@ -401,7 +412,7 @@ async fn no_deadline_is_no_deadline() {
             peer.send(OK).await;
         },
     );
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, ok());
 }
 
 #[tokio::test(start_paused = true)]
@@ -415,7 +426,7 @@ async fn a_timeout_was_lost_to_limits_that_were_set_after_it() {
         all.time = limits();
         let builder = builder.limits(all);
         let builder = if after { builder } else { builder.timeout(second) };
-        let client = scripted_by(builder, Peer::stall);
+        let client = scripted_by(builder, ScriptedServer::stall);
         fails_after(1000, fetch(&client), ErrorKind::TotalTimeout, Phase::Wait).await;
     }
 }

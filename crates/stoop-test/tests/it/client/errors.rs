@@ -9,12 +9,15 @@ use std::time::Duration;
 use stoop::{Body, Client, Culprit, ErrorKind, Phase, Redirects, Request, Resolver};
 use tokio::net::{TcpListener, TcpSocket, UdpSocket};
 
-use super::kit::{Outcome, fetch, fetch_request, limited, listening, saying, scripted, what};
+use super::kit::{
+    FetchOutcome, answered_once, fetch, fetch_request, kind_and_phase, limited, listen_scripted,
+    scripted,
+};
 
-async fn fetched(client: &Client, url: &str) -> Outcome {
+async fn fetched(client: &Client, url: &str) -> FetchOutcome {
     match Request::get(url) {
         Ok(request) => fetch_request(client, request).await,
-        Err(error) => Err(what(error)),
+        Err(error) => Err(kind_and_phase(error)),
     }
 }
 
@@ -102,20 +105,20 @@ async fn addresses_where_nobody_answers() {
 #[tokio::test]
 async fn handshakes_that_fail() {
     let client = Client::builder().timeout(Duration::from_millis(400)).build().unwrap();
-    let server = listening(|mut peer| async move {
+    let server = listen_scripted(|mut peer| async move {
         peer.bytes(5).await;
         peer.send("HTTP/1.1 400 Bad Request\r\n\r\n").await;
     });
     let url = format!("https://{}/", server.await);
     assert_eq!(fetched(&client, &url).await, Err((ErrorKind::TlsHandshake, Phase::Tls)));
-    let server = listening(|mut peer| async move {
+    let server = listen_scripted(|mut peer| async move {
         peer.bytes(5).await;
     });
     let url = format!("https://{}/", server.await);
     let (kind, phase) = fetched(&client, &url).await.unwrap_err();
     assert!(matches!(kind, ErrorKind::ClosedEarly | ErrorKind::Reset) && phase == Phase::Tls);
     // One that hangs.
-    let hanging = listening(super::kit::Peer::stall).await;
+    let hanging = listen_scripted(super::kit::ScriptedServer::stall).await;
     let url = format!("https://{hanging}/");
     assert_eq!(fetched(&client, &url).await, Err((ErrorKind::TotalTimeout, Phase::Tls)));
     let builder = limited(|limits| limits.time.tls = Some(Duration::from_millis(100)));
@@ -136,34 +139,38 @@ async fn exchanges_that_go_wrong() {
         ),
         ("HTTP/1.1 302 Go\r\nlocation: /\r\n\r\n", ErrorKind::RedirectLimit, Phase::Redirect),
     ] {
-        assert_eq!(fetch(&saying(answer)).await, Err((kind, phase)), "{answer:?}");
+        assert_eq!(fetch(&answered_once(answer)).await, Err((kind, phase)), "{answer:?}");
     }
     let client = scripted(|mut peer| async move {
         peer.head().await;
         peer.reset();
     });
     assert_eq!(fetch(&client).await, Err((ErrorKind::Reset, Phase::Wait)));
-    let client = scripted(super::kit::Peer::stall);
+    let client = scripted(super::kit::ScriptedServer::stall);
     assert_eq!(fetch(&client).await, Err((ErrorKind::FirstByteTimeout, Phase::Wait)));
     let (sender, body) = Body::channel(1);
     sender.fail(io::Error::other("no")).await;
     let outcome = fetch_request(&client, Request::post("http://a/", body).unwrap()).await;
     assert_eq!(outcome, Err((ErrorKind::RequestBody, Phase::Send)));
-    let client = saying("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello");
+    let client = answered_once("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello");
     let body = client.get("http://a/").await.unwrap().into_body();
-    assert_eq!(what(body.bytes(4).await.unwrap_err()), (ErrorKind::BodyTooLarge, Phase::Receive));
+    assert_eq!(
+        kind_and_phase(body.bytes(4).await.unwrap_err()),
+        (ErrorKind::BodyTooLarge, Phase::Receive)
+    );
     // A switch that nobody awaits.
-    let client = saying("HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n");
+    let client =
+        answered_once("HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n");
     let request = Request::get("http://a/").unwrap().with_field("upgrade", "x").unwrap();
     assert_eq!(fetch_request(&client, request).await, Err((ErrorKind::InvalidUrl, Phase::Request)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn requests_that_make_no_sense_are_the_callers_and_cost_no_connection() {
-    let client = scripted(super::kit::Peer::stall);
+    let client = scripted(super::kit::ScriptedServer::stall);
     for url in ["", "a", "http://", "ftp://a/", "http://a:99999/", "http://[::1", "http://a b/"] {
         let error = Request::get(url).map(drop).unwrap_err();
-        assert_eq!(what(error), (ErrorKind::InvalidUrl, Phase::Request), "{url:?}");
+        assert_eq!(kind_and_phase(error), (ErrorKind::InvalidUrl, Phase::Request), "{url:?}");
     }
     let path = Request::get("/path").unwrap();
     assert_eq!(fetch_request(&client, path).await, Err((ErrorKind::InvalidUrl, Phase::Request)));
@@ -172,13 +179,13 @@ async fn requests_that_make_no_sense_are_the_callers_and_cost_no_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn messages_that_may_not_be_sent_are_the_callers() {
-    let client = scripted(super::kit::Peer::stall);
+    let client = scripted(super::kit::ScriptedServer::stall);
     let twice = Request::get("http://a/").unwrap();
     let twice = twice.with_field("host", "a").unwrap().with_field("host", "b").unwrap();
     let error = client.send(twice).await.unwrap_err();
     assert_eq!((error.culprit(), error.is_unprocessed()), (Culprit::Caller, true));
     assert!(!error.to_string().contains("URL"), "{error}");
-    assert_eq!(what(error), (ErrorKind::InvalidMessage, Phase::Request));
+    assert_eq!(kind_and_phase(error), (ErrorKind::InvalidMessage, Phase::Request));
     let (open, idle) = client.connections();
     assert_eq!(open, idle);
 }

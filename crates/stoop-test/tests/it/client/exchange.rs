@@ -8,13 +8,9 @@ use stoop::{Client, ErrorKind, Method, Phase, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::kit::{
-    OK, Peer, URL, fetch, fetch_request, get, limited, listening, read, saying, scripted,
-    scripted_by, settle, what,
+    OK, ScriptedServer, URL, answered_once, fetch, fetch_request, get, kind_and_phase, limited,
+    listen_scripted, ok, ok_with, read, scripted, scripted_by, settle,
 };
-
-fn ok(text: &str) -> super::kit::Outcome {
-    Ok((200, text.to_owned()))
-}
 
 #[tokio::test(start_paused = true)]
 async fn content_ends_where_its_framing_says() {
@@ -30,7 +26,7 @@ async fn content_ends_where_its_framing_says() {
         ("HTTP/1.1 200 OK\r\ncontent-length: 5, 5\r\n\r\nhello", "hello"),
         ("\r\nHTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello", "hello"),
     ] {
-        assert_eq!(fetch(&saying(answer)).await, ok(content), "{answer:?}");
+        assert_eq!(fetch(&answered_once(answer)).await, ok_with(content), "{answer:?}");
     }
 }
 
@@ -47,7 +43,7 @@ async fn some_responses_have_no_content_whatever_they_say() {
     let client = scripted(|peer| peer.serve("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"));
     for _ in 0..3 {
         let head = Request::new(Method::HEAD, URL).unwrap();
-        assert_eq!(fetch_request(&client, head).await, ok(""));
+        assert_eq!(fetch_request(&client, head).await, ok_with(""));
     }
     assert_eq!(client.connections(), (1, 1));
 }
@@ -56,7 +52,7 @@ async fn some_responses_have_no_content_whatever_they_say() {
 async fn trailers_come_after_the_content() {
     let answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
                   2\r\nok\r\n0\r\nx-sum: 7\r\ncontent-length: 9\r\n\r\n";
-    let mut response = get(&saying(answer)).await.unwrap();
+    let mut response = get(&answered_once(answer)).await.unwrap();
     let body = response.body_mut();
     assert!(body.take_trailers().is_none());
     assert_eq!(body.chunk().await.unwrap().unwrap(), "ok");
@@ -68,7 +64,7 @@ async fn trailers_come_after_the_content() {
 
 #[tokio::test(start_paused = true)]
 async fn interim_responses_are_shown_in_order() {
-    let client = saying(
+    let client = answered_once(
         "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n\
          HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
     );
@@ -79,7 +75,7 @@ async fn interim_responses_are_shown_in_order() {
     };
     let response = client.send_with_interim(request, show).await.unwrap();
     assert_eq!(response.field("link"), None);
-    assert_eq!(read(response).await, ok("ok"));
+    assert_eq!(read(response).await, ok());
     assert_eq!(seen, [(103, Some(b"</a>".to_vec())), (102, None)]);
 }
 
@@ -88,10 +84,10 @@ async fn interim_responses_are_bounded_in_number_and_size() {
     let parse = Err((ErrorKind::H1Parse, Phase::Wait));
     let hint = "HTTP/1.1 103 Hints\r\n\r\n";
     let enough = format!("{}{OK}", hint.repeat(16));
-    assert_eq!(fetch(&saying(enough)).await, ok("ok"));
-    assert_eq!(fetch(&saying(format!("{}{OK}", hint.repeat(17)))).await, parse);
+    assert_eq!(fetch(&answered_once(enough)).await, ok());
+    assert_eq!(fetch(&answered_once(format!("{}{OK}", hint.repeat(17)))).await, parse);
     let large = format!("HTTP/1.1 103 Hints\r\nx: {}\r\n\r\n", "a".repeat(100_000));
-    assert_eq!(fetch(&saying(format!("{}{OK}", large.repeat(3)))).await, parse);
+    assert_eq!(fetch(&answered_once(format!("{}{OK}", large.repeat(3)))).await, parse);
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,7 +105,7 @@ async fn what_is_no_response_is_an_error() {
         "HTTP/1.1 200 OK\r\nx: a\0b\r\n\r\n",
     ] {
         assert_eq!(
-            fetch(&saying(answer)).await,
+            fetch(&answered_once(answer)).await,
             Err((ErrorKind::H1Parse, Phase::Wait)),
             "{answer:?}"
         );
@@ -123,7 +119,7 @@ async fn what_is_no_response_is_an_error() {
     ] {
         let answer = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{chunks}");
         assert_eq!(
-            fetch(&saying(answer)).await,
+            fetch(&answered_once(answer)).await,
             Err((ErrorKind::H1Parse, Phase::Receive)),
             "{chunks:?}"
         );
@@ -132,7 +128,7 @@ async fn what_is_no_response_is_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn heads_have_limits() {
-    async fn endless(mut peer: Peer, piece: String) {
+    async fn endless(mut peer: ScriptedServer, piece: String) {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\n").await;
         let mut sent = 0;
@@ -154,8 +150,8 @@ async fn heads_have_limits() {
     let fields = |n: usize| {
         format!("HTTP/1.1 200 OK\r\n{}content-length: 2\r\n\r\nok", "a: b\r\n".repeat(n - 1))
     };
-    assert_eq!(fetch(&saying(fields(500))).await, ok("ok"));
-    assert_eq!(fetch(&saying(fields(501))).await, Err((ErrorKind::H1Parse, Phase::Wait)));
+    assert_eq!(fetch(&answered_once(fields(500))).await, ok());
+    assert_eq!(fetch(&answered_once(fields(501))).await, Err((ErrorKind::H1Parse, Phase::Wait)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,11 +163,11 @@ async fn content_that_is_cut_short_is_an_error_and_what_came_is_not_lost() {
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n0\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n0\r\nx: y\r\n",
     ] {
-        let client = saying(answer);
+        let client = answered_once(answer);
         let mut response = get(&client).await.unwrap();
         assert_eq!(response.body_mut().chunk().await.unwrap().unwrap(), "he");
         let error = response.body_mut().chunk().await.unwrap_err();
-        assert_eq!(what(error), (ErrorKind::ClosedEarly, Phase::Receive), "{answer:?}");
+        assert_eq!(kind_and_phase(error), (ErrorKind::ClosedEarly, Phase::Receive), "{answer:?}");
         assert!(response.body_mut().chunk().await.unwrap().is_none());
         // The place is free before the response is dropped.
         assert_eq!(client.connections(), (0, 0));
@@ -183,7 +179,7 @@ async fn a_connection_that_ends_without_a_response_is_closed_early() {
     for answer in
         ["", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\nx: y\r\n", "HTTP/1.1 100 Continue\r\n\r\n"]
     {
-        let outcome = fetch(&saying(answer)).await;
+        let outcome = fetch(&answered_once(answer)).await;
         assert_eq!(outcome, Err((ErrorKind::ClosedEarly, Phase::Wait)), "{answer:?}");
     }
 }
@@ -195,7 +191,7 @@ async fn a_reset_is_told_from_an_end() {
         "HTTP/1.1 200 OK\r\n\r\nhe",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n",
     ] {
-        let server = listening(move |mut peer| async move {
+        let server = listen_scripted(move |mut peer| async move {
             peer.head().await;
             peer.send(answer).await;
             // Not before it was read: a reset may overtake what was sent.
@@ -210,14 +206,14 @@ async fn a_reset_is_told_from_an_end() {
         assert_eq!(body.chunk().await.unwrap().unwrap(), "he");
         sender.send("!").await.unwrap();
         let error = body.chunk().await.unwrap_err();
-        assert_eq!(what(error), (ErrorKind::Reset, Phase::Receive), "{answer:?}");
+        assert_eq!(kind_and_phase(error), (ErrorKind::Reset, Phase::Receive), "{answer:?}");
     }
-    let server = listening(|mut peer| async move {
+    let server = listen_scripted(|mut peer| async move {
         peer.head().await;
         peer.reset();
     });
     let error = Client::new().get(&format!("http://{}/", server.await)).await.unwrap_err();
-    assert_eq!(what(error), (ErrorKind::Reset, Phase::Wait));
+    assert_eq!(kind_and_phase(error), (ErrorKind::Reset, Phase::Wait));
 }
 
 #[tokio::test(start_paused = true)]
@@ -228,7 +224,7 @@ async fn bytes_behind_a_response_are_never_the_next_one() {
         peer.serve("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil").await;
     });
     for _ in 0..3 {
-        assert_eq!(fetch(&client).await, ok("ok"));
+        assert_eq!(fetch(&client).await, ok());
         assert_eq!(client.connections(), (0, 0));
     }
     // Nor those that come later.
@@ -238,7 +234,7 @@ async fn bytes_behind_a_response_are_never_the_next_one() {
         settle().await;
         peer.serve("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil").await;
     });
-    assert_eq!(fetch(&client).await, ok("ok"));
+    assert_eq!(fetch(&client).await, ok());
     settle().await;
     assert_eq!(client.connections(), (1, 1));
     let client = scripted(|mut peer| async move {
@@ -249,7 +245,7 @@ async fn bytes_behind_a_response_are_never_the_next_one() {
         peer.stall().await;
     });
     for _ in 0..3 {
-        assert_eq!(fetch(&client).await, ok("ok"));
+        assert_eq!(fetch(&client).await, ok());
         settle().await;
         settle().await;
     }
@@ -284,9 +280,9 @@ async fn content_larger_than_its_limit_is_not_read() {
     }
     let client =
         scripted_by(limit(), |peer| peer.serve("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhell"));
-    assert_eq!(fetch(&client).await, ok("hell"));
+    assert_eq!(fetch(&client).await, ok_with("hell"));
     // And the reader's own.
     let response = get(&client).await.unwrap();
     let error = response.into_body().bytes(3).await.unwrap_err();
-    assert_eq!(what(error), (too_large, Phase::Receive));
+    assert_eq!(kind_and_phase(error), (too_large, Phase::Receive));
 }

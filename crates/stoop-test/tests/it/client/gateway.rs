@@ -6,19 +6,19 @@ use std::time::Duration;
 use stoop::{Body, Client, ClientLimits, Error, ErrorKind, IntoResponse, Request, Response};
 use stoop::{ServerLimits, StatusCode, Versions};
 use stoop_proto::h2::ErrorCode;
-use stoop_test::peer::Peer as Raw;
+use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::sleep;
 
-use super::kit::{OK, Peer, URL, limited, scripted_by};
-
-const BOTH: [Versions; 2] = [Versions::Http1, Versions::Http2];
+use super::kit::{
+    CHUNKED, EACH_VERSION, OK, ScriptedServer, URL, answered_once, client_of, limited, scripted_by,
+};
 
 /// What a client gets from a gateway to `upstream`, over either version.
 async fn passed_on(upstream: Client) -> u16 {
     let mut statuses = Vec::new();
-    for versions in BOTH {
+    for versions in EACH_VERSION {
         let upstream = upstream.clone();
         let gateway = move |_: Request| {
             let upstream = upstream.clone();
@@ -34,25 +34,18 @@ async fn passed_on(upstream: Client) -> u16 {
     statuses[0]
 }
 
-/// A client over one version, to the handler.
-macro_rules! front {
-    ($versions:expr, $handler:expr) => {
-        Client::builder().versions($versions).handler($handler).build().unwrap()
-    };
-}
-
 async fn answer_of<H, F>(versions: Versions, gateway: H, request: Request) -> u16
 where
     H: Fn(Request) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response, Error>> + Send + 'static,
 {
-    let front = front!(versions, gateway);
+    let front = client_of(versions, gateway);
     front.send(request.without_deadlines()).await.unwrap().status().as_u16()
 }
 
 fn upstream<F>(
     change: fn(&mut ClientLimits),
-    script: impl Fn(Peer) -> F + Send + Sync + 'static,
+    script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static,
 ) -> Client
 where
     F: Future<Output = ()> + Send + 'static,
@@ -60,36 +53,27 @@ where
     scripted_by(limited(change), script)
 }
 
-fn saying(text: &'static str) -> Client {
-    upstream(
-        |_| {},
-        move |mut peer: Peer| async move {
-            peer.head().await;
-            peer.send(text).await;
-        },
-    )
-}
-
-const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
-
 #[tokio::test(start_paused = true)]
 async fn the_client_was_blamed_for_what_the_upstream_sent() {
     assert_eq!(passed_on(upstream(|_| {}, |peer| peer.serve(OK))).await, 200);
     // Cut short, malformed, too large for the handler, too large for the client's limit.
-    let cut = saying("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab");
+    let cut = answered_once("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab");
     assert_eq!(passed_on(cut).await, 502);
     let malformed = [CHUNKED, "zz\r\n"].concat().leak();
-    assert_eq!(passed_on(saying(malformed)).await, 502);
-    assert_eq!(passed_on(saying("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde")).await, 502);
-    assert_eq!(passed_on(saying([CHUNKED, "5\r\nabcde\r\n"].concat().leak())).await, 502);
+    assert_eq!(passed_on(answered_once(malformed)).await, 502);
+    assert_eq!(
+        passed_on(answered_once("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde")).await,
+        502
+    );
+    assert_eq!(passed_on(answered_once([CHUNKED, "5\r\nabcde\r\n"].concat().leak())).await, 502);
     let bounded = upstream(
         |limits| limits.wire.body_bytes_max = Some(3),
         |peer| peer.serve("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nabcd"),
     );
     assert_eq!(passed_on(bounded).await, 502);
     // Nothing at all, and nonsense.
-    assert_eq!(passed_on(saying("")).await, 502);
-    assert_eq!(passed_on(saying("nonsense\r\n\r\n")).await, 502);
+    assert_eq!(passed_on(answered_once("")).await, 502);
+    assert_eq!(passed_on(answered_once("nonsense\r\n\r\n")).await, 502);
     // Over HTTP/2, a stream that is reset.
     let broken = Client::builder().versions(Versions::Http2).handler(|_: Request| {
         let (sender, body) = Body::channel(2);
@@ -113,9 +97,9 @@ async fn a_response_was_broken_by_the_length_that_its_upstream_said_beside_its_f
         ("content-length: 4\r\ncontent-length: 4\r\n\r\nabcd", Some("4")),
         ("content-length: 004\r\n\r\nabcd", Some("4")),
     ] {
-        for versions in BOTH {
-            let upstream = saying(format!("HTTP/1.1 200 OK\r\nx: y\r\n{text}").leak());
-            let front = front!(versions, move |_: Request| {
+        for versions in EACH_VERSION {
+            let upstream = answered_once(format!("HTTP/1.1 200 OK\r\nx: y\r\n{text}").leak());
+            let front = client_of(versions, move |_: Request| {
                 let upstream = upstream.clone();
                 async move { upstream.get(URL).await }
             });
@@ -132,7 +116,7 @@ async fn a_response_was_broken_by_the_length_that_its_upstream_said_beside_its_f
 #[tokio::test(start_paused = true)]
 async fn the_client_was_blamed_for_an_upstream_that_took_too_long() {
     // Content that stalls, or drips; no head in time; nothing in time.
-    async fn stalling(mut peer: Peer) {
+    async fn stalling(mut peer: ScriptedServer) {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab").await;
         peer.stall().await;
@@ -145,9 +129,9 @@ async fn the_client_was_blamed_for_an_upstream_that_took_too_long() {
         limits.time.body_bytes_per_second_min = 1_000;
     };
     assert_eq!(passed_on(upstream(slow, stalling)).await, 504);
-    assert_eq!(passed_on(upstream(|_| {}, Peer::stall)).await, 504);
+    assert_eq!(passed_on(upstream(|_| {}, ScriptedServer::stall)).await, 504);
     let total = |limits: &mut ClientLimits| limits.time.total = Some(Duration::from_secs(1));
-    assert_eq!(passed_on(upstream(total, Peer::stall)).await, 504);
+    assert_eq!(passed_on(upstream(total, ScriptedServer::stall)).await, 504);
     assert_eq!(passed_on(upstream(total, stalling)).await, 504);
 }
 
@@ -176,9 +160,9 @@ fn whatever_an_upstream_did_not_do_in_time_is_504() {
 /// A request that comes too slowly to be sent on in time is not the upstream's fault.
 #[tokio::test(start_paused = true)]
 async fn the_upstream_was_blamed_for_a_client_that_sends_too_slowly() {
-    for versions in BOTH {
-        let upstream = upstream(|_| {}, Peer::stall);
-        let front = front!(versions, move |request: Request| {
+    for versions in EACH_VERSION {
+        let upstream = upstream(|_| {}, ScriptedServer::stall);
+        let front = client_of(versions, move |request: Request| {
             let upstream = upstream.clone();
             async move { upstream.send(Request::post(URL, request.into_body())?).await }
         });
@@ -198,14 +182,14 @@ async fn the_upstream_was_blamed_for_a_client_that_sends_too_slowly() {
 /// upstream's where that answered before it had the whole request.
 #[tokio::test(start_paused = true)]
 async fn content_too_large_is_the_fault_of_whose_it_is() {
-    for versions in BOTH {
-        let front = front!(versions, |request: Request| async move {
+    for versions in EACH_VERSION {
+        let front = client_of(versions, |request: Request| async move {
             Body::stream(request.into_body()).bytes(3).await
         });
         let response = front.send(Request::post("http://gateway/", "abcd").unwrap()).await.unwrap();
         assert_eq!(response.status(), 413, "{versions:?}");
-        let upstream = saying("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nabcd");
-        let front = front!(versions, move |_: Request| {
+        let upstream = answered_once("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nabcd");
+        let front = client_of(versions, move |_: Request| {
             let upstream = upstream.clone();
             async move {
                 let (_sender, body) = Body::channel(1);
@@ -218,7 +202,7 @@ async fn content_too_large_is_the_fault_of_whose_it_is() {
 
 /// A server in memory whose handler reads its request's content, and says what it would answer to
 /// the error.
-fn reading() -> (Raw<DuplexStream>, UnboundedReceiver<(ErrorKind, u16)>) {
+fn reading() -> (RawPeer<DuplexStream>, UnboundedReceiver<(ErrorKind, u16)>) {
     let (told, tell) = tokio::sync::mpsc::unbounded_channel();
     let handler = move |request: Request| {
         let told = told.clone();
@@ -230,7 +214,7 @@ fn reading() -> (Raw<DuplexStream>, UnboundedReceiver<(ErrorKind, u16)>) {
     };
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     tokio::spawn(stoop::tokio::serve(theirs, handler, ServerLimits::default()));
-    (Raw::new(ours), tell)
+    (RawPeer::new(ours), tell)
 }
 
 #[tokio::test(start_paused = true)]
@@ -238,24 +222,24 @@ async fn what_the_own_client_did_wrong_is_still_its_fault() {
     let post = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\nab";
     let chunked = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n";
     let (mut peer, mut tell) = reading();
-    peer.say(post).await;
+    peer.send(post).await;
     peer.finish().await;
     assert_eq!(tell.recv().await, Some((ErrorKind::ClosedEarly, 400)));
     let (mut peer, mut tell) = reading();
-    peer.say(chunked).await;
+    peer.send(chunked).await;
     sleep(Duration::from_millis(1)).await;
-    peer.say("zz\r\n").await;
+    peer.send("zz\r\n").await;
     assert_eq!(tell.recv().await, Some((ErrorKind::H1Parse, 400)));
     let (mut peer, mut tell) = reading();
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1001\r\n\r\nab").await;
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1001\r\n\r\nab").await;
     assert_eq!(tell.recv().await, Some((ErrorKind::BodyTooLarge, 413)));
     let (mut peer, mut tell) = reading();
-    peer.say(chunked).await;
-    peer.say(format!("3e8\r\n{}\r\n", "x".repeat(1_000))).await;
+    peer.send(chunked).await;
+    peer.send(format!("3e8\r\n{}\r\n", "x".repeat(1_000))).await;
     assert_eq!(tell.recv().await, Some((ErrorKind::BodyTooLarge, 413)));
     // The connection is lost.
     let (mut peer, mut tell) = reading();
-    peer.say(post).await;
+    peer.send(post).await;
     sleep(Duration::from_millis(1)).await;
     drop(peer);
     assert_eq!(tell.recv().await.unwrap().1, 400);
@@ -266,15 +250,15 @@ async fn what_the_own_client_did_wrong_over_http2_is_still_its_fault() {
     let (peer, mut tell) = reading();
     let mut client = stoop_test::http2::Client::new(peer.into_parts().0).await;
     let post = http::Method::POST;
-    let key = client.ask(post.clone(), "/", &[("content-length", "5")], false).await;
+    let key = client.request(post.clone(), "/", &[("content-length", "5")], false).await;
     client.reset(key, ErrorCode::CANCEL).await;
     assert_eq!(tell.recv().await, Some((ErrorKind::ClosedEarly, 400)));
-    let key = client.ask(post.clone(), "/", &[], false).await;
+    let key = client.request(post.clone(), "/", &[], false).await;
     let id = client.machine.stream_id(key).unwrap();
     // WINDOW_UPDATE by nothing.
-    client.say(&[0, 0, 4, 8, 0, 0, 0, 0, id as u8, 0, 0, 0, 0]).await;
+    client.send_raw(&[0, 0, 4, 8, 0, 0, 0, 0, id as u8, 0, 0, 0, 0]).await;
     assert_eq!(tell.recv().await, Some((ErrorKind::H2Protocol, 400)));
-    client.ask(post, "/", &[("content-length", "1001")], false).await;
+    client.request(post, "/", &[("content-length", "1001")], false).await;
     assert_eq!(tell.recv().await, Some((ErrorKind::BodyTooLarge, 413)));
 }
 
@@ -282,8 +266,8 @@ async fn what_the_own_client_did_wrong_over_http2_is_still_its_fault() {
 async fn content_that_stalled_was_told_from_content_that_dripped_by_its_kind() {
     // Nothing for 30 s, well above the rate before.
     let (mut peer, mut tell) = reading();
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n").await;
-    peer.say([b'x'; 999]).await;
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n").await;
+    peer.send([b'x'; 999]).await;
     let stalled = tell.recv().await;
     assert_eq!(stalled, Some((ErrorKind::SlowBody, 408)), "999 bytes pay for 4 s, and 5 are grace");
     for (bytes, kind) in [(1, ErrorKind::SlowBody), (100_000, ErrorKind::ReadTimeout)] {
@@ -296,7 +280,7 @@ async fn content_that_stalled_was_told_from_content_that_dripped_by_its_kind() {
             });
             std::future::pending::<&'static str>()
         };
-        let front = front!(Versions::Http2, handler.clone());
+        let front = client_of(Versions::Http2, handler.clone());
         let (sender, body) = Body::channel(1);
         let request = Request::post("http://a/", body).unwrap().without_deadlines();
         let sent = tokio::spawn(async move { front.send(request).await.map(drop) });
@@ -305,9 +289,9 @@ async fn content_that_stalled_was_told_from_content_that_dripped_by_its_kind() {
         sent.abort();
         let (ours, theirs) = tokio::io::duplex(1 << 18);
         tokio::spawn(stoop::tokio::serve(theirs, handler, ServerLimits::default()));
-        let mut peer = Raw::new(ours);
-        peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 200000\r\n\r\n").await;
-        peer.say(vec![b'x'; bytes]).await;
+        let mut peer = RawPeer::new(ours);
+        peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 200000\r\n\r\n").await;
+        peer.send(vec![b'x'; bytes]).await;
         assert_eq!(tell.recv().await, Some((kind, 408)), "over HTTP/1");
     }
 }
@@ -320,7 +304,7 @@ async fn the_upstream_was_blamed_for_a_request_whose_client_broke_it_off() {
     let handler = move |request: Request| {
         let told = told.clone();
         tokio::spawn(async move {
-            let upstream = upstream(|_| {}, Peer::stall);
+            let upstream = upstream(|_| {}, ScriptedServer::stall);
             let forwarded = Request::post(URL, request.into_body()).unwrap();
             let error = upstream.send(forwarded).await.unwrap_err();
             told.send((error.kind(), error.into_response().status().as_u16())).unwrap();
@@ -329,15 +313,15 @@ async fn the_upstream_was_blamed_for_a_request_whose_client_broke_it_off() {
     };
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     tokio::spawn(stoop::tokio::serve(theirs, handler, ServerLimits::default()));
-    let mut peer = Raw::new(ours);
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\nab").await;
+    let mut peer = RawPeer::new(ours);
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\nab").await;
     peer.finish().await;
     assert_eq!(tell.recv().await, Some((ErrorKind::RequestBody, 400)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_upstream_was_blamed_for_a_field_that_the_handler_got_wrong() {
-    for versions in BOTH {
+    for versions in EACH_VERSION {
         let handler = async |_: Request| {
             Ok(Response::text("moved").with_field("location", "/a\r\nset-cookie: b")?)
         };

@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 
 use stoop::{Client, ErrorKind, Phase, Request, Response};
 
-use super::kit::what;
+use super::kit::kind_and_phase;
 
 const CLIENT_ERRORS: &str = include_str!("errors.rs");
 const CLIENT_TLS: &str = include_str!("tls.rs");
@@ -77,7 +77,7 @@ async fn a_reset_before_the_connection_is_known_open() {
     drop(accepted);
     let error = sent.await.unwrap_err();
     assert!(error.is_unprocessed());
-    assert_eq!(what(error), (ErrorKind::ConnectReset, Phase::Connect));
+    assert_eq!(kind_and_phase(error), (ErrorKind::ConnectReset, Phase::Connect));
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_switch_that_does_not_come_about_is_cancelled() {
     let client = Client::builder().handler(move |_: Request| {
         let (response, switched) = Response::upgrade("x").unwrap();
         let told = told.clone();
-        tokio::spawn(async move { told.send(what(switched.await.unwrap_err())) });
+        tokio::spawn(async move { told.send(kind_and_phase(switched.await.unwrap_err())) });
         response
     });
     // It was not offered.

@@ -1,50 +1,62 @@
-//! Servers that do as a script says.
+//! Servers that follow a script, clients of them, and short ways to send requests and read responses.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stoop::{Client, ClientBuilder, ClientLimits, Error, ErrorKind, Phase, Request, Response};
+use stoop::{
+    Body, Client, ClientBuilder, ClientLimits, Error, ErrorKind, Handler, IntoHandler, Phase,
+    Request, Response, Versions,
+};
 use stoop_io::{AnyTransport, Filled, Memory, Output, Stream, Tcp, Transport};
 
-/// Room of a connection in memory, each way.
-pub(super) const ROOM: usize = 64 * 1024;
+/// How many bytes a connection in memory holds in each direction.
+pub(super) const PIPE_BYTES: usize = 64 * 1024;
 
+/// A response with the content `ok`.
 pub(super) const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/// The server's end of a connection.
-pub(super) struct Peer {
-    io: Io,
+/// The head of a response with chunked content.
+pub(super) const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+
+/// Each version of the protocol alone.
+pub(super) const EACH_VERSION: [Versions; 2] = [Versions::Http1, Versions::Http2];
+
+/// The server's end of a connection, which a script reads and writes.
+pub(super) struct ScriptedServer {
+    io: ServerIo,
     out: Output,
-    /// Which connection it is, from 0.
+    /// The number of the client's connection, from 0.
     pub(super) number: usize,
 }
 
-enum Io {
+/// The transport of a scripted server.
+enum ServerIo {
     Memory(Memory),
     Other(AnyTransport),
 }
 
-impl Peer {
+impl ScriptedServer {
     fn io(&mut self) -> &mut dyn Transport {
         match &mut self.io {
-            Io::Memory(memory) => memory,
-            Io::Other(other) => other,
+            ServerIo::Memory(memory) => memory,
+            ServerIo::Other(other) => other,
         }
     }
 
+    /// A server on that transport.
     pub(super) fn over(io: AnyTransport, number: usize) -> Self {
-        Self { io: Io::Other(io), out: Output::default(), number }
+        Self { io: ServerIo::Other(io), out: Output::default(), number }
     }
 
-    /// Waits for more; false at the end, however it came.
-    async fn more(&mut self) -> bool {
+    /// Waits for more bytes. Returns false at the end of the connection or an error.
+    async fn fill(&mut self) -> bool {
         let filled = poll_fn(|cx| self.io().poll_fill(cx, 1 << 20)).await;
         matches!(filled, Ok(Filled::Bytes(_)))
     }
 
-    /// Everything up to `end` and including it; nothing if the connection ends before.
+    /// The bytes up to and including `end`; empty if the connection ends before.
     pub(super) async fn until(&mut self, end: &str) -> String {
         loop {
             let received = self.io().received();
@@ -52,7 +64,7 @@ impl Peer {
             if let Some(at) = found {
                 return self.take(at + end.len());
             }
-            if !self.more().await {
+            if !self.fill().await {
                 return String::new();
             }
         }
@@ -63,42 +75,43 @@ impl Peer {
         self.until("\r\n\r\n").await
     }
 
+    /// Takes `n` of the bytes that were received.
     fn take(&mut self, n: usize) -> String {
         let text = String::from_utf8_lossy(&self.io().received()[..n]).into_owned();
         self.io().consume(n);
         text
     }
 
-    /// So many bytes, or fewer if the connection ends.
+    /// The next `n` bytes as text, or fewer if the connection ends.
     pub(super) async fn bytes(&mut self, n: usize) -> String {
-        while self.io().received().len() < n && self.more().await {}
+        while self.io().received().len() < n && self.fill().await {}
         let n = n.min(self.io().received().len());
         self.take(n)
     }
 
-    /// The same, as they are.
-    pub(super) async fn raw(&mut self, n: usize) -> Vec<u8> {
-        while self.io().received().len() < n && self.more().await {}
+    /// The next `n` bytes, or fewer if the connection ends.
+    pub(super) async fn raw_bytes(&mut self, n: usize) -> Vec<u8> {
+        while self.io().received().len() < n && self.fill().await {}
         let n = n.min(self.io().received().len());
         let bytes = self.io().received()[..n].to_vec();
         self.io().consume(n);
         bytes
     }
 
-    /// Everything to the end; how much it was.
-    pub(super) async fn rest(&mut self) -> usize {
+    /// Discards the bytes up to the end of the connection. Returns how many they were.
+    pub(super) async fn skip_to_end(&mut self) -> usize {
         let mut total = 0;
         loop {
             let n = self.io().received().len();
             self.io().consume(n);
             total += n;
-            if !self.more().await {
+            if !self.fill().await {
                 return total;
             }
         }
     }
 
-    /// Throws away everything up to `end` and including it; how much it was.
+    /// Discards the bytes up to and including `end`. Returns how many they were.
     pub(super) async fn skip(&mut self, end: &str) -> usize {
         let mut total = 0;
         loop {
@@ -110,45 +123,47 @@ impl Peer {
             };
             self.io().consume(n);
             total += n;
-            if found.is_some() || !self.more().await {
+            if found.is_some() || !self.fill().await {
                 return total;
             }
         }
     }
 
-    /// Sends; what became of it does not matter.
+    /// Sends these bytes. A script may go on after the client has closed, so errors are ignored.
     pub(super) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.out.put(bytes.as_ref());
         let Self { io, out, .. } = self;
         let _ = poll_fn(|cx| match io {
-            Io::Memory(memory) => memory.poll_flush(cx, out),
-            Io::Other(other) => other.poll_flush(cx, out),
+            ServerIo::Memory(memory) => memory.poll_flush(cx, out),
+            ServerIo::Other(other) => other.poll_flush(cx, out),
         })
         .await;
         self.out.clear();
     }
 
-    /// Answers one request after the other without content with `answer`, until the client goes.
+    /// Answers each request, which must have no content, with `answer`, until the client closes.
     pub(super) async fn serve(mut self, answer: impl AsRef<[u8]>) {
         while !self.head().await.is_empty() {
             self.send(answer.as_ref()).await;
         }
     }
 
-    /// Answers the request that was read, then goes on as [`Peer::serve`] does.
+    /// Answers the request that was read, then goes on as [`ScriptedServer::serve`] does.
     pub(super) async fn answer(mut self, answer: &str) {
         self.send(answer).await;
         self.serve(answer).await;
     }
 
+    /// Ends the server's direction.
     pub(super) async fn shutdown(&mut self) {
         let _ = poll_fn(|cx| self.io().poll_shutdown(cx)).await;
     }
 
+    /// Resets the connection.
     pub(super) fn reset(self) {
         match self.io {
-            Io::Memory(memory) => memory.reset(),
-            Io::Other(other) => other.reset_on_close(),
+            ServerIo::Memory(memory) => memory.reset(),
+            ServerIo::Other(other) => other.reset_on_close(),
         }
     }
 
@@ -158,42 +173,42 @@ impl Peer {
     }
 }
 
-/// A client whose connections are pipes, each with `script` at the other end.
+/// A client whose connections are in memory, each with `script` as its server.
 pub(super) fn scripted_by<F>(
     builder: ClientBuilder,
-    script: impl Fn(Peer) -> F + Send + Sync + 'static,
+    script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static,
 ) -> Client
 where
     F: Future<Output = ()> + Send + 'static,
 {
     let numbers = AtomicUsize::new(0);
     let connect = move || {
-        let (ours, theirs) = Memory::pair(ROOM);
+        let (ours, theirs) = Memory::pair(PIPE_BYTES);
         let number = numbers.fetch_add(1, Ordering::Relaxed);
-        let peer = Peer { io: Io::Memory(theirs), out: Output::default(), number };
+        let peer = ScriptedServer { io: ServerIo::Memory(theirs), out: Output::default(), number };
         tokio::spawn(script(peer));
         Stream::new(ours)
     };
     stoop::tokio::connections_from(builder, connect).build().unwrap()
 }
 
-/// The same with the default limits.
-pub(super) fn scripted<F>(script: impl Fn(Peer) -> F + Send + Sync + 'static) -> Client
+/// A client with the default limits, whose connections are in memory, each with `script` as its server.
+pub(super) fn scripted<F>(script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static) -> Client
 where
     F: Future<Output = ()> + Send + 'static,
 {
     scripted_by(Client::builder(), script)
 }
 
-/// A client with other limits.
+/// A builder of a client with changed limits.
 pub(super) fn limited(change: impl FnOnce(&mut ClientLimits)) -> ClientBuilder {
     let mut limits = ClientLimits::default();
     change(&mut limits);
     Client::builder().limits(limits)
 }
 
-/// A client to whom every connection says the same after its first request's head, and ends.
-pub(super) fn saying(text: impl AsRef<[u8]>) -> Client {
+/// A client each of whose connections sends `text` after the first request's head, and ends.
+pub(super) fn answered_once(text: impl AsRef<[u8]>) -> Client {
     let text: Arc<[u8]> = text.as_ref().into();
     scripted(move |mut peer| {
         let text = text.clone();
@@ -204,8 +219,10 @@ pub(super) fn saying(text: impl AsRef<[u8]>) -> Client {
     })
 }
 
-/// A script behind a TCP port of this machine.
-pub(super) async fn listening<F>(script: impl Fn(Peer) -> F + Send + Sync + 'static) -> SocketAddr
+/// Listens on a TCP port of this machine, with `script` as the server of each connection.
+pub(super) async fn listen_scripted<F>(
+    script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static,
+) -> SocketAddr
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -215,43 +232,74 @@ where
         for number in 0.. {
             let Ok((stream, from)) = listener.accept().await else { return };
             stream.set_nodelay(true).unwrap();
-            tokio::spawn(script(Peer::over(Tcp::new(stream, from).into(), number)));
+            tokio::spawn(script(ScriptedServer::over(Tcp::new(stream, from).into(), number)));
         }
     });
     address
 }
 
+/// The URL of a scripted server, whose connections do not depend on it.
 pub(super) const URL: &str = "http://server.test/";
 
+/// Sends a GET.
 pub(super) async fn get(client: &Client) -> Result<Response, Error> {
     client.get(URL).await
 }
 
-/// Status and content, or what went wrong and where.
-pub(super) type Outcome = Result<(u16, String), (ErrorKind, Phase)>;
+/// The status and content of a response, or the error's kind and phase.
+pub(super) type FetchOutcome = Result<(u16, String), (ErrorKind, Phase)>;
 
-pub(super) fn what(error: Error) -> (ErrorKind, Phase) {
+/// The kind and phase of an error.
+pub(super) fn kind_and_phase(error: Error) -> (ErrorKind, Phase) {
     (error.kind(), error.phase())
 }
 
-/// Sends a request and reads its response whole.
-pub(super) async fn fetch_request(client: &Client, request: Request) -> Outcome {
-    read(client.send(request).await.map_err(what)?).await
+/// Sends a request and reads the whole response.
+pub(super) async fn fetch_request(client: &Client, request: Request) -> FetchOutcome {
+    read(client.send(request).await.map_err(kind_and_phase)?).await
 }
 
-pub(super) async fn read(response: Response) -> Outcome {
+/// Reads the whole response.
+pub(super) async fn read(response: Response) -> FetchOutcome {
     let status = response.status().as_u16();
-    let content = response.into_body().bytes(1 << 26).await.map_err(what)?;
+    let content = response.into_body().bytes(1 << 26).await.map_err(kind_and_phase)?;
     Ok((status, String::from_utf8_lossy(&content).into_owned()))
 }
 
-pub(super) async fn fetch(client: &Client) -> Outcome {
+/// Sends a GET and reads the whole response.
+pub(super) async fn fetch(client: &Client) -> FetchOutcome {
     fetch_request(client, Request::get(URL).unwrap()).await
 }
 
-/// Lets everything else run until it waits.
+/// Lets all other tasks run until they wait.
 pub(super) async fn settle() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
+}
+
+/// A client of a handler in this process, over these versions of the protocol.
+pub(super) fn client_of<K, T>(versions: Versions, handler: T) -> Client
+where
+    T: IntoHandler<K>,
+    T::Handler: Send + Sync,
+    <T::Handler as Handler>::Future: Send,
+    <T::Handler as Handler>::Body: Send,
+{
+    Client::builder().versions(versions).handler(handler).build().unwrap()
+}
+
+/// A POST with this content.
+pub(super) fn post(body: impl Into<Body>) -> Request {
+    Request::post(URL, body).unwrap()
+}
+
+/// A 200 with the content `ok`, as of [`OK`].
+pub(super) fn ok() -> FetchOutcome {
+    ok_with("ok")
+}
+
+/// A 200 with this content.
+pub(super) fn ok_with(content: &str) -> FetchOutcome {
+    Ok((200, content.to_owned()))
 }

@@ -7,18 +7,9 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::Frame;
-use stoop::{Body, Client, Error, ErrorKind, Request, Response, Versions};
+use stoop::{Body, Error, ErrorKind, Request, Response};
 
-use super::kit::URL;
-
-const BOTH: [Versions; 2] = [Versions::Http1, Versions::Http2];
-
-/// A client of a handler in this process, over one version.
-macro_rules! client {
-    ($versions:expr, $handler:expr) => {
-        Client::builder().versions($versions).handler($handler).build().unwrap()
-    };
-}
+use super::kit::{EACH_VERSION, URL, client_of};
 
 const PIECE: usize = 1_000;
 
@@ -66,8 +57,8 @@ async fn looking(mut request: Request) -> String {
 
 #[tokio::test]
 async fn a_streamed_request_lost_its_length() {
-    for versions in BOTH {
-        let client = client!(versions, looking);
+    for versions in EACH_VERSION {
+        let client = client_of(versions, looking);
         let n = 3 * PIECE;
         let response = client.send(post(3, &n.to_string())).await.unwrap();
         let said = response.into_body().bytes(1_000).await.unwrap();
@@ -83,8 +74,8 @@ async fn a_streamed_request_lost_its_length() {
 /// RFC 9110 §8.6: who declares that there is no content is taken at its word, whatever the method.
 #[tokio::test]
 async fn a_declared_length_of_nothing_was_lost() {
-    for versions in BOTH {
-        let client = client!(versions, looking);
+    for versions in EACH_VERSION {
+        let client = client_of(versions, looking);
         for (method, declared, said) in [
             (http::Method::DELETE, true, "Some(\"0\")"),
             (http::Method::GET, true, "Some(\"0\")"),
@@ -105,11 +96,11 @@ async fn a_declared_length_of_nothing_was_lost() {
 
 #[tokio::test]
 async fn a_streamed_response_lost_its_length() {
-    for versions in BOTH {
+    for versions in EACH_VERSION {
         let n = 3 * PIECE;
         let handler =
             move |_: Request| Response::new(stream(3)).with_field("content-length", n.to_string());
-        let client = client!(versions, move |request: Request| handler(request).unwrap());
+        let client = client_of(versions, move |request: Request| handler(request).unwrap());
         let response = client.get(URL).await.unwrap();
         assert_eq!(response.field("content-length"), Some(n.to_string().as_bytes()));
         assert_eq!(response.field("transfer-encoding"), None);
@@ -125,10 +116,10 @@ async fn a_streamed_response_lost_its_length() {
 
 #[tokio::test]
 async fn a_request_that_is_not_as_long_as_announced_is_broken_off() {
-    for versions in BOTH {
+    for versions in EACH_VERSION {
         for (pieces, length) in [(2, 2 * PIECE + 1), (0, 1), (2, 2 * PIECE - 1), (2, 0)] {
             let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
-            let client = client!(versions, move |mut request: Request| {
+            let client = client_of(versions, move |mut request: Request| {
                 let told = told.clone();
                 tokio::spawn(async move {
                     let read = request.body_mut().discard().await;
@@ -149,9 +140,9 @@ async fn a_request_that_is_not_as_long_as_announced_is_broken_off() {
 
 #[tokio::test]
 async fn a_response_that_is_not_as_long_as_announced_is_broken_off() {
-    for versions in BOTH {
+    for versions in EACH_VERSION {
         for (pieces, length) in [(2, 2 * PIECE + 1), (0, 1), (2, 2 * PIECE - 1)] {
-            let client = client!(versions, move |_: Request| {
+            let client = client_of(versions, move |_: Request| {
                 let response = Response::new(stream(pieces));
                 response.with_field("content-length", length.to_string()).unwrap()
             });
@@ -171,8 +162,8 @@ const MALFORMED: [&str; 7] = ["-1", "+1", "1a", "", "1, 1", "9999999999999999999
 
 #[tokio::test]
 async fn a_length_that_is_none_is_never_sent() {
-    for versions in BOTH {
-        let client = client!(versions, looking);
+    for versions in EACH_VERSION {
+        let client = client_of(versions, looking);
         let with = |body: Body, lengths: &[&str]| {
             let add = |request: Request, length: &&str| {
                 request.with_field("content-length", length).unwrap()
@@ -202,8 +193,8 @@ async fn a_length_that_is_none_is_never_sent() {
 
 #[tokio::test]
 async fn a_response_whose_length_is_none_is_500() {
-    for versions in BOTH {
-        let client = client!(versions, |request: Request| {
+    for versions in EACH_VERSION {
+        let client = client_of(versions, |request: Request| {
             let body = if request.path() == "/stream" { stream(1) } else { "hello".into() };
             let lengths = request.fields().all("x-length");
             let add = |response: Response, length: &[u8]| {

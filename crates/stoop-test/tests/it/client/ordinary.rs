@@ -6,11 +6,11 @@ use std::time::Duration;
 use stoop::{Client, Response, Versions};
 use tokio::time::{Instant, sleep};
 
-use super::kit::{OK, Peer, URL, scripted};
+use super::kit::{OK, ScriptedServer, URL, scripted};
 
 /// A client with the default limits whose server sends `piece` every `pause`, `times` times.
 fn dripping(piece: &'static str, pause: Duration, times: usize) -> Client {
-    scripted(move |mut peer: Peer| async move {
+    scripted(move |mut peer: ScriptedServer| async move {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
         for _ in 0..times {
@@ -71,7 +71,7 @@ async fn a_download_of_4_kb_a_second_was_killed_at_60_s() {
 async fn twenty_waves_of_a_hundred_requests_opened_1696_connections() {
     let opened = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let seen = opened.clone();
-    let client = scripted(move |mut peer: Peer| {
+    let client = scripted(move |mut peer: ScriptedServer| {
         seen.fetch_max(peer.number + 1, std::sync::atomic::Ordering::Relaxed);
         async move {
             while !peer.head().await.is_empty() {

@@ -5,11 +5,7 @@ use std::time::Duration;
 use stoop::{Body, Client, ErrorKind, Phase, Request, Response, Versions};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::kit::{URL, fetch_request, listening, read, scripted, settle};
-
-fn post(body: impl Into<Body>) -> Request {
-    Request::post(URL, body).unwrap()
-}
+use super::kit::{fetch_request, listen_scripted, ok, post, read, scripted, settle};
 
 #[tokio::test(start_paused = true)]
 async fn a_response_may_overtake_its_request_and_the_caller_feed_it_afterwards() {
@@ -72,7 +68,7 @@ async fn a_response_that_stalls_ends_though_its_request_is_still_to_be_sent() {
     let over_http1 = scripted(|mut peer| async move {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nok").await;
-        peer.rest().await;
+        peer.skip_to_end().await;
     });
     let over_http2 = Client::builder().versions(Versions::Http2).handler(|request: Request| {
         let (sender, body) = Body::channel(1);
@@ -116,7 +112,7 @@ async fn a_response_may_be_silent_as_long_as_its_request_is_being_sent() {
         }
         sender.finish().await.unwrap();
     });
-    assert_eq!(read(response).await, Ok((200, "ok".to_owned())));
+    assert_eq!(read(response).await, ok());
 }
 
 /// Behind the end of the response, sending has its limit as long as it does not move.
@@ -125,11 +121,11 @@ async fn a_producer_that_falls_silent_behind_its_response_does_not_keep_the_conn
     let client = scripted(|mut peer| async move {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
-        peer.rest().await;
+        peer.skip_to_end().await;
     });
     let (sender, body) = Body::channel(1);
     let response = client.send(post(body)).await.unwrap();
-    assert_eq!(read(response).await, Ok((200, "ok".to_owned())));
+    assert_eq!(read(response).await, ok());
     for _ in 0..5 {
         sleep(Duration::from_secs(20)).await;
         sender.send("piece").await.unwrap();
@@ -147,7 +143,7 @@ async fn an_answer_of_failure_ends_the_sending() {
         peer.head().await;
         peer.bytes(7).await;
         peer.send("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nok").await;
-        let rest = peer.rest().await;
+        let rest = peer.skip_to_end().await;
         assert!(rest < 1000, "{rest} bytes were still sent");
     });
     let (sender, body) = Body::channel(1);
@@ -163,7 +159,7 @@ async fn a_response_that_is_dropped_ends_the_sending() {
     let client = scripted(|mut peer| async move {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
-        peer.rest().await;
+        peer.skip_to_end().await;
     });
     let (sender, body) = Body::channel(1);
     let response = client.send(post(body)).await.unwrap();
@@ -177,7 +173,7 @@ async fn a_response_that_is_dropped_ends_the_sending() {
 #[tokio::test]
 async fn the_answer_of_a_server_that_closes_while_we_send_wins() {
     for reset in [false, true] {
-        let server = listening(move |mut peer| async move {
+        let server = listen_scripted(move |mut peer| async move {
             peer.head().await;
             peer.send("HTTP/1.1 403 No\r\nconnection: close\r\ncontent-length: 3\r\n\r\nno!").await;
             if reset {
@@ -200,7 +196,7 @@ async fn the_answer_of_a_server_that_closes_while_we_send_wins() {
 
 #[tokio::test]
 async fn a_server_that_resets_while_we_send_without_an_answer_is_an_error_of_sending() {
-    let server = listening(|mut peer| async move {
+    let server = listen_scripted(|mut peer| async move {
         peer.head().await;
         peer.reset();
     });

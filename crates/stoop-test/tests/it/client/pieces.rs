@@ -5,11 +5,7 @@ use stoop::{ErrorKind, Phase};
 use stoop_io::sim::{Fault, Link, Sim, Split};
 use stoop_io::{AnyTransport, Stream};
 
-use super::kit::{OK, Peer, fetch, get, scripted};
-
-fn ok(text: &str) -> super::kit::Outcome {
-    Ok((200, text.to_owned()))
-}
+use super::kit::{OK, ScriptedServer, fetch, get, ok, ok_with, scripted};
 
 #[tokio::test(start_paused = true)]
 async fn a_response_may_come_in_any_pieces() {
@@ -20,13 +16,13 @@ async fn a_response_may_come_in_any_pieces() {
             let back =
                 Link { reads: Split::Each(size), writes: Split::Each(size), ..Link::default() };
             let (ours, theirs, _) = Sim::pair(size as u64, &back, &back);
-            tokio::spawn(Peer::over(AnyTransport::from(theirs), 0).serve(answer));
+            tokio::spawn(ScriptedServer::over(AnyTransport::from(theirs), 0).serve(answer));
             Stream::new(ours)
         };
         let client = stoop::tokio::connections_from(stoop::Client::builder(), connect);
         let client = client.build().unwrap();
         for _ in 0..3 {
-            assert_eq!(fetch(&client).await, ok("hello!"));
+            assert_eq!(fetch(&client).await, ok_with("hello!"));
         }
         assert_eq!(client.connections(), (1, 1));
     }
@@ -38,7 +34,7 @@ async fn a_stalled_connection_is_left_to_the_deadline_and_then_closed() {
         let connect = move || {
             let back = Link::faulty(Fault::StallAfter(after));
             let (ours, theirs, _) = Sim::pair(1, &Link::default(), &back);
-            tokio::spawn(Peer::over(AnyTransport::from(theirs), 0).serve(OK));
+            tokio::spawn(ScriptedServer::over(AnyTransport::from(theirs), 0).serve(OK));
             Stream::new(ours)
         };
         let client = stoop::tokio::connections_from(stoop::Client::builder(), connect);
@@ -52,7 +48,7 @@ async fn a_stalled_connection_is_left_to_the_deadline_and_then_closed() {
             _ if after < head + 2 => {
                 assert_eq!(outcome, Err((ErrorKind::ReadTimeout, Phase::Receive)));
             }
-            _ => assert_eq!(outcome, ok("ok")),
+            _ => assert_eq!(outcome, ok()),
         }
     }
 }

@@ -7,13 +7,15 @@ use std::time::Duration;
 use stoop::{Client, ErrorKind, Phase};
 use tokio::time::sleep;
 
-use super::kit::{OK, Peer, fetch, limited, read, scripted_by, settle, what};
+use super::kit::{
+    OK, ScriptedServer, fetch, kind_and_phase, limited, ok, read, scripted_by, settle,
+};
 
 /// A server that takes a second for each request, and the most requests it had at once.
 fn slow(builder: stoop::ClientBuilder) -> (Client, Arc<AtomicUsize>) {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let seen = most.clone();
-    let client = scripted_by(builder, move |mut peer: Peer| {
+    let client = scripted_by(builder, move |mut peer: ScriptedServer| {
         let (now, most) = (now.clone(), most.clone());
         async move {
             while !peer.head().await.is_empty() {
@@ -27,8 +29,8 @@ fn slow(builder: stoop::ClientBuilder) -> (Client, Arc<AtomicUsize>) {
     (client, seen)
 }
 
-async fn fetch_from(client: &Client, host: usize) -> super::kit::Outcome {
-    read(client.get(&format!("http://h{host}/")).await.map_err(what)?).await
+async fn fetch_from(client: &Client, host: usize) -> super::kit::FetchOutcome {
+    read(client.get(&format!("http://h{host}/")).await.map_err(kind_and_phase)?).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -122,7 +124,7 @@ async fn who_gives_up_waiting_takes_no_place() {
         let outcome = fetch_from(&client, n % 3).await;
         assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Queue)));
     }
-    assert_eq!(first.await.unwrap(), Ok((200, "ok".to_owned())));
+    assert_eq!(first.await.unwrap(), ok());
     assert_eq!((client.connections(), most.load(SeqCst)), ((1, 1), 1));
 }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use stoop::{Body, Client, ClientTime, Error, ErrorKind, Phase};
 use tokio::time::{Instant, sleep};
 
-use super::kit::{Peer, URL, limited, scripted_by, what};
+use super::kit::{ScriptedServer, URL, kind_and_phase, limited, scripted_by};
 
 /// The default limits but for the rate, and so that nothing else ends.
-fn patient(script: impl Fn(Peer) -> Script + Send + Sync + 'static) -> Client {
+fn patient(script: impl Fn(ScriptedServer) -> Script + Send + Sync + 'static) -> Client {
     with(|_| {}, script)
 }
 
@@ -17,7 +17,7 @@ type Script = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 fn with(
     change: fn(&mut ClientTime),
-    script: impl Fn(Peer) -> Script + Send + Sync + 'static,
+    script: impl Fn(ScriptedServer) -> Script + Send + Sync + 'static,
 ) -> Client {
     let builder = limited(|limits| {
         limits.time.body_bytes_per_second_min = 1_000;
@@ -27,7 +27,7 @@ fn with(
 }
 
 /// `first` bytes at once, then `piece` every `pause`, for ever or `times` times.
-async fn drip(mut peer: Peer, first: usize, piece: &str, pause: Duration, times: usize) {
+async fn drip(mut peer: ScriptedServer, first: usize, piece: &str, pause: Duration, times: usize) {
     peer.head().await;
     peer.send("HTTP/1.1 200 OK\r\n\r\n").await;
     peer.send(vec![b'x'; first]).await;
@@ -63,7 +63,7 @@ async fn content_that_drips_is_given_up() {
     let looked_at = timed(body(&client).await.discard()).await;
     let (took, collected) = timed(body(&client).await.bytes(1 << 20)).await;
     for (took, result) in [looked_at, (took, collected.map(|_| 0))] {
-        assert_eq!(what(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
+        assert_eq!(kind_and_phase(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
         assert!((30.0..30.4).contains(&took.as_secs_f64()), "{took:?}");
     }
     assert_eq!(client.connections(), (0, 0));
@@ -87,7 +87,7 @@ async fn chunks_that_drip_are_no_content() {
     );
     let mut body = body(&client).await;
     let (took, result) = timed(body.discard()).await;
-    assert_eq!(what(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
+    assert_eq!(kind_and_phase(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
     assert!(is_about(took, 30.0), "{took:?}");
 }
 
@@ -102,7 +102,7 @@ async fn the_least_rate_is_enough_and_less_is_not() {
     let less: &str = piece(900);
     let client = patient(move |peer| Box::pin(drip(peer, 0, less, second, 600)));
     let (took, result) = timed(body(&client).await.discard()).await;
-    assert_eq!(what(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
+    assert_eq!(kind_and_phase(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
     assert!((200.0..203.0).contains(&took.as_secs_f64()), "{took:?}");
     // None is no limit.
     let client = with(
@@ -117,7 +117,7 @@ async fn the_least_rate_is_enough_and_less_is_not() {
 async fn the_rate_is_that_of_the_last_seconds() {
     let client = patient(|peer| Box::pin(drip(peer, 10 << 20, "x", TENTH, FOREVER)));
     let (took, result) = timed(body(&client).await.discard()).await;
-    assert_eq!(what(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
+    assert_eq!(kind_and_phase(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
     assert!((30.0..30.4).contains(&took.as_secs_f64()), "{took:?}");
 }
 
@@ -138,7 +138,7 @@ async fn grace_and_window_are_what_they_are_set_to() {
         },
     );
     let (took, result) = timed(body(&client).await.discard()).await;
-    assert_eq!(what(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
+    assert_eq!(kind_and_phase(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
     assert!(is_about(took, 5.0), "{took:?}");
 }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use stoop::{Body, Client, ErrorKind, Method, Phase, Redirects, Request, Response, StatusCode};
 
 use super::kit::{
-    OK, URL, fetch, fetch_request, limited, read, scripted, scripted_by, settle, what,
+    OK, URL, fetch, fetch_request, kind_and_phase, limited, ok, read, scripted, scripted_by, settle,
 };
 
 /// A client to a handler that answers `/STATUS?LOCATION` by a redirect, and says anything else
@@ -135,7 +135,7 @@ async fn loops_and_chains_end() {
         let outcome = client.get("http://a.test/302?/303?/307?/x").await;
         match works {
             true => assert_eq!(outcome.unwrap().redirects(), 3),
-            false => assert_eq!(what(outcome.unwrap_err()).0, ErrorKind::RedirectLimit),
+            false => assert_eq!(kind_and_phase(outcome.unwrap_err()).0, ErrorKind::RedirectLimit),
         }
     }
     let client = redirecting(Client::builder().redirects(Redirects::none()));
@@ -160,7 +160,7 @@ async fn other_schemes_and_nonsense_are_refused() {
     let https = "https://a.test/302?http://a.test/x";
     let strict = Redirects::default().allow_https_to_http(false);
     let error = redirecting(Client::builder().redirects(strict)).get(https).await.unwrap_err();
-    assert_eq!(what(error), (ErrorKind::RedirectDenied, Phase::Redirect));
+    assert_eq!(kind_and_phase(error), (ErrorKind::RedirectDenied, Phase::Redirect));
     assert!(redirecting(Client::builder()).get(https).await.is_ok());
 }
 
@@ -248,7 +248,7 @@ async fn an_endless_redirect_is_not_read_to_its_end() {
         }
     });
     let begun = tokio::time::Instant::now();
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, ok());
     assert!(begun.elapsed().as_millis() < 10);
     assert!(*sent.lock().unwrap() < 300_000);
 }
@@ -267,5 +267,5 @@ async fn what_a_redirect_says_in_its_content_is_held_against_nobody() {
             }
         },
     );
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, ok());
 }

@@ -8,17 +8,14 @@ use stoop::{Body, Client, ErrorKind, Method, Phase, Request};
 use tokio::time::sleep;
 
 use super::kit::{
-    OK, Peer, URL, fetch, fetch_request, get, limited, listening, scripted, scripted_by, settle,
+    OK, ScriptedServer, URL, fetch, fetch_request, get, limited, listen_scripted, ok, scripted,
+    scripted_by, settle,
 };
-
-fn ok() -> super::kit::Outcome {
-    Ok((200, "ok".to_owned()))
-}
 
 /// A client and how many connections it made.
 fn counted<F>(
     builder: stoop::ClientBuilder,
-    script: impl Fn(Peer) -> F + Send + Sync + 'static,
+    script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static,
 ) -> (Client, Arc<AtomicUsize>)
 where
     F: Future<Output = ()> + Send + 'static,
@@ -142,7 +139,7 @@ async fn a_response_outlives_its_client() {
 async fn closing_server() -> (std::net::SocketAddr, Arc<std::sync::Mutex<Vec<u16>>>) {
     let seen = Arc::new(std::sync::Mutex::new(vec![0u16; 20_000]));
     let counts = seen.clone();
-    let server = listening(move |mut peer: Peer| {
+    let server = listen_scripted(move |mut peer: ScriptedServer| {
         let counts = counts.clone();
         async move {
             let k = 1 + peer.number * 7 % 5;
@@ -222,7 +219,7 @@ async fn a_post_is_never_sent_twice() {
 #[tokio::test(start_paused = true)]
 async fn a_request_is_repeated_only_where_that_is_safe() {
     // The second request on each connection meets its end.
-    let server = |mut peer: Peer| async move {
+    let server = |mut peer: ScriptedServer| async move {
         peer.head().await;
         peer.send(OK).await;
         peer.head().await;

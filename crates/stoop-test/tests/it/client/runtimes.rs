@@ -6,7 +6,7 @@ use std::thread;
 use stoop::{Client, Request, Server, ServerHandle};
 use tokio::runtime::{Builder, Runtime};
 
-use super::kit::{Outcome, fetch_request};
+use super::kit::{FetchOutcome, fetch_request, ok};
 
 fn server() -> (ServerHandle, SocketAddr) {
     let handler = |_: Request| stoop::Response::text("ok");
@@ -19,12 +19,8 @@ fn current_thread() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-async fn fetch(client: &Client, server: SocketAddr) -> Outcome {
+async fn fetch(client: &Client, server: SocketAddr) -> FetchOutcome {
     fetch_request(client, Request::get(&format!("http://{server}/")).unwrap()).await
-}
-
-fn ok() -> Outcome {
-    Ok((200, "ok".to_owned()))
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use stoop::{Client, ErrorKind, Request, Response, Timings};
 use tokio::time::sleep;
 
-use super::kit::{OK, get, limited, listening, scripted, scripted_by};
+use super::kit::{OK, get, limited, listen_scripted, scripted, scripted_by};
 use super::tls::{authority, certificate, serving, showing, trusting};
 
 const S: Duration = Duration::from_secs(1);
@@ -81,7 +81,7 @@ async fn redirects_and_retries_are_added_up() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_tells_what_the_time_went_into() {
-    let client = scripted(super::kit::Peer::stall);
+    let client = scripted(super::kit::ScriptedServer::stall);
     let error = get(&client).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FirstByteTimeout);
     assert_eq!(seconds(error.timings()), [None, None, Some(0), None, Some(60)]);
@@ -119,7 +119,7 @@ async fn addresses_are_the_other_ends() {
 
 #[tokio::test]
 async fn an_error_of_the_content_knows_with_whom() {
-    let address = listening(|mut peer| async move {
+    let address = listen_scripted(|mut peer| async move {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort").await;
     })

@@ -9,7 +9,7 @@ use rcgen::{
 use stoop::{Client, ClientTls, ErrorKind, Phase, Request, ServerTls, Versions};
 use stoop_io::{AnyTransport, Tcp};
 
-use super::kit::{OK, Outcome, Peer, fetch_request};
+use super::kit::{FetchOutcome, OK, ScriptedServer, fetch_request, ok};
 
 pub(super) type Authority = CertifiedIssuer<'static, KeyPair>;
 
@@ -41,7 +41,7 @@ pub(super) fn showing((chain, key): (String, String)) -> ServerTls {
 /// A server that speaks TLS as `tls` says and HTTP as `script` says.
 pub(super) async fn serving<F>(
     tls: ServerTls,
-    script: impl Fn(Peer) -> F + Send + Sync + 'static,
+    script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static,
 ) -> u16
 where
     F: Future<Output = ()> + Send + 'static,
@@ -56,7 +56,7 @@ where
             tokio::spawn(async move {
                 let mut session: AnyTransport = tls.accept(Tcp::new(stream, from)).unwrap().into();
                 if std::future::poll_fn(|cx| session.poll_handshake(cx)).await.is_ok() {
-                    script(Peer::over(session, number)).await;
+                    script(ScriptedServer::over(session, number)).await;
                 }
             });
         }
@@ -69,12 +69,8 @@ pub(super) fn trusting(authority: &Authority) -> stoop::ClientBuilder {
     Client::builder().tls(tls.build().unwrap())
 }
 
-async fn fetch(client: &Client, host: &str, port: u16) -> Outcome {
+async fn fetch(client: &Client, host: &str, port: u16) -> FetchOutcome {
     fetch_request(client, Request::get(&format!("https://{host}:{port}/")).unwrap()).await
-}
-
-fn ok() -> Outcome {
-    Ok((200, "ok".to_owned()))
 }
 
 #[tokio::test]

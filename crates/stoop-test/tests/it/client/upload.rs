@@ -6,15 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use stoop::{Body, ErrorKind, Fields, Phase, Request};
 
-use super::kit::{OK, URL, fetch_request, limited, scripted, scripted_by, settle, what};
-
-fn post(body: impl Into<Body>) -> Request {
-    Request::post(URL, body).unwrap()
-}
-
-fn ok() -> super::kit::Outcome {
-    Ok((200, "ok".to_owned()))
-}
+use super::kit::{
+    OK, fetch_request, kind_and_phase, limited, ok, post, scripted, scripted_by, settle,
+};
+use crate::bodies::MisstatedLength;
 
 #[tokio::test(start_paused = true)]
 async fn content_of_known_length_is_announced() {
@@ -106,7 +101,7 @@ async fn expecting_100_content_is_not_sent_to_who_answers_instead() {
         let client = scripted(move |mut peer| async move {
             peer.head().await;
             peer.send(format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\nok")).await;
-            assert_eq!(peer.rest().await, 0, "content was sent after {status}");
+            assert_eq!(peer.skip_to_end().await, 0, "content was sent after {status}");
         });
         let request = post("hello").with_field("expect", b"100-continue").unwrap();
         assert_eq!(fetch_request(&client, request).await.unwrap().1, "ok");
@@ -132,7 +127,7 @@ async fn expecting_100_that_never_comes_content_is_sent_after_a_second() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_fails_or_lies_is_the_callers_error_at_once() {
-    let server = |mut peer: super::kit::Peer| async move {
+    let server = |mut peer: super::kit::ScriptedServer| async move {
         peer.head().await;
         // Not a proper end, which would make half a request a whole one.
         assert!(!peer.until("\r\n0\r\n\r\n").await.ends_with("0\r\n\r\n"));
@@ -144,35 +139,19 @@ async fn a_body_that_fails_or_lies_is_the_callers_error_at_once() {
     let begun = tokio::time::Instant::now();
     let error = client.send(post(body)).await.unwrap_err();
     assert!(error.to_string().contains("the file is gone"), "{error}");
-    assert_eq!(what(error), (ErrorKind::RequestBody, Phase::Send));
+    assert_eq!(kind_and_phase(error), (ErrorKind::RequestBody, Phase::Send));
     assert!(begun.elapsed() < Duration::from_millis(10));
     assert_eq!(client.connections(), (0, 0));
-    for (announced, sent) in [(5, "hell"), (5, "hello!")] {
+    for (announced, piece) in [(5, "hell"), (5, "hello!")] {
         let client = scripted(server);
-        let error = client.send(post(Body::stream(Lie { announced, sent: Some(sent) }))).await;
-        assert_eq!(what(error.unwrap_err()), (ErrorKind::RequestBody, Phase::Send), "{sent}");
+        let body = Body::stream(MisstatedLength { announced, piece, left: 1 });
+        let error = client.send(post(body)).await;
+        assert_eq!(
+            kind_and_phase(error.unwrap_err()),
+            (ErrorKind::RequestBody, Phase::Send),
+            "{piece}"
+        );
         assert_eq!(client.connections(), (0, 0));
-    }
-}
-
-/// Content that is not as long as it says.
-struct Lie {
-    announced: u64,
-    sent: Option<&'static str>,
-}
-
-impl http_body::Body for Lie {
-    type Data = Bytes;
-    type Error = std::io::Error;
-    fn poll_frame(
-        mut self: std::pin::Pin<&mut Self>,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, std::io::Error>>> {
-        let sent = self.sent.take().map(|text| Ok(http_body::Frame::data(text.into())));
-        std::task::Poll::Ready(sent)
-    }
-    fn size_hint(&self) -> http_body::SizeHint {
-        http_body::SizeHint::with_exact(self.announced)
     }
 }
 
@@ -200,7 +179,7 @@ async fn a_server_that_takes_nothing_for_too_long_is_given_up() {
             peer.bytes(40_000).await;
         }
         peer.send(OK).await;
-        peer.rest().await;
+        peer.skip_to_end().await;
     });
     assert_eq!(fetch_request(&client, post(vec![b'a'; 320_000])).await, ok());
     // Nor is a caller who takes its time.
@@ -247,7 +226,7 @@ async fn a_server_that_reads_slowly_is_not_idle_while_it_does() {
     let request = Request::post(&url, vec![b'a'; 64 << 20]).unwrap();
     let error = client.send(request).await.unwrap_err();
     let ended = std::time::Instant::now();
-    assert_eq!(what(error), (ErrorKind::ReadTimeout, Phase::Send));
+    assert_eq!(kind_and_phase(error), (ErrorKind::ReadTimeout, Phase::Send));
     let (stopped, _) = server.join().unwrap();
     let waited = ended - stopped;
     assert!(waited > Duration::from_millis(300), "{waited:?}");

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use stoop::{Client, Endpoint, Method, Request, Server};
 
-use super::kit::{OK, Peer, fetch_request, listening, scripted};
+use super::kit::{OK, ScriptedServer, fetch_request, listen_scripted, ok, scripted};
 
 /// The request line and Host that a request for `url` is sent with.
 async fn sent(url: &str) -> (String, String) {
-    let client = scripted(|mut peer: Peer| async move {
+    let client = scripted(|mut peer: ScriptedServer| async move {
         let head = peer.head().await;
         let line = head.lines().next().unwrap();
         let host = head.lines().find(|line| line.starts_with("host: ")).unwrap();
@@ -90,7 +90,7 @@ async fn user_and_password_become_credentials() {
 
 #[tokio::test]
 async fn odd_spellings_of_addresses_are_connected_to() {
-    let server = listening(|peer| peer.serve(OK)).await;
+    let server = listen_scripted(|peer| peer.serve(OK)).await;
     let client = Client::new();
     for host in [
         "127.0.0.1",
@@ -103,7 +103,7 @@ async fn odd_spellings_of_addresses_are_connected_to() {
     ] {
         let url = format!("http://{host}:{}/", server.port());
         let outcome = fetch_request(&client, Request::get(&url).unwrap()).await;
-        assert_eq!(outcome, Ok((200, "ok".to_owned())), "{host}");
+        assert_eq!(outcome, ok(), "{host}");
     }
 }
 
@@ -145,7 +145,7 @@ async fn a_handler_answers_without_a_socket_even_for_https() {
 #[tokio::test]
 async fn other_protocols_are_switched_to() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let server = listening(|mut peer| async move {
+    let server = listen_scripted(|mut peer| async move {
         let head = peer.head().await;
         if head.starts_with("CONNECT b.test:443 ") {
             assert!(head.contains("\r\nhost: b.test:443\r\n"), "{head}");
@@ -188,13 +188,13 @@ async fn credentials_are_not_in_what_is_shown() {
     const URL: &str = "http://me:s3cret@a.test/";
     let request = Request::get(URL).unwrap().with_field("cookie", "id=s3cret").unwrap();
     let mut shown = vec![format!("{request:?}")];
-    let client = scripted(|mut peer: Peer| async move {
+    let client = scripted(|mut peer: ScriptedServer| async move {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\nset-cookie: id=s3cret\r\ncontent-length: 0\r\n\r\n").await;
     });
     shown.push(format!("{:?}", client.send(request).await.unwrap()));
     for location in [URL, "http://me:s3cret@[", "ftp://me:s3cret@a.test/"] {
-        let client = scripted(move |peer: Peer| {
+        let client = scripted(move |peer: ScriptedServer| {
             let head = format!("HTTP/1.1 302 Go\r\nlocation: {location}\r\n");
             peer.serve(format!("{head}content-length: 0\r\n\r\n"))
         });

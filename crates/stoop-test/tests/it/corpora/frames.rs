@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use stoop_proto::Limits;
 use stoop_proto::h2::{Connection, ErrorCode, Event, Fault, Reset, Settings};
-use stoop_test::feed::h2::{End, Heard, Told, asked, client, server};
+use stoop_test::feed::h2::{
+    EndpointEvent, EndpointOutcome, EndpointSetup, client, client_after_get, server,
+};
 use stoop_test::frames::{flag, frame, headers, kind, settings, split};
 
 use super::json::Json;
@@ -68,7 +70,7 @@ fn the_frames_of_the_collection_are_read() {
     assert_eq!(count, FRAMES);
 }
 
-fn check(name: &str, is_server: bool, heard: &Heard) {
+fn check(name: &str, is_server: bool, outcome: &EndpointOutcome) {
     let fault = match name {
         "continuation/header" | "continuation/normal" => Some(Fault::Continuation),
         // On streams that nobody has opened.
@@ -78,24 +80,24 @@ fn check(name: &str, is_server: bool, heard: &Heard) {
         "headers/normal" | "headers/priority" => Some(Fault::StreamIdle),
         "push_promise/normal" => Some(Fault::Push),
         "goaway/normal" => {
-            assert_eq!(heard.told, [Told::GoAway(ErrorCode::COMPRESSION_ERROR)]);
+            assert_eq!(outcome.events, [EndpointEvent::GoAway(ErrorCode::COMPRESSION_ERROR)]);
             None
         }
         "ping/normal" => {
-            assert_eq!(heard.said, ["PING ACK deadbeef"]);
+            assert_eq!(outcome.sent, ["PING ACK deadbeef"]);
             None
         }
         "settings/normal" => {
-            assert_eq!(heard.said, ["SETTINGS ACK"]);
+            assert_eq!(outcome.sent, ["SETTINGS ACK"]);
             None
         }
         "priority/normal" => {
-            assert_eq!((heard.told.len(), heard.said.len()), (0, 0));
+            assert_eq!((outcome.events.len(), outcome.sent.len()), (0, 0));
             None
         }
         _ => panic!("{name} is new"),
     };
-    assert_eq!(heard.fault, fault, "{name}: {heard:?}");
+    assert_eq!(outcome.fault, fault, "{name}: {outcome:?}");
 }
 
 /// The same frames where they have an effect, on a stream that is open: what they carry is what the
@@ -112,22 +114,22 @@ fn what_the_frames_of_the_collection_carry_is_read() {
         let number = |name| carried.get(name).and_then(Json::number).expect("a number");
         let (header, payload, _) = split(wire).expect("one frame");
         let stream = u32::from(header[3] != kind::GOAWAY);
-        let heard = || {
+        let outcome = || {
             let moved = frame(header[3], header[4], stream, payload);
-            asked().feed(&[&response[..], &moved].concat())
+            client_after_get().feed(&[&response[..], &moved].concat())
         };
         match &name[..] {
             "data/normal" => {
                 let data = carried.get("data").expect("it has some").text();
-                assert_eq!(heard().content(1), data.as_bytes());
+                assert_eq!(outcome().content(1), data.as_bytes());
             }
             "rst_stream/normal" => {
                 let code = ErrorCode(number("error_code"));
-                assert_eq!(heard().reset(1), Some(Reset::Peer(code)));
+                assert_eq!(outcome().reset(1), Some(Reset::Peer(code)));
             }
             "goaway/normal" => {
                 let code = ErrorCode(number("error_code"));
-                assert_eq!(heard().told.last(), Some(&Told::GoAway(code)));
+                assert_eq!(outcome().events.last(), Some(&EndpointEvent::GoAway(code)));
             }
             "settings/normal" => {
                 let settings = told_settings(wire);
@@ -179,10 +181,10 @@ fn the_errors_of_the_collection_are_found() {
             continue;
         }
         count += 1;
-        let ends: [End; 2] = [server(), client()];
+        let ends: [EndpointSetup; 2] = [server(), client()];
         for end in ends {
-            let heard = end.feed(wire);
-            let fault = heard.fault.unwrap_or_else(|| panic!("{name}: {heard:?}"));
+            let outcome = end.feed(wire);
+            let fault = outcome.fault.unwrap_or_else(|| panic!("{name}: {outcome:?}"));
             let fits = codes.iter().any(|code| code.number() == Some(fault.code().0));
             assert!(fits, "{name}: {fault:?} is {}", fault.code());
         }

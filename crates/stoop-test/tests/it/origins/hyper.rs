@@ -17,12 +17,12 @@ use tokio::sync::oneshot;
 
 use super::{big, large};
 
-pub(super) struct Served {
+pub(super) struct HyperServer {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Served {
+impl HyperServer {
     pub(super) fn start(address: SocketAddrV4, tls: Option<ServerTls>) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -38,7 +38,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for HyperServer {
     fn drop(&mut self) {
         drop(self.stop.take());
         let _ = self.thread.take().map(JoinHandle::join);

@@ -82,7 +82,7 @@ pub(crate) struct Origin {
 
 enum Running {
     Program(Started),
-    Thread { _served: hyper::Served },
+    Thread { _server: hyper::HyperServer },
 }
 
 impl Origin {
@@ -150,7 +150,7 @@ impl Origin {
                 let (certificate, key) = self.certificate.clone();
                 let tls = ServerTls::builder().certificate_pem(certificate, key).alpn(["h2"]);
                 let tls = self.tls.then(|| tls.build().unwrap());
-                Running::Thread { _served: hyper::Served::start(self.address, tls) }
+                Running::Thread { _server: hyper::HyperServer::start(self.address, tls) }
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use http::Method;
 use stoop_proto::{BodySize, Limits};
-use stoop_test::feed::h2::{End, asked, client, server};
+use stoop_test::feed::h2::{EndpointSetup, client, client_after_get, server};
 use stoop_test::frames::{
     PREFACE, continuation, data, flag, frame, go_away, headers, kind, ping, priority,
     priority_update, rst_stream, settings, settings_ack, split, window_update,
@@ -102,17 +102,17 @@ fn tight(limits: &mut Limits, random: &mut Random) {
     limits.http2.extended_connect = random.one_in(2);
 }
 
-fn end(is_server: bool, random: &mut Random) -> End {
+fn end(is_server: bool, random: &mut Random) -> EndpointSetup {
     let mut end = match (is_server, random.below(3)) {
         (true, 0) => server(),
-        (true, 1) => server().holding(),
-        (true, _) => server().hasty().not_using(),
-        (false, 0) => asked(),
-        (false, 1) => asked().asking(Method::HEAD, BodySize::Exact(0)),
+        (true, 1) => server().never_answering(),
+        (true, _) => server().answering_early().not_consuming(),
+        (false, 0) => client_after_get(),
+        (false, 1) => client_after_get().with_request(Method::HEAD, BodySize::Exact(0)),
         (false, _) => client()
-            .asking(Method::POST, BodySize::Unknown)
-            .asking(Method::CONNECT, BodySize::Unknown)
-            .asking(Method::GET, BodySize::Exact(0)),
+            .with_request(Method::POST, BodySize::Unknown)
+            .with_request(Method::CONNECT, BodySize::Unknown)
+            .with_request(Method::GET, BodySize::Exact(0)),
     };
     if random.one_in(2) {
         end = end.within(|limits| tight(limits, random));
@@ -124,7 +124,7 @@ fn end(is_server: bool, random: &mut Random) -> End {
 }
 
 /// The same, whole and in pieces.
-fn check(end: &End, wire: &[u8], random: &mut Random) {
+fn check(end: &EndpointSetup, wire: &[u8], random: &mut Random) {
     let whole = end.feed_once(&[wire]);
     let mut rest = wire;
     let pieces = random.cuts(wire.len()).into_iter().map(|len| {
@@ -142,7 +142,7 @@ fn check(end: &End, wire: &[u8], random: &mut Random) {
 fn broken_sessions_come_to_the_same_however_they_are_cut() {
     rounds(6_000, |random| {
         let is_server = random.one_in(2);
-        let end = end(is_server, random).ungreeted();
+        let end = end(is_server, random).from_first_byte();
         let session = session(is_server, random);
         let preface = if is_server { PREFACE } else { b"" };
         let wire = [preface, &settings(&[]), &settings_ack(), &broken(session, random)].concat();
@@ -155,7 +155,7 @@ fn broken_sessions_come_to_the_same_however_they_are_cut() {
 fn any_frames_come_to_the_same_however_they_are_cut() {
     rounds(3_000, |random| {
         let is_server = random.one_in(2);
-        let end = end(is_server, random).ungreeted();
+        let end = end(is_server, random).from_first_byte();
         let mut wire = if is_server { PREFACE.to_vec() } else { Vec::new() };
         wire.extend(settings(&[]));
         for _ in 0..1 + random.below(8) {
@@ -173,7 +173,7 @@ fn any_frames_come_to_the_same_however_they_are_cut() {
 fn any_bytes_come_to_the_same_however_they_are_cut() {
     rounds(1_000, |random| {
         let is_server = random.one_in(2);
-        let end = end(is_server, random).ungreeted();
+        let end = end(is_server, random).from_first_byte();
         let mut wire = if is_server && random.one_in(4) { PREFACE.to_vec() } else { Vec::new() };
         let len = random.below(200);
         wire.extend(random.bytes(len));

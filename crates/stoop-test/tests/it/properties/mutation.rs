@@ -4,7 +4,7 @@
 
 use http::Method;
 use stoop_proto::Limits;
-use stoop_test::feed::{Asked, Ended, read_once, serve_once};
+use stoop_test::feed::{ResponseEnd, SentRequest, read_once, serve_once};
 use stoop_test::random::Random;
 
 use super::rounds;
@@ -167,18 +167,18 @@ fn a_client_reads_every_response_in_one_way() {
         let mut wire = mutate(message, random);
         wire.resize(wire.len() + SETTLED, b'x');
         let methods = [Method::GET, Method::GET, Method::HEAD, Method::CONNECT, Method::POST];
-        let mut asked = Asked::by(random.pick(&methods).clone());
+        let mut asked = SentRequest::new(random.pick(&methods).clone());
         if random.one_in(3) {
-            asked = asked.with("upgrade", "x");
+            asked = asked.with_field("upgrade", "x");
         }
         let limits = limits(random, Limits::client());
         let end = random.one_in(2);
-        let whole = read_once(asked.sent(), &[&wire], &limits, end);
+        let whole = read_once(asked.client(), &[&wire], &limits, end);
         for pieces in [cut(&wire, random), wire.chunks(1).collect()] {
-            let other = read_once(asked.sent(), &pieces, &limits, end);
+            let other = read_once(asked.client(), &pieces, &limits, end);
             assert_eq!(other, whole, "{}", wire.escape_ascii());
         }
-        if whole.ended != Ended::Complete {
+        if whole.ended != ResponseEnd::Complete {
             assert!(!whole.is_reusable, "{whole:?}");
         }
     });

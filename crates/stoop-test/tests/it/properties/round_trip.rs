@@ -1,9 +1,9 @@
-//! What one machine says is what the other reads: for every message, however its bytes are cut, and
-//! in whatever order the two are driven.
+//! A machine reads the message that the other one sent: for random messages, cut at random, and with the
+//! two machines driven in random order.
 
 use http::{Method, StatusCode, Version};
 use stoop_proto::{Fields, RequestHead};
-use stoop_test::pair::{Body, Exchange, Pair};
+use stoop_test::pair::{Pair, PlannedBody, PlannedExchange};
 use stoop_test::random::Random;
 
 use super::rounds;
@@ -14,12 +14,12 @@ fn what_is_said_is_what_is_read() {
         let mut pair = Pair::default();
         for _ in 0..1 + random.below(4) {
             let exchange = exchange(random);
-            let seen = pair.run(&exchange, random);
-            check_request(&exchange, &seen);
-            check_response(&exchange, &seen);
+            let received = pair.run(&exchange, random);
+            check_request(&exchange, &received);
+            check_response(&exchange, &received);
             let asked = |end: &Fields| end.lists("connection", "close");
             if exchange.close || asked(exchange.request.fields()) {
-                assert!(!pair.is_open(), "somebody asked for the end");
+                assert!(!pair.is_open(), "one of them said close");
             }
             if !pair.is_open() {
                 pair = Pair::default();
@@ -28,35 +28,35 @@ fn what_is_said_is_what_is_read() {
     });
 }
 
-fn check_request(exchange: &Exchange, seen: &stoop_test::pair::Seen) {
-    let read = seen.request.as_ref().unwrap();
+fn check_request(exchange: &PlannedExchange, received: &stoop_test::pair::ReceivedExchange) {
+    let read = received.request.as_ref().unwrap();
     assert_eq!(read.method(), exchange.request.method());
     assert_eq!(read.target(), exchange.request.target());
     assert_eq!(read.form(), exchange.request.form());
     assert_eq!(read.version(), Version::HTTP_11);
     assert_eq!(theirs(read.fields()), theirs(exchange.request.fields()));
-    assert!(seen.request_body == exchange.request_body.pieces.concat());
+    assert!(received.request_body == exchange.request_body.pieces.concat());
     let chunked = !exchange.request_body.is_announced;
     let sent = exchange.request_body.trailers.as_ref().filter(|sent| chunked && !sent.is_empty());
-    assert_eq!(seen.request_trailers.as_ref(), sent);
+    assert_eq!(received.request_trailers.as_ref(), sent);
 }
 
-fn check_response(exchange: &Exchange, seen: &stoop_test::pair::Seen) {
-    let read = seen.response.as_ref().unwrap();
+fn check_response(exchange: &PlannedExchange, received: &stoop_test::pair::ReceivedExchange) {
+    let read = received.response.as_ref().unwrap();
     assert_eq!(read.status(), exchange.status);
     assert_eq!(theirs(read.fields()), theirs(&exchange.fields));
-    assert_eq!(seen.interim, exchange.interim);
+    assert_eq!(received.interim, exchange.interim);
     let has_content = exchange.request.method() != Method::HEAD
         && !matches!(exchange.status.as_u16(), 204 | 205 | 304);
     let body = &exchange.response_body;
     let content = if has_content { body.pieces.concat() } else { Vec::new() };
-    assert!(seen.response_body == content);
+    assert!(received.response_body == content);
     let chunked = has_content && !body.is_announced;
     let sent = body.trailers.as_ref().filter(|sent| chunked && !sent.is_empty());
-    assert_eq!(seen.response_trailers.as_ref(), sent);
+    assert_eq!(received.response_trailers.as_ref(), sent);
 }
 
-/// The fields that are not the machine's.
+/// The fields that the machine does not set itself.
 fn theirs(fields: &Fields) -> Vec<(String, Vec<u8>)> {
     let ours = ["content-length", "transfer-encoding", "connection", "keep-alive"];
     let theirs = fields.iter().filter(|field| !ours.iter().any(|name| field.is(name)));
@@ -65,7 +65,7 @@ fn theirs(fields: &Fields) -> Vec<(String, Vec<u8>)> {
 
 const TCHARS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCXYZ0123456789-_!#$%&'*+.^`|~";
 
-pub(super) fn exchange(random: &mut Random) -> Exchange {
+pub(super) fn exchange(random: &mut Random) -> PlannedExchange {
     let methods =
         [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS];
     let method = random.pick(&methods).clone();
@@ -90,7 +90,7 @@ pub(super) fn exchange(random: &mut Random) -> Exchange {
     let mut fields = Fields::new();
     add_fields(&mut fields, random);
     let interim = (0..random.below(3) * random.below(2)).map(|_| StatusCode::EARLY_HINTS).collect();
-    Exchange {
+    PlannedExchange {
         request,
         request_body: body(random),
         interim,
@@ -118,7 +118,7 @@ fn add_fields(fields: &mut Fields, random: &mut Random) {
     }
 }
 
-fn body(random: &mut Random) -> Body {
+fn body(random: &mut Random) -> PlannedBody {
     let len = match random.below(6) {
         0 | 1 => 0,
         2 => random.below(20),
@@ -135,5 +135,5 @@ fn body(random: &mut Random) -> Body {
         add_fields(&mut trailers, random);
     }
     let trailers = random.one_in(2).then_some(trailers);
-    Body { pieces, is_announced: random.one_in(2), trailers }
+    PlannedBody { pieces, is_announced: random.one_in(2), trailers }
 }

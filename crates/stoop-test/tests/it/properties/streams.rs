@@ -1,47 +1,47 @@
-//! Two machines of HTTP/2 that talk to each other: whatever they are asked to say, in whatever order,
-//! however their bytes are cut, and whoever gives up what, every exchange ends once at either end,
-//! what was read is what was said, neither ever sends more than it may, and when all is over nothing
-//! is left of it, in the windows least of all.
+//! Random exchanges between the HTTP/2 machines of a client and a server, in random order, with bytes cut
+//! at random and streams reset by either. Every exchange ends once at each peer, what was received is
+//! what was sent, no peer sends more than the windows allow, and at the end no stream, content or window
+//! is left over.
 
 mod ledger;
-mod net;
-mod side;
+mod peer;
+mod peers;
 
 use http::Method;
 use stoop_proto::Fields;
 use stoop_proto::h2::Reset;
-use stoop_test::pair::Exchange;
+use stoop_test::pair::PlannedExchange;
 use stoop_test::random::Random;
 
-use self::net::Net;
+use self::peers::Peers;
 use super::{round_trip, rounds};
 
-/// How an exchange ended, at one end.
+/// How an exchange ended at one of the peers.
 #[derive(Clone, Debug, PartialEq)]
-enum Ended {
-    /// Both messages were said and read to their ends.
-    Well,
-    /// It was given up here.
-    GivenUp,
-    /// It was given up by the other end.
-    Reset(Reset),
+enum ExchangeEnd {
+    /// Both messages were sent and received to their ends.
+    Complete,
+    /// This peer reset the stream.
+    ResetHere,
+    /// The other peer reset the stream.
+    ResetByPeer(Reset),
 }
 
 #[test]
 fn every_exchange_ends_once_and_leaves_nothing() {
     rounds(150, |random| {
         let exchanges: Vec<_> = (0..1 + random.below(40)).map(|n| exchange(n, random)).collect();
-        let mut net = Net::new(random);
-        net.run(&exchanges, random);
-        net.check_what_is_left();
-        for (n, exchange) in exchanges.iter().enumerate().take(net.opened()) {
-            check(n, exchange, &net);
+        let mut peers = Peers::new(random);
+        peers.run(&exchanges, random);
+        peers.assert_nothing_left();
+        for (n, exchange) in exchanges.iter().enumerate().take(peers.started()) {
+            check(n, exchange, &peers);
         }
     });
 }
 
-/// An exchange whose request says its number.
-fn exchange(number: usize, random: &mut Random) -> Exchange {
+/// A random exchange, whose request has its number in a field.
+fn exchange(number: usize, random: &mut Random) -> PlannedExchange {
     let mut exchange = round_trip::exchange(random);
     exchange.request.fields_mut().set("x-number", number.to_string().as_bytes()).unwrap();
     if random.one_in(3) {
@@ -52,52 +52,52 @@ fn exchange(number: usize, random: &mut Random) -> Exchange {
     exchange
 }
 
-fn check(number: usize, exchange: &Exchange, net: &Net) {
-    let (asked, answered) = (net.client.seen(number), net.server.seen(number));
-    if let Some(heard) = answered {
-        assert_eq!(fields(heard.fields.as_ref().unwrap()), fields(exchange.request.fields()));
-        let said = exchange.request_body.pieces.concat();
-        assert!(said.starts_with(&heard.content));
-        if heard.is_ended {
-            assert_eq!(heard.content.len(), said.len());
+/// Checks what both peers received of an exchange.
+fn check(number: usize, exchange: &PlannedExchange, peers: &Peers) {
+    if let Some(request) = peers.server.received(number) {
+        assert_eq!(fields(request.fields.as_ref().unwrap()), fields(exchange.request.fields()));
+        let sent = exchange.request_body.pieces.concat();
+        assert!(sent.starts_with(&request.content));
+        if request.is_ended {
+            assert_eq!(request.content.len(), sent.len());
             let body = &exchange.request_body;
             check_trailers(
-                heard.trailers.as_ref(),
+                request.trailers.as_ref(),
                 body.trailers.as_ref().filter(|_| !is_bare(body)),
             );
         }
     }
-    let read = asked.expect("it was asked");
+    let response = peers.client.received(number).expect("the request was sent");
     let has_content = *exchange.request.method() != Method::HEAD
         && !matches!(exchange.status.as_u16(), 204 | 205 | 304);
-    let said = if has_content { exchange.response_body.pieces.concat() } else { Vec::new() };
-    assert!(said.starts_with(&read.content));
-    if let Some(head) = &read.fields {
-        assert_eq!(read.status, Some(exchange.status));
+    let sent = if has_content { exchange.response_body.pieces.concat() } else { Vec::new() };
+    assert!(sent.starts_with(&response.content));
+    if let Some(head) = &response.fields {
+        assert_eq!(response.status, Some(exchange.status));
         assert_eq!(fields(head), fields(&exchange.fields));
     }
-    if read.is_ended {
-        assert_eq!(read.content.len(), said.len());
+    if response.is_ended {
+        assert_eq!(response.content.len(), sent.len());
         let body = &exchange.response_body;
         let may_trail = has_content && !is_bare(body);
-        check_trailers(read.trailers.as_ref(), body.trailers.as_ref().filter(|_| may_trail));
+        check_trailers(response.trailers.as_ref(), body.trailers.as_ref().filter(|_| may_trail));
     }
-    if read.ended == Some(Ended::Well) {
-        assert!(read.is_ended && read.fields.is_some());
+    if response.ended == Some(ExchangeEnd::Complete) {
+        assert!(response.is_ended && response.fields.is_some());
     }
 }
 
 /// Whether the head is all of a message, so that no trailers can follow.
-fn is_bare(body: &stoop_test::pair::Body) -> bool {
+fn is_bare(body: &stoop_test::pair::PlannedBody) -> bool {
     body.is_announced && body.pieces.concat().is_empty()
 }
 
-fn check_trailers(read: Option<&Fields>, said: Option<&Fields>) {
-    let said = said.filter(|said| !said.is_empty());
-    assert_eq!(read.map(fields), said.map(fields));
+fn check_trailers(received: Option<&Fields>, sent: Option<&Fields>) {
+    let sent = sent.filter(|sent| !sent.is_empty());
+    assert_eq!(received.map(fields), sent.map(fields));
 }
 
-/// The fields that are not the machine's; over HTTP/2 names are in lower case.
+/// The fields that the machine does not set itself; over HTTP/2 names are in lower case.
 fn fields(fields: &Fields) -> Vec<(String, Vec<u8>)> {
     let ours = ["content-length", "transfer-encoding", "connection", "host"];
     let theirs = fields.iter().filter(|field| !ours.iter().any(|name| field.is(name)));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use http::Method;
 use stoop_proto::h1::{Event, Server};
 use stoop_proto::{Limits, RequestHead, ResponseHead};
-use stoop_test::feed::Asked;
+use stoop_test::feed::SentRequest;
 
 /// The time `feed` takes at its best, with the input growing by `step` bytes at a time.
 fn best(wire: &[u8], step: usize, feed: impl Fn(&[u8], usize)) -> Duration {
@@ -39,7 +39,7 @@ fn serve(wire: &[u8], step: usize) {
 
 fn read(wire: &[u8], step: usize) {
     let limits = roomy();
-    let (mut client, mut head) = (Asked::by(Method::GET).sent(), ResponseHead::default());
+    let (mut client, mut head) = (SentRequest::new(Method::GET).client(), ResponseHead::default());
     let (mut from, mut to) = (0, 0);
     while to < wire.len() {
         to = (to + step).min(wire.len());

@@ -3,7 +3,7 @@
 use http::{Method, StatusCode};
 use stoop_proto::h1::{Client, Event, Server};
 use stoop_proto::{BodySize, Misuse, RequestHead, ResponseParts};
-use stoop_test::feed::{Asked, Ended};
+use stoop_test::feed::{ResponseEnd, SentRequest};
 
 use crate::machines::{asked, fields, ok, receive, respond};
 
@@ -71,13 +71,16 @@ fn a_last_request_may_connect_or_be_declined() {
 /// "Any 2xx … response indicates that the sender … will switch to tunnel mode"; another does not.
 #[test]
 fn a_client_gets_a_tunnel_or_a_response() {
-    let connect = Asked::by(Method::CONNECT);
+    let connect = SentRequest::new(Method::CONNECT);
     let read = connect.reads(b"HTTP/1.1 200 Connection established\r\nServer: x\r\n\r\n\x16\x03");
-    assert_eq!((read.status(), read.ended, &read.rest[..]), (200, Ended::Tunnel, &b"\x16\x03"[..]));
+    assert_eq!(
+        (read.status(), read.ended, &read.rest[..]),
+        (200, ResponseEnd::Tunnel, &b"\x16\x03"[..])
+    );
     let read = connect.accepts(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
     assert_eq!((&read.body[..], read.is_reusable), (&b"no"[..], true));
     let read = connect.reads_to_end(b"HTTP/1.0 502 Bad Gateway\r\n\r\nno");
-    assert_eq!((&read.body[..], read.ended), (&b"no"[..], Ended::WithConnection));
+    assert_eq!((&read.body[..], read.ended), (&b"no"[..], ResponseEnd::WithConnection));
 }
 
 /// The target of a CONNECT is an authority, also if the method was set later.

@@ -7,7 +7,7 @@ use stoop_proto::{BodySize, Misuse, ResponseParts};
 use stoop_test::frames::{flag, headers};
 
 use crate::machines::{asked, fields, request};
-use crate::rfc9113::kit::{GET, Hand};
+use crate::rfc9113::kit::{GET, ManualMachine};
 
 /// The length that each version says in a request, or why it sends none.
 fn in_request(method: Method, lengths: &[&str], size: BodySize) -> Result<Option<String>, Misuse> {
@@ -17,14 +17,14 @@ fn in_request(method: Method, lengths: &[&str], size: BodySize) -> Result<Option
     let sent = Client::new().send(&head, size, &mut out);
     assert!(sent.is_ok() || out.is_empty(), "nothing was written");
     let old = sent.map(|()| of_text(&out));
-    let mut hand = Hand::client();
-    let opened = hand.connection.open(&head, "https", size, &mut hand.out);
+    let mut machine = ManualMachine::client();
+    let opened = machine.connection.open(&head, "https", size, &mut machine.out);
     let new = match opened {
-        Ok(_) => Ok(of_line(&hand.said().pop().unwrap())),
+        Ok(_) => Ok(of_line(&machine.sent().pop().unwrap())),
         Err(Refusal::Misuse(misuse)) => Err(misuse),
         Err(other) => panic!("{other:?}"),
     };
-    assert!(new.is_ok() || hand.said().is_empty(), "nothing was written");
+    assert!(new.is_ok() || machine.sent().is_empty(), "nothing was written");
     assert_eq!(old, new, "HTTP/1.1 and HTTP/2");
     old
 }
@@ -49,12 +49,12 @@ fn in_response_of(
     let sent = server.respond(answer, &parts, size, &mut out);
     assert!(sent.is_ok() || out.is_empty(), "nothing was written");
     let old = sent.map(|()| of_text(&out));
-    let mut hand = Hand::server();
+    let mut machine = ManualMachine::server();
     let lines = [&[(":method", method)], &GET[1..]].concat();
-    let key = hand.read(&headers(1, flag::WHOLE, &lines));
-    let sent = hand.connection.respond(key, &parts, size, &mut hand.out);
-    let new = sent.map(|_| of_line(&hand.said().pop().unwrap()));
-    assert!(new.is_ok() || hand.said().is_empty(), "nothing was written");
+    let key = machine.read_request(&headers(1, flag::WHOLE, &lines));
+    let sent = machine.connection.respond(key, &parts, size, &mut machine.out);
+    let new = sent.map(|_| of_line(&machine.sent().pop().unwrap()));
+    assert!(new.is_ok() || machine.sent().is_empty(), "nothing was written");
     assert_eq!(old, new, "HTTP/1.1 and HTTP/2, {status} {method} {lengths:?} {size:?}");
     old
 }
@@ -120,8 +120,8 @@ fn an_answer_to_head_never_says_a_length_that_is_none() {
         assert_eq!(in_response("HEAD", &[value], BodySize::Unknown), Ok(None), "{value:?}");
     }
     assert_eq!(in_response("HEAD", &["1", "2"], BodySize::Unknown), Ok(None));
-    let said = in_response("HEAD", &["1234"], BodySize::Exact(0));
-    assert_eq!(said, Ok(Some("1234".to_owned())));
+    let sent = in_response("HEAD", &["1234"], BodySize::Exact(0));
+    assert_eq!(sent, Ok(Some("1234".to_owned())));
 }
 
 /// "a server MUST NOT send Content-Length in such a response unless its field value equals the decimal

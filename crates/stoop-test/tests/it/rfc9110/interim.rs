@@ -2,14 +2,14 @@
 
 use http::{Method, StatusCode};
 use stoop_proto::{Fields, Misuse, Violation};
-use stoop_test::feed::{Asked, Ended};
+use stoop_test::feed::{ResponseEnd, SentRequest};
 
 use crate::machines::{asked, fields, ok, respond};
 
 /// "A client MUST be able to parse one or more 1xx responses received prior to a final response"
 #[test]
 fn interim_responses_are_handed_on_before_the_final_one() {
-    let read = Asked::by(Method::GET).accepts(
+    let read = SentRequest::new(Method::GET).accepts(
         b"HTTP/1.1 100 Continue\r\n\r\n\
           HTTP/1.1 102 Processing\r\nX: y\r\n\r\n\
           HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nContent-Length: 9\r\n\r\n\
@@ -27,11 +27,11 @@ fn interim_responses_are_handed_on_before_the_final_one() {
 fn a_flood_of_interim_responses_is_an_error() {
     let hint = "HTTP/1.1 103 Early Hints\r\n\r\n";
     let last = "HTTP/1.1 204 No Content\r\n\r\n";
-    let get = Asked::by(Method::GET);
+    let get = SentRequest::new(Method::GET);
     assert_eq!(get.accepts(format!("{}{last}", hint.repeat(16)).as_bytes()).interim.len(), 16);
     get.refuses(format!("{}{last}", hint.repeat(17)).as_bytes(), Violation::TooManyInterim);
     let read = get.reads(hint.repeat(20_000).as_bytes());
-    assert_eq!(read.ended, Ended::Wrong(Violation::TooManyInterim));
+    assert_eq!(read.ended, ResponseEnd::Violation(Violation::TooManyInterim));
 }
 
 /// The same: each counts as head, together they may be as large as one.
@@ -39,9 +39,9 @@ fn a_flood_of_interim_responses_is_an_error() {
 fn interim_responses_count_as_head_bytes() {
     let big = format!("HTTP/1.1 103 Early Hints\r\nX: {}\r\n\r\n", "x".repeat(100_000));
     let wire = format!("{}HTTP/1.1 204 No Content\r\n\r\n", big.repeat(3));
-    Asked::by(Method::GET).refuses(wire.as_bytes(), Violation::HeadTooLarge);
+    SentRequest::new(Method::GET).refuses(wire.as_bytes(), Violation::HeadTooLarge);
     let wire = format!("{}HTTP/1.1 204 No Content\r\n\r\n", big.repeat(2));
-    assert_eq!(Asked::by(Method::GET).accepts(wire.as_bytes()).interim.len(), 2);
+    assert_eq!(SentRequest::new(Method::GET).accepts(wire.as_bytes()).interim.len(), 2);
 }
 
 /// "A server MUST NOT send a 1xx response to an HTTP/1.0 client."

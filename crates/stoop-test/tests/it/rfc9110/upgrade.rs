@@ -3,7 +3,7 @@
 use http::{Method, StatusCode};
 use stoop_proto::h1::{Client, Event, Server};
 use stoop_proto::{BodySize, Misuse, ResponseParts, Violation};
-use stoop_test::feed::{Asked, Ended};
+use stoop_test::feed::{ResponseEnd, SentRequest};
 
 use crate::machines::{answered, asked, fields, ok, receive, request, respond, written};
 
@@ -142,11 +142,11 @@ fn who_sends_upgrade_lists_it() {
 /// §15.2.2: a client that asked for it gets a tunnel.
 #[test]
 fn a_client_that_asked_is_switched() {
-    let asked = Asked::by(Method::GET).with("upgrade", "websocket");
+    let asked = SentRequest::new(Method::GET).with_field("upgrade", "websocket");
     let read = asked.reads(
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n\x81\0",
     );
-    assert_eq!((read.status(), read.ended, read.is_reusable), (101, Ended::Tunnel, false));
+    assert_eq!((read.status(), read.ended, read.is_reusable), (101, ResponseEnd::Tunnel, false));
     assert_eq!(read.rest, b"\x81\0");
     // Declined.
     let read = asked.accepts(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno");
@@ -157,8 +157,8 @@ fn a_client_that_asked_is_switched() {
 #[test]
 fn a_client_that_did_not_ask_is_not_switched() {
     let wire = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n";
-    Asked::by(Method::GET).refuses(wire, Violation::SwitchUnasked);
-    Asked::by(Method::CONNECT).refuses(wire, Violation::SwitchUnasked);
+    SentRequest::new(Method::GET).refuses(wire, Violation::SwitchUnasked);
+    SentRequest::new(Method::CONNECT).refuses(wire, Violation::SwitchUnasked);
     // Nor one that is still speaking.
     let mut client = Client::new();
     let head = request(Method::POST, &[("upgrade", "x")]);

@@ -3,10 +3,8 @@
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use stoop_proto::h1::{Event, Server};
-use stoop_proto::{
-    BodySize, CloseReason, Limits, RequestHead, ResponseHead, ResponseParts, Violation,
-};
-use stoop_test::feed::{Asked, Ended, serve};
+use stoop_proto::{BodySize, CloseReason, Limits, RequestHead, ResponseHead, ResponseParts, Violation};
+use stoop_test::feed::{ResponseEnd, SentRequest, serve};
 
 use crate::machines::{ok, receive, respond};
 
@@ -22,7 +20,7 @@ fn bytes_that_answer_no_request_are_never_the_next_answer() {
     assert_eq!((received.consumed, received.event), (0, Event::Violation(Violation::Unsolicited)));
     assert!(!client.is_reusable());
 
-    let mut client = Asked::by(Method::GET).sent();
+    let mut client = SentRequest::new(Method::GET).client();
     let mut head = ResponseHead::default();
     let received = client.receive(poison, &mut head, &Limits::client());
     assert_eq!(received.event, Event::Head { end: true });
@@ -68,7 +66,7 @@ fn a_connection_persists_as_version_and_connection_say() {
         );
 
         let wire = format!("{version} 200 OK\r\nContent-Length: 0\r\n{connection}\r\n");
-        let read = Asked::by(Method::GET).accepts(wire.as_bytes());
+        let read = SentRequest::new(Method::GET).accepts(wire.as_bytes());
         assert_eq!(read.is_reusable, persists, "{version} {connection}");
     }
 }
@@ -77,7 +75,7 @@ fn a_connection_persists_as_version_and_connection_say() {
 /// requests".
 #[test]
 fn who_asks_for_close_sends_no_more() {
-    let mut client = Asked::by(Method::GET).with("connection", "close").sent();
+    let mut client = SentRequest::new(Method::GET).with_field("connection", "close").client();
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     let received = client.receive(wire, &mut ResponseHead::default(), &Limits::client());
     assert_eq!(received.event, Event::Head { end: true });
@@ -334,8 +332,8 @@ fn a_response_of_unknown_length_ends_an_http_1_0_connection() {
     server.finish(None, &mut out).unwrap();
     assert_eq!(out, b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nhi");
     assert!(server.is_sent());
-    let read = Asked::by(Method::GET).reads_to_end(&out);
-    assert_eq!((&read.body[..], read.ended), (&b"hi"[..], Ended::WithConnection));
+    let read = SentRequest::new(Method::GET).reads_to_end(&out);
+    assert_eq!((&read.body[..], read.ended), (&b"hi"[..], ResponseEnd::WithConnection));
 
     // Where there is no content, there is nothing to end.
     for status in [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED] {

@@ -2,7 +2,7 @@
 
 use http::Method;
 use stoop_proto::Violation;
-use stoop_test::feed::{Asked, accepted, refused};
+use stoop_test::feed::{SentRequest, accepted, refused};
 
 /// §5: field-line = field-name ":" OWS field-value OWS
 #[test]
@@ -47,7 +47,7 @@ fn whitespace_between_name_and_colon_is_answered_400() {
 /// §5.1: a proxy removes it "before forwarding the message downstream", so a client may meet it.
 #[test]
 fn whitespace_before_the_colon_of_a_response_is_removed_but_not_where_it_frames() {
-    let get = Asked::by(Method::GET);
+    let get = SentRequest::new(Method::GET);
     let head = get.accepts(b"HTTP/1.1 200 OK\r\nServer \t: old\r\nContent-Length: 0\r\n\r\n").head;
     assert_eq!(head.unwrap().fields().first("server"), Some(&b"old"[..]));
     get.refuses(b"HTTP/1.1 200 OK\r\nContent-Length : 5\r\n\r\nhello", Violation::SpaceBeforeColon);
@@ -66,7 +66,7 @@ fn a_control_character_in_a_value_is_refused() {
         let wire = [b"GET / HTTP/1.1\r\nHost: a\r\nX: ", &[byte][..], b"\r\n\r\n"].concat();
         refused(&wire, Violation::FieldValue, 400);
         let wire = [b"HTTP/1.1 200 OK\r\nX: y", &[byte][..], b"z\r\n\r\n"].concat();
-        Asked::by(Method::GET).refuses(&wire, Violation::FieldValue);
+        SentRequest::new(Method::GET).refuses(&wire, Violation::FieldValue);
     }
 }
 
@@ -98,7 +98,7 @@ fn a_folded_line_in_a_request_is_answered_400() {
 /// §5.2: "A user agent … MUST replace each received obs-fold with one or more SP octets"
 #[test]
 fn a_folded_line_in_a_response_is_joined_by_spaces() {
-    let read = Asked::by(Method::GET).accepts(
+    let read = SentRequest::new(Method::GET).accepts(
         b"HTTP/1.1 200 OK\r\nA: x\r\n\ty\r\n  z\r\nB:\r\n b\r\nC: c\n d\nContent-Length: 2\r\n\r\nhi",
     );
     let head = read.head.unwrap();
@@ -111,7 +111,7 @@ fn a_folded_line_in_a_response_is_joined_by_spaces() {
 /// §5.2: a fold in what frames a message is read in more than one way.
 #[test]
 fn a_fold_in_a_framing_field_of_a_response_is_an_error() {
-    let get = Asked::by(Method::GET);
+    let get = SentRequest::new(Method::GET);
     for wire in [
         &b"HTTP/1.1 200 OK\r\nContent-Length:\r\n 5\r\n\r\nhello"[..],
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n 6\r\n\r\nhello",

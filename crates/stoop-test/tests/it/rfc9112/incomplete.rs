@@ -2,7 +2,7 @@
 
 use http::Method;
 use stoop_proto::{Limits, Violation};
-use stoop_test::feed::{Asked, Ended, serve};
+use stoop_test::feed::{ResponseEnd, SentRequest, serve};
 
 /// §8: "A server that receives an incomplete request message, usually due to a canceled request or a
 /// triggered timeout exception, MAY send an error response prior to closing the connection."
@@ -41,8 +41,8 @@ fn a_connection_that_ends_between_requests_is_not_answered() {
 #[test]
 fn a_response_cut_short_within_its_head_is_an_error() {
     for wire in [&b"H"[..], b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nX: y\r\n\r"] {
-        let read = Asked::by(Method::GET).reads_to_end(wire);
-        assert_eq!(read.ended, Ended::Wrong(Violation::HeadCutShort));
+        let read = SentRequest::new(Method::GET).reads_to_end(wire);
+        assert_eq!(read.ended, ResponseEnd::Violation(Violation::HeadCutShort));
         assert!(read.head.is_none());
     }
 }
@@ -62,8 +62,8 @@ fn a_chunked_response_is_incomplete_without_its_last_chunk() {
         ("5\r\nhello\r\n0\r\n\r", "hello"),
         ("5\r\nhello\r\n0\r\nX: y\r\n", "hello"),
     ] {
-        let read = Asked::by(Method::GET).reads_to_end(format!("{head}{body}").as_bytes());
-        assert_eq!(read.ended, Ended::Wrong(Violation::BodyCutShort), "{body:?}");
+        let read = SentRequest::new(Method::GET).reads_to_end(format!("{head}{body}").as_bytes());
+        assert_eq!(read.ended, ResponseEnd::Violation(Violation::BodyCutShort), "{body:?}");
         assert_eq!(read.body, decoded.as_bytes(), "what came is kept");
         assert!(!read.is_reusable);
     }
@@ -75,8 +75,8 @@ fn a_chunked_response_is_incomplete_without_its_last_chunk() {
 fn a_response_shorter_than_its_length_is_incomplete() {
     for body in ["", "h", "hell"] {
         let wire = format!("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{body}");
-        let read = Asked::by(Method::GET).reads_to_end(wire.as_bytes());
-        assert_eq!(read.ended, Ended::Wrong(Violation::BodyCutShort));
+        let read = SentRequest::new(Method::GET).reads_to_end(wire.as_bytes());
+        assert_eq!(read.ended, ResponseEnd::Violation(Violation::BodyCutShort));
         assert_eq!(read.body, body.as_bytes());
     }
 }
@@ -85,15 +85,15 @@ fn a_response_shorter_than_its_length_is_incomplete() {
 /// closure of the connection and, if the header section was received intact, is considered complete"
 #[test]
 fn a_response_that_ends_with_the_connection_is_complete() {
-    let read = Asked::by(Method::GET).reads_to_end(b"HTTP/1.1 200 OK\r\n\r\nhello");
-    assert_eq!((&read.body[..], read.ended), (&b"hello"[..], Ended::WithConnection));
+    let read = SentRequest::new(Method::GET).reads_to_end(b"HTTP/1.1 200 OK\r\n\r\nhello");
+    assert_eq!((&read.body[..], read.ended), (&b"hello"[..], ResponseEnd::WithConnection));
 }
 
 /// A connection that ends before an answer began: whether to try again is the caller's to say.
 #[test]
 fn a_connection_that_ends_instead_of_a_response_is_told_from_a_broken_one() {
     for wire in [&b""[..], b"\r\n", b"HTTP/1.1 103 Early Hints\r\n\r\n"] {
-        let read = Asked::by(Method::GET).reads_to_end(wire);
-        assert_eq!((read.ended, read.is_reusable), (Ended::Unanswered, false));
+        let read = SentRequest::new(Method::GET).reads_to_end(wire);
+        assert_eq!((read.ended, read.is_reusable), (ResponseEnd::Unanswered, false));
     }
 }

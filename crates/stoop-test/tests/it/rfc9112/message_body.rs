@@ -2,7 +2,7 @@
 
 use http::Method;
 use stoop_proto::Violation;
-use stoop_test::feed::{Asked, Ended, accepted, refused};
+use stoop_test::feed::{ResponseEnd, SentRequest, accepted, refused};
 
 /// A POST with these field lines, and a body that is one in two framings.
 fn post(lines: &str) -> Vec<u8> {
@@ -94,7 +94,7 @@ fn transfer_encoding_in_http_1_0_is_faulty_framing() {
             format!("POST / HTTP/1.0\r\n{connection}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
         refused(wire.as_bytes(), Violation::CodingInOldVersion, 400);
     }
-    let read = Asked::by(Method::GET).accepts(
+    let read = SentRequest::new(Method::GET).accepts(
         b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n\
           2\r\nhi\r\n0\r\n\r\n",
     );
@@ -125,7 +125,7 @@ fn in_a_response_the_coding_overrides_the_length_and_the_connection_is_not_used_
         ("Transfer-Encoding: chunked", true),
     ] {
         let wire = format!("HTTP/1.1 200 OK\r\n{lines}\r\n\r\n2\r\nhi\r\n0\r\n\r\n");
-        let read = Asked::by(Method::GET).accepts(wire.as_bytes());
+        let read = SentRequest::new(Method::GET).accepts(wire.as_bytes());
         assert_eq!((&read.body[..], read.is_reusable), (&b"hi"[..], reusable), "{lines}");
     }
 }
@@ -165,7 +165,7 @@ fn a_content_length_that_is_not_a_number_is_answered_400() {
         let wire = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\nhello");
         refused(wire.as_bytes(), Violation::LengthInvalid, 400);
         let wire = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nhello");
-        Asked::by(Method::GET).refuses(wire.as_bytes(), Violation::LengthInvalid);
+        SentRequest::new(Method::GET).refuses(wire.as_bytes(), Violation::LengthInvalid);
     }
     let wire = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \x0b5\r\n\r\nhello";
     refused(wire, Violation::FieldValue, 400);
@@ -177,9 +177,9 @@ fn a_content_length_may_have_leading_zeros_and_be_large() {
     let wire =
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0000000000000000000000005\r\n\r\nhello";
     assert_eq!(accepted(wire).body, b"hello");
-    let read = Asked::by(Method::GET)
+    let read = SentRequest::new(Method::GET)
         .reads(b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nhello");
-    assert_eq!((&read.body[..], read.ended), (&b"hello"[..], Ended::Open));
+    assert_eq!((&read.body[..], read.ended), (&b"hello"[..], ResponseEnd::Open));
 }
 
 /// §6.3: "If a message is received … with multiple Content-Length header fields having differing
@@ -197,7 +197,7 @@ fn differing_lengths_are_an_unrecoverable_error() {
         let wire = format!("POST / HTTP/1.1\r\nHost: a\r\n{lines}\r\n\r\nhello");
         refused(wire.as_bytes(), Violation::LengthRepeated, 400);
         let wire = format!("HTTP/1.1 200 OK\r\n{lines}\r\n\r\nhello");
-        Asked::by(Method::GET).refuses(wire.as_bytes(), Violation::LengthRepeated);
+        SentRequest::new(Method::GET).refuses(wire.as_bytes(), Violation::LengthRepeated);
     }
 }
 
@@ -210,7 +210,7 @@ fn equal_lengths_are_refused_by_a_server_and_taken_as_one_by_a_client() {
         let wire = format!("POST / HTTP/1.1\r\nHost: a\r\n{lines}\r\n\r\nhello");
         refused(wire.as_bytes(), Violation::LengthRepeated, 400);
         let wire = format!("HTTP/1.1 200 OK\r\n{lines}\r\n\r\nhello");
-        let read = Asked::by(Method::GET).accepts(wire.as_bytes());
+        let read = SentRequest::new(Method::GET).accepts(wire.as_bytes());
         assert_eq!((&read.body[..], read.is_reusable), (&b"hello"[..], true));
     }
 }
@@ -228,12 +228,12 @@ fn some_responses_have_no_body_whatever_their_fields_say() {
             (Method::GET, "204 No Content", framing.is_empty()),
         ] {
             let wire = format!("HTTP/1.1 {status}\r\n{framing}\r\n");
-            let read = Asked::by(method).accepts(wire.as_bytes());
+            let read = SentRequest::new(method).accepts(wire.as_bytes());
             assert_eq!((&read.body[..], read.is_reusable), (&b""[..], kept), "{status} {framing}");
         }
         let wire =
             format!("HTTP/1.1 103 Early Hints\r\n{framing}\r\nHTTP/1.1 204 No Content\r\n\r\n");
-        assert_eq!(Asked::by(Method::GET).accepts(wire.as_bytes()).interim.len(), 1);
+        assert_eq!(SentRequest::new(Method::GET).accepts(wire.as_bytes()).interim.len(), 1);
     }
 }
 
@@ -243,19 +243,19 @@ fn some_responses_have_no_body_whatever_their_fields_say() {
 fn a_2xx_to_connect_is_a_tunnel() {
     for framing in ["", "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"] {
         let wire = format!("HTTP/1.1 200 Connected\r\n{framing}\r\n\x16\x03\x01");
-        let read = Asked::by(Method::CONNECT).reads(wire.as_bytes());
-        assert_eq!((read.ended, read.is_reusable), (Ended::Tunnel, false));
+        let read = SentRequest::new(Method::CONNECT).reads(wire.as_bytes());
+        assert_eq!((read.ended, read.is_reusable), (ResponseEnd::Tunnel, false));
         assert_eq!(read.rest, b"\x16\x03\x01", "the tunnel's bytes are not touched");
     }
-    let read =
-        Asked::by(Method::CONNECT).accepts(b"HTTP/1.1 407 No\r\nContent-Length: 2\r\n\r\nno");
+    let read = SentRequest::new(Method::CONNECT)
+        .accepts(b"HTTP/1.1 407 No\r\nContent-Length: 2\r\n\r\nno");
     assert_eq!((&read.body[..], read.is_reusable), (&b"no"[..], true));
 }
 
 /// §6.3, 4.: in a response, a coding that is not understood: no length can be told from it.
 #[test]
 fn a_response_with_another_coding_than_chunked_is_an_error() {
-    let get = Asked::by(Method::GET);
+    let get = SentRequest::new(Method::GET);
     for (codings, violation) in [
         ("gzip, chunked", Violation::CodingUnknown),
         ("gzip", Violation::CodingUnknown),
@@ -303,10 +303,14 @@ fn a_response_without_either_ends_with_the_connection() {
         "HTTP/1.0 500\n\n",
         "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n\r\n",
     ] {
-        let read = Asked::by(Method::GET).reads_to_end(format!("{head}all\r\nof\nit").as_bytes());
-        assert_eq!((&read.body[..], read.ended), (&b"all\r\nof\nit"[..], Ended::WithConnection));
+        let read =
+            SentRequest::new(Method::GET).reads_to_end(format!("{head}all\r\nof\nit").as_bytes());
+        assert_eq!(
+            (&read.body[..], read.ended),
+            (&b"all\r\nof\nit"[..], ResponseEnd::WithConnection)
+        );
         assert!(!read.is_reusable);
-        let read = Asked::by(Method::GET).reads_to_end(head.as_bytes());
-        assert_eq!((&read.body[..], read.ended), (&b""[..], Ended::WithConnection));
+        let read = SentRequest::new(Method::GET).reads_to_end(head.as_bytes());
+        assert_eq!((&read.body[..], read.ended), (&b""[..], ResponseEnd::WithConnection));
     }
 }

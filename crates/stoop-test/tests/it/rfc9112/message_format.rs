@@ -2,7 +2,7 @@
 
 use http::{Method, Version};
 use stoop_proto::{Limits, Violation};
-use stoop_test::feed::{Asked, accepted, refused, serve};
+use stoop_test::feed::{SentRequest, accepted, refused, serve};
 
 /// §2.1
 #[test]
@@ -13,7 +13,7 @@ fn a_message_is_a_start_line_fields_an_empty_line_and_an_optional_body() {
     assert_eq!(request.head.fields().first("host"), Some(&b"a"[..]));
     assert_eq!(request.body, b"hello");
 
-    let read = Asked::by(Method::GET)
+    let read = SentRequest::new(Method::GET)
         .accepts(b"HTTP/1.1 200 OK\r\nServer: b\r\nContent-Length: 5\r\n\r\nhello");
     assert_eq!(read.status(), 200);
     assert_eq!(read.body, b"hello");
@@ -52,7 +52,7 @@ fn a_server_refuses_a_bare_lf_wherever_a_line_ends() {
 /// §2.2
 #[test]
 fn a_client_recognizes_a_single_lf_as_a_line_terminator() {
-    let read = Asked::by(Method::GET)
+    let read = SentRequest::new(Method::GET)
         .accepts(b"HTTP/1.1 200 OK\nServer: old\r\nEmpty:\nContent-Length: 2\n\nhi");
     assert_eq!(read.body, b"hi");
     let head = read.head.unwrap();
@@ -72,7 +72,7 @@ fn a_bare_cr_is_invalid_in_any_element() {
     refused(b"GET / HTTP/1.1\r\nHost: a\r\nX: y\r\r\n\r\n", Violation::FieldValue, 400);
     refused(b"GET / HTTP/1.1\r\nHost: a\r\nX\r: y\r\n\r\n", Violation::FieldName, 400);
     refused(b"GET / HTTP/1.1\r\nHost: a\r\n\rX: y\r\n\r\n", Violation::FieldName, 400);
-    let get = Asked::by(Method::GET);
+    let get = SentRequest::new(Method::GET);
     get.refuses(b"HTTP/1.1 200 O\rK\r\n\r\n", Violation::StatusLine);
     get.refuses(b"HTTP/1.1 200 OK\r\nX: y\rz\r\n\r\n", Violation::FieldValue);
 }
@@ -97,7 +97,7 @@ fn a_server_should_ignore_at_least_one_empty_line_before_the_request_line() {
 /// §2.2, the reverse: not asked of clients, but as harmless.
 #[test]
 fn a_client_ignores_two_empty_lines_before_the_status_line() {
-    let get = Asked::by(Method::GET);
+    let get = SentRequest::new(Method::GET);
     assert_eq!(get.accepts(b"\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n").status(), 204);
     assert_eq!(get.accepts(b"\n\nHTTP/1.1 204 No Content\n\n").status(), 204);
     get.refuses(b"\r\n\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", Violation::StatusLine);
@@ -110,7 +110,7 @@ fn whitespace_between_the_start_line_and_the_first_field_is_refused() {
     refused(b"GET / HTTP/1.1\r\n Host: a\r\n\r\n", Violation::ObsFold, 400);
     refused(b"GET / HTTP/1.1\r\n\tHost: a\r\n\r\n", Violation::ObsFold, 400);
     refused(b"GET / HTTP/1.1\r\n \r\nHost: a\r\n\r\n", Violation::ObsFold, 400);
-    Asked::by(Method::GET)
+    SentRequest::new(Method::GET)
         .refuses(b"HTTP/1.1 200 OK\r\n Content-Length: 5\r\n\r\nhello", Violation::ObsFold);
 }
 
@@ -177,7 +177,7 @@ fn a_higher_minor_version_is_read_as_1_1() {
         refused(format!("GET / HTTP/1.{minor}\r\n\r\n").as_bytes(), Violation::HostMissing, 400);
 
         let wire = format!("HTTP/1.{minor} 200 OK\r\nContent-Length: 0\r\n\r\n");
-        let read = Asked::by(Method::GET).accepts(wire.as_bytes());
+        let read = SentRequest::new(Method::GET).accepts(wire.as_bytes());
         assert!(read.is_reusable);
         assert_eq!(read.head.unwrap().version(), Version::HTTP_11);
     }
@@ -190,7 +190,7 @@ fn another_major_version_is_answered_505() {
         let wire = format!("GET / {version}\r\nHost: a\r\n\r\n");
         refused(wire.as_bytes(), Violation::Version, 505);
         let wire = format!("{version} 200 OK\r\n\r\n");
-        Asked::by(Method::GET).refuses(wire.as_bytes(), Violation::Version);
+        SentRequest::new(Method::GET).refuses(wire.as_bytes(), Violation::Version);
     }
 }
 
@@ -201,7 +201,7 @@ fn a_request_line_without_version_is_refused() {
     refused(b"GET /\r\n\r\n", Violation::RequestLine, 400);
     refused(b"GET / \r\n\r\n", Violation::RequestLine, 400);
     refused(b"GET\r\n\r\n", Violation::RequestLine, 400);
-    Asked::by(Method::GET).refuses(b"<html>hello</html>", Violation::StatusLine);
+    SentRequest::new(Method::GET).refuses(b"<html>hello</html>", Violation::StatusLine);
 }
 
 /// §2.3: an HTTP/1.0 request has no Host, and is not persistent.

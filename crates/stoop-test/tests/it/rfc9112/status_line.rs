@@ -2,12 +2,12 @@
 
 use http::{Method, Version};
 use stoop_proto::Violation;
-use stoop_test::feed::Asked;
+use stoop_test::feed::SentRequest;
 
 /// §4: status-line = HTTP-version SP status-code SP [ reason-phrase ]
 #[test]
 fn a_status_line_is_version_status_and_reason() {
-    let get = Asked::by(Method::GET);
+    let get = SentRequest::new(Method::GET);
     let head = get.reads(b"HTTP/1.1 404 Not  Found!\r\n\r\n").head.unwrap();
     assert_eq!((head.version(), head.status().as_u16()), (Version::HTTP_11, 404));
     assert_eq!(head.reason(), b"Not  Found!");
@@ -16,7 +16,7 @@ fn a_status_line_is_version_status_and_reason() {
 /// §4: "A client SHOULD ignore the reason-phrase content"
 #[test]
 fn the_reason_may_be_missing_and_so_may_the_space_before_it() {
-    let get = Asked::by(Method::GET);
+    let get = SentRequest::new(Method::GET);
     for wire in [
         &b"HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n"[..],
         b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n",
@@ -31,7 +31,7 @@ fn the_reason_may_be_missing_and_so_may_the_space_before_it() {
 /// §4: reason-phrase = 1*( HTAB / SP / VCHAR / obs-text )
 #[test]
 fn the_reason_may_have_any_text_but_no_control_characters() {
-    let get = Asked::by(Method::GET);
+    let get = SentRequest::new(Method::GET);
     let head = get.accepts(b"HTTP/1.1 204 Kein \xe9\tInhalt\r\n\r\n").head.unwrap();
     assert_eq!(head.reason(), b"Kein \xe9\tInhalt");
     get.refuses(b"HTTP/1.1 200 O\0K\r\n\r\n", Violation::StatusLine);
@@ -41,7 +41,7 @@ fn the_reason_may_have_any_text_but_no_control_characters() {
 /// §4: status-code = 3DIGIT
 #[test]
 fn a_status_has_three_digits() {
-    let get = Asked::by(Method::GET);
+    let get = SentRequest::new(Method::GET);
     for line in [
         "HTTP/1.1 20",
         "HTTP/1.1 2000 OK",
@@ -74,13 +74,13 @@ fn a_status_has_three_digits() {
 fn a_status_that_nobody_knows_is_handed_on() {
     for status in [299, 499, 599, 600, 999] {
         let wire = format!("HTTP/1.1 {status} Who Knows\r\nContent-Length: 0\r\n\r\n");
-        assert_eq!(Asked::by(Method::GET).accepts(wire.as_bytes()).status(), status);
+        assert_eq!(SentRequest::new(Method::GET).accepts(wire.as_bytes()).status(), status);
     }
 }
 
 /// §4: "a recipient MAY instead parse on whitespace-delimited word boundaries"
 #[test]
 fn more_than_one_space_may_separate_the_parts() {
-    let read = Asked::by(Method::GET).accepts(b"HTTP/1.1   204    Quiet\r\n\r\n");
+    let read = SentRequest::new(Method::GET).accepts(b"HTTP/1.1   204    Quiet\r\n\r\n");
     assert_eq!((read.status(), read.head.unwrap().reason()), (204, &b"Quiet"[..]));
 }

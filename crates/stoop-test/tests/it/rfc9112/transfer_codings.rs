@@ -2,7 +2,7 @@
 
 use http::Method;
 use stoop_proto::{Limits, Violation};
-use stoop_test::feed::{Asked, Request, accepted, refused};
+use stoop_test::feed::{ReadRequest, SentRequest, accepted, refused};
 
 /// A request with that chunked body.
 fn chunked(body: &[u8]) -> Vec<u8> {
@@ -10,7 +10,7 @@ fn chunked(body: &[u8]) -> Vec<u8> {
 }
 
 #[track_caller]
-fn decoded(body: &[u8]) -> Request {
+fn decoded(body: &[u8]) -> ReadRequest {
     accepted(&chunked(body))
 }
 
@@ -19,7 +19,7 @@ fn decoded(body: &[u8]) -> Request {
 fn wrong(body: &[u8], violation: Violation) {
     refused(&chunked(body), violation, violation.answer().unwrap().as_u16());
     let wire = [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", body].concat();
-    Asked::by(Method::GET).refuses(&wire, violation);
+    SentRequest::new(Method::GET).refuses(&wire, violation);
 }
 
 /// §7.1: chunked-body = *chunk last-chunk trailer-section CRLF
@@ -193,7 +193,7 @@ fn a_chunk_size_padded_with_spaces_is_read_by_clients_only() {
         let body = format!("5{padding}\r\nhello\r\n0{padding}\r\n\r\n");
         refused(&chunked(body.as_bytes()), Violation::ChunkSize, 400);
         let wire = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}");
-        let read = Asked::by(Method::GET).accepts(wire.as_bytes());
+        let read = SentRequest::new(Method::GET).accepts(wire.as_bytes());
         assert_eq!((&read.body[..], read.is_reusable), (&b"hello"[..], true));
     }
 }
@@ -210,7 +210,7 @@ fn a_trailer_section_is_handed_on_apart_from_the_head() {
     assert_eq!(request.head.fields().len(), 2, "never merged into the head");
     assert_eq!(decoded(b"0\r\n\r\n").trailers, None);
 
-    let read = Asked::by(Method::GET).accepts(
+    let read = SentRequest::new(Method::GET).accepts(
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nEtag: \"x\"\r\n\r\n",
     );
     assert_eq!(read.trailers.unwrap().first("etag"), Some(&b"\"x\""[..]));

@@ -6,7 +6,7 @@ use stoop_proto::{BodySize, Limits};
 use stoop_test::feed::h2::server;
 use stoop_test::frames::{data, flag, headers, rst_stream, settings};
 
-use super::kit::{Hand, OK, get, ok, post, resets};
+use super::kit::{ManualMachine, OK, get, ok, post, resets};
 
 /// "An endpoint that receives a HEADERS frame that causes its advertised concurrent stream limit to be
 /// exceeded MUST treat this as a stream error (Section 5.4.2) of type PROTOCOL_ERROR or
@@ -14,15 +14,15 @@ use super::kit::{Hand, OK, get, ok, post, resets};
 #[test]
 fn a_stream_beyond_the_limit_is_refused() {
     for max in [1, 2, 100] {
-        let end = server().holding().within(|limits| limits.http2.streams_max = max);
+        let end = server().never_answering().within(|limits| limits.http2.streams_max = max);
         let all: Vec<u8> = (0..max).map(|n| 2 * n + 1).flat_map(get).collect();
-        let heard = end.feed_whole(&all);
-        assert_eq!((heard.streams, heard.told.len()), (max as usize, max as usize));
+        let outcome = end.feed_whole(&all);
+        assert_eq!((outcome.streams, outcome.events.len()), (max as usize, max as usize));
         let more = [all, get(2 * max + 1), get(2 * max + 3)].concat();
-        let heard = end.feed_whole(&more);
-        assert_eq!((heard.streams, heard.told.len()), (max as usize, max as usize));
+        let outcome = end.feed_whole(&more);
+        assert_eq!((outcome.streams, outcome.events.len()), (max as usize, max as usize));
         let refused = |stream| format!("RST_STREAM {stream} REFUSED_STREAM");
-        assert_eq!(heard.said, [refused(2 * max + 1), refused(2 * max + 3)]);
+        assert_eq!(outcome.sent, [refused(2 * max + 1), refused(2 * max + 3)]);
     }
     let none = server().within(|limits| limits.http2.streams_max = 0);
     resets(&none, &get(1), 1, Fault::TooManyStreams);
@@ -32,35 +32,35 @@ fn a_stream_beyond_the_limit_is_refused() {
 /// maximum number of streams that an endpoint is permitted to open."
 #[test]
 fn a_stream_counts_until_both_have_ended_or_one_resets_it() {
-    let end = server().holding().within(|limits| limits.http2.streams_max = 1);
+    let end = server().never_answering().within(|limits| limits.http2.streams_max = 1);
     for ends in [rst_stream(1, 8), data(1, 0, &[]), data(1, flag::END_STREAM, b"x")] {
         let is_over = ends[3] == 3;
-        let heard = end.feed(&[post(1), ends, get(3)].concat());
-        assert_eq!(heard.says("RST_STREAM 3 REFUSED_STREAM"), !is_over);
+        let outcome = end.feed(&[post(1), ends, get(3)].concat());
+        assert_eq!(outcome.has_sent("RST_STREAM 3 REFUSED_STREAM"), !is_over);
     }
     // Answered, but not yet told all: half-closed (local).
-    let end = server().hasty().within(|limits| limits.http2.streams_max = 1);
-    let heard = end.feed(&[post(1), get(3), data(1, flag::END_STREAM, b""), get(5)].concat());
-    assert!(heard.says("RST_STREAM 3 REFUSED_STREAM"));
-    assert!(heard.says("HEADERS 5 END_STREAM :status=200 content-length=0"));
+    let end = server().answering_early().within(|limits| limits.http2.streams_max = 1);
+    let outcome = end.feed(&[post(1), get(3), data(1, flag::END_STREAM, b""), get(5)].concat());
+    assert!(outcome.has_sent("RST_STREAM 3 REFUSED_STREAM"));
+    assert!(outcome.has_sent("HEADERS 5 END_STREAM :status=200 content-length=0"));
 }
 
 /// What a client may open, by what the server says.
 #[test]
 fn a_client_opens_no_more_than_it_was_allowed() {
     for max in [1, 3, 100] {
-        let mut hand = Hand::client_to(&[(3, max)]);
-        assert_eq!(hand.connection.room(), max as usize);
+        let mut machine = ManualMachine::client_to(&[(3, max)]);
+        assert_eq!(machine.connection.room(), max as usize);
         (0..max).for_each(|_| {
-            hand.get();
+            machine.get();
         });
-        hand.said();
-        assert_eq!((hand.connection.room(), hand.connection.streams()), (0, max as usize));
-        assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
-        assert_eq!(hand.said(), Vec::<String>::new(), "nothing was written");
-        assert_eq!(hand.feed(&headers(1, flag::WHOLE, OK)).len(), 1);
-        assert_eq!(hand.connection.room(), 1);
-        hand.get();
+        machine.sent();
+        assert_eq!((machine.connection.room(), machine.connection.streams()), (0, max as usize));
+        assert_eq!(machine.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
+        assert_eq!(machine.sent(), Vec::<String>::new(), "nothing was written");
+        assert_eq!(machine.feed(&headers(1, flag::WHOLE, OK)).len(), 1);
+        assert_eq!(machine.connection.room(), 1);
+        machine.get();
     }
 }
 
@@ -69,34 +69,34 @@ fn a_client_opens_no_more_than_it_was_allowed() {
 /// streams to complete."
 #[test]
 fn fewer_may_be_allowed_later() {
-    let mut hand = Hand::client_to(&[(3, 2)]);
-    hand.get();
-    hand.get();
-    assert_eq!(hand.feed(&settings(&[(3, 1)])), [Event::Settings]);
-    assert_eq!(hand.connection.room(), 0);
-    hand.feed(&headers(1, flag::WHOLE, OK));
-    assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
-    hand.feed(&headers(3, flag::WHOLE, OK));
-    hand.get();
+    let mut machine = ManualMachine::client_to(&[(3, 2)]);
+    machine.get();
+    machine.get();
+    assert_eq!(machine.feed(&settings(&[(3, 1)])), [Event::Settings]);
+    assert_eq!(machine.connection.room(), 0);
+    machine.feed(&headers(1, flag::WHOLE, OK));
+    assert_eq!(machine.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
+    machine.feed(&headers(3, flag::WHOLE, OK));
+    machine.get();
     // §6.5.2: 0 is no special case.
-    hand.feed(&settings(&[(3, 0)]));
-    hand.feed(&headers(5, flag::WHOLE, OK));
-    assert_eq!((hand.connection.room(), hand.connection.streams()), (0, 0));
-    assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
-    hand.feed(&settings(&[(3, u32::MAX)]));
-    hand.get();
+    machine.feed(&settings(&[(3, 0)]));
+    machine.feed(&headers(5, flag::WHOLE, OK));
+    assert_eq!((machine.connection.room(), machine.connection.streams()), (0, 0));
+    assert_eq!(machine.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
+    machine.feed(&settings(&[(3, u32::MAX)]));
+    machine.get();
 }
 
 /// A server that allows any number, or has said nothing yet, gets as many as we allow ourselves.
 #[test]
 fn a_client_has_a_limit_of_its_own() {
-    let mut hand = Hand::client_to(&[(3, 1_000)]);
-    assert_eq!(hand.connection.room(), 256);
+    let mut machine = ManualMachine::client_to(&[(3, 1_000)]);
+    assert_eq!(machine.connection.room(), 256);
     (0..256).for_each(|_| {
-        hand.get();
+        machine.get();
     });
-    assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
-    assert_eq!(Hand::client().connection.room(), 256);
+    assert_eq!(machine.open(Method::GET, BodySize::Exact(0)), Err(Refusal::Full));
+    assert_eq!(ManualMachine::client().connection.room(), 256);
 }
 
 /// Thousands of streams at a time are counted right at either end, in whatever order they end.
@@ -108,8 +108,8 @@ fn five_thousand_streams_at_a_time() {
         limits
     };
     let (ours, theirs) = (many(Limits::client()), many(Limits::server()));
-    let mut client = Hand::new(Connection::client(&ours), ours);
-    let mut server = Hand::new(Connection::server(&theirs), theirs);
+    let mut client = ManualMachine::new(Connection::client(&ours), ours);
+    let mut server = ManualMachine::new(Connection::server(&theirs), theirs);
     assert_eq!(hand_on(&mut client, &mut server), [Event::Settings]);
     assert_eq!(hand_on(&mut server, &mut client), [Event::Settings]);
     for round in 0..2 {
@@ -134,7 +134,7 @@ fn five_thousand_streams_at_a_time() {
 }
 
 /// Hands on what one end has said.
-fn hand_on(from: &mut Hand, to: &mut Hand) -> Vec<Event> {
+fn hand_on(from: &mut ManualMachine, to: &mut ManualMachine) -> Vec<Event> {
     from.connection.transmit(from.now, &from.limits, &mut from.out);
     to.feed(&std::mem::take(&mut from.out))
 }
@@ -142,16 +142,16 @@ fn hand_on(from: &mut Hand, to: &mut Hand) -> Vec<Event> {
 /// A key is used again, and what belonged to the stream before it is not the new one's.
 #[test]
 fn keys_are_used_again() {
-    let mut hand = Hand::client();
-    let first = hand.get();
-    hand.feed(&[ok(1), data(1, 0, b"some")].concat());
-    hand.connection.reset(first, ErrorCode::CANCEL);
-    let second = hand.open(Method::POST, BodySize::Exact(3)).unwrap();
+    let mut machine = ManualMachine::client();
+    let first = machine.get();
+    machine.feed(&[ok(1), data(1, 0, b"some")].concat());
+    machine.connection.reset(first, ErrorCode::CANCEL);
+    let second = machine.open(Method::POST, BodySize::Exact(3)).unwrap();
     assert_eq!(first, second);
-    assert_eq!(hand.connection.stream_id(second), Some(3));
-    assert!(hand.connection.is_sending(second) && hand.connection.is_receiving(second));
-    assert_eq!(hand.connection.keys().collect::<Vec<_>>(), [second]);
+    assert_eq!(machine.connection.stream_id(second), Some(3));
+    assert!(machine.connection.is_sending(second) && machine.connection.is_receiving(second));
+    assert_eq!(machine.connection.keys().collect::<Vec<_>>(), [second]);
     // Late frames are the first one's.
-    hand.feed(&data(1, flag::END_STREAM, b"late"));
-    assert!(hand.connection.is_receiving(second));
+    machine.feed(&data(1, flag::END_STREAM, b"late"));
+    assert!(machine.connection.is_receiving(second));
 }

@@ -3,13 +3,13 @@
 use http::{Method, StatusCode};
 use stoop_proto::h2::{Event, Fault, Refusal};
 use stoop_proto::{BodySize, Fields, Misuse, RequestHead, ResponseParts, TargetForm};
-use stoop_test::feed::h2::{End, client, server};
+use stoop_test::feed::h2::{EndpointSetup, client, server};
 use stoop_test::frames::{data, flag, headers, settings, window_update};
 
-use super::kit::{GET, Hand, Lines, OK, ok, refuses, resets, with};
+use super::kit::{FieldLines, GET, ManualMachine, OK, ok, refuses, resets, with};
 
-const CONNECT: Lines<'_> = &[(":method", "CONNECT"), (":authority", "a:443")];
-const WEBSOCKET: Lines<'_> = &[
+const CONNECT: FieldLines<'_> = &[(":method", "CONNECT"), (":authority", "a:443")];
+const WEBSOCKET: FieldLines<'_> = &[
     (":method", "CONNECT"),
     (":protocol", "websocket"),
     (":scheme", "https"),
@@ -17,21 +17,21 @@ const WEBSOCKET: Lines<'_> = &[
     (":authority", "a"),
 ];
 
-fn connect(fields: Lines<'_>) -> Vec<u8> {
+fn connect(fields: FieldLines<'_>) -> Vec<u8> {
     headers(1, flag::END_HEADERS, fields)
 }
 
 /// A server that has said SETTINGS_ENABLE_CONNECT_PROTOCOL.
-fn extended() -> End {
-    server().holding().within(|limits| limits.http2.extended_connect = true)
+fn extended() -> EndpointSetup {
+    server().never_answering().within(|limits| limits.http2.extended_connect = true)
 }
 
 /// "The ":scheme" and ":path" pseudo-header fields MUST be omitted. The ":authority" pseudo-header field contains
 /// the host and port to connect to".
 #[test]
 fn connect_has_an_authority_and_nothing_else() {
-    let heard = server().holding().feed(&connect(CONNECT));
-    let head = heard.request(1);
+    let outcome = server().never_answering().feed(&connect(CONNECT));
+    let head = outcome.request(1);
     assert_eq!((head.method(), head.target()), (&Method::CONNECT, "a:443"));
     assert_eq!((head.form(), head.authority()), (TargetForm::Authority, "a:443"));
     for more in
@@ -42,8 +42,11 @@ fn connect_has_an_authority_and_nothing_else() {
     refuses(&connect(&CONNECT[..1]), Fault::Connect);
     refuses(&connect(&with(&CONNECT[..1], &[("host", "a:443")])), Fault::Connect);
     for authority in ["a", "a:", "a:0", ":443", "u@a:443", "[::1]"] {
-        let heard = server().feed(&connect(&[CONNECT[0], (":authority", authority)]));
-        assert_eq!((heard.told, heard.said), (vec![], vec!["RST_STREAM 1 PROTOCOL_ERROR".into()]));
+        let outcome = server().feed(&connect(&[CONNECT[0], (":authority", authority)]));
+        assert_eq!(
+            (outcome.events, outcome.sent),
+            (vec![], vec!["RST_STREAM 1 PROTOCOL_ERROR".into()])
+        );
     }
 }
 
@@ -53,41 +56,41 @@ fn connect_has_an_authority_and_nothing_else() {
 /// connection."
 #[test]
 fn a_tunnel_carries_data_both_ways() {
-    let mut hand = Hand::server_within(|limits| limits.body_bytes_max = Some(10));
-    let key = hand.read(&connect(CONNECT));
+    let mut machine = ManualMachine::server_within(|limits| limits.body_bytes_max = Some(10));
+    let key = machine.read_request(&connect(CONNECT));
     let parts = ResponseParts::new(StatusCode::OK);
-    let respond = hand.connection.respond(key, &parts, BodySize::Exact(0), &mut hand.out);
+    let respond = machine.connection.respond(key, &parts, BodySize::Exact(0), &mut machine.out);
     assert_eq!(respond, Err(Misuse::Tunnel));
     let no = ResponseParts::new(StatusCode::NOT_FOUND);
-    assert_eq!(hand.connection.open_tunnel(key, &no, &mut hand.out), Err(Misuse::Tunnel));
-    assert!(hand.out.is_empty());
+    assert_eq!(machine.connection.open_tunnel(key, &no, &mut machine.out), Err(Misuse::Tunnel));
+    assert!(machine.out.is_empty());
     let fields = crate::machines::fields(&[("content-length", "5"), ("x", "y")]);
     let parts = ResponseParts { fields: Some(&fields), ..parts };
-    hand.connection.open_tunnel(key, &parts, &mut hand.out).unwrap();
-    assert_eq!(hand.said(), ["HEADERS 1 :status=200 x=y"], "RFC 9110 §8.6: without a length");
+    machine.connection.open_tunnel(key, &parts, &mut machine.out).unwrap();
+    assert_eq!(machine.sent(), ["HEADERS 1 :status=200 x=y"], "RFC 9110 §8.6: without a length");
     for _ in 0..3 {
         let event = Event::Data { key, span: 9..19, end: false };
         assert_eq!(
-            hand.feed(&data(1, 0, b"0123456789")),
+            machine.feed(&data(1, 0, b"0123456789")),
             [event],
             "it has no limit but the window"
         );
-        hand.connection.data(key, "back".into(), false, &mut hand.out).unwrap();
+        machine.connection.data(key, "back".into(), false, &mut machine.out).unwrap();
     }
-    hand.said();
+    machine.sent();
     // §8.5: "The TCP connection can be closed by either peer. […] DATA frame with the END_STREAM flag".
-    hand.feed(&data(1, flag::END_STREAM, b""));
-    assert!(hand.connection.is_sending(key) && !hand.connection.is_receiving(key));
-    hand.connection.finish(key, Some(&fields), &mut hand.out).unwrap();
-    assert_eq!(hand.said(), ["DATA 1 END_STREAM "], "and without trailers");
-    assert!(!hand.connection.is_open(key));
+    machine.feed(&data(1, flag::END_STREAM, b""));
+    assert!(machine.connection.is_sending(key) && !machine.connection.is_receiving(key));
+    machine.connection.finish(key, Some(&fields), &mut machine.out).unwrap();
+    assert_eq!(machine.sent(), ["DATA 1 END_STREAM "], "and without trailers");
+    assert!(!machine.connection.is_open(key));
 }
 
 /// RFC 9110 §9.3.6: "Any 2xx (Successful) response indicates that the sender […] will switch to tunnel mode", also
 /// one that has no content by itself.
 #[test]
 fn a_204_opens_a_tunnel_as_well() {
-    let end = client().asking(Method::CONNECT, BodySize::Unknown);
+    let end = client().with_request(Method::CONNECT, BodySize::Unknown);
     for status in ["200", "204", "205"] {
         let head = headers(1, flag::END_HEADERS, &[(":status", status)]);
         let wire = [head, data(1, 0, b"tunnelled"), data(1, flag::END_STREAM, b"")].concat();
@@ -98,11 +101,11 @@ fn a_204_opens_a_tunnel_as_well() {
 /// What is not a CONNECT is no tunnel.
 #[test]
 fn only_connect_opens_a_tunnel() {
-    let mut hand = Hand::server();
-    let key = hand.read(&headers(1, flag::END_HEADERS, GET));
+    let mut machine = ManualMachine::server();
+    let key = machine.read_request(&headers(1, flag::END_HEADERS, GET));
     let parts = ResponseParts::new(StatusCode::OK);
-    assert_eq!(hand.connection.open_tunnel(key, &parts, &mut hand.out), Err(Misuse::Tunnel));
-    assert!(hand.out.is_empty());
+    assert_eq!(machine.connection.open_tunnel(key, &parts, &mut machine.out), Err(Misuse::Tunnel));
+    assert!(machine.out.is_empty());
 }
 
 /// "Frame types other than DATA or stream management frames (RST_STREAM, WINDOW_UPDATE, and PRIORITY) MUST NOT be
@@ -111,20 +114,20 @@ fn only_connect_opens_a_tunnel() {
 fn a_tunnel_carries_no_fields() {
     for flags in [flag::WHOLE, flag::END_HEADERS] {
         let trailers = headers(1, flags, &[("x", "y")]);
-        let mut hand = Hand::server();
-        let key = hand.read(&connect(CONNECT));
+        let mut machine = ManualMachine::server();
+        let key = machine.read_request(&connect(CONNECT));
         let parts = ResponseParts::new(StatusCode::OK);
-        hand.connection.open_tunnel(key, &parts, &mut hand.out).unwrap();
-        hand.feed(&window_update(1, 5));
+        machine.connection.open_tunnel(key, &parts, &mut machine.out).unwrap();
+        machine.feed(&window_update(1, 5));
         let why = stoop_proto::h2::Reset::Fault(Fault::TunnelFields);
-        assert_eq!(hand.feed(&trailers), [Event::Reset { key, why }]);
-        assert_eq!(hand.said().last().unwrap(), "RST_STREAM 1 PROTOCOL_ERROR");
+        assert_eq!(machine.feed(&trailers), [Event::Reset { key, why }]);
+        assert_eq!(machine.sent().last().unwrap(), "RST_STREAM 1 PROTOCOL_ERROR");
 
-        let end = client().asking(Method::CONNECT, BodySize::Unknown);
+        let end = client().with_request(Method::CONNECT, BodySize::Unknown);
         resets(&end, &[ok(1), trailers].concat(), 1, Fault::TunnelFields);
     }
     // A refusal is a response like any other.
-    let end = client().asking(Method::CONNECT, BodySize::Unknown);
+    let end = client().with_request(Method::CONNECT, BodySize::Unknown);
     let no = headers(1, flag::END_HEADERS, &[(":status", "407"), ("content-length", "2")]);
     let wire = [no, data(1, 0, b"no"), headers(1, flag::WHOLE, &[("x", "y")])].concat();
     assert!(end.feed(&wire).trailers(1).is_some());
@@ -133,15 +136,15 @@ fn a_tunnel_carries_no_fields() {
 /// The client's side: what follows a 2xx is the tunnel's, whatever it says of a length.
 #[test]
 fn a_client_gets_a_tunnel() {
-    let end = client().asking(Method::CONNECT, BodySize::Unknown);
+    let end = client().with_request(Method::CONNECT, BodySize::Unknown);
     let head = headers(1, flag::END_HEADERS, &with(OK, &[("content-length", "1")]));
-    let heard = end.feed(&[head, data(1, 0, b"hello"), data(1, 1, b"!")].concat());
-    assert_eq!((heard.content(1), heard.is_ended(1)), (&b"hello!"[..], true));
-    let mut hand = Hand::client();
+    let outcome = end.feed(&[head, data(1, 0, b"hello"), data(1, 1, b"!")].concat());
+    assert_eq!((outcome.content(1), outcome.is_ended(1)), (&b"hello!"[..], true));
+    let mut machine = ManualMachine::client();
     let mut connect = RequestHead::new(Method::CONNECT, "b:443").unwrap();
     connect.fields_mut().push("host", b"a").unwrap();
-    hand.connection.open(&connect, "https", BodySize::Exact(0), &mut hand.out).unwrap();
-    assert_eq!(hand.said(), ["HEADERS 1 :method=CONNECT :authority=b:443"]);
+    machine.connection.open(&connect, "https", BodySize::Exact(0), &mut machine.out).unwrap();
+    assert_eq!(machine.sent(), ["HEADERS 1 :method=CONNECT :authority=b:443"]);
 }
 
 /// RFC 8441 §3: "Upon receipt of SETTINGS_ENABLE_CONNECT_PROTOCOL with a value of 1, a client MAY use the Extended
@@ -149,22 +152,22 @@ fn a_client_gets_a_tunnel() {
 #[test]
 fn extended_connect_is_said_to_be_there() {
     refuses(&connect(WEBSOCKET), Fault::Connect);
-    let mut hand = Hand::new(stoop_proto::h2::Connection::server(&limits()), limits());
-    assert!(hand.said()[0].contains(" 8=1"), "its SETTINGS say so");
+    let mut machine = ManualMachine::new(stoop_proto::h2::Connection::server(&limits()), limits());
+    assert!(machine.sent()[0].contains(" 8=1"), "its SETTINGS say so");
     let mut head = RequestHead::extended_connect("websocket", "/chat").unwrap();
     head.fields_mut().push("host", b"a").unwrap();
-    let mut hand = Hand::client();
+    let mut machine = ManualMachine::client();
     let size = BodySize::Unknown;
-    let refused = hand.connection.open(&head, "https", size, &mut hand.out);
+    let refused = machine.connection.open(&head, "https", size, &mut machine.out);
     assert_eq!(refused, Err(Refusal::ExtendedConnect));
-    assert!(hand.out.is_empty());
-    hand.feed(&settings(&[(8, 1)]));
-    hand.said();
-    let key = hand.connection.open(&head, "https", size, &mut hand.out).unwrap();
-    let said = ":method=CONNECT :scheme=https :authority=a :path=/chat :protocol=websocket";
-    assert_eq!(hand.said(), [format!("HEADERS 1 {said}")]);
-    assert_eq!(hand.feed(&ok(1)), [Event::Response { key, end: false }]);
-    assert_eq!(hand.send(key, 5), 5);
+    assert!(machine.out.is_empty());
+    machine.feed(&settings(&[(8, 1)]));
+    machine.sent();
+    let key = machine.connection.open(&head, "https", size, &mut machine.out).unwrap();
+    let sent = ":method=CONNECT :scheme=https :authority=a :path=/chat :protocol=websocket";
+    assert_eq!(machine.sent(), [format!("HEADERS 1 {sent}")]);
+    assert_eq!(machine.feed(&ok(1)), [Event::Response { key, end: false }]);
+    assert_eq!(machine.send(key, 5), 5);
 }
 
 fn limits() -> stoop_proto::Limits {
@@ -178,8 +181,8 @@ fn limits() -> stoop_proto::Limits {
 /// included."
 #[test]
 fn extended_connect_has_a_protocol_and_a_path() {
-    let heard = extended().feed(&connect(WEBSOCKET));
-    let head = heard.request(1);
+    let outcome = extended().feed(&connect(WEBSOCKET));
+    let head = outcome.request(1);
     assert_eq!((head.protocol(), head.target()), (Some("websocket"), "/chat?x"));
     assert_eq!((head.authority(), head.form()), ("a", TargetForm::Origin));
     for missing in 2..5 {
@@ -207,14 +210,18 @@ fn extended_connect_has_a_protocol_and_a_path() {
 /// RFC 8441 §5: it is accepted by a 2xx, and is then a tunnel.
 #[test]
 fn extended_connect_is_a_tunnel() {
-    let mut hand = Hand::server_within(|limits| limits.http2.extended_connect = true);
-    let key = hand.read(&connect(WEBSOCKET));
-    let (parts, out) = (ResponseParts::new(StatusCode::OK), &mut hand.out);
-    assert_eq!(hand.connection.respond(key, &parts, BodySize::Unknown, out), Err(Misuse::Tunnel));
-    hand.connection.open_tunnel(key, &parts, out).unwrap();
-    assert!(hand.connection.is_receiving(key) && hand.connection.is_sending(key));
-    assert_eq!(hand.connection.open_tunnel(key, &parts, &mut hand.out), Err(Misuse::Order));
-    let inform = hand.connection.inform(key, StatusCode::PROCESSING, &Fields::new(), &mut hand.out);
+    let mut machine = ManualMachine::server_within(|limits| limits.http2.extended_connect = true);
+    let key = machine.read_request(&connect(WEBSOCKET));
+    let (parts, out) = (ResponseParts::new(StatusCode::OK), &mut machine.out);
+    assert_eq!(
+        machine.connection.respond(key, &parts, BodySize::Unknown, out),
+        Err(Misuse::Tunnel)
+    );
+    machine.connection.open_tunnel(key, &parts, out).unwrap();
+    assert!(machine.connection.is_receiving(key) && machine.connection.is_sending(key));
+    assert_eq!(machine.connection.open_tunnel(key, &parts, &mut machine.out), Err(Misuse::Order));
+    let inform =
+        machine.connection.inform(key, StatusCode::PROCESSING, &Fields::new(), &mut machine.out);
     assert_eq!(inform, Err(Misuse::Order));
 }
 

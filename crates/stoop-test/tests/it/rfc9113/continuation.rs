@@ -3,10 +3,10 @@
 use http::{Method, StatusCode};
 use stoop_proto::h2::Fault;
 use stoop_proto::{BodySize, Fields, ResponseParts};
-use stoop_test::feed::h2::{asked, server};
+use stoop_test::feed::h2::{client_after_get, server};
 use stoop_test::frames::{block, continuation, flag, frame, kind};
 
-use super::kit::{GET, Hand, OK, breaks, get, post, request, with};
+use super::kit::{GET, ManualMachine, OK, breaks, get, post, request, with};
 
 /// A field block in so many frames: an octet each, and the rest in the last.
 fn in_frames(flags: u8, block: &[u8], count: usize) -> Vec<u8> {
@@ -26,13 +26,13 @@ fn it_continues_a_field_block() {
     let wire = b"\x00\x00\x02\x01\x01\x00\x00\x00\x01\x82\x87\
                  \x00\x00\x02\x09\x00\x00\x00\x00\x01\x84\x41\
                  \x00\x00\x02\x09\x04\x00\x00\x00\x01\x01a";
-    let heard = server().feed(wire);
-    assert_eq!((heard.request(1).authority(), heard.is_ended(1)), ("a", true));
+    let outcome = server().feed(wire);
+    assert_eq!((outcome.request(1).authority(), outcome.is_ended(1)), ("a", true));
     for count in 1..8 {
-        let heard = server().feed(&in_frames(flag::END_STREAM, &block(GET), count));
-        assert_eq!(heard.request(1).target(), "/");
-        let heard = asked().feed(&in_frames(flag::END_STREAM, &block(OK), count));
-        assert!(heard.is_ended(1));
+        let outcome = server().feed(&in_frames(flag::END_STREAM, &block(GET), count));
+        assert_eq!(outcome.request(1).target(), "/");
+        let outcome = client_after_get().feed(&in_frames(flag::END_STREAM, &block(OK), count));
+        assert!(outcome.is_ended(1));
         let trailers = in_frames(flag::END_STREAM, &block(&[("x", "yyyyyyyy")]), count);
         assert!(server().feed(&[post(1), trailers].concat()).trailers(1).is_some());
     }
@@ -47,7 +47,7 @@ fn it_continues_nothing_else() {
     breaks(&server(), &one, Fault::Continuation);
     breaks(&server(), &[get(1), one.clone()].concat(), Fault::Continuation);
     breaks(&server(), &[post(1), one.clone()].concat(), Fault::Continuation);
-    breaks(&asked(), &one, Fault::Continuation);
+    breaks(&client_after_get(), &one, Fault::Continuation);
     let whole = in_frames(0, &block(GET), 2);
     breaks(&server(), &[whole, one].concat(), Fault::Continuation);
 }
@@ -58,28 +58,28 @@ fn ours_continue_what_is_larger_than_a_frame() {
     for len in [16_300, 16_384, 40_000, 70_000] {
         let mut head = request(Method::GET);
         head.fields_mut().push("x", "y".repeat(len).as_bytes()).unwrap();
-        let mut hand = Hand::client();
+        let mut machine = ManualMachine::client();
         let size = BodySize::Exact(0);
-        hand.connection.open(&head, "https", size, &mut hand.out).unwrap();
+        machine.connection.open(&head, "https", size, &mut machine.out).unwrap();
         let end = server().within(|limits| limits.head_bytes_max = 100_000);
-        let heard = end.feed_whole(&hand.out);
-        assert_eq!(heard.request(1).fields().first("x").map(<[u8]>::len), Some(len));
-        assert!(heard.is_ended(1));
-        let lines = hand.said();
+        let outcome = end.feed_whole(&machine.out);
+        assert_eq!(outcome.request(1).fields().first("x").map(<[u8]>::len), Some(len));
+        assert!(outcome.is_ended(1));
+        let lines = machine.sent();
         assert_eq!(lines.len(), 1 + (len + 12) / 16_384, "{}", lines[0]);
         assert!(lines[0].starts_with("HEADERS 1 END_STREAM"));
     }
     // By the size that the peer allows, and for responses and trailers too.
-    let mut hand = Hand::server();
-    hand.feed(&stoop_test::frames::settings(&[(5, 20_000)]));
-    hand.said();
-    let key = hand.read(&get(1));
+    let mut machine = ManualMachine::server();
+    machine.feed(&stoop_test::frames::settings(&[(5, 20_000)]));
+    machine.sent();
+    let key = machine.read_request(&get(1));
     let mut fields = Fields::new();
     fields.push("x", "y".repeat(50_000).as_bytes()).unwrap();
     let parts = ResponseParts { fields: Some(&fields), ..ResponseParts::new(StatusCode::OK) };
-    hand.connection.respond(key, &parts, BodySize::Unknown, &mut hand.out).unwrap();
-    hand.connection.finish(key, Some(&fields), &mut hand.out).unwrap();
-    let lines = hand.said();
+    machine.connection.respond(key, &parts, BodySize::Unknown, &mut machine.out).unwrap();
+    machine.connection.finish(key, Some(&fields), &mut machine.out).unwrap();
+    let lines = machine.sent();
     let sizes =
         ["HEADERS 1 (20000 bytes, more to come)", "CONTINUATION 1 (20000 bytes, more to come)"];
     assert_eq!(lines[..2], sizes);
@@ -92,15 +92,15 @@ fn ours_continue_what_is_larger_than_a_frame() {
 fn a_field_block_takes_so_many_frames() {
     let block = block(&with(GET, &[("x", "y")]));
     for (count, fits) in [(8, true), (9, false), (20, false)] {
-        let heard = server().feed(&in_frames(flag::END_STREAM, &block, count));
-        assert_eq!(heard.fault, (!fits).then_some(Fault::BlockTooLarge), "{count} frames");
+        let outcome = server().feed(&in_frames(flag::END_STREAM, &block, count));
+        assert_eq!(outcome.fault, (!fits).then_some(Fault::BlockTooLarge), "{count} frames");
     }
     let empty = frame(kind::HEADERS, 0, 1, b"");
     let more = continuation(1, 0, b"");
     let within = [&empty[..], &more.repeat(7)].concat();
     assert_eq!(server().feed(&within).fault, None);
-    let heard = breaks(&server(), &[within, more].concat(), Fault::BlockTooLarge);
-    assert_eq!(heard.told.len(), 1);
+    let outcome = breaks(&server(), &[within, more].concat(), Fault::BlockTooLarge);
+    assert_eq!(outcome.events.len(), 1);
     let max = 1_000;
     let end = server().within(|limits| limits.head_bytes_max = max);
     for (len, fits) in [(4 * max, true), (4 * max + 1, false)] {

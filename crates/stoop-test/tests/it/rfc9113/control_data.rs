@@ -3,14 +3,14 @@
 use http::Method;
 use stoop_proto::h2::Fault;
 use stoop_proto::{BodySize, RequestHead, TargetForm};
-use stoop_test::feed::h2::{asked, server};
+use stoop_test::feed::h2::{client_after_get, server};
 use stoop_test::frames::{data, flag, headers};
 
-use super::kit::{GET, Hand, Lines, OK, ok, post, refuses, resets, with};
+use super::kit::{FieldLines, GET, ManualMachine, OK, ok, post, refuses, resets, with};
 
 /// A request with these fields and nothing else.
 #[track_caller]
-fn wrong(fields: Lines<'_>, fault: Fault) {
+fn wrong(fields: FieldLines<'_>, fault: Fault) {
     refuses(&headers(1, flag::WHOLE, fields), fault);
     refuses(&headers(1, flag::END_HEADERS, fields), fault);
 }
@@ -32,8 +32,8 @@ fn a_request_has_a_method_a_scheme_and_a_path() {
     wrong(&[], Fault::PseudoMissing);
     wrong(&[("x", "y")], Fault::PseudoMissing);
     wrong(&GET[..1], Fault::PseudoMissing);
-    let heard = server().feed(&headers(1, flag::WHOLE, GET));
-    let head = heard.request(1);
+    let outcome = server().feed(&headers(1, flag::WHOLE, GET));
+    let head = outcome.request(1);
     assert_eq!((head.method(), head.target(), head.authority()), (&Method::GET, "/", "a"));
     assert_eq!((head.version(), head.form()), (http::Version::HTTP_2, TargetForm::Origin));
     assert_eq!(head.fields().len(), 1, "the authority is Host");
@@ -46,7 +46,7 @@ fn a_pseudo_field_comes_once() {
         wrong(&with(GET, &[line]), Fault::PseudoRepeated);
     }
     let twice = headers(1, flag::WHOLE, &with(OK, OK));
-    resets(&asked(), &twice, 1, Fault::PseudoRepeated);
+    resets(&client_after_get(), &twice, 1, Fault::PseudoRepeated);
 }
 
 /// §8.3: "All pseudo-header fields MUST appear in a field block before all regular field lines."
@@ -58,7 +58,7 @@ fn a_pseudo_field_comes_first() {
         wrong(&fields, Fault::PseudoLate);
     }
     let late = headers(1, flag::WHOLE, &[("x", "y"), (":status", "200")]);
-    resets(&asked(), &late, 1, Fault::PseudoLate);
+    resets(&client_after_get(), &late, 1, Fault::PseudoLate);
     let order = [GET[3], GET[2], GET[1], GET[0]];
     assert_eq!(server().feed(&headers(1, 5, &order)).request(1).target(), "/", "in any order");
 }
@@ -72,13 +72,13 @@ fn a_pseudo_field_is_one_of_its_message() {
     }
     for name in [":", ":x", ":method", ":path", ":scheme", ":authority", ":protocol"] {
         let wire = headers(1, flag::WHOLE, &with(OK, &[(name, "/")]));
-        resets(&asked(), &wire, 1, Fault::PseudoUnknown);
+        resets(&client_after_get(), &wire, 1, Fault::PseudoUnknown);
     }
     for name in [":", ":x", ":method", ":path", ":status", ":authority"] {
         let trailers = headers(1, flag::WHOLE, &[(name, "200")]);
         let wire = [post(1), data(1, 0, b"x"), trailers.clone()].concat();
         resets(&server(), &wire, 1, Fault::PseudoUnknown);
-        resets(&asked(), &[ok(1), trailers].concat(), 1, Fault::PseudoUnknown);
+        resets(&client_after_get(), &[ok(1), trailers].concat(), 1, Fault::PseudoUnknown);
     }
 }
 
@@ -86,8 +86,8 @@ fn a_pseudo_field_is_one_of_its_message() {
 #[test]
 fn a_method_is_a_token() {
     for method in ["GET", "get", "M-SEARCH", "X"] {
-        let heard = server().feed(&headers(1, 5, &but(":method", method)));
-        assert_eq!(heard.request(1).method().as_str(), method);
+        let outcome = server().feed(&headers(1, 5, &but(":method", method)));
+        assert_eq!(outcome.request(1).method().as_str(), method);
     }
     for method in ["", "GET / HTTP/1.1", "G:T", "G\u{e4}T", "G,T"] {
         wrong(&but(":method", method), Fault::Method);
@@ -99,7 +99,7 @@ fn a_method_is_a_token() {
 #[test]
 fn a_scheme_is_one() {
     for scheme in ["http", "https", "HTTPS", "ftp", "a+b-c.d"] {
-        assert_eq!(server().feed(&headers(1, 5, &but(":scheme", scheme))).told.len(), 1);
+        assert_eq!(server().feed(&headers(1, 5, &but(":scheme", scheme))).events.len(), 1);
     }
     for scheme in ["", "1http", "ht tp", "http:", "https://", "h\u{e4}"] {
         wrong(&but(":scheme", scheme), Fault::Scheme);
@@ -113,8 +113,8 @@ fn a_scheme_is_one() {
 #[test]
 fn a_path_begins_with_a_slash() {
     for path in ["/", "/a?b=c", "//", "/?", "/a;b,c{}|%zz", "/*"] {
-        let heard = server().feed(&headers(1, 5, &but(":path", path)));
-        assert_eq!(heard.request(1).target(), path);
+        let outcome = server().feed(&headers(1, 5, &but(":path", path)));
+        assert_eq!(outcome.request(1).target(), path);
     }
     for path in ["", "a", "?a", "*", "http://a/", "/a b", "/a#b", "/\u{e4}", "a:1", "\\"] {
         wrong(&but(":path", path), Fault::Path);
@@ -122,8 +122,8 @@ fn a_path_begins_with_a_slash() {
     wrong(&but(":path", "/a\r\nx: y"), Fault::FieldValue);
     let asterisk =
         [(":method", "OPTIONS"), (":scheme", "https"), (":path", "*"), (":authority", "a")];
-    let heard = server().feed(&headers(1, 5, &asterisk));
-    assert_eq!(heard.request(1).form(), TargetForm::Asterisk);
+    let outcome = server().feed(&headers(1, 5, &asterisk));
+    assert_eq!(outcome.request(1).form(), TargetForm::Asterisk);
 }
 
 /// §8.3.1: "The recipient of an HTTP/2 request MUST NOT use the Host header field to determine the target URI if
@@ -131,11 +131,11 @@ fn a_path_begins_with_a_slash() {
 /// identifies an entity that differs from the entity in the ":authority" pseudo-header field."
 #[test]
 fn host_is_the_authority_or_stands_for_it() {
-    let heard = server().feed(&headers(1, 5, &with(&GET[..3], &[("host", "b:1")])));
-    assert_eq!(heard.request(1).authority(), "b:1");
+    let outcome = server().feed(&headers(1, 5, &with(&GET[..3], &[("host", "b:1")])));
+    assert_eq!(outcome.request(1).authority(), "b:1");
     for host in ["a", "A"] {
-        let heard = server().feed(&headers(1, 5, &with(GET, &[("x", "y"), ("host", host)])));
-        let head = heard.request(1);
+        let outcome = server().feed(&headers(1, 5, &with(GET, &[("x", "y"), ("host", host)])));
+        let head = outcome.request(1);
         assert_eq!((head.authority(), head.fields().len()), ("a", 2), "once");
     }
     for host in ["b", "a:443", "", "a,b", "u@a"] {
@@ -152,8 +152,8 @@ fn host_is_the_authority_or_stands_for_it() {
 #[test]
 fn an_authority_is_a_host_and_perhaps_a_port() {
     for authority in ["a", "a:443", "[::1]:8080", "a.example", "192.0.2.1"] {
-        let heard = server().feed(&headers(1, 5, &but(":authority", authority)));
-        assert_eq!(heard.request(1).authority(), authority);
+        let outcome = server().feed(&headers(1, 5, &but(":authority", authority)));
+        assert_eq!(outcome.request(1).authority(), authority);
     }
     for authority in
         ["", "u@a", "u:p@a", "a/b", "a b", "a,b", "a:x", "a:70000", ":1", "[::1", "a#b"]
@@ -167,43 +167,43 @@ fn an_authority_is_a_host_and_perhaps_a_port() {
 #[test]
 fn a_response_has_a_status_of_three_digits() {
     for status in ["200", "299", "404", "599", "999"] {
-        let heard = asked().feed(&headers(1, flag::WHOLE, &[(":status", status)]));
-        assert_eq!(heard.response(1).status().as_str(), status);
-        assert_eq!(heard.response(1).version(), http::Version::HTTP_2);
+        let outcome = client_after_get().feed(&headers(1, flag::WHOLE, &[(":status", status)]));
+        assert_eq!(outcome.response(1).status().as_str(), status);
+        assert_eq!(outcome.response(1).version(), http::Version::HTTP_2);
     }
     for status in ["", "20", "2000", "abc", "2x0", "099", "000", "+20", "200 OK", "-20"] {
         let wire = headers(1, flag::WHOLE, &[(":status", status)]);
-        resets(&asked(), &wire, 1, Fault::Status);
+        resets(&client_after_get(), &wire, 1, Fault::Status);
     }
-    resets(&asked(), &headers(1, flag::WHOLE, &[]), 1, Fault::PseudoMissing);
-    resets(&asked(), &headers(1, flag::WHOLE, &[("x", "y")]), 1, Fault::PseudoMissing);
+    resets(&client_after_get(), &headers(1, flag::WHOLE, &[]), 1, Fault::PseudoMissing);
+    resets(&client_after_get(), &headers(1, flag::WHOLE, &[("x", "y")]), 1, Fault::PseudoMissing);
 }
 
 /// What we send for each form of a target.
 #[test]
 fn ours_are_made_of_the_target_and_host() {
-    let said = |method, target: &str, host: &str, scheme| {
+    let sent = |method, target: &str, host: &str, scheme| {
         let mut head = RequestHead::new(method, target).unwrap();
         head.fields_mut().push("Host", host.as_bytes()).unwrap();
-        let mut hand = Hand::client();
-        hand.connection.open(&head, scheme, BodySize::Exact(0), &mut hand.out).unwrap();
-        hand.said().remove(0).replace("HEADERS 1 END_STREAM ", "")
+        let mut machine = ManualMachine::client();
+        machine.connection.open(&head, scheme, BodySize::Exact(0), &mut machine.out).unwrap();
+        machine.sent().remove(0).replace("HEADERS 1 END_STREAM ", "")
     };
     let get = |path, authority, scheme| {
         format!(":method=GET :scheme={scheme} :authority={authority} :path={path}")
     };
-    assert_eq!(said(Method::GET, "/", "a", "https"), get("/", "a", "https"));
-    assert_eq!(said(Method::GET, "/a?b", "a:1", "http"), get("/a?b", "a:1", "http"));
-    assert_eq!(said(Method::GET, "http://b:2/c?d", "a", "http"), get("/c?d", "b:2", "http"));
-    assert_eq!(said(Method::GET, "http://b", "a", "http"), get("/", "b", "http"));
-    assert_eq!(said(Method::GET, "http://b?d", "a", "http"), get("/?d", "b", "http"));
-    assert_eq!(said(Method::GET, "https://b/", "a", "coap"), get("/", "b", "coap"));
+    assert_eq!(sent(Method::GET, "/", "a", "https"), get("/", "a", "https"));
+    assert_eq!(sent(Method::GET, "/a?b", "a:1", "http"), get("/a?b", "a:1", "http"));
+    assert_eq!(sent(Method::GET, "http://b:2/c?d", "a", "http"), get("/c?d", "b:2", "http"));
+    assert_eq!(sent(Method::GET, "http://b", "a", "http"), get("/", "b", "http"));
+    assert_eq!(sent(Method::GET, "http://b?d", "a", "http"), get("/?d", "b", "http"));
+    assert_eq!(sent(Method::GET, "https://b/", "a", "coap"), get("/", "b", "coap"));
     let options = |path| format!(":method=OPTIONS :scheme=https :authority=a :path={path}");
-    assert_eq!(said(Method::OPTIONS, "*", "a", "https"), options("*"));
-    assert_eq!(said(Method::OPTIONS, "https://a", "a", "https"), options("*"));
-    assert_eq!(said(Method::OPTIONS, "https://a/", "a", "https"), options("/"));
-    assert_eq!(said(Method::OPTIONS, "https://a?b", "a", "https"), options("/?b"));
-    let posted = said(Method::POST, "/", "a", "https");
+    assert_eq!(sent(Method::OPTIONS, "*", "a", "https"), options("*"));
+    assert_eq!(sent(Method::OPTIONS, "https://a", "a", "https"), options("*"));
+    assert_eq!(sent(Method::OPTIONS, "https://a/", "a", "https"), options("/"));
+    assert_eq!(sent(Method::OPTIONS, "https://a?b", "a", "https"), options("/?b"));
+    let posted = sent(Method::POST, "/", "a", "https");
     assert_eq!(posted, ":method=POST :scheme=https :authority=a :path=/ content-length=0");
 }
 
@@ -221,10 +221,10 @@ fn a_request_that_is_none_is_misuse() {
         for host in hosts {
             head.fields_mut().push("host", host.as_bytes()).unwrap();
         }
-        let mut hand = Hand::client();
+        let mut machine = ManualMachine::client();
         let size = BodySize::Exact(0);
-        let refused = hand.connection.open(&head, "https", size, &mut hand.out).unwrap_err();
-        assert!(hand.out.is_empty() && hand.connection.streams() == 0);
+        let refused = machine.connection.open(&head, "https", size, &mut machine.out).unwrap_err();
+        assert!(machine.out.is_empty() && machine.connection.streams() == 0);
         refused
     };
     assert_eq!(refused(Method::GET, "/", &[]), Refusal::Misuse(Misuse::Host));

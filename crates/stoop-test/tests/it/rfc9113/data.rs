@@ -1,10 +1,10 @@
 //! §6.1 DATA.
 
 use stoop_proto::h2::{Event, Fault};
-use stoop_test::feed::h2::{Told, asked, server};
+use stoop_test::feed::h2::{EndpointEvent, client_after_get, server};
 use stoop_test::frames::{data, flag, rst_stream};
 
-use super::kit::{Hand, breaks, ok, post, resets};
+use super::kit::{ManualMachine, breaks, ok, post, resets};
 
 /// A DATA frame with that padding.
 fn padded(flags: u8, content: &[u8], padding: u8) -> Vec<u8> {
@@ -20,12 +20,12 @@ fn data_carry_content() {
                  \x00\x00\x06\x00\x09\x00\x00\x00\x01\x02, y\x00\x00\
                  \x00\x00\x03\x00\x00\x00\x00\x00\x01ou\x21";
     let first = &wire[..9 + 5 + 9];
-    let heard = server().feed(&[&post(1), first].concat());
-    let content = Told::Content { stream: 1, bytes: b"hello".to_vec(), end: false };
-    assert_eq!(heard.told[1..], [content]);
-    let heard = server().feed(&[&post(1), &wire[..9 + 5 + 9 + 9 + 6]].concat());
-    assert_eq!((heard.content(1), heard.is_ended(1)), (&b"hello, y"[..], true));
-    resets(&server().holding(), &[&post(1)[..], wire].concat(), 1, Fault::AfterEnd);
+    let outcome = server().feed(&[&post(1), first].concat());
+    let content = EndpointEvent::Content { stream: 1, bytes: b"hello".to_vec(), end: false };
+    assert_eq!(outcome.events[1..], [content]);
+    let outcome = server().feed(&[&post(1), &wire[..9 + 5 + 9 + 9 + 6]].concat());
+    assert_eq!((outcome.content(1), outcome.is_ended(1)), (&b"hello, y"[..], true));
+    resets(&server().never_answering(), &[&post(1)[..], wire].concat(), 1, Fault::AfterEnd);
 }
 
 /// "Padding octets MUST be set to zero when sending. A receiver is not obligated to verify padding"
@@ -34,11 +34,11 @@ fn padding_is_none_of_the_content() {
     for padding in [0, 1, 2, 100, 255] {
         for content in [&b""[..], b"x", b"some content"] {
             let wire = [post(1), padded(0, content, padding), padded(1, b"!", padding)].concat();
-            let heard = server().feed(&wire);
-            assert_eq!(heard.content(1), [content, b"!"].concat());
-            assert!(heard.is_ended(1));
-            let heard = asked().feed(&[ok(1), padded(1, content, padding)].concat());
-            assert_eq!((heard.content(1), heard.is_ended(1)), (content, true));
+            let outcome = server().feed(&wire);
+            assert_eq!(outcome.content(1), [content, b"!"].concat());
+            assert!(outcome.is_ended(1));
+            let outcome = client_after_get().feed(&[ok(1), padded(1, content, padding)].concat());
+            assert_eq!((outcome.content(1), outcome.is_ended(1)), (content, true));
         }
     }
     let wire = [post(1), data(1, 9, b"\x03hi\xff\xff\xff")].concat();
@@ -53,7 +53,11 @@ fn padding_is_shorter_than_its_frame() {
         let mut payload = vec![0; len];
         payload[0] = padding;
         breaks(&server(), &[post(1), data(1, flag::PADDED, &payload)].concat(), Fault::Padding);
-        breaks(&asked(), &[ok(1), data(1, flag::PADDED, &payload)].concat(), Fault::Padding);
+        breaks(
+            &client_after_get(),
+            &[ok(1), data(1, flag::PADDED, &payload)].concat(),
+            Fault::Padding,
+        );
     }
     for len in [1, 2, 5, 256] {
         let mut payload = vec![0; len];
@@ -67,65 +71,65 @@ fn padding_is_shorter_than_its_frame() {
 /// fields if present." What nobody uses is given back at once.
 #[test]
 fn padding_counts_for_the_windows() {
-    let end = server().not_using().holding();
+    let end = server().not_consuming().never_answering();
     let wire = [post(1), padded(0, b"", 255).repeat(128)].concat();
-    let heard = end.feed_whole(&wire);
-    assert_eq!((heard.opened(1), heard.fault), (128 * 256, None));
+    let outcome = end.feed_whole(&wire);
+    assert_eq!((outcome.window_opened_by(1), outcome.fault), (128 * 256, None));
     let content = [b'x'; 16_000];
     let wire = [post(1), padded(0, &content, 200).repeat(5)].concat();
-    let heard = end.feed_whole(&wire);
-    assert!(heard.says("RST_STREAM 1 FLOW_CONTROL_ERROR"), "{heard:?}");
+    let outcome = end.feed_whole(&wire);
+    assert!(outcome.has_sent("RST_STREAM 1 FLOW_CONTROL_ERROR"), "{outcome:?}");
 }
 
 /// "The END_STREAM flag […] indicates that this frame is the last that the endpoint will send for the
 /// identified stream."
 #[test]
 fn the_last_may_be_empty() {
-    let heard = server().feed(&[post(1), data(1, 0, b"hi"), data(1, 1, b"")].concat());
-    assert_eq!((heard.content(1), heard.is_ended(1)), (&b"hi"[..], true));
-    let heard = server().feed(&[post(1), data(1, 1, b"")].concat());
-    let content = Told::Content { stream: 1, bytes: Vec::new(), end: true };
-    assert_eq!(heard.told[1..], [content]);
+    let outcome = server().feed(&[post(1), data(1, 0, b"hi"), data(1, 1, b"")].concat());
+    assert_eq!((outcome.content(1), outcome.is_ended(1)), (&b"hi"[..], true));
+    let outcome = server().feed(&[post(1), data(1, 1, b"")].concat());
+    let content = EndpointEvent::Content { stream: 1, bytes: Vec::new(), end: true };
+    assert_eq!(outcome.events[1..], [content]);
 }
 
 /// Content is handed on as it comes, and not when its frame is complete.
 #[test]
 fn content_need_not_be_here_as_a_whole() {
-    let mut hand = Hand::server();
-    let key = hand.read(&post(1));
+    let mut machine = ManualMachine::server();
+    let key = machine.read_request(&post(1));
     let frame = padded(flag::END_STREAM, b"0123456789", 3);
     let data = |len, end| Event::Data { key, span: 0..len, end };
     let span = |at, len| Event::Data { key, span: at..at + len, end: false };
-    assert_eq!(hand.feed(&frame[..9]), [], "the padding's length is not known");
-    assert_eq!(hand.feed(&frame[9..10]), []);
-    assert_eq!(hand.feed(&frame[10..13]), [data(3, false)]);
-    assert_eq!(hand.feed(&frame[13..20]), [data(7, false)], "padding is still to come");
-    assert_eq!(hand.feed(&frame[20..21]), []);
-    assert_eq!(hand.feed(&frame[21..]), [Event::Data { key, span: 2..2, end: true }]);
-    let mut hand = Hand::server();
-    hand.read(&post(1));
-    let events = hand.feed(&frame[..14]);
+    assert_eq!(machine.feed(&frame[..9]), [], "the padding's length is not known");
+    assert_eq!(machine.feed(&frame[9..10]), []);
+    assert_eq!(machine.feed(&frame[10..13]), [data(3, false)]);
+    assert_eq!(machine.feed(&frame[13..20]), [data(7, false)], "padding is still to come");
+    assert_eq!(machine.feed(&frame[20..21]), []);
+    assert_eq!(machine.feed(&frame[21..]), [Event::Data { key, span: 2..2, end: true }]);
+    let mut machine = ManualMachine::server();
+    machine.read_request(&post(1));
+    let events = machine.feed(&frame[..14]);
     assert_eq!(events, [span(10, 4)]);
 }
 
 /// A stream may be reset in the middle of a frame; the rest of it belongs to nobody.
 #[test]
 fn the_rest_of_a_frame_is_skipped_if_its_stream_is_reset() {
-    let mut hand = Hand::server();
-    let key = hand.read(&post(1));
+    let mut machine = ManualMachine::server();
+    let key = machine.read_request(&post(1));
     let frame = padded(0, b"0123456789", 3);
-    assert_eq!(hand.feed(&frame[..14]).len(), 1);
-    hand.connection.reset(key, stoop_proto::h2::ErrorCode::CANCEL);
-    let next = hand.read(&[&frame[14..], &post(3)].concat());
+    assert_eq!(machine.feed(&frame[..14]).len(), 1);
+    machine.connection.reset(key, stoop_proto::h2::ErrorCode::CANCEL);
+    let next = machine.read_request(&[&frame[14..], &post(3)].concat());
     assert_eq!(next, key, "the key is used again");
-    assert_eq!(hand.said(), ["RST_STREAM 1 CANCEL"]);
+    assert_eq!(machine.sent(), ["RST_STREAM 1 CANCEL"]);
     // Before its first byte has come, and within its padding.
     for cut in [10, 20, 22] {
-        let mut hand = Hand::server();
-        let key = hand.read(&post(1));
-        hand.feed(&frame[..cut]);
-        hand.connection.reset(key, stoop_proto::h2::ErrorCode::CANCEL);
-        hand.read(&[&frame[cut..], &post(3)].concat());
+        let mut machine = ManualMachine::server();
+        let key = machine.read_request(&post(1));
+        machine.feed(&frame[..cut]);
+        machine.connection.reset(key, stoop_proto::h2::ErrorCode::CANCEL);
+        machine.read_request(&[&frame[cut..], &post(3)].concat());
     }
 }
 
@@ -133,6 +137,6 @@ fn the_rest_of_a_frame_is_skipped_if_its_stream_is_reset() {
 #[test]
 fn who_has_reset_a_stream_sends_nothing_on_it() {
     let wire = [post(1), rst_stream(1, 8), data(1, 0, b"x"), data(1, 0, b"y")].concat();
-    let heard = server().feed(&wire);
-    assert_eq!(heard.said, ["RST_STREAM 1 STREAM_CLOSED"], "it is told once");
+    let outcome = server().feed(&wire);
+    assert_eq!(outcome.sent, ["RST_STREAM 1 STREAM_CLOSED"], "it is told once");
 }

@@ -3,10 +3,10 @@
 use http::{Method, StatusCode};
 use stoop_proto::h2::{Fault, Reset};
 use stoop_proto::{BodySize, Fields, Limits, ResponseParts};
-use stoop_test::feed::h2::{End, Told, asked, client, server};
+use stoop_test::feed::h2::{EndpointEvent, EndpointSetup, client, client_after_get, server};
 use stoop_test::frames::{data, flag, headers};
 
-use super::kit::{GET, Hand, OK, POST, get, ok, post, post_of, refuses, resets, with};
+use super::kit::{GET, ManualMachine, OK, POST, get, ok, post, post_of, refuses, resets, with};
 
 const TRAILERS: &[(&str, &str)] = &[("x-sum", "5"), ("x-sum", "6"), ("server-timing", "a;dur=1")];
 
@@ -17,13 +17,13 @@ fn a_message_is_a_head_content_and_trailers() {
     let trailers = headers(1, flag::WHOLE, TRAILERS);
     for content in [&[][..], &[&b"hello"[..]], &[b"he", b"", b"l", b"lo"]] {
         let content: Vec<u8> = content.iter().flat_map(|piece| data(1, 0, piece)).collect();
-        let heard = server().feed(&[&post(1)[..], &content, &trailers].concat());
-        let fields = heard.trailers(1).unwrap();
+        let outcome = server().feed(&[&post(1)[..], &content, &trailers].concat());
+        let fields = outcome.trailers(1).unwrap();
         assert_eq!(fields.all("x-sum").collect::<Vec<_>>(), [b"5", b"6"]);
-        assert_eq!((fields.len(), heard.request(1).fields().len()), (3, 1), "not merged");
-        assert_eq!(heard.content(1).len(), if content.is_empty() { 0 } else { 5 });
-        let heard = asked().feed(&[&ok(1)[..], &content, &trailers].concat());
-        assert_eq!(heard.trailers(1), Some(fields));
+        assert_eq!((fields.len(), outcome.request(1).fields().len()), (3, 1), "not merged");
+        assert_eq!(outcome.content(1).len(), if content.is_empty() { 0 } else { 5 });
+        let outcome = client_after_get().feed(&[&ok(1)[..], &content, &trailers].concat());
+        assert_eq!(outcome.trailers(1), Some(fields));
     }
 }
 
@@ -35,12 +35,12 @@ fn a_message_is_a_head_content_and_trailers() {
 #[test]
 fn trailers_end_the_stream() {
     let open = headers(1, flag::END_HEADERS, TRAILERS);
-    for end in [server(), server().holding()] {
+    for end in [server(), server().never_answering()] {
         resets(&end, &[post(1), open.clone()].concat(), 1, Fault::TrailersOpen);
         let wire = [post(1), data(1, 0, b"x"), open.clone()].concat();
         resets(&end, &wire, 1, Fault::TrailersOpen);
     }
-    resets(&asked(), &[ok(1), open].concat(), 1, Fault::TrailersOpen);
+    resets(&client_after_get(), &[ok(1), open].concat(), 1, Fault::TrailersOpen);
 }
 
 /// RFC 9110 §6.5.1: what may not come behind the content is dropped, as over HTTP/1.
@@ -51,20 +51,20 @@ fn what_may_not_be_a_trailer_is_dropped() {
     {
         let trailers = headers(1, flag::WHOLE, &[(name, "5"), ("x-kept", "y")]);
         let wire = [post(1), data(1, 0, b"hi"), trailers.clone()].concat();
-        let heard = server().feed(&wire);
+        let outcome = server().feed(&wire);
         match name {
-            "te" => assert_eq!(heard.reset(1), Some(Reset::Fault(Fault::ConnectionField))),
-            _ => assert_eq!(heard.trailers(1).unwrap().len(), 1, "{name}"),
+            "te" => assert_eq!(outcome.reset(1), Some(Reset::Fault(Fault::ConnectionField))),
+            _ => assert_eq!(outcome.trailers(1).unwrap().len(), 1, "{name}"),
         }
     }
     // Nor do we send it.
-    let mut hand = Hand::server();
-    let key = hand.read(&get(1));
-    hand.respond(key, BodySize::Unknown);
-    hand.said();
+    let mut machine = ManualMachine::server();
+    let key = machine.read_request(&get(1));
+    machine.respond(key, BodySize::Unknown);
+    machine.sent();
     let fields = crate::machines::fields(&[("Content-Length", "7"), ("X-Sum", "5"), ("TE", "x")]);
-    hand.connection.finish(key, Some(&fields), &mut hand.out).unwrap();
-    assert_eq!(hand.said(), ["HEADERS 1 END_STREAM x-sum=5"]);
+    machine.connection.finish(key, Some(&fields), &mut machine.out).unwrap();
+    assert_eq!(machine.sent(), ["HEADERS 1 END_STREAM x-sum=5"]);
 }
 
 /// §8.1.1: "A request or response that includes message content can include a content-length header field.
@@ -80,9 +80,9 @@ fn content_is_as_long_as_content_length_says() {
             .enumerate()
             .flat_map(|(at, &len)| data(1, u8::from(at + 1 == count), &vec![b'x'; len]))
             .collect();
-        let heard = server().feed(&[post_of(1, length), content].concat());
-        assert_eq!(heard.content(1).len().to_string(), length);
-        assert!(heard.is_ended(1));
+        let outcome = server().feed(&[post_of(1, length), content].concat());
+        assert_eq!(outcome.content(1).len().to_string(), length);
+        assert!(outcome.is_ended(1));
     }
     for (length, content) in [
         ("5", data(1, end, b"hell")),
@@ -95,17 +95,17 @@ fn content_is_as_long_as_content_length_says() {
         ("18446744073709551615", data(1, end, b"x")),
     ] {
         let wire = [post_of(1, length), content.clone()].concat();
-        let heard = resets(&server(), &wire, 1, Fault::Length);
-        assert!(!heard.is_ended(1), "its end is not believed");
+        let outcome = resets(&server(), &wire, 1, Fault::Length);
+        assert!(!outcome.is_ended(1), "its end is not believed");
         let head = headers(1, flag::END_HEADERS, &with(OK, &[("content-length", length)]));
-        resets(&asked(), &[head, content].concat(), 1, Fault::Length);
+        resets(&client_after_get(), &[head, content].concat(), 1, Fault::Length);
     }
-    let said = with(POST, &[("content-length", "5")]);
-    refuses(&headers(1, flag::WHOLE, &said), Fault::Length);
+    let fields = with(POST, &[("content-length", "5")]);
+    refuses(&headers(1, flag::WHOLE, &fields), Fault::Length);
     let none = with(POST, &[("content-length", "0")]);
     assert!(server().feed(&headers(1, flag::WHOLE, &none)).is_ended(1));
     resets(
-        &asked(),
+        &client_after_get(),
         &headers(1, flag::WHOLE, &with(OK, &[("content-length", "5")])),
         1,
         Fault::Length,
@@ -118,28 +118,30 @@ fn a_content_length_is_a_number() {
     for value in ["", "-5", "+5", "5 5", "5,5", "5, 5", "0x5", "5.0", "a", "18446744073709551616"] {
         refuses(&post_of(1, value), Fault::Length);
         let head = headers(1, flag::END_HEADERS, &with(OK, &[("content-length", value)]));
-        resets(&asked(), &head, 1, Fault::Length);
+        resets(&client_after_get(), &head, 1, Fault::Length);
     }
     let twice = |a, b| [("content-length", a), ("content-length", b)];
     refuses(&headers(1, 4, &with(POST, &twice("5", "5"))), Fault::Length);
     refuses(&headers(1, 4, &with(POST, &twice("5", "6"))), Fault::Length);
-    resets(&asked(), &headers(1, 4, &with(OK, &twice("5", "6"))), 1, Fault::Length);
+    resets(&client_after_get(), &headers(1, 4, &with(OK, &twice("5", "6"))), 1, Fault::Length);
     let wire = [headers(1, 4, &with(OK, &twice("5", "5"))), data(1, 1, b"hello")].concat();
-    let heard = asked().feed(&wire);
-    assert_eq!((heard.content(1), heard.response(1).fields().len()), (&b"hello"[..], 1));
+    let outcome = client_after_get().feed(&wire);
+    assert_eq!((outcome.content(1), outcome.response(1).fields().len()), (&b"hello"[..], 1));
 }
 
 /// §8.1.1: "unless the message is defined as having no content. For example, 204 or 304 responses contain no
 /// content, nor does the response to a HEAD request".
 #[test]
 fn some_responses_have_no_content_whatever_they_say() {
-    let head = client().asking(Method::HEAD, BodySize::Exact(0));
-    let said = |status| vec![(":status", status), ("content-length", "5")];
-    for (end, status) in [(&head, "200"), (&asked(), "204"), (&asked(), "304"), (&head, "304")] {
-        let heard = end.feed(&headers(1, flag::WHOLE, &said(status)));
-        assert_eq!(heard.response(1).fields().first("content-length"), Some(&b"5"[..]));
-        assert!(heard.is_ended(1) && heard.reset(1).is_none());
-        let open = headers(1, flag::END_HEADERS, &said(status));
+    let head = client().with_request(Method::HEAD, BodySize::Exact(0));
+    let with_length = |status| vec![(":status", status), ("content-length", "5")];
+    for (end, status) in
+        [(&head, "200"), (&client_after_get(), "204"), (&client_after_get(), "304"), (&head, "304")]
+    {
+        let outcome = end.feed(&headers(1, flag::WHOLE, &with_length(status)));
+        assert_eq!(outcome.response(1).fields().first("content-length"), Some(&b"5"[..]));
+        assert!(outcome.is_ended(1) && outcome.reset(1).is_none());
+        let open = headers(1, flag::END_HEADERS, &with_length(status));
         assert!(end.feed(&[open.clone(), data(1, 1, b"")].concat()).is_ended(1));
         resets(end, &[open, data(1, 1, b"hello")].concat(), 1, Fault::Length);
     }
@@ -150,56 +152,61 @@ fn some_responses_have_no_content_whatever_they_say() {
 #[test]
 fn interim_responses_come_first() {
     let hints = headers(1, flag::END_HEADERS, &[(":status", "103"), ("link", "</a>")]);
-    let heard = asked().feed(&[hints.clone(), headers(1, flag::WHOLE, OK)].concat());
-    match &heard.told[..] {
-        [Told::Interim { head, .. }, Told::Response { end: true, .. }] => {
+    let outcome = client_after_get().feed(&[hints.clone(), headers(1, flag::WHOLE, OK)].concat());
+    match &outcome.events[..] {
+        [EndpointEvent::Interim { head, .. }, EndpointEvent::Response { end: true, .. }] => {
             assert_eq!((head.status().as_u16(), head.fields().len()), (103, 1));
         }
         other => panic!("{other:?}"),
     }
     let max = Limits::client().interim_max;
     let most = [hints.repeat(max), headers(1, flag::WHOLE, OK)].concat();
-    assert_eq!(asked().feed(&most).told.len(), max + 1);
-    resets(&asked(), &hints.repeat(max + 1), 1, Fault::TooManyInterim);
+    assert_eq!(client_after_get().feed(&most).events.len(), max + 1);
+    resets(&client_after_get(), &hints.repeat(max + 1), 1, Fault::TooManyInterim);
     // As heads they have a limit together, too.
-    let many = asked().within(|limits| limits.interim_max = usize::MAX);
+    let many = client_after_get().within(|limits| limits.interim_max = usize::MAX);
     let fit = Limits::client().head_bytes_max / (":status".len() + 3 + 32 + "link".len() + 4 + 32);
-    assert_eq!(many.feed_whole(&hints.repeat(fit)).told.len(), fit);
+    assert_eq!(many.feed_whole(&hints.repeat(fit)).events.len(), fit);
     resets(&many, &hints.repeat(fit + 1), 1, Fault::HeadTooLarge);
     let any = many.within(|limits| limits.head_bytes_max = usize::MAX);
-    assert_eq!(any.feed_whole(&hints.repeat(70_000)).told.len(), 70_000);
+    assert_eq!(any.feed_whole(&hints.repeat(70_000)).events.len(), 70_000);
 
     let ends = headers(1, flag::WHOLE, &[(":status", "100")]);
-    resets(&asked(), &ends, 1, Fault::InterimEnds);
-    resets(&asked(), &[hints, data(1, 0, b"x")].concat(), 1, Fault::HeadMissing);
-    resets(&asked(), &data(1, 0, b"x"), 1, Fault::HeadMissing);
+    resets(&client_after_get(), &ends, 1, Fault::InterimEnds);
+    resets(&client_after_get(), &[hints, data(1, 0, b"x")].concat(), 1, Fault::HeadMissing);
+    resets(&client_after_get(), &data(1, 0, b"x"), 1, Fault::HeadMissing);
     // Behind the final response it would be a trailer section.
     let late = [ok(1), headers(1, flag::WHOLE, &[(":status", "103")])].concat();
-    resets(&asked(), &late, 1, Fault::PseudoUnknown);
+    resets(&client_after_get(), &late, 1, Fault::PseudoUnknown);
 }
 
 /// §8.6: "HTTP/2 removes support for the 101 (Switching Protocols) informational status code".
 #[test]
 fn there_is_no_101() {
-    resets(&asked(), &headers(1, flag::END_HEADERS, &[(":status", "101")]), 1, Fault::Status);
-    let mut hand = Hand::server();
-    let key = hand.read(&get(1));
+    resets(
+        &client_after_get(),
+        &headers(1, flag::END_HEADERS, &[(":status", "101")]),
+        1,
+        Fault::Status,
+    );
+    let mut machine = ManualMachine::server();
+    let key = machine.read_request(&get(1));
     let (status, fields) = (StatusCode::SWITCHING_PROTOCOLS, Fields::new());
-    let inform = hand.connection.inform(key, status, &fields, &mut hand.out);
+    let inform = machine.connection.inform(key, status, &fields, &mut machine.out);
     assert_eq!(inform, Err(stoop_proto::Misuse::Status));
     let parts = ResponseParts::new(status);
-    let respond = hand.connection.respond(key, &parts, BodySize::Exact(0), &mut hand.out);
+    let respond = machine.connection.respond(key, &parts, BodySize::Exact(0), &mut machine.out);
     assert_eq!(respond, Err(stoop_proto::Misuse::Status));
-    assert!(hand.out.is_empty());
+    assert!(machine.out.is_empty());
 }
 
 /// What we say of a response's length is true, whatever its fields say: RFC 9110 §8.6.
 #[test]
 fn a_response_says_no_length_but_its_own() {
-    let said = |method: &str, status: u16, size: BodySize| {
-        let mut hand = Hand::server();
+    let sent = |method: &str, status: u16, size: BodySize| {
+        let mut machine = ManualMachine::server();
         let lines = [&[(":method", method)][..], &GET[1..]].concat();
-        let key = hand.read(&headers(1, flag::WHOLE, &lines));
+        let key = machine.read_request(&headers(1, flag::WHOLE, &lines));
         let mut fields = crate::machines::fields(&[("x", "y")]);
         // Where there is content, another length than its own is a misuse.
         if method == "HEAD" || matches!(status, 204 | 304) {
@@ -207,52 +214,52 @@ fn a_response_says_no_length_but_its_own() {
         }
         let status = StatusCode::from_u16(status).unwrap();
         let parts = ResponseParts { fields: Some(&fields), ..ResponseParts::new(status) };
-        let (machine, out) = (&mut hand.connection, &mut hand.out);
+        let (connection, out) = (&mut machine.connection, &mut machine.out);
         match status.is_informational() {
-            true => machine.inform(key, status, &fields, out).unwrap(),
-            false => drop(machine.respond(key, &parts, size, out).unwrap()),
+            true => connection.inform(key, status, &fields, out).unwrap(),
+            false => drop(connection.respond(key, &parts, size, out).unwrap()),
         }
-        let line = hand.said().pop().unwrap();
+        let line = machine.sent().pop().unwrap();
         let length = line.split_once("content-length=").map(|(_, rest)| rest.to_owned());
         length.map(|rest| rest.split(' ').next().unwrap_or_default().to_owned())
     };
     let is = |length: &str| Some(length.to_owned());
-    assert_eq!(said("GET", 200, BodySize::Exact(5)), is("5"));
-    assert_eq!(said("GET", 200, BodySize::Exact(0)), is("0"));
-    assert_eq!(said("GET", 200, BodySize::Unknown), None);
-    assert_eq!(said("GET", 103, BodySize::Unknown), None);
-    assert_eq!(said("GET", 204, BodySize::Exact(0)), None);
-    assert_eq!(said("GET", 204, BodySize::Unknown), None);
+    assert_eq!(sent("GET", 200, BodySize::Exact(5)), is("5"));
+    assert_eq!(sent("GET", 200, BodySize::Exact(0)), is("0"));
+    assert_eq!(sent("GET", 200, BodySize::Unknown), None);
+    assert_eq!(sent("GET", 103, BodySize::Unknown), None);
+    assert_eq!(sent("GET", 204, BodySize::Exact(0)), None);
+    assert_eq!(sent("GET", 204, BodySize::Unknown), None);
     // Where there is no content to contradict it, it is what a GET would get.
     // The caller's word is first, as over HTTP/1.
     for size in [BodySize::Exact(0), BodySize::Exact(5), BodySize::Unknown] {
-        assert_eq!(said("HEAD", 200, size), is("7"));
-        assert_eq!(said("GET", 304, size), is("7"));
+        assert_eq!(sent("HEAD", 200, size), is("7"));
+        assert_eq!(sent("GET", 304, size), is("7"));
     }
-    assert_eq!(said("HEAD", 204, BodySize::Exact(0)), None);
+    assert_eq!(sent("HEAD", 204, BodySize::Exact(0)), None);
 }
 
 /// §10.5.1: a head that is too large is answered 431, content that is 413, as over HTTP/1; and then the
 /// rest of the request is not wanted.
 #[test]
 fn what_is_too_large_is_answered() {
-    let list = |end: &End, flags, len: usize| {
+    let list = |end: &EndpointSetup, flags, len: usize| {
         let value = "x".repeat(len);
         end.feed_whole(&[headers(1, flags, &with(GET, &[("x", &value)])), get(3)].concat())
     };
     // :method GET 32+10, :scheme https 32+12, :path / 32+6, :authority a 32+11, x 32+1.
     let of_others = 5 * 32 + 10 + 12 + 6 + 11 + 1;
     let end = server().within(|limits| limits.head_bytes_max = 1_000);
-    assert_eq!(list(&end, flag::WHOLE, 1_000 - of_others).told.len(), 2);
+    assert_eq!(list(&end, flag::WHOLE, 1_000 - of_others).events.len(), 2);
     for (flags, rest) in [(flag::WHOLE, None), (flag::END_HEADERS, Some("RST_STREAM 1 NO_ERROR"))] {
-        let heard = list(&end, flags, 1_001 - of_others);
-        assert_eq!(heard.told.len(), 1);
-        assert_eq!(heard.said[0], "HEADERS 1 END_STREAM :status=431 content-length=0");
-        assert_eq!(heard.said.get(1).map(String::as_str).filter(|_| rest.is_some()), rest);
+        let outcome = list(&end, flags, 1_001 - of_others);
+        assert_eq!(outcome.events.len(), 1);
+        assert_eq!(outcome.sent[0], "HEADERS 1 END_STREAM :status=431 content-length=0");
+        assert_eq!(outcome.sent.get(1).map(String::as_str).filter(|_| rest.is_some()), rest);
     }
     let most = 4 * 1_000 - of_others;
     assert!(
-        list(&end, flag::WHOLE, most).says("HEADERS 1 END_STREAM :status=431 content-length=0")
+        list(&end, flag::WHOLE, most).has_sent("HEADERS 1 END_STREAM :status=431 content-length=0")
     );
     assert_eq!(list(&end, flag::WHOLE, most + 1).fault, Some(Fault::BlockTooLarge));
 
@@ -260,19 +267,19 @@ fn what_is_too_large_is_answered() {
     assert!(small.feed(&[post_of(1, "5"), data(1, 1, b"hello")].concat()).is_ended(1));
     assert!(small.feed(&[post(1), data(1, 1, b"hello")].concat()).is_ended(1));
     let answered = ["HEADERS 1 END_STREAM :status=413 content-length=0", "RST_STREAM 1 NO_ERROR"];
-    assert_eq!(small.feed(&[post_of(1, "6"), data(1, 1, b"hello!")].concat()).said, answered);
-    let heard = small.feed(&[post(1), data(1, 0, b"hello"), data(1, 0, b"!")].concat());
-    assert_eq!(heard.said, answered);
-    assert_eq!(heard.reset(1), Some(Reset::Fault(Fault::BodyTooLarge)));
+    assert_eq!(small.feed(&[post_of(1, "6"), data(1, 1, b"hello!")].concat()).sent, answered);
+    let outcome = small.feed(&[post(1), data(1, 0, b"hello"), data(1, 0, b"!")].concat());
+    assert_eq!(outcome.sent, answered);
+    assert_eq!(outcome.reset(1), Some(Reset::Fault(Fault::BodyTooLarge)));
     // Once the response has begun, nothing else can be answered.
-    let mut hand = Hand::server_within(|limits| limits.body_bytes_max = Some(5));
-    let key = hand.read(&post(1));
-    hand.respond(key, BodySize::Unknown);
-    hand.feed(&data(1, 0, b"hello!"));
-    assert_eq!(hand.said()[1..], ["RST_STREAM 1 CANCEL"]);
-    let few = asked().within(|limits| limits.body_bytes_max = Some(5));
+    let mut machine = ManualMachine::server_within(|limits| limits.body_bytes_max = Some(5));
+    let key = machine.read_request(&post(1));
+    machine.respond(key, BodySize::Unknown);
+    machine.feed(&data(1, 0, b"hello!"));
+    assert_eq!(machine.sent()[1..], ["RST_STREAM 1 CANCEL"]);
+    let few = client_after_get().within(|limits| limits.body_bytes_max = Some(5));
     resets(&few, &[ok(1), data(1, 0, b"hello!")].concat(), 1, Fault::BodyTooLarge);
-    let small = asked().within(|limits| limits.head_bytes_max = 100);
+    let small = client_after_get().within(|limits| limits.head_bytes_max = 100);
     let large = headers(1, flag::WHOLE, &with(OK, &[("x", &"y".repeat(100))]));
     resets(&small, &large, 1, Fault::HeadTooLarge);
     let small = server().within(|limits| limits.trailers_bytes_max = 100);

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use http::Method;
 use stoop_proto::BodySize;
 use stoop_proto::h2::{Connection, ErrorCode, Event, Fault};
-use stoop_test::feed::h2::{End, asked, client, server};
+use stoop_test::feed::h2::{EndpointSetup, client, client_after_get, server};
 use stoop_test::frames::{
     PREFACE, block, continuation, data, flag, frame, go_away, headers, kind, ping, priority,
     priority_update, rst_stream, settings, window_update,
 };
 use stoop_test::golden::golden;
 
-use super::kit::{GET, Hand, OK, POST, get, ok, post, post_of, with};
+use super::kit::{GET, ManualMachine, OK, POST, get, ok, post, post_of, with};
 
 /// What each is, as a text that is checked in.
 #[test]
@@ -37,14 +37,14 @@ fn every_error_code() {
 }
 
 /// A way to cause a fault: which end it is, and what comes.
-fn cause(fault: Fault) -> (End, Vec<u8>) {
+fn cause(fault: Fault) -> (EndpointSetup, Vec<u8>) {
     let request = |more| headers(1, flag::WHOLE, &with(GET, more));
     let bare = |fields| headers(1, flag::WHOLE, fields);
-    let one = || server().holding().within(|limits| limits.http2.streams_max = 1);
+    let one = || server().never_answering().within(|limits| limits.http2.streams_max = 1);
     let largest = (1 << 31) - 1;
     match fault {
-        Fault::Preface => (server().ungreeted(), b"GET / HTTP/1.1\r\n\r\n".to_vec()),
-        Fault::NoSettings => (client().ungreeted(), ping(0, b"12345678")),
+        Fault::Preface => (server().from_first_byte(), b"GET / HTTP/1.1\r\n\r\n".to_vec()),
+        Fault::NoSettings => (client().from_first_byte(), ping(0, b"12345678")),
         Fault::FrameTooLarge => (server(), vec![0, 0x40, 1, 0, 0, 0, 0, 0, 1]),
         Fault::FrameSize => (server(), frame(kind::PING, 0, 0, b"")),
         Fault::OnConnection => (server(), data(0, 0, b"")),
@@ -56,11 +56,11 @@ fn cause(fault: Fault) -> (End, Vec<u8>) {
         Fault::StreamIdle => (server(), data(1, 0, b"")),
         Fault::StreamId => (server(), get(2)),
         Fault::StreamEnded => (server(), [get(1), get(1)].concat()),
-        Fault::Push => (asked(), frame(kind::PUSH_PROMISE, 4, 1, &[0, 0, 0, 2])),
+        Fault::Push => (client_after_get(), frame(kind::PUSH_PROMISE, 4, 1, &[0, 0, 0, 2])),
         Fault::Setting => (server(), settings(&[(5, 0)])),
         Fault::InitialWindow => (server(), settings(&[(4, u32::MAX)])),
         Fault::WindowExceeded => (
-            server().holding().not_using().within(|limits| {
+            server().never_answering().not_consuming().within(|limits| {
                 limits.http2.connection_window_bytes = 65_535;
                 limits.http2.stream_window_bytes = 100_000;
             }),
@@ -99,35 +99,36 @@ fn cause(fault: Fault) -> (End, Vec<u8>) {
         Fault::Authority => (server(), bare(&[(":authority", "")])),
         Fault::Connect => (server(), bare(&[(":method", "CONNECT"), (":path", "/")])),
         Fault::TunnelFields => {
-            let end = client().asking(Method::CONNECT, BodySize::Unknown);
+            let end = client().with_request(Method::CONNECT, BodySize::Unknown);
             (end, [ok(1), bare(&[("x", "y")])].concat())
         }
-        Fault::Status => (asked(), bare(&[(":status", "20")])),
+        Fault::Status => (client_after_get(), bare(&[(":status", "20")])),
         Fault::Length => (server(), [post_of(1, "5"), data(1, 1, b"")].concat()),
-        Fault::InterimEnds => (asked(), bare(&[(":status", "100")])),
+        Fault::InterimEnds => (client_after_get(), bare(&[(":status", "100")])),
         Fault::TooManyInterim => {
-            let end = asked().within(|limits| limits.interim_max = 0);
+            let end = client_after_get().within(|limits| limits.interim_max = 0);
             (end, headers(1, flag::END_HEADERS, &[(":status", "100")]))
         }
-        Fault::HeadMissing => (asked(), data(1, 0, b"")),
-        Fault::TrailersOpen => (asked(), [ok(1), headers(1, 4, &[("x", "y")])].concat()),
+        Fault::HeadMissing => (client_after_get(), data(1, 0, b"")),
+        Fault::TrailersOpen => (client_after_get(), [ok(1), headers(1, 4, &[("x", "y")])].concat()),
         Fault::HeadTooLarge => {
-            let end = asked().within(|limits| limits.head_bytes_max = 41);
+            let end = client_after_get().within(|limits| limits.head_bytes_max = 41);
             (end, headers(1, flag::WHOLE, OK))
         }
         Fault::BodyTooLarge => {
-            let end = asked().within(|limits| limits.body_bytes_max = Some(1));
+            let end = client_after_get().within(|limits| limits.body_bytes_max = Some(1));
             (end, [ok(1), data(1, 0, b"ab")].concat())
         }
         Fault::TooManyStreams => (one(), [get(1), get(3)].concat()),
-        Fault::AfterEnd => (server().holding(), [get(1), data(1, 0, b"")].concat()),
-        Fault::StreamWindowExceeded => {
-            (server().holding().not_using(), [post(1), data(1, 0, &[0; 16_384]).repeat(4)].concat())
-        }
-        Fault::StreamWindowOverflow => (asked(), window_update(1, largest)),
-        Fault::StreamWindowUnchanged => (asked(), window_update(1, 0)),
-        Fault::PrioritySize => (asked(), frame(kind::PRIORITY, 0, 1, b"")),
-        Fault::PrioritySelf => (asked(), priority(1, 1)),
+        Fault::AfterEnd => (server().never_answering(), [get(1), data(1, 0, b"")].concat()),
+        Fault::StreamWindowExceeded => (
+            server().never_answering().not_consuming(),
+            [post(1), data(1, 0, &[0; 16_384]).repeat(4)].concat(),
+        ),
+        Fault::StreamWindowOverflow => (client_after_get(), window_update(1, largest)),
+        Fault::StreamWindowUnchanged => (client_after_get(), window_update(1, 0)),
+        Fault::PrioritySize => (client_after_get(), frame(kind::PRIORITY, 0, 1, b"")),
+        Fault::PrioritySelf => (client_after_get(), priority(1, 1)),
         // These are not caused by what comes, but by what does not: below.
         Fault::SettingsIgnored | Fault::PingIgnored | Fault::CutShort => (server(), Vec::new()),
         other => panic!("{other:?} has no cause here"),
@@ -135,25 +136,28 @@ fn cause(fault: Fault) -> (End, Vec<u8>) {
 }
 
 /// A way to cause a fault by what does not come.
-fn lack(fault: Fault) -> Hand {
+fn lack(fault: Fault) -> ManualMachine {
     let limits = stoop_proto::Limits::server();
-    let mut hand = Hand::new(Connection::server(&limits), limits.clone());
-    hand.said();
+    let mut machine = ManualMachine::new(Connection::server(&limits), limits.clone());
+    machine.sent();
     match fault {
-        Fault::SettingsIgnored => hand.wait(limits.http2.settings_timeout),
+        Fault::SettingsIgnored => machine.advance(limits.http2.settings_timeout),
         Fault::PingIgnored => {
-            hand.feed(&[PREFACE, &settings(&[]), &stoop_test::frames::settings_ack()].concat());
-            hand.connection.ping(hand.now, &limits);
-            hand.wait(limits.http2.ping_timeout);
+            machine.feed(&[PREFACE, &settings(&[]), &stoop_test::frames::settings_ack()].concat());
+            machine.connection.ping(machine.now, &limits);
+            machine.advance(limits.http2.ping_timeout);
         }
         Fault::CutShort => {
             let begun = frame(kind::HEADERS, 0, 1, &block(POST));
-            assert_eq!(hand.feed(&[PREFACE, &settings(&[]), &begun].concat()), [Event::Settings]);
-            hand.connection.receive_end();
+            assert_eq!(
+                machine.feed(&[PREFACE, &settings(&[]), &begun].concat()),
+                [Event::Settings]
+            );
+            machine.connection.receive_end();
         }
         other => panic!("{other:?} has no cause here"),
     }
-    hand
+    machine
 }
 
 /// Whatever can be wrong is, here, once: it is told with its code, and ends what it says it does.
@@ -162,21 +166,21 @@ fn every_fault_has_a_cause() {
     for fault in Fault::all() {
         let (end, wire) = cause(fault);
         if wire.is_empty() {
-            let hand = lack(fault);
-            assert_eq!((hand.connection.fault(), fault.ends_connection()), (Some(fault), true));
+            let machine = lack(fault);
+            assert_eq!((machine.connection.fault(), fault.ends_connection()), (Some(fault), true));
             continue;
         }
-        let heard = if wire.len() < 10_000 { end.feed(&wire) } else { end.feed_whole(&wire) };
+        let outcome = if wire.len() < 10_000 { end.feed(&wire) } else { end.feed_whole(&wire) };
         let code = fault.code();
         if fault.ends_connection() {
-            assert_eq!(heard.fault, Some(fault), "{heard:?}");
+            assert_eq!(outcome.fault, Some(fault), "{outcome:?}");
             let ends = format!(" {code}: {}", fault.explain());
-            assert!(heard.last_said().ends_with(&ends), "{fault:?}: {heard:?}");
+            assert!(outcome.last_sent().ends_with(&ends), "{fault:?}: {outcome:?}");
         } else {
-            assert!(!heard.is_closed, "{fault:?}: {heard:?}");
+            assert!(!outcome.is_closed, "{fault:?}: {outcome:?}");
             let line = format!(" {code}");
-            let says = |said: &String| said.starts_with("RST_STREAM ") && said.ends_with(&line);
-            assert!(heard.said.iter().any(says), "{fault:?}: {heard:?}");
+            let says = |sent: &String| sent.starts_with("RST_STREAM ") && sent.ends_with(&line);
+            assert!(outcome.sent.iter().any(says), "{fault:?}: {outcome:?}");
         }
     }
 }

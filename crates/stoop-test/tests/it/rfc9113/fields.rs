@@ -3,10 +3,10 @@
 use http::{Method, StatusCode};
 use stoop_proto::h2::Fault;
 use stoop_proto::{BodySize, ResponseParts};
-use stoop_test::feed::h2::{asked, server};
+use stoop_test::feed::h2::{client_after_get, server};
 use stoop_test::frames::{block, data, flag, frame, headers, kind, literal};
 
-use super::kit::{GET, Hand, OK, get, post, refuses, request, resets, with};
+use super::kit::{GET, ManualMachine, OK, get, post, refuses, request, resets, with};
 
 /// Refused in a request, a response and either's trailers.
 #[track_caller]
@@ -17,9 +17,9 @@ fn wrong(name: &[u8], value: &[u8], fault: Fault) {
         frame(kind::HEADERS, flag::WHOLE, 1, &block)
     };
     refuses(&with_line(GET), fault);
-    resets(&asked(), &with_line(OK), 1, fault);
+    resets(&client_after_get(), &with_line(OK), 1, fault);
     resets(&server(), &[post(1), data(1, 0, b"x"), with_line(&[])].concat(), 1, fault);
-    resets(&asked(), &[headers(1, 4, OK), with_line(&[])].concat(), 1, fault);
+    resets(&client_after_get(), &[headers(1, 4, OK), with_line(&[])].concat(), 1, fault);
 }
 
 /// §8.2.1: "A field name MUST NOT contain characters in the ranges 0x00-0x20, 0x41-0x5a, or 0x7f-0xff (all
@@ -36,8 +36,8 @@ fn a_field_name_is_a_token_in_lower_case() {
         match fits {
             true => {
                 let text = String::from_utf8(name.to_vec()).unwrap();
-                let heard = server().feed_whole(&headers(1, 5, &with(GET, &[(&text, "v")])));
-                assert!(heard.request(1).fields().contains(&text), "{byte:#x}");
+                let outcome = server().feed_whole(&headers(1, 5, &with(GET, &[(&text, "v")])));
+                assert!(outcome.request(1).fields().contains(&text), "{byte:#x}");
             }
             false => wrong(&name, b"v", Fault::FieldName),
         }
@@ -56,8 +56,8 @@ fn a_field_value_has_no_control_characters() {
         if byte == b'\t' || (byte >= b' ' && byte != 0x7f) {
             let mut block = block(GET);
             literal(b"x", &value, &mut block);
-            let heard = server().feed_whole(&frame(kind::HEADERS, flag::WHOLE, 1, &block));
-            assert_eq!(heard.request(1).fields().first("x"), Some(&value[..]));
+            let outcome = server().feed_whole(&frame(kind::HEADERS, flag::WHOLE, 1, &block));
+            assert_eq!(outcome.request(1).fields().first("x"), Some(&value[..]));
         } else {
             wrong(b"x", &value, Fault::FieldValue);
         }
@@ -73,8 +73,8 @@ fn a_field_value_has_no_whitespace_around_it() {
         wrong(b"x", value, Fault::FieldValue);
         wrong(b"x-long-enough-to-be-of-no-table", value, Fault::FieldValue);
     }
-    let heard = server().feed(&headers(1, 5, &with(GET, &[("x", ""), ("y", "a b\tc")])));
-    assert_eq!(heard.request(1).fields().first("x"), Some(&b""[..]));
+    let outcome = server().feed(&headers(1, 5, &with(GET, &[("x", ""), ("y", "a b\tc")])));
+    assert_eq!(outcome.request(1).fields().first("x"), Some(&b""[..]));
 }
 
 /// The same of lines that a table remembers: they are examined once, and wrong each time.
@@ -92,10 +92,10 @@ fn what_is_wrong_stays_wrong_in_the_table() {
         };
         // `:authority: a` went into the table first, and again.
         let wire = [of(1, line), of(3, b"\xbf"), get(5)].concat();
-        let heard = server().feed(&wire);
+        let outcome = server().feed(&wire);
         let code = fault.code();
         let reset = |stream| format!("RST_STREAM {stream} {code}");
-        assert_eq!(heard.said[..2], [reset(1), reset(3)], "{fault:?}");
+        assert_eq!(outcome.sent[..2], [reset(1), reset(3)], "{fault:?}");
     }
 }
 
@@ -117,8 +117,8 @@ fn there_are_no_fields_of_a_connection() {
 #[test]
 fn te_says_trailers_or_nothing() {
     for value in ["trailers", "Trailers"] {
-        let heard = server().feed(&headers(1, 5, &with(GET, &[("te", value)])));
-        assert!(heard.request(1).fields().contains("te"));
+        let outcome = server().feed(&headers(1, 5, &with(GET, &[("te", value)])));
+        assert!(outcome.request(1).fields().contains("te"));
     }
     for value in ["", "gzip", "trailers, gzip", "chunked", "trailers;q=0.5"] {
         wrong(b"te", value.as_bytes(), Fault::ConnectionField);
@@ -138,21 +138,21 @@ fn ours_are_in_lower_case_and_not_of_a_connection() {
     ];
     let mut head = crate::machines::request(Method::GET, &lines);
     head.fields_mut().push("TE", b"Trailers").unwrap();
-    let mut hand = Hand::client();
-    hand.connection.open(&head, "https", BodySize::Exact(0), &mut hand.out).unwrap();
+    let mut machine = ManualMachine::client();
+    machine.connection.open(&head, "https", BodySize::Exact(0), &mut machine.out).unwrap();
     let pseudo = ":method=GET :scheme=https :authority=a :path=/";
-    assert_eq!(hand.said(), [format!("HEADERS 1 END_STREAM {pseudo} x-kept=Z te=trailers")]);
+    assert_eq!(machine.sent(), [format!("HEADERS 1 END_STREAM {pseudo} x-kept=Z te=trailers")]);
     head.fields_mut().set("te", b"gzip").unwrap();
-    hand.connection.open(&head, "https", BodySize::Exact(0), &mut hand.out).unwrap();
-    assert_eq!(hand.said(), [format!("HEADERS 3 END_STREAM {pseudo} x-kept=Z")]);
+    machine.connection.open(&head, "https", BodySize::Exact(0), &mut machine.out).unwrap();
+    assert_eq!(machine.sent(), [format!("HEADERS 3 END_STREAM {pseudo} x-kept=Z")]);
 
     let fields = crate::machines::fields(&lines);
     let parts = ResponseParts { fields: Some(&fields), ..ResponseParts::new(StatusCode::OK) };
-    let mut hand = Hand::server();
-    let key = hand.read(&get(1));
-    hand.connection.respond(key, &parts, BodySize::Unknown, &mut hand.out).unwrap();
-    hand.connection.finish(key, Some(&fields), &mut hand.out).unwrap();
-    assert_eq!(hand.said(), ["HEADERS 1 :status=200 x-kept=Z", "HEADERS 1 END_STREAM x-kept=Z"]);
+    let mut machine = ManualMachine::server();
+    let key = machine.read_request(&get(1));
+    machine.connection.respond(key, &parts, BodySize::Unknown, &mut machine.out).unwrap();
+    machine.connection.finish(key, Some(&fields), &mut machine.out).unwrap();
+    assert_eq!(machine.sent(), ["HEADERS 1 :status=200 x-kept=Z", "HEADERS 1 END_STREAM x-kept=Z"]);
 }
 
 /// §8.2.3: "If there are multiple Cookie header fields after decompression, these MUST be concatenated into a
@@ -164,8 +164,8 @@ fn cookie_crumbs_are_joined() {
     let fields = server().feed(&headers(1, 5, &with(GET, &lines))).request(1).fields().clone();
     assert_eq!(fields.all("cookie").collect::<Vec<_>>(), [b"a=b; c=d; e=f; g=h"]);
     assert_eq!(fields.len(), 3);
-    let heard = server().feed(&headers(1, 5, &with(GET, &[("cookie", "a=b; c=d")])));
-    assert_eq!(heard.request(1).fields().first("cookie"), Some(&b"a=b; c=d"[..]));
+    let outcome = server().feed(&headers(1, 5, &with(GET, &[("cookie", "a=b; c=d")])));
+    assert_eq!(outcome.request(1).fields().first("cookie"), Some(&b"a=b; c=d"[..]));
 }
 
 /// Browsers send a crumb for each cookie, and servers may set 180: they are one field, which is bounded by
@@ -174,11 +174,11 @@ fn cookie_crumbs_are_joined() {
 fn crumbs_are_one_field() {
     let crumbs: Vec<_> = (0..500).map(|n| format!("name{n}=value")).collect();
     let lines: Vec<_> = crumbs.iter().map(|crumb| ("cookie", crumb.as_str())).collect();
-    let heard = server().feed_whole(&headers(1, 5, &with(GET, &lines)));
-    assert_eq!(heard.request(1).fields().first("cookie"), Some(crumbs.join("; ").as_bytes()));
+    let outcome = server().feed_whole(&headers(1, 5, &with(GET, &lines)));
+    assert_eq!(outcome.request(1).fields().first("cookie"), Some(crumbs.join("; ").as_bytes()));
     let end = server().within(|limits| limits.head_bytes_max = 500);
-    let heard = end.feed_whole(&headers(1, 5, &with(GET, &lines[..20])));
-    assert!(heard.says("HEADERS 1 END_STREAM :status=431 content-length=0"));
+    let outcome = end.feed_whole(&headers(1, 5, &with(GET, &lines[..20])));
+    assert!(outcome.has_sent("HEADERS 1 END_STREAM :status=431 content-length=0"));
 }
 
 /// `Limits::fields_max`, at N and N + 1; the authority is a field, since it becomes Host.
@@ -188,10 +188,10 @@ fn there_are_so_many_fields() {
         let end = server().within(|limits| limits.fields_max = max);
         let names: Vec<_> = (1..=max).map(|n| format!("x-{n}")).collect();
         let lines: Vec<_> = names.iter().map(|name| (name.as_str(), "v")).collect();
-        let heard = end.feed_whole(&headers(1, 5, &with(GET, &lines[..max - 1])));
-        assert_eq!(heard.request(1).fields().len(), max);
-        let heard = end.feed_whole(&headers(1, 5, &with(GET, &lines)));
-        assert!(heard.says("HEADERS 1 END_STREAM :status=431 content-length=0"));
+        let outcome = end.feed_whole(&headers(1, 5, &with(GET, &lines[..max - 1])));
+        assert_eq!(outcome.request(1).fields().len(), max);
+        let outcome = end.feed_whole(&headers(1, 5, &with(GET, &lines)));
+        assert!(outcome.has_sent("HEADERS 1 END_STREAM :status=431 content-length=0"));
     }
 }
 
@@ -201,11 +201,11 @@ fn secrets_do_not_go_into_the_table() {
     let mut head = request(Method::GET);
     head.fields_mut().push("authorization", b"Bearer secret").unwrap();
     head.fields_mut().push("cookie", b"session=secret").unwrap();
-    let mut hand = Hand::client();
+    let mut machine = ManualMachine::client();
     for _ in 0..3 {
-        hand.out.clear();
-        hand.connection.open(&head, "https", BodySize::Exact(0), &mut hand.out).unwrap();
-        let written = String::from_utf8_lossy(&hand.out).into_owned();
+        machine.out.clear();
+        machine.connection.open(&head, "https", BodySize::Exact(0), &mut machine.out).unwrap();
+        let written = String::from_utf8_lossy(&machine.out).into_owned();
         assert_eq!(written.matches("secret").count(), 2, "in each request anew");
     }
 }

@@ -7,119 +7,118 @@ use http::StatusCode;
 use stoop_proto::h2::{ErrorCode, Event, Fault};
 use stoop_proto::{BodySize, ResponseParts};
 use stoop_test::frames::{
-    continuation, data, flag, frame, go_away, headers, kind, ping, priority, priority_update,
-    rst_stream, settings, settings_ack, window_update,
+    continuation, data, flag, frame, go_away, headers, kind, nth_stream, ping, priority,
+    priority_update, rst_stream, settings, settings_ack, window_update,
 };
 
-use super::kit::{GET, Hand, get, post, with};
+use super::kit::{GET, ManualMachine, get, post, with};
 
 /// More than any connection keeps: tables, a head and the streams are less.
 const HEAP_MAX: usize = 100 * 1024;
 
 /// Frames of a flood, one for each call, by their number.
-type Frames<'a> = &'a dyn Fn(u32) -> Vec<u8>;
+type FloodFrames<'a> = &'a dyn Fn(u32) -> Vec<u8>;
 
 /// How many calls it took to end the connection, with a peer that reads; at most so many.
 #[track_caller]
-fn flood(hand: &mut Hand, max: u32, frames: Frames<'_>) -> (u32, Option<Fault>) {
+fn flood(machine: &mut ManualMachine, max: u32, frames: FloodFrames<'_>) -> (u32, Option<Fault>) {
     for n in 0..max {
-        hand.feed(&frames(n));
-        assert!(hand.connection.heap_bytes() < HEAP_MAX, "{}", hand.connection.heap_bytes());
-        let said = hand.said();
-        assert!(said.len() <= 5, "{said:?}");
-        if hand.connection.is_closed() {
-            let last = said.last().expect("it says why");
+        machine.feed(&frames(n));
+        assert!(machine.connection.heap_bytes() < HEAP_MAX, "{}", machine.connection.heap_bytes());
+        let sent = machine.sent();
+        assert!(sent.len() <= 5, "{sent:?}");
+        if machine.connection.is_closed() {
+            let last = sent.last().expect("it says why");
             assert!(last.contains(" ENHANCE_YOUR_CALM: "), "{last}");
-            return (n + 1, hand.connection.fault());
+            return (n + 1, machine.connection.fault());
         }
     }
     (max, None)
-}
-
-/// The stream of a call: each has its own.
-fn stream(n: u32) -> u32 {
-    2 * n + 1
 }
 
 /// CVE-2023-44487, CVE-2025-8671, RUSTSEC-2024-0003: streams that are reset, or made to be reset, whatever the way.
 /// `Http2Limits::resets`, at N and N + 1.
 #[test]
 fn resets_are_counted_whoever_is_made_to_send_them() {
-    let ways: [(&str, Frames<'_>); 11] = [
-        ("rapid reset", &|n| [post(stream(n)), rst_stream(stream(n), 8)].concat()),
-        ("WINDOW_UPDATE by 0", &|n| [post(stream(n)), window_update(stream(n), 0)].concat()),
+    let ways: [(&str, FloodFrames<'_>); 11] = [
+        ("rapid reset", &|n| [post(nth_stream(n)), rst_stream(nth_stream(n), 8)].concat()),
+        ("WINDOW_UPDATE by 0", &|n| {
+            [post(nth_stream(n)), window_update(nth_stream(n), 0)].concat()
+        }),
         ("window overflow", &|n| {
-            [post(stream(n)), window_update(stream(n), (1 << 31) - 1)].concat()
+            [post(nth_stream(n)), window_update(nth_stream(n), (1 << 31) - 1)].concat()
         }),
         ("PRIORITY of 4", &|n| {
-            [post(stream(n)), frame(kind::PRIORITY, 0, stream(n), &[0; 4])].concat()
+            [post(nth_stream(n)), frame(kind::PRIORITY, 0, nth_stream(n), &[0; 4])].concat()
         }),
-        ("PRIORITY on itself", &|n| [post(stream(n)), priority(stream(n), stream(n))].concat()),
-        ("DATA after END_STREAM", &|n| [get(stream(n)), data(stream(n), 0, b"x")].concat()),
+        ("PRIORITY on itself", &|n| {
+            [post(nth_stream(n)), priority(nth_stream(n), nth_stream(n))].concat()
+        }),
+        ("DATA after END_STREAM", &|n| [get(nth_stream(n)), data(nth_stream(n), 0, b"x")].concat()),
         ("HEADERS after END_STREAM", &|n| {
-            [get(stream(n)), headers(stream(n), flag::WHOLE, &[])].concat()
+            [get(nth_stream(n)), headers(nth_stream(n), flag::WHOLE, &[])].concat()
         }),
-        ("malformed", &|n| headers(stream(n), flag::WHOLE, &GET[..2])),
+        ("malformed", &|n| headers(nth_stream(n), flag::WHOLE, &GET[..2])),
         ("malformed trailers", &|n| {
-            [post(stream(n)), headers(stream(n), flag::WHOLE, &[("X", "")])].concat()
+            [post(nth_stream(n)), headers(nth_stream(n), flag::WHOLE, &[("X", "")])].concat()
         }),
         ("too long", &|n| {
             let more = with(GET, &[("content-length", "1")]);
-            let wire = [headers(stream(n), 4, &more), data(stream(n), 0, b"xy")];
+            let wire = [headers(nth_stream(n), 4, &more), data(nth_stream(n), 0, b"xy")];
             wire.concat()
         }),
         ("never opened", &|n| {
             // The first call opens a stream beyond all others.
             let last = if n == 0 { get(100_001) } else { Vec::new() };
-            [last, data(stream(n), 0, b"x")].concat()
+            [last, data(nth_stream(n), 0, b"x")].concat()
         }),
     ];
     for (name, frames) in ways {
-        let mut hand = Hand::server();
-        let burst = hand.limits.http2.resets.burst;
-        let ended = flood(&mut hand, 1_000, frames);
+        let mut machine = ManualMachine::server();
+        let burst = machine.limits.http2.resets.burst;
+        let ended = flood(&mut machine, 1_000, frames);
         assert_eq!(ended, (burst + 1, Some(Fault::TooManyResets)), "{name}");
 
         // Slowly, it may go on for ever.
-        let mut hand = Hand::server();
+        let mut machine = ManualMachine::server();
         for n in 0..2_000 {
-            hand.feed(&frames(n));
-            hand.said();
-            hand.wait(Duration::from_millis(50));
-            assert!(!hand.connection.is_closed(), "{name}: {n}");
+            machine.feed(&frames(n));
+            machine.sent();
+            machine.advance(Duration::from_millis(50));
+            assert!(!machine.connection.is_closed(), "{name}: {n}");
         }
     }
     // Refused ones, while all there may be are open.
-    let mut hand = Hand::server_within(|limits| limits.http2.streams_max = 1);
-    hand.feed(&get(1));
-    let ended = flood(&mut hand, 1_000, &|n| get(stream(n) + 2));
+    let mut machine = ManualMachine::server_within(|limits| limits.http2.streams_max = 1);
+    machine.feed(&get(1));
+    let ended = flood(&mut machine, 1_000, &|n| get(nth_stream(n) + 2));
     assert_eq!(ended, (201, Some(Fault::TooManyResets)));
 }
 
 /// Exchanges that end well, `paid` of them for each reset, and how many resets that bears; at most 5,000.
 fn resets_borne(paid: u32, is_answered: bool, ends: impl Fn(u32) -> Vec<u8>) -> u32 {
-    let mut hand = Hand::server();
+    let mut machine = ManualMachine::server();
     for n in 0..5_000 {
         let first = 2 * n * (paid + 1) + 1;
         for exchange in 0..paid {
-            let key = hand.read(&get(first + 2 * exchange));
-            hand.respond(key, BodySize::Exact(0));
+            let key = machine.read_request(&get(first + 2 * exchange));
+            machine.respond(key, BodySize::Exact(0));
         }
         let id = first + 2 * paid;
-        let key = hand.read(&post(id));
+        let key = machine.read_request(&post(id));
         if is_answered {
             let parts = ResponseParts::new(StatusCode::OK);
             let limits = BodySize::Unknown;
-            hand.connection.respond(key, &parts, limits, &mut hand.out).unwrap();
+            machine.connection.respond(key, &parts, limits, &mut machine.out).unwrap();
         }
-        hand.feed(&ends(id));
-        hand.out.clear();
-        if hand.connection.is_closed() {
-            assert_eq!(hand.connection.fault(), Some(Fault::TooManyResets));
+        machine.feed(&ends(id));
+        machine.out.clear();
+        if machine.connection.is_closed() {
+            assert_eq!(machine.connection.fault(), Some(Fault::TooManyResets));
             return n;
         }
     }
-    assert!(hand.connection.heap_bytes() < HEAP_MAX);
+    assert!(machine.connection.heap_bytes() < HEAP_MAX);
     5_000
 }
 
@@ -171,26 +170,26 @@ fn frames_that_bring_nothing_are_counted() {
         ("unknown", nothing, frame(0xbe, 0, 5, b"whatever")),
     ];
     for (name, before, wire) in ways {
-        let mut hand = Hand::server();
-        hand.feed(before);
-        hand.said();
-        let (count, fault) = flood(&mut hand, 20_000, &|_| wire.clone());
+        let mut machine = ManualMachine::server();
+        machine.feed(before);
+        machine.sent();
+        let (count, fault) = flood(&mut machine, 20_000, &|_| wire.clone());
         assert_eq!(fault, Some(Fault::TooMuchOverhead), "{name}");
         // What is of no window is used up at once, and said so; the flood itself may have begun before.
         assert!((9_990..=10_001).contains(&count), "{name}: {count}");
 
-        let mut hand = Hand::server();
-        hand.feed(before);
+        let mut machine = ManualMachine::server();
+        machine.feed(before);
         for n in 0..15_000 {
-            hand.feed(&wire);
-            hand.said();
-            hand.wait(Duration::from_millis(4));
-            assert!(!hand.connection.is_closed(), "{name}: {n}");
+            machine.feed(&wire);
+            machine.sent();
+            machine.advance(Duration::from_millis(4));
+            assert!(!machine.connection.is_closed(), "{name}: {n}");
         }
     }
     // GOAWAY says what is new once.
-    let mut hand = Hand::client();
-    let ended = flood(&mut hand, 20_000, &|_| go_away(0, 0, "bye"));
+    let mut machine = ManualMachine::client();
+    let ended = flood(&mut machine, 20_000, &|_| go_away(0, 0, "bye"));
     assert_eq!(ended, (10_002, Some(Fault::TooMuchOverhead)));
 }
 
@@ -203,53 +202,53 @@ fn nothing_is_read_while_too_many_answers_wait() {
         (settings(&[(3, 1)]), 1),
         ([post(1), window_update(1, 0)].concat(), 1),
     ] {
-        let mut hand = Hand::server_within(|limits| {
+        let mut machine = ManualMachine::server_within(|limits| {
             limits.http2.resets.burst = u32::MAX;
             limits.http2.abandoned_requests.burst = u32::MAX;
         });
         let (mut paused, mut fed) = (false, 0);
         for n in 0..5_000 {
             let wire = if wire[3] == 1 {
-                [post(stream(n)), window_update(stream(n), 0)].concat()
+                [post(nth_stream(n)), window_update(nth_stream(n), 0)].concat()
             } else {
                 wire.clone()
             };
-            paused = hand.feed(&wire).last() == Some(&Event::Paused);
+            paused = machine.feed(&wire).last() == Some(&Event::Paused);
             if paused {
                 break;
             }
             fed += answers;
         }
-        let max = hand.limits.http2.control_frames_max;
+        let max = machine.limits.http2.control_frames_max;
         assert!(paused && (max - 1..=max).contains(&fed), "{fed}");
-        let heap = hand.connection.heap_bytes();
+        let heap = machine.connection.heap_bytes();
         assert!(heap < 64 * 1024, "{heap}");
-        assert_eq!(hand.feed(&get(99_999)).last(), Some(&Event::Paused), "whatever comes");
-        assert_eq!(hand.connection.heap_bytes(), heap);
+        assert_eq!(machine.feed(&get(99_999)).last(), Some(&Event::Paused), "whatever comes");
+        assert_eq!(machine.connection.heap_bytes(), heap);
         // Once the peer reads, all goes on.
-        assert_eq!(hand.said().len(), max as usize);
-        assert!(hand.feed(b"").len() <= 2 && !hand.connection.is_closed());
+        assert_eq!(machine.sent().len(), max as usize);
+        assert!(machine.feed(b"").len() <= 2 && !machine.connection.is_closed());
     }
 }
 
 /// The same of a caller that wants no request now: it stays where it is, and what is not one is read.
 #[test]
 fn a_request_waits_until_it_is_wanted() {
-    let mut hand = Hand::server();
+    let mut machine = ManualMachine::server();
     let wire = [ping(0, b"12345678"), get(1), ping(0, b"87654321")].concat();
-    let limits = hand.limits.clone();
-    let first = hand.connection.receive(hand.now, &wire, false, &limits);
+    let limits = machine.limits.clone();
+    let first = machine.connection.receive(machine.now, &wire, false, &limits);
     assert_eq!((first.event, first.consumed), (Event::Paused, 17));
-    let again = hand.connection.receive(hand.now, &wire[17..], false, &limits);
+    let again = machine.connection.receive(machine.now, &wire[17..], false, &limits);
     assert_eq!((again.event, again.consumed), (Event::Paused, 0));
-    let wanted = hand.connection.receive(hand.now, &wire[17..], true, &limits);
+    let wanted = machine.connection.receive(machine.now, &wire[17..], true, &limits);
     assert!(matches!(wanted.event, Event::Request { .. }));
-    assert_eq!(hand.said(), ["PING ACK 12345678"]);
+    assert_eq!(machine.sent(), ["PING ACK 12345678"]);
     // Trailers open nothing.
-    let mut hand = Hand::server();
-    let key = hand.read(&post(1));
+    let mut machine = ManualMachine::server();
+    let key = machine.read_request(&post(1));
     let trailers = headers(1, flag::WHOLE, &[("x", "y")]);
-    let ended = hand.connection.receive(hand.now, &trailers, false, &limits);
+    let ended = machine.connection.receive(machine.now, &trailers, false, &limits);
     assert_eq!(ended.event, Event::Trailers { key });
 }
 
@@ -258,19 +257,21 @@ fn a_request_waits_until_it_is_wanted() {
 #[test]
 fn a_field_block_does_not_go_on_for_ever() {
     for (size, most) in [(0, 8), (1, 8), (100, 8), (4_096, 64), (16_384, 17)] {
-        let mut hand = Hand::server();
-        hand.feed(&frame(kind::HEADERS, 0, 1, b""));
+        let mut machine = ManualMachine::server();
+        machine.feed(&frame(kind::HEADERS, 0, 1, b""));
         let piece = continuation(1, 0, &vec![0x82; size]);
         let mut count = 0;
-        while !hand.connection.is_closed() {
-            assert!(hand.connection.is_within_head());
-            hand.feed(&piece);
+        while !machine.connection.is_closed() {
+            assert!(machine.connection.is_within_head());
+            machine.feed(&piece);
             count += 1;
-            assert!(hand.connection.heap_bytes() < 2 * 4 * hand.limits.head_bytes_max + HEAP_MAX);
+            assert!(
+                machine.connection.heap_bytes() < 2 * 4 * machine.limits.head_bytes_max + HEAP_MAX
+            );
         }
-        assert_eq!(hand.connection.fault(), Some(Fault::BlockTooLarge));
+        assert_eq!(machine.connection.fault(), Some(Fault::BlockTooLarge));
         assert!(count <= most + 8, "{size}: {count}");
-        assert!(hand.connection.heap_bytes() < HEAP_MAX, "it is gone");
+        assert!(machine.connection.heap_bytes() < HEAP_MAX, "it is gone");
     }
 }
 
@@ -285,24 +286,24 @@ fn a_small_block_does_not_become_a_large_head() {
         let block = [&b"\x82\x87\x84\x01\x01a"[..], &vec![0xbe; count]].concat();
         frame(kind::HEADERS, flag::WHOLE, stream, &block)
     };
-    let mut hand = Hand::server();
-    hand.read(&frame(kind::HEADERS, flag::WHOLE, 1, &insert));
-    let within = hand.read(&bomb(3, 15));
-    assert!(hand.connection.is_open(within));
-    hand.said();
+    let mut machine = ManualMachine::server();
+    machine.read_request(&frame(kind::HEADERS, flag::WHOLE, 1, &insert));
+    let within = machine.read_request(&bomb(3, 15));
+    assert!(machine.connection.is_open(within));
+    machine.sent();
     for stream in (5..45).step_by(2) {
-        assert_eq!(hand.feed(&bomb(stream, 60)), []);
+        assert_eq!(machine.feed(&bomb(stream, 60)), []);
         let answer = format!("HEADERS {stream} END_STREAM :status=431 content-length=0");
-        assert_eq!(hand.said(), [answer]);
-        assert!(hand.connection.heap_bytes() < 2 * hand.limits.head_bytes_max + HEAP_MAX);
+        assert_eq!(machine.sent(), [answer]);
+        assert!(machine.connection.heap_bytes() < 2 * machine.limits.head_bytes_max + HEAP_MAX);
     }
-    assert_eq!(hand.feed(&bomb(101, 16_000)), [Event::Closed]);
-    assert_eq!(hand.connection.fault(), Some(Fault::BlockTooLarge));
+    assert_eq!(machine.feed(&bomb(101, 16_000)), [Event::Closed]);
+    assert_eq!(machine.connection.fault(), Some(Fault::BlockTooLarge));
     // Lines that cost a byte each and say little are counted too: 32 bytes each.
-    let mut hand = Hand::server();
+    let mut machine = ManualMachine::server();
     let lines = frame(kind::HEADERS, flag::WHOLE, 1, &[0x90; 16_384]);
-    assert_eq!(hand.feed(&lines), [Event::Closed]);
-    assert_eq!(hand.connection.fault(), Some(Fault::BlockTooLarge));
+    assert_eq!(machine.feed(&lines), [Event::Closed]);
+    assert_eq!(machine.connection.fault(), Some(Fault::BlockTooLarge));
 }
 
 /// Content in pieces of one byte, of which flow control bounds how many there are: none of it is kept, and opening the
@@ -310,27 +311,27 @@ fn a_small_block_does_not_become_a_large_head() {
 #[test]
 fn content_in_small_pieces_costs_what_it_brings() {
     for (piece, len) in [(data(1, 0, b"x"), 1), (data(1, flag::PADDED, &[254; 256]), 256)] {
-        let mut hand = Hand::server();
-        let key = hand.read(&post(1));
-        let before = hand.connection.heap_bytes();
-        let mut said = 0;
+        let mut machine = ManualMachine::server();
+        let key = machine.read_request(&post(1));
+        let before = machine.connection.heap_bytes();
+        let mut sent = 0;
         for n in 1..=200_000 / len {
-            let events = hand.feed(&piece);
+            let events = machine.feed(&piece);
             assert_eq!(events.len(), 1, "{n}");
-            hand.connection.consumed(key, 1);
-            said += hand.said().len();
+            machine.connection.consumed(key, 1);
+            sent += machine.sent().len();
         }
-        assert!(said <= 200_000 / 32_767 + 1, "{said}");
-        assert!(hand.connection.heap_bytes() <= before + 1_024);
-        assert!(!hand.connection.is_closed());
+        assert!(sent <= 200_000 / 32_767 + 1, "{sent}");
+        assert!(machine.connection.heap_bytes() <= before + 1_024);
+        assert!(!machine.connection.is_closed());
     }
     // If nobody uses it up, it ends with the window.
-    let mut hand = Hand::server();
-    hand.read(&post(1));
+    let mut machine = ManualMachine::server();
+    machine.read_request(&post(1));
     let one = data(1, 0, b"x");
-    (0..65_535).for_each(|_| assert_eq!(hand.feed(&one).len(), 1));
-    assert!(matches!(hand.feed(&one)[..], [Event::Reset { .. }]));
-    assert_eq!(hand.said(), ["RST_STREAM 1 FLOW_CONTROL_ERROR"]);
+    (0..65_535).for_each(|_| assert_eq!(machine.feed(&one).len(), 1));
+    assert!(matches!(machine.feed(&one)[..], [Event::Reset { .. }]));
+    assert_eq!(machine.sent(), ["RST_STREAM 1 FLOW_CONTROL_ERROR"]);
 }
 
 /// CVE-2019-9511, CVE-2019-9517: a peer that opens its windows by crumbs, or not at all, makes us send little at a time,
@@ -338,80 +339,80 @@ fn content_in_small_pieces_costs_what_it_brings() {
 #[test]
 fn a_window_opened_by_crumbs_is_paid_for() {
     for crumb in [1, 10, 255] {
-        let mut hand = Hand::server();
-        hand.feed(&settings(&[(4, 0)]));
-        let key = hand.read(&get(1));
-        hand.respond(key, BodySize::Unknown);
-        hand.connection.want_to_send(key, true);
-        hand.said();
+        let mut machine = ManualMachine::server();
+        machine.feed(&settings(&[(4, 0)]));
+        let key = machine.read_request(&get(1));
+        machine.respond(key, BodySize::Unknown);
+        machine.connection.want_to_send(key, true);
+        machine.sent();
         let mut sent = 0;
-        while !hand.connection.is_closed() {
-            assert_eq!(hand.connection.next_to_send(), None);
-            hand.feed(&window_update(1, crumb));
-            if let Some((key, room)) = hand.connection.next_to_send() {
+        while !machine.connection.is_closed() {
+            assert_eq!(machine.connection.next_to_send(), None);
+            machine.feed(&window_update(1, crumb));
+            if let Some((key, room)) = machine.connection.next_to_send() {
                 assert_eq!(room, (crumb as usize).min(room));
-                sent += hand.send(key, room);
+                sent += machine.send(key, room);
             }
             assert!(sent <= 10_001 * crumb as usize);
-            hand.said();
+            machine.sent();
         }
-        assert_eq!(hand.connection.fault(), Some(Fault::TooMuchOverhead), "{crumb}");
+        assert_eq!(machine.connection.fault(), Some(Fault::TooMuchOverhead), "{crumb}");
     }
     // All streams there may be, none of which can send.
-    let mut hand = Hand::server();
-    hand.feed(&settings(&[(4, 0)]));
+    let mut machine = ManualMachine::server();
+    machine.feed(&settings(&[(4, 0)]));
     for stream in (1..200).step_by(2) {
-        let key = hand.read(&get(stream));
-        hand.respond(key, BodySize::Unknown);
-        hand.connection.want_to_send(key, true);
+        let key = machine.read_request(&get(stream));
+        machine.respond(key, BodySize::Unknown);
+        machine.connection.want_to_send(key, true);
     }
-    assert_eq!(hand.connection.next_to_send(), None);
-    assert!(hand.connection.heap_bytes() < HEAP_MAX);
-    let keys: Vec<_> = hand.connection.keys().collect();
-    keys.into_iter().for_each(|key| hand.connection.reset(key, ErrorCode::CANCEL));
-    assert_eq!(hand.connection.streams(), 0);
+    assert_eq!(machine.connection.next_to_send(), None);
+    assert!(machine.connection.heap_bytes() < HEAP_MAX);
+    let keys: Vec<_> = machine.connection.keys().collect();
+    keys.into_iter().for_each(|key| machine.connection.reset(key, ErrorCode::CANCEL));
+    assert_eq!(machine.connection.streams(), 0);
 }
 
 /// What a server can do to a client.
 #[test]
 fn a_client_is_not_flooded_either() {
-    let mut hand = Hand::client();
-    hand.get();
-    let (count, fault) = flood(&mut hand, 20_000, &|_| settings(&[(3, 5)]));
+    let mut machine = ManualMachine::client();
+    machine.get();
+    let (count, fault) = flood(&mut machine, 20_000, &|_| settings(&[(3, 5)]));
     assert_eq!((count, fault), (10_001, Some(Fault::TooMuchOverhead)));
     // Streams that it resets are no more than were opened.
-    let mut hand = Hand::client();
+    let mut machine = ManualMachine::client();
     for n in 0..2_000 {
-        hand.get();
-        assert_eq!(hand.feed(&rst_stream(stream(n), 7)).len(), 1);
-        hand.out.clear();
+        machine.get();
+        assert_eq!(machine.feed(&rst_stream(nth_stream(n), 7)).len(), 1);
+        machine.out.clear();
     }
-    assert!(!hand.connection.is_closed());
+    assert!(!machine.connection.is_closed());
 }
 
 /// A budget is of a connection, and no answer of ours is worth more than was asked: what is refused early keeps nothing.
 #[test]
 fn what_is_refused_keeps_nothing() {
-    let mut hand = Hand::server_within(|limits| {
+    let mut machine = ManualMachine::server_within(|limits| {
         limits.http2.resets.burst = u32::MAX;
         limits.head_bytes_max = 5_000;
     });
     let large = "x".repeat(10_000);
     for n in 0..5_000 {
-        hand.feed(&headers(stream(n), flag::END_HEADERS, &with(GET, &[("x", &large)])));
-        assert_eq!(hand.said().len(), 2);
-        assert!(hand.connection.heap_bytes() < HEAP_MAX);
+        machine.feed(&headers(nth_stream(n), flag::END_HEADERS, &with(GET, &[("x", &large)])));
+        assert_eq!(machine.sent().len(), 2);
+        assert!(machine.connection.heap_bytes() < HEAP_MAX);
     }
-    assert_eq!(hand.connection.streams(), 0);
+    assert_eq!(machine.connection.streams(), 0);
     // The table of what is said is bounded, however many different things are.
-    let mut hand = Hand::server();
+    let mut machine = ManualMachine::server();
     for n in 0..3_000 {
-        let key = hand.read(&get(stream(n)));
+        let key = machine.read_request(&get(nth_stream(n)));
         let text = format!("text/{n}");
         let parts =
             ResponseParts { content_type: Some(&text), ..ResponseParts::new(StatusCode::OK) };
-        hand.connection.respond(key, &parts, BodySize::Exact(0), &mut hand.out).unwrap();
-        hand.out.clear();
+        machine.connection.respond(key, &parts, BodySize::Exact(0), &mut machine.out).unwrap();
+        machine.out.clear();
     }
-    assert!(hand.connection.heap_bytes() < HEAP_MAX);
+    assert!(machine.connection.heap_bytes() < HEAP_MAX);
 }

@@ -2,7 +2,7 @@
 //! Decompression.
 
 use stoop_proto::h2::Fault;
-use stoop_test::feed::h2::{End, asked, server};
+use stoop_test::feed::h2::{EndpointSetup, client_after_get, server};
 use stoop_test::frames::{block, data, flag, frame, headers, kind, settings, window_update};
 
 use super::kit::{GET, OK, POST, breaks, get, ignores, ok, post, refuses, resets, with};
@@ -12,15 +12,15 @@ use super::kit::{GET, OK, POST, breaks, get, ignores, ok, post, refuses, resets,
 #[test]
 fn a_frame_is_nine_octets_and_its_payload() {
     let wire = b"\x00\x00\x06\x01\x05\x00\x00\x00\x01\x82\x87\x84\x41\x01a";
-    let heard = server().feed(wire);
-    assert_eq!(heard.request(1).target(), "/");
-    assert_eq!(heard.said, ["HEADERS 1 END_STREAM :status=200 content-length=0"]);
+    let outcome = server().feed(wire);
+    assert_eq!(outcome.request(1).target(), "/");
+    assert_eq!(outcome.sent, ["HEADERS 1 END_STREAM :status=200 content-length=0"]);
 
     let wire = b"\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88\
                  \x00\x00\x02\x00\x01\x00\x00\x00\x01hi";
-    let heard = asked().feed(wire);
-    assert_eq!((heard.response(1).status().as_u16(), heard.content(1)), (200, &b"hi"[..]));
-    assert!(heard.is_ended(1));
+    let outcome = client_after_get().feed(wire);
+    assert_eq!((outcome.response(1).status().as_u16(), outcome.content(1)), (200, &b"hi"[..]));
+    assert!(outcome.is_ended(1));
 }
 
 /// §4.1: "The semantics of this bit are undefined, and the bit MUST remain unset (0x00) when sending
@@ -33,7 +33,7 @@ fn the_reserved_bit_is_ignored() {
     };
     let wire = [reserved(post(1)), reserved(data(1, flag::END_STREAM, b"hi"))].concat();
     assert_eq!(server().feed(&wire).content(1), b"hi");
-    assert_eq!(server().feed(&reserved(settings(&[]))).said, ["SETTINGS ACK"]);
+    assert_eq!(server().feed(&reserved(settings(&[]))).sent, ["SETTINGS ACK"]);
     assert_eq!(server().feed(&window_update(0, 0x8000_0001)).fault, None);
     let exceeded = window_update(0, 0xffff_ffff);
     breaks(&server(), &exceeded, Fault::WindowOverflow);
@@ -56,16 +56,16 @@ fn unused_flags_are_ignored() {
         all(window_update(0, 1), 0),
         all(frame(kind::PING, 0, 0, b"12345678"), flag::ACK),
     ];
-    let heard = server().feed(&wire.concat());
-    assert_eq!(heard.content(1), b"hi");
-    assert_eq!(heard.said[1..], ["SETTINGS ACK", "PING ACK 12345678"]);
+    let outcome = server().feed(&wire.concat());
+    assert_eq!(outcome.content(1), b"hi");
+    assert_eq!(outcome.sent[1..], ["SETTINGS ACK", "PING ACK 12345678"]);
 }
 
 /// §5.5: "Implementations MUST ignore unknown or unsupported values in all extensible protocol
 /// elements. Implementations MUST discard frames that have unknown or unsupported types."
 #[test]
 fn unknown_types_are_discarded() {
-    for end in [server(), asked()] {
+    for end in [server(), client_after_get()] {
         for kind in [0x0a, 0x0b, 0x0c, 0x0f, 0x11, 0x7f, 0xff] {
             for stream in [0, 1, 2, 77] {
                 ignores(&end, &frame(kind, 0xff, stream, b"whatever this is"));
@@ -89,10 +89,10 @@ fn unknown_types_do_not_interrupt_a_field_block() {
 #[test]
 fn a_frame_may_have_16_384_octets() {
     let content = vec![b'x'; 16_384];
-    let heard = server().feed(&[post(1), data(1, flag::END_STREAM, &content)].concat());
-    assert_eq!(heard.content(1), content);
-    let heard = asked().feed(&[ok(1), data(1, flag::END_STREAM, &content)].concat());
-    assert_eq!(heard.content(1), content);
+    let outcome = server().feed(&[post(1), data(1, flag::END_STREAM, &content)].concat());
+    assert_eq!(outcome.content(1), content);
+    let outcome = client_after_get().feed(&[ok(1), data(1, flag::END_STREAM, &content)].concat());
+    assert_eq!(outcome.content(1), content);
     let filler = "x".repeat(16_384 - block(&with(GET, &[("x", "")])).len() - 2);
     let head = headers(1, flag::WHOLE, &with(GET, &[("x", &filler)]));
     assert_eq!(head.len(), 9 + 16_384);
@@ -106,7 +106,7 @@ fn a_frame_of_16_385_octets_is_an_error() {
     for kind in 0..=0x11 {
         let wire = frame(kind, 0, 1, &[0; 16_385]);
         breaks(&server(), &wire[..9], Fault::FrameTooLarge);
-        breaks(&asked(), &wire[..9], Fault::FrameTooLarge);
+        breaks(&client_after_get(), &wire[..9], Fault::FrameTooLarge);
     }
     let largest = [0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1];
     breaks(&server(), &largest, Fault::FrameTooLarge);
@@ -169,8 +169,8 @@ fn priority_of_another_size_ends_its_stream_only() {
 /// type COMPRESSION_ERROR."
 #[test]
 fn a_field_block_that_cannot_be_decoded_ends_the_connection() {
-    let ends: [(End, Vec<u8>); 3] =
-        [(server(), Vec::new()), (server(), post(1)), (asked(), Vec::new())];
+    let ends: [(EndpointSetup, Vec<u8>); 3] =
+        [(server(), Vec::new()), (server(), post(1)), (client_after_get(), Vec::new())];
     for (end, before) in ends {
         for block in [
             &b"\x80"[..],
@@ -202,34 +202,34 @@ fn every_field_block_is_decoded() {
     let second = frame(kind::HEADERS, flag::WHOLE, 3, b"\x82\x87\x84\x01\x01a\xbe");
     for block in refused {
         let wire = [&frame(kind::HEADERS, flag::WHOLE, 1, block), &second[..]].concat();
-        let heard = server().feed(&wire);
-        assert!(heard.says("RST_STREAM 1 PROTOCOL_ERROR"));
-        assert_eq!(heard.request(3).fields().first("x"), Some(&b"y"[..]));
+        let outcome = server().feed(&wire);
+        assert!(outcome.has_sent("RST_STREAM 1 PROTOCOL_ERROR"));
+        assert_eq!(outcome.request(3).fields().first("x"), Some(&b"y"[..]));
     }
     // … by one that is one too many,
-    let one = server().holding().within(|limits| limits.http2.streams_max = 1);
+    let one = server().never_answering().within(|limits| limits.http2.streams_max = 1);
     let table = b"\x82\x87\x84\x41\x01a\x40\x01x\x01y";
     let wire = [
         &get(1)[..],
         &frame(kind::HEADERS, flag::WHOLE, 3, table),
         &frame(kind::HEADERS, flag::WHOLE, 1, b"\xbe"),
     ];
-    let heard = one.feed(&wire.concat());
-    assert!(heard.says("RST_STREAM 3 REFUSED_STREAM") && !heard.is_closed);
+    let outcome = one.feed(&wire.concat());
+    assert!(outcome.has_sent("RST_STREAM 3 REFUSED_STREAM") && !outcome.is_closed);
     // … by one that is too large,
     let small = server().within(|limits| limits.head_bytes_max = 150);
     let wire = [frame(kind::HEADERS, flag::WHOLE, 1, table), second].concat();
-    let heard = small.feed(&wire);
-    assert!(heard.says("HEADERS 1 END_STREAM :status=431 content-length=0"), "{heard:?}");
-    assert_eq!(heard.last_said(), "HEADERS 3 END_STREAM :status=431 content-length=0");
+    let outcome = small.feed(&wire);
+    assert!(outcome.has_sent("HEADERS 1 END_STREAM :status=431 content-length=0"), "{outcome:?}");
+    assert_eq!(outcome.last_sent(), "HEADERS 3 END_STREAM :status=431 content-length=0");
     // … or by headers for a stream that was reset.
     let wire = [
         headers(1, flag::END_HEADERS, &[]),
         frame(kind::HEADERS, flag::WHOLE, 1, b"\x40\x01x\x01y"),
         frame(kind::HEADERS, flag::WHOLE, 3, b"\x82\x87\x84\x01\x01a\xbe"),
     ];
-    let heard = server().feed(&wire.concat());
-    assert_eq!(heard.request(3).fields().first("x"), Some(&b"y"[..]));
+    let outcome = server().feed(&wire.concat());
+    assert_eq!(outcome.request(3).fields().first("x"), Some(&b"y"[..]));
 }
 
 /// §4.3: an empty block is one, and a message without fields.
@@ -239,7 +239,7 @@ fn a_field_block_may_be_empty() {
     let wire = [post(1), frame(kind::HEADERS, flag::WHOLE, 1, b"")].concat();
     assert!(server().feed(&wire).trailers(1).unwrap().is_empty());
     let wire = [headers(1, flag::END_HEADERS, OK), frame(kind::HEADERS, flag::WHOLE, 1, b"")];
-    assert!(asked().feed(&wire.concat()).is_ended(1));
+    assert!(client_after_get().feed(&wire.concat()).is_ended(1));
     let wire = [headers(1, flag::END_HEADERS, POST), data(1, flag::END_STREAM, b"")].concat();
     assert!(server().feed(&wire).is_ended(1));
 }

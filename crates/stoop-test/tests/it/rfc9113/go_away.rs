@@ -5,91 +5,93 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use stoop_proto::h2::{ErrorCode, Event, Fault, Refusal, Reset};
 use stoop_proto::{BodySize, CloseReason, Misuse, ResponseParts};
-use stoop_test::feed::h2::{Told, asked, client, server};
+use stoop_test::feed::h2::{EndpointEvent, client, client_after_get, server};
 use stoop_test::frames::{data, flag, go_away, headers, ping, rst_stream, settings, window_update};
 
-use super::kit::{Hand, OK, breaks, get, ok, post};
+use super::kit::{ManualMachine, OK, breaks, get, ok, post};
 
-const MAX: u32 = (1 << 31) - 1;
+/// The largest stream identifier.
+const STREAM_ID_MAX: u32 = (1 << 31) - 1;
 
 /// Byte for byte; what it says beside the code is for people, and may be long.
 #[test]
 fn it_names_the_last_stream_and_a_code() {
     let wire = b"\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x0b";
-    let heard = asked().feed(wire);
-    assert_eq!(heard.told, [Told::GoAway(ErrorCode::ENHANCE_YOUR_CALM)]);
-    assert!(!heard.is_closed && heard.streams == 1);
+    let outcome = client_after_get().feed(wire);
+    assert_eq!(outcome.events, [EndpointEvent::GoAway(ErrorCode::ENHANCE_YOUR_CALM)]);
+    assert!(!outcome.is_closed && outcome.streams == 1);
     for text in ["why", &"x".repeat(1_000)] {
-        let heard = asked().feed(&[go_away(MAX, 0, text), headers(1, flag::WHOLE, OK)].concat());
-        assert_eq!(heard.told[0], Told::GoAway(ErrorCode::NO_ERROR));
-        assert!(heard.is_ended(1));
+        let outcome = client_after_get()
+            .feed(&[go_away(STREAM_ID_MAX, 0, text), headers(1, flag::WHOLE, OK)].concat());
+        assert_eq!(outcome.events[0], EndpointEvent::GoAway(ErrorCode::NO_ERROR));
+        assert!(outcome.is_ended(1));
     }
     // Of that the beginning is kept, however it comes.
     for (text, kept) in [("", 0), ("why", 3), (&"x".repeat(256), 256), (&"x".repeat(257), 256)] {
         let wire = [go_away(3, 11, text), go_away(1, 2, text), ok(1)].concat();
         for piece in [1, 9, 17, 18, 100, wire.len()] {
-            let mut hand = Hand::client();
-            hand.get();
-            assert_eq!(hand.connection.go_away_text(), b"");
-            let events: Vec<_> = wire.chunks(piece).flat_map(|piece| hand.feed(piece)).collect();
+            let mut machine = ManualMachine::client();
+            machine.get();
+            assert_eq!(machine.connection.go_away_text(), b"");
+            let events: Vec<_> = wire.chunks(piece).flat_map(|piece| machine.feed(piece)).collect();
             assert_eq!(events.len(), 3, "{piece}: {events:?}");
-            assert_eq!(hand.connection.go_away_text(), &text.as_bytes()[..kept]);
+            assert_eq!(machine.connection.go_away_text(), &text.as_bytes()[..kept]);
         }
     }
-    let heard = server().feed(&[go_away(0, 0, "bye"), get(1)].concat());
-    assert_eq!(heard.told.len(), 2, "a client that goes away may still ask");
+    let outcome = server().feed(&[go_away(0, 0, "bye"), get(1)].concat());
+    assert_eq!(outcome.events.len(), 2, "a client that goes away may still ask");
 }
 
 /// "Receivers of a GOAWAY frame MUST NOT open additional streams on the connection"
 #[test]
 fn no_stream_is_opened_after_it() {
-    let mut hand = Hand::client();
-    let key = hand.get();
-    assert!(!hand.connection.is_going_away() && hand.connection.room() > 0);
-    hand.feed(&go_away(MAX, 0, ""));
-    assert!(hand.connection.is_going_away() && hand.connection.room() == 0);
-    assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::GoingAway));
-    assert!(hand.connection.is_open(key) && !hand.connection.is_drained());
-    hand.feed(&headers(1, flag::WHOLE, OK));
-    assert!(hand.connection.is_drained());
+    let mut machine = ManualMachine::client();
+    let key = machine.get();
+    assert!(!machine.connection.is_going_away() && machine.connection.room() > 0);
+    machine.feed(&go_away(STREAM_ID_MAX, 0, ""));
+    assert!(machine.connection.is_going_away() && machine.connection.room() == 0);
+    assert_eq!(machine.open(Method::GET, BodySize::Exact(0)), Err(Refusal::GoingAway));
+    assert!(machine.connection.is_open(key) && !machine.connection.is_drained());
+    machine.feed(&headers(1, flag::WHOLE, OK));
+    assert!(machine.connection.is_drained());
 }
 
 /// "Activity on streams numbered lower than or equal to the last stream identifier might still complete
 /// successfully"; those above it "can be safely retried".
 #[test]
 fn streams_above_the_last_are_given_back() {
-    let mut hand = Hand::client();
-    let keys: Vec<_> = (0..4).map(|_| hand.get()).collect();
-    hand.said();
-    let events = hand.feed(&go_away(3, 0, ""));
+    let mut machine = ManualMachine::client();
+    let keys: Vec<_> = (0..4).map(|_| machine.get()).collect();
+    machine.sent();
+    let events = machine.feed(&go_away(3, 0, ""));
     let why = Reset::Unprocessed;
     let given_back = keys[2..].iter().map(|&key| Event::Reset { key, why });
     let go_away_event = Event::GoAway { code: ErrorCode::NO_ERROR };
     assert_eq!(events, [go_away_event].into_iter().chain(given_back).collect::<Vec<_>>());
     assert!(why.is_unprocessed());
-    assert_eq!(hand.connection.streams(), 2);
+    assert_eq!(machine.connection.streams(), 2);
     // The rest of them, if it comes, is nobody's.
     let late = [ok(5), data(5, 0, b"x"), rst_stream(7, 7), window_update(7, 1)].concat();
-    assert_eq!(hand.feed(&late), []);
-    assert_eq!(hand.said(), Vec::<String>::new());
+    assert_eq!(machine.feed(&late), []);
+    assert_eq!(machine.sent(), Vec::<String>::new());
     // "multiple GOAWAY frames": first all, then the last one that was taken.
-    let mut hand = Hand::client();
-    let keys: Vec<_> = (0..2).map(|_| hand.get()).collect();
-    assert_eq!(hand.feed(&go_away(MAX, 0, "")).len(), 1);
-    assert_eq!(hand.feed(&go_away(1, 0, ""))[1..], [Event::Reset { key: keys[1], why }]);
-    assert_eq!(hand.feed(&go_away(0, 0, ""))[1..], [Event::Reset { key: keys[0], why }]);
-    assert!(hand.connection.is_drained());
+    let mut machine = ManualMachine::client();
+    let keys: Vec<_> = (0..2).map(|_| machine.get()).collect();
+    assert_eq!(machine.feed(&go_away(STREAM_ID_MAX, 0, "")).len(), 1);
+    assert_eq!(machine.feed(&go_away(1, 0, ""))[1..], [Event::Reset { key: keys[1], why }]);
+    assert_eq!(machine.feed(&go_away(0, 0, ""))[1..], [Event::Reset { key: keys[0], why }]);
+    assert!(machine.connection.is_drained());
 }
 
 /// "Endpoints MUST NOT increase the value they send in the last stream identifier, since the peers might
 /// already have retried unprocessed requests on another connection."
 #[test]
 fn the_last_stream_does_not_rise() {
-    for (first, second) in [(1, 3), (0, 1), (5, MAX)] {
+    for (first, second) in [(1, 3), (0, 1), (5, STREAM_ID_MAX)] {
         breaks(&client(), &[go_away(first, 0, ""), go_away(second, 0, "")].concat(), Fault::GoAway);
     }
     let again = [go_away(1, 0, ""), go_away(1, 0, ""), go_away(0, 2, "")].concat();
-    assert_eq!(asked().feed(&again).fault, None);
+    assert_eq!(client_after_get().feed(&again).fault, None);
 }
 
 /// "A server that is attempting to gracefully shut down a connection SHOULD send an initial GOAWAY frame
@@ -98,36 +100,39 @@ fn the_last_stream_does_not_rise() {
 /// with an updated last stream identifier."
 #[test]
 fn a_server_that_ends_says_so_twice() {
-    let mut hand = Hand::server();
-    let first = hand.read(&get(1));
-    hand.connection.drain(hand.now, CloseReason::Draining);
-    hand.connection.drain(hand.now, CloseReason::Draining);
-    assert_eq!(hand.said(), [format!("GOAWAY {MAX} NO_ERROR"), r"PING drained\x00".to_owned()]);
+    let mut machine = ManualMachine::server();
+    let first = machine.read_request(&get(1));
+    machine.connection.drain(machine.now, CloseReason::Draining);
+    machine.connection.drain(machine.now, CloseReason::Draining);
+    assert_eq!(
+        machine.sent(),
+        [format!("GOAWAY {STREAM_ID_MAX} NO_ERROR"), r"PING drained\x00".to_owned()]
+    );
     // What was on its way is taken.
-    let second = hand.read(&get(3));
-    assert_eq!(hand.feed(&ping(flag::ACK, b"drained\0")), []);
-    assert_eq!(hand.said(), ["GOAWAY 3 NO_ERROR"]);
-    assert!(!hand.connection.is_drained());
+    let second = machine.read_request(&get(3));
+    assert_eq!(machine.feed(&ping(flag::ACK, b"drained\0")), []);
+    assert_eq!(machine.sent(), ["GOAWAY 3 NO_ERROR"]);
+    assert!(!machine.connection.is_drained());
     for key in [first, second] {
-        assert!(!hand.respond(key, BodySize::Exact(0)));
+        assert!(!machine.respond(key, BodySize::Exact(0)));
     }
-    assert!(hand.connection.is_drained() && !hand.connection.is_closed());
+    assert!(machine.connection.is_drained() && !machine.connection.is_closed());
 }
 
 /// The round trip is awaited for a second: a client that does not answer PING is told all the same.
 #[test]
 fn the_second_goaway_comes_by_time_too() {
-    let mut hand = Hand::server();
-    hand.connection.drain(hand.now, CloseReason::Draining);
-    hand.said();
-    assert_eq!(hand.connection.next_timeout(), Some(hand.now + Duration::from_secs(1)));
-    hand.wait(Duration::from_millis(999));
-    assert_eq!(hand.said(), Vec::<String>::new());
-    hand.wait(Duration::from_millis(1));
-    assert_eq!(hand.said(), ["GOAWAY 0 NO_ERROR"]);
-    assert_eq!(hand.connection.next_timeout(), None);
-    hand.feed(&ping(flag::ACK, b"drained\0"));
-    assert_eq!(hand.said(), Vec::<String>::new(), "once");
+    let mut machine = ManualMachine::server();
+    machine.connection.drain(machine.now, CloseReason::Draining);
+    machine.sent();
+    assert_eq!(machine.connection.next_timeout(), Some(machine.now + Duration::from_secs(1)));
+    machine.advance(Duration::from_millis(999));
+    assert_eq!(machine.sent(), Vec::<String>::new());
+    machine.advance(Duration::from_millis(1));
+    assert_eq!(machine.sent(), ["GOAWAY 0 NO_ERROR"]);
+    assert_eq!(machine.connection.next_timeout(), None);
+    machine.feed(&ping(flag::ACK, b"drained\0"));
+    assert_eq!(machine.sent(), Vec::<String>::new(), "once");
 }
 
 /// "After sending a GOAWAY frame, the sender can discard frames for streams initiated by the receiver with
@@ -135,11 +140,11 @@ fn the_second_goaway_comes_by_time_too() {
 /// cannot be completely ignored."
 #[test]
 fn streams_above_the_last_that_was_named_are_ignored() {
-    let mut hand = Hand::server();
-    hand.read(&get(1));
-    hand.connection.drain(hand.now, CloseReason::Draining);
-    hand.wait(Duration::from_secs(1));
-    hand.said();
+    let mut machine = ManualMachine::server();
+    machine.read_request(&get(1));
+    machine.connection.drain(machine.now, CloseReason::Draining);
+    machine.advance(Duration::from_secs(1));
+    machine.sent();
     // Into the table goes `x: y`, all the same.
     let block = b"\x82\x87\x84\x41\x01a\x40\x01x\x01y";
     for stream in (3..300).step_by(2) {
@@ -149,29 +154,29 @@ fn streams_above_the_last_that_was_named_are_ignored() {
             window_update(stream, 1),
             headers(stream, flag::WHOLE, &[]),
         ];
-        assert_eq!(hand.feed(&late.concat()), [], "{stream}");
+        assert_eq!(machine.feed(&late.concat()), [], "{stream}");
     }
-    assert_eq!(hand.feed(&rst_stream(299, 8)), []);
-    let said = hand.said();
-    assert!(said.iter().all(|line| line.starts_with("WINDOW_UPDATE 0 by ")), "{said:?}");
-    assert_eq!(hand.connection.streams(), 1);
+    assert_eq!(machine.feed(&rst_stream(299, 8)), []);
+    let sent = machine.sent();
+    assert!(sent.iter().all(|line| line.starts_with("WINDOW_UPDATE 0 by ")), "{sent:?}");
+    assert_eq!(machine.connection.streams(), 1);
     // Whatever comes then, the last stream does not rise.
-    hand.feed(&settings(&[(5, 0)]));
-    assert_eq!(hand.said(), ["GOAWAY 1 PROTOCOL_ERROR: a setting has a value it may not have"]);
+    machine.feed(&settings(&[(5, 0)]));
+    assert_eq!(machine.sent(), ["GOAWAY 1 PROTOCOL_ERROR: a setting has a value it may not have"]);
 }
 
 /// A client that ends need not wait: nothing is pushed to it.
 #[test]
 fn a_client_that_ends_says_so_once() {
-    let mut hand = Hand::client();
-    let key = hand.get();
-    hand.said();
-    hand.connection.drain(hand.now, CloseReason::Draining);
-    hand.connection.drain(hand.now, CloseReason::Draining);
-    assert_eq!(hand.said(), ["GOAWAY 0 NO_ERROR"]);
-    assert_eq!(hand.open(Method::GET, BodySize::Exact(0)), Err(Refusal::GoingAway));
-    assert_eq!(hand.feed(&headers(1, flag::WHOLE, OK)), [Event::Response { key, end: true }]);
-    assert!(hand.connection.is_drained());
+    let mut machine = ManualMachine::client();
+    let key = machine.get();
+    machine.sent();
+    machine.connection.drain(machine.now, CloseReason::Draining);
+    machine.connection.drain(machine.now, CloseReason::Draining);
+    assert_eq!(machine.sent(), ["GOAWAY 0 NO_ERROR"]);
+    assert_eq!(machine.open(Method::GET, BodySize::Exact(0)), Err(Refusal::GoingAway));
+    assert_eq!(machine.feed(&headers(1, flag::WHOLE, OK)), [Event::Response { key, end: true }]);
+    assert!(machine.connection.is_drained());
 }
 
 /// §5.4.1: "An endpoint that encounters a connection error SHOULD first send a GOAWAY frame with the
@@ -179,57 +184,63 @@ fn a_client_that_ends_says_so_once() {
 #[test]
 fn a_broken_connection_says_which_stream_was_the_last() {
     let wire = [get(1), post(5), settings(&[(5, 0)])].concat();
-    let heard = breaks(&server(), &wire, Fault::Setting);
-    assert_eq!(heard.last_said(), "GOAWAY 5 PROTOCOL_ERROR: a setting has a value it may not have");
-    assert_eq!(heard.streams, 0);
-    let heard = breaks(&asked(), &settings(&[(5, 0)]), Fault::Setting);
-    assert_eq!(heard.last_said(), "GOAWAY 0 PROTOCOL_ERROR: a setting has a value it may not have");
+    let outcome = breaks(&server(), &wire, Fault::Setting);
+    assert_eq!(
+        outcome.last_sent(),
+        "GOAWAY 5 PROTOCOL_ERROR: a setting has a value it may not have"
+    );
+    assert_eq!(outcome.streams, 0);
+    let outcome = breaks(&client_after_get(), &settings(&[(5, 0)]), Fault::Setting);
+    assert_eq!(
+        outcome.last_sent(),
+        "GOAWAY 0 PROTOCOL_ERROR: a setting has a value it may not have"
+    );
 }
 
 /// After that nothing is read, and nothing is said but that.
 #[test]
 fn a_connection_that_is_over_does_nothing() {
     for by in 0..3 {
-        let mut hand = Hand::server();
-        let (first, second) = (hand.read(&get(1)), hand.read(&post(3)));
-        hand.respond(first, BodySize::Unknown);
-        hand.connection.want_to_send(first, true);
-        hand.said();
+        let mut machine = ManualMachine::server();
+        let (first, second) = (machine.read_request(&get(1)), machine.read_request(&post(3)));
+        machine.respond(first, BodySize::Unknown);
+        machine.connection.want_to_send(first, true);
+        machine.sent();
         let last = match by {
             0 => {
-                assert_eq!(hand.feed(&settings(&[(5, 0)])), [Event::Closed]);
+                assert_eq!(machine.feed(&settings(&[(5, 0)])), [Event::Closed]);
                 Some("GOAWAY 3 PROTOCOL_ERROR: a setting has a value it may not have")
             }
             1 => {
-                hand.connection.close(ErrorCode::INTERNAL_ERROR, CloseReason::Broken);
+                machine.connection.close(ErrorCode::INTERNAL_ERROR, CloseReason::Broken);
                 Some("GOAWAY 3 INTERNAL_ERROR")
             }
             _ => {
-                hand.connection.receive_end();
-                assert_eq!(hand.connection.fault(), Some(Fault::CutShort));
+                machine.connection.receive_end();
+                assert_eq!(machine.connection.fault(), Some(Fault::CutShort));
                 None
             }
         };
-        let machine = &mut hand.connection;
-        assert!(machine.is_closed() && machine.is_drained());
-        assert_eq!((machine.streams(), machine.keys().count(), machine.room()), (0, 0, 0));
-        assert_eq!((machine.next_to_send(), machine.sendable(first)), (None, 0));
-        machine.consumed(second, 100);
-        machine.consumed_late(65_535);
-        machine.reset(second, ErrorCode::CANCEL);
-        machine.ping(hand.now, &hand.limits);
-        machine.drain(hand.now, CloseReason::Draining);
-        machine.close(ErrorCode::CANCEL, CloseReason::Broken);
-        machine.receive_end();
-        machine.handle_timeout(hand.now + Duration::from_secs(3_600));
-        let (out, parts) = (&mut hand.out, ResponseParts::new(StatusCode::OK));
-        assert_eq!(machine.data(first, "x".into(), true, out), Err(Misuse::Order));
-        assert_eq!(machine.respond(second, &parts, BodySize::Unknown, out), Err(Misuse::Order));
-        assert_eq!(machine.finish(first, None, out), Err(Misuse::Order));
+        let connection = &mut machine.connection;
+        assert!(connection.is_closed() && connection.is_drained());
+        assert_eq!((connection.streams(), connection.keys().count(), connection.room()), (0, 0, 0));
+        assert_eq!((connection.next_to_send(), connection.sendable(first)), (None, 0));
+        connection.consumed(second, 100);
+        connection.consumed_late(65_535);
+        connection.reset(second, ErrorCode::CANCEL);
+        connection.ping(machine.now, &machine.limits);
+        connection.drain(machine.now, CloseReason::Draining);
+        connection.close(ErrorCode::CANCEL, CloseReason::Broken);
+        connection.receive_end();
+        connection.handle_timeout(machine.now + Duration::from_secs(3_600));
+        let (out, parts) = (&mut machine.out, ResponseParts::new(StatusCode::OK));
+        assert_eq!(connection.data(first, "x".into(), true, out), Err(Misuse::Order));
+        assert_eq!(connection.respond(second, &parts, BodySize::Unknown, out), Err(Misuse::Order));
+        assert_eq!(connection.finish(first, None, out), Err(Misuse::Order));
         assert!(out.is_empty());
-        assert_eq!(hand.feed(&[get(5), ping(0, b"12345678")].concat()), [Event::Closed]);
+        assert_eq!(machine.feed(&[get(5), ping(0, b"12345678")].concat()), [Event::Closed]);
         assert_eq!(
-            hand.said().iter().map(String::as_str).collect::<Vec<_>>(),
+            machine.sent().iter().map(String::as_str).collect::<Vec<_>>(),
             Vec::from_iter(last)
         );
     }
@@ -238,41 +249,41 @@ fn a_connection_that_is_over_does_nothing() {
 /// §5.4: the end of the connection ends what was under way; what was not is no fault.
 #[test]
 fn the_end_of_the_connection_may_come_at_any_time() {
-    let ended = |mut hand: Hand| {
-        hand.connection.receive_end();
-        (hand.connection.is_closed(), hand.connection.fault())
+    let ended = |mut machine: ManualMachine| {
+        machine.connection.receive_end();
+        (machine.connection.is_closed(), machine.connection.fault())
     };
-    assert_eq!(ended(Hand::server()), (true, None));
-    let mut hand = Hand::server();
-    hand.feed(&get(1)[..12]);
-    assert_eq!(ended(hand), (true, None), "a frame that is not here as a whole is none yet");
-    let mut hand = Hand::server();
-    hand.feed(&stoop_test::frames::frame(1, 0, 1, b"\x82"));
-    assert_eq!(ended(hand), (true, Some(Fault::CutShort)));
-    let mut hand = Hand::client();
-    hand.get();
-    assert_eq!(ended(hand), (true, Some(Fault::CutShort)));
+    assert_eq!(ended(ManualMachine::server()), (true, None));
+    let mut machine = ManualMachine::server();
+    machine.feed(&get(1)[..12]);
+    assert_eq!(ended(machine), (true, None), "a frame that is not here as a whole is none yet");
+    let mut machine = ManualMachine::server();
+    machine.feed(&stoop_test::frames::frame(1, 0, 1, b"\x82"));
+    assert_eq!(ended(machine), (true, Some(Fault::CutShort)));
+    let mut machine = ManualMachine::client();
+    machine.get();
+    assert_eq!(ended(machine), (true, Some(Fault::CutShort)));
 }
 
 /// §6.8, §5.4.1: why a connection ends is named, by its first reason.
 #[test]
 fn a_connection_names_why_it_ends() {
-    let mut hand = Hand::server();
-    assert_eq!(hand.connection.close_reason(), None);
-    hand.connection.drain(hand.now, CloseReason::Draining);
-    hand.connection.close(ErrorCode::NO_ERROR, CloseReason::Idle);
-    assert_eq!(hand.connection.close_reason(), Some(CloseReason::Draining));
-    let mut hand = Hand::server();
-    hand.connection.close(ErrorCode::NO_ERROR, CloseReason::Idle);
-    assert_eq!(hand.connection.close_reason(), Some(CloseReason::Idle));
-    let mut hand = Hand::server();
-    hand.feed(&go_away(0, 0, ""));
-    assert_eq!(hand.connection.close_reason(), Some(CloseReason::PeerCloses));
-    let mut hand = Hand::server();
+    let mut machine = ManualMachine::server();
+    assert_eq!(machine.connection.close_reason(), None);
+    machine.connection.drain(machine.now, CloseReason::Draining);
+    machine.connection.close(ErrorCode::NO_ERROR, CloseReason::Idle);
+    assert_eq!(machine.connection.close_reason(), Some(CloseReason::Draining));
+    let mut machine = ManualMachine::server();
+    machine.connection.close(ErrorCode::NO_ERROR, CloseReason::Idle);
+    assert_eq!(machine.connection.close_reason(), Some(CloseReason::Idle));
+    let mut machine = ManualMachine::server();
+    machine.feed(&go_away(0, 0, ""));
+    assert_eq!(machine.connection.close_reason(), Some(CloseReason::PeerCloses));
+    let mut machine = ManualMachine::server();
     // SETTINGS on a stream.
-    hand.feed(&[0, 0, 0, 4, 0, 0, 0, 0, 1]);
-    assert_eq!(hand.connection.close_reason(), Some(CloseReason::Violation));
-    let mut hand = Hand::server();
-    hand.connection.receive_end();
-    assert_eq!(hand.connection.close_reason(), Some(CloseReason::PeerClosed));
+    machine.feed(&[0, 0, 0, 4, 0, 0, 0, 0, 1]);
+    assert_eq!(machine.connection.close_reason(), Some(CloseReason::Violation));
+    let mut machine = ManualMachine::server();
+    machine.connection.receive_end();
+    assert_eq!(machine.connection.close_reason(), Some(CloseReason::PeerClosed));
 }

@@ -1,7 +1,7 @@
 //! §6.2 HEADERS.
 
 use stoop_proto::h2::Fault;
-use stoop_test::feed::h2::{asked, server};
+use stoop_test::feed::h2::{client_after_get, server};
 use stoop_test::frames::{block, data, flag, frame, headers, kind};
 
 use super::kit::{GET, OK, POST, breaks, get, post, refuses, resets};
@@ -23,11 +23,11 @@ fn depending(on: u32, fields: &[(&str, &str)]) -> Vec<u8> {
 #[test]
 fn headers_open_a_stream() {
     let wire = b"\x00\x00\x06\x01\x05\x00\x00\x00\x01\x82\x87\x84\x41\x01a";
-    let heard = server().feed(wire);
-    assert_eq!(heard.request(1).authority(), "a");
-    assert!(heard.is_ended(1));
+    let outcome = server().feed(wire);
+    assert_eq!(outcome.request(1).authority(), "a");
+    assert!(outcome.is_ended(1));
     let wire = b"\x00\x00\x0e\x01\x2d\x00\x00\x00\x01\x02\x00\x00\x00\x00\x10\x82\x87\x84\x41\x01a\x00\x00";
-    assert_eq!(server().feed(wire).request(1), heard.request(1));
+    assert_eq!(server().feed(wire).request(1), outcome.request(1));
 }
 
 /// "A receiver that gets padding that exceeds the size remaining for the field block fragment MUST treat
@@ -35,18 +35,18 @@ fn headers_open_a_stream() {
 #[test]
 fn padding_fits_into_the_frame() {
     for padding in [0, 1, 100, 255] {
-        let heard = server().feed(&padded(flag::WHOLE, GET, padding));
-        assert_eq!(heard.request(1).target(), "/");
+        let outcome = server().feed(&padded(flag::WHOLE, GET, padding));
+        assert_eq!(outcome.request(1).target(), "/");
         let wire = [padded(flag::END_HEADERS, POST, padding), padded(flag::WHOLE, &[], padding)];
         assert!(server().feed(&wire.concat()).trailers(1).is_some());
-        assert!(asked().feed(&padded(flag::WHOLE, OK, padding)).is_ended(1));
+        assert!(client_after_get().feed(&padded(flag::WHOLE, OK, padding)).is_ended(1));
     }
     for (len, padding) in [(1, 1), (1, 255), (5, 5), (100, 150)] {
         let mut payload = vec![0; len];
         payload[0] = padding;
         let wire = frame(kind::HEADERS, flag::WHOLE | flag::PADDED, 1, &payload);
         breaks(&server(), &wire, Fault::Padding);
-        breaks(&asked(), &wire, Fault::Padding);
+        breaks(&client_after_get(), &wire, Fault::Padding);
     }
     let with_priority = flag::WHOLE | flag::PADDED | flag::PRIORITY;
     breaks(&server(), &frame(kind::HEADERS, with_priority, 1, &[1, 0, 0, 0, 0, 0]), Fault::Padding);
@@ -60,7 +60,7 @@ fn padding_fits_into_the_frame() {
 fn dependencies_are_not_heeded() {
     for on in [0, 3, 77, 0x8000_0003, (1 << 31) - 1] {
         assert_eq!(server().feed(&depending(on, GET)).request(1).target(), "/");
-        assert!(asked().feed(&depending(on, OK)).is_ended(1));
+        assert!(client_after_get().feed(&depending(on, OK)).is_ended(1));
     }
 }
 
@@ -71,7 +71,7 @@ fn a_stream_does_not_depend_on_itself() {
     refuses(&depending(1, GET), Fault::PrioritySelf);
     refuses(&depending(0x8000_0001, GET), Fault::PrioritySelf);
     resets(&server(), &[post(1), depending(1, &[])].concat(), 1, Fault::PrioritySelf);
-    resets(&asked(), &depending(1, OK), 1, Fault::PrioritySelf);
+    resets(&client_after_get(), &depending(1, OK), 1, Fault::PrioritySelf);
 }
 
 /// "A HEADERS frame without the END_HEADERS flag set MUST be followed by a CONTINUATION frame for the
@@ -86,7 +86,7 @@ fn nothing_comes_between_headers_and_their_continuation() {
     let other = frame(kind::CONTINUATION, flag::END_HEADERS, 3, b"");
     breaks(&server(), &[&begun[..], &other].concat(), Fault::Interleaved);
     let begun = frame(kind::HEADERS, 0, 1, &block(OK));
-    breaks(&asked(), &[begun, data(1, 0, b"x")].concat(), Fault::Interleaved);
+    breaks(&client_after_get(), &[begun, data(1, 0, b"x")].concat(), Fault::Interleaved);
 }
 
 /// END_STREAM of HEADERS holds for the CONTINUATION behind them too.

@@ -11,7 +11,7 @@ use stoop_test::frames::{
     data, flag, headers, ping, priority, priority_update, rst_stream, settings, window_update,
 };
 
-use super::kit::{GET, Hand, OK, get, ok, post, with};
+use super::kit::{GET, ManualMachine, OK, get, ok, post, with};
 
 /// Counts what is written, and forgets it.
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl Sink for Counted {
 /// A hundred thousand requests, a hundred at a time, with a window update and a new priority for each.
 #[test]
 fn a_hundred_thousand_requests_a_hundred_at_a_time() {
-    let mut hand = Hand::server();
+    let mut machine = ManualMachine::server();
     let mut next = 1;
     for _ in 0..1_000 {
         let mut wire = Vec::new();
@@ -40,24 +40,24 @@ fn a_hundred_thousand_requests_a_hundred_at_a_time() {
             wire.extend(window_update(stream, 1_000_000));
         }
         next += 200;
-        let events = hand.feed(&wire);
-        assert_eq!(events.len(), 100, "{:?}", hand.connection.fault());
+        let events = machine.feed(&wire);
+        assert_eq!(events.len(), 100, "{:?}", machine.connection.fault());
         for event in events {
             let Event::Request { key, end: true } = event else { panic!("{event:?}") };
-            assert!(!hand.respond(key, BodySize::Exact(0)));
+            assert!(!machine.respond(key, BodySize::Exact(0)));
         }
-        hand.out.clear();
-        assert_eq!(hand.connection.streams(), 0);
+        machine.out.clear();
+        assert_eq!(machine.connection.streams(), 0);
     }
-    assert!(!hand.connection.is_closed());
+    assert!(!machine.connection.is_closed());
 }
 
 /// The same between both of ours, with content each way, and one in ten given up by the client.
 #[test]
 fn our_client_and_our_server_get_along() {
     let limits = (Limits::client(), Limits::server());
-    let mut client = Hand::new(Connection::client(&limits.0), limits.0);
-    let mut server = Hand::new(Connection::server(&limits.1), limits.1);
+    let mut client = ManualMachine::new(Connection::client(&limits.0), limits.0);
+    let mut server = ManualMachine::new(Connection::server(&limits.1), limits.1);
     exchange(&mut client, &mut server);
     for n in 0..5_000 {
         let keys: Vec<_> =
@@ -70,17 +70,17 @@ fn our_client_and_our_server_get_along() {
         exchange(&mut client, &mut server);
         assert_eq!(client.connection.streams() + server.connection.streams(), 0, "{n}");
     }
-    for hand in [&client, &server] {
-        assert!(!hand.connection.is_closed() && hand.connection.unread() == 0);
+    for machine in [&client, &server] {
+        assert!(!machine.connection.is_closed() && machine.connection.unread() == 0);
     }
 }
 
 /// Hands on what both say until neither says anything; the server answers with 100 bytes.
-fn exchange(client: &mut Hand, server: &mut Hand) {
+fn exchange(client: &mut ManualMachine, server: &mut ManualMachine) {
     loop {
-        for hand in [&mut *client, &mut *server] {
-            let limits = hand.limits.clone();
-            hand.connection.transmit(hand.now, &limits, &mut hand.out);
+        for machine in [&mut *client, &mut *server] {
+            let limits = machine.limits.clone();
+            machine.connection.transmit(machine.now, &limits, &mut machine.out);
         }
         let (forth, back) = (std::mem::take(&mut client.out), std::mem::take(&mut server.out));
         if forth.is_empty() && back.is_empty() {
@@ -106,32 +106,32 @@ fn exchange(client: &mut Hand, server: &mut Hand) {
 #[test]
 fn a_gibibyte_with_a_window_update_for_each_4_kib() {
     const PIECE: usize = 4_096;
-    let mut hand = Hand::server();
-    let key = hand.read(&get(1));
-    hand.respond(key, BodySize::Exact(1 << 30));
+    let mut machine = ManualMachine::server();
+    let key = machine.read_request(&get(1));
+    machine.respond(key, BodySize::Exact(1 << 30));
     let content = Bytes::from_static(&[b'x'; PIECE]);
     let updates = [window_update(0, PIECE as u32), window_update(1, PIECE as u32)].concat();
     let mut out = Counted::default();
     for n in 0..(1 << 30) / PIECE {
         let end = n == (1 << 30) / PIECE - 1;
-        hand.connection.data(key, content.clone(), end, &mut out).unwrap();
-        assert_eq!(hand.feed(&updates), [], "{:?}", hand.connection.fault());
+        machine.connection.data(key, content.clone(), end, &mut out).unwrap();
+        assert_eq!(machine.feed(&updates), [], "{:?}", machine.connection.fault());
     }
-    assert_eq!((out.0, hand.connection.streams()), ((1 << 30) + 9 * (1 << 18), 0));
+    assert_eq!((out.0, machine.connection.streams()), ((1 << 30) + 9 * (1 << 18), 0));
 }
 
 /// A GiB from a client whose server opens windows by halves.
 #[test]
 fn a_gibibyte_to_a_server() {
-    let mut hand = Hand::server();
-    let key = hand.read(&post(1));
+    let mut machine = ManualMachine::server();
+    let key = machine.read_request(&post(1));
     let frame = data(1, 0, &[b'x'; 16_384]);
     for _ in 0..1 << 16 {
-        assert_eq!(hand.feed(&frame).len(), 1, "{:?}", hand.connection.fault());
-        hand.connection.consumed(key, 16_384);
-        hand.connection.transmit(hand.now, &hand.limits, &mut Counted::default());
+        assert_eq!(machine.feed(&frame).len(), 1, "{:?}", machine.connection.fault());
+        machine.connection.consumed(key, 16_384);
+        machine.connection.transmit(machine.now, &machine.limits, &mut Counted::default());
     }
-    assert_eq!(hand.connection.unread(), 0);
+    assert_eq!(machine.connection.unread(), 0);
 }
 
 /// Streams of small messages, as RPC and events have them, one frame each: with answers or without, that end or do not.
@@ -140,124 +140,124 @@ fn small_messages_in_frames_of_their_own() {
     for len in [1, 5, 20, 100, 255] {
         let message = data(1, 0, &vec![b'x'; len]);
         // From a client, unanswered.
-        let mut hand = Hand::server();
-        let key = hand.read(&post(1));
+        let mut machine = ManualMachine::server();
+        let key = machine.read_request(&post(1));
         for n in 0..20_000 {
-            assert_eq!(hand.feed(&message).len(), 1, "{n} of {len}");
-            hand.connection.consumed(key, len as u32);
+            assert_eq!(machine.feed(&message).len(), 1, "{n} of {len}");
+            machine.connection.consumed(key, len as u32);
         }
         // And answered by as small ones, whose reader opens both windows for each.
-        hand.respond(key, BodySize::Unknown);
+        machine.respond(key, BodySize::Unknown);
         let update = |stream| window_update(stream, len as u32);
         for n in 0..20_000 {
-            assert_eq!(hand.feed(&message).len(), 1, "{n} of {len}");
-            hand.connection.consumed(key, len as u32);
-            assert_eq!(hand.send(key, len), len);
-            assert_eq!(hand.feed(&[update(0), update(1)].concat()), [], "{n} of {len}");
-            hand.out.clear();
+            assert_eq!(machine.feed(&message).len(), 1, "{n} of {len}");
+            machine.connection.consumed(key, len as u32);
+            assert_eq!(machine.send(key, len), len);
+            assert_eq!(machine.feed(&[update(0), update(1)].concat()), [], "{n} of {len}");
+            machine.out.clear();
         }
         // From a server, to a client that uses each up at once.
-        let mut hand = Hand::client();
-        let key = hand.get();
-        hand.feed(&ok(1));
+        let mut machine = ManualMachine::client();
+        let key = machine.get();
+        machine.feed(&ok(1));
         for n in 0..20_000 {
-            assert_eq!(hand.feed(&message).len(), 1, "{n} of {len}");
-            hand.connection.consumed(key, len as u32);
+            assert_eq!(machine.feed(&message).len(), 1, "{n} of {len}");
+            machine.connection.consumed(key, len as u32);
         }
-        assert!(!hand.connection.is_closed());
+        assert!(!machine.connection.is_closed());
     }
 }
 
 /// Messages that nobody reads for a while fill the window, and are no flood.
 #[test]
 fn small_messages_to_a_slow_reader() {
-    let mut hand = Hand::server();
+    let mut machine = ManualMachine::server();
     for stream in (1..30).step_by(2) {
-        hand.read(&post(stream));
+        machine.read_request(&post(stream));
         let message = data(stream, 0, b"twenty bytes of text");
-        (0..65_535 / 20).for_each(|_| assert_eq!(hand.feed(&message).len(), 1));
+        (0..65_535 / 20).for_each(|_| assert_eq!(machine.feed(&message).len(), 1));
     }
-    assert!(!hand.connection.is_closed());
-    let keys: Vec<_> = hand.connection.keys().collect();
-    keys.into_iter().for_each(|key| hand.connection.consumed(key, 65_520));
-    assert_eq!(hand.connection.unread(), 0);
+    assert!(!machine.connection.is_closed());
+    let keys: Vec<_> = machine.connection.keys().collect();
+    keys.into_iter().for_each(|key| machine.connection.consumed(key, 65_520));
+    assert_eq!(machine.connection.unread(), 0);
 }
 
 /// Uploads that are refused early, all of them: what was on its way is nobody's fault.
 #[test]
 fn uploads_that_are_refused() {
-    let mut hand = Hand::server();
+    let mut machine = ManualMachine::server();
     for stream in (1..20_000).step_by(2) {
-        let key = hand.read(&post(stream));
-        hand.respond(key, BodySize::Exact(0));
-        hand.connection.reset(key, ErrorCode::NO_ERROR);
+        let key = machine.read_request(&post(stream));
+        machine.respond(key, BodySize::Exact(0));
+        machine.connection.reset(key, ErrorCode::NO_ERROR);
         let late = data(stream, 0, &[b'x'; 16_000]).repeat(4);
-        assert_eq!(hand.feed(&[late, data(stream, flag::END_STREAM, b"x")].concat()), []);
-        hand.out.clear();
+        assert_eq!(machine.feed(&[late, data(stream, flag::END_STREAM, b"x")].concat()), []);
+        machine.out.clear();
     }
-    assert_eq!((hand.connection.fault(), hand.connection.unread()), (None, 0));
+    assert_eq!((machine.connection.fault(), machine.connection.unread()), (None, 0));
 }
 
 /// What browsers say beside their requests: groups of RFC 7540's priorities, a larger window, a PING now and then, and
 /// empty frames.
 #[test]
 fn browsers_say_more_than_they_ask() {
-    let mut hand = Hand::server();
-    hand.feed(&window_update(0, 12_517_377));
+    let mut machine = ManualMachine::server();
+    machine.feed(&window_update(0, 12_517_377));
     for stream in [3, 5, 7, 9, 11] {
-        hand.feed(&priority(stream, 0));
+        machine.feed(&priority(stream, 0));
     }
     for stream in (13..40_000).step_by(2) {
         let fields = with(GET, &[("priority", "u=1, i"), ("cookie", "a=b"), ("te", "trailers")]);
-        let key = hand.read(&headers(stream, flag::END_HEADERS, &fields));
-        hand.feed(&[data(stream, 0, b""), data(stream, flag::END_STREAM, b"")].concat());
-        hand.feed(&[priority(stream, 3), priority_update(stream, "u=2")].concat());
-        hand.respond(key, BodySize::Exact(0));
-        hand.feed(&[ping(0, b"12345678"), window_update(stream, 5)].concat());
-        hand.feed(&rst_stream(stream, 0));
-        hand.out.clear();
+        let key = machine.read_request(&headers(stream, flag::END_HEADERS, &fields));
+        machine.feed(&[data(stream, 0, b""), data(stream, flag::END_STREAM, b"")].concat());
+        machine.feed(&[priority(stream, 3), priority_update(stream, "u=2")].concat());
+        machine.respond(key, BodySize::Exact(0));
+        machine.feed(&[ping(0, b"12345678"), window_update(stream, 5)].concat());
+        machine.feed(&rst_stream(stream, 0));
+        machine.out.clear();
     }
-    assert_eq!(hand.connection.fault(), None);
+    assert_eq!(machine.connection.fault(), None);
 }
 
 /// A connection that is kept for a day with a PING a second, and one on which nothing is asked but settings change.
 #[test]
 fn a_day_of_pings() {
-    let mut hand = Hand::server();
+    let mut machine = ManualMachine::server();
     for n in 0..24 * 3_600 {
         let wire = if n % 60 == 0 { settings(&[(3, n)]) } else { ping(0, b"12345678") };
-        hand.feed(&wire);
-        hand.said();
-        hand.wait(Duration::from_secs(1));
+        machine.feed(&wire);
+        machine.sent();
+        machine.advance(Duration::from_secs(1));
     }
-    assert!(!hand.connection.is_closed());
+    assert!(!machine.connection.is_closed());
 }
 
 /// A server that sends responses, of which a client gives up as many as it reads, over and over.
 #[test]
 fn a_client_that_gives_up_half_of_its_requests() {
-    let mut hand = Hand::client();
+    let mut machine = ManualMachine::client();
     for n in 0..10_000 {
         let stream = 4 * n + 1;
-        let (given_up, read) = (hand.get(), hand.get());
-        hand.connection.reset(given_up, ErrorCode::CANCEL);
+        let (given_up, read) = (machine.get(), machine.get());
+        machine.connection.reset(given_up, ErrorCode::CANCEL);
         let late = [ok(stream), data(stream, 0, &[b'x'; 1_000]), rst_stream(stream, 0)].concat();
-        assert_eq!(hand.feed(&late), []);
+        assert_eq!(machine.feed(&late), []);
         let answer = headers(stream + 2, flag::WHOLE, OK);
-        assert_eq!(hand.feed(&answer), [Event::Response { key: read, end: true }]);
-        hand.out.clear();
+        assert_eq!(machine.feed(&answer), [Event::Response { key: read, end: true }]);
+        machine.out.clear();
     }
-    assert_eq!((hand.connection.fault(), hand.connection.unread()), (None, 0));
+    assert_eq!((machine.connection.fault(), machine.connection.unread()), (None, 0));
 }
 
 /// A server may refuse whatever it is asked, for as long as it likes.
 #[test]
 fn a_server_that_refuses_everything() {
-    let mut hand = Hand::client();
+    let mut machine = ManualMachine::client();
     for stream in (1..20_000).step_by(2) {
-        hand.get();
-        assert_eq!(hand.feed(&rst_stream(stream, 7)).len(), 1);
-        hand.out.clear();
+        machine.get();
+        assert_eq!(machine.feed(&rst_stream(stream, 7)).len(), 1);
+        machine.out.clear();
     }
-    assert_eq!(hand.connection.fault(), None);
+    assert_eq!(machine.connection.fault(), None);
 }

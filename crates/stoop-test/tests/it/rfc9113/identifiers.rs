@@ -1,7 +1,7 @@
 //! §5.1.1 Stream Identifiers.
 
 use stoop_proto::h2::Fault;
-use stoop_test::feed::h2::{asked, client, server};
+use stoop_test::feed::h2::{client, client_after_get, server};
 use stoop_test::frames::{
     block, continuation, data, flag, frame, headers, kind, priority, rst_stream, settings,
 };
@@ -24,7 +24,7 @@ fn a_server_opens_no_streams() {
     for stream in [1, 2, 3, 4] {
         breaks(&client(), &headers(stream, flag::WHOLE, OK), Fault::StreamIdle);
     }
-    breaks(&asked(), &headers(3, flag::WHOLE, OK), Fault::StreamIdle);
+    breaks(&client_after_get(), &headers(3, flag::WHOLE, OK), Fault::StreamIdle);
 }
 
 /// "A stream identifier of zero (0x00) is used for connection control messages; the stream identifier
@@ -40,7 +40,7 @@ fn frames_of_streams_name_one() {
         headers(1 << 31, flag::WHOLE, GET),
     ] {
         breaks(&server(), &wire, Fault::OnConnection);
-        breaks(&asked(), &wire, Fault::OnConnection);
+        breaks(&client_after_get(), &wire, Fault::OnConnection);
     }
 }
 
@@ -55,12 +55,12 @@ fn frames_of_the_connection_name_no_stream() {
     ] {
         for stream in [1, 2, 3] {
             breaks(&server(), &frame(kind, 0, stream, payload), Fault::OnStream);
-            breaks(&asked(), &frame(kind, 0, stream, payload), Fault::OnStream);
+            breaks(&client_after_get(), &frame(kind, 0, stream, payload), Fault::OnStream);
         }
     }
     let first = frame(kind::SETTINGS, 0, 1, &[]);
-    breaks(&client().ungreeted(), &first, Fault::OnStream);
-    assert_eq!(client().ungreeted().feed(&settings(&[])).fault, None);
+    breaks(&client().from_first_byte(), &first, Fault::OnStream);
+    assert_eq!(client().from_first_byte().feed(&settings(&[])).fault, None);
 }
 
 /// "The identifier of a newly established stream MUST be numerically greater than all streams that the
@@ -68,12 +68,12 @@ fn frames_of_the_connection_name_no_stream() {
 /// identifier MUST respond with a connection error (Section 5.4.1) of type PROTOCOL_ERROR."
 #[test]
 fn identifiers_rise() {
-    let heard = server().feed(&[get(1), get(3), get(7), get(1001)].concat());
-    assert_eq!(heard.said.len(), 4);
+    let outcome = server().feed(&[get(1), get(3), get(7), get(1001)].concat());
+    assert_eq!(outcome.sent.len(), 4);
     for (before, stream) in [(vec![3], 1), (vec![1, 7], 3), (vec![1, 7], 5), (vec![9, 11, 13], 7)] {
         let before: Vec<u8> = before.into_iter().flat_map(get).collect();
         breaks(&server(), &[before.clone(), get(stream)].concat(), Fault::StreamId);
-        breaks(&server().holding(), &[before, post(stream)].concat(), Fault::StreamId);
+        breaks(&server().never_answering(), &[before, post(stream)].concat(), Fault::StreamId);
     }
     // One that was opened and has ended is another matter: §5.1.
     breaks(&server(), &[get(1), get(7), get(7)].concat(), Fault::StreamEnded);
@@ -84,8 +84,8 @@ fn identifiers_rise() {
 /// might have been initiated by that peer with a lower-valued stream identifier."
 #[test]
 fn a_stream_that_was_passed_over_is_closed() {
-    let heard = server().feed(&[get(5), data(3, 0, b"x")].concat());
-    assert_eq!(heard.last_said(), "RST_STREAM 3 STREAM_CLOSED");
+    let outcome = server().feed(&[get(5), data(3, 0, b"x")].concat());
+    assert_eq!(outcome.last_sent(), "RST_STREAM 3 STREAM_CLOSED");
     assert_eq!(server().feed(&[get(5), rst_stream(3, 8)].concat()).fault, None);
 }
 
@@ -93,9 +93,9 @@ fn a_stream_that_was_passed_over_is_closed() {
 #[test]
 fn the_last_identifier_is_2_to_the_31st_minus_1() {
     let last = (1 << 31) - 1;
-    let heard = server().feed(&[get(1), get(last)].concat());
+    let outcome = server().feed(&[get(1), get(last)].concat());
     assert_eq!(
-        heard.last_said(),
+        outcome.last_sent(),
         format!("HEADERS {last} END_STREAM :status=200 content-length=0")
     );
     breaks(&server(), &[get(last), get(last)].concat(), Fault::StreamEnded);

@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 use http::{Method, StatusCode};
 use stoop_proto::h2::{Connection, Event, Fault, Reset, StreamKey};
 use stoop_proto::{BodySize, Limits, RequestHead, ResponseParts};
-use stoop_test::feed::h2::{End, Heard, Told};
-use stoop_test::frames::{Reader, flag, headers, settings, settings_ack};
+use stoop_test::feed::h2::{EndpointEvent, EndpointOutcome, EndpointSetup};
+use stoop_test::frames::{FrameReader, flag, headers, settings, settings_ack};
 
-pub(crate) type Lines<'a> = &'a [(&'a str, &'a str)];
+pub(crate) type FieldLines<'a> = &'a [(&'a str, &'a str)];
 
-pub(crate) const GET: Lines<'_> =
+pub(crate) const GET: FieldLines<'_> =
     &[(":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "a")];
-pub(crate) const POST: Lines<'_> =
+pub(crate) const POST: FieldLines<'_> =
     &[(":method", "POST"), (":scheme", "https"), (":path", "/"), (":authority", "a")];
-pub(crate) const OK: Lines<'_> = &[(":status", "200")];
+pub(crate) const OK: FieldLines<'_> = &[(":status", "200")];
 
 /// A request without content.
 pub(crate) fn get(stream: u32) -> Vec<u8> {
@@ -37,43 +37,48 @@ pub(crate) fn ok(stream: u32) -> Vec<u8> {
 }
 
 /// Both, one behind the other.
-pub(crate) fn with<'a>(first: Lines<'a>, more: Lines<'a>) -> Vec<(&'a str, &'a str)> {
+pub(crate) fn with<'a>(first: FieldLines<'a>, more: FieldLines<'a>) -> Vec<(&'a str, &'a str)> {
     [first, more].concat()
 }
 
 /// Feeds what ends the connection, which says why.
 #[track_caller]
-pub(crate) fn breaks(end: &End, wire: &[u8], fault: Fault) -> Heard {
-    let heard = end.feed(wire);
-    assert_eq!(heard.fault, Some(fault), "{heard:?}");
-    assert_eq!(heard.told.last(), Some(&Told::Closed));
+pub(crate) fn breaks(end: &EndpointSetup, wire: &[u8], fault: Fault) -> EndpointOutcome {
+    let outcome = end.feed(wire);
+    assert_eq!(outcome.fault, Some(fault), "{outcome:?}");
+    assert_eq!(outcome.events.last(), Some(&EndpointEvent::Closed));
     let (code, text) = (fault.code(), fault.explain());
-    let last = heard.last_said();
+    let last = outcome.last_sent();
     assert!(last.starts_with("GOAWAY ") && last.ends_with(&format!(" {code}: {text}")), "{last}");
-    heard
+    outcome
 }
 
 /// Feeds what ends a stream and nothing else.
 #[track_caller]
-pub(crate) fn resets(end: &End, wire: &[u8], stream: u32, fault: Fault) -> Heard {
-    let heard = end.feed(wire);
-    assert!(!heard.is_closed, "{heard:?}");
-    assert_eq!(heard.reset(stream).unwrap_or(Reset::Fault(fault)), Reset::Fault(fault));
+pub(crate) fn resets(
+    end: &EndpointSetup,
+    wire: &[u8],
+    stream: u32,
+    fault: Fault,
+) -> EndpointOutcome {
+    let outcome = end.feed(wire);
+    assert!(!outcome.is_closed, "{outcome:?}");
+    assert_eq!(outcome.reset(stream).unwrap_or(Reset::Fault(fault)), Reset::Fault(fault));
     let line = format!("RST_STREAM {stream} {}", fault.code());
-    assert!(heard.says(&line), "{line}: {heard:?}");
-    heard
+    assert!(outcome.has_sent(&line), "{line}: {outcome:?}");
+    outcome
 }
 
 /// Feeds a request that never becomes one.
 #[track_caller]
 pub(crate) fn refuses(wire: &[u8], fault: Fault) {
-    let heard = resets(&stoop_test::feed::h2::server(), wire, 1, fault);
-    assert_eq!(heard.told, [], "nobody was told");
+    let outcome = resets(&stoop_test::feed::h2::server(), wire, 1, fault);
+    assert_eq!(outcome.events, [], "nobody was told");
 }
 
 /// Feeds what means nothing.
 #[track_caller]
-pub(crate) fn ignores(end: &End, wire: &[u8]) {
+pub(crate) fn ignores(end: &EndpointSetup, wire: &[u8]) {
     let before = end.feed(b"");
     assert_eq!(end.feed(wire), before);
 }
@@ -86,16 +91,16 @@ fn fixed(mut limits: Limits) -> Limits {
 }
 
 /// A machine that is driven by hand.
-pub(crate) struct Hand {
+pub(crate) struct ManualMachine {
     pub(crate) connection: Connection,
     pub(crate) limits: Limits,
     pub(crate) now: Instant,
     pub(crate) out: Vec<u8>,
     input: Vec<u8>,
-    reader: Reader,
+    reader: FrameReader,
 }
 
-impl Hand {
+impl ManualMachine {
     /// A server to which a client has said nothing of itself.
     pub(crate) fn server() -> Self {
         Self::server_within(|_| ())
@@ -104,10 +109,10 @@ impl Hand {
     pub(crate) fn server_within(change: impl FnOnce(&mut Limits)) -> Self {
         let mut limits = fixed(Limits::server());
         change(&mut limits);
-        let mut hand = Self::new(Connection::server(&limits), limits);
-        hand.feed(stoop_test::frames::PREFACE);
-        hand.greet(&[]);
-        hand
+        let mut machine = Self::new(Connection::server(&limits), limits);
+        machine.feed(stoop_test::frames::PREFACE);
+        machine.exchange_settings(&[]);
+        machine
     }
 
     /// A client to which a server has said nothing of itself.
@@ -118,11 +123,11 @@ impl Hand {
     /// A client to which a server has said these settings.
     pub(crate) fn client_to(values: &[(u16, u32)]) -> Self {
         let limits = fixed(Limits::client());
-        let mut hand = Self::new(Connection::client(&limits), limits);
-        hand.connection.transmit(hand.now, &hand.limits, &mut hand.out);
-        hand.out.drain(..stoop_test::frames::PREFACE.len());
-        hand.greet(values);
-        hand
+        let mut machine = Self::new(Connection::client(&limits), limits);
+        machine.connection.transmit(machine.now, &machine.limits, &mut machine.out);
+        machine.out.drain(..stoop_test::frames::PREFACE.len());
+        machine.exchange_settings(values);
+        machine
     }
 
     pub(crate) fn new(connection: Connection, limits: Limits) -> Self {
@@ -130,10 +135,10 @@ impl Hand {
         Self { connection, limits, now: Instant::now(), out, input, reader }
     }
 
-    fn greet(&mut self, values: &[(u16, u32)]) {
+    fn exchange_settings(&mut self, values: &[(u16, u32)]) {
         assert_eq!(self.feed(&settings(values)), [Event::Settings]);
         assert_eq!(self.feed(&settings_ack()), []);
-        self.said();
+        self.sent();
     }
 
     /// Everything that happens, up to where more is needed, or the connection is over or paused.
@@ -155,7 +160,7 @@ impl Hand {
     }
 
     /// What was said since it was asked last.
-    pub(crate) fn said(&mut self) -> Vec<String> {
+    pub(crate) fn sent(&mut self) -> Vec<String> {
         self.connection.transmit(self.now, &self.limits, &mut self.out);
         let lines = self.reader.lines(&self.out);
         self.out.clear();
@@ -163,14 +168,14 @@ impl Hand {
     }
 
     /// Time passes.
-    pub(crate) fn wait(&mut self, time: Duration) {
+    pub(crate) fn advance(&mut self, time: Duration) {
         self.now += time;
         self.connection.handle_timeout(self.now);
     }
 
     /// Reads a request, which is taken.
     #[track_caller]
-    pub(crate) fn read(&mut self, wire: &[u8]) -> StreamKey {
+    pub(crate) fn read_request(&mut self, wire: &[u8]) -> StreamKey {
         match self.feed(wire)[..] {
             [Event::Request { key, .. }] => key,
             ref other => panic!("{other:?}"),

@@ -2,12 +2,12 @@
 
 use stoop_proto::h2::{Connection, Fault};
 use stoop_proto::{BodySize, Limits};
-use stoop_test::feed::h2::{Told, asked, client, server};
+use stoop_test::feed::h2::{EndpointEvent, client, client_after_get, server};
 use stoop_test::frames::{
     PREFACE, data, flag, frame, go_away, headers, kind, ping, settings, settings_ack,
 };
 
-use super::kit::{GET, Hand, OK, breaks, get};
+use super::kit::{GET, ManualMachine, OK, breaks, get};
 
 const SETTINGS: &[u8] = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 
@@ -16,18 +16,18 @@ const SETTINGS: &[u8] = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 #[test]
 fn a_client_says_the_preface_and_settings() {
     let wire = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
-    let heard = server().ungreeted().feed(wire);
-    assert_eq!(heard.told, [Told::Settings]);
-    assert_eq!(heard.said, ["SETTINGS ACK"]);
-    assert!(!heard.is_closed && heard.rest.is_empty());
+    let outcome = server().from_first_byte().feed(wire);
+    assert_eq!(outcome.events, [EndpointEvent::Settings]);
+    assert_eq!(outcome.sent, ["SETTINGS ACK"]);
+    assert!(!outcome.is_closed && outcome.rest.is_empty());
 }
 
 /// "The server connection preface consists of a potentially empty SETTINGS frame"
 #[test]
 fn a_server_says_settings() {
-    let heard = client().ungreeted().feed(SETTINGS);
-    assert_eq!(heard.told, [Told::Settings]);
-    assert_eq!(heard.said, ["SETTINGS ACK"]);
+    let outcome = client().from_first_byte().feed(SETTINGS);
+    assert_eq!(outcome.events, [EndpointEvent::Settings]);
+    assert_eq!(outcome.sent, ["SETTINGS ACK"]);
 }
 
 /// What our ends say first, byte for byte.
@@ -63,13 +63,13 @@ fn ours_are_these() {
 /// of type PROTOCOL_ERROR."
 #[test]
 fn any_other_preface_ends_the_connection() {
-    let end = server().ungreeted();
+    let end = server().from_first_byte();
     for at in 0..PREFACE.len() {
         let mut wire = [PREFACE, SETTINGS].concat();
         wire[at] ^= 0x20;
-        let heard = breaks(&end, &wire, Fault::Preface);
-        assert_eq!(heard.told, [Told::Closed]);
-        assert_eq!(heard.said, ["GOAWAY 0 PROTOCOL_ERROR: the connection preface is malformed"]);
+        let outcome = breaks(&end, &wire, Fault::Preface);
+        assert_eq!(outcome.events, [EndpointEvent::Closed]);
+        assert_eq!(outcome.sent, ["GOAWAY 0 PROTOCOL_ERROR: the connection preface is malformed"]);
     }
     breaks(&end, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", Fault::Preface);
     breaks(&end, SETTINGS, Fault::Preface);
@@ -91,16 +91,16 @@ fn the_first_frame_is_settings() {
         frame(kind::WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]),
         frame(0xfe, 0, 0, b"unknown"),
     ] {
-        let end = server().ungreeted();
+        let end = server().from_first_byte();
         breaks(&end, &[PREFACE, &first].concat(), Fault::NoSettings);
-        breaks(&client().ungreeted(), &first, Fault::NoSettings);
+        breaks(&client().from_first_byte(), &first, Fault::NoSettings);
         let behind = [PREFACE, &first, SETTINGS].concat();
         breaks(&end, &behind, Fault::NoSettings);
     }
     // By its header already.
-    breaks(&client().ungreeted(), &get(1)[..9], Fault::NoSettings);
+    breaks(&client().from_first_byte(), &get(1)[..9], Fault::NoSettings);
     // Which is that of a frame of 4.7 MB, if this were one.
-    breaks(&client().ungreeted(), b"HTTP/1.1 400 Bad Request\r\n\r\n", Fault::NoSettings);
+    breaks(&client().from_first_byte(), b"HTTP/1.1 400 Bad Request\r\n\r\n", Fault::NoSettings);
 }
 
 /// "clients are permitted to send additional frames to the server immediately after sending the client
@@ -108,37 +108,37 @@ fn the_first_frame_is_settings() {
 #[test]
 fn a_client_need_not_wait_for_the_server() {
     let wire = [PREFACE, &settings(&[]), &get(1), &get(3), &settings_ack(), &get(5)].concat();
-    let heard = server().ungreeted().feed(&wire);
-    assert_eq!(heard.said.iter().filter(|line| line.contains(":status=200")).count(), 3);
+    let outcome = server().from_first_byte().feed(&wire);
+    assert_eq!(outcome.sent.iter().filter(|line| line.contains(":status=200")).count(), 3);
 
     let limits = Limits::client();
-    let mut hand = Hand::new(Connection::client(&limits), limits);
-    assert!(!hand.connection.is_peer_known());
-    hand.get();
-    hand.open(http::Method::POST, BodySize::Unknown).unwrap();
+    let mut machine = ManualMachine::new(Connection::client(&limits), limits);
+    assert!(!machine.connection.is_peer_known());
+    machine.get();
+    machine.open(http::Method::POST, BodySize::Unknown).unwrap();
     let answer = headers(1, flag::WHOLE, OK);
-    assert_eq!(hand.feed(&[&settings(&[]), &answer[..]].concat()).len(), 2);
-    assert!(hand.connection.is_peer_known());
+    assert_eq!(machine.feed(&[&settings(&[]), &answer[..]].concat()).len(), 2);
+    assert!(machine.connection.is_peer_known());
 }
 
 /// Until both have come, they are awaited: a peer that says nothing holds up nothing else.
 #[test]
 fn whoever_says_half_a_preface_is_within_a_head() {
     let limits = Limits::server();
-    let mut hand = Hand::new(Connection::server(&limits), limits);
+    let mut machine = ManualMachine::new(Connection::server(&limits), limits);
     for piece in [&b""[..], &PREFACE[..10], &PREFACE[10..], &settings(&[])[..5]] {
-        assert_eq!(hand.feed(piece), []);
-        assert!(hand.connection.is_within_head());
+        assert_eq!(machine.feed(piece), []);
+        assert!(machine.connection.is_within_head());
     }
-    hand.feed(&settings(&[])[5..]);
-    assert!(!hand.connection.is_within_head());
+    machine.feed(&settings(&[])[5..]);
+    assert!(!machine.connection.is_within_head());
 }
 
 /// The answer to a request comes behind the acknowledgement of the SETTINGS that came before it.
 #[test]
 fn settings_are_acknowledged_before_anything_is_answered() {
     let wire = [PREFACE, &settings(&[]), &headers(1, flag::WHOLE, GET)].concat();
-    let said = server().ungreeted().feed(&wire).said;
-    assert_eq!(said, ["SETTINGS ACK", "HEADERS 1 END_STREAM :status=200 content-length=0"]);
-    assert!(asked().feed(b"").said.is_empty());
+    let sent = server().from_first_byte().feed(&wire).sent;
+    assert_eq!(sent, ["SETTINGS ACK", "HEADERS 1 END_STREAM :status=200 content-length=0"]);
+    assert!(client_after_get().feed(b"").sent.is_empty());
 }

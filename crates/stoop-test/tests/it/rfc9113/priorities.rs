@@ -2,12 +2,12 @@
 
 use stoop_proto::BodySize;
 use stoop_proto::h2::{Fault, Priority, StreamKey};
-use stoop_test::feed::h2::{asked, server};
+use stoop_test::feed::h2::{client_after_get, server};
 use stoop_test::frames::{
     flag, frame, headers, kind, priority_update, rst_stream, settings, window_update,
 };
 
-use super::kit::{GET, Hand, Lines, breaks, get, ignores, with};
+use super::kit::{FieldLines, GET, ManualMachine, breaks, get, ignores, with};
 
 /// §4: "The Priority HTTP header field […] is a Dictionary" of RFC 9651, and so is the payload of PRIORITY_UPDATE.
 #[test]
@@ -101,35 +101,35 @@ fn what_is_no_priority_stands_for_the_default() {
     }
 }
 
-fn get_with(stream: u32, more: Lines<'_>) -> Vec<u8> {
+fn get_with(stream: u32, more: FieldLines<'_>) -> Vec<u8> {
     headers(stream, flag::WHOLE, &with(GET, more))
 }
 
 /// A server with responses that never end on streams 1, 3, … of these priorities.
-fn serving(priorities: &[&str]) -> (Hand, Vec<StreamKey>) {
-    let mut hand = Hand::server();
-    hand.feed(&[settings(&[(4, 1 << 30)]), window_update(0, 1 << 30)].concat());
+fn serving(priorities: &[&str]) -> (ManualMachine, Vec<StreamKey>) {
+    let mut machine = ManualMachine::server();
+    machine.feed(&[settings(&[(4, 1 << 30)]), window_update(0, 1 << 30)].concat());
     let keys = priorities.iter().zip((1..).step_by(2)).map(|(text, stream)| {
         let key = match *text {
-            "-" => hand.read(&get(stream)),
-            text => hand.read(&get_with(stream, &[("priority", text)])),
+            "-" => machine.read_request(&get(stream)),
+            text => machine.read_request(&get_with(stream, &[("priority", text)])),
         };
-        hand.respond(key, BodySize::Unknown);
-        hand.connection.want_to_send(key, true);
+        machine.respond(key, BodySize::Unknown);
+        machine.connection.want_to_send(key, true);
         key
     });
     let keys = keys.collect();
-    hand.said();
-    (hand, keys)
+    machine.sent();
+    (machine, keys)
 }
 
 /// Whose turn it is, so many times, each sending a piece.
-fn turns(hand: &mut Hand, count: usize) -> Vec<u32> {
+fn turns(machine: &mut ManualMachine, count: usize) -> Vec<u32> {
     let turn = |_| {
-        let (key, room) = hand.connection.next_to_send().expect("somebody wants to");
+        let (key, room) = machine.connection.next_to_send().expect("somebody wants to");
         assert!(room > 0);
-        hand.send(key, room.min(1_000));
-        hand.connection.stream_id(key).expect("it is open")
+        machine.send(key, room.min(1_000));
+        machine.connection.stream_id(key).expect("it is open")
     };
     (0..count).map(turn).collect()
 }
@@ -138,38 +138,38 @@ fn turns(hand: &mut Hand, count: usize) -> Vec<u32> {
 /// before lower-urgency responses."
 #[test]
 fn the_more_urgent_go_first() {
-    let (mut hand, keys) = serving(&["u=5", "u=1", "u=3"]);
-    assert_eq!(turns(&mut hand, 5), [3; 5]);
-    hand.connection.want_to_send(keys[1], false);
-    assert_eq!(turns(&mut hand, 2), [5, 5]);
-    hand.connection.reset(keys[2], stoop_proto::h2::ErrorCode::CANCEL);
-    assert_eq!(turns(&mut hand, 2), [1, 1]);
-    hand.connection.want_to_send(keys[1], true);
-    assert_eq!(turns(&mut hand, 2), [3, 3]);
+    let (mut machine, keys) = serving(&["u=5", "u=1", "u=3"]);
+    assert_eq!(turns(&mut machine, 5), [3; 5]);
+    machine.connection.want_to_send(keys[1], false);
+    assert_eq!(turns(&mut machine, 2), [5, 5]);
+    machine.connection.reset(keys[2], stoop_proto::h2::ErrorCode::CANCEL);
+    assert_eq!(turns(&mut machine, 2), [1, 1]);
+    machine.connection.want_to_send(keys[1], true);
+    assert_eq!(turns(&mut machine, 2), [3, 3]);
 }
 
 /// §10: "For non-incremental responses of equal urgency […] the server could serve those by their stream identifier";
 /// "If multiple incremental resources have the same urgency, […] share the bandwidth".
 #[test]
 fn incremental_ones_share_and_others_go_one_by_one() {
-    let (mut hand, keys) = serving(&["u=2", "u=2", "u=2"]);
-    assert_eq!(turns(&mut hand, 4), [1; 4]);
-    hand.connection.finish(keys[0], None, &mut hand.out).unwrap();
-    assert_eq!(turns(&mut hand, 4), [3; 4]);
-    let (mut hand, _) = serving(&["u=2, i", "u=2, i", "u=2, i"]);
-    assert_eq!(turns(&mut hand, 6), [1, 3, 5, 1, 3, 5]);
+    let (mut machine, keys) = serving(&["u=2", "u=2", "u=2"]);
+    assert_eq!(turns(&mut machine, 4), [1; 4]);
+    machine.connection.finish(keys[0], None, &mut machine.out).unwrap();
+    assert_eq!(turns(&mut machine, 4), [3; 4]);
+    let (mut machine, _) = serving(&["u=2, i", "u=2, i", "u=2, i"]);
+    assert_eq!(turns(&mut machine, 6), [1, 3, 5, 1, 3, 5]);
     // Ours: clients that say nothing get fairness.
-    let (mut hand, _) = serving(&["-", "-", "-"]);
-    assert_eq!(turns(&mut hand, 6), [1, 3, 5, 1, 3, 5]);
+    let (mut machine, _) = serving(&["-", "-", "-"]);
+    assert_eq!(turns(&mut machine, 6), [1, 3, 5, 1, 3, 5]);
 }
 
 /// §10: "servers […] avoid starvation": every stream goes on, of whatever urgency.
 #[test]
 fn nobody_starves() {
     let all = ["u=0", "u=1, i", "u=2", "u=3, i", "-", "u=4", "u=5", "u=6, i", "u=7"];
-    let (mut hand, _) = serving(&all);
+    let (mut machine, _) = serving(&all);
     let mut counts = [0; 9];
-    for stream in turns(&mut hand, 3_000) {
+    for stream in turns(&mut machine, 3_000) {
         counts[(stream / 2) as usize] += 1;
     }
     assert!(counts.iter().all(|&count| count >= 40), "{counts:?}");
@@ -179,65 +179,65 @@ fn nobody_starves() {
 /// A stream without a head, a window or content has no turn, and holds nobody up.
 #[test]
 fn only_who_can_send_has_a_turn() {
-    let (mut hand, keys) = serving(&["u=0", "u=3"]);
-    let third = hand.read(&get_with(5, &[("priority", "u=0")]));
-    hand.connection.want_to_send(third, true);
-    hand.connection.want_to_send(keys[0], false);
-    assert_eq!(turns(&mut hand, 2), [3, 3], "its response has not begun");
-    hand.respond(third, BodySize::Unknown);
-    assert_eq!(turns(&mut hand, 1), [5]);
-    hand.feed(&settings(&[(4, 0)]));
-    assert!(hand.connection.next_to_send().is_none());
-    hand.feed(&settings(&[(4, 3_000)]));
+    let (mut machine, keys) = serving(&["u=0", "u=3"]);
+    let third = machine.read_request(&get_with(5, &[("priority", "u=0")]));
+    machine.connection.want_to_send(third, true);
+    machine.connection.want_to_send(keys[0], false);
+    assert_eq!(turns(&mut machine, 2), [3, 3], "its response has not begun");
+    machine.respond(third, BodySize::Unknown);
+    assert_eq!(turns(&mut machine, 1), [5]);
+    machine.feed(&settings(&[(4, 0)]));
+    assert!(machine.connection.next_to_send().is_none());
+    machine.feed(&settings(&[(4, 3_000)]));
     // What they have sent is more than the first, and less than the other, may send now.
-    assert_eq!(turns(&mut hand, 2), [5, 5]);
-    assert_eq!(turns(&mut hand, 1), [3]);
-    assert!(hand.connection.next_to_send().is_none());
+    assert_eq!(turns(&mut machine, 2), [5, 5]);
+    assert_eq!(turns(&mut machine, 1), [3]);
+    assert!(machine.connection.next_to_send().is_none());
 }
 
 /// §7.1: "A PRIORITY_UPDATE frame […] communicates a complete set of all priority parameters".
 #[test]
 fn a_priority_may_change() {
-    let (mut hand, _) = serving(&["u=2, i", "u=2, i"]);
-    assert_eq!(turns(&mut hand, 3), [1, 3, 1]);
-    assert_eq!(hand.feed(&priority_update(3, "u=1")), []);
-    assert_eq!(turns(&mut hand, 3), [3, 3, 3]);
+    let (mut machine, _) = serving(&["u=2, i", "u=2, i"]);
+    assert_eq!(turns(&mut machine, 3), [1, 3, 1]);
+    assert_eq!(machine.feed(&priority_update(3, "u=1")), []);
+    assert_eq!(turns(&mut machine, 3), [3, 3, 3]);
     // "… and omitted parameters are those by default": i is.
-    hand.feed(&[priority_update(1, "u=0"), priority_update(3, "u=0")].concat());
-    assert_eq!(turns(&mut hand, 3), [1, 1, 1]);
-    hand.feed(&priority_update(1, ""));
-    assert_eq!(turns(&mut hand, 2), [3, 3]);
-    assert_eq!(hand.feed(&priority_update(3, "this is none,")), []);
+    machine.feed(&[priority_update(1, "u=0"), priority_update(3, "u=0")].concat());
+    assert_eq!(turns(&mut machine, 3), [1, 1, 1]);
+    machine.feed(&priority_update(1, ""));
+    assert_eq!(turns(&mut machine, 2), [3, 3]);
+    assert_eq!(machine.feed(&priority_update(3, "this is none,")), []);
     // Byte for byte.
     let wire = b"\x00\x00\x07\x10\x00\x00\x00\x00\x00\x00\x00\x00\x01u=0";
-    assert_eq!(hand.feed(wire), []);
-    assert_eq!(turns(&mut hand, 2), [1, 1]);
+    assert_eq!(machine.feed(wire), []);
+    assert_eq!(turns(&mut machine, 2), [1, 1]);
 }
 
 /// §7: "Servers SHOULD buffer the most recently received PRIORITY_UPDATE frame and apply it once the referenced stream is
 /// opened." It counts for more than the request's field.
 #[test]
 fn a_priority_may_be_told_before_its_stream() {
-    let mut hand = Hand::server();
-    hand.feed(&[priority_update(3, "u=7"), priority_update(5, "u=6")].concat());
-    hand.feed(&[priority_update(3, "u=1"), priority_update(3, "u=0, i")].concat());
+    let mut machine = ManualMachine::server();
+    machine.feed(&[priority_update(3, "u=7"), priority_update(5, "u=6")].concat());
+    machine.feed(&[priority_update(3, "u=1"), priority_update(3, "u=0, i")].concat());
     for stream in [1, 3, 5] {
-        let key = hand.read(&get_with(stream, &[("priority", "u=2")]));
-        hand.respond(key, BodySize::Unknown);
-        hand.connection.want_to_send(key, true);
+        let key = machine.read_request(&get_with(stream, &[("priority", "u=2")]));
+        machine.respond(key, BodySize::Unknown);
+        machine.connection.want_to_send(key, true);
     }
-    assert_eq!(turns(&mut hand, 3), [3, 3, 3]);
-    hand.feed(&rst_stream(3, 8));
-    assert_eq!(turns(&mut hand, 3), [1, 1, 1]);
+    assert_eq!(turns(&mut machine, 3), [3, 3, 3]);
+    machine.feed(&rst_stream(3, 8));
+    assert_eq!(turns(&mut machine, 3), [1, 1, 1]);
     // Of several lines, as of one.
     let two = [("priority", "u=0"), ("priority", "i")];
-    let mut hand = Hand::server();
+    let mut machine = ManualMachine::server();
     for stream in [1, 3] {
-        let key = hand.read(&get_with(stream, &two));
-        hand.respond(key, BodySize::Unknown);
-        hand.connection.want_to_send(key, true);
+        let key = machine.read_request(&get_with(stream, &two));
+        machine.respond(key, BodySize::Unknown);
+        machine.connection.want_to_send(key, true);
     }
-    assert_eq!(turns(&mut hand, 4), [1, 3, 1, 3]);
+    assert_eq!(turns(&mut machine, 4), [1, 3, 1, 3]);
 }
 
 /// §7: "The number of streams that have been prioritized but remain in the "idle" state plus the number of active streams
@@ -245,20 +245,20 @@ fn a_priority_may_be_told_before_its_stream() {
 /// PRIORITY_UPDATE MUST respond with a connection error of type PROTOCOL_ERROR." At N and at N + 1.
 #[test]
 fn not_more_streams_are_told_of_than_there_may_be() {
-    let end = server().holding().within(|limits| limits.http2.streams_max = 3);
-    let told = |streams: &[u32]| -> Vec<u8> {
+    let end = server().never_answering().within(|limits| limits.http2.streams_max = 3);
+    let updates = |streams: &[u32]| -> Vec<u8> {
         streams.iter().flat_map(|&stream| priority_update(stream, "u=1")).collect()
     };
-    ignores(&end, &told(&[1, 3, 5]));
-    breaks(&end, &told(&[1, 3, 5, 7]), Fault::PriorityUpdate);
-    ignores(&end, &told(&[1, 3, 5, 3, 5, 1]));
+    ignores(&end, &updates(&[1, 3, 5]));
+    breaks(&end, &updates(&[1, 3, 5, 7]), Fault::PriorityUpdate);
+    ignores(&end, &updates(&[1, 3, 5, 3, 5, 1]));
     let active = [get(1), get(3)].concat();
-    assert_eq!(end.feed(&[active.clone(), told(&[5, 1, 3])].concat()).fault, None);
-    breaks(&end, &[active, told(&[5, 7])].concat(), Fault::PriorityUpdate);
+    assert_eq!(end.feed(&[active.clone(), updates(&[5, 1, 3])].concat()).fault, None);
+    breaks(&end, &[active, updates(&[5, 7])].concat(), Fault::PriorityUpdate);
     // Those that were passed over count no more.
-    let passed = [told(&[1, 3, 5]), get(7), told(&[9, 11])].concat();
+    let passed = [updates(&[1, 3, 5]), get(7), updates(&[9, 11])].concat();
     assert_eq!(end.feed(&passed).fault, None);
-    let ended = [get(1), rst_stream(1, 8), told(&[1, 1, 3, 5, 7])].concat();
+    let ended = [get(1), rst_stream(1, 8), updates(&[1, 1, 3, 5, 7])].concat();
     assert_eq!(end.feed(&ended).fault, None, "one that has ended is nothing to tell of");
 }
 
@@ -270,7 +270,7 @@ fn a_priority_is_that_of_a_request() {
     for stream in [0, 2, 100, 0x8000_0000] {
         breaks(&server(), &priority_update(stream, "u=1"), Fault::PriorityUpdate);
     }
-    breaks(&asked(), &priority_update(1, "u=1"), Fault::PriorityUpdate);
+    breaks(&client_after_get(), &priority_update(1, "u=1"), Fault::PriorityUpdate);
     breaks(&server(), &frame(kind::PRIORITY_UPDATE, 0, 1, &[0; 4]), Fault::OnStream);
     breaks(&server(), &frame(kind::PRIORITY_UPDATE, 0, 0, &[0; 3]), Fault::FrameSize);
     ignores(&server(), &priority_update(0x8000_0001, "u=1"));

@@ -1,7 +1,7 @@
 //! §6.3 PRIORITY, which RFC 9113 has given up: it is read, checked, and not heeded.
 
 use stoop_proto::h2::Fault;
-use stoop_test::feed::h2::{asked, server};
+use stoop_test::feed::h2::{client_after_get, server};
 use stoop_test::frames::{frame, kind, priority};
 
 use super::kit::{breaks, get, ignores, post, resets};
@@ -11,11 +11,11 @@ use super::kit::{breaks, get, ignores, post, resets};
 fn it_may_come_at_any_time_for_any_stream() {
     for stream in [1, 2, 3, 77, (1 << 31) - 1] {
         ignores(&server(), &priority(stream, 0));
-        ignores(&asked(), &priority(stream, 5));
+        ignores(&client_after_get(), &priority(stream, 5));
     }
     ignores(&server(), b"\x00\x00\x05\x02\x00\x00\x00\x00\x01\x80\x00\x00\x03\xff");
-    let heard = server().feed(&[post(1), priority(1, 3), get(3), priority(1, 3)].concat());
-    assert_eq!((heard.streams, heard.said.len()), (1, 1));
+    let outcome = server().feed(&[post(1), priority(1, 3), get(3), priority(1, 3)].concat());
+    assert_eq!((outcome.streams, outcome.sent.len()), (1, 1));
 }
 
 /// "A PRIORITY frame with a length other than 5 octets MUST be treated as a stream error (Section
@@ -27,7 +27,7 @@ fn it_is_five_octets() {
         resets(&server(), &[post(1), wire.clone()].concat(), 1, Fault::PrioritySize);
         resets(&server(), &[get(1), wire.clone()].concat(), 1, Fault::PrioritySize);
         breaks(&server(), &wire, Fault::PrioritySize);
-        resets(&asked(), &wire, 1, Fault::PrioritySize);
+        resets(&client_after_get(), &wire, 1, Fault::PrioritySize);
     }
 }
 

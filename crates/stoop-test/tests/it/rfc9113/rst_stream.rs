@@ -1,23 +1,24 @@
 //! §6.4 RST_STREAM.
 
 use stoop_proto::h2::{ErrorCode, Fault, Reset};
-use stoop_test::feed::h2::{Told, asked, server};
+use stoop_test::feed::h2::{EndpointEvent, client_after_get, server};
 use stoop_test::frames::{data, flag, headers, rst_stream};
 
-use super::kit::{Hand, OK, breaks, get, ok, post};
+use super::kit::{ManualMachine, OK, breaks, get, ok, post};
 
 /// Byte for byte, with any code, known or not.
 #[test]
 fn it_ends_a_stream() {
     let wire = b"\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x08";
-    let heard = server().feed(&[&post(1)[..], wire].concat());
-    assert_eq!(heard.reset(1), Some(Reset::Peer(ErrorCode::CANCEL)));
-    assert_eq!((heard.streams, heard.said.len()), (0, 0), "a reset is not answered by one");
+    let outcome = server().feed(&[&post(1)[..], wire].concat());
+    assert_eq!(outcome.reset(1), Some(Reset::Peer(ErrorCode::CANCEL)));
+    assert_eq!((outcome.streams, outcome.sent.len()), (0, 0), "a reset is not answered by one");
     for code in [0, 1, 7, 0x0d, 0x0e, 0xffff_ffff] {
-        let heard = asked().feed(&rst_stream(1, code));
-        assert_eq!(heard.reset(1), Some(Reset::Peer(ErrorCode(code))));
-        let heard = asked().feed(&[ok(1), data(1, 0, b"x"), rst_stream(1, code)].concat());
-        assert_eq!(heard.reset(1), Some(Reset::Peer(ErrorCode(code))));
+        let outcome = client_after_get().feed(&rst_stream(1, code));
+        assert_eq!(outcome.reset(1), Some(Reset::Peer(ErrorCode(code))));
+        let outcome =
+            client_after_get().feed(&[ok(1), data(1, 0, b"x"), rst_stream(1, code)].concat());
+        assert_eq!(outcome.reset(1), Some(Reset::Peer(ErrorCode(code))));
     }
 }
 
@@ -28,17 +29,18 @@ fn it_does_not_come_for_an_idle_stream() {
     breaks(&server(), &rst_stream(1, 8), Fault::StreamIdle);
     breaks(&server(), &[get(1), rst_stream(3, 8)].concat(), Fault::StreamIdle);
     breaks(&server(), &rst_stream(2, 8), Fault::StreamIdle);
-    breaks(&asked(), &rst_stream(3, 8), Fault::StreamIdle);
-    breaks(&asked(), &rst_stream(2, 8), Fault::StreamIdle);
+    breaks(&client_after_get(), &rst_stream(3, 8), Fault::StreamIdle);
+    breaks(&client_after_get(), &rst_stream(2, 8), Fault::StreamIdle);
 }
 
 /// §5.1: for a stream that is closed it is late, and nothing.
 #[test]
 fn it_may_come_late() {
-    let heard = server().feed(&[get(1), rst_stream(1, 8), rst_stream(1, 8)].concat());
-    assert_eq!((heard.told.len(), heard.said.len()), (1, 1));
-    let heard = asked().feed(&[headers(1, flag::WHOLE, OK), rst_stream(1, 0)].concat());
-    assert_eq!(heard.told.len(), 1);
+    let outcome = server().feed(&[get(1), rst_stream(1, 8), rst_stream(1, 8)].concat());
+    assert_eq!((outcome.events.len(), outcome.sent.len()), (1, 1));
+    let outcome =
+        client_after_get().feed(&[headers(1, flag::WHOLE, OK), rst_stream(1, 0)].concat());
+    assert_eq!(outcome.events.len(), 1);
 }
 
 /// §8.7: "The REFUSED_STREAM error code can be included in a RST_STREAM frame to indicate that the
@@ -47,7 +49,7 @@ fn it_may_come_late() {
 #[test]
 fn a_refused_request_may_be_sent_again() {
     for (code, expected) in [(7, true), (0, false), (8, false), (2, false), (11, false)] {
-        let why = asked().feed(&rst_stream(1, code)).reset(1).unwrap();
+        let why = client_after_get().feed(&rst_stream(1, code)).reset(1).unwrap();
         assert_eq!(why.is_unprocessed(), expected, "{code}");
     }
 }
@@ -57,25 +59,27 @@ fn a_refused_request_may_be_sent_again() {
 /// sending a RST_STREAM with an error code of NO_ERROR after sending a complete response"
 #[test]
 fn a_server_may_give_up_the_request_after_its_response() {
-    let end =
-        stoop_test::feed::h2::client().asking(http::Method::POST, stoop_proto::BodySize::Unknown);
+    let end = stoop_test::feed::h2::client()
+        .with_request(http::Method::POST, stoop_proto::BodySize::Unknown);
     let wire = [ok(1), data(1, flag::END_STREAM, b"all"), rst_stream(1, 0)].concat();
-    let heard = end.feed(&wire);
-    assert_eq!((heard.content(1), heard.is_ended(1)), (&b"all"[..], true));
+    let outcome = end.feed(&wire);
+    assert_eq!((outcome.content(1), outcome.is_ended(1)), (&b"all"[..], true));
     let why = Reset::Peer(ErrorCode::NO_ERROR);
-    assert_eq!(heard.told.last(), Some(&Told::Reset { stream: 1, why }));
+    assert_eq!(outcome.events.last(), Some(&EndpointEvent::Reset { stream: 1, why }));
 }
 
 /// Ours: the stream is gone at once, on either side, and what is sent on it is refused.
 #[test]
 fn ours_says_the_code() {
-    let mut hand = Hand::server();
-    let key = hand.read(&post(1));
-    hand.connection.reset(key, ErrorCode::INTERNAL_ERROR);
-    assert!(!hand.connection.is_open(key));
-    hand.connection.reset(key, ErrorCode::INTERNAL_ERROR);
-    assert_eq!(hand.said(), ["RST_STREAM 1 INTERNAL_ERROR"]);
-    let data = hand.connection.data(key, "x".into(), true, &mut hand.out);
+    let mut machine = ManualMachine::server();
+    let key = machine.read_request(&post(1));
+    machine.connection.reset(key, ErrorCode::INTERNAL_ERROR);
+    assert!(!machine.connection.is_open(key));
+    machine.connection.reset(key, ErrorCode::INTERNAL_ERROR);
+    assert_eq!(machine.sent(), ["RST_STREAM 1 INTERNAL_ERROR"]);
+    let data = machine.connection.data(key, "x".into(), true, &mut machine.out);
     assert_eq!(data, Err(stoop_proto::Misuse::Order));
-    assert!(hand.connection.finish(key, None, &mut hand.out).is_err() && hand.out.is_empty());
+    assert!(
+        machine.connection.finish(key, None, &mut machine.out).is_err() && machine.out.is_empty()
+    );
 }

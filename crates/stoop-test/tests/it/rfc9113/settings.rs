@@ -5,15 +5,15 @@ use std::time::Duration;
 use http::Method;
 use stoop_proto::BodySize;
 use stoop_proto::h2::{Event, Fault, Settings};
-use stoop_test::feed::h2::{Told, client, server};
+use stoop_test::feed::h2::{EndpointEvent, client, server};
 use stoop_test::frames::{frame, settings, settings_ack};
 
-use super::kit::{Hand, breaks, get, ignores};
+use super::kit::{ManualMachine, breaks, get, ignores};
 
 /// What a machine knows after SETTINGS of the peer.
-fn known(hand: &mut Hand, values: &[(u16, u32)]) -> Settings {
-    assert_eq!(hand.feed(&settings(values)), [Event::Settings]);
-    *hand.connection.peer_settings()
+fn known(machine: &mut ManualMachine, values: &[(u16, u32)]) -> Settings {
+    assert_eq!(machine.feed(&settings(values)), [Event::Settings]);
+    *machine.connection.peer_settings()
 }
 
 /// §6.5.1: an identifier of 16 bits and a value of 32, of each parameter. Byte for byte.
@@ -21,12 +21,12 @@ fn known(hand: &mut Hand, values: &[(u16, u32)]) -> Settings {
 fn they_are_pairs() {
     let wire = b"\x00\x00\x0c\x04\x00\x00\x00\x00\x00\
                  \x00\x03\x00\x00\x00\x07\x00\x04\x7f\xff\xff\xff";
-    let mut hand = Hand::client();
-    assert_eq!(hand.feed(wire), [Event::Settings]);
-    let told = hand.connection.peer_settings();
-    assert_eq!((told.streams_max, told.initial_window_bytes), (7, 0x7fff_ffff));
-    assert_eq!(hand.said(), ["SETTINGS ACK"]);
-    assert_eq!(server().feed(wire).told, [Told::Settings]);
+    let mut machine = ManualMachine::client();
+    assert_eq!(machine.feed(wire), [Event::Settings]);
+    let settings = machine.connection.peer_settings();
+    assert_eq!((settings.streams_max, settings.initial_window_bytes), (7, 0x7fff_ffff));
+    assert_eq!(machine.sent(), ["SETTINGS ACK"]);
+    assert_eq!(server().feed(wire).events, [EndpointEvent::Settings]);
 }
 
 /// §6.5.2, each parameter with the least, the largest and what is beyond.
@@ -49,8 +49,8 @@ fn each_value_has_its_range() {
     for &(id, right, wrong, fault) in cases {
         for end in [server(), client()] {
             for &value in right {
-                let heard = end.feed(&settings(&[(id, value)]));
-                assert_eq!(heard.said, ["SETTINGS ACK"], "{id} {value}");
+                let outcome = end.feed(&settings(&[(id, value)]));
+                assert_eq!(outcome.sent, ["SETTINGS ACK"], "{id} {value}");
             }
             for &value in wrong {
                 breaks(&end, &settings(&[(id, value)]), fault);
@@ -81,7 +81,7 @@ fn extended_connect_is_not_taken_back() {
 #[test]
 fn whether_there_are_old_priorities_is_said_once() {
     let first = |value| [&preface()[..], &settings(&[(9, value)])].concat();
-    let end = server().ungreeted();
+    let end = server().from_first_byte();
     for value in [0, 1] {
         let again = [first(value), settings(&[(9, value), (3, 1)])].concat();
         assert_eq!(end.feed(&again).fault, None);
@@ -100,11 +100,11 @@ fn preface() -> Vec<u8> {
 /// frame processing between values."
 #[test]
 fn the_last_of_equals_counts() {
-    let mut hand = Hand::client();
-    assert_eq!(known(&mut hand, &[(3, 7), (4, 1), (3, 9), (0x77, 5), (4, 2)]).streams_max, 9);
-    assert_eq!(hand.connection.peer_settings().initial_window_bytes, 2);
+    let mut machine = ManualMachine::client();
+    assert_eq!(known(&mut machine, &[(3, 7), (4, 1), (3, 9), (0x77, 5), (4, 2)]).streams_max, 9);
+    assert_eq!(machine.connection.peer_settings().initial_window_bytes, 2);
     // What is not mentioned stays.
-    assert_eq!(known(&mut hand, &[(5, 20_000)]).streams_max, 9);
+    assert_eq!(known(&mut machine, &[(5, 20_000)]).streams_max, 9);
     breaks(&client(), &settings(&[(4, 0x8000_0000), (4, 1)]), Fault::InitialWindow);
 }
 
@@ -112,11 +112,11 @@ fn the_last_of_equals_counts() {
 #[test]
 fn each_is_acknowledged() {
     let wire = [settings(&[(3, 1)]), get(1), settings(&[]), settings(&[(3, 2)])].concat();
-    let said = server().feed(&wire).said;
+    let sent = server().feed(&wire).sent;
     let answer = "HEADERS 1 END_STREAM :status=200 content-length=0";
-    assert_eq!(said, ["SETTINGS ACK", answer, "SETTINGS ACK", "SETTINGS ACK"]);
+    assert_eq!(sent, ["SETTINGS ACK", answer, "SETTINGS ACK", "SETTINGS ACK"]);
     ignores(&server(), &settings_ack());
-    assert!(Hand::server().said().is_empty(), "an acknowledgement is not answered");
+    assert!(ManualMachine::server().sent().is_empty(), "an acknowledgement is not answered");
 }
 
 /// §6.5.3: "If the sender of a SETTINGS frame does not receive an acknowledgment within a reasonable
@@ -125,26 +125,30 @@ fn each_is_acknowledged() {
 fn ours_are_acknowledged_in_time() {
     let limits = stoop_proto::Limits::server();
     let wait = limits.http2.settings_timeout;
-    let machine = || {
-        let mut hand = Hand::new(stoop_proto::h2::Connection::server(&limits), limits.clone());
-        assert_eq!(hand.connection.next_timeout(), None, "they have not been sent");
-        hand.said();
-        hand
+    let waiting = || {
+        let mut machine =
+            ManualMachine::new(stoop_proto::h2::Connection::server(&limits), limits.clone());
+        assert_eq!(machine.connection.next_timeout(), None, "they have not been sent");
+        machine.sent();
+        machine
     };
-    let mut hand = machine();
-    assert_eq!(hand.connection.next_timeout(), Some(hand.now + wait));
-    hand.wait(wait - Duration::from_millis(1));
-    assert!(!hand.connection.is_closed());
-    hand.wait(Duration::from_millis(1));
-    assert_eq!(hand.connection.fault(), Some(Fault::SettingsIgnored));
-    assert_eq!(hand.said(), ["GOAWAY 0 SETTINGS_TIMEOUT: SETTINGS were not acknowledged in time"]);
-    assert_eq!(hand.connection.next_timeout(), None);
+    let mut machine = waiting();
+    assert_eq!(machine.connection.next_timeout(), Some(machine.now + wait));
+    machine.advance(wait - Duration::from_millis(1));
+    assert!(!machine.connection.is_closed());
+    machine.advance(Duration::from_millis(1));
+    assert_eq!(machine.connection.fault(), Some(Fault::SettingsIgnored));
+    assert_eq!(
+        machine.sent(),
+        ["GOAWAY 0 SETTINGS_TIMEOUT: SETTINGS were not acknowledged in time"]
+    );
+    assert_eq!(machine.connection.next_timeout(), None);
 
-    let mut hand = machine();
-    hand.feed(&[&preface()[..], &settings(&[]), &settings_ack()].concat());
-    assert_eq!(hand.connection.next_timeout(), None);
-    hand.wait(2 * wait);
-    assert!(!hand.connection.is_closed());
+    let mut machine = waiting();
+    machine.feed(&[&preface()[..], &settings(&[]), &settings_ack()].concat());
+    assert_eq!(machine.connection.next_timeout(), None);
+    machine.advance(2 * wait);
+    assert!(!machine.connection.is_closed());
 }
 
 /// §6.9.2: "When the value of SETTINGS_INITIAL_WINDOW_SIZE changes, a receiver MUST adjust the size of
@@ -152,27 +156,30 @@ fn ours_are_acknowledged_in_time() {
 /// value."
 #[test]
 fn a_new_initial_window_shifts_all_windows() {
-    let mut hand = Hand::server();
-    let (first, second) = (hand.read(&get(1)), hand.read(&get(3)));
-    hand.respond(first, BodySize::Unknown);
-    hand.respond(second, BodySize::Unknown);
-    assert_eq!(hand.send(first, 40_000), 40_000);
-    hand.feed(&settings(&[(4, 50_000)]));
-    assert_eq!(hand.send(first, 40_000), 10_000);
-    hand.feed(&settings(&[(4, 60_000)]));
-    assert_eq!(hand.send(first, 40_000), 10_000);
+    let mut machine = ManualMachine::server();
+    let (first, second) = (machine.read_request(&get(1)), machine.read_request(&get(3)));
+    machine.respond(first, BodySize::Unknown);
+    machine.respond(second, BodySize::Unknown);
+    assert_eq!(machine.send(first, 40_000), 40_000);
+    machine.feed(&settings(&[(4, 50_000)]));
+    assert_eq!(machine.send(first, 40_000), 10_000);
+    machine.feed(&settings(&[(4, 60_000)]));
+    assert_eq!(machine.send(first, 40_000), 10_000);
     // "it can become negative", and then has to become positive again.
-    hand.feed(&settings(&[(4, 20_000)]));
-    assert_eq!((hand.connection.sendable(first), hand.connection.sendable(second)), (0, 5_535));
-    hand.feed(&stoop_test::frames::window_update(0, 1_000_000));
-    hand.feed(&stoop_test::frames::window_update(1, 40_000));
-    assert_eq!(hand.connection.sendable(first), 0);
-    hand.feed(&stoop_test::frames::window_update(1, 1));
-    assert_eq!(hand.connection.sendable(first), 1);
+    machine.feed(&settings(&[(4, 20_000)]));
+    assert_eq!(
+        (machine.connection.sendable(first), machine.connection.sendable(second)),
+        (0, 5_535)
+    );
+    machine.feed(&stoop_test::frames::window_update(0, 1_000_000));
+    machine.feed(&stoop_test::frames::window_update(1, 40_000));
+    assert_eq!(machine.connection.sendable(first), 0);
+    machine.feed(&stoop_test::frames::window_update(1, 1));
+    assert_eq!(machine.connection.sendable(first), 1);
     // A stream that is opened later begins with it.
-    let third = hand.read(&get(5));
-    hand.respond(third, BodySize::Unknown);
-    assert_eq!(hand.send(third, 100_000), 20_000);
+    let third = machine.read_request(&get(5));
+    machine.respond(third, BodySize::Unknown);
+    assert_eq!(machine.send(third, 100_000), 20_000);
 }
 
 /// §6.9.2: "An endpoint MUST treat a change to SETTINGS_INITIAL_WINDOW_SIZE that causes any flow-control
@@ -180,7 +187,7 @@ fn a_new_initial_window_shifts_all_windows() {
 #[test]
 fn no_window_may_become_too_large_by_it() {
     use stoop_test::frames::window_update;
-    let end = server().holding();
+    let end = server().never_answering();
     for (grown, size, fault) in [
         (1, 0x7fff_ffff, Some(Fault::InitialWindow)),
         (1, 0x7fff_fffe, None),
@@ -203,20 +210,20 @@ fn a_table_that_was_small_for_a_moment_is_emptied() {
     for changes in
         [settings(&[(1, 0), (1, 4_096)]), [settings(&[(1, 0)]), settings(&[(1, 4_096)])].concat()]
     {
-        let mut hand = Hand::client();
+        let mut machine = ManualMachine::client();
         let mut head = super::kit::request(Method::GET);
         head.fields_mut().push("x-repeated", b"value").unwrap();
-        let written = |hand: &mut Hand| {
+        let written = |machine: &mut ManualMachine| {
             let size = BodySize::Exact(0);
-            hand.connection.open(&head, "https", size, &mut hand.out).unwrap();
-            std::mem::take(&mut hand.out)
+            machine.connection.open(&head, "https", size, &mut machine.out).unwrap();
+            std::mem::take(&mut machine.out)
         };
-        let (first, second) = (written(&mut hand), written(&mut hand));
+        let (first, second) = (written(&mut machine), written(&mut machine));
         assert!(second.len() < first.len(), "its lines are in the table");
-        hand.feed(&changes);
-        hand.connection.transmit(hand.now, &hand.limits.clone(), &mut hand.out);
-        hand.out.clear();
-        let third = written(&mut hand);
+        machine.feed(&changes);
+        machine.connection.transmit(machine.now, &machine.limits.clone(), &mut machine.out);
+        machine.out.clear();
+        let third = written(&mut machine);
         assert_eq!(third[9..13], [0x20, 0x3f, 0xe1, 0x1f], "to 0, and to 4,096");
         assert_eq!(third.len(), first.len() + 4);
     }

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use http::Method;
 use stoop_proto::BodySize;
 use stoop_proto::h2::{Fault, StreamInput, StreamState};
-use stoop_test::feed::h2::{End, Heard, Told, asked, client, server};
+use stoop_test::feed::h2::{
+    EndpointEvent, EndpointOutcome, EndpointSetup, client, client_after_get, server,
+};
 use stoop_test::frames::{
     block, continuation, data, flag, frame, headers, kind, priority, priority_update, rst_stream,
     window_update,
@@ -30,7 +32,7 @@ fn every_state_and_input_of_a_stream() {
 }
 
 /// The frames that stream 1 can get.
-fn frames(end: &End, head: &[(&str, &str)]) -> Vec<(&'static str, Vec<u8>)> {
+fn frames(end: &EndpointSetup, head: &[(&str, &str)]) -> Vec<(&'static str, Vec<u8>)> {
     let _ = end;
     vec![
         ("DATA", data(1, 0, b"x")),
@@ -52,23 +54,25 @@ fn frames(end: &End, head: &[(&str, &str)]) -> Vec<(&'static str, Vec<u8>)> {
 }
 
 /// What a frame did, beyond what was before it.
-fn outcome(before: &Heard, after: &Heard) -> String {
-    let told = after.told[before.told.len()..].iter().map(|told| match told {
-        Told::Request { end, .. } => format!("request{}", if *end { ", end" } else { "" }),
-        Told::Interim { .. } => "interim response".to_owned(),
-        Told::Response { end, .. } => format!("response{}", if *end { ", end" } else { "" }),
-        Told::Content { end, .. } => format!("content{}", if *end { ", end" } else { "" }),
-        Told::Trailers { .. } => "trailers".to_owned(),
-        Told::Reset { why, .. } => format!("{why:?}"),
-        Told::Closed => "closed".to_owned(),
+fn outcome(before: &EndpointOutcome, after: &EndpointOutcome) -> String {
+    let told = after.events[before.events.len()..].iter().map(|told| match told {
+        EndpointEvent::Request { end, .. } => format!("request{}", if *end { ", end" } else { "" }),
+        EndpointEvent::Interim { .. } => "interim response".to_owned(),
+        EndpointEvent::Response { end, .. } => {
+            format!("response{}", if *end { ", end" } else { "" })
+        }
+        EndpointEvent::Content { end, .. } => format!("content{}", if *end { ", end" } else { "" }),
+        EndpointEvent::Trailers { .. } => "trailers".to_owned(),
+        EndpointEvent::Reset { why, .. } => format!("{why:?}"),
+        EndpointEvent::Closed => "closed".to_owned(),
         other => panic!("{other:?}"),
     });
-    let said = after.said[before.said.len()..].to_vec();
-    let all: Vec<_> = told.chain(said).collect();
+    let sent = after.sent[before.sent.len()..].to_vec();
+    let all: Vec<_> = told.chain(sent).collect();
     if all.is_empty() { "-".to_owned() } else { all.join("; ") }
 }
 
-fn table(states: &[(&str, End, Vec<u8>)], head: &[(&str, &str)]) -> String {
+fn table(states: &[(&str, EndpointSetup, Vec<u8>)], head: &[(&str, &str)]) -> String {
     let mut table = String::new();
     for (state, end, wire) in states {
         writeln!(table, "{state}").unwrap();
@@ -84,12 +88,16 @@ fn table(states: &[(&str, End, Vec<u8>)], head: &[(&str, &str)]) -> String {
 #[test]
 fn every_frame_in_every_state_of_a_servers_stream() {
     let states = [
-        ("idle", server().holding(), Vec::new()),
-        ("open", server().holding(), post(1)),
-        ("half-closed (local): it was answered", server().hasty(), post(1)),
-        ("half-closed (remote): it is not answered yet", server().holding(), get(1)),
+        ("idle", server().never_answering(), Vec::new()),
+        ("open", server().never_answering(), post(1)),
+        ("half-closed (local): it was answered", server().answering_early(), post(1)),
+        ("half-closed (remote): it is not answered yet", server().never_answering(), get(1)),
         ("closed: both have ended", server(), get(1)),
-        ("closed: the peer has reset it", server().holding(), [post(1), rst_stream(1, 8)].concat()),
+        (
+            "closed: the peer has reset it",
+            server().never_answering(),
+            [post(1), rst_stream(1, 8)].concat(),
+        ),
         ("closed: it was reset", server(), headers(1, flag::END_HEADERS, &[(":method", "GET")])),
         ("closed: a later one was opened", server(), get(3)),
     ];
@@ -98,19 +106,19 @@ fn every_frame_in_every_state_of_a_servers_stream() {
 
 #[test]
 fn every_frame_in_every_state_of_a_clients_stream() {
-    let posted = client().asking(Method::POST, BodySize::Unknown);
+    let posted = client().with_request(Method::POST, BodySize::Unknown);
     let ended = headers(1, flag::WHOLE, OK);
     let malformed = headers(1, flag::END_HEADERS, &[("x", "y")]);
     let states = [
         ("idle", client(), Vec::new()),
         ("open: before the response", posted.clone(), Vec::new()),
         ("open: within the response", posted.clone(), ok(1)),
-        ("half-closed (local): before the response", asked(), Vec::new()),
-        ("half-closed (local): within the response", asked(), ok(1)),
+        ("half-closed (local): before the response", client_after_get(), Vec::new()),
+        ("half-closed (local): within the response", client_after_get(), ok(1)),
         ("half-closed (remote): the response has ended", posted, ended.clone()),
-        ("closed: both have ended", asked(), ended),
-        ("closed: the peer has reset it", asked(), rst_stream(1, 8)),
-        ("closed: it was reset", asked(), malformed),
+        ("closed: both have ended", client_after_get(), ended),
+        ("closed: the peer has reset it", client_after_get(), rst_stream(1, 8)),
+        ("closed: it was reset", client_after_get(), malformed),
     ];
     golden("h2/frames_to_a_client.txt", &table(&states, OK));
 }
@@ -136,15 +144,15 @@ fn an_idle_stream_gets_headers_or_priority() {
 /// (Section 5.4.2) of type STREAM_CLOSED."
 #[test]
 fn who_has_ended_a_stream_sends_no_more_on_it() {
-    let end = server().holding();
+    let end = server().never_answering();
     resets(&end, &[get(1), data(1, 0, b"x")].concat(), 1, Fault::AfterEnd);
     resets(&end, &[get(1), data(1, flag::END_STREAM, b"")].concat(), 1, Fault::AfterEnd);
     resets(&end, &[get(1), headers(1, flag::WHOLE, &[])].concat(), 1, Fault::AfterEnd);
     let ended = [post(1), data(1, flag::END_STREAM, b"x")].concat();
     resets(&end, &[ended, data(1, 0, b"y")].concat(), 1, Fault::AfterEnd);
     for wire in [window_update(1, 5), priority(1, 0)] {
-        let heard = end.feed(&[get(1), wire].concat());
-        assert_eq!((heard.streams, heard.said.len(), heard.is_closed), (1, 0, false));
+        let outcome = end.feed(&[get(1), wire].concat());
+        assert_eq!((outcome.streams, outcome.sent.len(), outcome.is_closed), (1, 0, false));
     }
 }
 
@@ -154,7 +162,7 @@ fn who_has_ended_a_stream_sends_no_more_on_it() {
 fn headers_for_a_stream_that_ended_end_the_connection() {
     breaks(&server(), &[get(1), get(1)].concat(), Fault::StreamEnded);
     let answered = headers(1, flag::WHOLE, OK);
-    breaks(&asked(), &[answered.clone(), answered].concat(), Fault::StreamEnded);
+    breaks(&client_after_get(), &[answered.clone(), answered].concat(), Fault::StreamEnded);
 }
 
 /// "closed: […] An endpoint MAY treat receipt of any other type of frame on a closed stream as a
@@ -165,7 +173,7 @@ fn content_for_a_stream_that_ended_ends_a_clients_connection() {
     let answered = headers(1, flag::WHOLE, OK);
     for flags in [0, flag::END_STREAM] {
         let wire = [answered.clone(), data(1, flags, b"x")].concat();
-        breaks(&asked(), &wire, Fault::StreamEnded);
+        breaks(&client_after_get(), &wire, Fault::StreamEnded);
     }
     resets(&server(), &[get(1), data(1, 0, b"x")].concat(), 1, Fault::AfterEnd);
 }
@@ -184,22 +192,25 @@ fn what_was_on_its_way_to_a_stream_that_was_reset_is_ignored() {
         data(1, flag::END_STREAM, b""),
         rst_stream(1, 8),
     ];
-    let heard = server().feed(&wire.concat());
-    assert_eq!((heard.told, heard.said), (vec![], vec!["RST_STREAM 1 PROTOCOL_ERROR".to_owned()]));
+    let outcome = server().feed(&wire.concat());
+    assert_eq!(
+        (outcome.events, outcome.sent),
+        (vec![], vec!["RST_STREAM 1 PROTOCOL_ERROR".to_owned()])
+    );
 }
 
 /// The same, however many streams were reset.
 #[test]
 fn nobody_is_blamed_for_frames_to_streams_that_were_reset_long_ago() {
-    let mut hand = super::kit::Hand::client_to(&[(3, 1_000)]);
-    hand.limits.http2.streams_max = 1_000;
-    let keys: Vec<_> = (0..100).map(|_| hand.get()).collect();
-    keys.iter().for_each(|&key| hand.connection.reset(key, stoop_proto::h2::ErrorCode::CANCEL));
-    hand.said();
+    let mut machine = super::kit::ManualMachine::client_to(&[(3, 1_000)]);
+    machine.limits.http2.streams_max = 1_000;
+    let keys: Vec<_> = (0..100).map(|_| machine.get()).collect();
+    keys.iter().for_each(|&key| machine.connection.reset(key, stoop_proto::h2::ErrorCode::CANCEL));
+    machine.sent();
     // Their responses were on the way.
     for stream in (1..200).step_by(2) {
-        assert_eq!(hand.feed(&[ok(stream), data(stream, flag::END_STREAM, b"hi")].concat()), []);
+        assert_eq!(machine.feed(&[ok(stream), data(stream, flag::END_STREAM, b"hi")].concat()), []);
     }
-    assert_eq!(hand.said(), Vec::<String>::new());
-    assert!(!hand.connection.is_closed());
+    assert_eq!(machine.sent(), Vec::<String>::new());
+    assert!(!machine.connection.is_closed());
 }

@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use stoop::{Body, Request, Response, ServerLimits, ServerTime};
-use stoop_test::peer::Peer;
+use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
 use tokio::time::{Instant, sleep};
 
-use super::time::{hello, passed, s};
-use super::{GET, connect_with};
-use crate::pieces::{PIECE, Pieces};
+use super::{GET, connect_with, has_passed, hello, seconds};
+use crate::bodies::{CountedPieces, PIECE_BYTES};
 
 fn limits(change: impl FnOnce(&mut ServerLimits)) -> ServerLimits {
     let mut limits = ServerLimits::default();
@@ -28,16 +27,16 @@ async fn unread(max: u64, length: usize, chunked: bool) -> (bool, bool) {
         true => "transfer-encoding: chunked".to_owned(),
         false => format!("content-length: {length}"),
     };
-    peer.say(format!("POST / HTTP/1.1\r\nhost: a\r\n{framing}\r\n\r\n")).await;
-    let closes = peer.reply().await.unwrap().field("connection") == Some("close");
+    peer.send(format!("POST / HTTP/1.1\r\nhost: a\r\n{framing}\r\n\r\n")).await;
+    let closes = peer.response().await.unwrap().field("connection") == Some("close");
     let content = "x".repeat(length);
-    peer.say(match chunked {
+    peer.send(match chunked {
         true => format!("{length:x}\r\n{content}\r\n0\r\n\r\n"),
         false => content,
     })
     .await;
-    peer.say(GET).await;
-    (closes, peer.reply().await.is_ok())
+    peer.send(GET).await;
+    (closes, peer.response().await.is_ok())
 }
 
 #[tokio::test(start_paused = true)]
@@ -64,14 +63,16 @@ async fn made(taken: usize, max: usize) -> (usize, usize) {
     let asked = Arc::new(AtomicUsize::new(0));
     let handler = {
         let asked = asked.clone();
-        move |_: Request| Response::new(Body::stream(Pieces { left: ALL, asked: asked.clone() }))
+        move |_: Request| {
+            Response::new(Body::stream(CountedPieces { left: ALL, asked: asked.clone() }))
+        }
     };
     let (ours, theirs) = tokio::io::duplex(taken);
     let limits = limits(|limits| limits.output_bytes_max = max);
     tokio::spawn(stoop::tokio::serve(theirs, handler, limits));
-    let mut peer = Peer::new(ours);
-    peer.say(GET).await;
-    sleep(s(1)).await;
+    let mut peer = RawPeer::new(ours);
+    peer.send(GET).await;
+    sleep(seconds(1)).await;
     let made = asked.load(Ordering::Relaxed);
     (made, peer.head().await.unwrap().len() + 4)
 }
@@ -81,7 +82,7 @@ async fn output_bytes_max_is_where_no_more_content_is_asked_for() {
     let (_, head) = made(1, 1).await;
     for pieces in [1, 5, 60] {
         // The byte of the head that was sent is held with the rest of it.
-        let held = head + pieces * PIECE;
+        let held = head + pieces * PIECE_BYTES;
         assert_eq!(made(1, held).await.0, pieces);
         assert_eq!(made(1, held + 1).await.0, pieces + 1);
     }
@@ -94,47 +95,47 @@ async fn output_bytes_max_is_where_no_more_content_is_asked_for() {
 /// it if it then takes nothing.
 #[tokio::test(start_paused = true)]
 async fn output_bytes_max_grows_fourfold_for_who_keeps_up_and_no_further() {
-    let max = 20 * PIECE;
+    let max = 20 * PIECE_BYTES;
     for (times, grown) in [(1, 2), (3, 4), (7, 4), (11, 4)] {
         // Each time a piece more than the limit may have to be taken, and nothing of the next.
-        let taken = times * max + PIECE * 3;
+        let taken = times * max + PIECE_BYTES * 3;
         let (pieces, head) = made(taken, max).await;
-        let waiting = head + pieces * PIECE - taken;
-        assert!(waiting <= grown * max + PIECE, "{times}: {waiting}");
+        let waiting = head + pieces * PIECE_BYTES - taken;
+        assert!(waiting <= grown * max + PIECE_BYTES, "{times}: {waiting}");
         assert!(waiting > (grown - 1) * max, "{times}: {waiting}");
     }
 }
 
 /// A handler that reads content of ten bytes; its answer, and when it came.
-struct Upload {
-    peer: Peer<DuplexStream>,
+struct TimedUpload {
+    peer: RawPeer<DuplexStream>,
     begun: Instant,
 }
 
-fn upload(change: impl FnOnce(&mut ServerTime)) -> Upload {
+fn upload(change: impl FnOnce(&mut ServerTime)) -> TimedUpload {
     let (peer, _) =
         connect_with(limits(|limits| change(&mut limits.time)), async |body: Request| {
             let bytes = body.into_body().bytes(1 << 20).await?;
             Ok::<_, stoop::Error>(bytes.len().to_string())
         });
-    Upload { peer, begun: Instant::now() }
+    TimedUpload { peer, begun: Instant::now() }
 }
 
-impl Upload {
+impl TimedUpload {
     /// Sends so many `pieces` of `size` bytes, one after each `pause`, and waits for the answer.
     async fn send(mut self, pieces: usize, size: usize, pause: Duration) -> (u16, Instant) {
         let length = pieces * size;
         self.peer
-            .say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n"))
+            .send(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n"))
             .await;
         let mut left = pieces;
         loop {
             tokio::select! {
-                reply = self.peer.reply() => return (reply.unwrap().status, self.begun),
+                response = self.peer.response() => return (response.unwrap().status, self.begun),
                 () = sleep(pause), if left > 0 => {}
             }
             left -= 1;
-            self.peer.say("x".repeat(size)).await;
+            self.peer.send("x".repeat(size)).await;
         }
     }
 }
@@ -147,10 +148,10 @@ async fn body_idle_is_how_long_no_byte_may_come() {
         move |time: &mut ServerTime| (time.body_idle, time.body_bytes_per_second_min) = (limit, 0)
     };
     // Timers are at most 50 ms late, and never early.
-    assert_eq!(upload(idle(s(3))).send(9, 1, s(3) - MS).await.0, 200);
-    let (status, begun) = upload(idle(s(3))).send(9, 1, s(3) + 51 * MS).await;
-    assert!(status == 408 && passed(begun, s(3)), "{status} {:?}", begun.elapsed());
-    assert_eq!(upload(idle(Duration::MAX)).send(3, 1, s(10_000_000)).await.0, 200);
+    assert_eq!(upload(idle(seconds(3))).send(9, 1, seconds(3) - MS).await.0, 200);
+    let (status, begun) = upload(idle(seconds(3))).send(9, 1, seconds(3) + 51 * MS).await;
+    assert!(status == 408 && has_passed(begun, seconds(3)), "{status} {:?}", begun.elapsed());
+    assert_eq!(upload(idle(Duration::MAX)).send(3, 1, seconds(10_000_000)).await.0, 200);
 }
 
 #[tokio::test(start_paused = true)]
@@ -158,25 +159,25 @@ async fn body_grace_is_how_long_the_rate_does_not_count() {
     let grace = |grace| {
         move |time: &mut ServerTime| (time.body_grace, time.body_idle) = (grace, Duration::MAX)
     };
-    assert_eq!(upload(grace(s(2))).send(1, 1, s(2) - MS).await.0, 200);
-    let (status, begun) = upload(grace(s(2))).send(1, 1, s(2) + 51 * MS).await;
-    assert!(status == 408 && passed(begun, s(2)), "{status} {:?}", begun.elapsed());
-    let (status, begun) = upload(grace(Duration::ZERO)).send(1, 1, s(1)).await;
-    assert!(status == 408 && passed(begun, s(0)), "{status} {:?}", begun.elapsed());
-    assert_eq!(upload(grace(Duration::MAX)).send(3, 1, s(10_000_000)).await.0, 200);
+    assert_eq!(upload(grace(seconds(2))).send(1, 1, seconds(2) - MS).await.0, 200);
+    let (status, begun) = upload(grace(seconds(2))).send(1, 1, seconds(2) + 51 * MS).await;
+    assert!(status == 408 && has_passed(begun, seconds(2)), "{status} {:?}", begun.elapsed());
+    let (status, begun) = upload(grace(Duration::ZERO)).send(1, 1, seconds(1)).await;
+    assert!(status == 408 && has_passed(begun, seconds(0)), "{status} {:?}", begun.elapsed());
+    assert_eq!(upload(grace(Duration::MAX)).send(3, 1, seconds(10_000_000)).await.0, 200);
 }
 
 #[tokio::test(start_paused = true)]
 async fn body_bytes_per_second_min_is_the_least_average() {
     let least = |rate| {
         move |time: &mut ServerTime| {
-            (time.body_grace, time.body_bytes_per_second_min) = (s(1) + 100 * MS, rate);
+            (time.body_grace, time.body_bytes_per_second_min) = (seconds(1) + 100 * MS, rate);
         }
     };
-    assert_eq!(upload(least(100)).send(600, 100, s(1)).await.0, 200);
+    assert_eq!(upload(least(100)).send(600, 100, seconds(1)).await.0, 200);
     // One byte a second too few uses up the tenth of a second in ten of them.
-    let (status, begun) = upload(least(100)).send(600, 99, s(1)).await;
+    let (status, begun) = upload(least(100)).send(600, 99, seconds(1)).await;
     let elapsed = begun.elapsed();
-    assert!(status == 408 && (s(9)..s(13)).contains(&elapsed), "{status} {elapsed:?}");
-    assert_eq!(upload(least(0)).send(100, 1, s(29)).await.0, 200);
+    assert!(status == 408 && (seconds(9)..seconds(13)).contains(&elapsed), "{status} {elapsed:?}");
+    assert_eq!(upload(least(0)).send(100, 1, seconds(29)).await.0, 200);
 }

@@ -28,12 +28,12 @@ async fn what_turns_out_malformed_while_it_is_read_is_400_and_the_handler_is_tol
             "not to be sent"
         }
     });
-    peer.say([CHUNKED, "5\r\nhello\r\n"].concat()).await;
+    peer.send([CHUNKED, "5\r\nhello\r\n"].concat()).await;
     sleep(Duration::from_secs(1)).await;
-    peer.say("zz\r\n").await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.status, reply.field("connection")), (400, Some("close")));
-    assert!(reply.text().contains("RFC 9112 §7.1"), "{}", reply.text());
+    peer.send("zz\r\n").await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.status, response.field("connection")), (400, Some("close")));
+    assert!(response.text().contains("RFC 9112 §7.1"), "{}", response.text());
     assert_eq!(tell.recv().await.unwrap().kind(), ErrorKind::H1Parse);
     assert!(peer.is_closed().await);
 }
@@ -41,10 +41,10 @@ async fn what_turns_out_malformed_while_it_is_read_is_400_and_the_handler_is_tol
 #[tokio::test(start_paused = true)]
 async fn what_turns_out_malformed_behind_the_response_breaks_it_off() {
     let mut peer = connect(echo);
-    peer.say([CHUNKED, "5\r\nhello\r\n"].concat()).await;
+    peer.send([CHUNKED, "5\r\nhello\r\n"].concat()).await;
     assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 200"));
     assert_eq!(peer.bytes(10).await.unwrap(), b"5\r\nhello\r\n");
-    peer.say("zz\r\n").await;
+    peer.send("zz\r\n").await;
     assert_eq!(peer.rest().await.unwrap(), b"", "neither a last chunk nor a second response");
 }
 
@@ -61,8 +61,8 @@ async fn content_without_a_length_is_broken_off_by_a_reset() {
         Response::new(body)
     });
     let mut peer = dial(&server).await;
-    peer.say("GET / HTTP/1.0\r\n\r\n").await;
-    let error = peer.reply().await.unwrap_err();
+    peer.send("GET / HTTP/1.0\r\n\r\n").await;
+    let error = peer.response().await.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
     server.close().await;
 }
@@ -85,7 +85,7 @@ async fn content_with_framing_is_broken_off_and_nothing_of_it_is_lost() {
             }
         });
         let mut peer = dial(&server).await;
-        peer.say("GET / HTTP/1.1\r\nhost: a\r\n\r\nGET /next").await;
+        peer.send("GET / HTTP/1.1\r\nhost: a\r\n\r\nGET /next").await;
         sleep(Duration::from_millis(100)).await;
         peer.head().await.unwrap();
         let rest = peer.rest().await.unwrap();
@@ -105,11 +105,11 @@ async fn a_client_is_told_to_continue_when_the_handler_first_reads() {
     for _ in 0..2 {
         let begin = tokio::time::Instant::now();
         let head = format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n");
-        peer.say(head).await;
+        peer.send(head).await;
         assert_eq!(peer.head().await.unwrap(), "HTTP/1.1 100 Continue");
         assert_eq!(begin.elapsed(), Duration::from_secs(5));
-        peer.say("hello").await;
-        assert_eq!(peer.reply().await.unwrap().text(), "5");
+        peer.send("hello").await;
+        assert_eq!(peer.response().await.unwrap().text(), "5");
     }
 }
 
@@ -117,9 +117,9 @@ async fn a_client_is_told_to_continue_when_the_handler_first_reads() {
 async fn a_client_is_not_told_to_continue_where_nobody_reads() {
     // Then nobody knows whether the content comes, and the connection ends.
     let mut peer = connect(|_: Request| "no, thanks");
-    peer.say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n")).await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.text(), reply.field("connection")), ("no, thanks", Some("close")));
+    peer.send(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n")).await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.text(), response.field("connection")), ("no, thanks", Some("close")));
     assert!(peer.is_closed().await);
 
     // Nor where the handler has not looked at what it holds.
@@ -131,63 +131,64 @@ async fn a_client_is_not_told_to_continue_where_nobody_reads() {
         });
         "no, thanks"
     });
-    peer.say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n")).await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.status, reply.field("connection")), (200, Some("close")));
+    peer.send(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n")).await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.status, response.field("connection")), (200, Some("close")));
 
     // Nor in HTTP/1.0, which has no 100.
     let mut peer = connect(echo);
-    peer.say(format!("POST / HTTP/1.0\r\ncontent-length: 5\r\n{EXPECT}\r\nhello")).await;
-    assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    peer.send(format!("POST / HTTP/1.0\r\ncontent-length: 5\r\n{EXPECT}\r\nhello")).await;
+    assert_eq!(peer.response().await.unwrap().text(), "hello");
 
     // Nor when the content is there already.
     let mut peer = connect(echo);
-    peer.say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\nhello")).await;
-    assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    peer.send(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\nhello"))
+        .await;
+    assert_eq!(peer.response().await.unwrap().text(), "hello");
 
     // Nor when it is announced as larger than what the handler takes.
     let mut peer = connect(async |request: Request| {
         let body = request.into_body().bytes(4).await?;
         Ok::<_, stoop::Error>(Response::bytes(body))
     });
-    peer.say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n")).await;
-    assert_eq!(peer.reply().await.unwrap().status, 413);
+    peer.send(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n")).await;
+    assert_eq!(peer.response().await.unwrap().status, 413);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_streaming_handler_continues_before_its_response() {
     let mut peer = connect(echo);
-    peer.say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n")).await;
+    peer.send(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n")).await;
     assert_eq!(peer.head().await.unwrap(), "HTTP/1.1 100 Continue");
     assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 200"));
-    peer.say("hello").await;
+    peer.send("hello").await;
     assert_eq!(peer.bytes(5).await.unwrap(), b"hello");
-    peer.say(GET).await;
-    assert_eq!(peer.reply().await.unwrap().status, 200);
+    peer.send(GET).await;
+    assert_eq!(peer.response().await.unwrap().status, 200);
 }
 
 /// The lengths that are known are announced.
 #[tokio::test(start_paused = true)]
 async fn an_echo_of_known_length_has_that_length() {
     let mut peer = connect(echo);
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello").await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.text(), reply.field("content-length")), ("hello", Some("5")));
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello").await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.text(), response.field("content-length")), ("hello", Some("5")));
 }
 
 #[tokio::test(start_paused = true)]
 async fn both_directions_run_at_once() {
     let mut peer = connect(echo);
-    peer.say(CHUNKED).await;
+    peer.send(CHUNKED).await;
     peer.head().await.unwrap();
     for _ in 0..1_000 {
-        peer.say("5\r\nhello\r\n").await;
+        peer.send("5\r\nhello\r\n").await;
         assert_eq!(peer.bytes(10).await.unwrap(), b"5\r\nhello\r\n");
     }
-    peer.say("0\r\n\r\n").await;
+    peer.send("0\r\n\r\n").await;
     assert_eq!(peer.bytes(5).await.unwrap(), b"0\r\n\r\n");
-    peer.say(GET).await;
-    assert_eq!(peer.reply().await.unwrap().status, 200);
+    peer.send(GET).await;
+    assert_eq!(peer.response().await.unwrap().status, 200);
 }
 
 /// The next request stayed unread when the last of a large response left in one go.
@@ -199,8 +200,8 @@ async fn a_response_larger_than_what_may_wait_is_not_the_last_on_its_connection(
     let (mut peer, _) = connect_with(limits, |_: Request| Response::bytes(vec![b'x'; 1 << 20]));
     let begin = tokio::time::Instant::now();
     for _ in 0..3 {
-        peer.say(GET).await;
-        assert_eq!(peer.reply().await.unwrap().body.len(), 1 << 20);
+        peer.send(GET).await;
+        assert_eq!(peer.response().await.unwrap().body.len(), 1 << 20);
     }
     assert!(begin.elapsed() < Duration::from_secs(1), "a time limit had to wake it");
 }
@@ -215,7 +216,7 @@ async fn a_client_is_held_up_by_a_handler_that_does_not_read() {
         Ok::<_, stoop::Error>((first as u64 + rest).to_string())
     });
     let head = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 104857600\r\n\r\n";
-    peer.say(head).await;
+    peer.send(head).await;
     let (stream, _) = peer.into_parts();
     let (mut read, mut write) = tokio::io::split(stream);
     let sent = Arc::new(AtomicUsize::new(0));
@@ -238,8 +239,8 @@ async fn a_client_is_held_up_by_a_handler_that_does_not_read() {
 /// And how much of a response is made for a client that reads nothing.
 #[tokio::test(start_paused = true)]
 async fn a_response_is_held_up_by_a_client_that_does_not_read() {
-    struct Endless(Arc<AtomicUsize>);
-    impl http_body::Body for Endless {
+    struct EndlessBody(Arc<AtomicUsize>);
+    impl http_body::Body for EndlessBody {
         type Data = bytes::Bytes;
         type Error = std::convert::Infallible;
         fn poll_frame(
@@ -253,8 +254,8 @@ async fn a_response_is_held_up_by_a_client_that_does_not_read() {
     }
     let made = Arc::new(AtomicUsize::new(0));
     let counted = made.clone();
-    let mut peer = connect(move |_: Request| Response::stream(Endless(counted.clone())));
-    peer.say(GET).await;
+    let mut peer = connect(move |_: Request| Response::stream(EndlessBody(counted.clone())));
+    peer.send(GET).await;
     peer.head().await.unwrap();
     sleep(Duration::from_secs(20)).await;
     let ahead = made.load(Ordering::Relaxed);

@@ -5,19 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use stoop::{Body, Request, Response, ServerLimits};
-use stoop_test::peer::Peer;
+use stoop_test::peer::RawPeer;
 use tokio::time::{sleep, timeout};
 
-use super::{GET, connect, connect_with, dial, listen};
-
-/// Counts its drop.
-struct Witness(Arc<AtomicUsize>);
-
-impl Drop for Witness {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
+use super::{DropCounter, GET, connect, connect_with, dial, listen};
 
 /// A client may say that it will send no more and still wait: RFC 9112 §9.6.
 #[tokio::test(start_paused = true)]
@@ -27,11 +18,11 @@ async fn whoever_only_stops_sending_gets_its_answers() {
         sleep(Duration::from_secs(100)).await;
         "hello"
     });
-    peer.say([GET, GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi"].concat())
+    peer.send([GET, GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi"].concat())
         .await;
     peer.finish().await;
     for _ in 0..3 {
-        assert_eq!(peer.reply().await.unwrap().text(), "hello");
+        assert_eq!(peer.response().await.unwrap().text(), "hello");
     }
     assert!(peer.is_closed().await);
 }
@@ -49,9 +40,9 @@ async fn and_a_stream_to_its_end() {
         });
         Response::new(body)
     });
-    peer.say(GET).await;
+    peer.send(GET).await;
     peer.finish().await;
-    assert_eq!(peer.reply().await.unwrap().body.len(), 100);
+    assert_eq!(peer.response().await.unwrap().body.len(), 100);
 }
 
 /// Waiting for the handler of a client that has stopped sending must not cost anything.
@@ -71,13 +62,13 @@ async fn waiting_after_the_end_of_the_stream_is_no_spinning() {
             counted.fetch_add(1, Ordering::Relaxed);
             std::pin::Pin::new(&mut serving).poll(cx)
         }));
-        let mut peer = Peer::new(ours);
-        peer.say(request).await;
+        let mut peer = RawPeer::new(ours);
+        peer.send(request).await;
         sleep(Duration::from_secs(1)).await;
         peer.finish().await;
         sleep(Duration::from_secs(50)).await;
         assert!(polls.load(Ordering::Relaxed) < 10, "{polls:?} polls");
-        assert_eq!(peer.reply().await.unwrap().text(), "hello");
+        assert_eq!(peer.response().await.unwrap().text(), "hello");
     }
 }
 
@@ -86,18 +77,18 @@ async fn a_handler_is_dropped_when_its_client_resets() {
     let dropped = Arc::new(AtomicUsize::new(0));
     let counted = dropped.clone();
     let server = listen(ServerLimits::default(), move |mut request: Request| {
-        let witness = Witness(counted.clone());
+        let held = DropCounter(counted.clone());
         async move {
             let _ = request.body_mut().discard().await;
             sleep(Duration::from_secs(1_000)).await;
-            drop(witness);
+            drop(held);
             "hello"
         }
     });
     for request in [GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi"] {
         let before = dropped.load(Ordering::SeqCst);
         let mut peer = dial(&server).await;
-        peer.say(request).await;
+        peer.send(request).await;
         while server.connections() == 0 {
             sleep(Duration::from_millis(1)).await;
         }
@@ -117,10 +108,10 @@ async fn a_handler_that_reads_nothing_is_dropped_when_its_client_resets() {
     let dropped = Arc::new(AtomicUsize::new(0));
     let counted = dropped.clone();
     let server = listen(ServerLimits::default(), move |request: Request| {
-        let witness = Witness(counted.clone());
+        let held = DropCounter(counted.clone());
         async move {
             sleep(Duration::from_secs(1_000)).await;
-            drop((request, witness));
+            drop((request, held));
             "hello"
         }
     });
@@ -138,7 +129,7 @@ async fn a_handler_that_reads_nothing_is_dropped_when_its_client_resets() {
     ] {
         let before = dropped.load(Ordering::SeqCst);
         let mut peer = dial(&server).await;
-        peer.say(&request).await;
+        peer.send(&request).await;
         while server.connections() == 0 {
             sleep(Duration::from_millis(1)).await;
         }
@@ -172,7 +163,7 @@ async fn behind_unread_content_a_reset_is_noticed_by_reading() {
         }
     });
     let mut peer = dial(&server).await;
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhello").await;
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhello").await;
     while server.connections() == 0 {
         sleep(Duration::from_millis(1)).await;
     }
@@ -200,10 +191,10 @@ async fn a_handler_is_told_that_an_upload_was_cut_short() {
                 "not to be sent"
             }
         });
-        peer.say(["POST / HTTP/1.1\r\nhost: a\r\n", head].concat()).await;
+        peer.send(["POST / HTTP/1.1\r\nhost: a\r\n", head].concat()).await;
         peer.finish().await;
         // It may still listen.
-        assert_eq!(peer.reply().await.unwrap().status, 400);
+        assert_eq!(peer.response().await.unwrap().status, 400);
         assert_eq!(tell.recv().await.unwrap().kind(), stoop::ErrorKind::ClosedEarly);
         task.await.unwrap();
     }
@@ -221,7 +212,7 @@ async fn a_reader_elsewhere_is_told_that_the_connection_is_gone() {
             "hello"
         }
     });
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhello").await;
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhello").await;
     sleep(Duration::from_secs(1)).await;
     drop(peer);
     assert!(tell.recv().await.unwrap().is_err());
@@ -231,8 +222,8 @@ async fn a_reader_elsewhere_is_told_that_the_connection_is_gone() {
 #[tokio::test(start_paused = true)]
 async fn unread_content_that_is_cut_short_ends_the_connection_quietly() {
     let mut peer = connect(|_: Request| "hello");
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhello").await;
-    assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhello").await;
+    assert_eq!(peer.response().await.unwrap().text(), "hello");
     peer.finish().await;
     assert!(peer.is_closed().await);
 }
@@ -243,15 +234,15 @@ async fn a_response_stops_when_its_client_is_gone() {
     let counted = dropped.clone();
     let server = listen(ServerLimits::default(), move |_: Request| {
         let (sender, body) = Body::channel(1);
-        let witness = Witness(counted.clone());
+        let held = DropCounter(counted.clone());
         tokio::spawn(async move {
             while sender.send(vec![0; 10_000]).await.is_ok() {}
-            drop(witness);
+            drop(held);
         });
         Response::new(body)
     });
     let mut peer = dial(&server).await;
-    peer.say(GET).await;
+    peer.send(GET).await;
     peer.bytes(100_000).await.unwrap();
     drop(peer);
     while dropped.load(Ordering::SeqCst) == 0 {
@@ -263,9 +254,9 @@ async fn a_response_stops_when_its_client_is_gone() {
 #[tokio::test(start_paused = true)]
 async fn a_head_that_is_cut_short_is_400() {
     let mut peer = connect(|_: Request| "hello");
-    peer.say([GET, "GET / HT"].concat()).await;
+    peer.send([GET, "GET / HT"].concat()).await;
     peer.finish().await;
-    assert_eq!(peer.reply().await.unwrap().status, 200);
-    assert_eq!(peer.reply().await.unwrap().status, 400);
+    assert_eq!(peer.response().await.unwrap().status, 200);
+    assert_eq!(peer.response().await.unwrap().status, 400);
     assert!(peer.is_closed().await);
 }

@@ -6,9 +6,7 @@ use std::time::Duration;
 use stoop::{Body, Request, Response, Server, ServerLimits};
 use tokio::time::{Instant, sleep};
 
-use super::{GET, dial, listen};
-
-const S: Duration = Duration::from_secs(1);
+use super::{GET, dial, listen, seconds};
 
 /// Answers after as many milliseconds as the path says.
 async fn slow(request: Request) -> String {
@@ -22,13 +20,13 @@ async fn idle_connections_are_closed_at_once() {
     let mut peers = Vec::new();
     for _ in 0..10 {
         let mut peer = dial(&server).await;
-        peer.say(GET).await;
-        peer.reply().await.unwrap();
+        peer.send(GET).await;
+        peer.response().await.unwrap();
         peers.push(peer);
     }
     let begin = Instant::now();
-    assert_eq!(server.drain(5 * S).await, 0);
-    assert!(begin.elapsed() < S / 2, "{:?}", begin.elapsed());
+    assert_eq!(server.drain(seconds(5)).await, 0);
+    assert!(begin.elapsed() < seconds(1) / 2, "{:?}", begin.elapsed());
     for mut peer in peers {
         assert!(peer.is_closed().await);
     }
@@ -36,7 +34,7 @@ async fn idle_connections_are_closed_at_once() {
     let stoop::Address::Inet(address) = server.endpoint().address() else { panic!("not TCP") };
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
     // Again, and again at once: nothing happens.
-    assert_eq!(server.drain(5 * S).await, 0);
+    assert_eq!(server.drain(seconds(5)).await, 0);
     server.close().await;
     server.ended().await;
 }
@@ -45,22 +43,22 @@ async fn idle_connections_are_closed_at_once() {
 async fn what_runs_is_finished_and_told_to_close() {
     let server = Arc::new(listen(ServerLimits::default(), slow));
     let mut peer = dial(&server).await;
-    peer.say("GET /200 HTTP/1.1\r\nhost: a\r\n\r\nGET /100 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    peer.send("GET /200 HTTP/1.1\r\nhost: a\r\n\r\nGET /100 HTTP/1.1\r\nhost: a\r\n\r\n").await;
     let mut upload = dial(&server).await;
-    upload.say("POST /100 HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nh").await;
-    sleep(S / 20).await;
+    upload.send("POST /100 HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nh").await;
+    sleep(seconds(1) / 20).await;
     let drained = server.clone();
-    let drain = tokio::spawn(async move { drained.drain(5 * S).await });
-    sleep(S / 20).await;
-    upload.say("i").await;
+    let drain = tokio::spawn(async move { drained.drain(seconds(5)).await });
+    sleep(seconds(1) / 20).await;
+    upload.send("i").await;
     // Both were begun, so both are answered; only the last can say that it is.
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.text(), reply.field("connection")), ("/200", None));
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.text(), reply.field("connection")), ("/100", Some("close")));
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.text(), response.field("connection")), ("/200", None));
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.text(), response.field("connection")), ("/100", Some("close")));
     assert!(peer.is_closed().await);
-    let reply = upload.reply().await.unwrap();
-    assert_eq!((reply.text(), reply.field("connection")), ("/100", Some("close")));
+    let response = upload.response().await.unwrap();
+    assert_eq!((response.text(), response.field("connection")), ("/100", Some("close")));
     drop(upload);
     drop(peer);
     assert_eq!(drain.await.unwrap(), 0);
@@ -72,7 +70,7 @@ async fn a_long_download_is_completed() {
         let (sender, body) = Body::channel(1);
         tokio::spawn(async move {
             for _ in 0..30 {
-                sleep(S / 100).await;
+                sleep(seconds(1) / 100).await;
                 sender.send(vec![0; 10_000]).await.unwrap();
             }
             sender.finish().await.unwrap();
@@ -80,10 +78,10 @@ async fn a_long_download_is_completed() {
         Response::new(body)
     }));
     let mut peer = dial(&server).await;
-    peer.say(GET).await;
+    peer.send(GET).await;
     peer.head().await.unwrap();
     let drained = server.clone();
-    let drain = tokio::spawn(async move { drained.drain(5 * S).await });
+    let drain = tokio::spawn(async move { drained.drain(seconds(5)).await });
     let rest = peer.rest().await.unwrap();
     assert!(rest.ends_with(b"\r\n0\r\n\r\n") && rest.len() > 300_000);
     assert_eq!(drain.await.unwrap(), 0);
@@ -103,8 +101,8 @@ async fn a_client_that_pipelines_without_end_is_drained() {
         let mut sink = tokio::io::sink();
         let _ = tokio::io::copy(&mut read, &mut sink).await;
     });
-    sleep(S / 10).await;
-    assert_eq!(server.drain(5 * S).await, 0);
+    sleep(seconds(1) / 10).await;
+    assert_eq!(server.drain(seconds(5)).await, 0);
     reader.await.unwrap();
     writer.await.unwrap();
 }
@@ -115,17 +113,21 @@ async fn what_is_not_finished_in_time_is_cut_off_and_counted() {
     let mut peers = Vec::new();
     for path in [60_000, 60_000, 60_000, 100] {
         let mut peer = dial(&server).await;
-        peer.say(format!("GET /{path} HTTP/1.1\r\nhost: a\r\n\r\n")).await;
+        peer.send(format!("GET /{path} HTTP/1.1\r\nhost: a\r\n\r\n")).await;
         peers.push(peer);
     }
-    sleep(S / 20).await;
+    sleep(seconds(1) / 20).await;
     let begin = Instant::now();
-    assert_eq!(server.drain(S / 2).await, 3);
-    assert!(begin.elapsed() >= S / 2 && begin.elapsed() < S, "{:?}", begin.elapsed());
+    assert_eq!(server.drain(seconds(1) / 2).await, 3);
+    assert!(
+        begin.elapsed() >= seconds(1) / 2 && begin.elapsed() < seconds(1),
+        "{:?}",
+        begin.elapsed()
+    );
     assert_eq!(server.connections(), 0);
-    assert_eq!(peers.pop().unwrap().reply().await.unwrap().text(), "/100");
+    assert_eq!(peers.pop().unwrap().response().await.unwrap().text(), "/100");
     for mut peer in peers {
-        assert!(peer.reply().await.is_err());
+        assert!(peer.response().await.is_err());
     }
 }
 
@@ -133,12 +135,12 @@ async fn what_is_not_finished_in_time_is_cut_off_and_counted() {
 async fn close_cuts_everything_off_at_once() {
     let server = listen(ServerLimits::default(), slow);
     let mut peer = dial(&server).await;
-    peer.say("GET /60000 HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    sleep(S / 20).await;
+    peer.send("GET /60000 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    sleep(seconds(1) / 20).await;
     let begin = Instant::now();
     server.close().await;
-    assert!(begin.elapsed() < S / 10, "{:?}", begin.elapsed());
-    assert!(peer.reply().await.is_err());
+    assert!(begin.elapsed() < seconds(1) / 10, "{:?}", begin.elapsed());
+    assert!(peer.response().await.is_err());
 }
 
 /// What the kernel has accepted is answered: the client took it for a connection.
@@ -153,7 +155,7 @@ async fn connections_that_wait_to_be_accepted_are_served() {
         std::io::Write::write_all(&mut client, GET.as_bytes()).unwrap();
         clients.push(client);
     }
-    assert_eq!(server.drain(5 * S).await, 0);
+    assert_eq!(server.drain(seconds(5)).await, 0);
     for mut client in clients {
         let mut response = String::new();
         std::io::Read::read_to_string(&mut client, &mut response).unwrap();
@@ -169,18 +171,18 @@ async fn a_connection_that_has_said_nothing_gets_a_moment() {
     let server = Arc::new(listen(ServerLimits::default(), slow));
     let (mut quick, mut silent) = (dial(&server).await, dial(&server).await);
     while server.connections() < 2 {
-        sleep(S / 100).await;
+        sleep(seconds(1) / 100).await;
     }
     let drained = server.clone();
     let begin = Instant::now();
-    let drain = tokio::spawn(async move { drained.drain(5 * S).await });
-    sleep(S / 5).await;
-    quick.say(GET).await;
-    assert_eq!(quick.reply().await.unwrap().field("connection"), Some("close"));
+    let drain = tokio::spawn(async move { drained.drain(seconds(5)).await });
+    sleep(seconds(1) / 5).await;
+    quick.send(GET).await;
+    assert_eq!(quick.response().await.unwrap().field("connection"), Some("close"));
     drop(quick);
     assert!(silent.is_closed().await);
     assert_eq!(drain.await.unwrap(), 0);
-    assert!(begin.elapsed() < 2 * S, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < seconds(2), "{:?}", begin.elapsed());
 }
 
 #[test]
@@ -191,13 +193,13 @@ fn threads_of_its_own_end_with_it() {
         let mut peers = Vec::new();
         for _ in 0..20 {
             let mut peer = dial(&server).await;
-            peer.say("GET /50 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+            peer.send("GET /50 HTTP/1.1\r\nhost: a\r\n\r\n").await;
             peers.push(peer);
         }
-        sleep(S / 50).await;
-        assert_eq!(server.drain(5 * S).await, 0);
+        sleep(seconds(1) / 50).await;
+        assert_eq!(server.drain(seconds(5)).await, 0);
         for mut peer in peers {
-            assert_eq!(peer.reply().await.unwrap().text(), "/50");
+            assert_eq!(peer.response().await.unwrap().text(), "/50");
         }
         server.ended().await;
     });
@@ -213,9 +215,9 @@ fn the_calling_thread_can_be_one_of_its_threads() {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.unwrap().block_on(async {
                 let mut peer = dial(&server).await;
-                peer.say("GET /5 HTTP/1.1\r\nhost: a\r\n\r\n").await;
-                assert_eq!(peer.reply().await.unwrap().text(), "/5");
-                assert_eq!(server.drain(5 * S).await, 0);
+                peer.send("GET /5 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+                assert_eq!(peer.response().await.unwrap().text(), "/5");
+                assert_eq!(server.drain(seconds(5)).await, 0);
             });
         });
         let listening = Server::listen("127.0.0.1:0").unwrap().workers(workers);
@@ -224,12 +226,12 @@ fn the_calling_thread_can_be_one_of_its_threads() {
     }
 }
 
-/// A handler that panics when it is copied to the server's thread with that number.
-struct Fussy(Option<usize>);
+/// A value that panics when it is cloned on the server's thread with that number.
+struct PanicsOnClone(Option<usize>);
 
-impl Clone for Fussy {
+impl Clone for PanicsOnClone {
     fn clone(&self) -> Self {
-        // The calling thread is the first and has no such name.
+        // The calling thread is number 0 and has no such name.
         let name = std::thread::current().name().unwrap_or_default().to_owned();
         let number = name.strip_prefix("stoop-").map_or(0, |number| number.parse().unwrap());
         assert!(self.0.is_none_or(|refused| refused != number), "no handler for you");
@@ -237,15 +239,19 @@ impl Clone for Fussy {
     }
 }
 
-fn fussy(refused: Option<usize>) -> impl Fn(Request) -> &'static str + Clone + Send + Sync {
-    let fussy = Fussy(refused);
+/// A handler whose clone panics on that thread of the server.
+fn handler_refusing(
+    refused: Option<usize>,
+) -> impl Fn(Request) -> &'static str + Clone + Send + Sync {
+    let held = PanicsOnClone(refused);
     move |_| {
-        let _held = &fussy;
+        let _held = &held;
         "here"
     }
 }
 
-fn said(panic: &(dyn std::any::Any + Send)) -> String {
+/// The message of a panic.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap()
 }
@@ -254,10 +260,10 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
 async fn a_thread_without_a_handler_ends_the_server_and_says_so() {
     for refused in [0, 1] {
         let server = Server::listen("127.0.0.1:0").unwrap().workers(2);
-        let server = server.run(fussy(Some(refused))).unwrap();
-        tokio::time::timeout(5 * S, server.ended()).await.unwrap();
+        let server = server.run(handler_refusing(Some(refused))).unwrap();
+        tokio::time::timeout(seconds(5), server.ended()).await.unwrap();
         let joins = tokio::task::spawn_blocking(|| server.join()).await.unwrap_err();
-        let panic = said(&*joins.into_panic());
+        let panic = panic_text(&*joins.into_panic());
         assert_eq!(panic, format!("worker {refused} panicked: no handler for you"));
     }
 }
@@ -272,15 +278,15 @@ fn a_panic_on_the_calling_thread_is_the_callers() {
         let (handles, handle) = std::sync::mpsc::channel();
         let listening = Server::listen("127.0.0.1:0").unwrap().workers(2);
         let running = std::thread::spawn(move || {
-            listening.run_blocking(fussy(refused), |handle| {
+            listening.run_blocking(handler_refusing(refused), |handle| {
                 handles.send(handle).unwrap();
                 assert!(!started_panics, "not like this");
             })
         });
-        assert_eq!(said(&*running.join().unwrap_err()), expected);
+        assert_eq!(panic_text(&*running.join().unwrap_err()), expected);
         let handle: stoop::ServerHandle = handle.recv().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async { tokio::time::timeout(5 * S, handle.ended()).await.unwrap() });
+        runtime.block_on(async { tokio::time::timeout(seconds(5), handle.ended()).await.unwrap() });
     }
 }
 
@@ -290,7 +296,7 @@ async fn a_server_goes_on_without_its_handle() {
     let mut peer = dial(&server).await;
     drop(server);
     for _ in 0..3 {
-        peer.say(GET).await;
-        assert_eq!(peer.reply().await.unwrap().status, 200);
+        peer.send(GET).await;
+        assert_eq!(peer.response().await.unwrap().status, 200);
     }
 }

@@ -13,6 +13,7 @@ use stoop::{IntoResponse, Request, Response, Server, ServerLimits, StatusCode};
 use tokio::time::sleep;
 
 use super::{GET, connect, dial, listen};
+use crate::bodies::{MisstatedLength, PanickingBody};
 
 /// Every kind of handler is taken as it is, without a word at the call site.
 #[tokio::test(start_paused = true)]
@@ -34,9 +35,9 @@ async fn functions_async_functions_and_closures() {
         <H::Handler as stoop::Handler>::Body: Send,
     {
         let mut peer = connect(handler);
-        peer.say(GET).await;
-        let reply = peer.reply().await.unwrap();
-        format!("{} {}", reply.status, reply.text())
+        peer.send(GET).await;
+        let response = peer.response().await.unwrap();
+        format!("{} {}", response.status, response.text())
     }
     assert_eq!(text(plain).await, "200 plain");
     assert_eq!(text(slow).await, "200 slow");
@@ -56,25 +57,25 @@ async fn functions_async_functions_and_closures() {
 async fn text_named_no_charset() {
     for handler in [|_: Request| Response::text("gr\u{fc}n"), |_| "gr\u{fc}n".into_response()] {
         let mut peer = connect(handler);
-        peer.say(GET).await;
-        let reply = peer.reply().await.unwrap();
-        assert_eq!(reply.field("content-type"), Some("text/plain; charset=utf-8"));
-        assert_eq!(reply.text(), "gr\u{fc}n");
+        peer.send(GET).await;
+        let response = peer.response().await.unwrap();
+        assert_eq!(response.field("content-type"), Some("text/plain; charset=utf-8"));
+        assert_eq!(response.text(), "gr\u{fc}n");
     }
     // The handler's own word wins.
     let mut peer = connect(|_: Request| {
         Response::text("# hi").with_field("content-type", "text/markdown").unwrap()
     });
-    peer.say(GET).await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!(reply.head.matches("content-type").count(), 1);
-    assert_eq!(reply.field("content-type"), Some("text/markdown"));
+    peer.send(GET).await;
+    let response = peer.response().await.unwrap();
+    assert_eq!(response.head.matches("content-type").count(), 1);
+    assert_eq!(response.field("content-type"), Some("text/markdown"));
 }
 
 /// A body that cannot be sent to another thread.
-struct Local(Rc<Cell<u32>>);
+struct ThreadBoundBody(Rc<Cell<u32>>);
 
-impl http_body::Body for Local {
+impl http_body::Body for ThreadBoundBody {
     type Data = Bytes;
     type Error = Infallible;
     fn poll_frame(
@@ -87,10 +88,10 @@ impl http_body::Body for Local {
     }
 }
 
-async fn local(_: Request) -> Response<Local> {
+async fn local(_: Request) -> Response<ThreadBoundBody> {
     let left = Rc::new(Cell::new(3));
     sleep(Duration::from_millis(1)).await;
-    Response::stream(Local(left))
+    Response::stream(ThreadBoundBody(left))
 }
 
 #[test]
@@ -101,8 +102,8 @@ fn handlers_that_are_bound_to_their_thread_run_on_threads_of_the_servers_own() {
     runtime.block_on(async {
         for _ in 0..4 {
             let mut peer = dial(&server).await;
-            peer.say(GET).await;
-            assert_eq!(peer.reply().await.unwrap().text(), "xxx");
+            peer.send(GET).await;
+            assert_eq!(peer.response().await.unwrap().text(), "xxx");
         }
         server.close().await;
     });
@@ -115,8 +116,8 @@ async fn and_on_the_callers_thread() {
         .run_until(async {
             let server = Server::listen("127.0.0.1:0").unwrap().run_local(local).unwrap();
             let mut peer = dial(&server).await;
-            peer.say(GET).await;
-            assert_eq!(peer.reply().await.unwrap().text(), "xxx");
+            peer.send(GET).await;
+            assert_eq!(peer.response().await.unwrap().text(), "xxx");
             server.close().await;
         })
         .await;
@@ -133,8 +134,8 @@ async fn connections_may_move_between_the_threads_of_a_callers_runtime() {
         let mut peer = dial(&server).await;
         clients.push(tokio::spawn(async move {
             for _ in 0..50 {
-                peer.say(GET).await;
-                assert_eq!(peer.reply().await.unwrap().text(), "hello");
+                peer.send(GET).await;
+                assert_eq!(peer.response().await.unwrap().text(), "hello");
             }
         }));
     }
@@ -158,9 +159,9 @@ fn quiet() {
     });
 }
 
-struct Bad;
+struct PanickingResponse;
 
-impl IntoResponse for Bad {
+impl IntoResponse for PanickingResponse {
     type Body = stoop::Body;
     fn into_response(self) -> Response {
         panic!("as planned")
@@ -187,51 +188,29 @@ async fn a_panic_is_answered_500_and_the_connection_goes_on() {
     });
     let mut converted = connect(async |request: Request| match request.path() {
         "/" => Ok("fine"),
-        _ => Err(Bad),
+        _ => Err(PanickingResponse),
     });
     for peer in [&mut plain, &mut at_once, &mut later, &mut converted] {
-        peer.say([GET, "GET /bad HTTP/1.1\r\nhost: a\r\n\r\n", GET].concat()).await;
+        peer.send([GET, "GET /bad HTTP/1.1\r\nhost: a\r\n\r\n", GET].concat()).await;
         for (status, text) in [(200, "fine"), (500, ""), (200, "fine")] {
-            let reply = peer.reply().await.unwrap();
-            assert_eq!((reply.status, reply.text()), (status, text));
+            let response = peer.response().await.unwrap();
+            assert_eq!((response.status, response.text()), (status, text));
         }
-    }
-}
-
-/// A body that panics when it is asked for its `n`-th piece, or at once for its size.
-struct Panics(u32);
-
-impl http_body::Body for Panics {
-    type Data = Bytes;
-    type Error = Infallible;
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0 = self.0.checked_sub(1).expect("more");
-        assert!(self.0 > 0, "as planned");
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"x")))))
-    }
-    fn size_hint(&self) -> http_body::SizeHint {
-        if self.0 == 0 {
-            panic!("as planned");
-        }
-        http_body::SizeHint::default()
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_a_body_breaks_the_response_off() {
     quiet();
-    let mut peer = connect(|_: Request| Response::stream(Panics(3)));
-    peer.say(GET).await;
+    let mut peer = connect(|_: Request| Response::stream(PanickingBody(3)));
+    peer.send(GET).await;
     peer.head().await.unwrap();
     assert_eq!(peer.rest().await.unwrap(), b"1\r\nx\r\n1\r\nx\r\n", "no last chunk");
     // Before it was begun, there is still an answer.
-    let mut peer = connect(|_: Request| Response::stream(Panics(0)));
+    let mut peer = connect(|_: Request| Response::stream(PanickingBody(0)));
     for _ in 0..2 {
-        peer.say(GET).await;
-        assert_eq!(peer.reply().await.unwrap().status, 500);
+        peer.send(GET).await;
+        assert_eq!(peer.response().await.unwrap().status, 500);
     }
 }
 
@@ -246,39 +225,22 @@ async fn a_panic_leaves_others_alone() {
         }
     });
     let (mut good, mut bad) = (dial(&server).await, dial(&server).await);
-    good.say(GET).await;
-    bad.say("GET /bad HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
-    assert_eq!(bad.reply().await.unwrap().status, 500);
-    assert_eq!(good.reply().await.unwrap().status, 200);
-    good.say(GET).await;
-    assert_eq!(good.reply().await.unwrap().status, 200);
+    good.send(GET).await;
+    bad.send("GET /bad HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
+    assert_eq!(bad.response().await.unwrap().status, 500);
+    assert_eq!(good.response().await.unwrap().status, 200);
+    good.send(GET).await;
+    assert_eq!(good.response().await.unwrap().status, 200);
     server.close().await;
 }
 
 /// The content's length, if it is announced, is what comes: neither more nor less.
 #[tokio::test(start_paused = true)]
 async fn a_body_that_lies_about_its_length_breaks_the_response_off() {
-    struct Lies(u32);
-    impl http_body::Body for Lies {
-        type Data = Bytes;
-        type Error = Infallible;
-        fn poll_frame(
-            mut self: Pin<&mut Self>,
-            _: &mut Context<'_>,
-        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-            let piece = self.0.checked_sub(1).map(|left| {
-                self.0 = left;
-                Ok(Frame::data(Bytes::from_static(b"12345")))
-            });
-            Poll::Ready(piece)
-        }
-        fn size_hint(&self) -> http_body::SizeHint {
-            http_body::SizeHint::with_exact(10)
-        }
-    }
     for (pieces, sent) in [(1, 5), (2, 10), (3, 10)] {
-        let mut peer = connect(move |_: Request| Response::stream(Lies(pieces)));
-        peer.say([GET, GET].concat()).await;
+        let body = move || MisstatedLength { announced: 10, piece: "12345", left: pieces };
+        let mut peer = connect(move |_: Request| Response::stream(body()));
+        peer.send([GET, GET].concat()).await;
         assert!(peer.head().await.unwrap().contains("content-length: 10"));
         let rest = peer.rest().await.unwrap();
         match pieces {

@@ -6,13 +6,7 @@ use std::time::Duration;
 use stoop::{Request, Server, ServerLimits};
 use tokio::time::{sleep, timeout};
 
-use super::{GET, dial, listen};
-
-const S: Duration = Duration::from_secs(1);
-
-fn hello(_: Request) -> &'static str {
-    "hello"
-}
+use super::{GET, dial, hello, listen, seconds};
 
 #[tokio::test]
 async fn at_the_bound_connections_wait_until_one_ends() {
@@ -22,21 +16,21 @@ async fn at_the_bound_connections_wait_until_one_ends() {
     let mut peers = Vec::new();
     for _ in 0..3 {
         let mut peer = dial(&server).await;
-        peer.say(GET).await;
-        peer.reply().await.unwrap();
+        peer.send(GET).await;
+        peer.response().await.unwrap();
         peers.push(peer);
     }
     let mut fourth = dial(&server).await;
-    fourth.say(GET).await;
-    let waited = timeout(Duration::from_millis(100), fourth.reply()).await;
+    fourth.send(GET).await;
+    let waited = timeout(Duration::from_millis(100), fourth.response()).await;
     assert!(waited.is_err(), "it waits in the kernel's queue");
     assert_eq!(server.connections(), 3);
     drop(peers.pop());
-    assert_eq!(fourth.reply().await.unwrap().status, 200);
+    assert_eq!(fourth.response().await.unwrap().status, 200);
     // The others have noticed nothing.
     for peer in &mut peers {
-        peer.say(GET).await;
-        assert_eq!(peer.reply().await.unwrap().status, 200);
+        peer.send(GET).await;
+        assert_eq!(peer.response().await.unwrap().status, 200);
     }
     // A stop is noticed at the bound too.
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
@@ -57,12 +51,12 @@ fn the_bound_holds_over_all_workers() {
             for _ in 0..40 {
                 let mut peer = dial(&server).await;
                 waiting.spawn(async move {
-                    peer.say(GET).await;
-                    peer.reply().await.map(|_| peer)
+                    peer.send(GET).await;
+                    peer.response().await.map(|_| peer)
                 });
             }
             let mut answered = Vec::new();
-            while let Ok(Some(next)) = timeout(S / 50, waiting.join_next()).await {
+            while let Ok(Some(next)) = timeout(seconds(1) / 50, waiting.join_next()).await {
                 answered.push(next.unwrap().unwrap());
                 // Slow machines too are given the time to overdo it.
                 assert!(answered.len() <= MAX, "{} connections", server.connections());
@@ -75,7 +69,7 @@ fn the_bound_holds_over_all_workers() {
             answered.push(waiting.join_next().await.unwrap().unwrap().unwrap());
             drop((waiting, answered));
             while server.connections() > 0 {
-                sleep(S / 1_000).await;
+                sleep(seconds(1) / 1_000).await;
             }
         }
         server.close().await;
@@ -95,8 +89,8 @@ fn two_workers_have_equal_shares() {
                 peers.push(dial(&server).await);
             }
             for peer in &mut peers {
-                peer.say(GET).await;
-                *shares.entry(peer.reply().await.unwrap().text().to_owned()).or_default() += 1;
+                peer.send(GET).await;
+                *shares.entry(peer.response().await.unwrap().text().to_owned()).or_default() += 1;
             }
             assert_eq!(shares.len(), 2);
             // 12 % of 32.
@@ -117,10 +111,10 @@ async fn a_unix_socket_is_served_and_its_file_removed() {
     let endpoint = format!("unix:{}", path.display());
     let server = Server::listen(endpoint.as_str()).unwrap().run_here(hello).unwrap();
     let stream = tokio::net::UnixStream::connect(&path).await.unwrap();
-    let mut peer = stoop_test::peer::Peer::new(stream);
-    peer.say([GET, "nonsense\r\n\r\n"].concat()).await;
-    assert_eq!(peer.reply().await.unwrap().text(), "hello");
-    assert_eq!(peer.reply().await.unwrap().status, 400);
+    let mut peer = stoop_test::peer::RawPeer::new(stream);
+    peer.send([GET, "nonsense\r\n\r\n"].concat()).await;
+    assert_eq!(peer.response().await.unwrap().text(), "hello");
+    assert_eq!(peer.response().await.unwrap().status, 400);
     assert!(peer.is_closed().await);
 
     let error = Server::listen(endpoint.as_str()).unwrap().run_here(hello).unwrap_err();

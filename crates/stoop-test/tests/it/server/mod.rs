@@ -1,13 +1,18 @@
-//! The running server: what goes in as bytes, and what comes out.
+//! The running server: requests as bytes, and the responses to them.
 //!
-//! Where time matters the clock is paused and the connection is in memory; where the kernel does,
-//! it is a socket.
+//! Where time matters, the clock is paused and the connection is in memory. Where the kernel matters, the
+//! connection is a socket.
 
-use stoop::{Handler, IntoHandler, Server, ServerHandle, ServerLimits};
-use stoop_test::peer::Peer;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use stoop::{Handler, IntoHandler, Request, Server, ServerHandle, ServerLimits};
+use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 mod bounds;
 mod clients;
@@ -25,14 +30,14 @@ mod time;
 mod tls;
 mod tunnels;
 
-/// A request that asks for nothing special.
+/// A plain request.
 const GET: &str = "GET / HTTP/1.1\r\nhost: here\r\n\r\n";
 
-/// Bytes on their way in each direction of a connection in memory.
-const PIPE: usize = 64 * 1024;
+/// How many bytes a connection in memory holds in each direction.
+const PIPE_BYTES: usize = 64 * 1024;
 
-/// A connection in memory to a server with the default limits.
-fn connect<K, T>(handler: T) -> Peer<DuplexStream>
+/// Connects in memory to a server with the default limits.
+fn connect<K, T>(handler: T) -> RawPeer<DuplexStream>
 where
     T: IntoHandler<K>,
     <T::Handler as Handler>::Future: Send,
@@ -42,20 +47,20 @@ where
     connect_with(ServerLimits::default(), handler).0
 }
 
-/// The same with other limits, and the task that serves it.
-fn connect_with<K, T>(limits: ServerLimits, handler: T) -> (Peer<DuplexStream>, JoinHandle<()>)
+/// Connects in memory to a server with these limits. Returns also the task that serves the connection.
+fn connect_with<K, T>(limits: ServerLimits, handler: T) -> (RawPeer<DuplexStream>, JoinHandle<()>)
 where
     T: IntoHandler<K>,
     <T::Handler as Handler>::Future: Send,
     <T::Handler as Handler>::Body: Send,
     T::Handler: Send + Sync,
 {
-    let (ours, theirs) = tokio::io::duplex(PIPE);
+    let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
     let task = tokio::spawn(stoop::tokio::serve(theirs, handler, limits));
-    (Peer::new(ours), task)
+    (RawPeer::new(ours), task)
 }
 
-/// A server on a port of its own, on the runtime of the test.
+/// Starts a server on a port of its own, on the runtime of the test.
 fn listen<K, T>(limits: ServerLimits, handler: T) -> ServerHandle
 where
     T: IntoHandler<K>,
@@ -67,8 +72,33 @@ where
     server.run_here(handler).unwrap()
 }
 
-/// A connection to it over a socket.
-async fn dial(server: &ServerHandle) -> Peer<TcpStream> {
+/// Connects to a server over a socket.
+async fn dial(server: &ServerHandle) -> RawPeer<TcpStream> {
     let stoop::Address::Inet(address) = server.endpoint().address() else { panic!("not TCP") };
-    Peer::new(TcpStream::connect(address).await.unwrap())
+    RawPeer::new(TcpStream::connect(address).await.unwrap())
+}
+
+/// A handler that answers `hello`.
+fn hello(_: Request) -> &'static str {
+    "hello"
+}
+
+/// Whole seconds.
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Whether `time` has passed since that instant, and no more than the 50 ms that timers may be late.
+fn has_passed(since: Instant, time: Duration) -> bool {
+    let elapsed = since.elapsed();
+    elapsed >= time && elapsed < time + time / 32 + Duration::from_millis(50)
+}
+
+/// A value that counts its drop, as one that a handler's future holds.
+struct DropCounter(Arc<AtomicUsize>);
+
+impl Drop for DropCounter {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
 }

@@ -6,17 +6,16 @@ use std::time::Duration;
 use stoop::{Body, Request, Response, ServerLimits};
 use tokio::time::{Instant, sleep};
 
-use super::time::{hello, passed, s};
-use super::{GET, connect, connect_with};
+use super::{GET, connect, connect_with, has_passed, hello, seconds};
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_nothing_is_cut_off() {
     let (mut peer, task) =
         connect_with(ServerLimits::default(), |_: Request| Response::bytes(vec![0; 1 << 20]));
     let begin = Instant::now();
-    peer.say(GET).await;
+    peer.send(GET).await;
     task.await.unwrap();
-    assert!(passed(begin, s(30)), "{:?}", begin.elapsed());
+    assert!(has_passed(begin, seconds(30)), "{:?}", begin.elapsed());
 }
 
 /// Output that grows is no progress.
@@ -27,24 +26,24 @@ async fn a_client_that_takes_nothing_of_a_slow_stream_is_cut_off() {
         tokio::spawn(async move {
             let _ = sender.send(vec![0; 64 * 1024]).await;
             while sender.send("tick").await.is_ok() {
-                sleep(s(1)).await;
+                sleep(seconds(1)).await;
             }
         });
         Response::new(body)
     });
     let begin = Instant::now();
-    peer.say(GET).await;
+    peer.send(GET).await;
     task.await.unwrap();
-    assert!(passed(begin, s(30)), "{:?}", begin.elapsed());
+    assert!(has_passed(begin, seconds(30)), "{:?}", begin.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_a_little_now_and_then_is_served() {
     let mut peer = connect(|_: Request| Response::bytes(vec![7; 1 << 20]));
-    peer.say(GET).await;
+    peer.send(GET).await;
     peer.head().await.unwrap();
     for _ in 0..(1 << 20) / 8192 {
-        sleep(s(25)).await;
+        sleep(seconds(25)).await;
         peer.bytes(8192).await.unwrap();
     }
 }
@@ -53,53 +52,53 @@ async fn a_client_that_takes_a_little_now_and_then_is_served() {
 async fn unread_content_is_thrown_away_for_a_second_and_256_kib() {
     // Little enough: the connection goes on.
     let mut peer = connect(hello);
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 200000\r\n\r\n").await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.status, reply.field("connection")), (200, None));
-    peer.say(vec![b'x'; 200_000]).await;
-    peer.say(GET).await;
-    assert_eq!(peer.reply().await.unwrap().status, 200);
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 200000\r\n\r\n").await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.status, response.field("connection")), (200, None));
+    peer.send(vec![b'x'; 200_000]).await;
+    peer.send(GET).await;
+    assert_eq!(peer.response().await.unwrap().status, 200);
 
     // Too much, as announced: the response says so.
     let mut peer = connect(hello);
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 300000\r\n\r\n").await;
-    assert_eq!(peer.reply().await.unwrap().field("connection"), Some("close"));
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 300000\r\n\r\n").await;
+    assert_eq!(peer.response().await.unwrap().field("connection"), Some("close"));
     assert!(peer.is_closed().await);
 
     // Too much, as it turns out.
     let mut peer = connect(hello);
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
-    assert_eq!(peer.reply().await.unwrap().field("connection"), None);
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
+    assert_eq!(peer.response().await.unwrap().field("connection"), None);
     for _ in 0..30 {
-        peer.say("2710\r\n").await;
-        peer.say(vec![b'x'; 10_000]).await;
-        peer.say("\r\n").await;
+        peer.send("2710\r\n").await;
+        peer.send(vec![b'x'; 10_000]).await;
+        peer.send("\r\n").await;
     }
     assert!(peer.is_closed().await);
 
     // Too late.
     let mut peer = connect(hello);
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nx").await;
-    assert_eq!(peer.reply().await.unwrap().status, 200);
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nx").await;
+    assert_eq!(peer.response().await.unwrap().status, 200);
     let begin = Instant::now();
     assert!(peer.is_closed().await);
-    assert!(passed(begin, s(1)), "{:?}", begin.elapsed());
+    assert!(has_passed(begin, seconds(1)), "{:?}", begin.elapsed());
 }
 
 /// Whoever does not close after our last response is not waited for.
 #[tokio::test(start_paused = true)]
 async fn lingering_ends_after_two_seconds() {
     let (mut peer, task) = connect_with(ServerLimits::default(), hello);
-    peer.say("nonsense\r\n\r\n").await;
-    assert_eq!(peer.reply().await.unwrap().status, 400);
+    peer.send("nonsense\r\n\r\n").await;
+    assert_eq!(peer.response().await.unwrap().status, 400);
     let begin = Instant::now();
     task.await.unwrap();
-    assert!(passed(begin, s(2)), "{:?}", begin.elapsed());
+    assert!(has_passed(begin, seconds(2)), "{:?}", begin.elapsed());
 
     // Whoever does, at once.
     let (mut peer, task) = connect_with(ServerLimits::default(), hello);
-    peer.say("nonsense\r\n\r\n").await;
-    assert_eq!(peer.reply().await.unwrap().status, 400);
+    peer.send("nonsense\r\n\r\n").await;
+    assert_eq!(peer.response().await.unwrap().status, 400);
     peer.finish().await;
     let begin = Instant::now();
     task.await.unwrap();
@@ -107,10 +106,10 @@ async fn lingering_ends_after_two_seconds() {
 
     // And whoever goes on sending is not listened to beyond 256 KiB.
     let (mut peer, task) = connect_with(ServerLimits::default(), hello);
-    peer.say("nonsense\r\n\r\n").await;
-    assert_eq!(peer.reply().await.unwrap().status, 400);
+    peer.send("nonsense\r\n\r\n").await;
+    assert_eq!(peer.response().await.unwrap().status, 400);
     let begin = Instant::now();
-    while peer.try_say([0; 10_000]).await.is_ok() {}
+    while peer.try_send([0; 10_000]).await.is_ok() {}
     task.await.unwrap();
     assert!(begin.elapsed() < Duration::from_millis(5));
 }

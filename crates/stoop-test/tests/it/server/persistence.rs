@@ -2,11 +2,7 @@
 
 use stoop::{Body, Fields, Request, Response, ServerLimits, StatusCode};
 
-use super::{GET, connect, connect_with};
-
-fn hello(_: Request) -> &'static str {
-    "hello"
-}
+use super::{GET, connect, connect_with, hello};
 
 /// Content of unknown length.
 fn stream(_: Request) -> Response {
@@ -24,13 +20,13 @@ fn stream(_: Request) -> Response {
 async fn http_1_1_goes_on_unless_it_says_close() {
     let mut peer = connect(hello);
     for _ in 0..3 {
-        peer.say(GET).await;
-        let reply = peer.reply().await.unwrap();
-        assert_eq!((reply.text(), reply.field("connection")), ("hello", None));
+        peer.send(GET).await;
+        let response = peer.response().await.unwrap();
+        assert_eq!((response.text(), response.field("connection")), ("hello", None));
     }
-    peer.say("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.text(), reply.field("connection")), ("hello", Some("close")));
+    peer.send("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.text(), response.field("connection")), ("hello", Some("close")));
     assert!(peer.is_closed().await);
 }
 
@@ -38,13 +34,13 @@ async fn http_1_1_goes_on_unless_it_says_close() {
 async fn http_1_0_ends_unless_it_says_keep_alive() {
     let mut peer = connect(hello);
     for _ in 0..3 {
-        peer.say("GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n").await;
-        let reply = peer.reply().await.unwrap();
-        assert_eq!((reply.text(), reply.field("connection")), ("hello", Some("keep-alive")));
+        peer.send("GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n").await;
+        let response = peer.response().await.unwrap();
+        assert_eq!((response.text(), response.field("connection")), ("hello", Some("keep-alive")));
     }
-    peer.say("GET / HTTP/1.0\r\n\r\n").await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.text(), reply.field("connection")), ("hello", Some("close")));
+    peer.send("GET / HTTP/1.0\r\n\r\n").await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.text(), response.field("connection")), ("hello", Some("close")));
     assert!(peer.is_closed().await);
 }
 
@@ -52,36 +48,39 @@ async fn http_1_0_ends_unless_it_says_keep_alive() {
 #[tokio::test(start_paused = true)]
 async fn content_of_unknown_length() {
     let mut peer = connect(stream);
-    peer.say(GET).await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.text(), reply.field("transfer-encoding")), ("hello", Some("chunked")));
-    peer.say("GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n").await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.text(), reply.field("transfer-encoding")), ("hello", None));
-    assert_eq!((reply.field("content-length"), reply.field("connection")), (None, Some("close")));
+    peer.send(GET).await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.text(), response.field("transfer-encoding")), ("hello", Some("chunked")));
+    peer.send("GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n").await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.text(), response.field("transfer-encoding")), ("hello", None));
+    assert_eq!(
+        (response.field("content-length"), response.field("connection")),
+        (None, Some("close"))
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn head_204_and_304_have_no_content() {
     let mut peer = connect(hello);
-    peer.say("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    let reply = peer.reply_to("HEAD").await.unwrap();
-    assert_eq!(reply.field("content-length"), Some("5"));
-    peer.say(GET).await;
-    assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    peer.send("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    let response = peer.response_to("HEAD").await.unwrap();
+    assert_eq!(response.field("content-length"), Some("5"));
+    peer.send(GET).await;
+    assert_eq!(peer.response().await.unwrap().text(), "hello");
     let mut peer = connect(stream);
-    peer.say("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    assert_eq!(peer.reply_to("HEAD").await.unwrap().field("content-length"), None);
-    peer.say(GET).await;
-    assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    peer.send("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert_eq!(peer.response_to("HEAD").await.unwrap().field("content-length"), None);
+    peer.send(GET).await;
+    assert_eq!(peer.response().await.unwrap().text(), "hello");
     for status in [204, 304] {
         let status = StatusCode::from_u16(status).unwrap();
         let mut peer = connect(move |_: Request| Response::text("hello").with_status(status));
         for _ in 0..2 {
-            peer.say(GET).await;
-            let reply = peer.reply().await.unwrap();
-            assert_eq!((reply.status, &*reply.body), (status.as_u16(), &b""[..]));
-            assert!(status != 204 || reply.field("content-length").is_none());
+            peer.send(GET).await;
+            let response = peer.response().await.unwrap();
+            assert_eq!((response.status, &*response.body), (status.as_u16(), &b""[..]));
+            assert!(status != 204 || response.field("content-length").is_none());
         }
     }
 }
@@ -98,15 +97,15 @@ async fn the_last_request_of_a_connection_is_told_so() {
     for pipelined in [false, true] {
         let (mut peer, _) = connect_with(limits.clone(), slow);
         if pipelined {
-            peer.say(GET.repeat(8)).await;
+            peer.send(GET.repeat(8)).await;
         }
         for n in 1..=5 {
             if !pipelined {
-                peer.say(GET).await;
+                peer.send(GET).await;
             }
-            let reply = peer.reply().await.unwrap();
-            assert_eq!(reply.text(), "hello");
-            assert_eq!(reply.field("connection"), (n == 5).then_some("close"), "{n}");
+            let response = peer.response().await.unwrap();
+            assert_eq!(response.text(), "hello");
+            assert_eq!(response.field("connection"), (n == 5).then_some("close"), "{n}");
         }
         assert!(peer.is_closed().await);
     }
@@ -118,9 +117,9 @@ async fn a_handler_may_close() {
         Response::text("bye").with_field("Connection", "x, Close").unwrap()
     }
     for mut peer in [connect(|_: Request| Response::text("bye").with_close()), connect(by_field)] {
-        peer.say(GET.repeat(2)).await;
-        let reply = peer.reply().await.unwrap();
-        assert_eq!((reply.text(), reply.field("connection")), ("bye", Some("close")));
+        peer.send(GET.repeat(2)).await;
+        let response = peer.response().await.unwrap();
+        assert_eq!((response.text(), response.field("connection")), ("bye", Some("close")));
         assert!(peer.is_closed().await);
     }
 }
@@ -143,20 +142,20 @@ async fn trailers_are_read_and_written() {
         Ok::<_, stoop::Error>(Response::new(body))
     });
     for _ in 0..2 {
-        peer.say("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
-        peer.say("5\r\nhello\r\n0\r\nX-Sum: 42\r\nHost: evil\r\n\r\n").await;
-        let reply = peer.reply().await.unwrap();
-        assert_eq!((reply.text(), &*reply.trailers), ("5", "x-sum: 42\r\n"));
+        peer.send("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
+        peer.send("5\r\nhello\r\n0\r\nX-Sum: 42\r\nHost: evil\r\n\r\n").await;
+        let response = peer.response().await.unwrap();
+        assert_eq!((response.text(), &*response.trailers), ("5", "x-sum: 42\r\n"));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn trailers_go_through_an_echo() {
     let mut peer = connect(|request: Request| Response::new(request.into_body()));
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
-    peer.say("5\r\nhello\r\n0\r\nx-sum: 42\r\n\r\n").await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.text(), &*reply.trailers), ("hello", "x-sum: 42\r\n"));
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
+    peer.send("5\r\nhello\r\n0\r\nx-sum: 42\r\n\r\n").await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.text(), &*response.trailers), ("hello", "x-sum: 42\r\n"));
 }
 
 /// What a handler must not send is not sent; the connection goes on.
@@ -167,8 +166,8 @@ async fn responses_that_cannot_be_sent_are_500() {
             Response::text("hello").with_status(StatusCode::from_u16(status).unwrap())
         });
         for _ in 0..2 {
-            peer.say(GET).await;
-            assert_eq!(peer.reply().await.unwrap().status, 500, "{status}");
+            peer.send(GET).await;
+            assert_eq!(peer.response().await.unwrap().status, 500, "{status}");
         }
     }
 }

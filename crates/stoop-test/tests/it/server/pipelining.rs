@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use stoop::{Request, Response, ServerLimits};
-use stoop_test::peer::Peer;
+use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
@@ -28,17 +28,17 @@ async fn answers_come_in_the_order_of_the_requests() {
         sleep(Duration::from_millis(100 - n as u64)).await;
         n.to_string()
     });
-    peer.say((0..50).map(get).collect::<String>()).await;
+    peer.send((0..50).map(get).collect::<String>()).await;
     for n in 0..50 {
-        assert_eq!(peer.reply().await.unwrap().text(), n.to_string());
+        assert_eq!(peer.response().await.unwrap().text(), n.to_string());
     }
 }
 
 /// Ready at once, ready later, and streamed, in turns.
 #[tokio::test(start_paused = true)]
 async fn answers_of_every_kind_come_in_order() {
-    struct Mixed;
-    impl stoop::Handler for Mixed {
+    struct MixedHandler;
+    impl stoop::Handler for MixedHandler {
         type Body = stoop::Body;
         type Output = Response;
         type Future = std::pin::Pin<Box<dyn Future<Output = Response> + Send>>;
@@ -64,18 +64,18 @@ async fn answers_of_every_kind_come_in_order() {
             }
         }
     }
-    let mut peer = connect(Mixed);
-    peer.say((0..200).map(get).collect::<String>()).await;
+    let mut peer = connect(MixedHandler);
+    peer.send((0..200).map(get).collect::<String>()).await;
     for n in 0..200 {
-        assert_eq!(peer.reply().await.unwrap().text(), n.to_string());
+        assert_eq!(peer.response().await.unwrap().text(), n.to_string());
     }
 }
 
 /// Counts how many handlers run at a time, and how many ran.
 #[derive(Clone, Default)]
-struct Count(Arc<[AtomicUsize; 3]>);
+struct HandlerCount(Arc<[AtomicUsize; 3]>);
 
-impl Count {
+impl HandlerCount {
     async fn run(self, time: Duration) {
         self.0[2].fetch_add(1, Ordering::Relaxed);
         let now = self.0[0].fetch_add(1, Ordering::Relaxed) + 1;
@@ -83,16 +83,16 @@ impl Count {
         sleep(time).await;
         self.0[0].fetch_sub(1, Ordering::Relaxed);
     }
-    fn most(&self) -> usize {
+    fn most_at_once(&self) -> usize {
         self.0[1].load(Ordering::Relaxed)
     }
-    fn all(&self) -> usize {
+    fn total(&self) -> usize {
         self.0[2].load(Ordering::Relaxed)
     }
 }
 
-fn counting(limits: ServerLimits) -> (Peer<DuplexStream>, Count) {
-    let count = Count::default();
+fn counting(limits: ServerLimits) -> (RawPeer<DuplexStream>, HandlerCount) {
+    let count = HandlerCount::default();
     let counted = count.clone();
     let (peer, _) = connect_with(limits, move |mut request: Request| {
         let counted = counted.clone();
@@ -108,12 +108,12 @@ fn counting(limits: ServerLimits) -> (Peer<DuplexStream>, Count) {
 #[tokio::test(start_paused = true)]
 async fn safe_requests_without_content_run_beside_each_other_up_to_the_bound() {
     let (mut peer, count) = counting(ServerLimits::default());
-    peer.say((0..64).map(get).collect::<String>()).await;
+    peer.send((0..64).map(get).collect::<String>()).await;
     let begin = Instant::now();
     for n in 0..64 {
-        assert_eq!(peer.reply().await.unwrap().text(), format!("/{n}"));
+        assert_eq!(peer.response().await.unwrap().text(), format!("/{n}"));
     }
-    assert_eq!((count.most(), count.all()), (16, 64));
+    assert_eq!((count.most_at_once(), count.total()), (16, 64));
     assert!(begin.elapsed() < Duration::from_millis(4_200), "{:?}", begin.elapsed());
 }
 
@@ -126,19 +126,19 @@ async fn unsafe_requests_run_alone() {
         "GET /p HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
     ] {
         let (mut peer, count) = counting(ServerLimits::default());
-        peer.say(other.repeat(3)).await;
+        peer.send(other.repeat(3)).await;
         for _ in 0..3 {
-            assert_eq!(peer.reply().await.unwrap().text(), "/p");
+            assert_eq!(peer.response().await.unwrap().text(), "/p");
         }
-        assert_eq!(count.most(), 1, "{other}");
+        assert_eq!(count.most_at_once(), 1, "{other}");
 
         // Nor beside safe ones, before or behind.
         let (mut peer, count) = counting(ServerLimits::default());
-        peer.say([&get(1), other, &get(2), other].concat()).await;
+        peer.send([&get(1), other, &get(2), other].concat()).await;
         for expected in ["/1", "/p", "/2", "/p"] {
-            assert_eq!(peer.reply().await.unwrap().text(), expected);
+            assert_eq!(peer.response().await.unwrap().text(), expected);
         }
-        assert_eq!(count.most(), 1, "{other}");
+        assert_eq!(count.most_at_once(), 1, "{other}");
     }
 }
 
@@ -147,10 +147,10 @@ async fn unsafe_requests_run_alone() {
 async fn a_stalled_upload_behind_slow_requests_costs_them_nothing() {
     let (mut peer, _) = counting(ServerLimits::default());
     let upload = "POST /p HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhi";
-    peer.say([&get(1), &get(2), upload].concat()).await;
-    assert_eq!(peer.reply().await.unwrap().text(), "/1");
-    assert_eq!(peer.reply().await.unwrap().text(), "/2");
-    assert_eq!(peer.reply().await.unwrap().status, 408);
+    peer.send([&get(1), &get(2), upload].concat()).await;
+    assert_eq!(peer.response().await.unwrap().text(), "/1");
+    assert_eq!(peer.response().await.unwrap().text(), "/2");
+    assert_eq!(peer.response().await.unwrap().status, 408);
 }
 
 /// A hundred thousand requests to a handler that does not answer: sixteen are taken, and the

@@ -8,13 +8,13 @@ use stoop::{Request, Response, ServerLimits};
 use super::{GET, connect, dial, listen};
 
 /// What to send, what must come back.
-type Row = (&'static str, &'static str, u16);
+type Refusal = (&'static str, &'static str, u16);
 
 const H: &str = "POST / HTTP/1.1\r\nhost: a\r\n";
 
 /// What is wrong; the bytes, in which `^` stands for [`H`] and `~` for a whole head of chunked
 /// content; the answer.
-const ROWS: &[Row] = &[
+const REFUSALS: &[Refusal] = &[
     ("CL and TE", "^content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     ("TE and CL", "^transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n", 400),
     ("TE in 1.0", "POST / HTTP/1.0\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
@@ -107,9 +107,10 @@ fn spelled_out(text: &str) -> String {
     text.replacen('~', "^transfer-encoding: chunked\r\n\r\n", 1).replacen('^', H, 1)
 }
 
-fn rows() -> impl Iterator<Item = (&'static str, Vec<u8>, u16)> {
-    let written =
-        ROWS.iter().map(|(what, text, status)| (*what, spelled_out(text).into_bytes(), *status));
+fn refusals() -> impl Iterator<Item = (&'static str, Vec<u8>, u16)> {
+    let written = REFUSALS
+        .iter()
+        .map(|(what, text, status)| (*what, spelled_out(text).into_bytes(), *status));
     let a = |n: usize| "a".repeat(n);
     let target = format!("GET /{} HTTP/1.1\r\nhost: a\r\n\r\n", a(16 * 1024));
     let head = format!("{H}x: {}\r\ny: {}\r\n\r\n", a(40_000), a(40_000));
@@ -136,13 +137,13 @@ async fn length(request: Request) -> Result<Response, stoop::Error> {
 
 #[tokio::test(start_paused = true)]
 async fn each_is_answered_and_the_connection_closed() {
-    for (what, bytes, status) in rows() {
+    for (what, bytes, status) in refusals() {
         let mut peer = connect(length);
-        peer.say(&bytes).await;
-        let reply = peer.reply().await.unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert_eq!(reply.status, status, "{what}");
-        assert_eq!(reply.field("connection"), Some("close"), "{what}");
-        assert!(reply.field("date").is_some_and(|date| date.len() == 29), "{what}");
+        peer.send(&bytes).await;
+        let response = peer.response().await.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(response.status, status, "{what}");
+        assert_eq!(response.field("connection"), Some("close"), "{what}");
+        assert!(response.field("date").is_some_and(|date| date.len() == 29), "{what}");
         assert!(peer.is_closed().await, "{what}: more was said");
     }
 }
@@ -162,15 +163,15 @@ async fn a_head_request_is_refused_without_content() {
         (&long, 414),
     ] {
         let mut peer = connect(length);
-        peer.say(wire).await;
+        peer.send(wire).await;
         let head = peer.head().await.unwrap();
         assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{wire}: {head}");
         assert!(head.contains("\r\nconnection: close"), "{wire}: {head}");
         assert_eq!(peer.rest().await.unwrap(), b"", "{wire}");
         // The length is that of the text a GET gets.
         let mut peer = connect(length);
-        peer.say(wire.replace("HEAD", "GET")).await;
-        let text = peer.reply().await.unwrap().body;
+        peer.send(wire.replace("HEAD", "GET")).await;
+        let text = peer.response().await.unwrap().body;
         assert!(
             head.contains(&format!("\r\ncontent-length: {}\r\n", text.len())),
             "{wire}: {head}"
@@ -178,36 +179,36 @@ async fn a_head_request_is_refused_without_content() {
     }
     // What comes behind a whole one is no HEAD.
     let mut peer = connect(length);
-    peer.say("HEAD / HTTP/1.1\r\nhost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n").await;
-    assert_eq!(peer.reply_to("HEAD").await.unwrap().status, 200);
-    let reply = peer.reply().await.unwrap();
-    assert!(reply.status == 400 && !reply.body.is_empty(), "{reply:?}");
+    peer.send("HEAD / HTTP/1.1\r\nhost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n").await;
+    assert_eq!(peer.response_to("HEAD").await.unwrap().status, 200);
+    let response = peer.response().await.unwrap();
+    assert!(response.status == 400 && !response.body.is_empty(), "{response:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_is_answered_the_same_when_it_comes_byte_by_byte() {
-    for (what, bytes, status) in rows().filter(|(_, bytes, _)| bytes.len() < 1_000) {
+    for (what, bytes, status) in refusals().filter(|(_, bytes, _)| bytes.len() < 1_000) {
         let mut peer = connect(length);
         for byte in bytes {
-            peer.say([byte]).await;
+            peer.send([byte]).await;
             tokio::task::yield_now().await;
         }
-        let reply = peer.reply().await.unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert_eq!(reply.status, status, "{what}");
+        let response = peer.response().await.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(response.status, status, "{what}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_before_it_is_answered_first() {
-    for (what, bytes, status) in rows() {
+    for (what, bytes, status) in refusals() {
         let mut peer = connect(length);
-        peer.say([GET.as_bytes(), GET.as_bytes(), &bytes].concat()).await;
+        peer.send([GET.as_bytes(), GET.as_bytes(), &bytes].concat()).await;
         for _ in 0..2 {
-            let reply = peer.reply().await.unwrap_or_else(|error| panic!("{what}: {error}"));
-            assert_eq!((reply.status, reply.text()), (200, "0"), "{what}");
+            let response = peer.response().await.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!((response.status, response.text()), (200, "0"), "{what}");
         }
-        let reply = peer.reply().await.unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert_eq!(reply.status, status, "{what}");
+        let response = peer.response().await.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(response.status, status, "{what}");
     }
 }
 
@@ -216,15 +217,15 @@ async fn a_request_before_it_is_answered_first() {
 #[tokio::test]
 async fn the_answer_is_not_lost_to_what_is_sent_behind_it() {
     let server = listen(ServerLimits::default(), length);
-    for (what, bytes, status) in rows().filter(|(what, ..)| !what.starts_with("CONNECT")) {
+    for (what, bytes, status) in refusals().filter(|(what, ..)| !what.starts_with("CONNECT")) {
         let mut peer = dial(&server).await;
-        peer.say(&bytes).await;
+        peer.send(&bytes).await;
         for _ in 0..20 {
-            peer.say([b'x'; 1_000]).await;
+            peer.send([b'x'; 1_000]).await;
             tokio::task::yield_now().await;
         }
-        let reply = peer.reply().await.unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert_eq!(reply.status, status, "{what}");
+        let response = peer.response().await.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(response.status, status, "{what}");
         assert!(peer.is_closed().await, "{what}: more was said");
     }
     server.close().await;
@@ -234,16 +235,16 @@ async fn the_answer_is_not_lost_to_what_is_sent_behind_it() {
 #[tokio::test(start_paused = true)]
 async fn the_handler_is_not_called() {
     let calls = Arc::new(AtomicUsize::new(0));
-    for (what, bytes, _) in rows() {
+    for (what, bytes, _) in refusals() {
         let calls_here = calls.clone();
         let mut peer = connect(move |_: Request| {
             calls_here.fetch_add(1, Ordering::Relaxed);
             "called"
         });
-        peer.say(&bytes).await;
-        let reply = peer.reply().await.unwrap();
+        peer.send(&bytes).await;
+        let response = peer.response().await.unwrap();
         let expected = usize::from(what.starts_with("CONNECT"));
-        assert_eq!(calls.swap(0, Ordering::Relaxed), expected, "{what}: {reply:?}");
+        assert_eq!(calls.swap(0, Ordering::Relaxed), expected, "{what}: {response:?}");
     }
 }
 
@@ -272,9 +273,9 @@ async fn what_is_odd_but_allowed_is_answered() {
     ];
     for (what, text, body) in rows {
         let mut peer = connect(length);
-        peer.say(spelled_out(text)).await;
-        let reply = peer.reply().await.unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert_eq!((reply.status, reply.text()), (200, *body), "{what}");
+        peer.send(spelled_out(text)).await;
+        let response = peer.response().await.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!((response.status, response.text()), (200, *body), "{what}");
     }
 }
 
@@ -283,6 +284,6 @@ async fn what_is_odd_but_allowed_is_answered() {
 async fn obs_text_in_a_value_stays_as_it_is() {
     let mut peer =
         connect(|request: Request| Response::bytes(request.field("x").unwrap_or(b"none").to_vec()));
-    peer.say(b"GET / HTTP/1.1\r\nhost: a\r\nx: \x80\xff\r\n\r\n").await;
-    assert_eq!(peer.reply().await.unwrap().body, b"\x80\xff");
+    peer.send(b"GET / HTTP/1.1\r\nhost: a\r\nx: \x80\xff\r\n\r\n").await;
+    assert_eq!(peer.response().await.unwrap().body, b"\x80\xff");
 }

@@ -3,29 +3,15 @@
 use std::time::Duration;
 
 use stoop::{Body, Request, Response};
-use stoop_test::peer::Peer;
+use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
 use tokio::time::{Instant, sleep};
 
-use super::{GET, connect};
-
-pub(super) fn hello(_: Request) -> &'static str {
-    "hello"
-}
+use super::{GET, connect, has_passed, hello, seconds};
 
 /// Reads everything and answers its length.
 async fn length(request: Request) -> Result<Response, stoop::Error> {
     Ok(Response::text(request.into_body().bytes(1 << 30).await?.len().to_string()))
-}
-
-/// Whether that long has passed since, give or take the timers' 50 ms.
-pub(super) fn passed(since: Instant, time: Duration) -> bool {
-    let elapsed = since.elapsed();
-    elapsed >= time && elapsed < time + time / 32 + Duration::from_millis(50)
-}
-
-pub(super) const fn s(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
 }
 
 #[tokio::test(start_paused = true)]
@@ -33,33 +19,33 @@ async fn a_silent_connection_is_closed_without_a_word() {
     let begin = Instant::now();
     let mut peer = connect(hello);
     assert!(peer.is_closed().await);
-    assert!(passed(begin, s(60)), "{:?}", begin.elapsed());
+    assert!(has_passed(begin, seconds(60)), "{:?}", begin.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_is_closed_a_minute_after_its_last_response() {
     let mut peer = connect(hello);
     for _ in 0..3 {
-        sleep(s(50)).await;
-        peer.say(GET).await;
-        assert_eq!(peer.reply().await.unwrap().status, 200);
+        sleep(seconds(50)).await;
+        peer.send(GET).await;
+        assert_eq!(peer.response().await.unwrap().status, 200);
     }
     let begin = Instant::now();
     assert!(peer.is_closed().await);
-    assert!(passed(begin, s(60)), "{:?}", begin.elapsed());
+    assert!(has_passed(begin, seconds(60)), "{:?}", begin.elapsed());
 }
 
 /// Drips `bytes`, one every `pause`, until the server says something.
 async fn drip(
-    peer: &mut Peer<DuplexStream>,
+    peer: &mut RawPeer<DuplexStream>,
     bytes: &[u8],
     pause: Duration,
-) -> stoop_test::peer::Reply {
+) -> stoop_test::peer::RawResponse {
     let mut bytes = bytes.iter().cycle();
     loop {
-        peer.say([*bytes.next().unwrap()]).await;
+        peer.send([*bytes.next().unwrap()]).await;
         tokio::select! {
-            reply = peer.reply() => return reply.unwrap(),
+            response = peer.response() => return response.unwrap(),
             () = sleep(pause) => {}
         }
     }
@@ -68,37 +54,37 @@ async fn drip(
 #[tokio::test(start_paused = true)]
 async fn a_head_has_ten_seconds_from_its_first_byte() {
     let mut peer = connect(hello);
-    sleep(s(30)).await;
+    sleep(seconds(30)).await;
     let begin = Instant::now();
-    let reply = drip(&mut peer, b"GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", s(1)).await;
-    assert_eq!((reply.status, reply.field("connection")), (408, Some("close")));
-    assert!(passed(begin, s(10)), "{:?}", begin.elapsed());
+    let response = drip(&mut peer, b"GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", seconds(1)).await;
+    assert_eq!((response.status, response.field("connection")), (408, Some("close")));
+    assert!(has_passed(begin, seconds(10)), "{:?}", begin.elapsed());
     assert!(peer.is_closed().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_empty_line_ahead_is_not_the_first_byte_of_a_head() {
     let mut peer = connect(hello);
-    peer.say("\r").await;
-    sleep(s(1)).await;
-    peer.say("\n").await;
-    sleep(s(30)).await;
-    peer.say(&GET[..10]).await;
-    sleep(s(5)).await;
-    peer.say(&GET[10..]).await;
-    assert_eq!(peer.reply().await.unwrap().status, 200);
+    peer.send("\r").await;
+    sleep(seconds(1)).await;
+    peer.send("\n").await;
+    sleep(seconds(30)).await;
+    peer.send(&GET[..10]).await;
+    sleep(seconds(5)).await;
+    peer.send(&GET[10..]).await;
+    assert_eq!(peer.response().await.unwrap().status, 200);
 }
 
 /// The head that does not come belongs to no request yet: those before it are still answered.
 #[tokio::test(start_paused = true)]
 async fn a_head_that_stalls_behind_a_slow_handler_costs_that_one_nothing() {
     let mut peer = connect(async |_: Request| {
-        sleep(s(100)).await;
+        sleep(seconds(100)).await;
         "slow"
     });
-    peer.say([GET, "GET / HT"].concat()).await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.text(), reply.field("connection")), ("slow", Some("close")));
+    peer.send([GET, "GET / HT"].concat()).await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.text(), response.field("connection")), ("slow", Some("close")));
     assert!(peer.is_closed().await);
 }
 
@@ -107,11 +93,11 @@ async fn a_slow_handler_is_never_cut_off() {
     for request in [GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi"] {
         let mut peer = connect(async |mut request: Request| {
             let _ = request.body_mut().discard().await;
-            sleep(s(100_000)).await;
+            sleep(seconds(100_000)).await;
             "at last"
         });
-        peer.say(request).await;
-        assert_eq!(peer.reply().await.unwrap().text(), "at last");
+        peer.send(request).await;
+        assert_eq!(peer.response().await.unwrap().text(), "at last");
     }
 }
 
@@ -121,63 +107,63 @@ async fn a_slow_body_of_a_response_is_never_cut_off() {
         let (sender, body) = Body::channel(1);
         tokio::spawn(async move {
             for _ in 0..3 {
-                sleep(s(10_000)).await;
+                sleep(seconds(10_000)).await;
                 sender.send("tick ").await.unwrap();
             }
             sender.finish().await.unwrap();
         });
         Response::new(body)
     });
-    peer.say(GET).await;
-    assert_eq!(peer.reply().await.unwrap().text(), "tick tick tick ");
-    peer.say(GET).await;
-    assert_eq!(peer.reply().await.unwrap().text(), "tick tick tick ");
+    peer.send(GET).await;
+    assert_eq!(peer.response().await.unwrap().text(), "tick tick tick ");
+    peer.send(GET).await;
+    assert_eq!(peer.response().await.unwrap().text(), "tick tick tick ");
 }
 
 #[tokio::test(start_paused = true)]
 async fn content_that_stalls_is_given_up() {
     let mut peer = connect(length);
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n").await;
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n").await;
     // Well above the rate, so that only the stall counts.
-    peer.say([b'x'; 50_000]).await;
+    peer.send([b'x'; 50_000]).await;
     let begin = Instant::now();
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.status, reply.field("connection")), (408, Some("close")));
-    assert!(passed(begin, s(30)), "{:?}", begin.elapsed());
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.status, response.field("connection")), (408, Some("close")));
+    assert!(has_passed(begin, seconds(30)), "{:?}", begin.elapsed());
     assert!(peer.is_closed().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn content_that_drips_is_given_up_after_its_grace() {
     let mut peer = connect(length);
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n").await;
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n").await;
     let begin = Instant::now();
-    let reply = drip(&mut peer, b"x", Duration::from_millis(100)).await;
-    assert_eq!(reply.status, 408);
+    let response = drip(&mut peer, b"x", Duration::from_millis(100)).await;
+    assert_eq!(response.status, 408);
     // 5 s of grace, and 1/240 s for each byte.
-    assert!(passed(begin, Duration::from_millis(5_200)), "{:?}", begin.elapsed());
+    assert!(has_passed(begin, Duration::from_millis(5_200)), "{:?}", begin.elapsed());
 }
 
 /// Nor do chunk extensions or sizes count as content.
 #[tokio::test(start_paused = true)]
 async fn chunks_that_drip_are_no_content() {
     let mut peer = connect(length);
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5;a=").await;
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5;a=").await;
     let begin = Instant::now();
-    let reply = drip(&mut peer, b"x", Duration::from_millis(10)).await;
-    assert_eq!(reply.status, 408);
-    assert!(passed(begin, s(5)), "{:?}", begin.elapsed());
+    let response = drip(&mut peer, b"x", Duration::from_millis(10)).await;
+    assert_eq!(response.status, 408);
+    assert!(has_passed(begin, seconds(5)), "{:?}", begin.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
 async fn content_just_above_the_rate_is_read_for_ever() {
     let mut peer = connect(length);
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 150000\r\n\r\n").await;
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 150000\r\n\r\n").await;
     for _ in 0..600 {
-        sleep(s(1)).await;
-        peer.say([b'x'; 250]).await;
+        sleep(seconds(1)).await;
+        peer.send([b'x'; 250]).await;
     }
-    assert_eq!(peer.reply().await.unwrap().text(), "150000");
+    assert_eq!(peer.response().await.unwrap().text(), "150000");
 }
 
 #[tokio::test(start_paused = true)]
@@ -186,16 +172,16 @@ async fn the_clock_of_content_stands_still_while_nobody_wants_it() {
         let mut total = 0;
         while let Some(piece) = request.body_mut().chunk().await? {
             total += piece.len();
-            sleep(s(1_000)).await;
+            sleep(seconds(1_000)).await;
         }
         Ok::<_, stoop::Error>(total.to_string())
     });
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 20\r\n\r\n").await;
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 20\r\n\r\n").await;
     for _ in 0..20 {
-        peer.say("x").await;
-        sleep(s(1_000)).await;
+        peer.send("x").await;
+        sleep(seconds(1_000)).await;
     }
-    assert_eq!(peer.reply().await.unwrap().text(), "20");
+    assert_eq!(peer.response().await.unwrap().text(), "20");
 }
 
 #[tokio::test(start_paused = true)]
@@ -209,8 +195,8 @@ async fn the_handler_is_told_that_content_is_late() {
             "not to be sent"
         }
     });
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 20\r\n\r\nxx").await;
-    assert_eq!(peer.reply().await.unwrap().status, 408);
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 20\r\n\r\nxx").await;
+    assert_eq!(peer.response().await.unwrap().status, 408);
     assert_eq!(tell.recv().await.unwrap().kind(), stoop::ErrorKind::SlowBody);
 }
 
@@ -218,7 +204,7 @@ async fn the_handler_is_told_that_content_is_late() {
 #[tokio::test(start_paused = true)]
 async fn a_response_whose_source_is_late_is_broken_off() {
     let mut peer = connect(|request: Request| Response::new(request.into_body()));
-    peer.say("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n").await;
+    peer.send("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n").await;
     assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 200"));
     assert_eq!(peer.rest().await.unwrap(), b"2\r\nhi\r\n", "the last chunk must not come");
 }
@@ -227,21 +213,21 @@ async fn a_response_whose_source_is_late_is_broken_off() {
 #[tokio::test(start_paused = true)]
 async fn a_handler_beyond_its_limit_is_dropped_and_answered_for() {
     let mut limits = stoop::ServerLimits::default();
-    limits.time.handler = s(5);
+    limits.time.handler = seconds(5);
     let (mut peer, _) = super::connect_with(limits, async |request: Request| {
-        sleep(s(request.path()[1..].parse().unwrap())).await;
+        sleep(seconds(request.path()[1..].parse().unwrap())).await;
         "done"
     });
     let begin = Instant::now();
     let get = |seconds: u32| GET.replace("/ ", &format!("/{seconds} "));
-    peer.say([get(4), get(1_000), get(1)].concat()).await;
-    assert_eq!(peer.reply().await.unwrap().text(), "done");
-    assert_eq!(peer.reply().await.unwrap().status, 503);
-    assert!(passed(begin, s(5)), "{:?}", begin.elapsed());
-    assert_eq!(peer.reply().await.unwrap().text(), "done");
+    peer.send([get(4), get(1_000), get(1)].concat()).await;
+    assert_eq!(peer.response().await.unwrap().text(), "done");
+    assert_eq!(peer.response().await.unwrap().status, 503);
+    assert!(has_passed(begin, seconds(5)), "{:?}", begin.elapsed());
+    assert_eq!(peer.response().await.unwrap().text(), "done");
     // Content that the handler has not read is in the way of nothing else.
-    peer.say("POST /1000 HTTP/1.1\r\nhost: here\r\ncontent-length: 2\r\n\r\nhi").await;
-    peer.say(get(1)).await;
-    assert_eq!(peer.reply().await.unwrap().status, 503);
-    assert_eq!(peer.reply().await.unwrap().text(), "done");
+    peer.send("POST /1000 HTTP/1.1\r\nhost: here\r\ncontent-length: 2\r\n\r\nhi").await;
+    peer.send(get(1)).await;
+    assert_eq!(peer.response().await.unwrap().status, 503);
+    assert_eq!(peer.response().await.unwrap().text(), "done");
 }

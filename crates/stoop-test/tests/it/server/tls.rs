@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stoop::{Body, ClientTls, Request, Response, Server, ServerHandle, ServerLimits, ServerTls};
 use stoop_io::{AnyTransport, Stream, Tcp};
-use stoop_test::peer::Peer;
+use stoop_test::peer::RawPeer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
@@ -37,16 +37,16 @@ fn address(server: &ServerHandle) -> SocketAddr {
     address
 }
 
-async fn dial_tls(server: &ServerHandle, tls: &ClientTls) -> Peer<Stream> {
+async fn dial_tls(server: &ServerHandle, tls: &ClientTls) -> RawPeer<Stream> {
     dial_tls_at(address(server), tls).await
 }
 
-async fn dial_tls_at(address: SocketAddr, tls: &ClientTls) -> Peer<Stream> {
+async fn dial_tls_at(address: SocketAddr, tls: &ClientTls) -> RawPeer<Stream> {
     let tcp = Tcp::connect(address).await.unwrap();
     let tls = tls.connect(tcp, "localhost").unwrap();
     let mut io = AnyTransport::Tls(Box::new(tls));
     std::future::poll_fn(|cx| io.poll_handshake(cx)).await.unwrap();
-    Peer::new(Stream::new(io))
+    RawPeer::new(Stream::new(io))
 }
 
 fn stream(_: Request) -> Response {
@@ -68,13 +68,13 @@ async fn requests_are_answered() {
     let mut peer = dial_tls(&server, &tls).await;
     for length in [0, 5, 20_000, 100_000] {
         let content = vec![b'x'; length];
-        peer.say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n")).await;
-        peer.say(&content).await;
-        assert_eq!(peer.reply().await.unwrap().body, content);
+        peer.send(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n")).await;
+        peer.send(&content).await;
+        assert_eq!(peer.response().await.unwrap().body, content);
     }
-    peer.say([GET, "nonsense\r\n\r\n", &"x".repeat(10_000)].concat()).await;
-    assert_eq!(peer.reply().await.unwrap().status, 200);
-    assert_eq!(peer.reply().await.unwrap().status, 400);
+    peer.send([GET, "nonsense\r\n\r\n", &"x".repeat(10_000)].concat()).await;
+    assert_eq!(peer.response().await.unwrap().status, 200);
+    assert_eq!(peer.response().await.unwrap().status, 400);
     assert!(peer.is_closed().await, "with a close_notify");
     drop(peer);
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
@@ -85,8 +85,8 @@ async fn requests_are_answered() {
 async fn content_that_the_end_of_the_connection_ends_is_whole() {
     let (server, tls) = secure(ServerLimits::default(), stream);
     let mut peer = dial_tls(&server, &tls).await;
-    peer.say("GET / HTTP/1.0\r\n\r\n").await;
-    assert_eq!(peer.reply().await.unwrap().body.len(), 1_000_000);
+    peer.send("GET / HTTP/1.0\r\n\r\n").await;
+    assert_eq!(peer.response().await.unwrap().body.len(), 1_000_000);
     server.close().await;
 }
 
@@ -101,8 +101,8 @@ async fn and_content_that_is_cut_short_is_seen_to_be() {
         Response::new(body)
     });
     let mut peer = dial_tls(&server, &tls).await;
-    peer.say("GET / HTTP/1.0\r\n\r\n").await;
-    assert!(peer.reply().await.is_err());
+    peer.send("GET / HTTP/1.0\r\n\r\n").await;
+    assert!(peer.response().await.is_err());
     server.close().await;
 }
 
@@ -112,8 +112,8 @@ async fn an_idle_connection_is_told_that_it_is_over() {
     limits.time.idle = Duration::from_millis(100);
     let (server, tls) = secure(limits, |_: Request| "hello");
     let mut peer = dial_tls(&server, &tls).await;
-    peer.say(GET).await;
-    assert_eq!(peer.reply().await.unwrap().text(), "hello");
+    peer.send(GET).await;
+    assert_eq!(peer.response().await.unwrap().text(), "hello");
     assert!(peer.is_closed().await, "with a close_notify");
     server.close().await;
 }
@@ -124,7 +124,7 @@ async fn a_handshake_that_hangs_is_given_up_after_ten_seconds() {
     for sent in [&b""[..], b"\x16", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"] {
         let (server, _) = secure(ServerLimits::default(), |_: Request| "hello");
         let mut peer = dial(&server).await;
-        peer.say(sent).await;
+        peer.send(sent).await;
         while server.connections() == 0 {
             sleep(Duration::from_millis(1)).await;
         }
@@ -145,7 +145,7 @@ async fn a_handshake_that_hangs_is_given_up_after_ten_seconds() {
 async fn plain_http_on_a_tls_port_is_closed() {
     let (server, _) = secure(ServerLimits::default(), |_: Request| "hello");
     let mut peer = dial(&server).await;
-    peer.say(GET).await;
+    peer.send(GET).await;
     let alert = peer.rest().await.unwrap();
     assert_eq!(alert.first(), Some(&0x15), "an alert");
     server.close().await;
@@ -190,9 +190,10 @@ async fn joining(server: SocketAddr) -> SocketAddr {
 async fn a_request_that_comes_with_the_end_of_the_handshake_is_answered_at_once() {
     let (server, tls) = secure(ServerLimits::default(), |_: Request| "hello");
     let mut peer = dial_tls_at(joining(address(&server)).await, &tls).await;
-    peer.say(GET).await;
-    let reply = timeout(Duration::from_secs(5), peer.reply()).await.expect("it waits for more");
-    assert_eq!(reply.unwrap().text(), "hello");
+    peer.send(GET).await;
+    let response =
+        timeout(Duration::from_secs(5), peer.response()).await.expect("it waits for more");
+    assert_eq!(response.unwrap().text(), "hello");
     server.close().await;
 }
 
@@ -211,7 +212,7 @@ async fn and_is_read_at_once_by_whoever_only_reads() {
     });
     let tls = ClientTls::builder().ca_pem(certificate).build().unwrap();
     let mut peer = dial_tls_at(way, &tls).await;
-    peer.say("hello").await;
+    peer.send("hello").await;
     let read = timeout(Duration::from_secs(5), reading).await.expect("it waits for more");
     assert_eq!(read.unwrap().unwrap(), b"hello");
 }

@@ -35,14 +35,14 @@ async fn what_is_sent_behind_the_head_reaches_the_tunnel() {
     for (request, status) in [(UPGRADE, "HTTP/1.1 101 "), (CONNECT, "HTTP/1.1 200 ")] {
         let mut peer = connect(switch);
         // As if it were another request: it is not.
-        peer.say([request, "get / http/1.1\r\n\r\n"].concat()).await;
+        peer.send([request, "get / http/1.1\r\n\r\n"].concat()).await;
         let head = peer.head().await.unwrap();
         assert!(head.starts_with(status), "{head}");
         assert!(!head.contains("content-length") && !head.contains("transfer-encoding"), "{head}");
         assert_eq!(peer.bytes(18).await.unwrap(), b"GET / HTTP/1.1\r\n\r\n");
         // Longer than any limit of HTTP's.
         sleep(Duration::from_secs(1_000)).await;
-        peer.say("more").await;
+        peer.send("more").await;
         assert_eq!(peer.bytes(4).await.unwrap(), b"MORE");
         peer.finish().await;
         assert_eq!(peer.rest().await.unwrap(), b" bye");
@@ -53,20 +53,20 @@ async fn what_is_sent_behind_the_head_reaches_the_tunnel() {
 async fn over_a_socket_too_and_the_server_has_a_connection_less() {
     let server = listen(ServerLimits::default(), switch);
     let mut peer = dial(&server).await;
-    peer.say([GET, UPGRADE].concat()).await;
+    peer.send([GET, UPGRADE].concat()).await;
     // The first did not offer to switch.
-    assert_eq!(peer.reply().await.unwrap().status, 501);
+    assert_eq!(peer.response().await.unwrap().status, 501);
     let head = peer.head().await.unwrap();
     assert!(head.starts_with("HTTP/1.1 101"), "{head}");
     assert!(
         head.contains("\r\nconnection: upgrade") && head.contains("\r\nupgrade: echo"),
         "{head}"
     );
-    peer.say("hello").await;
+    peer.send("hello").await;
     assert_eq!(peer.bytes(5).await.unwrap(), b"HELLO");
     assert_eq!(server.connections(), 0);
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
-    peer.say("more").await;
+    peer.send("more").await;
     assert_eq!(peer.bytes(4).await.unwrap(), b"MORE");
 }
 
@@ -75,10 +75,10 @@ async fn an_offer_that_is_declined_keeps_the_connection() {
     let mut peer = connect(|_: Request| "no");
     for _ in 0..3 {
         // What follows is HTTP then.
-        peer.say([UPGRADE, GET].concat()).await;
+        peer.send([UPGRADE, GET].concat()).await;
         for _ in 0..2 {
-            let reply = peer.reply().await.unwrap();
-            assert_eq!((reply.text(), reply.field("connection")), ("no", None));
+            let response = peer.response().await.unwrap();
+            assert_eq!((response.text(), response.field("connection")), ("no", None));
         }
     }
 }
@@ -89,7 +89,7 @@ async fn a_slow_handler_may_still_switch() {
         sleep(Duration::from_secs(100)).await;
         switch(request)
     });
-    peer.say([UPGRADE, "early"].concat()).await;
+    peer.send([UPGRADE, "early"].concat()).await;
     assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 101"));
     assert_eq!(peer.bytes(5).await.unwrap(), b"EARLY");
 }
@@ -104,9 +104,9 @@ async fn a_switch_comes_after_the_answers_before_it() {
         sleep(Duration::from_secs(1)).await;
         Response::text("slow")
     });
-    peer.say([GET, GET, UPGRADE, "early"].concat()).await;
+    peer.send([GET, GET, UPGRADE, "early"].concat()).await;
     for _ in 0..2 {
-        assert_eq!(peer.reply().await.unwrap().text(), "slow");
+        assert_eq!(peer.response().await.unwrap().text(), "slow");
     }
     assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 101"));
     assert_eq!(peer.bytes(5).await.unwrap(), b"EARLY");
@@ -118,25 +118,25 @@ async fn no_tunnel_opens_by_accident() {
         let mut peer = connect(move |_: Request| {
             Response::text("ok").with_status(stoop::StatusCode::from_u16(status).unwrap())
         });
-        peer.say(CONNECT).await;
-        assert_eq!(peer.reply().await.unwrap().status, 501);
+        peer.send(CONNECT).await;
+        assert_eq!(peer.response().await.unwrap().status, 501);
         assert!(peer.is_closed().await);
     }
     // A refusal is the handler's own.
     let mut peer =
         connect(|_: Request| Response::text("no").with_status(stoop::StatusCode::FORBIDDEN));
     // What its client sent ahead was for the tunnel.
-    peer.say([CONNECT, GET].concat()).await;
-    let reply = peer.reply().await.unwrap();
-    assert_eq!((reply.status, reply.field("connection")), (403, Some("close")));
+    peer.send([CONNECT, GET].concat()).await;
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.status, response.field("connection")), (403, Some("close")));
     assert!(peer.is_closed().await);
     // With a streamed response too.
     let mut peer = connect(|_: Request| {
         let (_, body) = Body::channel(1);
         Response::new(body)
     });
-    peer.say(CONNECT).await;
-    assert_eq!(peer.reply().await.unwrap().status, 501);
+    peer.send(CONNECT).await;
+    assert_eq!(peer.response().await.unwrap().status, 501);
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,8 +154,8 @@ async fn a_switch_that_was_not_offered_is_501_and_its_owner_is_told() {
         "GET / HTTP/1.1\r\nhost: a\r\nupgrade: echo\r\n\r\n",
         "GET / HTTP/1.0\r\nconnection: keep-alive, upgrade\r\nupgrade: echo\r\n\r\n",
     ] {
-        peer.say(request).await;
-        assert_eq!(peer.reply().await.unwrap().status, 501);
+        peer.send(request).await;
+        assert_eq!(peer.response().await.unwrap().status, 501);
         assert!(tell.recv().await.unwrap());
     }
 }
@@ -164,7 +164,7 @@ async fn a_switch_that_was_not_offered_is_501_and_its_owner_is_told() {
 #[tokio::test(start_paused = true)]
 async fn a_tunnel_that_nobody_takes_is_closed() {
     let mut peer = connect(|_: Request| Response::tunnel().0);
-    peer.say(CONNECT).await;
+    peer.send(CONNECT).await;
     assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 200"));
     assert!(peer.is_closed().await);
 }
@@ -177,7 +177,7 @@ async fn a_tunnel_opens_for_whoever_has_finished_sending_already() {
             sleep(Duration::from_secs(1)).await;
             switch(request)
         });
-        peer.say([request, "all there is"].concat()).await;
+        peer.send([request, "all there is"].concat()).await;
         peer.finish().await;
         let head = peer.head().await.unwrap();
         assert!(!head.contains("501"), "{head}");
@@ -208,18 +208,18 @@ fn a_tunnel_takes_the_place_of_a_connection() {
         let mut tunnels = Vec::new();
         for _ in 0..2 {
             let mut peer = dial(&server).await;
-            peer.say(UPGRADE).await;
+            peer.send(UPGRADE).await;
             assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 101"));
             tunnels.push(peer);
         }
         let mut kept: Vec<_> = (0..2).map(|_| kept.recv().unwrap()).collect();
         assert_eq!(server.connections(), 0, "none of HTTP's");
         let mut third = dial(&server).await;
-        third.say(GET).await;
-        let waited = timeout(Duration::from_millis(100), third.reply()).await;
+        third.send(GET).await;
+        let waited = timeout(Duration::from_millis(100), third.response()).await;
         assert!(waited.is_err(), "it waits in the kernel's queue");
         drop(kept.pop());
-        assert_eq!(third.reply().await.unwrap().text(), "hello");
+        assert_eq!(third.response().await.unwrap().text(), "hello");
         assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
         // As a stream it is held as well.
         drop(stoop::tokio::stream(kept.pop().unwrap()));

@@ -8,10 +8,8 @@ use stoop_test::frames::data;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::sleep;
 
-use super::super::kit::{fetch, read, settle};
-use super::kit::{Frames, ok, over_http2};
-
-const NONE: [(u16, u32); 0] = [];
+use super::super::kit::{fetch, ok, read, settle};
+use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2};
 
 /// The response is complete; the request is not, and never will be.
 #[tokio::test(start_paused = true)]
@@ -19,11 +17,11 @@ async fn an_upload_that_nobody_waits_for_ends() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &[(4, 10)]).await;
-            let stream = frames.request().await;
-            frames.say(&[ok(stream)]).await;
+            let mut frames = FrameServer::accept(peer, &[(4, 10)]).await;
+            let stream = frames.next_request().await;
+            frames.send(&[ok_frames(stream)]).await;
             loop {
-                let line = frames.next().await;
+                let line = frames.next_stream_frame().await;
                 if line == "gone" {
                     return;
                 }
@@ -34,7 +32,7 @@ async fn an_upload_that_nobody_waits_for_ends() {
     let request = Request::post("http://server.test/", body).unwrap();
     let response = client.send(request).await.unwrap();
     let sending = tokio::spawn(async move { while sender.send("0123456789").await.is_ok() {} });
-    assert_eq!(read(response).await, Ok((200, "ok".to_owned())));
+    assert_eq!(read(response).await, ok());
     sleep(Duration::from_secs(600)).await;
     assert!(sending.is_finished());
     assert_eq!(client.connections().1, client.connections().0);
@@ -88,11 +86,11 @@ async fn a_body_whose_end_panics_fails_alone() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            let first = frames.request().await;
-            let _second = frames.request().await;
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            let first = frames.next_request().await;
+            let _second = frames.next_request().await;
             sleep(Duration::from_secs(1)).await;
-            frames.say(&[ok(first)]).await;
+            frames.send(&[ok_frames(first)]).await;
             frames.serve().await;
         },
     );
@@ -103,7 +101,7 @@ async fn a_body_whose_end_panics_fails_alone() {
     let request = Request::post("http://server.test/", body).unwrap();
     let error = client.send(request).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::RequestBody);
-    assert_eq!(other.await.unwrap(), Ok((200, "ok".to_owned())));
+    assert_eq!(other.await.unwrap(), ok());
     let _ = data(1, 0, b"");
 }
 
@@ -113,21 +111,24 @@ async fn interim_responses_count_together() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            let stream = frames.request().await;
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            let stream = frames.next_request().await;
             let long = "a".repeat(15_000);
             for _ in 0..2 {
                 // 135,000 bytes each, and 256 KiB are allowed.
                 let fields = [(":status", "103"), ("link", long.as_str())];
-                frames.say(&[stoop_test::frames::headers(stream, 0, &fields)]).await;
+                frames.send(&[stoop_test::frames::headers(stream, 0, &fields)]).await;
                 for n in 0..8 {
                     let block = stoop_test::frames::block(&[("link", &long)]);
                     let flags = if n == 7 { stoop_test::frames::flag::END_HEADERS } else { 0 };
-                    frames.say(&[stoop_test::frames::continuation(stream, flags, &block)]).await;
+                    frames.send(&[stoop_test::frames::continuation(stream, flags, &block)]).await;
                 }
             }
-            assert_eq!(frames.next().await, format!("RST_STREAM {stream} PROTOCOL_ERROR"));
-            while frames.next().await != "gone" {}
+            assert_eq!(
+                frames.next_stream_frame().await,
+                format!("RST_STREAM {stream} PROTOCOL_ERROR")
+            );
+            while frames.next_stream_frame().await != "gone" {}
         },
     );
     assert_eq!(fetch(&client).await, Err((ErrorKind::H2Protocol, Phase::Wait)));

@@ -4,9 +4,7 @@ use stoop::{Body, Request};
 use stoop_test::frames::{data, flag, headers, rst_stream};
 
 use super::super::kit::settle;
-use super::kit::{Frames, over_http2};
-
-const NONE: [(u16, u32); 0] = [];
+use super::kit::{FrameServer, NO_SETTINGS, over_http2};
 
 /// A response that came whole and was not read, and whose stream the server then resets, is given back
 /// when the stream is, and not once more when it is read.
@@ -21,22 +19,22 @@ async fn unread_content_of_a_stream_that_is_reset_is_given_back_once() {
         move |peer| {
             let told = told.clone();
             async move {
-                let mut frames = Frames::begin(peer, &NONE).await;
+                let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
                 let whole = |stream| {
                     let head = headers(stream, flag::END_HEADERS, &[(":status", "200")]);
                     let some = data(stream, 0, &[0; 10_000]).repeat(3);
                     vec![head, some, data(stream, flag::END_STREAM, &[0; 10_000])]
                 };
-                let first = frames.request().await;
-                frames.say(&whole(first)).await;
-                frames.say(&[rst_stream(first, 0)]).await;
+                let first = frames.next_request().await;
+                frames.send(&whole(first)).await;
+                frames.send(&[rst_stream(first, 0)]).await;
                 loop {
-                    let line = frames.any().await;
+                    let line = frames.next_frame().await;
                     if line == "gone" {
                         return;
                     }
                     if line.starts_with("HEADERS 3") {
-                        frames.say(&whole(3)).await;
+                        frames.send(&whole(3)).await;
                     }
                     told.send(line).unwrap();
                 }

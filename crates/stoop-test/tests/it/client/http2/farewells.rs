@@ -8,8 +8,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::super::kit::{URL, settle, what};
-use super::kit::{Frames, ok, over_http2};
+use super::super::kit::{URL, kind_and_phase, settle};
+use super::kit::{FrameServer, ok_frames, over_http2};
 
 /// The server has ended its half, and opens no window for the other.
 #[tokio::test(start_paused = true)]
@@ -21,11 +21,11 @@ async fn what_was_written_to_a_tunnel_is_not_kept_for_ever() {
         move |peer| {
             let told = told.lock().unwrap().take();
             async move {
-                let mut frames = Frames::begin(peer, &[(4, 0)]).await;
-                let stream = frames.request().await;
+                let mut frames = FrameServer::accept(peer, &[(4, 0)]).await;
+                let stream = frames.next_request().await;
                 let head = headers(stream, flag::END_HEADERS, &[(":status", "200")]);
-                frames.say(&[head, data(stream, flag::END_STREAM, b"")]).await;
-                told.unwrap().send(frames.next().await).unwrap();
+                frames.send(&[head, data(stream, flag::END_STREAM, b"")]).await;
+                told.unwrap().send(frames.next_stream_frame().await).unwrap();
                 frames.serve().await;
             }
         },
@@ -47,17 +47,17 @@ async fn a_connection_that_ends_leaves_though_sending_has_no_limit() {
     let client = over_http2(
         |limits| limits.time.send_idle = None,
         |peer| async move {
-            let mut frames = Frames::begin(peer, &[(4, 1 << 20)]).await;
-            frames.say(&[window_update(0, 1 << 20)]).await;
-            frames.request().await;
+            let mut frames = FrameServer::accept(peer, &[(4, 1 << 20)]).await;
+            frames.send(&[window_update(0, 1 << 20)]).await;
+            frames.next_request().await;
             sleep(Duration::from_secs(1)).await;
-            frames.say(&[data(99, 0, b"of what?")]).await;
+            frames.send(&[data(99, 0, b"of what?")]).await;
             frames.peer.stall().await;
         },
     );
     let request = Request::post(URL, vec![0; 1 << 20]).unwrap();
     let error = client.send(request).await.unwrap_err();
-    assert_eq!(what(error), (ErrorKind::H2Protocol, Phase::Wait));
+    assert_eq!(kind_and_phase(error), (ErrorKind::H2Protocol, Phase::Wait));
     sleep(Duration::from_secs(4)).await;
     assert_eq!(client.connections(), (1, 0));
     sleep(Duration::from_secs(2)).await;
@@ -75,13 +75,13 @@ async fn no_more_is_asked_than_is_taken() {
         move |peer| {
             let (asked, reads) = ends.lock().unwrap().take().unwrap();
             async move {
-                let mut frames = Frames::begin(peer, &[(3, 1_000), (6, 1 << 20)]).await;
-                frames.request().await;
-                frames.say(&[ok(1)]).await;
+                let mut frames = FrameServer::accept(peer, &[(3, 1_000), (6, 1 << 20)]).await;
+                frames.next_request().await;
+                frames.send(&[ok_frames(1)]).await;
                 asked.await.unwrap();
                 let mut begun = 0;
                 loop {
-                    let line = frames.any().await;
+                    let line = frames.next_frame().await;
                     assert_ne!(line, "gone");
                     begun += u32::from(line.starts_with("HEADERS"));
                     if line.contains(":path=/last") {
@@ -90,7 +90,7 @@ async fn no_more_is_asked_than_is_taken() {
                 }
                 reads.send(begun).unwrap();
                 // The heads before it have the first stream's number, and every other one after that.
-                frames.say(&[ok(2 * begun + 1)]).await;
+                frames.send(&[ok_frames(2 * begun + 1)]).await;
                 frames.serve().await;
             }
         },
@@ -119,9 +119,9 @@ async fn a_head_is_no_larger_than_the_server_takes() {
     let client = over_http2(
         |_| {},
         |peer| async move {
-            let mut frames = Frames::begin(peer, &[(6, 200)]).await;
-            let stream = frames.request().await;
-            frames.say(&[ok(stream)]).await;
+            let mut frames = FrameServer::accept(peer, &[(6, 200)]).await;
+            let stream = frames.next_request().await;
+            frames.send(&[ok_frames(stream)]).await;
             frames.serve().await;
         },
     );
@@ -130,6 +130,6 @@ async fn a_head_is_no_larger_than_the_server_takes() {
     let error = client.send(request).await.unwrap_err();
     let text = error.to_string();
     assert!(text.contains("no head of more than 200 bytes (RFC 9113 §6.5.2)"), "{text}");
-    assert_eq!(what(error), (ErrorKind::H2Refused, Phase::Request));
+    assert_eq!(kind_and_phase(error), (ErrorKind::H2Refused, Phase::Request));
     assert_eq!(client.connections(), (1, 1));
 }

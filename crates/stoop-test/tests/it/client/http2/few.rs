@@ -4,15 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stoop::{Body, Request};
-use stoop_test::frames::{data, flag, go_away, headers, rst_stream};
+use stoop_test::frames::{data, flag, go_away, headers, rst_stream, setting};
 use tokio::sync::{Barrier, mpsc};
 use tokio::time::{sleep, timeout};
 
-use super::super::kit::{URL, fetch, read, settle};
-use super::kit::{Frames, ok, over_http2};
-
-/// SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 §6.5.2).
-const STREAMS_MAX: u16 = 3;
+use super::super::kit::{URL, fetch, ok, read, settle};
+use super::kit::{FrameServer, ok_frames, over_http2};
 
 /// Before the server tells, as many go to its first connection as it may be assumed to allow. Those
 /// that it does not must not wait there for the one it does: another connection is theirs.
@@ -24,14 +21,15 @@ async fn who_finds_no_stream_on_the_first_connection_gets_another() {
         move |peer| {
             let all = all.clone();
             async move {
-                let mut frames = Frames::begin(peer, &[(STREAMS_MAX, 1)]).await;
-                let stream = frames.request().await;
+                let mut frames =
+                    FrameServer::accept(peer, &[(setting::MAX_CONCURRENT_STREAMS, 1)]).await;
+                let stream = frames.next_request().await;
                 let soon = Duration::from_millis(5);
-                while let Ok(beyond) = timeout(soon, frames.request()).await {
-                    frames.say(&[rst_stream(beyond, 7)]).await;
+                while let Ok(beyond) = timeout(soon, frames.next_request()).await {
+                    frames.send(&[rst_stream(beyond, 7)]).await;
                 }
                 all.wait().await;
-                frames.say(&[ok(stream)]).await;
+                frames.send(&[ok_frames(stream)]).await;
                 frames.serve().await;
             }
         },
@@ -42,7 +40,7 @@ async fn who_finds_no_stream_on_the_first_connection_gets_another() {
     };
     let fetched = async { tokio::join!(each(), each(), each()) };
     let fetched = timeout(Duration::from_secs(10), fetched).await;
-    let expected = Ok((200, "ok".to_owned()));
+    let expected = ok();
     assert_eq!(fetched, Ok((expected.clone(), expected.clone(), expected)));
     assert_eq!(client.connections(), (3, 3));
 }
@@ -58,21 +56,21 @@ async fn a_request_that_was_not_sent_goes_elsewhere_whatever_its_content() {
         move |peer| {
             let told = told.lock().unwrap().take();
             async move {
-                let mut frames = Frames::begin(peer, &[]).await;
+                let mut frames = FrameServer::accept(peer, &[]).await;
                 if let Some(mut told) = told {
-                    frames.request().await;
-                    frames.say(&[ok(1)]).await;
+                    frames.next_request().await;
+                    frames.send(&[ok_frames(1)]).await;
                     let () = told.recv().await.unwrap();
-                    frames.say(&[go_away(1, 0, "")]).await;
-                    assert_eq!(frames.next().await, "gone");
+                    frames.send(&[go_away(1, 0, "")]).await;
+                    assert_eq!(frames.next_stream_frame().await, "gone");
                     return;
                 }
-                frames.request().await;
-                frames.say(&[headers(1, flag::END_HEADERS, &[(":status", "200")])]).await;
-                assert_eq!(frames.next().await, "DATA 1 once");
-                assert_eq!(frames.next().await, "DATA 1 END_STREAM ");
-                frames.say(&[data(1, flag::END_STREAM, b"had")]).await;
-                while frames.next().await != "gone" {}
+                frames.next_request().await;
+                frames.send(&[headers(1, flag::END_HEADERS, &[(":status", "200")])]).await;
+                assert_eq!(frames.next_stream_frame().await, "DATA 1 once");
+                assert_eq!(frames.next_stream_frame().await, "DATA 1 END_STREAM ");
+                frames.send(&[data(1, flag::END_STREAM, b"had")]).await;
+                while frames.next_stream_frame().await != "gone" {}
             }
         },
     );

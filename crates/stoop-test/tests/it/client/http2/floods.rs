@@ -15,8 +15,10 @@ use stoop_test::frames::{
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-use super::super::kit::{Outcome, Peer, ROOM, fetch, get, settle, what};
-use super::kit::{Frames, ok, over_http2};
+use super::super::kit::{
+    FetchOutcome, PIPE_BYTES, ScriptedServer, fetch, get, kind_and_phase, ok, settle,
+};
+use super::kit::{FrameServer, ok_frames, over_http2};
 
 const FRAMES: usize = 100;
 
@@ -25,7 +27,7 @@ const SOON: Duration = Duration::from_secs(1);
 
 /// Says the same again and again, with a PING behind each hundred to know how far the client is, until it ends the
 /// connection: how often, and what it said.
-async fn flood(frames: &mut Frames, wire: &[u8]) -> (usize, Vec<String>) {
+async fn flood(frames: &mut FrameServer, wire: &[u8]) -> (usize, Vec<String>) {
     let (mut sent, mut said) = (0, Vec::new());
     loop {
         let mark = format!("{sent:08}");
@@ -33,7 +35,7 @@ async fn flood(frames: &mut Frames, wire: &[u8]) -> (usize, Vec<String>) {
         frames.peer.send([wire.repeat(FRAMES), ping].concat()).await;
         sent += FRAMES;
         loop {
-            said.push(frames.any().await);
+            said.push(frames.next_frame().await);
             let last = said.last().unwrap();
             if last.starts_with("GOAWAY ") && last != "GOAWAY 0 NO_ERROR" {
                 return (sent, said);
@@ -76,11 +78,11 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
                 let (script, tell) = (script.clone(), tell.clone());
                 async move {
                     let number = peer.number;
-                    let mut frames = Frames::begin(peer, &[]).await;
+                    let mut frames = FrameServer::accept(peer, &[]).await;
                     if number > 0 {
                         return frames.serve().await;
                     }
-                    assert_eq!(frames.request().await, 1);
+                    assert_eq!(frames.next_request().await, 1);
                     frames.peer.send(&script.0).await;
                     tell.send(flood(&mut frames, &script.1).await).unwrap();
                 }
@@ -101,7 +103,7 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
         // What is answered is answered once, beside our pings.
         let most = answers * sent + sent / FRAMES + 10;
         assert!(said.len() <= most, "{name}: {} lines", said.len());
-        assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())), "{name}");
+        assert_eq!(fetch(&client).await, ok(), "{name}");
     }
 }
 
@@ -115,8 +117,8 @@ async fn a_server_that_does_not_read_is_not_answered_for_ever() {
         move |peer| {
             let tell = tell.clone();
             async move {
-                let mut frames = Frames::begin(peer, &[]).await;
-                assert_eq!(frames.request().await, 1);
+                let mut frames = FrameServer::accept(peer, &[]).await;
+                assert_eq!(frames.next_request().await, 1);
                 let (mut sent, ping) = (0, ping(0, b"12345678"));
                 let soon = Duration::from_millis(1);
                 while sent < 50_000 && timeout(soon, frames.peer.send(&ping)).await.is_ok() {
@@ -130,8 +132,8 @@ async fn a_server_that_does_not_read_is_not_answered_for_ever() {
     // A question whether it is there is one more that it does not answer.
     assert_eq!(fetch(&client).await, Err((ErrorKind::ClosedEarly, Phase::Wait)));
     let sent = timeout(SOON, told.recv()).await.unwrap().unwrap();
-    let most = 3 * ROOM / PING_BYTES + 4 * 16 * 1024 / PING_BYTES + 2_000;
-    assert!(sent > ROOM / PING_BYTES && sent < most, "{sent}, and {most} at most");
+    let most = 3 * PIPE_BYTES / PING_BYTES + 4 * 16 * 1024 / PING_BYTES + 2_000;
+    assert!(sent > PIPE_BYTES / PING_BYTES && sent < most, "{sent}, and {most} at most");
     sleep(Duration::from_secs(60)).await;
     assert_eq!(client.connections(), (0, 0));
 }
@@ -142,31 +144,31 @@ async fn interim_responses_without_end_end_their_stream() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &[]).await;
-            assert_eq!((frames.request().await, frames.request().await), (1, 3));
+            let mut frames = FrameServer::accept(peer, &[]).await;
+            assert_eq!((frames.next_request().await, frames.next_request().await), (1, 3));
             let hint = headers(1, flag::END_HEADERS, &[(":status", "103"), ("link", "</a>")]);
             frames.peer.send(hint.repeat(100)).await;
-            assert_eq!(frames.next().await, "RST_STREAM 1 ENHANCE_YOUR_CALM");
-            frames.say(&[ok(3)]).await;
-            while frames.next().await != "gone" {}
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 1 ENHANCE_YOUR_CALM");
+            frames.send(&[ok_frames(3)]).await;
+            while frames.next_stream_frame().await != "gone" {}
         },
     );
     let mut seen = 0;
     let request = stoop::Request::get(super::super::kit::URL).unwrap();
     let flooded = client.send_with_interim(request, |_| seen += 1);
     let (flooded, other) = tokio::join!(flooded, fetch(&client));
-    assert_eq!(flooded.map_err(what).err(), Some((ErrorKind::H2Protocol, Phase::Wait)));
-    assert_eq!((seen, other), (16, Ok((200, "ok".to_owned()))));
+    assert_eq!(flooded.map_err(kind_and_phase).err(), Some((ErrorKind::H2Protocol, Phase::Wait)));
+    assert_eq!((seen, other), (16, ok()));
 }
 
 /// What the client says last, while the server goes on with these frames; and how many bytes that took.
-async fn until_the_last_word(frames: &mut Frames, more: &[u8]) -> (usize, String) {
+async fn until_the_last_word(frames: &mut FrameServer, more: &[u8]) -> (usize, String) {
     let mut sent = 0;
     while sent < 64 << 20 {
         frames.peer.send(more).await;
         sent += more.len();
         settle().await;
-        while let Ok(line) = timeout(Duration::ZERO, frames.any()).await {
+        while let Ok(line) = timeout(Duration::ZERO, frames.next_frame()).await {
             if line.starts_with("GOAWAY") || line == "gone" {
                 return (sent, line);
             }
@@ -176,22 +178,24 @@ async fn until_the_last_word(frames: &mut Frames, more: &[u8]) -> (usize, String
 }
 
 /// The first connection does as a script says, once there is a request; others serve.
-async fn with_script<F>(script: impl Fn(Frames) -> F + Send + Sync + 'static) -> (Outcome, Outcome)
+async fn with_script<F>(
+    script: impl Fn(FrameServer) -> F + Send + Sync + 'static,
+) -> (FetchOutcome, FetchOutcome)
 where
     F: Future<Output = ()> + Send + 'static,
 {
     let script = Arc::new(script);
     let client = over_http2(
         |_| {},
-        move |peer: Peer| {
+        move |peer: ScriptedServer| {
             let script = script.clone();
             async move {
                 let number = peer.number;
-                let mut frames = Frames::begin(peer, &[]).await;
+                let mut frames = FrameServer::accept(peer, &[]).await;
                 if number > 0 {
                     return frames.serve().await;
                 }
-                assert_eq!(frames.request().await, 1);
+                assert_eq!(frames.next_request().await, 1);
                 script(frames).await;
             }
         },
@@ -207,7 +211,7 @@ async fn a_field_block_without_end_is_cut_off() {
         let outcomes = with_script(move |mut frames| {
             let tell = tell.clone();
             async move {
-                frames.say(&[headers(1, 0, &[(":status", "200")])]).await;
+                frames.send(&[headers(1, 0, &[(":status", "200")])]).await;
                 let more = continuation(1, 0, &vec![0x88; piece]);
                 tell.send(until_the_last_word(&mut frames, &more).await).unwrap();
             }
@@ -218,7 +222,7 @@ async fn a_field_block_without_end_is_cut_off() {
         assert_eq!(last, calm);
         assert!(sent <= 5 * Limits::client().head_bytes_max, "{piece}: {sent} bytes");
         let failed = Err((ErrorKind::H2Protocol, Phase::Wait));
-        assert_eq!(outcomes, (failed, Ok((200, "ok".to_owned()))));
+        assert_eq!(outcomes, (failed, ok()));
     }
 }
 
@@ -239,20 +243,20 @@ async fn a_small_block_does_not_become_a_large_head() {
             let (insert, large, monstrous) = (insert.clone(), large.clone(), monstrous.clone());
             async move {
                 let number = peer.number;
-                let mut frames = Frames::begin(peer, &[]).await;
+                let mut frames = FrameServer::accept(peer, &[]).await;
                 if number > 0 {
                     return frames.serve().await;
                 }
-                assert_eq!(frames.request().await, 1);
+                assert_eq!(frames.next_request().await, 1);
                 frames.peer.send(&insert).await;
-                assert_eq!(frames.request().await, 3);
+                assert_eq!(frames.next_request().await, 3);
                 frames.peer.send(&large).await;
-                assert_eq!(frames.next().await, "RST_STREAM 3 ENHANCE_YOUR_CALM");
-                assert_eq!(frames.request().await, 5);
-                frames.say(&[ok(5)]).await;
-                assert_eq!(frames.request().await, 7);
+                assert_eq!(frames.next_stream_frame().await, "RST_STREAM 3 ENHANCE_YOUR_CALM");
+                assert_eq!(frames.next_request().await, 5);
+                frames.send(&[ok_frames(5)]).await;
+                assert_eq!(frames.next_request().await, 7);
                 frames.peer.send(&monstrous).await;
-                let last = frames.next().await;
+                let last = frames.next_stream_frame().await;
                 assert!(last.starts_with("GOAWAY 0 ENHANCE_YOUR_CALM: "), "{last}");
             }
         },
@@ -260,9 +264,9 @@ async fn a_small_block_does_not_become_a_large_head() {
     let failed = Err((ErrorKind::H2Protocol, Phase::Wait));
     assert_eq!(fetch(&client).await, Ok((200, String::new())));
     assert_eq!(fetch(&client).await, failed);
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, ok());
     assert_eq!(fetch(&client).await, failed);
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, ok());
 }
 
 /// Windows that grow beyond what they may be, which nobody asked for.
@@ -278,14 +282,14 @@ async fn a_window_that_overflows_ends_the_connection() {
             let wire = wire.clone();
             async move {
                 frames.peer.send(&wire).await;
-                let last = frames.next().await;
+                let last = frames.next_stream_frame().await;
                 assert!(last.starts_with("GOAWAY 0 FLOW_CONTROL_ERROR: "), "{last}");
-                assert_eq!(frames.next().await, "gone");
+                assert_eq!(frames.next_stream_frame().await, "gone");
             }
         })
         .await;
         let failed = Err((ErrorKind::H2Protocol, Phase::Wait));
-        assert_eq!(outcomes, (failed, Ok((200, "ok".to_owned()))));
+        assert_eq!(outcomes, (failed, ok()));
     }
 }
 
@@ -297,25 +301,25 @@ async fn content_beyond_the_windows_is_not_taken() {
         |_| {},
         |peer| async {
             let number = peer.number;
-            let mut frames = Frames::begin(peer, &[]).await;
+            let mut frames = FrameServer::accept(peer, &[]).await;
             if number > 0 {
                 return frames.serve().await;
             }
             let head = |stream| headers(stream, flag::END_HEADERS, &[(":status", "200")]);
             // 256 KiB of a stream, and a byte.
             let whole = |stream| data(stream, 0, &[b'x'; 16_384]).repeat(16);
-            assert_eq!(frames.request().await, 1);
-            frames.say(&[head(1), whole(1), data(1, 0, b"x")]).await;
-            assert_eq!(frames.next().await, "RST_STREAM 1 FLOW_CONTROL_ERROR");
+            assert_eq!(frames.next_request().await, 1);
+            frames.send(&[head(1), whole(1), data(1, 0, b"x")]).await;
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 1 FLOW_CONTROL_ERROR");
             // And 4 MiB of the connection, of which the first has had its share and a byte.
             for n in 1..=STREAMS {
-                let stream = frames.request().await;
+                let stream = frames.next_request().await;
                 assert_eq!(stream, 2 * n + 1);
-                frames.say(&[head(stream), whole(stream)]).await;
+                frames.send(&[head(stream), whole(stream)]).await;
             }
-            let stream = frames.request().await;
-            frames.say(&[head(stream), whole(stream)]).await;
-            let last = frames.next().await;
+            let stream = frames.next_request().await;
+            frames.send(&[head(stream), whole(stream)]).await;
+            let last = frames.next_stream_frame().await;
             assert!(last.starts_with("GOAWAY 0 FLOW_CONTROL_ERROR: "), "{last}");
         },
     );
@@ -328,9 +332,9 @@ async fn content_beyond_the_windows_is_not_taken() {
     unread.push(get(&client).await.unwrap());
     for response in unread {
         let error = response.into_body().bytes(1 << 20).await.unwrap_err();
-        assert_eq!(what(error), (ErrorKind::H2Protocol, Phase::Receive));
+        assert_eq!(kind_and_phase(error), (ErrorKind::H2Protocol, Phase::Receive));
     }
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, ok());
 }
 
 /// CVE-2023-44487 the other way round: whoever resets streams that were asked for costs no more than it is asked.
@@ -339,11 +343,11 @@ async fn a_server_that_resets_all_streams_keeps_its_connection() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &[]).await;
+            let mut frames = FrameServer::accept(peer, &[]).await;
             loop {
-                match frames.request().await {
+                match frames.next_request().await {
                     0 => return,
-                    stream => frames.say(&[rst_stream(stream, 8)]).await,
+                    stream => frames.send(&[rst_stream(stream, 8)]).await,
                 }
             }
         },

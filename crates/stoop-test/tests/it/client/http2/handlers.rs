@@ -4,16 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
+use super::super::kit::client_of;
 use bytes::Bytes;
-use stoop::{Body, Client, Request, Response, StatusCode, Version, Versions};
+use stoop::{Body, Request, Response, StatusCode, Version, Versions};
 use tokio::time::{Instant, sleep};
-
-/// A client of `handler` over HTTP/2.
-macro_rules! client {
-    ($handler:expr) => {
-        Client::builder().versions(Versions::Http2).handler($handler).build().unwrap()
-    };
-}
 
 async fn echo(request: Request) -> Response {
     let length = request.field("content-length").map(<[u8]>::to_vec);
@@ -26,7 +20,7 @@ async fn echo(request: Request) -> Response {
 
 #[tokio::test]
 async fn a_response_says_which_version_it_came_by() {
-    let client = client!(|request: Request| {
+    let client = client_of(Versions::Http2, |request: Request| {
         Response::text(format!("{:?} {}", request.version(), request.authority()))
     });
     let response = client.get("http://a.test:81/x").await.unwrap();
@@ -37,7 +31,7 @@ async fn a_response_says_which_version_it_came_by() {
 
 #[tokio::test]
 async fn content_goes_both_ways_with_and_without_a_length() {
-    let client = client!(echo);
+    let client = client_of(Versions::Http2, echo);
     for len in [0, 1, 1_000, 70_000, 3_000_000] {
         let bytes: Bytes = (0..len).map(|n: u32| n as u8).collect::<Vec<_>>().into();
         let request = Request::post("http://a/", bytes.clone()).unwrap();
@@ -61,7 +55,7 @@ async fn content_goes_both_ways_with_and_without_a_length() {
 
 #[tokio::test]
 async fn a_conversation_goes_to_and_fro_on_one_stream() {
-    let client = client!(echo);
+    let client = client_of(Versions::Http2, echo);
     let (sender, body) = Body::channel(1);
     let response = client.send(Request::post("http://a/", body).unwrap()).await.unwrap();
     let mut answer = response.into_body();
@@ -77,7 +71,7 @@ async fn a_conversation_goes_to_and_fro_on_one_stream() {
 async fn many_requests_share_a_connection_and_wait_for_none() {
     let most = Arc::new(AtomicUsize::new(0));
     let (now, seen) = (Arc::new(AtomicUsize::new(0)), most.clone());
-    let client = client!(move |_: Request| {
+    let client = client_of(Versions::Http2, move |_: Request| {
         let (now, most) = (now.clone(), seen.clone());
         async move {
             most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
@@ -102,7 +96,7 @@ async fn many_requests_share_a_connection_and_wait_for_none() {
 
 #[tokio::test(start_paused = true)]
 async fn connections_are_opened_as_streams_run_short_and_no_more_than_the_limit() {
-    let client = client!(async |_: Request| {
+    let client = client_of(Versions::Http2, async |_: Request| {
         sleep(Duration::from_secs(1)).await;
         Response::text("ok")
     });
@@ -125,7 +119,7 @@ async fn connections_are_opened_as_streams_run_short_and_no_more_than_the_limit(
 /// The URL that a redirect names is asked for on the same connection.
 #[tokio::test]
 async fn redirects_are_followed_on_the_connection_that_is_there() {
-    let client = client!(|request: Request| match request.path() {
+    let client = client_of(Versions::Http2, |request: Request| match request.path() {
         "/" => {
             let response = Response::from_status(StatusCode::FOUND);
             response.with_field("location", "/there").unwrap().boxed()
@@ -140,7 +134,7 @@ async fn redirects_are_followed_on_the_connection_that_is_there() {
 
 #[tokio::test]
 async fn trailers_go_both_ways() {
-    let client = client!(async |request: Request| {
+    let client = client_of(Versions::Http2, async |request: Request| {
         let mut body = request.into_body();
         while body.chunk().await.unwrap().is_some() {}
         let trailers = *body.take_trailers().unwrap();

@@ -1,51 +1,56 @@
-//! A server of HTTP/2 that does as a script says, frame by frame.
+//! Servers over HTTP/2 that follow a script frame by frame, and clients of them.
 
 use std::collections::VecDeque;
 use std::future::Future;
 
-use stoop::{Client, ClientBuilder, ClientLimits, Error, Request, Response, Versions};
-use stoop_test::frames::{HEADER_BYTES, PREFACE, Reader, flag, headers, settings, settings_ack};
+use stoop::{Client, ClientBuilder, ClientLimits, Error, Response, Versions};
+use stoop_test::frames::{
+    FrameReader, HEADER_BYTES, PREFACE, flag, headers, settings, settings_ack,
+};
 
-use super::super::kit::{Peer, URL, limited, scripted_by};
+use super::super::kit::{self, ScriptedServer, limited, scripted_by};
 
-/// The server's end of a connection.
-pub(super) struct Frames {
-    pub(super) peer: Peer,
-    reader: Reader,
+/// The values of an empty SETTINGS frame.
+pub(super) const NO_SETTINGS: &[(u16, u32)] = &[];
+
+/// The server's end of a connection, of which a script reads and writes frames.
+pub(super) struct FrameServer {
+    pub(super) peer: ScriptedServer,
+    reader: FrameReader,
     lines: VecDeque<String>,
     unread: Vec<u8>,
 }
 
-impl Frames {
-    /// Reads the preface, and says the first that is to be said: SETTINGS with these values.
-    pub(super) async fn begin(mut peer: Peer, values: &[(u16, u32)]) -> Self {
-        assert_eq!(peer.raw(PREFACE.len()).await, PREFACE);
+impl FrameServer {
+    /// Reads the client's preface, and sends SETTINGS with these values and an acknowledgement.
+    pub(super) async fn accept(mut peer: ScriptedServer, values: &[(u16, u32)]) -> Self {
+        assert_eq!(peer.raw_bytes(PREFACE.len()).await, PREFACE);
         peer.send([settings(values), settings_ack()].concat()).await;
-        Self { peer, reader: Reader::default(), lines: VecDeque::new(), unread: Vec::new() }
+        Self { peer, reader: FrameReader::default(), lines: VecDeque::new(), unread: Vec::new() }
     }
 
-    /// Every frame that comes, as a line; `gone` at the end.
-    pub(super) async fn any(&mut self) -> String {
+    /// The next frame, as a line; `gone` at the end of the connection.
+    pub(super) async fn next_frame(&mut self) -> String {
         if let Some(line) = self.lines.pop_front() {
             return line;
         }
-        let header = self.peer.raw(HEADER_BYTES).await;
+        let header = self.peer.raw_bytes(HEADER_BYTES).await;
         if header.len() < HEADER_BYTES {
             return "gone".to_owned();
         }
         let len =
             usize::from(header[0]) << 16 | usize::from(header[1]) << 8 | usize::from(header[2]);
         self.unread = header;
-        let payload = self.peer.raw(len).await;
+        let payload = self.peer.raw_bytes(len).await;
         self.unread.extend(payload);
         self.lines.extend(self.reader.lines(&self.unread));
         self.lines.pop_front().unwrap_or_default()
     }
 
-    /// The next frame that is not about the connection alone. Pings are answered.
-    pub(super) async fn next(&mut self) -> String {
+    /// The next frame but for SETTINGS, PING and the connection's WINDOW_UPDATE. Answers PINGs.
+    pub(super) async fn next_stream_frame(&mut self) -> String {
         loop {
-            let line = self.any().await;
+            let line = self.next_frame().await;
             if line.starts_with("PING") && !line.starts_with("PING ACK") {
                 let payload = self.unread[HEADER_BYTES..].try_into().unwrap();
                 self.peer.send(stoop_test::frames::ping(flag::ACK, &payload)).await;
@@ -55,33 +60,34 @@ impl Frames {
         }
     }
 
-    /// The next request's stream, whatever content comes before.
-    pub(super) async fn request(&mut self) -> u32 {
-        let mut line = self.next().await;
+    /// The stream of the next request, after the content of others; 0 at the end of the connection.
+    pub(super) async fn next_request(&mut self) -> u32 {
+        let mut line = self.next_stream_frame().await;
         while line.starts_with("DATA") {
-            line = self.next().await;
+            line = self.next_stream_frame().await;
         }
         let stream = line.strip_prefix("HEADERS ").and_then(|rest| rest.split(' ').next());
         stream.and_then(|stream| stream.parse().ok()).unwrap_or(0)
     }
 
-    pub(super) async fn say(&mut self, frames: &[Vec<u8>]) {
+    /// Sends these frames.
+    pub(super) async fn send(&mut self, frames: &[Vec<u8>]) {
         self.peer.send(frames.concat()).await;
     }
 
-    /// Answers every request by `ok` until the client goes.
+    /// Answers every request with [`ok_frames`] until the client closes.
     pub(super) async fn serve(mut self) {
         loop {
-            match self.request().await {
+            match self.next_request().await {
                 0 => return,
-                stream => self.say(&[ok(stream)]).await,
+                stream => self.send(&[ok_frames(stream)]).await,
             }
         }
     }
 }
 
-/// `ok`, as a whole response.
-pub(super) fn ok(stream: u32) -> Vec<u8> {
+/// The frames of a response with the content `ok`.
+pub(super) fn ok_frames(stream: u32) -> Vec<u8> {
     [
         headers(stream, flag::END_HEADERS, &[(":status", "200"), ("content-length", "2")]),
         stoop_test::frames::data(stream, flag::END_STREAM, b"ok"),
@@ -89,10 +95,10 @@ pub(super) fn ok(stream: u32) -> Vec<u8> {
     .concat()
 }
 
-/// A client over HTTP/2 with other limits, each of whose connections is a script's.
+/// A client over HTTP/2 with changed limits, each of whose connections has `script` as its server.
 pub(super) fn over_http2<F>(
     change: impl FnOnce(&mut ClientLimits),
-    script: impl Fn(Peer) -> F + Send + Sync + 'static,
+    script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static,
 ) -> Client
 where
     F: Future<Output = ()> + Send + 'static,
@@ -101,7 +107,7 @@ where
     scripted_by(builder, script)
 }
 
-/// Sends a POST, which is not sent twice unless the server did nothing of it.
-pub(super) async fn post(client: &Client) -> Result<Response, Error> {
-    client.send(Request::post(URL, "some").unwrap()).await
+/// Sends a POST, which is repeated only if the server did not process it.
+pub(super) async fn send_post(client: &Client) -> Result<Response, Error> {
+    client.send(kit::post("some")).await
 }

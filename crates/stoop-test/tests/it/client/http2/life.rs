@@ -8,9 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::super::kit::{URL, settle};
-use super::kit::{Frames, ok, over_http2};
-
-const NONE: [(u16, u32); 0] = [];
+use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2};
 
 /// Content that was read after the response was whole is given back then, and not once more when its
 /// stream is reset.
@@ -28,25 +26,25 @@ async fn content_that_was_read_before_its_stream_is_reset_is_given_back_once() {
             let told = told.clone();
             let mut reset = reset.lock().unwrap().take();
             async move {
-                let mut frames = Frames::begin(peer, &NONE).await;
+                let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
                 let whole = |stream| {
                     let head = headers(stream, flag::END_HEADERS, &[(":status", "200")]);
                     let some = data(stream, 0, &[0; 10_000]).repeat(3);
                     vec![head, some, data(stream, flag::END_STREAM, &[0; 10_000])]
                 };
-                let first = frames.request().await;
-                frames.say(&whole(first)).await;
+                let first = frames.next_request().await;
+                frames.send(&whole(first)).await;
                 loop {
-                    let line = frames.any().await;
+                    let line = frames.next_frame().await;
                     if line == "gone" {
                         return;
                     }
                     if line.starts_with("HEADERS 3") {
-                        frames.say(&whole(3)).await;
+                        frames.send(&whole(3)).await;
                         if let Some(reset) = reset.take() {
                             let _ = reset.await;
                         }
-                        frames.say(&[rst_stream(first, 0)]).await;
+                        frames.send(&[rst_stream(first, 0)]).await;
                     }
                     told.send(line).unwrap();
                 }
@@ -86,19 +84,19 @@ async fn a_server_that_answers_at_once_after_a_pause_is_not_asked_whether_it_is_
         move |peer| {
             let told = told.clone();
             async move {
-                let mut frames = Frames::begin(peer, &NONE).await;
+                let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
                 loop {
-                    let line = frames.any().await;
+                    let line = frames.next_frame().await;
                     if line == "gone" {
                         return;
                     }
                     if line.starts_with("PING") {
-                        frames.say(&[stoop_test::frames::ping(flag::ACK, b"alive?\0\0")]).await;
+                        frames.send(&[stoop_test::frames::ping(flag::ACK, b"alive?\0\0")]).await;
                     }
                     if line.starts_with("HEADERS ") {
                         let stream = line.split(' ').nth(1).unwrap().parse().unwrap();
                         sleep(Duration::from_millis(100)).await;
-                        frames.say(&[ok(stream)]).await;
+                        frames.send(&[ok_frames(stream)]).await;
                     }
                     told.send(line).unwrap();
                 }
@@ -128,11 +126,11 @@ async fn an_upload_that_nobody_waits_for_is_not_kept_for_ever() {
         move |peer| {
             let told = told.clone();
             async move {
-                let mut frames = Frames::begin(peer, &[(4, 0)]).await;
-                let stream = frames.request().await;
-                frames.say(&[ok(stream)]).await;
+                let mut frames = FrameServer::accept(peer, &[(4, 0)]).await;
+                let stream = frames.next_request().await;
+                frames.send(&[ok_frames(stream)]).await;
                 loop {
-                    let line = frames.next().await;
+                    let line = frames.next_stream_frame().await;
                     told.send(line.clone()).unwrap();
                     if line == "gone" {
                         return;
@@ -165,17 +163,17 @@ async fn a_slow_server_is_not_taken_for_one_that_has_gone() {
             limits.time.head = None;
         },
         |peer| async move {
-            let mut frames = Frames::begin(peer, &[(4, 1 << 30)]).await;
-            frames.say(&[window_update(0, 1 << 30)]).await;
-            let stream = frames.request().await;
+            let mut frames = FrameServer::accept(peer, &[(4, 1 << 30)]).await;
+            frames.send(&[window_update(0, 1 << 30)]).await;
+            let stream = frames.next_request().await;
             loop {
-                let line = frames.next().await;
+                let line = frames.next_stream_frame().await;
                 sleep(Duration::from_secs(2)).await;
                 if line.contains("END_STREAM") || line == "gone" {
                     break;
                 }
             }
-            frames.say(&[ok(stream)]).await;
+            frames.send(&[ok_frames(stream)]).await;
             frames.serve().await;
         },
     );
@@ -196,20 +194,23 @@ async fn a_ping_that_came_just_before_a_request_does_not_hold_it_up() {
     let builder = stoop::Client::builder().versions(stoop::Versions::Http2);
     let client = stoop::tokio::connections_from(builder, connect).build().unwrap();
     let served = async {
-        let peer = super::super::kit::Peer::over(stoop_io::from_io(given.recv().await.unwrap()), 0);
-        let mut frames = Frames::begin(peer, &NONE).await;
-        assert_eq!(frames.request().await, 1);
-        frames.say(&[ok(1)]).await;
+        let peer = super::super::kit::ScriptedServer::over(
+            stoop_io::from_io(given.recv().await.unwrap()),
+            0,
+        );
+        let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+        assert_eq!(frames.next_request().await, 1);
+        frames.send(&[ok_frames(1)]).await;
         frames
     };
     let (mut frames, first) = tokio::join!(served, client.get(URL));
     first.unwrap().into_body().bytes(9).await.unwrap();
     sleep(Duration::from_secs(10)).await;
-    frames.say(&[stoop_test::frames::ping(0, b"12345678")]).await;
+    frames.send(&[stoop_test::frames::ping(0, b"12345678")]).await;
     let begun = tokio::time::Instant::now();
     let server = async {
-        while !frames.any().await.starts_with("HEADERS 3") {}
-        frames.say(&[ok(3)]).await;
+        while !frames.next_frame().await.starts_with("HEADERS 3") {}
+        frames.send(&[ok_frames(3)]).await;
         frames.serve().await;
         unreachable!()
     };
@@ -224,12 +225,12 @@ async fn a_part_of_a_frame_does_not_hold_up_a_request() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            assert_eq!(frames.request().await, 1);
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            assert_eq!(frames.next_request().await, 1);
             let ping = stoop_test::frames::ping(0, b"12345678");
-            frames.say(&[ok(1), ping[..5].to_vec()]).await;
-            assert_eq!(frames.request().await, 3);
-            frames.say(&[ping[5..].to_vec(), ok(3)]).await;
+            frames.send(&[ok_frames(1), ping[..5].to_vec()]).await;
+            assert_eq!(frames.next_request().await, 3);
+            frames.send(&[ping[5..].to_vec(), ok_frames(3)]).await;
             frames.serve().await;
         },
     );

@@ -9,12 +9,10 @@ use stoop::{Client, ErrorKind, Phase, Request, Versions};
 use stoop_test::frames::{data, flag, frame, go_away, headers, kind, rst_stream, window_update};
 use tokio::task::JoinHandle;
 
-use super::super::kit::{Outcome, Peer, fetch, get, listening, read, settle, what};
-use super::kit::{Frames, ok, over_http2, post};
-
-fn good() -> Outcome {
-    Ok((200, "ok".to_owned()))
-}
+use super::super::kit::{
+    FetchOutcome, ScriptedServer, fetch, get, kind_and_phase, listen_scripted, ok, read, settle,
+};
+use super::kit::{FrameServer, ok_frames, over_http2, send_post};
 
 /// The ways to break one stream, here the third: what the server says, and what it is told.
 fn breakages() -> [(Vec<u8>, &'static str, ErrorKind, Phase); 10] {
@@ -48,48 +46,54 @@ async fn one_broken_stream_leaves_the_others_unharmed() {
             move |peer| {
                 let breakage = breakage.clone();
                 async move {
-                    let mut frames = Frames::begin(peer, &[]).await;
+                    let mut frames = FrameServer::accept(peer, &[]).await;
                     for stream in [1, 3, 5] {
-                        assert_eq!(frames.request().await, stream);
+                        assert_eq!(frames.next_request().await, stream);
                     }
                     // One has half its response, one has none.
                     let half = [(":status", "200"), ("content-length", "2")];
-                    frames.say(&[headers(1, flag::END_HEADERS, &half), data(1, 0, b"o")]).await;
+                    frames.send(&[headers(1, flag::END_HEADERS, &half), data(1, 0, b"o")]).await;
                     settle().await;
                     frames.peer.send(&breakage).await;
                     if !told.is_empty() {
-                        assert_eq!(frames.next().await, format!("RST_STREAM 3 {told}"));
+                        assert_eq!(
+                            frames.next_stream_frame().await,
+                            format!("RST_STREAM 3 {told}")
+                        );
                     }
-                    frames.say(&[data(1, flag::END_STREAM, b"k"), ok(5)]).await;
-                    assert_eq!(frames.request().await, 7);
-                    frames.say(&[ok(7)]).await;
-                    while frames.next().await != "gone" {}
+                    frames.send(&[data(1, flag::END_STREAM, b"k"), ok_frames(5)]).await;
+                    assert_eq!(frames.next_request().await, 7);
+                    frames.send(&[ok_frames(7)]).await;
+                    while frames.next_stream_frame().await != "gone" {}
                 }
             },
         );
         let first = ask(&client);
         settle().await;
         let other = client.clone();
-        let second = tokio::spawn(async move { read(post(&other).await.map_err(what)?).await });
+        let second =
+            tokio::spawn(
+                async move { read(send_post(&other).await.map_err(kind_and_phase)?).await },
+            );
         settle().await;
         let third = ask(&client);
         assert_eq!(second.await.unwrap(), Err((kind, phase)), "{number}");
-        assert_eq!(first.await.unwrap(), good(), "{number}");
-        assert_eq!(third.await.unwrap(), good(), "{number}");
+        assert_eq!(first.await.unwrap(), ok(), "{number}");
+        assert_eq!(third.await.unwrap(), ok(), "{number}");
         assert_eq!(client.connections(), (1, 1), "{number}");
-        assert_eq!(fetch(&client).await, good(), "{number}");
+        assert_eq!(fetch(&client).await, ok(), "{number}");
         assert_eq!(client.connections(), (1, 1), "{number}");
     }
 }
 
-fn ask(client: &Client) -> JoinHandle<Outcome> {
+fn ask(client: &Client) -> JoinHandle<FetchOutcome> {
     let client = client.clone();
     tokio::spawn(async move { fetch(&client).await })
 }
 
-fn ask_to_post(client: &Client) -> JoinHandle<Outcome> {
+fn ask_to_post(client: &Client) -> JoinHandle<FetchOutcome> {
     let client = client.clone();
-    tokio::spawn(async move { read(post(&client).await.map_err(what)?).await })
+    tokio::spawn(async move { read(send_post(&client).await.map_err(kind_and_phase)?).await })
 }
 
 /// How a connection is lost.
@@ -104,25 +108,25 @@ enum Loss {
 }
 
 impl Loss {
-    async fn happen(self, mut frames: Frames) {
+    async fn happen(self, mut frames: FrameServer) {
         match self {
             Self::End => frames.peer.shutdown().await,
             Self::Reset => return frames.peer.reset(),
             Self::GoAway => {
-                frames.say(&[go_away(3, 2, "out of memory")]).await;
+                frames.send(&[go_away(3, 2, "out of memory")]).await;
                 frames.peer.shutdown().await;
             }
             Self::Broken => {
                 let push = frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2]);
-                frames.say(&[push]).await;
-                let mut last = frames.next().await;
+                frames.send(&[push]).await;
+                let mut last = frames.next_stream_frame().await;
                 while last.starts_with("DATA") {
-                    last = frames.next().await;
+                    last = frames.next_stream_frame().await;
                 }
                 assert_eq!(last, "GOAWAY 0 PROTOCOL_ERROR: a push was not allowed");
             }
         }
-        while frames.next().await != "gone" {}
+        while frames.next_stream_frame().await != "gone" {}
     }
 
     /// What those fail with that are not repeated.
@@ -138,39 +142,39 @@ impl Loss {
 
 /// The first connection is lost with six requests on it; if it is an old one, one was answered before. The others serve,
 /// and their requests are counted.
-async fn script(loss: Loss, old: bool, served: Arc<AtomicUsize>, peer: Peer) {
+async fn script(loss: Loss, old: bool, served: Arc<AtomicUsize>, peer: ScriptedServer) {
     let number = peer.number;
-    let mut frames = Frames::begin(peer, &[]).await;
+    let mut frames = FrameServer::accept(peer, &[]).await;
     if number > 0 {
         loop {
-            let stream = frames.request().await;
+            let stream = frames.next_request().await;
             if stream == 0 {
                 return;
             }
             served.fetch_add(1, SeqCst);
-            frames.say(&[ok(stream)]).await;
+            frames.send(&[ok_frames(stream)]).await;
         }
     }
     if old {
-        let stream = frames.request().await;
-        frames.say(&[ok(stream)]).await;
+        let stream = frames.next_request().await;
+        frames.send(&[ok_frames(stream)]).await;
     }
     let mut first = 0;
     for n in 0..6 {
-        let stream = frames.request().await;
+        let stream = frames.next_request().await;
         if n == 0 {
             first = stream;
         }
     }
     let half = [(":status", "200"), ("content-length", "2")];
-    frames.say(&[headers(first, flag::END_HEADERS, &half), data(first, 0, b"o")]).await;
+    frames.send(&[headers(first, flag::END_HEADERS, &half), data(first, 0, b"o")]).await;
     settle().await;
     loss.happen(frames).await;
 }
 
 async fn lose(client: &Client, loss: Loss, old: bool, served: &AtomicUsize) {
     if old {
-        assert_eq!(fetch(client).await, good());
+        assert_eq!(fetch(client).await, ok());
     }
     // A response has begun, and the order of the others is that of their streams.
     let begun = ask(client);
@@ -193,13 +197,13 @@ async fn lose(client: &Client, loss: Loss, old: bool, served: &AtomicUsize) {
             Loss::Broken => false,
         };
         repeated += usize::from(again);
-        let expected = if again { good() } else { Err((why, Phase::Wait)) };
+        let expected = if again { ok() } else { Err((why, Phase::Wait)) };
         assert_eq!(task.await.unwrap(), expected, "{loss:?}, {old}: stream {stream}");
     }
     assert_eq!(served.load(SeqCst), repeated, "{loss:?}: each once");
     // Whoever comes next is none of that.
-    assert_eq!(fetch(client).await, good());
-    assert_eq!(read(post(client).await.unwrap()).await, good());
+    assert_eq!(fetch(client).await, ok());
+    assert_eq!(read(send_post(client).await.unwrap()).await, ok());
     assert_eq!(client.connections(), (1, 1), "{loss:?}");
 }
 
@@ -218,13 +222,13 @@ async fn a_connection_that_is_lost_fails_each_request_for_itself() {
 /// The same where the kernel says so.
 #[tokio::test]
 async fn a_reset_of_tcp_is_one_too() {
-    let address = listening(|peer| async move {
-        let mut frames = Frames::begin(peer, &[]).await;
+    let address = listen_scripted(|peer| async move {
+        let mut frames = FrameServer::accept(peer, &[]).await;
         if frames.peer.number > 0 {
             return frames.serve().await;
         }
         for stream in [1, 3, 5] {
-            assert_eq!(frames.request().await, stream);
+            assert_eq!(frames.next_request().await, stream);
         }
         frames.peer.reset();
     })
@@ -243,7 +247,7 @@ async fn a_reset_of_tcp_is_one_too() {
         assert_eq!((error.kind(), error.phase()), (ErrorKind::Reset, Phase::Wait));
         assert_eq!(error.remote_address(), Some(address));
     }
-    assert_eq!(read(client.get(&url).await.unwrap()).await, good());
+    assert_eq!(read(client.get(&url).await.unwrap()).await, ok());
 }
 
 /// A server that refuses every stream, at once: it is asked so often, and slower each time; or until the deadline, which
@@ -258,21 +262,21 @@ async fn a_server_that_refuses_everything_is_asked_so_often() {
             move |peer| {
                 let count = count.clone();
                 async move {
-                    let mut frames = Frames::begin(peer, &[]).await;
+                    let mut frames = FrameServer::accept(peer, &[]).await;
                     loop {
-                        let stream = frames.request().await;
+                        let stream = frames.next_request().await;
                         if stream == 0 {
                             return;
                         }
                         count.fetch_add(1, SeqCst);
-                        frames.say(&[rst_stream(stream, 7)]).await;
+                        frames.send(&[rst_stream(stream, 7)]).await;
                     }
                 }
             },
         );
         let begun = tokio::time::Instant::now();
         let refused = Some((ErrorKind::H2Refused, Phase::Wait));
-        assert_eq!(get(&client).await.map_err(what).err(), refused);
+        assert_eq!(get(&client).await.map_err(kind_and_phase).err(), refused);
         assert!(times.contains(&asked.load(SeqCst)), "{}", asked.load(SeqCst));
         let most = if total == 2 { 1..2 } else { 5..15 };
         assert!(most.contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());

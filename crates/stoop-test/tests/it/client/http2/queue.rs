@@ -3,16 +3,13 @@
 use std::time::Duration;
 
 use stoop::{Client, ErrorKind, Phase};
-use stoop_test::frames::{data, flag, headers};
+use stoop_test::frames::{data, flag, headers, setting};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use super::super::kit::{Outcome, URL, fetch, read, settle};
-use super::kit::{Frames, ok, over_http2};
-
-/// SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 §6.5.2).
-const STREAMS_MAX: u16 = 3;
+use super::super::kit::{FetchOutcome, URL, fetch, ok, read, settle};
+use super::kit::{FrameServer, ok_frames, over_http2};
 
 /// A client with one connection of one stream, which a response holds until it is told to end. Exchanges may take 5 s.
 async fn occupied(ended: Duration) -> (Client, stoop::Response, mpsc::UnboundedReceiver<u32>) {
@@ -25,21 +22,22 @@ async fn occupied(ended: Duration) -> (Client, stoop::Response, mpsc::UnboundedR
         move |peer| {
             let seen = seen.clone();
             async move {
-                let mut frames = Frames::begin(peer, &[(STREAMS_MAX, 1)]).await;
-                let stream = frames.request().await;
-                frames.say(&[ok(stream)]).await;
-                let stream = frames.request().await;
+                let mut frames =
+                    FrameServer::accept(peer, &[(setting::MAX_CONCURRENT_STREAMS, 1)]).await;
+                let stream = frames.next_request().await;
+                frames.send(&[ok_frames(stream)]).await;
+                let stream = frames.next_request().await;
                 let head = [(":status", "200")];
-                frames.say(&[headers(stream, flag::END_HEADERS, &head)]).await;
+                frames.send(&[headers(stream, flag::END_HEADERS, &head)]).await;
                 sleep(ended).await;
-                frames.say(&[data(stream, flag::END_STREAM, b"ok")]).await;
+                frames.send(&[data(stream, flag::END_STREAM, b"ok")]).await;
                 loop {
-                    let stream = frames.request().await;
+                    let stream = frames.next_request().await;
                     if stream == 0 {
                         return;
                     }
                     seen.send(stream).unwrap();
-                    frames.say(&[ok(stream)]).await;
+                    frames.send(&[ok_frames(stream)]).await;
                 }
             }
         },
@@ -51,7 +49,7 @@ async fn occupied(ended: Duration) -> (Client, stoop::Response, mpsc::UnboundedR
     (client, held, requests)
 }
 
-fn ask(client: &Client) -> JoinHandle<(Outcome, Duration)> {
+fn ask(client: &Client) -> JoinHandle<(FetchOutcome, Duration)> {
     let (client, begun) = (client.clone(), Instant::now());
     tokio::spawn(async move { (fetch(&client).await, begun.elapsed()) })
 }
@@ -68,7 +66,7 @@ async fn a_wait_for_a_stream_ends_with_the_deadline_and_takes_none() {
     // Nothing was asked for while the stream was taken.
     assert!(requests.try_recv().is_err());
     let (outcome, took) = second.await.unwrap();
-    assert_eq!(outcome, Ok((200, "ok".to_owned())));
+    assert_eq!(outcome, ok());
     assert_eq!(took.as_secs(), 4, "at the end of what held the stream");
     // 1 and 3 are those before: whoever gave up was never a stream.
     assert_eq!(requests.try_recv(), Ok(5));
@@ -99,7 +97,7 @@ async fn whoever_leaves_the_queue_keeps_nobody_waiting() {
     for (place, task) in waiting.into_iter().enumerate() {
         match task.await {
             Ok((outcome, took)) => {
-                assert_eq!(outcome, Ok((200, "ok".to_owned())), "{place}");
+                assert_eq!(outcome, ok(), "{place}");
                 assert_eq!(took.as_secs(), 1);
             }
             Err(error) => assert!(error.is_cancelled() && place % 5 != 0),
@@ -119,26 +117,27 @@ async fn waiting_counts_for_the_deadline_of_everything() {
             limits.time.total = Some(Duration::from_secs(5));
         },
         |peer| async {
-            let mut frames = Frames::begin(peer, &[(STREAMS_MAX, 1)]).await;
-            let stream = frames.request().await;
-            frames.say(&[ok(stream)]).await;
-            let stream = frames.request().await;
+            let mut frames =
+                FrameServer::accept(peer, &[(setting::MAX_CONCURRENT_STREAMS, 1)]).await;
+            let stream = frames.next_request().await;
+            frames.send(&[ok_frames(stream)]).await;
+            let stream = frames.next_request().await;
             sleep(Duration::from_secs(3)).await;
-            frames.say(&[ok(stream)]).await;
+            frames.send(&[ok_frames(stream)]).await;
             // The next has two seconds.
-            assert_eq!(frames.request().await, 5);
+            assert_eq!(frames.next_request().await, 5);
             let begun = Instant::now();
-            assert_eq!(frames.next().await, "RST_STREAM 5 CANCEL");
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 5 CANCEL");
             assert_eq!(begun.elapsed().as_secs(), 2);
             frames.serve().await;
         },
     );
     fetch(&client).await.unwrap();
     let (first, second) = (ask(&client), ask(&client));
-    assert_eq!(first.await.unwrap().0, Ok((200, "ok".to_owned())));
+    assert_eq!(first.await.unwrap().0, ok());
     let (outcome, took) = second.await.unwrap();
     assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Wait)));
     assert_eq!(took.as_secs(), 5);
-    assert_eq!(read(client.get(URL).await.unwrap()).await, Ok((200, "ok".to_owned())));
+    assert_eq!(read(client.get(URL).await.unwrap()).await, ok());
     assert_eq!(client.connections(), (1, 1));
 }

@@ -8,10 +8,8 @@ use stoop::{Body, ErrorKind, Phase, Request};
 use stoop_test::frames::{flag, frame, go_away, headers, kind, rst_stream};
 use tokio::time::sleep;
 
-use super::super::kit::{fetch, read, settle, what};
-use super::kit::{Frames, ok, over_http2, post};
-
-const NONE: [(u16, u32); 0] = [];
+use super::super::kit::{fetch, kind_and_phase, ok, read, settle};
+use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2, send_post};
 
 #[tokio::test]
 async fn what_the_server_did_nothing_of_is_told_apart() {
@@ -35,17 +33,17 @@ async fn what_the_server_did_nothing_of_is_told_apart() {
             move |peer| {
                 let answer = answer.clone();
                 async move {
-                    let mut frames = Frames::begin(peer, &NONE).await;
-                    frames.request().await;
+                    let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+                    frames.next_request().await;
                     frames.peer.send(&answer).await;
                     frames.peer.shutdown().await;
-                    while frames.next().await != "gone" {}
+                    while frames.next_stream_frame().await != "gone" {}
                 }
             },
         );
-        let error = post(&client).await.unwrap_err();
+        let error = send_post(&client).await.unwrap_err();
         assert_eq!(error.is_unprocessed(), unprocessed, "{error}");
-        assert_eq!(what(error), (kind, Phase::Wait));
+        assert_eq!(kind_and_phase(error), (kind, Phase::Wait));
     }
 }
 
@@ -61,24 +59,24 @@ async fn what_the_server_did_nothing_of_is_sent_again() {
                 let refusal = refusal.clone();
                 let first = seen.fetch_add(1, SeqCst) == 0;
                 async move {
-                    let mut frames = Frames::begin(peer, &NONE).await;
-                    assert_eq!(frames.request().await, 1);
-                    assert_eq!(frames.next().await, "DATA 1 END_STREAM some");
+                    let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+                    assert_eq!(frames.next_request().await, 1);
+                    assert_eq!(frames.next_stream_frame().await, "DATA 1 END_STREAM some");
                     match first {
                         true => frames.peer.send(&refusal).await,
-                        false => frames.say(&[ok(1)]).await,
+                        false => frames.send(&[ok_frames(1)]).await,
                     }
                     loop {
-                        match frames.next().await.as_str() {
+                        match frames.next_stream_frame().await.as_str() {
                             "gone" => return,
-                            "DATA 3 END_STREAM some" => frames.say(&[ok(3)]).await,
+                            "DATA 3 END_STREAM some" => frames.send(&[ok_frames(3)]).await,
                             _ => {}
                         }
                     }
                 }
             },
         );
-        assert_eq!(read(post(&client).await.unwrap()).await, Ok((200, "ok".to_owned())));
+        assert_eq!(read(send_post(&client).await.unwrap()).await, ok());
         assert_eq!(made.load(SeqCst), connections);
     }
 }
@@ -88,15 +86,15 @@ async fn a_stream_that_cannot_be_made_again_is_not() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            frames.request().await;
-            frames.say(&[rst_stream(1, 7)]).await;
-            while frames.next().await != "gone" {}
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            frames.next_request().await;
+            frames.send(&[rst_stream(1, 7)]).await;
+            while frames.next_stream_frame().await != "gone" {}
         },
     );
     let (sender, body) = Body::channel(1);
     let error = client.send(Request::post("http://a/", body).unwrap()).await.unwrap_err();
-    assert_eq!(what(error), (ErrorKind::H2Refused, Phase::Wait));
+    assert_eq!(kind_and_phase(error), (ErrorKind::H2Refused, Phase::Wait));
     assert!(sender.send("x").await.is_err());
 }
 
@@ -109,29 +107,29 @@ async fn an_end_that_was_announced_loses_nothing() {
         move |peer| {
             let seen = seen.clone();
             async move {
-                let mut frames = Frames::begin(peer, &NONE).await;
+                let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
                 if seen.fetch_add(1, SeqCst) > 0 {
                     return frames.serve().await;
                 }
                 for _ in 0..4 {
-                    frames.request().await;
+                    frames.next_request().await;
                 }
                 // Two were accepted.
-                frames.say(&[go_away(0x7fff_ffff, 0, ""), go_away(3, 0, ""), ok(3)]).await;
+                frames.send(&[go_away(0x7fff_ffff, 0, ""), go_away(3, 0, ""), ok_frames(3)]).await;
                 settle().await;
-                frames.say(&[ok(1)]).await;
-                while frames.next().await != "gone" {}
+                frames.send(&[ok_frames(1)]).await;
+                while frames.next_stream_frame().await != "gone" {}
             }
         },
     );
     let tasks: Vec<_> = (0..4)
         .map(|_| {
             let client = client.clone();
-            tokio::spawn(async move { read(post(&client).await.unwrap()).await })
+            tokio::spawn(async move { read(send_post(&client).await.unwrap()).await })
         })
         .collect();
     for task in tasks {
-        assert_eq!(task.await.unwrap(), Ok((200, "ok".to_owned())));
+        assert_eq!(task.await.unwrap(), ok());
     }
     assert_eq!(made.load(SeqCst), 2);
 }
@@ -141,17 +139,17 @@ async fn a_connection_is_left_after_so_many_requests() {
     let client = over_http2(
         |limits| limits.pool.http2_requests_per_connection_max = 3,
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
             for stream in [1, 3, 5] {
-                assert_eq!(frames.request().await, stream);
-                frames.say(&[ok(stream)]).await;
+                assert_eq!(frames.next_request().await, stream);
+                frames.send(&[ok_frames(stream)]).await;
             }
-            assert_eq!(frames.next().await, "GOAWAY 0 NO_ERROR");
-            assert_eq!(frames.next().await, "gone");
+            assert_eq!(frames.next_stream_frame().await, "GOAWAY 0 NO_ERROR");
+            assert_eq!(frames.next_stream_frame().await, "gone");
         },
     );
     for _ in 0..9 {
-        assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+        assert_eq!(fetch(&client).await, ok());
     }
 }
 
@@ -163,10 +161,10 @@ async fn a_connection_ends_with_a_word_when_it_idled_for_long_or_its_client_is_g
         move |peer| {
             let told = told.clone();
             async move {
-                let mut frames = Frames::begin(peer, &NONE).await;
-                frames.request().await;
-                frames.say(&[ok(1)]).await;
-                told.send(frames.next().await).unwrap();
+                let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+                frames.next_request().await;
+                frames.send(&[ok_frames(1)]).await;
+                told.send(frames.next_stream_frame().await).unwrap();
             }
         },
     );
@@ -191,21 +189,21 @@ async fn a_server_that_wants_http_1_1_for_something_gets_it() {
             let first = made.fetch_add(1, SeqCst) == 0;
             async move {
                 if first {
-                    let mut frames = Frames::begin(peer, &NONE).await;
-                    frames.request().await;
-                    frames.say(&[rst_stream(1, 13)]).await;
-                    frames.request().await;
-                    frames.say(&[ok(3)]).await;
-                    while frames.next().await != "gone" {}
+                    let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+                    frames.next_request().await;
+                    frames.send(&[rst_stream(1, 13)]).await;
+                    frames.next_request().await;
+                    frames.send(&[ok_frames(3)]).await;
+                    while frames.next_stream_frame().await != "gone" {}
                 } else {
                     assert!(peer.head().await.starts_with("POST / HTTP/1.1\r\n"));
                     peer.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhere").await;
-                    peer.rest().await;
+                    peer.skip_to_end().await;
                 }
             }
         },
     );
-    assert_eq!(read(post(&client).await.unwrap()).await, Ok((200, "here".to_owned())));
+    assert_eq!(read(send_post(&client).await.unwrap()).await, Ok((200, "here".to_owned())));
     // What it does not want it for stays.
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, ok());
 }

@@ -10,9 +10,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep};
 
 use super::super::kit::{fetch, get, settle};
-use super::kit::{Frames, ok, over_http2, post};
-
-const NONE: [(u16, u32); 0] = [];
+use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2, send_post};
 
 /// A request that waits for a stream and is given up keeps no place.
 #[tokio::test(start_paused = true)]
@@ -20,12 +18,12 @@ async fn a_connection_without_streams_is_left() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            let (first, second) = (frames.request().await, frames.request().await);
-            frames.say(&[settings(&[(3, 0)])]).await;
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            let (first, second) = (frames.next_request().await, frames.next_request().await);
+            frames.send(&[settings(&[(3, 0)])]).await;
             sleep(Duration::from_millis(10)).await;
-            frames.say(&[ok(first), ok(second)]).await;
-            while frames.next().await != "gone" {}
+            frames.send(&[ok_frames(first), ok_frames(second)]).await;
+            while frames.next_stream_frame().await != "gone" {}
         },
     );
     let (a, b) = tokio::join!(fetch(&client), fetch(&client));
@@ -42,25 +40,25 @@ async fn lowered_streams_are_respected_by_the_pool() {
         |_| {},
         |peer| async {
             let number = peer.number;
-            let mut frames = Frames::begin(peer, &NONE).await;
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
             if number == 0 {
                 let mut open = Vec::new();
                 for _ in 0..4 {
-                    open.push(frames.request().await);
+                    open.push(frames.next_request().await);
                 }
-                frames.say(&[settings(&[(3, 1)])]).await;
+                frames.send(&[settings(&[(3, 1)])]).await;
                 sleep(Duration::from_millis(10)).await;
                 for stream in open {
-                    frames.say(&[ok(stream)]).await;
+                    frames.send(&[ok_frames(stream)]).await;
                 }
             }
             loop {
-                let stream = frames.request().await;
+                let stream = frames.next_request().await;
                 if stream == 0 {
                     return;
                 }
                 sleep(Duration::from_secs(6)).await;
-                frames.say(&[ok(stream)]).await;
+                frames.send(&[ok_frames(stream)]).await;
             }
         },
     );
@@ -94,16 +92,16 @@ async fn a_stream_that_is_reset_is_no_stale_connection() {
         move |peer| {
             let count = count.clone();
             async move {
-                let mut frames = Frames::begin(peer, &NONE).await;
-                let stream = frames.request().await;
-                frames.say(&[ok(stream)]).await;
+                let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+                let stream = frames.next_request().await;
+                frames.send(&[ok_frames(stream)]).await;
                 loop {
-                    let stream = frames.request().await;
+                    let stream = frames.next_request().await;
                     if stream == 0 {
                         return;
                     }
                     count.fetch_add(1, SeqCst);
-                    frames.say(&[rst_stream(stream, 2)]).await;
+                    frames.send(&[rst_stream(stream, 2)]).await;
                 }
             }
         },
@@ -123,9 +121,9 @@ async fn a_server_that_sends_everybody_away_is_not_hammered() {
         move |peer| {
             count.fetch_add(1, SeqCst);
             async move {
-                let mut frames = Frames::begin(peer, &NONE).await;
-                frames.say(&[go_away(0, 11, "calm")]).await;
-                while frames.next().await != "gone" {}
+                let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+                frames.send(&[go_away(0, 11, "calm")]).await;
+                while frames.next_stream_frame().await != "gone" {}
             }
         },
     );
@@ -187,17 +185,17 @@ async fn what_the_server_said_while_idle_is_read_first() {
                 let (word, told) = (word.clone(), told.clone());
                 async move {
                     let number = peer.number;
-                    let mut frames = Frames::begin(peer, &NONE).await;
-                    let stream = frames.request().await;
-                    frames.say(&[ok(stream)]).await;
+                    let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+                    let stream = frames.next_request().await;
+                    frames.send(&[ok_frames(stream)]).await;
                     if number > 0 {
                         return frames.serve().await;
                     }
                     sleep(Duration::from_secs(1)).await;
                     told.send(()).unwrap();
-                    frames.say(&[word.to_vec()]).await;
+                    frames.send(&[word.to_vec()]).await;
                     frames.peer.shutdown().await;
-                    while frames.next().await != "gone" {}
+                    while frames.next_stream_frame().await != "gone" {}
                 }
             },
         );
@@ -213,7 +211,7 @@ async fn what_the_server_said_while_idle_is_read_first() {
                 });
                 other.send(Request::post("http://server.test/", body).unwrap()).await
             } else {
-                post(&other).await
+                send_post(&other).await
             }
         });
         let outcome = task.await.unwrap();
@@ -256,11 +254,11 @@ async fn a_limit_of_no_requests_is_one() {
     let client = over_http2(
         |limits| limits.pool.http2_requests_per_connection_max = 0,
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            let stream = frames.request().await;
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            let stream = frames.next_request().await;
             assert_eq!(stream, 1);
-            frames.say(&[ok(stream)]).await;
-            assert_eq!(frames.request().await, 0, "another connection takes its place");
+            frames.send(&[ok_frames(stream)]).await;
+            assert_eq!(frames.next_request().await, 0, "another connection takes its place");
         },
     );
     for _ in 0..3 {

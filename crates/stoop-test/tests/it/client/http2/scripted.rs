@@ -7,31 +7,30 @@ use std::time::Duration;
 use stoop::{Body, ErrorKind, Phase, Request};
 use stoop_test::frames::{continuation, data, flag, headers, rst_stream, settings, window_update};
 
-use super::super::kit::{fetch, get, read, settle, what};
-use super::kit::{Frames, ok, over_http2, post};
-
-const NONE: [(u16, u32); 0] = [];
+use super::super::kit::{fetch, get, kind_and_phase, ok, read, settle};
+use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2, send_post};
+use crate::bodies::PanickingBody;
 
 #[tokio::test]
 async fn a_request_goes_out_at_once_behind_the_preface() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            let first = frames.any().await;
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            let first = frames.next_frame().await;
             assert_eq!(first, "SETTINGS 2=0 4=262144 6=262144");
-            assert_eq!(frames.any().await, "WINDOW_UPDATE 0 by 4128769");
+            assert_eq!(frames.next_frame().await, "WINDOW_UPDATE 0 by 4128769");
             assert_eq!(
-                frames.any().await,
+                frames.next_frame().await,
                 "HEADERS 1 END_STREAM :method=GET :scheme=http :authority=server.test :path=/ accept=*/*"
             );
-            frames.say(&[ok(1)]).await;
-            assert_eq!(frames.any().await, "SETTINGS ACK");
+            frames.send(&[ok_frames(1)]).await;
+            assert_eq!(frames.next_frame().await, "SETTINGS ACK");
             frames.serve().await;
         },
     );
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, ok());
+    assert_eq!(fetch(&client).await, ok());
     assert_eq!(client.connections(), (1, 1));
 }
 
@@ -40,10 +39,10 @@ async fn a_response_that_is_dropped_resets_its_stream_and_nothing_else() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            assert_eq!(frames.request().await, 1);
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            assert_eq!(frames.next_request().await, 1);
             frames
-                .say(&[
+                .send(&[
                     headers(
                         1,
                         flag::END_HEADERS,
@@ -52,12 +51,12 @@ async fn a_response_that_is_dropped_resets_its_stream_and_nothing_else() {
                     data(1, 0, b"a"),
                 ])
                 .await;
-            assert_eq!(frames.next().await, "RST_STREAM 1 CANCEL");
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 1 CANCEL");
             // What was on its way is no fault, nor is the rest of a block of fields.
-            frames.say(&[data(1, 0, b"b"), headers(1, flag::END_STREAM, &[("x", "y")])]).await;
-            frames.say(&[continuation(1, flag::END_HEADERS, b"")]).await;
-            assert_eq!(frames.request().await, 3);
-            assert_eq!(frames.next().await, "RST_STREAM 3 CANCEL");
+            frames.send(&[data(1, 0, b"b"), headers(1, flag::END_STREAM, &[("x", "y")])]).await;
+            frames.send(&[continuation(1, flag::END_HEADERS, b"")]).await;
+            assert_eq!(frames.next_request().await, 3);
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 3 CANCEL");
             frames.serve().await;
         },
     );
@@ -70,7 +69,7 @@ async fn a_response_that_is_dropped_resets_its_stream_and_nothing_else() {
     settle().await;
     waiting.abort();
     settle().await;
-    assert_eq!(read(client.get("http://a/").await.unwrap()).await, Ok((200, "ok".to_owned())));
+    assert_eq!(read(client.get("http://a/").await.unwrap()).await, ok());
     assert_eq!(client.connections(), (1, 1));
 }
 
@@ -84,21 +83,21 @@ async fn no_more_streams_are_opened_than_the_server_allows() {
         move |peer| {
             let seen = seen.clone();
             async move {
-                let mut frames = Frames::begin(peer, &[(3, 3)]).await;
+                let mut frames = FrameServer::accept(peer, &[(3, 3)]).await;
                 loop {
                     let mut open = Vec::new();
-                    open.push(frames.request().await);
+                    open.push(frames.next_request().await);
                     if open[0] == 0 {
                         return;
                     }
                     while let Ok(stream) =
-                        tokio::time::timeout(Duration::from_millis(20), frames.request()).await
+                        tokio::time::timeout(Duration::from_millis(20), frames.next_request()).await
                     {
                         open.push(stream);
                     }
                     seen.fetch_max(open.len(), SeqCst);
                     for stream in open {
-                        frames.say(&[ok(stream)]).await;
+                        frames.send(&[ok_frames(stream)]).await;
                     }
                 }
             }
@@ -113,7 +112,7 @@ async fn no_more_streams_are_opened_than_the_server_allows() {
         })
         .collect();
     for task in tasks {
-        assert_eq!(task.await.unwrap(), Ok((200, "ok".to_owned())));
+        assert_eq!(task.await.unwrap(), ok());
     }
     assert_eq!((client.connections(), most.load(SeqCst)), ((2, 2), 3));
 }
@@ -124,21 +123,21 @@ async fn stalls_of_a_stream_end_in_a_time_out_of_their_own() {
         |_| {},
         |peer| async {
             // Nothing may be sent on the third stream.
-            let mut frames = Frames::begin(peer, &NONE).await;
-            frames.request().await;
-            assert_eq!(frames.next().await, "RST_STREAM 1 CANCEL");
-            frames.request().await;
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            frames.next_request().await;
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 1 CANCEL");
+            frames.next_request().await;
             frames
-                .say(&[headers(3, flag::END_HEADERS, &[(":status", "200")]), data(3, 0, b"a")])
+                .send(&[headers(3, flag::END_HEADERS, &[(":status", "200")]), data(3, 0, b"a")])
                 .await;
-            assert_eq!(frames.next().await, "RST_STREAM 3 CANCEL");
-            frames.say(&[settings(&[(4, 0)])]).await;
-            assert_eq!(frames.request().await, 5);
-            assert_eq!(frames.next().await, "RST_STREAM 5 CANCEL");
-            frames.request().await;
-            frames.say(&[window_update(7, 1)]).await;
-            assert_eq!(frames.next().await, "DATA 7 s");
-            assert_eq!(frames.next().await, "RST_STREAM 7 CANCEL");
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 3 CANCEL");
+            frames.send(&[settings(&[(4, 0)])]).await;
+            assert_eq!(frames.next_request().await, 5);
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 5 CANCEL");
+            frames.next_request().await;
+            frames.send(&[window_update(7, 1)]).await;
+            assert_eq!(frames.next_stream_frame().await, "DATA 7 s");
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 7 CANCEL");
             frames.serve().await;
         },
     );
@@ -146,10 +145,10 @@ async fn stalls_of_a_stream_end_in_a_time_out_of_their_own() {
     assert_eq!(fetch(&client).await, Err((ErrorKind::ReadTimeout, Phase::Receive)));
     settle().await;
     for _ in 0..2 {
-        let error = post(&client).await.unwrap_err();
-        assert_eq!(what(error), (ErrorKind::ReadTimeout, Phase::Send));
+        let error = send_post(&client).await.unwrap_err();
+        assert_eq!(kind_and_phase(error), (ErrorKind::ReadTimeout, Phase::Send));
     }
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, ok());
     assert_eq!(client.connections(), (1, 1));
 }
 
@@ -162,19 +161,19 @@ async fn a_server_that_is_gone_without_a_word_is_found_out_and_not_asked_again()
         move |peer| {
             let first = seen.fetch_add(1, SeqCst) == 0;
             async move {
-                let mut frames = Frames::begin(peer, &NONE).await;
+                let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
                 if !first {
                     return frames.serve().await;
                 }
                 // It reads, and says nothing at all: its PINGs are not answered.
-                while frames.any().await != "gone" {}
+                while frames.next_frame().await != "gone" {}
             }
         },
     );
     assert_eq!(fetch(&client).await, Err((ErrorKind::FirstByteTimeout, Phase::Wait)));
     // The next one need not find out for itself.
     settle().await;
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, ok());
     assert_eq!((client.connections(), made.load(SeqCst)), ((1, 1), 2));
 }
 
@@ -184,15 +183,15 @@ async fn an_early_answer_is_whole_though_the_stream_is_reset() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            frames.request().await;
-            frames.say(&[ok(1), rst_stream(1, 0)]).await;
-            while frames.next().await != "gone" {}
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            frames.next_request().await;
+            frames.send(&[ok_frames(1), rst_stream(1, 0)]).await;
+            while frames.next_stream_frame().await != "gone" {}
         },
     );
     let (sender, body) = Body::channel(1);
     let response = client.send(Request::post("http://a/", body).unwrap()).await.unwrap();
-    assert_eq!(read(response).await, Ok((200, "ok".to_owned())));
+    assert_eq!(read(response).await, ok());
     assert!(sender.send("x").await.is_err());
 }
 
@@ -202,20 +201,20 @@ async fn content_waits_for_a_100_or_a_second_and_is_not_sent_after_a_refusal() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            frames.request().await;
-            frames.say(&[headers(1, flag::END_HEADERS, &[(":status", "100")])]).await;
-            assert_eq!(frames.next().await, "DATA 1 END_STREAM some");
-            frames.say(&[ok(1)]).await;
-            frames.request().await;
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            frames.next_request().await;
+            frames.send(&[headers(1, flag::END_HEADERS, &[(":status", "100")])]).await;
+            assert_eq!(frames.next_stream_frame().await, "DATA 1 END_STREAM some");
+            frames.send(&[ok_frames(1)]).await;
+            frames.next_request().await;
             let asked = tokio::time::Instant::now();
-            assert_eq!(frames.next().await, "DATA 3 END_STREAM some");
+            assert_eq!(frames.next_stream_frame().await, "DATA 3 END_STREAM some");
             assert_eq!(asked.elapsed().as_secs(), 1);
-            frames.say(&[ok(3)]).await;
-            frames.request().await;
-            frames.say(&[headers(5, flag::WHOLE, &[(":status", "413")])]).await;
-            assert_eq!(frames.next().await, "RST_STREAM 5 NO_ERROR");
-            while frames.next().await != "gone" {}
+            frames.send(&[ok_frames(3)]).await;
+            frames.next_request().await;
+            frames.send(&[headers(5, flag::WHOLE, &[(":status", "413")])]).await;
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 5 NO_ERROR");
+            while frames.next_stream_frame().await != "gone" {}
         },
     );
     let mut seen = Vec::new();
@@ -234,48 +233,37 @@ async fn content_that_is_not_read_holds_up_its_stream_alone() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            frames.request().await;
-            frames.say(&[headers(1, flag::END_HEADERS, &[(":status", "200")])]).await;
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            frames.next_request().await;
+            frames.send(&[headers(1, flag::END_HEADERS, &[(":status", "200")])]).await;
             // As much as the stream's window lets us.
             for _ in 0..16 {
-                frames.say(&[data(1, 0, &[b'x'; 16_384])]).await;
+                frames.send(&[data(1, 0, &[b'x'; 16_384])]).await;
             }
-            frames.request().await;
-            frames.say(&[ok(3)]).await;
+            frames.next_request().await;
+            frames.send(&[ok_frames(3)]).await;
             // Now that it is read, we may go on.
-            assert!(frames.next().await.starts_with("WINDOW_UPDATE 1 by "));
-            frames.say(&[data(1, flag::END_STREAM, b"")]).await;
-            while frames.next().await != "gone" {}
+            assert!(frames.next_stream_frame().await.starts_with("WINDOW_UPDATE 1 by "));
+            frames.send(&[data(1, flag::END_STREAM, b"")]).await;
+            while frames.next_stream_frame().await != "gone" {}
         },
     );
     let unread = get(&client).await.unwrap();
-    assert_eq!(fetch(&client).await, Ok((200, "ok".to_owned())));
+    assert_eq!(fetch(&client).await, ok());
     assert_eq!(unread.into_body().bytes(1 << 20).await.unwrap().len(), 16 * 16_384);
 }
 
 #[tokio::test]
 async fn a_body_that_panics_fails_its_own_request() {
-    struct Panics;
-    impl http_body::Body for Panics {
-        type Data = bytes::Bytes;
-        type Error = std::convert::Infallible;
-        fn poll_frame(
-            self: std::pin::Pin<&mut Self>,
-            _: &mut std::task::Context<'_>,
-        ) -> std::task::Poll<Option<Result<http_body::Frame<bytes::Bytes>, Self::Error>>> {
-            panic!("on purpose")
-        }
-    }
     let client = over_http2(
         |_| {},
         |peer| async {
-            let mut frames = Frames::begin(peer, &NONE).await;
-            assert_eq!(frames.request().await, 1);
-            assert_eq!(frames.request().await, 3);
-            assert_eq!(frames.next().await, "RST_STREAM 3 CANCEL");
-            frames.say(&[ok(1)]).await;
-            while frames.next().await != "gone" {}
+            let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+            assert_eq!(frames.next_request().await, 1);
+            assert_eq!(frames.next_request().await, 3);
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 3 CANCEL");
+            frames.send(&[ok_frames(1)]).await;
+            while frames.next_stream_frame().await != "gone" {}
         },
     );
     let other = tokio::spawn({
@@ -283,8 +271,8 @@ async fn a_body_that_panics_fails_its_own_request() {
         async move { fetch(&client).await }
     });
     settle().await;
-    let request = Request::post(super::super::kit::URL, Body::stream(Panics)).unwrap();
+    let request = Request::post(super::super::kit::URL, Body::stream(PanickingBody(1))).unwrap();
     let error = client.send(request).await.unwrap_err();
-    assert_eq!(what(error), (ErrorKind::RequestBody, Phase::Send));
-    assert_eq!(other.await.unwrap(), Ok((200, "ok".to_owned())));
+    assert_eq!(kind_and_phase(error), (ErrorKind::RequestBody, Phase::Send));
+    assert_eq!(other.await.unwrap(), ok());
 }

@@ -18,10 +18,10 @@ async fn a_server_that_does_not_speak_http2_is_told_so() {
         let client = over_http2(
             |_| {},
             move |mut peer| async move {
-                assert_eq!(peer.raw(PREFACE.len()).await, PREFACE);
+                assert_eq!(peer.raw_bytes(PREFACE.len()).await, PREFACE);
                 peer.send(answer).await;
                 peer.shutdown().await;
-                peer.raw(1 << 20).await;
+                peer.raw_bytes(1 << 20).await;
             },
         );
         let error = get(&client).await.unwrap_err();

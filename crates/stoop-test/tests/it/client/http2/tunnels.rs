@@ -6,7 +6,7 @@ use stoop::{Client, ErrorKind, Phase, Request, Response, Server, ServerLimits, V
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::sleep;
 
-use super::super::kit::what;
+use super::super::kit::kind_and_phase;
 
 /// Switches if it was asked for something to, and sends everything back in capitals.
 fn switch(request: Request) -> Response {
@@ -91,7 +91,7 @@ async fn where_the_server_does_not_allow_it_nothing_is_sent() {
     let request = Request::extended_connect("http://a/", "shout").unwrap();
     let error = client().switch(request).await.unwrap_err();
     assert!(error.to_string().contains("no extended CONNECT"), "{error}");
-    assert_eq!(what(error), (ErrorKind::H2Refused, Phase::Request));
+    assert_eq!(kind_and_phase(error), (ErrorKind::H2Refused, Phase::Request));
 }
 
 #[tokio::test]

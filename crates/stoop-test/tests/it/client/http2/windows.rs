@@ -11,35 +11,32 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::Frame;
 use stoop::{Body, Client, Request, Versions};
-use stoop_test::frames::{settings, window_update};
+use stoop_test::frames::{setting, settings, window_update};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::super::kit::{Outcome, Peer, URL, fetch, fetch_request, settle};
-use super::kit::{Frames, ok};
-
-/// SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 §6.5.2).
-const WINDOW: u16 = 4;
+use super::super::kit::{FetchOutcome, ScriptedServer, URL, fetch, fetch_request, ok, settle};
+use super::kit::{FrameServer, ok_frames};
 
 /// How often something was polled.
 #[derive(Clone, Default)]
-struct Count(Arc<AtomicUsize>);
+struct PollCount(Arc<AtomicUsize>);
 
-impl Count {
-    fn is(&self) -> usize {
+impl PollCount {
+    fn get(&self) -> usize {
         self.0.load(SeqCst)
     }
 
-    fn one_more(&self) -> usize {
+    fn increment(&self) -> usize {
         self.0.fetch_add(1, SeqCst)
     }
 }
 
 /// So many pieces of 10 bytes, made as they are asked for.
-struct Pieces(usize, Count);
+struct SmallPieces(usize, PollCount);
 
-impl http_body::Body for Pieces {
+impl http_body::Body for SmallPieces {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -47,27 +44,27 @@ impl http_body::Body for Pieces {
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let place = self.1.one_more();
+        let place = self.1.increment();
         let piece = (place < self.0).then(|| Ok(Frame::data(Bytes::from_static(b"0123456789"))));
         Poll::Ready(piece)
     }
 }
 
 /// A connection that counts how often it is looked at for more: each turn of whoever drives it ends with that.
-struct Turns(DuplexStream, Count);
+struct CountedStream(DuplexStream, PollCount);
 
-impl AsyncRead for Turns {
+impl AsyncRead for CountedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.1.one_more();
+        self.1.increment();
         Pin::new(&mut self.0).poll_read(cx, into)
     }
 }
 
-impl AsyncWrite for Turns {
+impl AsyncWrite for CountedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -86,14 +83,14 @@ impl AsyncWrite for Turns {
 }
 
 /// A client with one connection, the server's end of it once there is a request, and the connection's turns.
-fn client() -> (Client, mpsc::UnboundedReceiver<DuplexStream>, Count) {
+fn client() -> (Client, mpsc::UnboundedReceiver<DuplexStream>, PollCount) {
     let (give, given) = mpsc::unbounded_channel();
-    let turns = Count::default();
+    let turns = PollCount::default();
     let counted = turns.clone();
     let connect = move || {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         give.send(theirs).unwrap();
-        Turns(ours, counted.clone())
+        CountedStream(ours, counted.clone())
     };
     let builder = Client::builder().versions(Versions::Http2);
     (stoop::tokio::connections_from(builder, connect).build().unwrap(), given, turns)
@@ -104,12 +101,12 @@ async fn begin(
     client: &Client,
     given: &mut mpsc::UnboundedReceiver<DuplexStream>,
     window: u32,
-) -> Frames {
+) -> FrameServer {
     let served = async {
-        let peer = Peer::over(stoop_io::from_io(given.recv().await.unwrap()), 0);
-        let mut frames = Frames::begin(peer, &[(WINDOW, window)]).await;
-        assert_eq!(frames.request().await, 1);
-        frames.say(&[ok(1)]).await;
+        let peer = ScriptedServer::over(stoop_io::from_io(given.recv().await.unwrap()), 0);
+        let mut frames = FrameServer::accept(peer, &[(setting::INITIAL_WINDOW_SIZE, window)]).await;
+        assert_eq!(frames.next_request().await, 1);
+        frames.send(&[ok_frames(1)]).await;
         frames
     };
     let (frames, fetched) = tokio::join!(served, fetch(client));
@@ -117,26 +114,26 @@ async fn begin(
     frames
 }
 
-fn upload(client: &Client, pieces: usize) -> (tokio::task::JoinHandle<Outcome>, Count) {
-    let (client, made) = (client.clone(), Count::default());
-    let body = Body::stream(Pieces(pieces, made.clone()));
+fn upload(client: &Client, pieces: usize) -> (tokio::task::JoinHandle<FetchOutcome>, PollCount) {
+    let (client, made) = (client.clone(), PollCount::default());
+    let body = Body::stream(SmallPieces(pieces, made.clone()));
     let request = Request::post(URL, body).unwrap();
     (tokio::spawn(async move { fetch_request(&client, request).await }), made)
 }
 
 /// Nothing happens, now and for 25 seconds: that is no more than a PING and its answer, and a timer.
-async fn rests(frames: &mut Frames, turns: &Count, made: &[&Count]) {
+async fn rests(frames: &mut FrameServer, turns: &PollCount, made: &[&PollCount]) {
     settle().await;
-    let before: Vec<_> = made.iter().map(|made| made.is()).collect();
-    let turned = turns.is();
+    let before: Vec<_> = made.iter().map(|made| made.get()).collect();
+    let turned = turns.get();
     settle().await;
-    assert_eq!(turns.is(), turned, "somebody turns and waits for nothing");
+    assert_eq!(turns.get(), turned, "somebody turns and waits for nothing");
     // Pings are answered meanwhile.
-    let said = timeout(Duration::from_secs(25), frames.next()).await;
+    let said = timeout(Duration::from_secs(25), frames.next_stream_frame()).await;
     assert!(said.is_err(), "{said:?}");
-    let after: Vec<_> = made.iter().map(|made| made.is()).collect();
+    let after: Vec<_> = made.iter().map(|made| made.get()).collect();
     assert_eq!(after, before, "nobody is asked for what cannot be sent");
-    assert!(turns.is() - turned <= 6, "{} turns", turns.is() - turned);
+    assert!(turns.get() - turned <= 6, "{} turns", turns.get() - turned);
 }
 
 #[tokio::test(start_paused = true)]
@@ -144,24 +141,24 @@ async fn while_a_streams_window_is_shut_nothing_runs() {
     let (client, mut given, turns) = client();
     let mut frames = begin(&client, &mut given, 0).await;
     let (uploading, made) = upload(&client, 4);
-    assert_eq!(frames.request().await, 3);
+    assert_eq!(frames.next_request().await, 3);
     rests(&mut frames, &turns, &[&made]).await;
-    assert_eq!(made.is(), 1, "the piece that waits");
+    assert_eq!(made.get(), 1, "the piece that waits");
     // Then as much goes as may, whatever the pieces.
-    frames.say(&[window_update(3, 15)]).await;
-    assert_eq!(frames.next().await, "DATA 3 0123456789");
-    assert_eq!(frames.next().await, "DATA 3 01234");
+    frames.send(&[window_update(3, 15)]).await;
+    assert_eq!(frames.next_stream_frame().await, "DATA 3 0123456789");
+    assert_eq!(frames.next_stream_frame().await, "DATA 3 01234");
     rests(&mut frames, &turns, &[&made]).await;
-    assert_eq!(made.is(), 2);
-    frames.say(&[window_update(3, 5)]).await;
-    assert_eq!(frames.next().await, "DATA 3 56789");
-    frames.say(&[settings(&[(WINDOW, 100)])]).await;
-    assert_eq!(frames.next().await, "DATA 3 0123456789");
-    assert_eq!(frames.next().await, "DATA 3 0123456789");
-    assert_eq!(frames.next().await, "DATA 3 END_STREAM ");
-    frames.say(&[ok(3)]).await;
-    assert_eq!(uploading.await.unwrap(), Ok((200, "ok".to_owned())));
-    assert_eq!(made.is(), 5);
+    assert_eq!(made.get(), 2);
+    frames.send(&[window_update(3, 5)]).await;
+    assert_eq!(frames.next_stream_frame().await, "DATA 3 56789");
+    frames.send(&[settings(&[(setting::INITIAL_WINDOW_SIZE, 100)])]).await;
+    assert_eq!(frames.next_stream_frame().await, "DATA 3 0123456789");
+    assert_eq!(frames.next_stream_frame().await, "DATA 3 0123456789");
+    assert_eq!(frames.next_stream_frame().await, "DATA 3 END_STREAM ");
+    frames.send(&[ok_frames(3)]).await;
+    assert_eq!(uploading.await.unwrap(), ok());
+    assert_eq!(made.get(), 5);
 }
 
 /// The same of the connection's window, with many that would send; whoever has nothing to send is not held up.
@@ -170,29 +167,29 @@ async fn while_the_connections_window_is_shut_nothing_runs_but_what_need_not_sen
     let (client, mut given, turns) = client();
     let mut frames = begin(&client, &mut given, 1 << 20).await;
     let (_, all) = upload(&client, usize::MAX);
-    assert_eq!(frames.request().await, 3);
+    assert_eq!(frames.next_request().await, 3);
     let mut sent = 0;
     while sent < 65_535 {
-        let line = frames.next().await;
+        let line = frames.next_stream_frame().await;
         sent += line.strip_prefix("DATA 3 ").unwrap().len();
     }
     assert_eq!(sent, 65_535, "what every connection begins with");
     let others: Vec<_> = (0..20).map(|_| upload(&client, 1)).collect();
     for n in 2..22 {
-        assert_eq!(frames.request().await, 2 * n + 1);
+        assert_eq!(frames.next_request().await, 2 * n + 1);
     }
     let made: Vec<_> = others.iter().map(|(_, made)| made).chain([&all]).collect();
     rests(&mut frames, &turns, &made).await;
-    assert!(others.iter().all(|(_, made)| made.is() == 1));
+    assert!(others.iter().all(|(_, made)| made.get() == 1));
     let other = client.clone();
     let asking = tokio::spawn(async move { fetch(&other).await });
-    let stream = frames.request().await;
-    frames.say(&[ok(stream)]).await;
-    assert_eq!(asking.await.unwrap(), Ok((200, "ok".to_owned())));
+    let stream = frames.next_request().await;
+    frames.send(&[ok_frames(stream)]).await;
+    assert_eq!(asking.await.unwrap(), ok());
     // Room for all of those that are short, and as much for the one that is not.
-    frames.say(&[window_update(0, 410)]).await;
+    frames.send(&[window_update(0, 410)]).await;
     let (mut ended, mut more) = (0, 0);
-    while let Ok(line) = timeout(Duration::from_secs(1), frames.next()).await {
+    while let Ok(line) = timeout(Duration::from_secs(1), frames.next_stream_frame()).await {
         ended += usize::from(line.contains("END_STREAM"));
         more += line.strip_prefix("DATA 3 ").map_or(0, str::len);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stoop_test::frames::{flag, frame, go_away, kind, rst_stream};
 
-use super::kit::{Frames, over_http2, post};
+use super::kit::{FrameServer, over_http2, send_post};
 
 /// What a POST fails with that is answered so, and is not sent again.
 async fn says(answer: Vec<u8>) -> String {
@@ -14,15 +14,15 @@ async fn says(answer: Vec<u8>) -> String {
         move |peer| {
             let answer = answer.clone();
             async move {
-                let mut frames = Frames::begin(peer, &[]).await;
-                assert_eq!(frames.request().await, 1);
+                let mut frames = FrameServer::accept(peer, &[]).await;
+                assert_eq!(frames.next_request().await, 1);
                 frames.peer.send(&answer).await;
                 frames.peer.shutdown().await;
-                while frames.next().await != "gone" {}
+                while frames.next_stream_frame().await != "gone" {}
             }
         },
     );
-    post(&client).await.unwrap_err().to_string()
+    send_post(&client).await.unwrap_err().to_string()
 }
 
 #[tokio::test]

@@ -1,13 +1,13 @@
-//! What an end may send by the frames that have reached it, counted anew and not asked of a machine.
+//! The flow-control windows of a peer, counted from the frames it sent and received, without its machine.
 
 use std::collections::HashMap;
 
 use stoop_test::frames::{flag, kind};
 
-/// What every window begins with: RFC 9113 §6.9.2.
+/// The initial size of every window: RFC 9113 §6.9.2.
 const INITIAL: i64 = 65_535;
 
-/// What an end may send.
+/// How much content a peer may send, on the connection and on each stream.
 #[derive(Debug)]
 pub(super) struct Ledger {
     connection: i64,
@@ -22,13 +22,13 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// What it may send on all streams together.
+    /// How much it may send on all streams together.
     pub(super) fn connection(&self) -> i64 {
         self.connection
     }
 
-    /// The end wrote a frame.
-    pub(super) fn wrote(&mut self, header: [u8; 9], payload: &[u8]) {
+    /// Counts a frame that the peer sent.
+    pub(super) fn frame_sent(&mut self, header: [u8; 9], payload: &[u8]) {
         let (kind, stream, len) = (header[3], id(header), payload.len() as i64);
         assert!(len <= 16_384, "a frame is too large");
         if kind == kind::HEADERS {
@@ -38,12 +38,12 @@ impl Ledger {
             let window = self.streams.get_mut(&stream).expect("it was opened");
             *window -= len;
             self.connection -= len;
-            assert!(*window >= 0 && self.connection >= 0, "more than it may on {stream}");
+            assert!(*window >= 0 && self.connection >= 0, "it exceeds a window on {stream}");
         }
     }
 
-    /// A frame reached the end.
-    pub(super) fn heard(&mut self, header: [u8; 9], payload: &[u8]) {
+    /// Counts a frame that the peer received.
+    pub(super) fn frame_received(&mut self, header: [u8; 9], payload: &[u8]) {
         let word =
             |at: usize| i64::from(u32::from_be_bytes(payload[at..at + 4].try_into().unwrap()));
         match (header[3], id(header)) {

@@ -9,17 +9,16 @@ use stoop::{Request, Response};
 use stoop_proto::Limits;
 use stoop_proto::h2::Fault;
 use stoop_test::frames::{
-    HEADER_BYTES, Reader, continuation, data, flag, frame, headers, kind, ping, priority,
-    priority_update, rst_stream, settings, settings_ack, window_update,
+    FrameReader, HEADER_BYTES, continuation, data, flag, frame, headers, kind, nth_stream, ping,
+    priority, priority_update, rst_stream, settings, settings_ack, window_update,
 };
 use stoop_test::http2::preface;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::time::{Instant, sleep};
 
 use super::super::connect;
+use super::GET;
 
-const GET: [(&str, &str); 4] =
-    [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
 const POST: [(&str, &str); 4] =
     [(":method", "POST"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
 
@@ -30,14 +29,14 @@ const FRAMES: u32 = 100;
 struct Attacker {
     stream: DuplexStream,
     unread: Vec<u8>,
-    reader: Reader,
+    reader: FrameReader,
     called: Arc<AtomicUsize>,
     turn: u32,
 }
 
 impl Attacker {
     /// Of a server that takes a minute to answer.
-    async fn begin() -> Self {
+    async fn connect() -> Self {
         let called = Arc::new(AtomicUsize::new(0));
         let seen = called.clone();
         let peer = connect(move |request: Request| {
@@ -50,12 +49,12 @@ impl Attacker {
         });
         let mut stream = peer.into_parts().0;
         stream.write_all(&[preface(), settings_ack()].concat()).await.unwrap();
-        let (unread, reader) = (Vec::new(), Reader::default());
+        let (unread, reader) = (Vec::new(), FrameReader::default());
         Self { stream, unread, reader, called, turn: 0 }
     }
 
     /// The next frame; `gone` at the end.
-    async fn line(&mut self) -> String {
+    async fn next_frame(&mut self) -> String {
         loop {
             if let Some((_, payload, _)) = stoop_test::frames::split(&self.unread) {
                 let frame: Vec<_> = self.unread.drain(..HEADER_BYTES + payload.len()).collect();
@@ -69,21 +68,21 @@ impl Attacker {
     }
 
     /// Says something, and what is said to that: all that comes before the answer to a PING behind it.
-    async fn say(&mut self, bytes: &[u8]) -> Vec<String> {
+    async fn send(&mut self, bytes: &[u8]) -> Vec<String> {
         self.turn += 1;
         let mark = format!("{:08}", self.turn);
         let ping = ping(0, mark.as_bytes().try_into().unwrap());
         let _ = self.stream.write_all(&[bytes, &ping].concat()).await;
-        let mut said = Vec::new();
+        let mut received = Vec::new();
         loop {
-            let line = self.line().await;
+            let line = self.next_frame().await;
             if line == format!("PING ACK {mark}") {
-                return said;
+                return received;
             }
             if line == "gone" {
-                return said;
+                return received;
             }
-            said.push(line);
+            received.push(line);
         }
     }
 
@@ -92,25 +91,20 @@ impl Attacker {
         let (mut sent, mut answers) = (0, 0);
         while sent < 20_000 {
             let some: Vec<u8> = (sent..sent + FRAMES).flat_map(&frames).collect();
-            let mut said = self.say(&some).await;
+            let mut received = self.send(&some).await;
             sent += FRAMES;
-            answers += said.len();
-            if let Some(last) = said.pop_if(|last| last.starts_with("GOAWAY")) {
-                assert_eq!(self.line().await, "gone");
+            answers += received.len();
+            if let Some(last) = received.pop_if(|last| last.starts_with("GOAWAY")) {
+                assert_eq!(self.next_frame().await, "gone");
                 return (sent, answers - 1, last);
             }
         }
         (sent, answers, "nothing".to_owned())
     }
 
-    fn called(&self) -> usize {
+    fn handlers_called(&self) -> usize {
         self.called.load(SeqCst)
     }
-}
-
-/// The stream of the n-th request.
-fn stream(n: u32) -> u32 {
-    2 * n + 1
 }
 
 fn get(stream: u32) -> Vec<u8> {
@@ -127,7 +121,7 @@ fn post(stream: u32) -> Vec<u8> {
 async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
     let begun = || post(1);
     let ended = || [post(1), rst_stream(1, 8)].concat();
-    let ways: [(&str, Vec<u8>, Vec<u8>, usize); 14] = [
+    let cases: [(&str, Vec<u8>, Vec<u8>, usize); 14] = [
         ("SETTINGS", Vec::new(), settings(&[]), 1),
         ("SETTINGS that change all windows", begun(), settings(&[(4, 1), (4, 2)]), 1),
         ("SETTINGS that change the table", Vec::new(), settings(&[(1, 0), (1, 4_096)]), 1),
@@ -149,9 +143,9 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
         ("unknown", Vec::new(), frame(0xbe, 0, 5, b"whatever"), 0),
     ];
     let allowed = Limits::server().http2.odd_frames.burst;
-    for (name, before, wire, answered) in ways {
-        let mut attacker = Attacker::begin().await;
-        let first = attacker.say(&before).await;
+    for (name, before, wire, answered) in cases {
+        let mut attacker = Attacker::connect().await;
+        let first = attacker.send(&before).await;
         assert!(first.len() <= 3, "{name}: {first:?}");
         let (sent, answers, last) = attacker.flood(|_| wire.clone()).await;
         assert!((allowed - 2 * FRAMES..=allowed + 2 * FRAMES).contains(&sent), "{name}: {sent}");
@@ -159,7 +153,7 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
         assert!(last.ends_with(&calm), "{name}: {last}");
         // Windows are opened again now and then.
         assert!(answers <= answered * sent as usize + 100, "{name}: {answers} answers");
-        assert_eq!(attacker.called(), usize::from(!before.is_empty()), "{name}");
+        assert_eq!(attacker.handlers_called(), usize::from(!before.is_empty()), "{name}");
     }
 }
 
@@ -167,8 +161,8 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
 /// the one that the RFC asks for, and there are `Http2Limits::resets` of them.
 #[tokio::test(start_paused = true)]
 async fn streams_that_a_server_is_made_to_reset_are_counted() {
-    type Way<'a> = (&'a str, &'a dyn Fn(u32) -> Vec<u8>, &'a str);
-    let ways: [Way<'_>; 9] = [
+    type ResetCase<'a> = (&'a str, &'a dyn Fn(u32) -> Vec<u8>, &'a str);
+    let cases: [ResetCase<'_>; 9] = [
         ("WINDOW_UPDATE by 0", &|id| [post(id), window_update(id, 0)].concat(), "PROTOCOL_ERROR"),
         (
             "window overflow",
@@ -203,16 +197,19 @@ async fn streams_that_a_server_is_made_to_reset_are_counted() {
         ("malformed", &|id| headers(id, flag::WHOLE, &GET[..2]), "PROTOCOL_ERROR"),
     ];
     let allowed = Limits::server().http2.resets.burst;
-    for (name, frames, code) in ways {
-        let mut attacker = Attacker::begin().await;
+    for (name, frames, code) in cases {
+        let mut attacker = Attacker::connect().await;
         let mut resets = 0;
         let last = loop {
-            let id = stream(resets);
-            let said = attacker.say(&frames(id)).await;
-            match said.iter().find(|line| line.starts_with("GOAWAY")) {
+            let id = nth_stream(resets);
+            let received = attacker.send(&frames(id)).await;
+            match received.iter().find(|line| line.starts_with("GOAWAY")) {
                 Some(last) => break last.clone(),
                 None => {
-                    assert!(said.contains(&format!("RST_STREAM {id} {code}")), "{name}: {said:?}")
+                    assert!(
+                        received.contains(&format!("RST_STREAM {id} {code}")),
+                        "{name}: {received:?}"
+                    )
                 }
             }
             resets += 1;
@@ -221,19 +218,19 @@ async fn streams_that_a_server_is_made_to_reset_are_counted() {
         let calm = format!("ENHANCE_YOUR_CALM: {}", Fault::TooManyResets.explain());
         assert!(last.ends_with(&calm), "{name}: {last}");
         let most = if name == "malformed" { 0 } else { allowed as usize + 1 };
-        assert!(attacker.called() <= most, "{name}: {}", attacker.called());
+        assert!(attacker.handlers_called() <= most, "{name}: {}", attacker.handlers_called());
     }
 }
 
 /// Windows that overflow or are gone past: of a stream, which ends alone; of the connection, which ends.
 #[tokio::test(start_paused = true)]
 async fn windows_that_overflow_end_what_they_are_of() {
-    let mut attacker = Attacker::begin().await;
-    attacker.say(&[post(1), post(3)].concat()).await;
-    let said = attacker.say(&window_update(3, 0x7fff_ffff)).await;
-    assert_eq!(said, ["RST_STREAM 3 FLOW_CONTROL_ERROR"]);
-    let said = attacker.say(&data(1, 0, b"goes on")).await;
-    assert!(!said.iter().any(|line| line.contains("ERROR")), "{said:?}");
+    let mut attacker = Attacker::connect().await;
+    attacker.send(&[post(1), post(3)].concat()).await;
+    let received = attacker.send(&window_update(3, 0x7fff_ffff)).await;
+    assert_eq!(received, ["RST_STREAM 3 FLOW_CONTROL_ERROR"]);
+    let received = attacker.send(&data(1, 0, b"goes on")).await;
+    assert!(!received.iter().any(|line| line.contains("ERROR")), "{received:?}");
     for (wire, text) in [
         (window_update(0, 0x7fff_ffff), Fault::WindowOverflow.explain()),
         (settings(&[(4, 0x8000_0000)]), Fault::InitialWindow.explain()),
@@ -243,11 +240,11 @@ async fn windows_that_overflow_end_what_they_are_of() {
             Fault::InitialWindow.explain(),
         ),
     ] {
-        let mut attacker = Attacker::begin().await;
-        attacker.say(&post(1)).await;
-        let said = attacker.say(&wire).await;
-        assert_eq!(said, [format!("GOAWAY 1 FLOW_CONTROL_ERROR: {text}")]);
-        assert_eq!(attacker.line().await, "gone");
+        let mut attacker = Attacker::connect().await;
+        attacker.send(&post(1)).await;
+        let received = attacker.send(&wire).await;
+        assert_eq!(received, [format!("GOAWAY 1 FLOW_CONTROL_ERROR: {text}")]);
+        assert_eq!(attacker.next_frame().await, "gone");
     }
 }
 
@@ -259,20 +256,20 @@ async fn content_beyond_the_connections_window_ends_it() {
         drop(request);
         Response::text("late")
     });
-    let mut attacker = Attacker::begin().await;
+    let mut attacker = Attacker::connect().await;
     attacker.stream = peer.into_parts().0;
     attacker.stream.write_all(&[preface(), settings_ack()].concat()).await.unwrap();
     // 65,535 bytes of each stream.
     let most = Limits::server().http2.connection_window_bytes / 65_535;
     for n in 0..most {
-        let some = data(stream(n), 0, &[0; 13_107]).repeat(5);
-        let said = attacker.say(&[post(stream(n)), some].concat()).await;
-        assert!(!said.iter().any(|line| line.contains("ERROR")), "{n}: {said:?}");
+        let some = data(nth_stream(n), 0, &[0; 13_107]).repeat(5);
+        let received = attacker.send(&[post(nth_stream(n)), some].concat()).await;
+        assert!(!received.iter().any(|line| line.contains("ERROR")), "{n}: {received:?}");
     }
-    let some = data(stream(most), 0, &[0; 13_107]);
-    let said = attacker.say(&[post(stream(most)), some].concat()).await;
+    let some = data(nth_stream(most), 0, &[0; 13_107]);
+    let received = attacker.send(&[post(nth_stream(most)), some].concat()).await;
     let text = Fault::WindowExceeded.explain();
-    assert_eq!(said, [format!("GOAWAY {} FLOW_CONTROL_ERROR: {text}", stream(most))]);
+    assert_eq!(received, [format!("GOAWAY {} FLOW_CONTROL_ERROR: {text}", nth_stream(most))]);
 }
 
 /// CVE-2016-6581, the HPACK bomb: what is too large is answered so, and what is monstrous ends the connection. No handler
@@ -286,35 +283,35 @@ async fn a_small_block_does_not_become_a_large_head() {
         let block = [&begin[..], &vec![0xbe; count]].concat();
         frame(kind::HEADERS, flag::WHOLE, id, &block)
     };
-    let mut attacker = Attacker::begin().await;
-    attacker.say(&frame(kind::HEADERS, flag::WHOLE, 1, &insert)).await;
+    let mut attacker = Attacker::connect().await;
+    attacker.send(&frame(kind::HEADERS, flag::WHOLE, 1, &insert)).await;
     for id in (3..103).step_by(2) {
-        let said = attacker.say(&bomb(id, 60)).await;
+        let received = attacker.send(&bomb(id, 60)).await;
         let head = format!("HEADERS {id} END_STREAM :status=431");
-        assert!(said.len() <= 2 && said[0].starts_with(&head), "{said:?}");
+        assert!(received.len() <= 2 && received[0].starts_with(&head), "{received:?}");
     }
-    let said = attacker.say(&bomb(103, 15)).await;
-    assert_eq!(said, Vec::<String>::new(), "one that is as large as it may be");
-    assert_eq!(attacker.called(), 2);
-    let said = attacker.say(&bomb(105, 16_000)).await;
+    let received = attacker.send(&bomb(103, 15)).await;
+    assert_eq!(received, Vec::<String>::new(), "one that is as large as it may be");
+    assert_eq!(attacker.handlers_called(), 2);
+    let received = attacker.send(&bomb(105, 16_000)).await;
     // The one before was the last that was a request.
     let text = Fault::BlockTooLarge.explain();
-    assert_eq!(said, [format!("GOAWAY 103 ENHANCE_YOUR_CALM: {text}")]);
-    assert_eq!(attacker.called(), 2);
+    assert_eq!(received, [format!("GOAWAY 103 ENHANCE_YOUR_CALM: {text}")]);
+    assert_eq!(attacker.handlers_called(), 2);
 }
 
 /// A field block that goes on, however slowly: it has as long as a head has.
 #[tokio::test(start_paused = true)]
 async fn a_field_block_by_drops_takes_no_longer_than_a_head_may() {
-    let mut attacker = Attacker::begin().await;
-    attacker.say(b"").await;
+    let mut attacker = Attacker::connect().await;
+    attacker.send(b"").await;
     let begun = Instant::now();
     let block = headers(1, flag::END_STREAM, &GET);
     attacker.stream.write_all(&block).await.unwrap();
     let mut last = String::new();
     while last != "gone" && begun.elapsed().as_secs() < 60 {
         let _ = attacker.stream.write_all(&continuation(1, 0, b"")).await;
-        let next = tokio::time::timeout(Duration::from_secs(3), attacker.line()).await;
+        let next = tokio::time::timeout(Duration::from_secs(3), attacker.next_frame()).await;
         last = match next {
             Ok(line) => line,
             Err(_) => continue,
@@ -325,5 +322,5 @@ async fn a_field_block_by_drops_takes_no_longer_than_a_head_may() {
             assert!((10..=13).contains(&seconds), "{seconds}");
         }
     }
-    assert_eq!((last.as_str(), attacker.called()), ("gone", 0));
+    assert_eq!((last.as_str(), attacker.handlers_called()), ("gone", 0));
 }

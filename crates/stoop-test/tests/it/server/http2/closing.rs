@@ -1,7 +1,7 @@
 //! RFC 9113 §6.8: a response that is to be the connection's last.
 
 use stoop::{Body, Request, Response};
-use stoop_test::frames::{Reader, flag, headers, settings_ack};
+use stoop_test::frames::{FrameReader, flag, headers, settings_ack};
 use stoop_test::http2::preface;
 use tokio::io::AsyncReadExt;
 
@@ -41,11 +41,11 @@ async fn go_away_is_said_behind_the_response() {
     ] {
         let mut peer = connect(last);
         let get = [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", path)];
-        peer.say([preface(), settings_ack(), headers(1, flag::WHOLE, &get)].concat()).await;
+        peer.send([preface(), settings_ack(), headers(1, flag::WHOLE, &get)].concat()).await;
         let (mut stream, mut bytes) = (peer.into_parts().0, Vec::new());
         // It is waited for the answer to the first GOAWAY's PING, and then no more.
         stream.read_to_end(&mut bytes).await.unwrap();
-        let lines = Reader::default().lines(&bytes);
+        let lines = FrameReader::default().lines(&bytes);
         let begins: Vec<_> = lines.iter().filter(|line| !line.starts_with("SETTINGS")).collect();
         let at = |what: &str| begins.iter().position(|line| line.starts_with(what));
         let parting = at("GOAWAY 2147483647 NO_ERROR").unwrap();

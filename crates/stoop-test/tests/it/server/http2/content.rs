@@ -12,7 +12,7 @@ use http::Method;
 use stoop::{Body, ErrorKind, Request, Response, ServerLimits};
 use stoop_proto::h2::{ErrorCode, Reset};
 use stoop_proto::{Fields, Limits};
-use stoop_test::http2::{Client, Happened};
+use stoop_test::http2::{Client, ClientEvent};
 use tokio::time::sleep;
 
 fn pattern(len: usize) -> Bytes {
@@ -23,20 +23,22 @@ fn pattern(len: usize) -> Bytes {
 async fn content_streams_both_ways_at_once_in_many_times_the_windows() {
     const LEN: usize = 1 << 20;
     let mut client = client(connect(echo)).await;
-    let key = client.ask(Method::POST, "/", &[], false).await;
+    let key = client.request(Method::POST, "/", &[], false).await;
     let all = pattern(LEN);
     let (mut sent, mut got, mut ended) = (0, Vec::new(), false);
     while !ended {
         if sent < LEN {
             sent += client.send(key, all.slice(sent..), true).await;
         }
-        match client.next().await {
-            Happened::Data(of, data, end) => {
+        match client.next_event().await {
+            ClientEvent::Data(of, data, end) => {
                 assert_eq!(of, key);
                 got.extend(data);
                 ended = end;
             }
-            Happened::Head(_, head, end) => assert_eq!((head.status().as_u16(), end), (200, false)),
+            ClientEvent::Head(_, head, end) => {
+                assert_eq!((head.status().as_u16(), end), (200, false))
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -53,16 +55,16 @@ async fn content_that_waited_to_be_sent_back_makes_room_for_more() {
     theirs.wire.http2.stream_window_bytes_max = WINDOW as u32;
     let (peer, _) = connect_with(theirs, echo);
     let mut client = Client::with_limits(peer.into_parts().0, ours).await;
-    client.reads = false;
-    let key = client.ask(Method::POST, "/", &[], false).await;
+    client.consumes = false;
+    let key = client.request(Method::POST, "/", &[], false).await;
     let (mut sent, mut got) = (0, 0);
     // Twice as much as comes back while nobody reads it.
     while got < 2 * WINDOW {
         sent += client.send(key, pattern(2 * WINDOW - sent), false).await;
-        let next = tokio::time::timeout(Duration::from_secs(1), client.next()).await;
+        let next = tokio::time::timeout(Duration::from_secs(1), client.next_event()).await;
         match next {
-            Ok(Happened::Data(_, data, _)) => got += data.len(),
-            Ok(Happened::Head(_, head, _)) => assert_eq!(head.status(), 200),
+            Ok(ClientEvent::Data(_, data, _)) => got += data.len(),
+            Ok(ClientEvent::Head(_, head, _)) => assert_eq!(head.status(), 200),
             Ok(other) => panic!("{other:?}"),
             Err(_) if (sent, got) == (2 * WINDOW, WINDOW) => {
                 client.machine.consumed(key, WINDOW as u32);
@@ -71,7 +73,7 @@ async fn content_that_waited_to_be_sent_back_makes_room_for_more() {
             Err(_) => panic!("it stopped: {sent} sent, {got} came back"),
         }
     }
-    let _ = tokio::time::timeout(Duration::from_secs(1), client.next()).await;
+    let _ = tokio::time::timeout(Duration::from_secs(1), client.next_event()).await;
     assert!(client.machine.sendable(key) > 0);
 }
 
@@ -90,12 +92,12 @@ async fn content_is_made_only_while_the_client_takes_it() {
         Response::stream(body)
     };
     let mut client = client(connect(handler)).await;
-    client.reads = false;
+    client.consumes = false;
     let key = client.get("/").await;
     // The stream's window is 256 KiB: sixteen pieces, and a few on their way.
     let mut got = 0;
     while got < 256 * 1024 {
-        if let Happened::Data(_, data, _) = client.next().await {
+        if let ClientEvent::Data(_, data, _) = client.next_event().await {
             got += data.len();
         }
     }
@@ -105,7 +107,7 @@ async fn content_is_made_only_while_the_client_takes_it() {
     client.machine.consumed(key, 256 * 1024);
     client.flush().await;
     while got < 512 * 1024 {
-        if let Happened::Data(_, data, _) = client.next().await {
+        if let ClientEvent::Data(_, data, _) = client.next_event().await {
             got += data.len();
         }
     }
@@ -118,17 +120,17 @@ async fn content_is_made_only_while_the_client_takes_it() {
 #[tokio::test(start_paused = true)]
 async fn content_that_nobody_reads_holds_up_nothing_and_is_given_up() {
     let mut client = client(connect(path)).await;
-    let key = client.ask(Method::POST, "/", &[], false).await;
-    assert_eq!(client.answer(key).await.status, 200);
+    let key = client.request(Method::POST, "/", &[], false).await;
+    assert_eq!(client.response(key).await.status, 200);
     // Some of it is thrown away, and of much of it the client is told that it need not come.
     for _ in 0..3 {
         assert_eq!(client.send(key, pattern(16_384), false).await, 16_384);
         let other = client.get("/other").await;
-        assert_eq!(client.answer(other).await.body, b"/other");
+        assert_eq!(client.response(other).await.body, b"/other");
     }
-    assert_eq!(client.reset_of(key).await, Reset::Peer(ErrorCode::NO_ERROR));
+    assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::NO_ERROR));
     // What it has in its windows it may send again.
-    let key = client.ask(Method::POST, "/", &[], false).await;
+    let key = client.request(Method::POST, "/", &[], false).await;
     assert_eq!(client.machine.sendable(key), 16_384);
 }
 
@@ -144,15 +146,15 @@ async fn whoever_reads_content_is_told_how_it_went_wrong() {
         std::future::pending::<&'static str>()
     };
     let mut client = client(connect(handler)).await;
-    let key = client.ask(Method::POST, "/", &[("content-length", "5")], false).await;
+    let key = client.request(Method::POST, "/", &[("content-length", "5")], false).await;
     client.reset(key, ErrorCode::CANCEL).await;
     assert_eq!(tell.recv().await, Some(ErrorKind::ClosedEarly));
-    let key = client.ask(Method::POST, "/", &[], false).await;
+    let key = client.request(Method::POST, "/", &[], false).await;
     let id = client.machine.stream_id(key).unwrap();
     // WINDOW_UPDATE by nothing.
-    client.say(&[0, 0, 4, 8, 0, 0, 0, 0, id as u8, 0, 0, 0, 0]).await;
+    client.send_raw(&[0, 0, 4, 8, 0, 0, 0, 0, id as u8, 0, 0, 0, 0]).await;
     assert_eq!(tell.recv().await, Some(ErrorKind::H2Protocol));
-    assert_eq!(client.reset_of(key).await, Reset::Peer(ErrorCode::PROTOCOL_ERROR));
+    assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::PROTOCOL_ERROR));
 }
 
 #[tokio::test(start_paused = true)]
@@ -162,14 +164,14 @@ async fn a_client_that_waits_for_a_100_gets_one_when_its_content_is_wanted() {
         request.into_body().bytes(100).await.map(|bytes| bytes.len().to_string())
     }))
     .await;
-    let key = client.ask(Method::POST, "/", &[("expect", "100-continue")], false).await;
-    let Happened::Head(_, head, false) = client.next().await else { panic!() };
+    let key = client.request(Method::POST, "/", &[("expect", "100-continue")], false).await;
+    let ClientEvent::Head(_, head, false) = client.next_event().await else { panic!() };
     assert_eq!(head.status(), 100);
     client.send(key, pattern(10), true).await;
-    assert_eq!(client.answer(key).await.body, b"10");
+    assert_eq!(client.response(key).await.body, b"10");
 
-    let key = client.ask(Method::POST, "/", &[("expect", "wonders")], false).await;
-    assert_eq!(client.answer(key).await.status, 417);
+    let key = client.request(Method::POST, "/", &[("expect", "wonders")], false).await;
+    assert_eq!(client.response(key).await.status, 417);
 }
 
 #[tokio::test(start_paused = true)]
@@ -179,33 +181,33 @@ async fn and_gets_it_before_a_response_that_reads_on() {
         Response::new(request.into_body())
     };
     for mut client in [client(connect(echo)).await, client(connect(late)).await] {
-        let key = client.ask(Method::POST, "/", &[("expect", "100-continue")], false).await;
+        let key = client.request(Method::POST, "/", &[("expect", "100-continue")], false).await;
         for status in [100, 200] {
-            let Happened::Head(_, head, false) = client.next().await else { panic!() };
+            let ClientEvent::Head(_, head, false) = client.next_event().await else { panic!() };
             assert_eq!(head.status(), status);
         }
         client.send(key, pattern(10), true).await;
-        assert_eq!(client.answer(key).await.body, pattern(10));
+        assert_eq!(client.response(key).await.body, pattern(10));
     }
     // Where nobody reads, it is none.
     let mut client = client(connect(path)).await;
-    let key = client.ask(Method::POST, "/", &[("expect", "100-continue")], false).await;
-    let Happened::Head(_, head, false) = client.next().await else { panic!() };
+    let key = client.request(Method::POST, "/", &[("expect", "100-continue")], false).await;
+    let ClientEvent::Head(_, head, false) = client.next_event().await else { panic!() };
     assert_eq!(head.status(), 200);
-    assert_eq!(client.answer(key).await.body, b"/");
+    assert_eq!(client.response(key).await.body, b"/");
 }
 
 #[tokio::test(start_paused = true)]
 async fn trailers_go_both_ways() {
     let mut client = client(connect(echo)).await;
-    let key = client.ask(Method::POST, "/", &[], false).await;
+    let key = client.request(Method::POST, "/", &[], false).await;
     client.send(key, pattern(3), false).await;
     let mut trailers = Fields::new();
     trailers.push("X-Sum", b"6").unwrap();
     let mut out = Vec::new();
     client.machine.finish(key, Some(&trailers), &mut out).unwrap();
-    client.say(&out).await;
-    let answer = client.answer(key).await;
+    client.send_raw(&out).await;
+    let answer = client.response(key).await;
     assert_eq!(answer.body, [0, 1, 2]);
     assert_eq!(answer.trailers.unwrap().first("x-sum"), Some(&b"6"[..]));
 }
@@ -222,8 +224,8 @@ async fn an_early_answer_does_not_end_the_upload_of_whoever_reads_on() {
         "accepted"
     }))
     .await;
-    let key = client.ask(Method::POST, "/", &[], false).await;
-    assert_eq!(client.answer(key).await.body, b"accepted");
+    let key = client.request(Method::POST, "/", &[], false).await;
+    assert_eq!(client.response(key).await.body, b"accepted");
     sleep(Duration::from_secs(3)).await;
     client.send(key, pattern(50_000), true).await;
     assert_eq!(tell.recv().await, Some(50_000));
@@ -235,19 +237,19 @@ async fn a_stream_of_nothing_is_no_endless_loop() {
         let endless = request.path() == "/endless";
         let frames = std::iter::repeat_with(Bytes::new);
         let count = if endless { usize::MAX } else { 1_000 };
-        Response::stream(Pieces(Box::new(frames.take(count))))
+        Response::stream(ReadyPieces(Box::new(frames.take(count))))
     }))
     .await;
     let endless = client.get("/endless").await;
     let key = client.get("/").await;
-    assert_eq!(client.answer(key).await.body, b"");
+    assert_eq!(client.response(key).await.body, b"");
     client.reset(endless, ErrorCode::CANCEL).await;
 }
 
 /// Content of pieces that are there at once.
-struct Pieces(Box<dyn Iterator<Item = Bytes> + Send>);
+struct ReadyPieces(Box<dyn Iterator<Item = Bytes> + Send>);
 
-impl http_body::Body for Pieces {
+impl http_body::Body for ReadyPieces {
     type Data = Bytes;
     type Error = Infallible;
     fn poll_frame(

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::super::{connect, dial, listen};
+use super::super::{DropCounter, connect, dial, listen};
 use super::{client, path};
 use http::Method;
 use stoop::{Body, Request, Response, ServerLimits, Versions};
 use stoop_proto::h2::{ErrorCode, Reset};
-use stoop_test::http2::{Client, Happened, preface};
+use stoop_test::http2::{Client, ClientEvent, preface};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
@@ -17,34 +17,34 @@ use tokio::time::{Instant, sleep};
 async fn a_connection_that_begins_so_speaks_http2_and_others_do_not() {
     let mut client = client(connect(path)).await;
     let key = client.get("/one?two").await;
-    let answer = client.answer(key).await;
+    let answer = client.response(key).await;
     assert_eq!((answer.status, &answer.body[..]), (200, &b"/one"[..]));
     assert_eq!(answer.fields.first("content-length"), Some(&b"4"[..]));
     assert!(answer.fields.contains("date"));
 
     let mut peer = connect(path);
-    peer.say("PRI * HTTP/2.0\r\n\r\nno").await;
-    assert_eq!(peer.reply().await.unwrap().status, 505);
+    peer.send("PRI * HTTP/2.0\r\n\r\nno").await;
+    assert_eq!(peer.response().await.unwrap().status, 505);
     let mut peer = connect(path);
-    peer.say("P").await;
+    peer.send("P").await;
     sleep(Duration::from_secs(1)).await;
-    peer.say("UT / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n").await;
-    assert_eq!(peer.reply().await.unwrap().status, 200);
+    peer.send("UT / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n").await;
+    assert_eq!(peer.response().await.unwrap().status, 200);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_preface_that_comes_byte_by_byte_is_one_and_one_that_stops_is_late() {
     let mut peer = connect(path);
     for byte in preface() {
-        peer.say([byte]).await;
+        peer.send([byte]).await;
         tokio::task::yield_now().await;
     }
     // SETTINGS: the server has understood.
     assert_eq!(peer.bytes(9).await.unwrap()[3], 4);
     let mut peer = connect(path);
-    peer.say("PRI * HTTP/2.0\r\n\r\nSM").await;
+    peer.send("PRI * HTTP/2.0\r\n\r\nSM").await;
     let started = Instant::now();
-    assert_eq!(peer.reply().await.unwrap().status, 408);
+    assert_eq!(peer.response().await.unwrap().status, 408);
     assert_eq!(started.elapsed().as_secs(), 10);
 }
 
@@ -53,13 +53,13 @@ async fn versions_can_be_left_out() {
     let server = stoop::Server::listen("127.0.0.1:0").unwrap();
     let server = server.versions(Versions::Http1).run_here(path).unwrap();
     let mut peer = dial(&server).await;
-    peer.say(preface()).await;
-    assert_eq!(peer.reply().await.unwrap().status, 505);
+    peer.send(preface()).await;
+    assert_eq!(peer.response().await.unwrap().status, 505);
 
     let server = stoop::Server::listen("127.0.0.1:0").unwrap();
     let server = server.versions(Versions::Http2).run_here(path).unwrap();
     let mut peer = dial(&server).await;
-    peer.say("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    peer.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
     let said = peer.rest().await.unwrap();
     // SETTINGS and what else opens a connection, and then GOAWAY with PROTOCOL_ERROR.
     assert_eq!(said[3], 4);
@@ -80,7 +80,7 @@ async fn a_slow_exchange_holds_up_no_other() {
     }
     let mut order = Vec::new();
     while order.len() < 4 {
-        if let Happened::Data(_, data, true) = client.next().await {
+        if let ClientEvent::Data(_, data, true) = client.next_event().await {
             order.push(String::from_utf8(data).unwrap());
         }
     }
@@ -96,9 +96,9 @@ async fn a_thousand_requests_a_hundred_at_a_time_are_answered() {
             client.get(&format!("/{asked}")).await;
             asked += 1;
         }
-        match client.next().await {
-            Happened::Data(_, _, true) => answered += 1,
-            Happened::Head(_, head, _) => assert_eq!(head.status(), 200),
+        match client.next_event().await {
+            ClientEvent::Data(_, _, true) => answered += 1,
+            ClientEvent::Head(_, head, _) => assert_eq!(head.status(), 200),
             other => panic!("{other:?}"),
         }
     }
@@ -107,19 +107,13 @@ async fn a_thousand_requests_a_hundred_at_a_time_are_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reset_drops_the_handlers_future() {
-    struct Dropped(Arc<AtomicUsize>);
-    impl Drop for Dropped {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
     let mut client = client(connect(move |_: Request| {
-        let dropped = Dropped(counted.clone());
+        let held = DropCounter(counted.clone());
         async move {
             std::future::pending::<()>().await;
-            drop(dropped);
+            drop(held);
         }
     }))
     .await;
@@ -150,11 +144,11 @@ async fn what_panics_or_fails_ends_its_own_stream() {
     }))
     .await;
     let key = client.get("/panic").await;
-    assert_eq!(client.answer(key).await.status, 500);
+    assert_eq!(client.response(key).await.status, 500);
     let key = client.get("/fail").await;
-    assert_eq!(client.reset_of(key).await, Reset::Peer(ErrorCode::INTERNAL_ERROR));
+    assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::INTERNAL_ERROR));
     let key = client.get("/").await;
-    assert_eq!(client.answer(key).await.body, b"fine");
+    assert_eq!(client.response(key).await.body, b"fine");
 }
 
 #[tokio::test(start_paused = true)]
@@ -165,8 +159,8 @@ async fn a_tunnel_does_not_open_by_accident() {
     let mut out = Vec::new();
     let size = stoop_proto::BodySize::Exact(0);
     let key = client.machine.open(&head, "http", size, &mut out).unwrap();
-    client.say(&out).await;
-    assert_eq!(client.answer(key).await.status, 501);
+    client.send_raw(&out).await;
+    assert_eq!(client.response(key).await.status, 501);
 }
 
 #[tokio::test]
@@ -186,11 +180,11 @@ async fn a_drained_server_finishes_what_it_took_and_names_it() {
     sleep(Duration::from_millis(50)).await;
     let drained = tokio::spawn(async move { server.drain(Duration::from_secs(10)).await });
     // First that it ends, then, a round trip later, with which stream.
-    assert_eq!(client.next().await, Happened::GoAway(ErrorCode::NO_ERROR));
-    assert_eq!(client.next().await, Happened::GoAway(ErrorCode::NO_ERROR));
+    assert_eq!(client.next_event().await, ClientEvent::GoAway(ErrorCode::NO_ERROR));
+    assert_eq!(client.next_event().await, ClientEvent::GoAway(ErrorCode::NO_ERROR));
     go.send(true).unwrap();
-    assert_eq!(client.answer(key).await.body, b"done");
-    assert_eq!(client.next().await, Happened::Closed);
+    assert_eq!(client.response(key).await.body, b"done");
+    assert_eq!(client.next_event().await, ClientEvent::Closed);
     drop(client);
     drained.await.unwrap();
 }

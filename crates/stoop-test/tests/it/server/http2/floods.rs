@@ -11,22 +11,20 @@ use stoop::{Body, Request, Response, ServerLimits};
 use stoop_proto::Limits;
 use stoop_proto::h2::{ErrorCode, Reset};
 use stoop_test::frames::{
-    Reader, continuation, data, flag, headers, ping, settings, settings_ack, window_update,
+    FrameReader, continuation, data, flag, headers, ping, settings, settings_ack, window_update,
 };
-use stoop_test::http2::{Client, Happened, preface};
+use stoop_test::http2::{Client, ClientEvent, preface};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::super::{connect, connect_with, dial, listen};
-
-const GET: [(&str, &str); 4] =
-    [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
+use super::GET;
 
 /// Handlers that were called, and those of them that are under way.
 #[derive(Clone, Default)]
-struct Count(Arc<(AtomicUsize, AtomicUsize)>);
+struct HandlerCount(Arc<(AtomicUsize, AtomicUsize)>);
 
-impl Count {
+impl HandlerCount {
     fn called(&self) -> usize {
         self.0.0.load(SeqCst)
     }
@@ -35,16 +33,16 @@ impl Count {
         self.0.1.load(SeqCst)
     }
 
-    fn enter(&self) -> Running {
+    fn enter(&self) -> RunningHandler {
         self.0.0.fetch_add(1, SeqCst);
         self.0.1.fetch_add(1, SeqCst);
-        Running(self.clone())
+        RunningHandler(self.clone())
     }
 }
 
-struct Running(Count);
+struct RunningHandler(HandlerCount);
 
-impl Drop for Running {
+impl Drop for RunningHandler {
     fn drop(&mut self) {
         self.0.0.1.fetch_sub(1, SeqCst);
     }
@@ -56,7 +54,7 @@ impl Drop for Running {
 async fn handlers_work_for_as_many_resets_as_are_allowed() {
     let allowed = Limits::server().http2.resets.burst as usize;
     for made_to in [false, true] {
-        let seen = Count::default();
+        let seen = HandlerCount::default();
         let counted = seen.clone();
         let mut client = Client::new(
             connect(move |_: Request| {
@@ -81,12 +79,13 @@ async fn handlers_work_for_as_many_resets_as_are_allowed() {
                 false => client.reset(key, ErrorCode::CANCEL).await,
                 true => {
                     let id = client.machine.stream_id(key).unwrap();
-                    client.say(&window_update(id, 0)).await;
+                    client.send_raw(&window_update(id, 0)).await;
                 }
             }
-            match timeout(Duration::from_millis(1), client.next()).await {
-                Ok(Happened::GoAway(code)) => break code,
-                Ok(Happened::Reset(of, Reset::Peer(ErrorCode::PROTOCOL_ERROR))) if of == key => {}
+            match timeout(Duration::from_millis(1), client.next_event()).await {
+                Ok(ClientEvent::GoAway(code)) => break code,
+                Ok(ClientEvent::Reset(of, Reset::Peer(ErrorCode::PROTOCOL_ERROR))) if of == key => {
+                }
                 Err(_) if !made_to => {}
                 other => panic!("{other:?}"),
             }
@@ -103,7 +102,7 @@ async fn handlers_work_for_as_many_resets_as_are_allowed() {
 #[tokio::test]
 async fn a_field_block_without_end_is_cut_off_over_a_socket() {
     for piece in [0, 1, 16_000] {
-        let count = Count::default();
+        let count = HandlerCount::default();
         let seen = count.clone();
         let server = listen(ServerLimits::default(), move |_: Request| {
             drop(seen.enter());
@@ -126,7 +125,7 @@ async fn a_field_block_without_end_is_cut_off_over_a_socket() {
         let (sent, _) = tokio::join!(sending, reading);
         // What is read behind the last word, and what sockets hold.
         assert!(sent < 16 << 20, "{sent} bytes were taken");
-        let lines = Reader::default().lines(&said);
+        let lines = FrameReader::default().lines(&said);
         assert!(lines.last().unwrap().contains("ENHANCE_YOUR_CALM"), "{lines:?}");
         assert!(said.len() < 200, "{lines:?}");
         assert_eq!(count.called(), 0);
@@ -143,7 +142,7 @@ async fn pings_are_answered_until_there_are_too_many() {
     let sending = tokio::spawn(async move { while writer.write_all(&pings).await.is_ok() {} });
     let mut said = Vec::new();
     reader.read_to_end(&mut said).await.unwrap();
-    let lines = Reader::default().lines(&said);
+    let lines = FrameReader::default().lines(&said);
     let answered = lines.iter().filter(|line| line.starts_with("PING ACK")).count();
     let allowed = Limits::server().http2.odd_frames.burst as usize;
     // Those of the seconds that reading it takes are little beside it.
@@ -158,7 +157,7 @@ async fn pings_are_answered_until_there_are_too_many() {
 async fn a_preface_by_drops_takes_no_longer_than_a_head_may() {
     let whole = [preface(), headers(1, flag::WHOLE, &GET)].concat();
     for begin in [0, 3, 24, 28, 33, 35, 50] {
-        let count = Count::default();
+        let count = HandlerCount::default();
         let seen = count.clone();
         let (mut stream, _) = connect(move |_: Request| {
             drop(seen.enter());
@@ -192,7 +191,7 @@ async fn a_preface_by_drops_takes_no_longer_than_a_head_may() {
 /// handler.
 #[tokio::test(start_paused = true)]
 async fn streams_that_are_opened_and_left_end() {
-    let count = Count::default();
+    let count = HandlerCount::default();
     let seen = count.clone();
     let mut client = Client::new(
         connect(move |request: Request| {
@@ -210,19 +209,19 @@ async fn streams_that_are_opened_and_left_end() {
     let max = Limits::server().http2.streams_max as usize;
     let mut keys = Vec::new();
     for _ in 0..max {
-        keys.push(client.ask(Method::POST, "/", &[], false).await);
+        keys.push(client.request(Method::POST, "/", &[], false).await);
     }
     sleep(Duration::from_secs(1)).await;
     assert_eq!((count.called(), count.running()), (max, max));
     let started = Instant::now();
     let mut late = 0;
     while late < max {
-        match client.next().await {
-            Happened::Head(_, head, _) => {
+        match client.next_event().await {
+            ClientEvent::Head(_, head, _) => {
                 assert_eq!(head.status(), 408);
                 late += 1;
             }
-            Happened::Closed => panic!("{:?}", client.machine.fault()),
+            ClientEvent::Closed => panic!("{:?}", client.machine.fault()),
             _ => {}
         }
     }
@@ -254,7 +253,7 @@ async fn responses_without_a_window_are_not_made_and_end() {
     let (mut reader, _writer) = tokio::io::split(stream);
     let (mut said, started) = (Vec::new(), Instant::now());
     let _ = timeout(Duration::from_secs(50), reader.read_to_end(&mut said)).await;
-    let lines = Reader::default().lines(&said);
+    let lines = FrameReader::default().lines(&said);
     let of = |what: &str| lines.iter().filter(|line| line.contains(what)).count();
     assert_eq!((of("HEADERS"), of("DATA"), of("RST_STREAM")), (100, 0, 100), "{lines:?}");
     assert_eq!(of(" CANCEL"), 100);
@@ -275,7 +274,7 @@ async fn a_window_by_single_bytes_comes_to_an_end() {
     let sending = tokio::spawn(async move { while writer.write_all(&crumb).await.is_ok() {} });
     let mut said = Vec::new();
     reader.read_to_end(&mut said).await.unwrap();
-    let lines = Reader::default().lines(&said);
+    let lines = FrameReader::default().lines(&said);
     let allowed = Limits::server().http2.odd_frames.burst as usize;
     let sent = lines.iter().filter(|line| line.starts_with("DATA")).count();
     assert!((1..allowed + 1_000).contains(&sent), "{sent}");
@@ -293,7 +292,7 @@ async fn content_that_nobody_takes_stops_at_the_windows() {
         Response::text("ok")
     });
     let post = [(":method", "POST"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
-    peer.say([preface(), settings_ack(), headers(1, flag::END_HEADERS, &post)].concat()).await;
+    peer.send([preface(), settings_ack(), headers(1, flag::END_HEADERS, &post)].concat()).await;
     let (mut stream, _) = peer.into_parts();
     // The window's 65,535 bytes, and one more.
     let some = data(1, 0, &[0; 13_107]);
@@ -301,7 +300,7 @@ async fn content_that_nobody_takes_stops_at_the_windows() {
     stream.write_all(&data(1, 0, b"a")).await.unwrap();
     let mut said = Vec::new();
     let _ = timeout(Duration::from_secs(5), stream.read_to_end(&mut said)).await;
-    let lines = Reader::default().lines(&said);
+    let lines = FrameReader::default().lines(&said);
     assert!(lines.iter().any(|line| line.starts_with("RST_STREAM 1 FLOW_CONTROL")), "{lines:?}");
     assert!(!lines.iter().any(|line| line.starts_with("WINDOW_UPDATE 1")), "{lines:?}");
 }

@@ -1,4 +1,4 @@
-//! The server over HTTP/2: many exchanges at a time, each as it would be alone.
+//! The server over HTTP/2: concurrent exchanges, and clients that misuse the protocol.
 
 mod attacks;
 mod clients;
@@ -13,17 +13,24 @@ mod waits;
 
 use stoop::{Request, Response};
 use stoop_test::http2::Client;
-use stoop_test::peer::Peer;
+use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
 
-async fn client(peer: Peer<DuplexStream>) -> Client<DuplexStream> {
+/// The pseudo-header fields of a GET.
+const GET: [(&str, &str); 4] =
+    [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
+
+/// A client over HTTP/2 on that connection.
+async fn client(peer: RawPeer<DuplexStream>) -> Client<DuplexStream> {
     Client::new(peer.into_parts().0).await
 }
 
+/// A handler that answers the request's path.
 fn path(request: Request) -> String {
     request.path().to_owned()
 }
 
+/// An async handler that answers the request's content.
 async fn echo(request: Request) -> Response {
     Response::new(request.into_body())
 }

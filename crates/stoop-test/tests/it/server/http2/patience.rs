@@ -12,6 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::super::connect;
+use super::GET;
 
 /// A plain function answers, and hands the content to a task.
 #[tokio::test(start_paused = true)]
@@ -34,13 +35,13 @@ async fn content_that_a_task_reads_after_an_answer_at_once_keeps_coming() {
         .0,
     )
     .await;
-    let key = client.ask(Method::POST, "/", &[], false).await;
+    let key = client.request(Method::POST, "/", &[], false).await;
     let mut sent = 0;
     let all = timeout(Duration::from_secs(600), async {
         while sent < 1 << 20 {
             sent += client.send(key, vec![0; (1 << 20) - sent].into(), true).await;
             if sent < 1 << 20 {
-                let _ = timeout(Duration::from_secs(1), client.next()).await;
+                let _ = timeout(Duration::from_secs(1), client.next_event()).await;
                 if !client.machine.is_open(key) {
                     break;
                 }
@@ -59,10 +60,9 @@ async fn a_connection_idles_from_its_last_response() {
         sleep(Duration::from_secs(50)).await;
         Response::text("ok")
     });
-    let fields = [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
-    let get = frames::headers(1, flag::WHOLE, &fields);
+    let get = frames::headers(1, flag::WHOLE, &GET);
     let begun = Instant::now();
-    peer.say([preface(), frames::settings_ack(), get].concat()).await;
+    peer.send([preface(), frames::settings_ack(), get].concat()).await;
     peer.rest().await.unwrap();
     assert_eq!(begun.elapsed().as_secs(), 110);
 }
@@ -83,12 +83,12 @@ async fn a_tunnel_may_pause() {
     .into_parts()
     .0;
     let mut client = Client::with_limits(stream, limits).await;
-    client.reads = false;
+    client.consumes = false;
     let mut head = stoop_proto::RequestHead::new(Method::CONNECT, "a:80").unwrap();
     head.fields_mut().push("host", b"a:80").unwrap();
     let mut out = Vec::new();
     let key = client.machine.open(&head, "http", stoop_proto::BodySize::Unknown, &mut out).unwrap();
-    client.say(&out).await;
-    let reset = timeout(Duration::from_secs(300), client.reset_of(key)).await;
+    client.send_raw(&out).await;
+    let reset = timeout(Duration::from_secs(300), client.reset_reason(key)).await;
     assert!(reset.is_err());
 }

@@ -10,6 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::sleep;
 
 use super::super::connect_with;
+use super::GET;
 
 /// It answers a PING when it comes to it.
 #[tokio::test(start_paused = true)]
@@ -17,13 +18,12 @@ async fn a_slow_reader_is_not_taken_for_one_that_has_gone() {
     let (peer, _task) =
         connect_with(ServerLimits::default(), |_: Request| Response::new(vec![b'x'; 2 << 20]));
     let mut stream = peer.into_parts().0;
-    let get = [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", "/")];
     let begin = [
         PREFACE.to_vec(),
         settings(&[(4, 1 << 30)]),
         window_update(0, 1 << 30),
         settings_ack(),
-        headers(1, flag::WHOLE, &get),
+        headers(1, flag::WHOLE, &GET),
     ];
     stream.write_all(&begin.concat()).await.unwrap();
     let (mut unread, mut content) = (Vec::new(), 0);

@@ -4,17 +4,13 @@ use std::time::Duration;
 
 use stoop::{Request, Response, ServerLimits};
 use stoop_proto::Rate;
-use stoop_test::frames::{self, settings_ack};
+use stoop_test::frames::{self, HEADER_BYTES, PING_BYTES, settings_ack};
 use stoop_test::http2::preface;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::super::{PIPE, connect_with};
-
-/// Bytes of a PING or its answer, and of SETTINGS that say nothing or their answer.
-const PING_BYTES: usize = 17;
-const SETTINGS_BYTES: usize = 9;
+use super::super::{PIPE_BYTES, connect_with};
 
 /// A server that lets itself be asked at any rate, so that nothing but the answers that wait stops it.
 fn patient(waiting_max: u32) -> ServerLimits {
@@ -26,7 +22,7 @@ fn patient(waiting_max: u32) -> ServerLimits {
 
 async fn ready(limits: ServerLimits) -> (DuplexStream, JoinHandle<()>) {
     let (mut peer, task) = connect_with(limits, |_: Request| Response::text("ok"));
-    peer.say([preface(), settings_ack()].concat()).await;
+    peer.send([preface(), settings_ack()].concat()).await;
     (peer.into_parts().0, task)
 }
 
@@ -51,16 +47,16 @@ async fn fill(stream: &mut DuplexStream, frame: &[u8]) -> usize {
 #[tokio::test(start_paused = true)]
 async fn reading_stops_at_so_many_answers_and_goes_on() {
     for (frame, bytes) in
-        [(frames::ping(0, b"12345678"), PING_BYTES), (frames::settings(&[]), SETTINGS_BYTES)]
+        [(frames::ping(0, b"12345678"), PING_BYTES), (frames::settings(&[]), HEADER_BYTES)]
     {
         let mut before = 0;
         for waiting_max in [1_000, 3_000] {
             let (mut stream, _task) = ready(patient(waiting_max)).await;
             let sent = fill(&mut stream, &frame).await;
             // Two pipes and the output are full, and so is the input but for a frame that might come.
-            let (pipes, own) = (3 * PIPE / bytes, 4 * 16 * 1024 / bytes);
+            let (pipes, own) = (3 * PIPE_BYTES / bytes, 4 * 16 * 1024 / bytes);
             let most = pipes + own + 2 * waiting_max as usize;
-            assert!(sent > PIPE / bytes && sent < most, "{sent}, and {most} at most");
+            assert!(sent > PIPE_BYTES / bytes && sent < most, "{sent}, and {most} at most");
             // The limit is what counts.
             assert!(sent > before + 1_000, "{sent}, and {before} before");
             before = sent;

@@ -20,8 +20,8 @@ async fn every_wait_that_a_client_causes_ends() {
     let mut idle = client(connect(path)).await;
     let started = Instant::now();
     let key = idle.get("/").await;
-    idle.answer(key).await;
-    assert_eq!(idle.end().await, [ErrorCode::NO_ERROR]);
+    idle.response(key).await;
+    assert_eq!(idle.goaway_codes().await, [ErrorCode::NO_ERROR]);
     assert_eq!(started.elapsed().as_secs(), 60);
 
     // Before SETTINGS; and within a header block.
@@ -29,7 +29,7 @@ async fn every_wait_that_a_client_causes_ends() {
     for rest in half {
         let mut peer = connect(path);
         let started = Instant::now();
-        peer.say([&preface()[..if rest.is_empty() { 24 } else { 33 }], rest].concat()).await;
+        peer.send([&preface()[..if rest.is_empty() { 24 } else { 33 }], rest].concat()).await;
         peer.rest().await.unwrap();
         assert_eq!(started.elapsed().as_secs(), 10);
     }
@@ -37,8 +37,8 @@ async fn every_wait_that_a_client_causes_ends() {
     // Content that is waited for and does not come.
     let mut client = client(connect(echo)).await;
     let started = Instant::now();
-    let key = client.ask(Method::POST, "/", &[], false).await;
-    assert_eq!(client.reset_of(key).await, Reset::Peer(ErrorCode::CANCEL));
+    let key = client.request(Method::POST, "/", &[], false).await;
+    assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::CANCEL));
     assert!((5..8).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }
 
@@ -48,10 +48,10 @@ async fn a_window_that_stays_shut_is_waited_for_and_then_not() {
     limits.http2.stream_window_bytes = 65_535;
     let stream = connect(|_: Request| Response::bytes(vec![0; 100_000])).into_parts().0;
     let mut client = Client::with_limits(stream, limits).await;
-    client.reads = false;
+    client.consumes = false;
     let started = Instant::now();
     let key = client.get("/").await;
-    assert_eq!(client.reset_of(key).await, Reset::Peer(ErrorCode::CANCEL));
+    assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::CANCEL));
     assert!((30..34).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }
 
@@ -120,7 +120,7 @@ async fn a_request_now_and_then_keeps_a_connection() {
     let mut client = client(connect(path)).await;
     for _ in 0..5 {
         let key = client.get("/").await;
-        assert_eq!(client.answer(key).await.status, 200);
+        assert_eq!(client.response(key).await.status, 200);
         sleep(Duration::from_secs(55)).await;
     }
 }
@@ -139,7 +139,7 @@ async fn limits_that_are_none_do_not_panic() {
     let mut client = client(peer).await;
     sleep(Duration::from_secs(15)).await;
     let key = client.get("/").await;
-    assert_eq!(client.answer(key).await.body, b"late");
+    assert_eq!(client.response(key).await.body, b"late");
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,7 +153,7 @@ async fn a_handler_beyond_its_limit_is_dropped_and_answered_for() {
     let mut client = client(peer).await;
     let started = Instant::now();
     let (quick, slow) = (client.get("/3").await, client.get("/1000").await);
-    assert_eq!(client.answer(quick).await.body, b"done");
-    assert_eq!(client.answer(slow).await.status, 503);
+    assert_eq!(client.response(quick).await.body, b"done");
+    assert_eq!(client.response(slow).await.status, 503);
     assert!((5..8).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }

@@ -4,13 +4,13 @@ use http::Method;
 use stoop::{Body, Request};
 use stoop_proto::Fields;
 
-use super::{Visit, hello};
+use super::{OriginClient, hello};
 use crate::origins::{BIG_LEN, Kind, LARGE_LEN, big, large};
 
 #[tokio::test]
 async fn content_comes_as_it_is() {
     let large = large();
-    for visit in Visit::each("client::http2::servers::content").await {
+    for visit in OriginClient::each("client::http2::servers::content").await {
         assert_eq!(visit.get("/").await, hello(), "{visit}");
         let (status, content) = visit.get("/large").await;
         assert!(status == 200 && content == large, "{visit}: {status}, {} bytes", content.len());
@@ -23,7 +23,7 @@ async fn content_comes_as_it_is() {
 #[tokio::test]
 async fn large_content_side_by_side() {
     let large = large();
-    for visit in Visit::each("client::http2::servers::side_by_side").await {
+    for visit in OriginClient::each("client::http2::servers::side_by_side").await {
         let unread = visit.send(visit.request("/large")).await;
         let (one, two) = tokio::join!(visit.get("/large"), visit.get("/large"));
         assert!(one.1 == large && two.1 == large, "{visit}");
@@ -34,7 +34,7 @@ async fn large_content_side_by_side() {
 
 #[tokio::test]
 async fn the_head_of_a_response_alone() {
-    for visit in Visit::each("client::http2::servers::head").await {
+    for visit in OriginClient::each("client::http2::servers::head").await {
         let head = Request::new(Method::HEAD, &visit.origin.url("/large")).unwrap();
         let response = visit.send(head).await;
         assert_eq!(response.status(), 200, "{visit}");
@@ -50,7 +50,7 @@ async fn the_head_of_a_response_alone() {
 /// With its length told, and without.
 #[tokio::test]
 async fn content_goes_there_and_back() {
-    for visit in Visit::each("client::http2::servers::echo").await {
+    for visit in OriginClient::each("client::http2::servers::echo").await {
         if !visit.origin.kind.echoes() {
             continue;
         }
@@ -71,7 +71,7 @@ async fn content_goes_there_and_back() {
 
 #[tokio::test]
 async fn a_hundred_requests_share_a_connection() {
-    for visit in Visit::each("client::http2::servers::hundred").await {
+    for visit in OriginClient::each("client::http2::servers::hundred").await {
         visit.at_once(100).await;
         assert_eq!(visit.connections(), 1, "{visit}");
     }
@@ -79,7 +79,7 @@ async fn a_hundred_requests_share_a_connection() {
 
 #[tokio::test]
 async fn fields_behind_the_content() {
-    for visit in Visit::each("client::http2::servers::trailers").await {
+    for visit in OriginClient::each("client::http2::servers::trailers").await {
         let mut body = visit.send(visit.request("/trailers")).await.into_body();
         let mut content = Vec::new();
         while let Some(piece) = body.chunk().await.unwrap() {
@@ -93,7 +93,7 @@ async fn fields_behind_the_content() {
 /// What a request says behind its content does not disturb those who do not want it.
 #[tokio::test]
 async fn requests_with_trailers() {
-    for visit in Visit::each("client::http2::servers::requests_with_trailers").await {
+    for visit in OriginClient::each("client::http2::servers::requests_with_trailers").await {
         let (sender, body) = Body::channel(1);
         tokio::spawn(async move {
             let mut trailers = Fields::new();
@@ -115,7 +115,7 @@ async fn requests_with_trailers() {
 /// Who gives a response up harms no other.
 #[tokio::test]
 async fn a_response_that_nobody_wants_any_more() {
-    for visit in Visit::each("client::http2::servers::unwanted").await {
+    for visit in OriginClient::each("client::http2::servers::unwanted").await {
         for _ in 0..20 {
             let mut response = visit.send(visit.request("/large")).await;
             let piece = response.body_mut().chunk().await.unwrap().unwrap();

@@ -15,12 +15,12 @@ use tokio::task::JoinSet;
 use crate::origins::{Kind, LARGE_LEN, Origin};
 
 /// A server, and a client of it.
-struct Visit {
+struct OriginClient {
     origin: Origin,
     client: Client,
 }
 
-impl Visit {
+impl OriginClient {
     /// To one of a kind, which is told `more`. None where it is missing, which is said.
     async fn to(name: &str, kind: Kind, tls: bool, more: &'static str) -> Option<Self> {
         let origin = Origin::start_with(name, kind, tls, more).await?;
@@ -121,7 +121,7 @@ impl Visit {
     }
 }
 
-impl std::fmt::Display for Visit {
+impl std::fmt::Display for OriginClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.origin)
     }

@@ -5,13 +5,13 @@ use std::time::Duration;
 use stoop::{ErrorKind, Phase, Request};
 
 use super::super::super::kit::settle;
-use super::{Visit, hello};
+use super::{OriginClient, hello};
 use crate::origins::Kind;
 
 /// Whether the client has seen that the connection ended, or finds out when it sends.
 #[tokio::test]
 async fn the_next_request_goes_over_a_new_connection() {
-    for mut visit in Visit::each("client::http2::servers::restarts").await {
+    for mut visit in OriginClient::each("client::http2::servers::restarts").await {
         assert_eq!(visit.get("/").await, hello(), "{visit}");
         for is_seen in [false, true] {
             visit.origin.restart();
@@ -29,7 +29,7 @@ async fn the_next_request_goes_over_a_new_connection() {
 /// over it.
 #[tokio::test]
 async fn so_does_one_that_must_not_be_repeated() {
-    for mut visit in Visit::each("client::http2::servers::restarts_post").await {
+    for mut visit in OriginClient::each("client::http2::servers::restarts_post").await {
         if visit.origin.kind == Kind::Nginx {
             continue;
         }
@@ -49,7 +49,7 @@ async fn so_does_one_that_must_not_be_repeated() {
 
 #[tokio::test]
 async fn one_that_does_not_come_back_is_told_apart() {
-    for mut visit in Visit::each("client::http2::servers::ends").await {
+    for mut visit in OriginClient::each("client::http2::servers::ends").await {
         assert_eq!(visit.get("/").await, hello(), "{visit}");
         let mut begun = visit.send(visit.request("/large")).await.into_body();
         visit.origin.end();

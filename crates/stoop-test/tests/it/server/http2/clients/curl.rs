@@ -1,17 +1,17 @@
 //! curl.
 
-use super::{CONTENT_LEN, Served, content};
+use super::{CONTENT_LEN, TestServers, content};
 use crate::programs::{Printed, are_missing};
 
 /// For each transfer: version, status, and connections that it took.
 const REPORT: &str = "%{stderr}%{http_version} %{http_code} %{num_connects}\n";
 
 /// Runs curl with what each way of speaking HTTP/2 needs.
-async fn curl(served: &Served, tls: bool, arguments: &[&str]) -> Printed {
-    let ca = served.file("ca.pem");
+async fn curl(servers: &TestServers, tls: bool, arguments: &[&str]) -> Printed {
+    let ca = servers.file("ca.pem");
     let version = if tls { "--http2" } else { "--http2-prior-knowledge" };
     let common = ["-sS", "--max-time", "60", "--noproxy", "*", "--cacert", &ca, "-w", REPORT];
-    served.run(tls, "curl", &[&common, &[version][..], arguments].concat()).await
+    servers.run(tls, "curl", &[&common, &[version][..], arguments].concat()).await
 }
 
 #[tokio::test]
@@ -19,7 +19,7 @@ async fn requests_and_uploads() {
     if are_missing("server::http2::clients::curl", &["curl"]) {
         return;
     }
-    let served = Served::start("curl");
+    let servers = TestServers::start("curl");
     let (content, x) = (content(), "x".repeat(100_000));
     let long = format!("x-field: {}", "y".repeat(40_000));
     let rows: &[(&[&str], &[u8], &str)] = &[
@@ -43,16 +43,16 @@ async fn requests_and_uploads() {
     ];
     for (arguments, expected, report) in rows {
         for tls in [false, true] {
-            let printed = curl(&served, tls, arguments).await;
+            let printed = curl(&servers, tls, arguments).await;
             let len = printed.stdout.len();
             assert!(printed.stdout == *expected, "{arguments:?}, TLS {tls}: {len} bytes");
             assert_eq!(printed.stderr, *report, "{arguments:?}, TLS {tls}");
         }
     }
     // Asked to upgrade from HTTP/1.1, which RFC 9113 has done away with, it stays there.
-    let printed = curl(&served, false, &["--http2", "@/"]).await;
+    let printed = curl(&servers, false, &["--http2", "@/"]).await;
     assert_eq!((printed.text().as_str(), &*printed.stderr), ("HTTP/1.1 /", "1.1 200 1\n"));
-    served.end().await;
+    servers.end().await;
 }
 
 #[tokio::test]
@@ -60,21 +60,21 @@ async fn heads_and_trailers() {
     if are_missing("server::http2::clients::curl", &["curl"]) {
         return;
     }
-    let served = Served::start("curl-heads");
+    let servers = TestServers::start("curl-heads");
     for tls in [false, true] {
-        let head = curl(&served, tls, &["--head", "@/big"]).await;
+        let head = curl(&servers, tls, &["--head", "@/big"]).await;
         assert_eq!(head.stderr, "2 200 1\n");
         let head = head.text();
         assert!(head.starts_with("HTTP/2 200"), "{head}");
         assert!(head.contains(&format!("content-length: {CONTENT_LEN}\r\n")), "{head}");
         // It prints trailers as it prints the head.
-        let whole = curl(&served, tls, &["--include", "@/stream"]).await.text();
+        let whole = curl(&servers, tls, &["--include", "@/stream"]).await.text();
         assert!(whole.ends_with("x-sum: 100000\r\n"), "{}", &whole[whole.len() - 100..]);
         let expecting = ["--include", "-H", "Expect: 100-continue", "--data-binary", "@-"];
-        let whole = curl(&served, tls, &[&expecting[..], &["@/echo"]].concat()).await.text();
+        let whole = curl(&servers, tls, &[&expecting[..], &["@/echo"]].concat()).await.text();
         assert!(whole.starts_with("HTTP/2 100"), "{}", &whole[..100]);
     }
-    served.end().await;
+    servers.end().await;
 }
 
 /// Over TLS alone: without, curl 7.88 uses no connection twice, whoever the server is.
@@ -83,12 +83,12 @@ async fn several_share_a_connection() {
     if are_missing("server::http2::clients::curl", &["curl"]) {
         return;
     }
-    let served = Served::start("curl-many");
-    let printed = curl(&served, true, &["@/a", "@/b"]).await;
+    let servers = TestServers::start("curl-many");
+    let printed = curl(&servers, true, &["@/a", "@/b"]).await;
     assert_eq!(printed.text(), "HTTP/2.0 /aHTTP/2.0 /b");
     assert_eq!(printed.stderr, "2 200 1\n2 200 0\n");
     let printed =
-        curl(&served, true, &["--parallel", "--no-progress-meter", "@/stream?[1-30]"]).await;
+        curl(&servers, true, &["--parallel", "--no-progress-meter", "@/stream?[1-30]"]).await;
     assert!(printed.stdout == vec![b'x'; 30 * 100_000], "{} bytes", printed.stdout.len());
     let (mut transfers, mut connections) = (0, 0);
     for line in printed.stderr.lines().filter(|line| !line.is_empty()) {
@@ -97,5 +97,5 @@ async fn several_share_a_connection() {
         transfers += 1;
     }
     assert_eq!((transfers, connections), (30, 1));
-    served.end().await;
+    servers.end().await;
 }

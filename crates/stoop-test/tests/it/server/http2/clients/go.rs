@@ -1,6 +1,6 @@
 //! Go's net/http.
 
-use super::Served;
+use super::TestServers;
 use crate::programs::{self, are_missing, source};
 
 #[tokio::test]
@@ -8,18 +8,18 @@ async fn many_exchanges_on_a_connection() {
     if are_missing("server::http2::clients::go", &["go"]) {
         return;
     }
-    let served = Served::start("go-http2");
+    let servers = TestServers::start("go-http2");
     let arguments = [
         "run".to_owned(),
         source("server/http2/clients/client.go"),
         source("server/http2/clients/prior.go"),
-        served.file("ca.pem"),
-        served.origin(true),
-        served.origin(false),
+        servers.file("ca.pem"),
+        servers.origin(true),
+        servers.origin(false),
     ];
     let said = programs::run("go", &arguments, b"").await.text();
     // Go speaks HTTP/2 without TLS since 1.24.
     let expected = ["fine\nfine\n", "fine\nneeds Go 1.24\n"];
     assert!(expected.contains(&said.as_str()), "{said}");
-    served.end().await;
+    servers.end().await;
 }

@@ -17,30 +17,30 @@ use stoop_proto::Fields;
 use tokio::net::TcpStream;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::{CONTENT_LEN, Served, content};
+use super::{CONTENT_LEN, TestServers, content};
 
 /// A connection, and what drives it.
-struct Connected {
+struct HyperClient {
     sender: SendRequest<Body>,
     driver: JoinHandle<hyper::Result<()>>,
     origin: String,
 }
 
-impl Connected {
-    async fn to(served: &Served, tls: bool) -> Self {
-        let server = if tls { &served.secure } else { &served.plain };
+impl HyperClient {
+    async fn to(servers: &TestServers, tls: bool) -> Self {
+        let server = if tls { &servers.secure } else { &servers.plain };
         let Address::Inet(address) = server.endpoint().address() else { panic!("no port") };
         let stream = TcpStream::connect(address).await.unwrap();
         let mut io = AnyTransport::from(Tcp::new(stream, *address));
         if tls {
-            let authority = std::fs::read(served.file("ca.pem")).unwrap();
+            let authority = std::fs::read(servers.file("ca.pem")).unwrap();
             let tls = ClientTls::builder().ca_pem(authority).alpn(["h2"]).build().unwrap();
             io = tls.connect(io, &address.ip().to_string()).unwrap().into();
             poll_fn(|cx| io.poll_handshake(cx)).await.unwrap();
         }
         let io = TokioIo::new(Stream::new(io));
         let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
-        Self { sender, driver: tokio::spawn(connection), origin: served.origin(tls) }
+        Self { sender, driver: tokio::spawn(connection), origin: servers.origin(tls) }
     }
 
     fn request(&self, method: Method, path: &str, body: impl Into<Body>) -> Request<Body> {
@@ -80,9 +80,9 @@ async fn whole(response: Response<Incoming>) -> (Bytes, HeaderMap) {
 
 #[tokio::test]
 async fn requests_and_uploads() {
-    let served = Served::start("hyper");
+    let servers = TestServers::start("hyper");
     for tls in [false, true] {
-        let connected = Connected::to(&served, tls).await;
+        let connected = HyperClient::to(&servers, tls).await;
         assert_eq!(connected.get("/").await, (200, "HTTP/2.0 /".into()));
         assert_eq!(connected.get("/big").await, (200, content().into()));
         assert_eq!(connected.get("/nothing").await, (204, "".into()));
@@ -95,14 +95,14 @@ async fn requests_and_uploads() {
         assert_eq!(whole(connected.send(request).await).await.0, CONTENT_LEN.to_string());
         connected.ends_well().await;
     }
-    served.end().await;
+    servers.end().await;
 }
 
 #[tokio::test]
 async fn trailers_in_both_directions() {
-    let served = Served::start("hyper-trailers");
+    let servers = TestServers::start("hyper-trailers");
     for tls in [false, true] {
-        let connected = Connected::to(&served, tls).await;
+        let connected = HyperClient::to(&servers, tls).await;
         let (sender, body) = Body::channel(1);
         tokio::spawn(async move {
             let mut trailers = Fields::new();
@@ -118,15 +118,15 @@ async fn trailers_in_both_directions() {
         assert_eq!(content.len().to_string(), trailers["x-sum"].to_str().unwrap());
         connected.ends_well().await;
     }
-    served.end().await;
+    servers.end().await;
 }
 
 /// As many as hyper has at a time, more than a connection's window, and some of them given up.
 #[tokio::test]
 async fn many_at_once() {
-    let served = Served::start("hyper-many");
+    let servers = TestServers::start("hyper-many");
     for tls in [false, true] {
-        let connected = Connected::to(&served, tls).await;
+        let connected = HyperClient::to(&servers, tls).await;
         let mut all = JoinSet::new();
         for n in 0..200 {
             let path = if n % 4 == 0 { "/endless" } else { "/stream" };
@@ -144,15 +144,15 @@ async fn many_at_once() {
         assert_eq!(connected.get("/").await, (200, "HTTP/2.0 /".into()));
         connected.ends_well().await;
     }
-    served.end().await;
+    servers.end().await;
 }
 
 /// RFC 9113 §8.1: the answer comes before the request is complete, and none of it is lost.
 #[tokio::test]
 async fn an_upload_that_is_refused() {
-    let served = Served::start("hyper-refused");
+    let servers = TestServers::start("hyper-refused");
     for tls in [false, true] {
-        let connected = Connected::to(&served, tls).await;
+        let connected = HyperClient::to(&servers, tls).await;
         for _ in 0..10 {
             let response = connected.send(connected.request(Method::POST, "/refuse", content()));
             let response = response.await;
@@ -161,35 +161,35 @@ async fn an_upload_that_is_refused() {
         }
         connected.ends_well().await;
     }
-    served.end().await;
+    servers.end().await;
 }
 
 /// hyper does not wait for the interim response, and reads over it.
 #[tokio::test]
 async fn a_request_that_expects_to_be_asked_for_its_content() {
-    let served = Served::start("hyper-expect");
+    let servers = TestServers::start("hyper-expect");
     for tls in [false, true] {
-        let connected = Connected::to(&served, tls).await;
+        let connected = HyperClient::to(&servers, tls).await;
         let mut request = connected.request(Method::POST, "/length", content());
         request.headers_mut().insert("expect", "100-continue".parse().unwrap());
         let (content, _) = whole(connected.send(request).await).await;
         assert_eq!(content, CONTENT_LEN.to_string());
         connected.ends_well().await;
     }
-    served.end().await;
+    servers.end().await;
 }
 
 /// RFC 9113 §6.8: what is under way is completed, and the connection then ends.
 #[tokio::test]
 async fn a_server_that_ends_meanwhile() {
-    let served = Served::start("hyper-drain");
-    let connected = [Connected::to(&served, false).await, Connected::to(&served, true).await];
+    let servers = TestServers::start("hyper-drain");
+    let connected = [HyperClient::to(&servers, false).await, HyperClient::to(&servers, true).await];
     let mut begun = Vec::new();
     for connected in &connected {
         let request = connected.request(Method::GET, "/stream", Body::empty());
         begun.push(connected.send(request).await);
     }
-    let Served { plain, secure, folder: _folder } = served;
+    let TestServers { plain, secure, folder: _folder } = servers;
     let limit = Duration::from_secs(30);
     let drained = async { tokio::join!(plain.drain(limit), secure.drain(limit)) };
     let read = async {

@@ -52,13 +52,13 @@ fn streaming(pieces: Option<usize>) -> Response {
 }
 
 /// The same server twice, and a folder for files.
-struct Served {
+struct TestServers {
     plain: ServerHandle,
     secure: ServerHandle,
     folder: Folder,
 }
 
-impl Served {
+impl TestServers {
     fn start(name: &str) -> Self {
         let folder = Folder::new(name);
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();

@@ -1,6 +1,6 @@
 //! nghttp2's client, and its load generator.
 
-use super::{CONTENT_LEN, Served, content};
+use super::{CONTENT_LEN, TestServers, content};
 use crate::programs::are_missing;
 
 #[tokio::test]
@@ -8,7 +8,7 @@ async fn requests_and_uploads() {
     if are_missing("server::http2::clients::nghttp", &["nghttp"]) {
         return;
     }
-    let served = Served::start("nghttp");
+    let servers = TestServers::start("nghttp");
     let content = content();
     let rows: &[(&[&str], &[u8])] = &[
         (&["@/"], b"HTTP/2.0 /"),
@@ -29,12 +29,12 @@ async fn requests_and_uploads() {
     for (arguments, expected) in rows {
         for tls in [false, true] {
             let all = [&["--no-verify-peer", "--timeout", "60"], *arguments].concat();
-            let printed = served.run(tls, "nghttp", &all).await;
+            let printed = servers.run(tls, "nghttp", &all).await;
             let len = printed.stdout.len();
             assert!(printed.stdout == *expected, "{arguments:?}, TLS {tls}: {len} bytes");
         }
     }
-    served.end().await;
+    servers.end().await;
 }
 
 /// What the content does not show, from its log of frames.
@@ -43,7 +43,7 @@ async fn statuses_and_trailers() {
     if are_missing("server::http2::clients::nghttp", &["nghttp"]) {
         return;
     }
-    let served = Served::start("nghttp-log");
+    let servers = TestServers::start("nghttp-log");
     let rows: &[(&[&str], &[&str])] = &[
         (&["@/"], &[") :status: 200\n"]),
         (&["@/nothing"], &[") :status: 204\n"]),
@@ -55,7 +55,7 @@ async fn statuses_and_trailers() {
     for (arguments, expected) in rows {
         for tls in [false, true] {
             let all = [&["--no-verify-peer", "--verbose", "--null-out"], *arguments].concat();
-            let log = served.run(tls, "nghttp", &all).await.text();
+            let log = servers.run(tls, "nghttp", &all).await.text();
             for line in *expected {
                 assert!(log.contains(line), "{arguments:?}, TLS {tls}: no {line:?} in\n{log}");
             }
@@ -63,7 +63,7 @@ async fn statuses_and_trailers() {
             assert!(!tls || log.contains("The negotiated protocol: h2\n"), "{log}");
         }
     }
-    served.end().await;
+    servers.end().await;
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn load() {
     if are_missing("server::http2::clients::load", &["h2load"]) {
         return;
     }
-    let served = Served::start("h2load");
+    let servers = TestServers::start("h2load");
     let rows: &[(&[&str], usize, usize)] = &[
         (&["-n", "1000", "-c", "10", "-m", "10", "@/"], 1_000, "HTTP/2.0 /".len()),
         (&["-n", "1000", "-c", "1", "-m", "100", "@/stream"], 1_000, 100_000),
@@ -79,7 +79,7 @@ async fn load() {
     ];
     for (arguments, count, len) in rows {
         for (tls, protocol) in [(false, "h2c"), (true, "h2")] {
-            let said = served.run(tls, "h2load", arguments).await.text();
+            let said = servers.run(tls, "h2load", arguments).await.text();
             let expected = [
                 format!("Application protocol: {protocol}\n"),
                 format!(" {count} succeeded, 0 failed, 0 errored, 0 timeout\n"),
@@ -91,5 +91,5 @@ async fn load() {
             }
         }
     }
-    served.end().await;
+    servers.end().await;
 }
