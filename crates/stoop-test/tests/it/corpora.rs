@@ -18,7 +18,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 /// The folder that `variable` names; without, this says aloud that the test could not be done.
-fn folder(name: &str, variable: &str) -> Option<PathBuf> {
+fn collection(name: &str, variable: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable).map(PathBuf::from);
     if folder.is_none() {
         skipped(name, &format!("{variable} (cargo xtask test --only corpora)"));
@@ -46,17 +46,17 @@ pub(crate) fn unpacked(name: &str) -> Result<PathBuf, String> {
     if !archive.is_file() {
         return Err(format!("{}, from STOOP_TEST_DATA", archive.display()));
     }
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut done = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
-    if done.contains(&home) {
-        return Ok(home);
+    if done.contains(&target) {
+        return Ok(target);
     }
-    fs::create_dir_all(&home).expect("the target folder can be written");
-    let tar = Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&home).status();
+    fs::create_dir_all(&target).expect("the target folder can be written");
+    let tar = Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&target).status();
     let unpacked = tar.map_err(|_| "tar")?;
     assert!(unpacked.success(), "{} can be unpacked", archive.display());
-    done.push(home.clone());
-    Ok(home)
+    done.push(target.clone());
+    Ok(target)
 }
 
 /// What is in a folder, in order.

@@ -11,12 +11,12 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 /// What a program printed until its end.
 #[derive(Debug)]
-pub(crate) struct Printed {
+pub(crate) struct ProgramOutput {
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
 
-impl Printed {
+impl ProgramOutput {
     /// Its standard output as text.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
@@ -45,7 +45,7 @@ fn command(program: &str) -> Command {
 }
 
 /// Runs a program to its end, which must be a success.
-pub(crate) async fn run(program: &str, arguments: &[String], input: &[u8]) -> Printed {
+pub(crate) async fn run(program: &str, arguments: &[String], input: &[u8]) -> ProgramOutput {
     let mut command = command(program);
     command.args(arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -60,13 +60,13 @@ pub(crate) async fn run(program: &str, arguments: &[String], input: &[u8]) -> Pr
     let output = tokio::time::timeout(LIMIT, run).await.unwrap().unwrap().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{program} {arguments:?}: {} {stderr}", output.status);
-    Printed { stdout: output.stdout, stderr }
+    ProgramOutput { stdout: output.stdout, stderr }
 }
 
 /// A folder for one test, removed at its end.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct TestFolder(PathBuf);
 
-impl Folder {
+impl TestFolder {
     pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("stoop-it-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
@@ -85,7 +85,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -96,9 +96,9 @@ pub(crate) fn source(file: &str) -> String {
     format!("{}/tests/it/{file}", env!("CARGO_MANIFEST_DIR"))
 }
 /// A program that runs until this is dropped.
-pub(crate) struct Started(Child);
+pub(crate) struct RunningProgram(Child);
 
-impl Started {
+impl RunningProgram {
     pub(crate) fn new(program: &str, arguments: &[String]) -> Self {
         let mut command = command(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
@@ -111,7 +111,7 @@ impl Started {
     }
 }
 
-impl Drop for Started {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

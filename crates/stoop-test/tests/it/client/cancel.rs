@@ -183,8 +183,8 @@ fn a_response_may_be_dropped_where_there_is_no_runtime() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_is_polled_for_nothing() {
-    struct Counting(std::sync::atomic::AtomicUsize);
-    impl std::task::Wake for Counting {
+    struct CountingWaker(std::sync::atomic::AtomicUsize);
+    impl std::task::Wake for CountingWaker {
         fn wake(self: std::sync::Arc<Self>) {
             self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
@@ -195,7 +195,7 @@ async fn nobody_is_polled_for_nothing() {
         peer.send(OK).await;
         peer.stall().await;
     });
-    let counting = std::sync::Arc::new(Counting(0.into()));
+    let counting = std::sync::Arc::new(CountingWaker(0.into()));
     let waker = Waker::from(counting.clone());
     let mut cx = Context::from_waker(&waker);
     let mut sent = pin!(get(&client));

@@ -10,14 +10,14 @@ use http_body::Frame;
 use stoop::{Body, Error, ErrorKind, Request, Response};
 
 use super::kit::{EACH_VERSION, URL, client_of};
-
-const PIECE: usize = 1_000;
+use crate::bodies::PIECE_BYTES;
+use crate::rfc9110::content_length::MALFORMED;
 
 /// So many pieces of content, of which it is not known how many they are. Each comes a little later than it
 /// is asked for, so that what was there before is sent.
-struct Pieces(usize, bool);
+struct DelayedPieces(usize, bool);
 
-impl http_body::Body for Pieces {
+impl http_body::Body for DelayedPieces {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -32,12 +32,12 @@ impl http_body::Body for Pieces {
         }
         let Some(left) = self.0.checked_sub(1) else { return Poll::Ready(None) };
         self.0 = left;
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; PIECE])))))
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; PIECE_BYTES])))))
     }
 }
 
 fn stream(pieces: usize) -> Body {
-    Body::stream(Pieces(pieces, false))
+    Body::stream(DelayedPieces(pieces, false))
 }
 
 fn post(pieces: usize, length: &str) -> Request {
@@ -46,7 +46,7 @@ fn post(pieces: usize, length: &str) -> Request {
 }
 
 /// Says what length was announced, if there was one, and how much came or how that failed.
-async fn looking(mut request: Request) -> String {
+async fn describe_content(mut request: Request) -> String {
     let (field, known) =
         (request.field("content-length").map(<[u8]>::to_vec), request.body().len());
     let field = field.map(|field| String::from_utf8(field).unwrap());
@@ -58,16 +58,20 @@ async fn looking(mut request: Request) -> String {
 #[tokio::test]
 async fn a_streamed_request_lost_its_length() {
     for versions in EACH_VERSION {
-        let client = client_of(versions, looking);
-        let n = 3 * PIECE;
+        let client = client_of(versions, describe_content);
+        let n = 3 * PIECE_BYTES;
         let response = client.send(post(3, &n.to_string())).await.unwrap();
         let said = response.into_body().bytes(1_000).await.unwrap();
         assert_eq!(said, format!("Some(\"{n}\") Some({n}) false Ok({n})"), "{versions:?}");
         // The same number twice is the same number.
-        let twice = post(1, &PIECE.to_string()).with_field("content-length", PIECE.to_string());
+        let twice =
+            post(1, &PIECE_BYTES.to_string()).with_field("content-length", PIECE_BYTES.to_string());
         let response = client.send(twice.unwrap()).await.unwrap();
         let said = response.into_body().bytes(1_000).await.unwrap();
-        assert_eq!(said, format!("Some(\"{PIECE}\") Some({PIECE}) false Ok({PIECE})"));
+        assert_eq!(
+            said,
+            format!("Some(\"{PIECE_BYTES}\") Some({PIECE_BYTES}) false Ok({PIECE_BYTES})")
+        );
     }
 }
 
@@ -75,7 +79,7 @@ async fn a_streamed_request_lost_its_length() {
 #[tokio::test]
 async fn a_declared_length_of_nothing_was_lost() {
     for versions in EACH_VERSION {
-        let client = client_of(versions, looking);
+        let client = client_of(versions, describe_content);
         for (method, declared, said) in [
             (http::Method::DELETE, true, "Some(\"0\")"),
             (http::Method::GET, true, "Some(\"0\")"),
@@ -97,7 +101,7 @@ async fn a_declared_length_of_nothing_was_lost() {
 #[tokio::test]
 async fn a_streamed_response_lost_its_length() {
     for versions in EACH_VERSION {
-        let n = 3 * PIECE;
+        let n = 3 * PIECE_BYTES;
         let handler =
             move |_: Request| Response::new(stream(3)).with_field("content-length", n.to_string());
         let client = client_of(versions, move |request: Request| handler(request).unwrap());
@@ -117,7 +121,8 @@ async fn a_streamed_response_lost_its_length() {
 #[tokio::test]
 async fn a_request_that_is_not_as_long_as_announced_is_broken_off() {
     for versions in EACH_VERSION {
-        for (pieces, length) in [(2, 2 * PIECE + 1), (0, 1), (2, 2 * PIECE - 1), (2, 0)] {
+        for (pieces, length) in [(2, 2 * PIECE_BYTES + 1), (0, 1), (2, 2 * PIECE_BYTES - 1), (2, 0)]
+        {
             let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
             let client = client_of(versions, move |mut request: Request| {
                 let told = told.clone();
@@ -141,7 +146,7 @@ async fn a_request_that_is_not_as_long_as_announced_is_broken_off() {
 #[tokio::test]
 async fn a_response_that_is_not_as_long_as_announced_is_broken_off() {
     for versions in EACH_VERSION {
-        for (pieces, length) in [(2, 2 * PIECE + 1), (0, 1), (2, 2 * PIECE - 1)] {
+        for (pieces, length) in [(2, 2 * PIECE_BYTES + 1), (0, 1), (2, 2 * PIECE_BYTES - 1)] {
             let client = client_of(versions, move |_: Request| {
                 let response = Response::new(stream(pieces));
                 response.with_field("content-length", length.to_string()).unwrap()
@@ -158,12 +163,10 @@ async fn a_response_that_is_not_as_long_as_announced_is_broken_off() {
     }
 }
 
-const MALFORMED: [&str; 7] = ["-1", "+1", "1a", "", "1, 1", "99999999999999999999", "0x1"];
-
 #[tokio::test]
 async fn a_length_that_is_none_is_never_sent() {
     for versions in EACH_VERSION {
-        let client = client_of(versions, looking);
+        let client = client_of(versions, describe_content);
         let with = |body: Body, lengths: &[&str]| {
             let add = |request: Request, length: &&str| {
                 request.with_field("content-length", length).unwrap()

@@ -9,15 +9,15 @@ use tokio::time::{Instant, sleep};
 use super::kit::{ScriptedServer, URL, kind_and_phase, limited, scripted_by};
 
 /// The default limits but for the rate, and so that nothing else ends.
-fn patient(script: impl Fn(ScriptedServer) -> Script + Send + Sync + 'static) -> Client {
+fn patient(script: impl Fn(ScriptedServer) -> ScriptFuture + Send + Sync + 'static) -> Client {
     with(|_| {}, script)
 }
 
-type Script = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+type ScriptFuture = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 fn with(
     change: fn(&mut ClientTime),
-    script: impl Fn(ScriptedServer) -> Script + Send + Sync + 'static,
+    script: impl Fn(ScriptedServer) -> ScriptFuture + Send + Sync + 'static,
 ) -> Client {
     let builder = limited(|limits| {
         limits.time.body_bytes_per_second_min = 1_000;

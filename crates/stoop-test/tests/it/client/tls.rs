@@ -11,9 +11,9 @@ use stoop_io::{AnyTransport, Tcp};
 
 use super::kit::{FetchOutcome, OK, ScriptedServer, fetch_request, ok};
 
-pub(super) type Authority = CertifiedIssuer<'static, KeyPair>;
+pub(super) type TestAuthority = CertifiedIssuer<'static, KeyPair>;
 
-pub(super) fn authority(name: &str) -> Authority {
+pub(super) fn authority(name: &str) -> TestAuthority {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -21,7 +21,11 @@ pub(super) fn authority(name: &str) -> Authority {
 }
 
 /// A certificate for `names` and its key, as PEM.
-pub(super) fn certificate(issuer: &Authority, names: &[&str], expired: bool) -> (String, String) {
+pub(super) fn certificate(
+    issuer: &TestAuthority,
+    names: &[&str],
+    expired: bool,
+) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let mut params = CertificateParams::new(names).unwrap();
@@ -64,7 +68,7 @@ where
     port
 }
 
-pub(super) fn trusting(authority: &Authority) -> stoop::ClientBuilder {
+pub(super) fn trusting(authority: &TestAuthority) -> stoop::ClientBuilder {
     let tls = ClientTls::builder().platform_cas(false).ca_pem(authority.pem());
     Client::builder().tls(tls.build().unwrap())
 }

@@ -16,33 +16,33 @@ use stoop_test::feed::h2::{
 };
 use stoop_test::frames::{flag, frame, headers, kind, settings, split};
 
-use super::json::Json;
+use super::json::JsonValue;
 use super::{entries, skipped, unpacked};
 
 /// What the archive has, so that nothing is passed over in silence.
 const FRAMES: usize = 12;
 const ERRORS: usize = 22;
 
-struct Case {
+struct FrameCase {
     name: String,
     wire: Vec<u8>,
-    json: Json,
+    json: JsonValue,
 }
 
-fn cases(test: &str) -> Option<Vec<Case>> {
-    let home = unpacked("http2-frame-test-case").map_err(|reason| skipped(test, &reason)).ok()?;
+fn cases(test: &str) -> Option<Vec<FrameCase>> {
+    let folder = unpacked("http2-frame-test-case").map_err(|reason| skipped(test, &reason)).ok()?;
     let folders =
-        entries(&home.join("http2-frame-test-case")).into_iter().filter(|path| path.is_dir());
+        entries(&folder.join("http2-frame-test-case")).into_iter().filter(|path| path.is_dir());
     let is_case = |path: &PathBuf| path.extension().is_some_and(|name| name == "json");
     let case = |path: PathBuf| {
         let folder = path.parent().and_then(|folder| folder.file_name()).unwrap_or_default();
         let name =
             format!("{}/{}", folder.display(), path.file_stem().unwrap_or_default().display());
-        let json = Json::read(&fs::read_to_string(&path).expect("a case can be read"));
+        let json = JsonValue::read(&fs::read_to_string(&path).expect("a case can be read"));
         let digits = json.get("wire").expect("a case has bytes").text().as_bytes();
         let digit = |byte: u8| char::from(byte).to_digit(16).expect("hexadecimal") as u8;
         let wire = digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect();
-        Case { name, wire, json }
+        FrameCase { name, wire, json }
     };
     let paths = folders.flat_map(|folder| entries(&folder)).filter(is_case);
     Some(paths.map(case).collect())
@@ -53,11 +53,11 @@ fn cases(test: &str) -> Option<Vec<Case>> {
 fn the_frames_of_the_collection_are_read() {
     let Some(cases) = cases("the frames of http2-frame-test-case") else { return };
     let mut count = 0;
-    for Case { name, wire, json } in &cases {
-        let Some(meaning @ Json::Object(_)) = json.get("frame") else { continue };
+    for FrameCase { name, wire, json } in &cases {
+        let Some(meaning @ JsonValue::Object(_)) = json.get("frame") else { continue };
         count += 1;
         let (header, payload, rest) = split(wire).expect("one frame");
-        let number = |name| meaning.get(name).and_then(Json::number).expect("a number");
+        let number = |name| meaning.get(name).and_then(JsonValue::number).expect("a number");
         let (kind, flags) = (number("type") as u8, number("flags") as u8);
         let stream = number("stream_identifier");
         assert_eq!((payload.len() as u32, header[3]), (number("length"), kind), "{name}");
@@ -107,11 +107,11 @@ fn what_the_frames_of_the_collection_carry_is_read() {
     let Some(cases) = cases("what the frames of http2-frame-test-case carry") else { return };
     let response = headers(1, flag::END_HEADERS, &[(":status", "200")]);
     let mut count = 0;
-    for Case { name, wire, json } in &cases {
+    for FrameCase { name, wire, json } in &cases {
         let Some(carried) = json.get("frame").and_then(|frame| frame.get("frame_payload")) else {
             continue;
         };
-        let number = |name| carried.get(name).and_then(Json::number).expect("a number");
+        let number = |name| carried.get(name).and_then(JsonValue::number).expect("a number");
         let (header, payload, _) = split(wire).expect("one frame");
         let stream = u32::from(header[3] != kind::GOAWAY);
         let outcome = || {
@@ -132,7 +132,7 @@ fn what_the_frames_of_the_collection_carry_is_read() {
                 assert_eq!(outcome().events.last(), Some(&EndpointEvent::GoAway(code)));
             }
             "settings/normal" => {
-                let settings = told_settings(wire);
+                let settings = peer_settings_after(wire);
                 let pairs = carried.get("settings").expect("it has some").items().iter();
                 let values: Vec<_> =
                     pairs.map(|pair| pair.items()[1].number().expect("a number")).collect();
@@ -150,7 +150,7 @@ fn what_the_frames_of_the_collection_carry_is_read() {
 }
 
 /// A client that has heard what its server says first.
-fn greeted(settings: &[u8]) -> Connection {
+fn client_after(settings: &[u8]) -> Connection {
     let limits = Limits::client();
     let mut client = Connection::client(&limits);
     let event = client.receive(Instant::now(), settings, true, &limits).event;
@@ -158,13 +158,13 @@ fn greeted(settings: &[u8]) -> Connection {
     client
 }
 
-fn told_settings(wire: &[u8]) -> Settings {
-    *greeted(wire).peer_settings()
+fn peer_settings_after(wire: &[u8]) -> Settings {
+    *client_after(wire).peer_settings()
 }
 
 /// How much content a client may send, after some frames.
 fn window_after(wire: &[u8]) -> u32 {
-    let mut client = greeted(&settings(&[]));
+    let mut client = client_after(&settings(&[]));
     let event = client.receive(Instant::now(), wire, true, &Limits::client()).event;
     assert_eq!(event, Event::NeedMore);
     client.window()
@@ -175,8 +175,8 @@ fn window_after(wire: &[u8]) -> u32 {
 fn the_errors_of_the_collection_are_found() {
     let Some(cases) = cases("the errors of http2-frame-test-case") else { return };
     let mut count = 0;
-    for Case { name, wire, json } in &cases {
-        let codes = json.get("error").map(Json::items).unwrap_or_default();
+    for FrameCase { name, wire, json } in &cases {
+        let codes = json.get("error").map(JsonValue::items).unwrap_or_default();
         if codes.is_empty() {
             continue;
         }

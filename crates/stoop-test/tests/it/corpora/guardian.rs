@@ -6,7 +6,7 @@ use std::fs;
 use stoop_proto::Limits;
 use stoop_test::feed::serve;
 
-use super::folder;
+use super::collection;
 
 /// Of the ambiguous ones, those that have one meaning by RFC 9112, and are read therefore: content
 /// in GET or HEAD, and names that only resemble one that frames.
@@ -38,7 +38,7 @@ const NOT_FOR_US: &[&str] = &[
 ];
 
 #[derive(Default)]
-struct Case {
+struct GuardianCase {
     name: String,
     method: String,
     uri: String,
@@ -49,7 +49,7 @@ struct Case {
 
 #[test]
 fn the_guardians_requests_are_read_or_refused_by_their_tier() {
-    let named = folder("http_desync_guardian's requests", "STOOP_DESYNC_GUARDIAN");
+    let named = collection("http_desync_guardian's requests", "STOOP_DESYNC_GUARDIAN");
     let Some(folder) = named else { return };
     let mut surprises = Vec::new();
     let mut count = 0;
@@ -71,7 +71,7 @@ fn the_guardians_requests_are_read_or_refused_by_their_tier() {
             };
             count += 1;
             if !right {
-                let Case { name, tier, .. } = &case;
+                let GuardianCase { name, tier, .. } = &case;
                 surprises.push(format!("{tier}, read: {is_read}: {name}"));
             }
         }
@@ -81,7 +81,7 @@ fn the_guardians_requests_are_read_or_refused_by_their_tier() {
     assert!(surprises.is_empty(), "of {count}:\n{}", surprises.join("\n"));
 }
 
-fn wire(case: &Case) -> Vec<u8> {
+fn wire(case: &GuardianCase) -> Vec<u8> {
     let mut wire = format!("{} {} {}\r\n", case.method, case.uri, case.version);
     if !case.fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
         wire.push_str("Host: a\r\n");
@@ -96,8 +96,8 @@ fn wire(case: &Case) -> Vec<u8> {
 }
 
 /// As much of YAML as these files use.
-fn cases(text: &str) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
+fn cases(text: &str) -> Vec<GuardianCase> {
+    let mut cases: Vec<GuardianCase> = Vec::new();
     let mut in_expected = false;
     for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
         let indent = line.len() - line.trim_start().len();
@@ -108,7 +108,7 @@ fn cases(text: &str) -> Vec<Case> {
         let Some((key, value)) = pair.split_once(':') else { continue };
         let value = scalar(value.trim());
         if indent == 0 && is_item && key == "name" {
-            cases.push(Case { name: value, ..Case::default() });
+            cases.push(GuardianCase { name: value, ..GuardianCase::default() });
             in_expected = false;
             continue;
         }

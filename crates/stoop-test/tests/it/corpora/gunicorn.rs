@@ -5,7 +5,7 @@ use std::fs;
 use stoop_proto::Limits;
 use stoop_test::feed::serve;
 
-use super::folder;
+use super::collection;
 
 /// Of its valid ones, those that we refuse, and why.
 const TOO_LAX: &[(&str, &str)] = &[
@@ -51,7 +51,7 @@ const TOO_STRICT: &[(&str, &str)] = &[
 
 #[test]
 fn gunicorns_requests_are_read_or_refused_as_there() {
-    let Some(folder) = folder("gunicorn's requests", "STOOP_GUNICORN_REQUESTS") else { return };
+    let Some(folder) = collection("gunicorn's requests", "STOOP_GUNICORN_REQUESTS") else { return };
     let mut surprises = Vec::new();
     let mut count = 0;
     for (kind, is_valid, known) in [("valid", true, TOO_LAX), ("invalid", false, TOO_STRICT)] {

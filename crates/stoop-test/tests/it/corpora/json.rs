@@ -3,19 +3,19 @@
 
 /// A value.
 #[derive(Debug)]
-pub(crate) enum Json {
+pub(crate) enum JsonValue {
     Null,
     Flag,
     Number(u32),
     Text(String),
-    List(Vec<Json>),
-    Object(Vec<(String, Json)>),
+    List(Vec<JsonValue>),
+    Object(Vec<(String, JsonValue)>),
 }
 
-impl Json {
+impl JsonValue {
     /// Reads a text that is one value.
     pub(crate) fn read(text: &str) -> Self {
-        let mut reader = Reader { text, at: 0 };
+        let mut reader = JsonReader { text, at: 0 };
         let value = reader.value();
         assert_eq!(reader.peek(), None, "behind the value");
         value
@@ -42,12 +42,12 @@ impl Json {
     }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     /// The next byte that is not whitespace.
     fn peek(&mut self) -> Option<u8> {
         let rest = &self.text.as_bytes()[self.at..];
@@ -60,15 +60,15 @@ impl Reader<'_> {
         self.at += 1;
     }
 
-    fn value(&mut self) -> Json {
+    fn value(&mut self) -> JsonValue {
         match self.peek() {
-            Some(b'{') => Json::Object(self.list(b'{', b'}', |reader| {
+            Some(b'{') => JsonValue::Object(self.list(b'{', b'}', |reader| {
                 let name = reader.string();
                 reader.take(b':');
                 (name, reader.value())
             })),
-            Some(b'[') => Json::List(self.list(b'[', b']', Self::value)),
-            Some(b'"') => Json::Text(self.string()),
+            Some(b'[') => JsonValue::List(self.list(b'[', b']', Self::value)),
+            Some(b'"') => JsonValue::Text(self.string()),
             _ => self.word(),
         }
     }
@@ -86,14 +86,14 @@ impl Reader<'_> {
         items
     }
 
-    fn word(&mut self) -> Json {
+    fn word(&mut self) -> JsonValue {
         let rest = &self.text[self.at..];
         let len = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
         self.at += len;
         match &rest[..len] {
-            "null" => Json::Null,
-            "true" | "false" => Json::Flag,
-            number => Json::Number(number.parse().expect("a number")),
+            "null" => JsonValue::Null,
+            "true" | "false" => JsonValue::Flag,
+            number => JsonValue::Number(number.parse().expect("a number")),
         }
     }
 

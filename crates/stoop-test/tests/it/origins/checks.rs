@@ -1,9 +1,9 @@
 //! Each of them starts, and speaks HTTP/2 with curl.
 
-use super::{Kind, Origin, big};
-use crate::programs::{self, Printed, are_missing};
+use super::{OriginKind, OriginServer, big};
+use crate::programs::{self, ProgramOutput, are_missing};
 
-async fn curl(origin: &Origin, tls: bool, path: &str, arguments: &[&str]) -> Printed {
+async fn curl(origin: &OriginServer, tls: bool, path: &str, arguments: &[&str]) -> ProgramOutput {
     let (url, ca) = (origin.url(path), origin.certificate_file());
     let version = if tls { "--http2" } else { "--http2-prior-knowledge" };
     let common = ["-sS", "--max-time", "60", "--noproxy", "*", "--cacert", &ca];
@@ -19,8 +19,8 @@ async fn they_speak_http2() {
     if are_missing(NAME, &["curl"]) {
         return;
     }
-    for (kind, tls) in Kind::ALL.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
-        let Some(origin) = Origin::start(NAME, kind, tls).await else { continue };
+    for (kind, tls) in OriginKind::ALL.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+        let Some(origin) = OriginServer::start(NAME, kind, tls).await else { continue };
         let hello = curl(&origin, tls, "/", &[]).await;
         assert_eq!((hello.text().as_str(), &*hello.stderr), ("hello", "2 200"), "{kind:?}");
         let whole = curl(&origin, tls, "/big", &[]).await;
@@ -30,7 +30,7 @@ async fn they_speak_http2() {
             assert!(echoed.stdout == big() && echoed.stderr == "2 200", "{kind:?}");
         }
         // Where the length is told, curl 7.88 does not wait for what comes behind the content.
-        if matches!(kind, Kind::Go | Kind::Hyper) {
+        if matches!(kind, OriginKind::Go | OriginKind::Hyper) {
             let said = curl(&origin, tls, "/trailers", &["--include"]).await.text();
             assert!(said.contains("hello") && said.contains("x-sum: 5\r\n"), "{kind:?}: {said}");
         }

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use stoop::{ClientTls, ServerTls};
 
-use crate::programs::{Folder, Started, are_missing};
+use crate::programs::{RunningProgram, TestFolder, are_missing};
 
 /// How long `/big` is: more than a window.
 pub(crate) const BIG_LEN: usize = 1 << 20;
@@ -40,7 +40,7 @@ pub(crate) const LARGE_LEN: usize = 10 << 20;
 
 /// Who serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OriginKind {
     Nghttpd,
     Nginx,
     /// Go's net/http.
@@ -49,7 +49,7 @@ pub(crate) enum Kind {
     Hyper,
 }
 
-impl Kind {
+impl OriginKind {
     pub(crate) const ALL: [Self; 4] = [Self::Nghttpd, Self::Nginx, Self::Go, Self::Hyper];
 
     /// Whether POST `/echo` is answered with what was sent.
@@ -68,46 +68,46 @@ impl Kind {
 }
 
 /// A server, ended when it is dropped.
-pub(crate) struct Origin {
-    pub(crate) kind: Kind,
+pub(crate) struct OriginServer {
+    pub(crate) kind: OriginKind,
     pub(crate) tls: bool,
     /// What it is told besides.
     more: &'static str,
     address: SocketAddrV4,
     /// With its key.
     certificate: (String, String),
-    running: Option<Running>,
-    folder: Folder,
+    running: Option<RunningOrigin>,
+    folder: TestFolder,
 }
 
-enum Running {
-    Program(Started),
+enum RunningOrigin {
+    Program(RunningProgram),
     Thread { _server: hyper::HyperServer },
 }
 
-impl Origin {
+impl OriginServer {
     /// Starts one, which speaks TLS with ALPN or expects its clients to know beforehand. None where
     /// the program is missing, which is said in the name of the test; or where it is older than
     /// HTTP/2 without TLS.
-    pub(crate) async fn start(name: &str, kind: Kind, tls: bool) -> Option<Self> {
+    pub(crate) async fn start(name: &str, kind: OriginKind, tls: bool) -> Option<Self> {
         Self::start_with(name, kind, tls, "").await
     }
 
     /// The same with more to tell it: lines for nginx's server, arguments for nghttpd.
     pub(crate) async fn start_with(
         name: &str,
-        kind: Kind,
+        kind: OriginKind,
         tls: bool,
         more: &'static str,
     ) -> Option<Self> {
         if kind.program().is_some_and(|program| are_missing(name, &[program])) {
             return None;
         }
-        if kind == Kind::Go && !programs::build_go(tls).await {
+        if kind == OriginKind::Go && !programs::build_go(tls).await {
             return None;
         }
         let address = free_address();
-        let folder = Folder::new(&format!("origin-{address}"));
+        let folder = TestFolder::new(&format!("origin-{address}"));
         let made = rcgen::generate_simple_self_signed([address.ip().to_string()]).unwrap();
         let certificate = (made.cert.pem(), made.signing_key.serialize_pem());
         folder.write("ca.pem", &certificate.0);
@@ -133,7 +133,7 @@ impl Origin {
         self.end();
         let mut running = self.run();
         while TcpStream::connect(self.address).is_err() {
-            if let Running::Program(started) = &mut running {
+            if let RunningOrigin::Program(started) = &mut running {
                 assert!(started.is_running(), "{self:?} ended; is it too old?");
             }
             thread::sleep(Duration::from_millis(10));
@@ -141,16 +141,16 @@ impl Origin {
         self.running = Some(running);
     }
 
-    fn run(&self) -> Running {
+    fn run(&self) -> RunningOrigin {
         match self.kind {
-            Kind::Nghttpd => Running::Program(programs::nghttpd(self)),
-            Kind::Nginx => Running::Program(programs::nginx(self)),
-            Kind::Go => Running::Program(programs::go(self)),
-            Kind::Hyper => {
+            OriginKind::Nghttpd => RunningOrigin::Program(programs::nghttpd(self)),
+            OriginKind::Nginx => RunningOrigin::Program(programs::nginx(self)),
+            OriginKind::Go => RunningOrigin::Program(programs::go(self)),
+            OriginKind::Hyper => {
                 let (certificate, key) = self.certificate.clone();
                 let tls = ServerTls::builder().certificate_pem(certificate, key).alpn(["h2"]);
                 let tls = self.tls.then(|| tls.build().unwrap());
-                Running::Thread { _server: hyper::HyperServer::start(self.address, tls) }
+                RunningOrigin::Thread { _server: hyper::HyperServer::start(self.address, tls) }
             }
         }
     }
@@ -176,7 +176,7 @@ impl Origin {
     }
 }
 
-impl fmt::Debug for Origin {
+impl fmt::Debug for OriginServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} {} TLS", self.kind, if self.tls { "with" } else { "without" })
     }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use tokio::sync::OnceCell;
 
-use super::Origin;
-use crate::programs::{self, Started, source};
+use super::OriginServer;
+use crate::programs::{self, RunningProgram, source};
 
-pub(super) fn nghttpd(origin: &Origin) -> Started {
+pub(super) fn nghttpd(origin: &OriginServer) -> RunningProgram {
     let (ip, folder) = (origin.address.ip().to_string(), origin.folder.path());
     let common = ["--address", &ip, "--htdocs", folder, "--echo-upload", "--trailer", "x-sum: 5"];
     let mut arguments: Vec<String> = common.map(str::to_owned).to_vec();
@@ -16,11 +16,11 @@ pub(super) fn nghttpd(origin: &Origin) -> Started {
     arguments.push(origin.address.port().to_string());
     let files = ["key.pem", "ca.pem"].map(|file| format!("{folder}/{file}"));
     arguments.extend(files.into_iter().filter(|_| origin.tls));
-    Started::new("nghttpd", &arguments)
+    RunningProgram::new("nghttpd", &arguments)
 }
 
-pub(super) fn nginx(origin: &Origin) -> Started {
-    let Origin { address, more, .. } = origin;
+pub(super) fn nginx(origin: &OriginServer) -> RunningProgram {
+    let OriginServer { address, more, .. } = origin;
     let path = origin.folder.path();
     let secure = if origin.tls { " ssl" } else { "" };
     // In one process, so that nothing is left when it is killed. `http2 on` is younger than 1.22.
@@ -48,7 +48,7 @@ http {{
     );
     let file = origin.folder.write("nginx.conf", configuration);
     let arguments = ["-p", path, "-e", "stderr", "-c", &file];
-    Started::new("nginx", &arguments.map(str::to_owned))
+    RunningProgram::new("nginx", &arguments.map(str::to_owned))
 }
 
 /// Where [`build_go`] puts it.
@@ -73,10 +73,10 @@ pub(super) async fn build_go(tls: bool) -> bool {
     true
 }
 
-pub(super) fn go(origin: &Origin) -> Started {
+pub(super) fn go(origin: &OriginServer) -> RunningProgram {
     let mut arguments = vec![origin.address.to_string(), origin.folder.path().to_owned()];
     arguments.extend(origin.tls.then(|| "tls".to_owned()));
-    Started::new(GO_SERVER, &arguments)
+    RunningProgram::new(GO_SERVER, &arguments)
 }
 
 /// It does since 1.24.

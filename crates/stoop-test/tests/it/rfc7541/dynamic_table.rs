@@ -6,7 +6,7 @@ use stoop_proto::hpack::DecodeError::{
 };
 use stoop_proto::hpack::{Decoder, Encoder, Indexing};
 
-use super::{Field, accepted, decoder, encoder, field, fields, hex, read, refused, table};
+use super::{FieldLine, accepted, decoder, encoder, field, fields, hex, read, refused, table};
 
 /// A decoder that has entries `a: 1` to `e: 5`, of 34 bytes each.
 fn filled(table_bytes_max: u32) -> Decoder {
@@ -271,7 +271,7 @@ fn a_line_larger_than_the_encoders_table_is_not_inserted() {
     assert_eq!(out[..3], hex("0f2f44"));
     assert_eq!(encoder.entries().count(), 1);
     encoder.line(b"a", &[b'x'; 67], Indexing::Insert, &mut out);
-    let expected: Vec<Field> = vec![("a".into(), "x".repeat(67))];
+    let expected: Vec<FieldLine> = vec![("a".into(), "x".repeat(67))];
     assert_eq!(table(encoder.entries()), expected);
 }
 

@@ -5,12 +5,12 @@ use stoop_proto::hpack::{Decoder, Encoder, Indexing};
 use super::{accepted, decoder, encoder, field, fields, hex, table};
 
 /// The blocks of one direction of a connection.
-struct Connection {
+struct BlockSequence {
     decoder: Decoder,
     encoder: Encoder,
 }
 
-impl Connection {
+impl BlockSequence {
     fn new(table_bytes_max: u32, huffman: bool) -> Self {
         let (mut decoder, mut encoder) = (decoder(), encoder());
         encoder.set_huffman(huffman);
@@ -68,7 +68,7 @@ fn single(wire: &str, line: &str, indexing: Indexing) {
 fn c_2_1_literal_with_indexing() {
     let line = "custom-key: custom-header";
     let wire = "400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572";
-    Connection::new(4096, false).block(wire, line, line, 55);
+    BlockSequence::new(4096, false).block(wire, line, line, 55);
 }
 
 /// §C.2.2 Literal Header Field without Indexing
@@ -105,7 +105,7 @@ const AFTER_REQUESTS: [(&str, usize); 3] = [
 ];
 
 fn requests(wires: [&str; 3], huffman: bool) {
-    let mut connection = Connection::new(4096, huffman);
+    let mut connection = BlockSequence::new(4096, huffman);
     for ((wire, lines), (entries, size)) in wires.into_iter().zip(REQUESTS).zip(AFTER_REQUESTS) {
         connection.block(wire, lines, entries, size);
     }
@@ -176,7 +176,7 @@ fn c_5_responses_without_huffman_coding() {
          677a 6970 7738 666f 6f3d 4153 444a 4b48 514b 425a 584f 5157 454f 5049 5541 5851 5745 4f49 \
          553b 206d 6178 2d61 6765 3d33 3630 303b 2076 6572 7369 6f6e 3d31",
     ];
-    let mut connection = Connection::new(256, false);
+    let mut connection = BlockSequence::new(256, false);
     for ((wire, lines), (entries, size)) in wires.into_iter().zip(RESPONSES).zip(AFTER_RESPONSES) {
         connection.block(wire, lines, entries, size);
     }
@@ -194,7 +194,7 @@ fn c_6_responses_with_huffman_coding() {
          821d d7f2 e6c7 b335 dfdf cd5b 3960 d5af 2708 7f36 72c1 ab27 0fb5 291f 9587 3160 65c0 03ed \
          4ee5 b106 3d50 07",
     ];
-    let mut connection = Connection::new(256, true);
+    let mut connection = BlockSequence::new(256, true);
     for ((wire, lines), (entries, size)) in wires.into_iter().zip(RESPONSES).zip(AFTER_RESPONSES) {
         let ours = if wire.starts_with("4883") { "4803 3330 37c1 c0bf" } else { wire };
         assert_eq!(connection.written(lines), hex(ours));

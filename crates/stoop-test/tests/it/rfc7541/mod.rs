@@ -21,15 +21,15 @@ fn encoder() -> Encoder {
 }
 
 /// Name and value.
-type Field = (String, String);
+type FieldLine = (String, String);
 
-fn field(name: &[u8], value: &[u8]) -> Field {
+fn field(name: &[u8], value: &[u8]) -> FieldLine {
     (name.escape_ascii().to_string(), value.escape_ascii().to_string())
 }
 
 /// Fields as they are written in the examples: `name: value`, one a line.
 #[track_caller]
-fn fields(text: &str) -> Vec<Field> {
+fn fields(text: &str) -> Vec<FieldLine> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let split = |line: &str| {
         let (name, value) = line.split_once(": ").expect("name: value");
@@ -51,7 +51,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 /// The lines of a block.
-fn read(decoder: &mut Decoder, wire: &[u8]) -> Result<Vec<Field>, DecodeError> {
+fn read(decoder: &mut Decoder, wire: &[u8]) -> Result<Vec<FieldLine>, DecodeError> {
     let (mut block, mut lines) = (decoder.block(wire), Vec::new());
     loop {
         match block.next() {
@@ -67,7 +67,7 @@ fn read(decoder: &mut Decoder, wire: &[u8]) -> Result<Vec<Field>, DecodeError> {
 
 /// The lines of a block that is right.
 #[track_caller]
-fn accepted(decoder: &mut Decoder, wire: &str) -> Vec<Field> {
+fn accepted(decoder: &mut Decoder, wire: &str) -> Vec<FieldLine> {
     read(decoder, &hex(wire)).unwrap_or_else(|error| panic!("{wire}: {error}"))
 }
 
@@ -78,6 +78,6 @@ fn refused(wire: &str, error: DecodeError) {
 }
 
 /// The dynamic table, the newest entry first.
-fn table<'a>(entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Vec<Field> {
+fn table<'a>(entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Vec<FieldLine> {
     entries.map(|(name, value)| field(name, value)).collect()
 }

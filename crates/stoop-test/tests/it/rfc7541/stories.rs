@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 
 use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, Decoder, Encoder, Indexing};
 
-use super::{Field, hex, table};
-use crate::corpora::json::Json;
+use super::{FieldLine, hex, table};
+use crate::corpora::json::JsonValue;
 use crate::corpora::{entries, skipped, unpacked};
 
 /// What the archive has, so that nothing is passed over in silence.
@@ -18,56 +18,56 @@ const BLOCKS_OF_ENCODERS: usize = 47_142;
 const RAW_BLOCKS: usize = 3_384;
 
 /// A field section, as a block where somebody has encoded it.
-struct Case {
+struct StoryCase {
     /// The limit that the encoder has acknowledged before it.
     table_bytes_max: Option<u32>,
     wire: Option<Vec<u8>>,
-    fields: Vec<Field>,
+    fields: Vec<FieldLine>,
 }
 
 /// The folders of the archive, unpacked once.
 fn folders(name: &str) -> Option<Vec<PathBuf>> {
     static UNPACKED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let home = UNPACKED.get_or_init(|| unpacked("hpack-test-case"));
-    let home = home.as_ref().map_err(|reason| skipped(name, reason)).ok()?;
-    Some(entries(home).into_iter().filter(|path| path.is_dir()).collect())
+    let folder = UNPACKED.get_or_init(|| unpacked("hpack-test-case"));
+    let folder = folder.as_ref().map_err(|reason| skipped(name, reason)).ok()?;
+    Some(entries(folder).into_iter().filter(|path| path.is_dir()).collect())
 }
 
 /// The stories of one encoder.
-fn stories(folder: &Path) -> Vec<Vec<Case>> {
+fn stories(folder: &Path) -> Vec<Vec<StoryCase>> {
     let paths = entries(folder).into_iter();
     let paths = paths.filter(|path| path.extension().is_some_and(|name| name == "json"));
     paths.map(|path| story(&fs::read_to_string(path).expect("a story can be read"))).collect()
 }
 
-fn story(text: &str) -> Vec<Case> {
-    let story = Json::read(text);
+fn story(text: &str) -> Vec<StoryCase> {
+    let story = JsonValue::read(text);
     let cases = story.get("cases").expect("a story has cases").items();
     cases
         .iter()
-        .map(|case| Case {
-            table_bytes_max: case.get("header_table_size").and_then(Json::number),
+        .map(|case| StoryCase {
+            table_bytes_max: case.get("header_table_size").and_then(JsonValue::number),
             wire: case.get("wire").map(|wire| hex(wire.text())),
             fields: case
                 .get("headers")
                 .expect("a case has fields")
                 .items()
                 .iter()
-                .map(one)
+                .map(field_of)
                 .collect(),
         })
         .collect()
 }
 
 /// A field is an object of one member.
-fn one(field: &Json) -> Field {
+fn field_of(field: &JsonValue) -> FieldLine {
     let [(name, value)] = field.members() else { panic!("{field:?}") };
     (name.clone(), value.text().to_owned())
 }
 
 /// Reads a block and compares its lines.
 #[track_caller]
-fn compare(decoder: &mut Decoder, wire: &[u8], fields: &[Field]) {
+fn compare(decoder: &mut Decoder, wire: &[u8], fields: &[FieldLine]) {
     let (mut block, mut expected) = (decoder.block(wire), fields.iter());
     while let Some(line) = block.next().unwrap() {
         let (name, value) = expected.next().expect("there are no more lines");
@@ -99,15 +99,15 @@ fn what_other_encoders_wrote_is_read() {
 }
 
 /// A way to encode the stories.
-struct Way {
+struct EncoderSetup {
     huffman: bool,
     own_bytes_max: u32,
     peer_bytes_max: u32,
-    indexing: fn(&Field) -> Indexing,
+    indexing: fn(&FieldLine) -> Indexing,
 }
 
 /// As a server or a client would: what changes each time is not inserted, secrets never.
-fn sensible((name, value): &Field) -> Indexing {
+fn usual_indexing((name, value): &FieldLine) -> Indexing {
     match name.as_str() {
         "authorization" | "set-cookie" => Indexing::Never,
         "cookie" if value.len() < 20 => Indexing::Never,
@@ -116,18 +116,38 @@ fn sensible((name, value): &Field) -> Indexing {
     }
 }
 
-const WAYS: &[Way] = &[
-    Way { huffman: false, own_bytes_max: 4096, peer_bytes_max: 4096, indexing: sensible },
-    Way { huffman: true, own_bytes_max: 512, peer_bytes_max: 65_536, indexing: sensible },
-    Way {
+const ENCODER_SETUPS: &[EncoderSetup] = &[
+    EncoderSetup {
+        huffman: false,
+        own_bytes_max: 4096,
+        peer_bytes_max: 4096,
+        indexing: usual_indexing,
+    },
+    EncoderSetup {
+        huffman: true,
+        own_bytes_max: 512,
+        peer_bytes_max: 65_536,
+        indexing: usual_indexing,
+    },
+    EncoderSetup {
         huffman: true,
         own_bytes_max: 4096,
         peer_bytes_max: 4096,
         indexing: |_| Indexing::Insert,
     },
-    Way { huffman: false, own_bytes_max: 90, peer_bytes_max: 4096, indexing: |_| Indexing::Insert },
-    Way { huffman: false, own_bytes_max: 4096, peer_bytes_max: 0, indexing: |_| Indexing::Insert },
-    Way {
+    EncoderSetup {
+        huffman: false,
+        own_bytes_max: 90,
+        peer_bytes_max: 4096,
+        indexing: |_| Indexing::Insert,
+    },
+    EncoderSetup {
+        huffman: false,
+        own_bytes_max: 4096,
+        peer_bytes_max: 0,
+        indexing: |_| Indexing::Insert,
+    },
+    EncoderSetup {
         huffman: true,
         own_bytes_max: u32::MAX,
         peer_bytes_max: 1 << 20,
@@ -140,20 +160,20 @@ fn what_our_encoder_writes_is_read() {
     let Some(folders) = folders("stories for our encoder") else { return };
     let raw = folders.iter().find(|folder| folder.ends_with("raw-data")).expect("the raw stories");
     let stories = stories(raw);
-    for way in WAYS {
+    for setup in ENCODER_SETUPS {
         let (mut blocks, mut out) = (0, Vec::new());
         for story in &stories {
-            let mut encoder = Encoder::new(way.own_bytes_max);
+            let mut encoder = Encoder::new(setup.own_bytes_max);
             let mut decoder = Decoder::new(DEFAULT_TABLE_BYTES_MAX);
-            encoder.set_huffman(way.huffman);
-            encoder.set_peer_table_bytes_max(way.peer_bytes_max);
-            decoder.set_table_bytes_max(way.peer_bytes_max);
+            encoder.set_huffman(setup.huffman);
+            encoder.set_peer_table_bytes_max(setup.peer_bytes_max);
+            decoder.set_table_bytes_max(setup.peer_bytes_max);
             for case in story {
                 out.clear();
                 encoder.begin(&mut out);
                 for field in &case.fields {
                     let (name, value) = (field.0.as_bytes(), field.1.as_bytes());
-                    encoder.line(name, value, (way.indexing)(field), &mut out);
+                    encoder.line(name, value, (setup.indexing)(field), &mut out);
                 }
                 compare(&mut decoder, &out, &case.fields);
                 assert_eq!(encoder.table_bytes(), decoder.table_bytes());

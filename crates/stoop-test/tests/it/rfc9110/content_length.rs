@@ -75,7 +75,9 @@ fn of_line(line: &str) -> Option<String> {
     length
 }
 
-const MALFORMED: [&str; 7] = ["-1", "+1", "1a", "", "1, 1", "99999999999999999999", "0x1"];
+/// Field values that are no Content-Length.
+pub(crate) const MALFORMED: [&str; 7] =
+    ["-1", "+1", "1a", "", "1, 1", "99999999999999999999", "0x1"];
 
 /// "A user agent SHOULD send Content-Length in a request when the method defines a meaning for enclosed
 /// content and it is not sending Transfer-Encoding."

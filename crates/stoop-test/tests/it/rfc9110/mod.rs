@@ -1,7 +1,7 @@
 //! What of HTTP's semantics a connection has to keep, in the order of RFC 9110.
 
 mod connect;
-mod content_length;
+pub(crate) mod content_length;
 mod expect;
 mod interim;
 mod no_content;

@@ -15,9 +15,9 @@ use super::kit::{GET, ManualMachine, OK, get, ok, post, with};
 
 /// Counts what is written, and forgets it.
 #[derive(Default)]
-struct Counted(u64);
+struct CountingSink(u64);
 
-impl Sink for Counted {
+impl Sink for CountingSink {
     fn put(&mut self, bytes: &[u8]) {
         self.0 += bytes.len() as u64;
     }
@@ -111,7 +111,7 @@ fn a_gibibyte_with_a_window_update_for_each_4_kib() {
     machine.respond(key, BodySize::Exact(1 << 30));
     let content = Bytes::from_static(&[b'x'; PIECE]);
     let updates = [window_update(0, PIECE as u32), window_update(1, PIECE as u32)].concat();
-    let mut out = Counted::default();
+    let mut out = CountingSink::default();
     for n in 0..(1 << 30) / PIECE {
         let end = n == (1 << 30) / PIECE - 1;
         machine.connection.data(key, content.clone(), end, &mut out).unwrap();
@@ -129,7 +129,7 @@ fn a_gibibyte_to_a_server() {
     for _ in 0..1 << 16 {
         assert_eq!(machine.feed(&frame).len(), 1, "{:?}", machine.connection.fault());
         machine.connection.consumed(key, 16_384);
-        machine.connection.transmit(machine.now, &machine.limits, &mut Counted::default());
+        machine.connection.transmit(machine.now, &machine.limits, &mut CountingSink::default());
     }
     assert_eq!(machine.connection.unread(), 0);
 }

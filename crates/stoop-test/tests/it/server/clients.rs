@@ -5,7 +5,7 @@ use std::time::Duration;
 use stoop::{Body, Request, Response, ServerHandle, ServerLimits};
 
 use super::listen;
-use crate::programs::{self, Folder, are_missing};
+use crate::programs::{self, TestFolder, are_missing};
 
 /// Echoes what it is sent; streams, or says hello, where it is asked to.
 fn handler(request: Request) -> Response {
@@ -159,7 +159,7 @@ async fn go() {
     if are_missing("server::clients::go", &["go"]) {
         return;
     }
-    let folder = Folder::new("go");
+    let folder = TestFolder::new("go");
     let source = folder.write("main.go", GO);
     let server = listen(ServerLimits::default(), handler);
     assert_eq!(run(&server, "go", &["run", &source, "@/"], b"").await, "fine\n");

@@ -63,9 +63,9 @@ async fn the_last_words_in_a_tunnel_arrive() {
     assert_eq!(tell.recv().await.unwrap(), (Ok(10), b"last words".to_vec()));
 }
 
-struct Ends(u32);
+struct PanickingEnd(u32);
 
-impl http_body::Body for Ends {
+impl http_body::Body for PanickingEnd {
     type Data = Bytes;
     type Error = std::convert::Infallible;
     fn poll_frame(
@@ -97,7 +97,7 @@ async fn a_body_whose_end_panics_fails_alone() {
     let other = client.clone();
     let other = tokio::spawn(async move { fetch(&other).await });
     settle().await;
-    let body = Body::stream(Ends(0));
+    let body = Body::stream(PanickingEnd(0));
     let request = Request::post("http://server.test/", body).unwrap();
     let error = client.send(request).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::RequestBody);

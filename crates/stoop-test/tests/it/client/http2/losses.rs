@@ -68,7 +68,7 @@ async fn one_broken_stream_leaves_the_others_unharmed() {
                 }
             },
         );
-        let first = ask(&client);
+        let first = spawn_fetch(&client);
         settle().await;
         let other = client.clone();
         let second =
@@ -76,7 +76,7 @@ async fn one_broken_stream_leaves_the_others_unharmed() {
                 async move { read(send_post(&other).await.map_err(kind_and_phase)?).await },
             );
         settle().await;
-        let third = ask(&client);
+        let third = spawn_fetch(&client);
         assert_eq!(second.await.unwrap(), Err((kind, phase)), "{number}");
         assert_eq!(first.await.unwrap(), ok(), "{number}");
         assert_eq!(third.await.unwrap(), ok(), "{number}");
@@ -86,12 +86,12 @@ async fn one_broken_stream_leaves_the_others_unharmed() {
     }
 }
 
-fn ask(client: &Client) -> JoinHandle<FetchOutcome> {
+fn spawn_fetch(client: &Client) -> JoinHandle<FetchOutcome> {
     let client = client.clone();
     tokio::spawn(async move { fetch(&client).await })
 }
 
-fn ask_to_post(client: &Client) -> JoinHandle<FetchOutcome> {
+fn spawn_post(client: &Client) -> JoinHandle<FetchOutcome> {
     let client = client.clone();
     tokio::spawn(async move { read(send_post(&client).await.map_err(kind_and_phase)?).await })
 }
@@ -108,7 +108,7 @@ enum Loss {
 }
 
 impl Loss {
-    async fn happen(self, mut frames: FrameServer) {
+    async fn cause(self, mut frames: FrameServer) {
         match self {
             Self::End => frames.peer.shutdown().await,
             Self::Reset => return frames.peer.reset(),
@@ -142,7 +142,7 @@ impl Loss {
 
 /// The first connection is lost with six requests on it; if it is an old one, one was answered before. The others serve,
 /// and their requests are counted.
-async fn script(loss: Loss, old: bool, served: Arc<AtomicUsize>, peer: ScriptedServer) {
+async fn serve_after_loss(loss: Loss, old: bool, served: Arc<AtomicUsize>, peer: ScriptedServer) {
     let number = peer.number;
     let mut frames = FrameServer::accept(peer, &[]).await;
     if number > 0 {
@@ -169,19 +169,19 @@ async fn script(loss: Loss, old: bool, served: Arc<AtomicUsize>, peer: ScriptedS
     let half = [(":status", "200"), ("content-length", "2")];
     frames.send(&[headers(first, flag::END_HEADERS, &half), data(first, 0, b"o")]).await;
     settle().await;
-    loss.happen(frames).await;
+    loss.cause(frames).await;
 }
 
-async fn lose(client: &Client, loss: Loss, old: bool, served: &AtomicUsize) {
+async fn check_loss(client: &Client, loss: Loss, old: bool, served: &AtomicUsize) {
     if old {
         assert_eq!(fetch(client).await, ok());
     }
     // A response has begun, and the order of the others is that of their streams.
-    let begun = ask(client);
+    let begun = spawn_fetch(client);
     settle().await;
     let mut tasks = Vec::new();
     for n in 0..5 {
-        tasks.push(if n % 2 == 0 { ask_to_post(client) } else { ask(client) });
+        tasks.push(if n % 2 == 0 { spawn_post(client) } else { spawn_fetch(client) });
         settle().await;
     }
     let why = loss.kind();
@@ -213,8 +213,9 @@ async fn a_connection_that_is_lost_fails_each_request_for_itself() {
         for old in [false, true] {
             let served = Arc::new(AtomicUsize::new(0));
             let count = served.clone();
-            let client = over_http2(|_| {}, move |peer| script(loss, old, count.clone(), peer));
-            lose(&client, loss, old, &served).await;
+            let client =
+                over_http2(|_| {}, move |peer| serve_after_loss(loss, old, count.clone(), peer));
+            check_loss(&client, loss, old, &served).await;
         }
     }
 }

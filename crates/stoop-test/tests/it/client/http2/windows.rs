@@ -97,7 +97,7 @@ fn client() -> (Client, mpsc::UnboundedReceiver<DuplexStream>, PollCount) {
 }
 
 /// The server's end, after a request that has told the client what windows streams begin with.
-async fn begin(
+async fn first_exchange(
     client: &Client,
     given: &mut mpsc::UnboundedReceiver<DuplexStream>,
     window: u32,
@@ -122,7 +122,7 @@ fn upload(client: &Client, pieces: usize) -> (tokio::task::JoinHandle<FetchOutco
 }
 
 /// Nothing happens, now and for 25 seconds: that is no more than a PING and its answer, and a timer.
-async fn rests(frames: &mut FrameServer, turns: &PollCount, made: &[&PollCount]) {
+async fn assert_idle(frames: &mut FrameServer, turns: &PollCount, made: &[&PollCount]) {
     settle().await;
     let before: Vec<_> = made.iter().map(|made| made.get()).collect();
     let turned = turns.get();
@@ -139,16 +139,16 @@ async fn rests(frames: &mut FrameServer, turns: &PollCount, made: &[&PollCount])
 #[tokio::test(start_paused = true)]
 async fn while_a_streams_window_is_shut_nothing_runs() {
     let (client, mut given, turns) = client();
-    let mut frames = begin(&client, &mut given, 0).await;
+    let mut frames = first_exchange(&client, &mut given, 0).await;
     let (uploading, made) = upload(&client, 4);
     assert_eq!(frames.next_request().await, 3);
-    rests(&mut frames, &turns, &[&made]).await;
+    assert_idle(&mut frames, &turns, &[&made]).await;
     assert_eq!(made.get(), 1, "the piece that waits");
     // Then as much goes as may, whatever the pieces.
     frames.send(&[window_update(3, 15)]).await;
     assert_eq!(frames.next_stream_frame().await, "DATA 3 0123456789");
     assert_eq!(frames.next_stream_frame().await, "DATA 3 01234");
-    rests(&mut frames, &turns, &[&made]).await;
+    assert_idle(&mut frames, &turns, &[&made]).await;
     assert_eq!(made.get(), 2);
     frames.send(&[window_update(3, 5)]).await;
     assert_eq!(frames.next_stream_frame().await, "DATA 3 56789");
@@ -165,7 +165,7 @@ async fn while_a_streams_window_is_shut_nothing_runs() {
 #[tokio::test(start_paused = true)]
 async fn while_the_connections_window_is_shut_nothing_runs_but_what_need_not_send() {
     let (client, mut given, turns) = client();
-    let mut frames = begin(&client, &mut given, 1 << 20).await;
+    let mut frames = first_exchange(&client, &mut given, 1 << 20).await;
     let (_, all) = upload(&client, usize::MAX);
     assert_eq!(frames.next_request().await, 3);
     let mut sent = 0;
@@ -179,7 +179,7 @@ async fn while_the_connections_window_is_shut_nothing_runs_but_what_need_not_sen
         assert_eq!(frames.next_request().await, 2 * n + 1);
     }
     let made: Vec<_> = others.iter().map(|(_, made)| made).chain([&all]).collect();
-    rests(&mut frames, &turns, &made).await;
+    assert_idle(&mut frames, &turns, &made).await;
     assert!(others.iter().all(|(_, made)| made.get() == 1));
     let other = client.clone();
     let asking = tokio::spawn(async move { fetch(&other).await });

@@ -5,7 +5,7 @@ use stoop::{Body, Request};
 use stoop_proto::Fields;
 
 use super::{OriginClient, hello};
-use crate::origins::{BIG_LEN, Kind, LARGE_LEN, big, large};
+use crate::origins::{BIG_LEN, LARGE_LEN, OriginKind, big, large};
 
 #[tokio::test]
 async fn content_comes_as_it_is() {
@@ -104,7 +104,7 @@ async fn requests_with_trailers() {
         let (status, content) = visit.whole(visit.posting("/echo", body)).await;
         match visit.origin.kind {
             // It has no such page.
-            Kind::Nginx => assert!([404, 405].contains(&status), "{status}"),
+            OriginKind::Nginx => assert!([404, 405].contains(&status), "{status}"),
             _ => assert_eq!((status, &*content), (200, &b"some"[..]), "{visit}"),
         }
         assert_eq!(visit.get("/").await, hello(), "{visit}");

@@ -6,12 +6,13 @@ use bytes::Bytes;
 use stoop::{ErrorKind, Phase};
 
 use super::{OriginClient, hello};
-use crate::origins::{BIG_LEN, Kind, big};
+use crate::origins::{BIG_LEN, OriginKind, big};
 
 /// RFC 9113 §6.8: a server that shuts down completes what it has begun.
 #[tokio::test]
 async fn it_ends_while_it_answers() {
-    for mut visit in OriginClient::both("client::http2::servers::go::shutdown", Kind::Go, "").await
+    for mut visit in
+        OriginClient::both("client::http2::servers::go::shutdown", OriginKind::Go, "").await
     {
         let (status, content) = visit.get("/part").await;
         assert_eq!((status, content.len()), (200, 5 + BIG_LEN), "{visit}");
@@ -26,7 +27,7 @@ async fn it_ends_while_it_answers() {
 /// RFC 9113 §5.4.2: a handler that fails costs its own stream.
 #[tokio::test]
 async fn a_handler_that_panics() {
-    for visit in OriginClient::both("client::http2::servers::go::panic", Kind::Go, "").await {
+    for visit in OriginClient::both("client::http2::servers::go::panic", OriginKind::Go, "").await {
         for (path, phase) in [("/panic", Phase::Wait), ("/panic/late", Phase::Receive)] {
             let error = visit.error(visit.request(path)).await;
             assert_eq!((error.kind(), error.phase()), (ErrorKind::Reset, phase), "{visit}");
@@ -40,7 +41,7 @@ async fn a_handler_that_panics() {
 /// RFC 9113 §8.1.1: a content-length that is not the content's length.
 #[tokio::test]
 async fn content_that_is_shorter_than_was_said() {
-    for visit in OriginClient::both("client::http2::servers::go::short", Kind::Go, "").await {
+    for visit in OriginClient::both("client::http2::servers::go::short", OriginKind::Go, "").await {
         let error = visit.error(visit.request("/short")).await;
         assert_eq!(error.phase(), Phase::Receive, "{visit}: {error}");
         assert_eq!(error.kind(), ErrorKind::H2Protocol, "{visit}: {error}");
@@ -67,7 +68,7 @@ async fn interim(visit: &OriginClient, request: stoop::Request) -> (Vec<String>,
 
 #[tokio::test]
 async fn hints_before_the_response() {
-    for visit in OriginClient::both("client::http2::servers::go::hints", Kind::Go, "").await {
+    for visit in OriginClient::both("client::http2::servers::go::hints", OriginKind::Go, "").await {
         let (seen, response) = interim(&visit, visit.request("/hints")).await;
         assert_eq!(seen, ["103 </style.css>; rel=preload"], "{visit}");
         assert_eq!(response, hello(), "{visit}");
@@ -77,7 +78,8 @@ async fn hints_before_the_response() {
 /// RFC 9110 §10.1.1. The client would wait for a minute before it sent the content unasked.
 #[tokio::test]
 async fn content_that_waits_to_be_asked_for() {
-    for visit in OriginClient::both("client::http2::servers::go::expect", Kind::Go, "").await {
+    for visit in OriginClient::both("client::http2::servers::go::expect", OriginKind::Go, "").await
+    {
         let expecting =
             |path| visit.posting(path, big()).with_field("expect", "100-continue").unwrap();
         let (seen, (status, content)) = interim(&visit, expecting("/echo")).await;

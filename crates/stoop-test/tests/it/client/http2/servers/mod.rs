@@ -12,18 +12,18 @@ use bytes::Bytes;
 use stoop::{Client, ClientLimits, Error, Request, Response, Versions};
 use tokio::task::JoinSet;
 
-use crate::origins::{Kind, LARGE_LEN, Origin};
+use crate::origins::{LARGE_LEN, OriginKind, OriginServer};
 
 /// A server, and a client of it.
 struct OriginClient {
-    origin: Origin,
+    origin: OriginServer,
     client: Client,
 }
 
 impl OriginClient {
     /// To one of a kind, which is told `more`. None where it is missing, which is said.
-    async fn to(name: &str, kind: Kind, tls: bool, more: &'static str) -> Option<Self> {
-        let origin = Origin::start_with(name, kind, tls, more).await?;
+    async fn to(name: &str, kind: OriginKind, tls: bool, more: &'static str) -> Option<Self> {
+        let origin = OriginServer::start_with(name, kind, tls, more).await?;
         // ALPN is to decide where there is some.
         let versions = if tls { Versions::All } else { Versions::Http2 };
         let mut limits = ClientLimits::default();
@@ -33,7 +33,7 @@ impl OriginClient {
     }
 
     /// With TLS and without.
-    async fn both(name: &str, kind: Kind, more: &'static str) -> Vec<Self> {
+    async fn both(name: &str, kind: OriginKind, more: &'static str) -> Vec<Self> {
         let plain = Self::to(name, kind, false, more).await;
         plain.into_iter().chain(Self::to(name, kind, true, more).await).collect()
     }
@@ -41,7 +41,7 @@ impl OriginClient {
     /// To each there is.
     async fn each(name: &str) -> Vec<Self> {
         let mut all = Vec::new();
-        for kind in Kind::ALL {
+        for kind in OriginKind::ALL {
             all.extend(Self::both(name, kind, "").await);
         }
         all

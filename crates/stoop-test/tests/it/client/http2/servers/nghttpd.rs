@@ -1,12 +1,12 @@
 //! nghttpd, and its limits.
 
 use super::OriginClient;
-use crate::origins::{Kind, large};
+use crate::origins::{OriginKind, large};
 
 #[tokio::test]
 async fn five_streams_for_a_hundred_requests() {
     const NAME: &str = "client::http2::servers::nghttpd::streams";
-    for visit in OriginClient::both(NAME, Kind::Nghttpd, "--max-concurrent-streams=5").await {
+    for visit in OriginClient::both(NAME, OriginKind::Nghttpd, "--max-concurrent-streams=5").await {
         visit.at_once(100).await;
         // It is known by now how few they are.
         visit.at_once(100).await;
@@ -19,7 +19,7 @@ async fn five_streams_for_a_hundred_requests() {
 async fn other_ways_to_say_the_same() {
     const NAME: &str = "client::http2::servers::nghttpd::ways";
     const WAYS: &str = "--header-table-size=0 --encoder-header-table-size=0 --padding=255";
-    for visit in OriginClient::both(NAME, Kind::Nghttpd, WAYS).await {
+    for visit in OriginClient::both(NAME, OriginKind::Nghttpd, WAYS).await {
         let (status, content) = visit.get("/large").await;
         assert!(status == 200 && content == large(), "{visit}: {status}, {}", content.len());
         visit.at_once(100).await;

@@ -5,13 +5,13 @@ use http::Method;
 use stoop::Request;
 
 use super::{OriginClient, hello};
-use crate::origins::{Kind, big};
+use crate::origins::{OriginKind, big};
 
 /// RFC 9113 §6.8: those it did not come to are sent again, over other connections.
 #[tokio::test]
 async fn connections_that_end_after_ten_requests_lose_none() {
     const NAME: &str = "client::http2::servers::nginx::keepalive_requests";
-    for visit in OriginClient::both(NAME, Kind::Nginx, "keepalive_requests 10;").await {
+    for visit in OriginClient::both(NAME, OriginKind::Nginx, "keepalive_requests 10;").await {
         visit.at_once(200).await;
         for _ in 0..25 {
             assert_eq!(visit.get("/").await, hello(), "{visit}");
@@ -22,7 +22,9 @@ async fn connections_that_end_after_ten_requests_lose_none() {
 #[tokio::test]
 async fn four_streams_for_a_hundred_requests() {
     const NAME: &str = "client::http2::servers::nginx::streams";
-    for visit in OriginClient::both(NAME, Kind::Nginx, "http2_max_concurrent_streams 4;").await {
+    for visit in
+        OriginClient::both(NAME, OriginKind::Nginx, "http2_max_concurrent_streams 4;").await
+    {
         visit.at_once(100).await;
         // It is known by now how few they are.
         visit.at_once(100).await;
@@ -33,7 +35,7 @@ async fn four_streams_for_a_hundred_requests() {
 #[tokio::test]
 async fn an_idle_connection_that_it_ends_is_replaced() {
     const NAME: &str = "client::http2::servers::nginx::keepalive_timeout";
-    for visit in OriginClient::both(NAME, Kind::Nginx, "keepalive_timeout 100ms;").await {
+    for visit in OriginClient::both(NAME, OriginKind::Nginx, "keepalive_timeout 100ms;").await {
         for _ in 0..3 {
             assert_eq!(visit.get("/").await, hello(), "{visit}");
             visit.has_ended_all().await;
@@ -45,7 +47,7 @@ async fn an_idle_connection_that_it_ends_is_replaced() {
 #[tokio::test]
 async fn a_request_at_the_moment_when_it_ends_the_connection() {
     const NAME: &str = "client::http2::servers::nginx::crossing";
-    for visit in OriginClient::both(NAME, Kind::Nginx, "keepalive_timeout 20ms;").await {
+    for visit in OriginClient::both(NAME, OriginKind::Nginx, "keepalive_timeout 20ms;").await {
         for n in 0..40 {
             assert_eq!(visit.get("/").await, hello(), "{visit}");
             let pause = std::time::Duration::from_micros(19_000 + n * 100);
@@ -58,7 +60,7 @@ async fn a_request_at_the_moment_when_it_ends_the_connection() {
 async fn content_is_kept() {
     const NAME: &str = "client::http2::servers::nginx::put";
     const PUT: &str = "location /put { dav_methods PUT; create_full_put_path on; }";
-    for visit in OriginClient::both(NAME, Kind::Nginx, PUT).await {
+    for visit in OriginClient::both(NAME, OriginKind::Nginx, PUT).await {
         let put = Request::new(Method::PUT, &visit.origin.url("/put/big")).unwrap();
         let (status, _) = visit.whole(put.with_body(big())).await;
         assert_eq!(status, 201, "{visit}");
@@ -73,7 +75,7 @@ async fn content_is_kept() {
 async fn content_that_it_does_not_want() {
     const NAME: &str = "client::http2::servers::nginx::too_large";
     const SMALL: &str = "client_max_body_size 10k; location = /took { return 200 'took'; }";
-    for visit in OriginClient::both(NAME, Kind::Nginx, SMALL).await {
+    for visit in OriginClient::both(NAME, OriginKind::Nginx, SMALL).await {
         for _ in 0..10 {
             assert_eq!(visit.whole(visit.posting("/took", big())).await.0, 413, "{visit}");
             // Nor does it read this.

@@ -6,7 +6,7 @@ use stoop::{ErrorKind, Phase, Request};
 
 use super::super::super::kit::settle;
 use super::{OriginClient, hello};
-use crate::origins::Kind;
+use crate::origins::OriginKind;
 
 /// Whether the client has seen that the connection ended, or finds out when it sends.
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn the_next_request_goes_over_a_new_connection() {
 #[tokio::test]
 async fn so_does_one_that_must_not_be_repeated() {
     for mut visit in OriginClient::each("client::http2::servers::restarts_post").await {
-        if visit.origin.kind == Kind::Nginx {
+        if visit.origin.kind == OriginKind::Nginx {
             continue;
         }
         assert_eq!(visit.get("/").await, hello(), "{visit}");

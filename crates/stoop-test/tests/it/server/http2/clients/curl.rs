@@ -1,13 +1,13 @@
 //! curl.
 
 use super::{CONTENT_LEN, TestServers, content};
-use crate::programs::{Printed, are_missing};
+use crate::programs::{ProgramOutput, are_missing};
 
 /// For each transfer: version, status, and connections that it took.
 const REPORT: &str = "%{stderr}%{http_version} %{http_code} %{num_connects}\n";
 
 /// Runs curl with what each way of speaking HTTP/2 needs.
-async fn curl(servers: &TestServers, tls: bool, arguments: &[&str]) -> Printed {
+async fn curl(servers: &TestServers, tls: bool, arguments: &[&str]) -> ProgramOutput {
     let ca = servers.file("ca.pem");
     let version = if tls { "--http2" } else { "--http2-prior-knowledge" };
     let common = ["-sS", "--max-time", "60", "--noproxy", "*", "--cacert", &ca, "-w", REPORT];

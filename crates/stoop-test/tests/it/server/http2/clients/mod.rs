@@ -10,7 +10,7 @@ use std::time::Duration;
 use stoop::{Body, Request, Response, Server, ServerHandle, ServerTls};
 use stoop_proto::Fields;
 
-use crate::programs::{self, Folder, Printed};
+use crate::programs::{self, ProgramOutput, TestFolder};
 
 /// What is sent and echoed: more than a window.
 const CONTENT_LEN: usize = 1 << 20;
@@ -55,12 +55,12 @@ fn streaming(pieces: Option<usize>) -> Response {
 struct TestServers {
     plain: ServerHandle,
     secure: ServerHandle,
-    folder: Folder,
+    folder: TestFolder,
 }
 
 impl TestServers {
     fn start(name: &str) -> Self {
-        let folder = Folder::new(name);
+        let folder = TestFolder::new(name);
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
         let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
         folder.write("ca.pem", &certificate);
@@ -81,7 +81,7 @@ impl TestServers {
     }
 
     /// Runs a program with the server's URL for `@/`, and the file with the content for `%`.
-    async fn run(&self, tls: bool, program: &str, arguments: &[&str]) -> Printed {
+    async fn run(&self, tls: bool, program: &str, arguments: &[&str]) -> ProgramOutput {
         let (origin, file) = (format!("{}/", self.origin(tls)), self.file("content"));
         let fill = |argument: &&str| match *argument {
             "%" => file.clone(),
