@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_back_as_lines() {
+    fn written_frames_are_read_back_as_lines() {
         let long = "x".repeat(300);
         let wire = [
             settings(&[(3, 100), (4, 70_000)]),

@@ -6,7 +6,7 @@ use stoop_test::feed::{ResponseEnd, SentRequest, accepted};
 
 /// The fields of a browser, a lot of them and long.
 #[test]
-fn a_browser() {
+fn a_browsers_request_is_read() {
     let request = accepted(
         b"GET /search?q=a+b&tags[]=x|y&filter={\"a\":1} HTTP/1.1\r\n\
           Host: www.example.com\r\n\
@@ -30,7 +30,7 @@ fn a_browser() {
 
 /// A form, as a browser posts it.
 #[test]
-fn a_form() {
+fn a_posted_form_is_read() {
     let content = "------x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n------x--\r\n";
     let wire = format!(
         "POST /form HTTP/1.1\r\nHost: a:8080\r\nContent-Type: multipart/form-data; boundary=----x\r\n\
@@ -42,7 +42,7 @@ fn a_form() {
 
 /// A command-line client, for upload and through a proxy.
 #[test]
-fn a_command_line_client() {
+fn requests_of_a_command_line_client_are_read() {
     accepted(
         b"GET / HTTP/1.1\r\nHost: localhost:8080\r\nUser-Agent: curl/8.14.1\r\nAccept: */*\r\n\r\n",
     );
@@ -67,7 +67,7 @@ fn a_command_line_client() {
 
 /// A load generator that speaks HTTP/1.0 and wants to stay.
 #[test]
-fn an_old_load_generator() {
+fn an_http_1_0_load_generators_request_is_read() {
     accepted(
         b"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\nHost: 127.0.0.1:80\r\n\
           User-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n",
@@ -76,7 +76,7 @@ fn an_old_load_generator() {
 
 /// Proxies add fields, and lower the case of all.
 #[test]
-fn a_proxy() {
+fn requests_by_way_of_proxies_are_read() {
     accepted(
         b"GET /a%2Fb/../c HTTP/1.1\r\nhost: a\r\nx-forwarded-for: 192.0.2.1, 2001:db8::1\r\n\
           forwarded: for=\"[2001:db8::1]\";proto=https\r\nvia: 1.1 x, 1.0 y (z)\r\n\
@@ -88,7 +88,7 @@ fn a_proxy() {
 
 /// A health check says as little as it may.
 #[test]
-fn a_health_check() {
+fn a_health_checks_request_is_read() {
     accepted(b"GET / HTTP/1.1\r\nHost:\r\n\r\n");
     accepted(b"OPTIONS / HTTP/1.0\r\n\r\n");
     accepted(b"GET /healthz HTTP/1.1\r\nHost: [::1]:8080\r\nUser-Agent: kube-probe/1.31\r\n\r\n");
@@ -96,7 +96,7 @@ fn a_health_check() {
 
 /// A protocol of its own over the same wire.
 #[test]
-fn other_methods() {
+fn requests_with_rare_methods_are_read() {
     accepted(b"PROPFIND /d/ HTTP/1.1\r\nHost: a\r\nDepth: 1\r\nContent-Length: 2\r\n\r\n<>");
     accepted(
         b"M-SEARCH /x HTTP/1.1\r\nHOST: 239.255.255.250:1900\r\nMAN: \"ssdp:discover\"\r\n\r\n",
@@ -106,7 +106,7 @@ fn other_methods() {
 
 /// Servers of today.
 #[test]
-fn a_server_of_today() {
+fn a_response_of_a_modern_server_is_read() {
     let read = SentRequest::new(Method::GET).accepts(
         b"HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Sat, 21 Nov 2026 21:00:00 GMT\r\n\
           Content-Type: text/html; charset=utf-8\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\
@@ -120,7 +120,7 @@ fn a_server_of_today() {
 
 /// Servers of old: RFC 9112 §2.2, §4, §5.1, §5.2, §9.3.
 #[test]
-fn a_server_of_old() {
+fn responses_of_old_servers_are_read() {
     let get = SentRequest::new(Method::GET);
     let read = get.reads_to_end(b"HTTP/1.0 200\nContent-type: text/html\n\n<html>");
     assert_eq!((&read.body[..], read.ended), (&b"<html>"[..], ResponseEnd::WithConnection));
@@ -151,7 +151,7 @@ fn a_server_of_old() {
 
 /// Text that is none of ours to judge.
 #[test]
-fn odd_but_legal_fields() {
+fn odd_but_legal_fields_are_read() {
     let read = SentRequest::new(Method::GET).accepts(
         b"HTTP/1.1 302 Found\r\nLocation: /\xe4?q=\xff\r\nX-Empty:\r\nX-Quote: \"unclosed\r\n\
           X-Colon:::\r\n_underscore: 1\r\n0: 0\r\nContent-Length: 0\r\n\r\n",

@@ -50,46 +50,46 @@ fn check_named(name: &str, input: &[u8], check: fn(&[u8])) {
 }
 
 #[test]
-fn requests() {
+fn the_seeds_of_requests_pass() {
     run("request", fuzz::request::check);
 }
 
 #[test]
-fn responses() {
+fn the_seeds_of_responses_pass() {
     run("response", fuzz::response::check);
 }
 
 #[test]
-fn chunked_bodies() {
+fn the_seeds_of_chunked_bodies_pass() {
     run("chunked", fuzz::chunked::check);
 }
 
 #[test]
-fn pairs() {
+fn the_seeds_of_pairs_pass() {
     run("pair", fuzz::pair::check);
 }
 
 #[test]
-fn header_blocks() {
+fn the_seeds_of_header_blocks_pass() {
     run("hpack_decode", fuzz::hpack_decode::check);
 }
 
 #[test]
-fn header_blocks_of_our_own() {
+fn the_seeds_of_header_blocks_of_our_own_pass() {
     run("hpack_round_trip", fuzz::hpack_round_trip::check);
 }
 
 #[test]
-fn servers_of_http2() {
+fn the_seeds_of_http2_servers_pass() {
     run("h2_server", fuzz::h2_server::check);
 }
 
 #[test]
-fn clients_of_http2() {
+fn the_seeds_of_http2_clients_pass() {
     run("h2_client", fuzz::h2_client::check);
 }
 
 #[test]
-fn pairs_of_http2() {
+fn the_seeds_of_http2_pairs_pass() {
     run("h2_pair", fuzz::h2_pair::check);
 }

@@ -106,7 +106,7 @@ fn a_target_does_not_change_with_the_fields() {
 }
 
 #[test]
-fn a_request_has_one_host_that_is_one() {
+fn a_request_has_one_valid_host() {
     let mut out = Vec::new();
     let (count, form) = (Misuse::Host, Misuse::HostInvalid);
     for (hosts, misuse) in [
@@ -247,7 +247,7 @@ fn an_empty_piece_does_not_end_a_chunked_body() {
 
 /// A message is sent once, in its order, and only where it is due.
 #[test]
-fn what_is_not_due_is_refused_and_nothing_is_written() {
+fn a_message_that_is_not_due_is_refused_and_nothing_is_written() {
     let mut out = Vec::new();
     let mut server = Server::new();
     let answer = server.answer();

@@ -12,7 +12,7 @@ use stoop_test::golden::golden;
 
 /// One direction of a connection: RFC 9112 §9.
 #[test]
-fn every_state_and_input_of_a_half() {
+fn every_state_and_input_of_a_half_is_in_the_golden_file() {
     let mut table = String::new();
     for state in Half::ALL {
         for input in Input::ALL {
@@ -26,7 +26,7 @@ fn every_state_and_input_of_a_half() {
 
 /// Whose fault it is, what is answered, and where it says so.
 #[test]
-fn every_violation() {
+fn every_violation_is_in_the_golden_file() {
     let mut table = String::new();
     for violation in Violation::ALL {
         let answer = violation.answer().map_or("-".to_owned(), |status| status.to_string());
@@ -37,7 +37,7 @@ fn every_violation() {
 
 /// What ends a connection because of a header block, and where it says so.
 #[test]
-fn every_decode_error() {
+fn every_decode_error_is_in_the_golden_file() {
     let mut table = String::new();
     for error in DecodeError::ALL {
         writeln!(table, "{error:?}\n    {error}").unwrap();
@@ -47,7 +47,7 @@ fn every_decode_error() {
 
 /// The defaults, by role.
 #[test]
-fn every_default_limit() {
+fn every_default_limit_is_in_the_golden_file() {
     let table = format!(
         "server {:#?}\n\nclient {:#?}\n\nFIELDS_CEILING {FIELDS_CEILING}\n",
         Limits::server(),
@@ -92,7 +92,7 @@ fn lines(length: &str, coding: &str) -> String {
 
 /// RFC 9112 §6.3, at the server.
 #[test]
-fn the_framing_of_every_request() {
+fn the_framing_of_every_request_is_in_the_golden_file() {
     let mut table = String::new();
     for version in ["HTTP/1.1", "HTTP/1.0"] {
         for method in ["GET /", "POST /", "CONNECT a:1"] {
@@ -126,7 +126,7 @@ fn framing_of_request(head: &[u8]) -> String {
 
 /// RFC 9112 §6.3, at the client.
 #[test]
-fn the_framing_of_every_response() {
+fn the_framing_of_every_response_is_in_the_golden_file() {
     let mut table = String::new();
     for version in ["HTTP/1.1", "HTTP/1.0"] {
         for (method, status) in [

@@ -120,7 +120,7 @@ async fn a_turn_dropped_at_any_poll_passes_on() {
 }
 
 #[tokio::test]
-async fn a_connect_that_is_given_up_passes_its_right_on() {
+async fn a_cancelled_connect_lets_the_next_request_connect() {
     // A listener whose queue is full answers nobody: connecting there takes until the deadline.
     let server = super::kit::listen_scripted(|peer| peer.serve(OK)).await;
     let client = limited(|limits| limits.pool.per_origin_max = 1).build().unwrap();
@@ -182,7 +182,7 @@ fn a_response_may_be_dropped_where_there_is_no_runtime() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_polled_for_nothing() {
+async fn a_waiting_request_is_woken_only_by_its_response() {
     struct CountingWaker(std::sync::atomic::AtomicUsize);
     impl std::task::Wake for CountingWaker {
         fn wake(self: std::sync::Arc<Self>) {

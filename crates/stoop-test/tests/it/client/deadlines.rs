@@ -399,7 +399,7 @@ async fn one_connection_serves_requests_with_different_deadlines() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_deadline_is_no_deadline() {
+async fn a_client_without_deadlines_waits_as_long_as_it_takes() {
     let client = scripted_by(
         limited(|limits| {
             limits.time = only(Duration::ZERO);

@@ -41,7 +41,7 @@ async fn name_server(code: Option<u8>) -> Resolver {
 }
 
 #[tokio::test]
-async fn names_that_do_not_resolve() {
+async fn names_that_do_not_resolve_are_dns_errors() {
     for (code, kind) in [
         (Some(3), ErrorKind::DnsNxdomain),
         (Some(2), ErrorKind::DnsServfail),
@@ -63,7 +63,7 @@ async fn names_that_do_not_resolve() {
 }
 
 #[tokio::test]
-async fn addresses_where_nobody_answers() {
+async fn addresses_that_do_not_answer_are_connect_errors() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);
@@ -103,7 +103,7 @@ async fn addresses_where_nobody_answers() {
 }
 
 #[tokio::test]
-async fn handshakes_that_fail() {
+async fn handshakes_that_fail_are_tls_errors() {
     let client = Client::builder().timeout(Duration::from_millis(400)).build().unwrap();
     let server = listen_scripted(|mut peer| async move {
         peer.bytes(5).await;
@@ -127,7 +127,7 @@ async fn handshakes_that_fail() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn exchanges_that_go_wrong() {
+async fn exchanges_that_fail_name_their_kind_and_phase() {
     for (answer, kind, phase) in [
         ("nonsense\r\n\r\n", ErrorKind::H1Parse, Phase::Wait),
         ("", ErrorKind::ClosedEarly, Phase::Wait),
@@ -166,7 +166,7 @@ async fn exchanges_that_go_wrong() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_that_make_no_sense_are_the_callers_and_cost_no_connection() {
+async fn requests_that_make_no_sense_are_the_callers_fault_and_use_no_connection() {
     let client = scripted(super::kit::ScriptedServer::stall);
     for url in ["", "a", "http://", "ftp://a/", "http://a:99999/", "http://[::1", "http://a b/"] {
         let error = Request::get(url).map(drop).unwrap_err();
@@ -178,7 +178,7 @@ async fn requests_that_make_no_sense_are_the_callers_and_cost_no_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_that_may_not_be_sent_are_the_callers() {
+async fn messages_that_may_not_be_sent_are_the_callers_fault() {
     let client = scripted(super::kit::ScriptedServer::stall);
     let twice = Request::get("http://a/").unwrap();
     let twice = twice.with_field("host", "a").unwrap().with_field("host", "b").unwrap();
@@ -191,7 +191,7 @@ async fn messages_that_may_not_be_sent_are_the_callers() {
 }
 
 #[tokio::test]
-async fn an_error_says_what_where_and_why() {
+async fn an_error_names_its_cause_its_address_and_its_phase() {
     let client = Client::builder().redirects(Redirects::follow(1)).build().unwrap();
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = free.local_addr().unwrap();

@@ -91,7 +91,7 @@ async fn interim_responses_are_bounded_in_number_and_size() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_response_is_an_error() {
+async fn bytes_that_are_no_response_are_an_error() {
     for answer in [
         "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
         "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello",

@@ -137,7 +137,7 @@ async fn the_client_was_blamed_for_an_upstream_that_took_too_long() {
 
 /// Connecting, resolving and the TLS handshake have deadlines of the upstream as well.
 #[test]
-fn whatever_an_upstream_did_not_do_in_time_is_504() {
+fn an_upstream_that_misses_any_deadline_is_answered_504() {
     use ErrorKind::*;
     for kind in ErrorKind::ALL {
         let error = Error::new(*kind, stoop::Phase::Receive);
@@ -181,7 +181,7 @@ async fn the_upstream_was_blamed_for_a_client_that_sends_too_slowly() {
 /// Content that is too large for the handler is its client's fault also where it was wrapped, and the
 /// upstream's where that answered before it had the whole request.
 #[tokio::test(start_paused = true)]
-async fn content_too_large_is_the_fault_of_whose_it_is() {
+async fn content_that_is_too_large_is_blamed_on_its_sender() {
     for versions in EACH_VERSION {
         let front = client_of(versions, |request: Request| async move {
             Body::stream(request.into_body()).bytes(3).await
@@ -218,7 +218,7 @@ fn reading() -> (RawPeer<DuplexStream>, UnboundedReceiver<(ErrorKind, u16)>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_own_client_did_wrong_is_still_its_fault() {
+async fn faults_of_the_gateways_client_are_blamed_on_it() {
     let post = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\nab";
     let chunked = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n";
     let (mut peer, mut tell) = reading();
@@ -246,7 +246,7 @@ async fn what_the_own_client_did_wrong_is_still_its_fault() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_own_client_did_wrong_over_http2_is_still_its_fault() {
+async fn faults_of_the_gateways_client_over_http2_are_blamed_on_it() {
     let (peer, mut tell) = reading();
     let mut client = stoop_test::http2::Client::new(peer.into_parts().0).await;
     let post = http::Method::POST;
@@ -263,7 +263,7 @@ async fn what_the_own_client_did_wrong_over_http2_is_still_its_fault() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn content_that_stalled_was_told_from_content_that_dripped_by_its_kind() {
+async fn content_that_stalls_and_content_that_drips_are_both_answered_408() {
     // Nothing for 30 s, well above the rate before.
     let (mut peer, mut tell) = reading();
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n").await;

@@ -18,29 +18,34 @@ const MACHINE: &str = include_str!("../../../../stoop-cli/tests/it/machine.rs");
 const fn reached(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
     use ErrorKind::*;
     Some(match kind {
-        InvalidUrl => {
-            (CLIENT_ERRORS, "requests_that_make_no_sense_are_the_callers_and_cost_no_connection")
-        }
-        InvalidMessage => (CLIENT_ERRORS, "messages_that_may_not_be_sent_are_the_callers"),
+        InvalidUrl => (
+            CLIENT_ERRORS,
+            "requests_that_make_no_sense_are_the_callers_fault_and_use_no_connection",
+        ),
+        InvalidMessage => (CLIENT_ERRORS, "messages_that_may_not_be_sent_are_the_callers_fault"),
         DnsNxdomain | DnsServfail | DnsTimeout | DnsOther => {
-            (CLIENT_ERRORS, "names_that_do_not_resolve")
+            (CLIENT_ERRORS, "names_that_do_not_resolve_are_dns_errors")
         }
         ConnectRefused | ConnectTimeout | ConnectUnreachable | TotalTimeout => {
-            (CLIENT_ERRORS, "addresses_where_nobody_answers")
+            (CLIENT_ERRORS, "addresses_that_do_not_answer_are_connect_errors")
         }
-        ConnectReset => (HERE, "a_reset_before_the_connection_is_known_open"),
+        ConnectReset => {
+            (HERE, "a_reset_before_the_connection_is_known_to_be_open_is_a_connect_error")
+        }
         NoLocalPorts => (MACHINE, "without_a_local_port_the_error_says_so"),
         TooManyFiles => (MACHINE, "without_a_descriptor_the_error_says_so_and_the_run_goes_on"),
-        TlsHandshake | TlsTimeout => (CLIENT_ERRORS, "handshakes_that_fail"),
+        TlsHandshake | TlsTimeout => (CLIENT_ERRORS, "handshakes_that_fail_are_tls_errors"),
         TlsCertExpired | TlsCertName | TlsCertUntrusted => (CLIENT_TLS, "certificates_are_checked"),
         H1Parse | ClosedEarly | Reset | FirstByteTimeout | BodyTooLarge | RequestBody
-        | RedirectLimit | RedirectDenied => (CLIENT_ERRORS, "exchanges_that_go_wrong"),
+        | RedirectLimit | RedirectDenied => {
+            (CLIENT_ERRORS, "exchanges_that_fail_name_their_kind_and_phase")
+        }
         H2Protocol => (
             include_str!("../server/http2/content.rs"),
-            "whoever_reads_content_is_told_how_it_went_wrong",
+            "a_reader_of_content_is_told_how_it_went_wrong",
         ),
         H2GoAway | H2Refused => {
-            (include_str!("http2/repeats.rs"), "what_the_server_did_nothing_of_is_told_apart")
+            (include_str!("http2/repeats.rs"), "unprocessed_requests_are_told_apart")
         }
         ReadTimeout => (include_str!("deadlines.rs"), "content_that_stops_has_its_own_limit"),
         SlowBody => (include_str!("rate.rs"), "content_that_drips_is_given_up"),
@@ -63,7 +68,7 @@ fn every_kind_is_reached() {
 
 /// The kernel says that a connection was made and reset in one breath.
 #[tokio::test]
-async fn a_reset_before_the_connection_is_known_open() {
+async fn a_reset_before_the_connection_is_known_to_be_open_is_a_connect_error() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let client = Client::new();

@@ -77,7 +77,7 @@ async fn a_streamed_request_lost_its_length() {
 
 /// RFC 9110 §8.6: who declares that there is no content is taken at its word, whatever the method.
 #[tokio::test]
-async fn a_declared_length_of_nothing_was_lost() {
+async fn a_declared_length_of_zero_was_lost() {
     for versions in EACH_VERSION {
         let client = client_of(versions, describe_content);
         for (method, declared, said) in [
@@ -164,7 +164,7 @@ async fn a_response_that_is_not_as_long_as_announced_is_broken_off() {
 }
 
 #[tokio::test]
-async fn a_length_that_is_none_is_never_sent() {
+async fn an_invalid_length_is_never_sent() {
     for versions in EACH_VERSION {
         let client = client_of(versions, describe_content);
         let with = |body: Body, lengths: &[&str]| {
@@ -195,7 +195,7 @@ async fn a_length_that_is_none_is_never_sent() {
 }
 
 #[tokio::test]
-async fn a_response_whose_length_is_none_is_500() {
+async fn a_response_with_an_invalid_length_is_500() {
     for versions in EACH_VERSION {
         let client = client_of(versions, |request: Request| {
             let body = if request.path() == "/stream" { stream(1) } else { "hello".into() };

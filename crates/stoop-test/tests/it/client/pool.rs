@@ -107,7 +107,7 @@ async fn idle_connections_are_bounded_and_make_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_gives_up_waiting_takes_no_place() {
+async fn a_request_that_gives_up_waiting_takes_no_place() {
     let (client, most) = slow(limited(|limits| {
         limits.pool.total_max = 1;
         limits.time.total = Some(Duration::from_millis(100));

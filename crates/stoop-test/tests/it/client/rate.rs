@@ -144,7 +144,7 @@ async fn grace_and_window_are_what_they_are_set_to() {
 
 /// It is the caller who is slow, and the server who is held up.
 #[tokio::test(start_paused = true)]
-async fn the_clock_stands_still_while_nobody_waits_for_content() {
+async fn the_clock_stands_still_while_the_caller_does_not_wait_for_content() {
     let client = patient(|peer| Box::pin(drip(peer, 0, "xxxxxxxxxx", TENTH, 50)));
     let mut body = body(&client).await;
     let mut total = 0;
@@ -157,7 +157,7 @@ async fn the_clock_stands_still_while_nobody_waits_for_content() {
 
 /// Who asks once, and looks again after a long time, has not waited.
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_nobody_attends_does_not_count() {
+async fn a_wait_that_the_caller_abandons_does_not_count() {
     let client = patient(|peer| Box::pin(drip(peer, 0, "x", Duration::from_secs(1), 2)));
     let mut body = body(&client).await;
     assert_eq!(body.chunk().await.unwrap().unwrap(), "x");

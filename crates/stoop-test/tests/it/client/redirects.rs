@@ -254,7 +254,7 @@ async fn an_endless_redirect_is_not_read_to_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_redirect_says_in_its_content_is_held_against_nobody() {
+async fn a_redirect_with_too_much_content_is_followed() {
     const REDIRECT: &str = "HTTP/1.1 302 Go\r\nlocation: /x\r\ncontent-length: 5\r\n\r\nhello";
     let client = scripted_by(
         limited(|limits| limits.wire.body_bytes_max = Some(2)),

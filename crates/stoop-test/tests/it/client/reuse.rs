@@ -40,7 +40,7 @@ async fn one_connection_serves_one_request_after_the_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_will_not_go_on_is_not_kept() {
+async fn connections_that_will_not_persist_are_not_kept() {
     for answer in [
         "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok",
         "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok",
@@ -62,7 +62,7 @@ async fn what_will_not_go_on_is_not_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_connection_expires_and_nothing_looks_after_nothing() {
+async fn an_idle_connection_expires_and_an_empty_pool_has_no_watcher() {
     let (client, made) = counted(Client::builder(), |peer| peer.serve(OK));
     fetch(&client).await.unwrap();
     sleep(Duration::from_secs(48)).await;
@@ -104,7 +104,7 @@ async fn an_idle_connection_that_its_server_closed_is_let_go() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn content_nobody_read_is_drained_if_it_is_there_and_little() {
+async fn unread_content_is_drained_if_it_is_there_and_little() {
     let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
     for (answer, kept) in [
         (OK.to_owned(), true),

@@ -90,7 +90,7 @@ async fn an_error_tells_what_the_time_went_into() {
 }
 
 #[tokio::test]
-async fn addresses_are_the_other_ends() {
+async fn remote_addresses_are_the_servers() {
     let authority = authority("ours");
     let tls = showing(certificate(&authority, &["localhost"], false));
     let port = serving(tls, |peer| peer.serve(OK)).await;
@@ -118,7 +118,7 @@ async fn addresses_are_the_other_ends() {
 }
 
 #[tokio::test]
-async fn an_error_of_the_content_knows_with_whom() {
+async fn an_error_of_the_content_knows_the_remote_address() {
     let address = listen_scripted(|mut peer| async move {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort").await;

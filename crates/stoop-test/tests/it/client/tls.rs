@@ -124,7 +124,7 @@ async fn a_client_may_show_a_certificate() {
 }
 
 #[tokio::test]
-async fn what_the_client_speaks_is_offered_whatever_the_configuration_offers() {
+async fn alpn_offers_the_clients_versions_whatever_the_configuration_offers() {
     let authority = authority("ours");
     let (chain, key) = certificate(&authority, &["localhost"], false);
     let tls = ServerTls::builder().certificate_pem(chain, key).alpn(["h2", "http/1.1"]);
@@ -167,7 +167,7 @@ async fn an_end_without_close_notify_cuts_short_only_what_it_delimits() {
 }
 
 #[tokio::test]
-async fn connections_are_kept_and_content_is_large() {
+async fn large_content_goes_both_ways_over_a_kept_connection() {
     let authority = authority("ours");
     let tls = showing(certificate(&authority, &["localhost"], false));
     let content = "0123456789abcdef".repeat(50_000);

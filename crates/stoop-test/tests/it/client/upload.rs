@@ -80,7 +80,7 @@ async fn a_server_that_does_not_read_holds_the_sender_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn expecting_100_content_waits_for_it() {
+async fn content_that_expects_100_waits_for_it() {
     let client = scripted(|mut peer| async move {
         assert!(peer.head().await.contains("\r\nexpect: 100-continue\r\n"));
         settle().await;
@@ -96,7 +96,7 @@ async fn expecting_100_content_waits_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn expecting_100_content_is_not_sent_to_who_answers_instead() {
+async fn content_that_expects_100_is_not_sent_after_a_final_response() {
     for status in ["417 No", "200 OK", "401 Who"] {
         let client = scripted(move |mut peer| async move {
             peer.head().await;
@@ -112,7 +112,7 @@ async fn expecting_100_content_is_not_sent_to_who_answers_instead() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn expecting_100_that_never_comes_content_is_sent_after_a_second() {
+async fn content_whose_100_never_comes_is_sent_after_a_second() {
     let client = scripted(|mut peer| async move {
         peer.head().await;
         let begun = tokio::time::Instant::now();

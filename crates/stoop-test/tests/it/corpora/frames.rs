@@ -103,7 +103,7 @@ fn check(name: &str, is_server: bool, outcome: &EndpointOutcome) {
 /// The same frames where they have an effect, on a stream that is open: what they carry is what the
 /// collection says.
 #[test]
-fn what_the_frames_of_the_collection_carry_is_read() {
+fn the_payloads_of_the_collections_frames_are_read() {
     let Some(cases) = cases("what the frames of http2-frame-test-case carry") else { return };
     let response = headers(1, flag::END_HEADERS, &[(":status", "200")]);
     let mut count = 0;

@@ -50,7 +50,7 @@ const TOO_STRICT: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn gunicorns_requests_are_read_or_refused_as_there() {
+fn gunicorns_requests_are_read_or_refused_as_by_gunicorn() {
     let Some(folder) = collection("gunicorn's requests", "STOOP_GUNICORN_REQUESTS") else { return };
     let mut surprises = Vec::new();
     let mut count = 0;

@@ -14,7 +14,7 @@ async fn curl(origin: &OriginServer, tls: bool, path: &str, arguments: &[&str]) 
 }
 
 #[tokio::test]
-async fn they_speak_http2() {
+async fn each_origin_speaks_http2() {
     const NAME: &str = "origins::checks";
     if are_missing(NAME, &["curl"]) {
         return;

@@ -74,7 +74,7 @@ fn line(encoder: &mut Encoder, random: &mut Random, out: &mut Vec<u8>) -> (Vec<u
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn field_lines_are_read_as_they_were_written() {
     rounds(300, |random| {
         let mut encoder = Encoder::new(size(random));
         let mut decoder = Decoder::new(DEFAULT_TABLE_BYTES_MAX);
@@ -121,7 +121,7 @@ fn changed(encoder: &mut Encoder, random: &mut Random) -> Vec<u8> {
 }
 
 #[test]
-fn whatever_bytes_come_work_and_memory_are_bounded() {
+fn any_bytes_cost_bounded_work_and_memory() {
     rounds(500, |random| {
         let mut limit = size(random);
         let (mut decoder, mut encoder) = (Decoder::new(limit), Encoder::new(limit));

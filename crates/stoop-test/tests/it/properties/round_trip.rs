@@ -9,7 +9,7 @@ use stoop_test::random::Random;
 use super::rounds;
 
 #[test]
-fn what_is_said_is_what_is_read() {
+fn messages_are_read_as_they_were_sent() {
     rounds(500, |random| {
         let mut pair = Pair::default();
         for _ in 0..1 + random.below(4) {

@@ -104,6 +104,6 @@ fn a_line_whose_name_is_known_need_not_be_looked_up() {
 /// The same
 #[test]
 #[should_panic(expected = "no entry of the static table")]
-fn an_index_that_is_none_is_a_defect_of_the_caller() {
+fn an_invalid_index_is_a_defect_of_the_caller() {
     encoder().static_line(62, &mut Vec::new());
 }

@@ -65,7 +65,7 @@ fn single(wire: &str, line: &str, indexing: Indexing) {
 
 /// §C.2.1 Literal Header Field with Indexing
 #[test]
-fn c_2_1_literal_with_indexing() {
+fn example_c_2_1_literal_with_indexing_is_read_and_written() {
     let line = "custom-key: custom-header";
     let wire = "400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572";
     BlockSequence::new(4096, false).block(wire, line, line, 55);
@@ -73,21 +73,21 @@ fn c_2_1_literal_with_indexing() {
 
 /// §C.2.2 Literal Header Field without Indexing
 #[test]
-fn c_2_2_literal_without_indexing() {
+fn example_c_2_2_literal_without_indexing_is_read_and_written() {
     let wire = "040c 2f73 616d 706c 652f 7061 7468";
     single(wire, ":path: /sample/path", Indexing::Without);
 }
 
 /// §C.2.3 Literal Header Field Never Indexed
 #[test]
-fn c_2_3_literal_never_indexed() {
+fn example_c_2_3_literal_never_indexed_is_read_and_written() {
     let wire = "1008 7061 7373 776f 7264 0673 6563 7265 74";
     single(wire, "password: secret", Indexing::Never);
 }
 
 /// §C.2.4 Indexed Header Field
 #[test]
-fn c_2_4_indexed() {
+fn example_c_2_4_indexed_is_read_and_written() {
     single("82", ":method: GET", Indexing::Without);
 }
 
@@ -113,7 +113,7 @@ fn requests(wires: [&str; 3], huffman: bool) {
 
 /// §C.3 Request Examples without Huffman Coding
 #[test]
-fn c_3_requests_without_huffman_coding() {
+fn examples_c_3_requests_without_huffman_coding_are_read_and_written() {
     requests(
         [
             "8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d",
@@ -126,7 +126,7 @@ fn c_3_requests_without_huffman_coding() {
 
 /// §C.4 Request Examples with Huffman Coding
 #[test]
-fn c_4_requests_with_huffman_coding() {
+fn examples_c_4_requests_with_huffman_coding_are_read_and_written() {
     requests(
         [
             "8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff",
@@ -167,7 +167,7 @@ const AFTER_RESPONSES: [(&str, usize); 3] = [
 
 /// §C.5 Response Examples without Huffman Coding: a table of 256 bytes, so that entries are evicted.
 #[test]
-fn c_5_responses_without_huffman_coding() {
+fn examples_c_5_responses_without_huffman_coding_are_read_and_written() {
     let wires = [
         "4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a \
          3133 3a32 3120 474d 546e 1768 7474 7073 3a2f 2f77 7777 2e65 7861 6d70 6c65 2e63 6f6d",
@@ -185,7 +185,7 @@ fn c_5_responses_without_huffman_coding() {
 /// §C.6 Response Examples with Huffman Coding. The example has "307" in Huffman code, which is no
 /// shorter so, and is written as it is by us.
 #[test]
-fn c_6_responses_with_huffman_coding() {
+fn examples_c_6_responses_with_huffman_coding_are_read_and_written() {
     let wires = [
         "4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b ff6e \
          919d 29ad 1718 63c7 8f0b 97c8 e9ae 82ae 43d3",

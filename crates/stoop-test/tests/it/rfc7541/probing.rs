@@ -18,7 +18,7 @@ fn a_literal_that_is_never_indexed_says_so() {
 
 /// The same: a line that the tables have is written out if it must never be indexed.
 #[test]
-fn what_is_never_to_be_indexed_is_written_out() {
+fn a_never_indexed_line_is_written_out() {
     let (mut encoder, mut out) = (encoder(), Vec::new());
     encoder.line(b"authorization", b"Basic YTpi", Indexing::Insert, &mut out);
     encoder.line(b"x", b"y", Indexing::Insert, &mut out);
@@ -33,7 +33,7 @@ fn what_is_never_to_be_indexed_is_written_out() {
 
 /// §7: what is in the tables is no business of a log.
 #[test]
-fn what_is_shown_for_debugging_has_no_values() {
+fn debug_output_has_no_values() {
     let (mut encoder, mut decoder, mut out) = (encoder(), decoder(), Vec::new());
     encoder.line(b"authorization", b"s3cret", Indexing::Insert, &mut out);
     let mut block = decoder.block(&out);

@@ -77,7 +77,7 @@ fn compare(decoder: &mut Decoder, wire: &[u8], fields: &[FieldLine]) {
 }
 
 #[test]
-fn what_other_encoders_wrote_is_read() {
+fn stories_of_other_encoders_are_read() {
     let Some(folders) = folders("other encoders' stories") else { return };
     let (mut encoders, mut blocks) = (0, 0);
     for folder in &folders {
@@ -156,7 +156,7 @@ const ENCODER_SETUPS: &[EncoderSetup] = &[
 ];
 
 #[test]
-fn what_our_encoder_writes_is_read() {
+fn stories_of_our_encoder_are_read() {
     let Some(folders) = folders("stories for our encoder") else { return };
     let raw = folders.iter().find(|folder| folder.ends_with("raw-data")).expect("the raw stories");
     let stories = stories(raw);

@@ -82,7 +82,7 @@ pub(crate) const MALFORMED: [&str; 7] =
 /// "A user agent SHOULD send Content-Length in a request when the method defines a meaning for enclosed
 /// content and it is not sending Transfer-Encoding."
 #[test]
-fn a_length_that_was_declared_is_that_of_content_of_unknown_size() {
+fn a_declared_length_is_sent_for_content_of_unknown_size() {
     let is = |length: &str| Ok(Some(length.to_owned()));
     assert_eq!(in_request(Method::POST, &["7"], BodySize::Unknown), is("7"));
     assert_eq!(in_request(Method::GET, &["7", "7"], BodySize::Unknown), is("7"));
@@ -99,7 +99,7 @@ fn a_length_that_was_declared_is_that_of_content_of_unknown_size() {
 /// "a sender MUST NOT forward a message with a Content-Length header field value that is known to be
 /// incorrect"
 #[test]
-fn a_length_that_is_none_or_not_the_contents_is_a_misuse() {
+fn an_invalid_or_contradicting_length_is_a_misuse() {
     let wrong = Err(Misuse::ContentLength);
     let sizes = [BodySize::Unknown, BodySize::Exact(1), BodySize::Exact(0)];
     for size in sizes {
@@ -117,7 +117,7 @@ fn a_length_that_is_none_or_not_the_contents_is_a_misuse() {
 
 /// "a server MAY send a Content-Length header field in a response to a HEAD request": but no other.
 #[test]
-fn an_answer_to_head_never_says_a_length_that_is_none() {
+fn an_answer_to_head_never_says_an_invalid_length() {
     for value in MALFORMED {
         assert_eq!(in_response("HEAD", &[value], BodySize::Unknown), Ok(None), "{value:?}");
     }

@@ -110,7 +110,7 @@ fn a_100_waits_for_the_requests_before_it() {
 
 /// An interim response that says 100 is one.
 #[test]
-fn a_100_by_hand_is_the_one_that_is_owed() {
+fn a_100_that_the_caller_sends_is_the_one_that_is_owed() {
     let (mut server, answer) = asked(UPLOAD);
     let mut out = Vec::new();
     server.inform(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out).unwrap();

@@ -33,7 +33,7 @@ fn a_101_switches_protocols() {
 
 /// "a server MUST NOT switch to a protocol that was not indicated by the client"
 #[test]
-fn what_was_not_offered_cannot_be_switched_to() {
+fn a_protocol_that_was_not_offered_cannot_be_switched_to() {
     let offer = fields(&[("upgrade", "websocket")]);
     let parts = ResponseParts { fields: Some(&offer), ..switching() };
     for wire in [
@@ -118,7 +118,7 @@ fn a_switch_waits_for_the_requests_before_it() {
 
 /// "A sender of Upgrade MUST also send an "Upgrade" connection option in the Connection header field"
 #[test]
-fn who_sends_upgrade_lists_it() {
+fn a_sender_of_upgrade_lists_it_in_connection() {
     let sent = written(&request(Method::GET, &[("Upgrade", "websocket")]), BodySize::Exact(0));
     assert!(sent.ends_with("Upgrade: websocket\r\nconnection: upgrade\r\n\r\n"));
     let head =

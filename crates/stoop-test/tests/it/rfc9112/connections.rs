@@ -74,7 +74,7 @@ fn a_connection_persists_as_version_and_connection_say() {
 /// §9.6: "The server MUST … send a "close" connection option", and the client "MUST NOT send further
 /// requests".
 #[test]
-fn who_asks_for_close_sends_no_more() {
+fn a_client_that_asks_for_close_sends_no_more() {
     let mut client = SentRequest::new(Method::GET).with_field("connection", "close").client();
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     let received = client.receive(wire, &mut ResponseHead::default(), &Limits::client());

@@ -116,7 +116,7 @@ fn whitespace_between_the_start_line_and_the_first_field_is_refused() {
 
 /// §2.2: "SHOULD respond with a 400 (Bad Request) response and close the connection".
 #[test]
-fn what_does_not_match_the_grammar_is_answered_400_and_closed() {
+fn a_message_that_does_not_match_the_grammar_is_answered_400_and_closed() {
     let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\x51\x52\x53\x54";
     refused(hello, Violation::RequestLine, 400);
     refused(b"SSH-2.0-OpenSSH_9.6\r\n", Violation::RequestLine, 400);

@@ -71,7 +71,7 @@ fn a_status_has_three_digits() {
 
 /// RFC 9110 §15: "a client MUST understand the class of any status code"
 #[test]
-fn a_status_that_nobody_knows_is_handed_on() {
+fn an_unknown_status_is_handed_on() {
     for status in [299, 499, 599, 600, 999] {
         let wire = format!("HTTP/1.1 {status} Who Knows\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(SentRequest::new(Method::GET).accepts(wire.as_bytes()).status(), status);

@@ -219,7 +219,7 @@ fn a_trailer_section_is_handed_on_apart_from_the_head() {
 /// RFC 9110 §6.5.1: fields "necessary for message framing, routing, authentication, request
 /// modifiers, response controls, or content format" must not be processed as trailers.
 #[test]
-fn what_may_not_come_behind_the_content_is_dropped() {
+fn fields_that_may_not_be_trailers_are_dropped() {
     for name in [
         "Content-Length",
         "transfer-encoding",

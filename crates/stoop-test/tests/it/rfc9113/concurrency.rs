@@ -68,7 +68,7 @@ fn a_client_opens_no_more_than_it_was_allowed() {
 /// below the current number of open streams can either close streams that exceed the new value or allow
 /// streams to complete."
 #[test]
-fn fewer_may_be_allowed_later() {
+fn fewer_streams_may_be_allowed_later() {
     let mut machine = ManualMachine::client_to(&[(3, 2)]);
     machine.get();
     machine.get();
@@ -101,7 +101,7 @@ fn a_client_has_a_limit_of_its_own() {
 
 /// Thousands of streams at a time are counted right at either end, in whatever order they end.
 #[test]
-fn five_thousand_streams_at_a_time() {
+fn five_thousand_concurrent_streams_are_counted_right() {
     const COUNT: usize = 5_000;
     let many = |mut limits: Limits| {
         limits.http2.streams_max = COUNT as u32;

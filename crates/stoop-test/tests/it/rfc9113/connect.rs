@@ -227,7 +227,7 @@ fn extended_connect_is_a_tunnel() {
 
 /// A head of an extended CONNECT is made of what it takes, and is nothing that HTTP/1 could send.
 #[test]
-fn a_head_of_an_extended_connect() {
+fn the_head_of_an_extended_connect_cannot_be_sent_over_http_1() {
     for (protocol, target, misuse) in [
         ("", "/", Misuse::Target),
         ("web socket", "/", Misuse::Target),

@@ -22,7 +22,7 @@ fn in_frames(flags: u8, block: &[u8], count: usize) -> Vec<u8> {
 
 /// "Any number of CONTINUATION frames can be sent" — a field block may be cut anywhere.
 #[test]
-fn it_continues_a_field_block() {
+fn a_continuation_continues_a_field_block() {
     let wire = b"\x00\x00\x02\x01\x01\x00\x00\x00\x01\x82\x87\
                  \x00\x00\x02\x09\x00\x00\x00\x00\x01\x84\x41\
                  \x00\x00\x02\x09\x04\x00\x00\x00\x01\x01a";
@@ -42,7 +42,7 @@ fn it_continues_a_field_block() {
 /// END_HEADERS flag set. A recipient that observes violation of this rule MUST respond with a connection
 /// error (Section 5.4.1) of type PROTOCOL_ERROR."
 #[test]
-fn it_continues_nothing_else() {
+fn a_continuation_continues_nothing_else() {
     let one = continuation(1, flag::END_HEADERS, b"");
     breaks(&server(), &one, Fault::Continuation);
     breaks(&server(), &[get(1), one.clone()].concat(), Fault::Continuation);
@@ -54,7 +54,7 @@ fn it_continues_nothing_else() {
 
 /// What we write that does not fit into one frame.
 #[test]
-fn ours_continue_what_is_larger_than_a_frame() {
+fn our_field_blocks_are_continued_beyond_one_frame() {
     for len in [16_300, 16_384, 40_000, 70_000] {
         let mut head = request(Method::GET);
         head.fields_mut().push("x", "y".repeat(len).as_bytes()).unwrap();
@@ -89,7 +89,7 @@ fn ours_continue_what_is_larger_than_a_frame() {
 /// §10.5.1: how many frames a block may take is bounded: eight, and one more for each 4 KiB; and how
 /// large it may be: four times the limit on what it decodes to.
 #[test]
-fn a_field_block_takes_so_many_frames() {
+fn a_field_block_takes_a_bounded_number_of_frames() {
     let block = block(&with(GET, &[("x", "y")]));
     for (count, fits) in [(8, true), (9, false), (20, false)] {
         let outcome = server().feed(&in_frames(flag::END_STREAM, &block, count));

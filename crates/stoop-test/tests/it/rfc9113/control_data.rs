@@ -97,7 +97,7 @@ fn a_method_is_a_token() {
 
 /// RFC 3986 §3.1
 #[test]
-fn a_scheme_is_one() {
+fn a_scheme_follows_the_grammar_of_uris() {
     for scheme in ["http", "https", "HTTPS", "ftp", "a+b-c.d"] {
         assert_eq!(server().feed(&headers(1, 5, &but(":scheme", scheme))).events.len(), 1);
     }
@@ -181,7 +181,7 @@ fn a_response_has_a_status_of_three_digits() {
 
 /// What we send for each form of a target.
 #[test]
-fn ours_are_made_of_the_target_and_host() {
+fn our_pseudo_fields_are_made_of_the_target_and_host() {
     let sent = |method, target: &str, host: &str, scheme| {
         let mut head = RequestHead::new(method, target).unwrap();
         head.fields_mut().push("Host", host.as_bytes()).unwrap();
@@ -209,7 +209,7 @@ fn ours_are_made_of_the_target_and_host() {
 
 /// A request that is none is not sent, and leaves no trace.
 #[test]
-fn a_request_that_is_none_is_misuse() {
+fn an_invalid_request_is_a_misuse() {
     use stoop_proto::Misuse;
     use stoop_proto::h2::Refusal;
     let refused = |method, target: &str, hosts: &[&str]| {

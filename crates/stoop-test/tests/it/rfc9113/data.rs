@@ -30,7 +30,7 @@ fn data_carry_content() {
 
 /// "Padding octets MUST be set to zero when sending. A receiver is not obligated to verify padding"
 #[test]
-fn padding_is_none_of_the_content() {
+fn padding_is_not_content() {
     for padding in [0, 1, 2, 100, 255] {
         for content in [&b""[..], b"x", b"some content"] {
             let wire = [post(1), padded(0, content, padding), padded(1, b"!", padding)].concat();
@@ -84,7 +84,7 @@ fn padding_counts_for_the_windows() {
 /// "The END_STREAM flag […] indicates that this frame is the last that the endpoint will send for the
 /// identified stream."
 #[test]
-fn the_last_may_be_empty() {
+fn the_last_data_frame_may_be_empty() {
     let outcome = server().feed(&[post(1), data(1, 0, b"hi"), data(1, 1, b"")].concat());
     assert_eq!((outcome.content(1), outcome.is_ended(1)), (&b"hi"[..], true));
     let outcome = server().feed(&[post(1), data(1, 1, b"")].concat());
@@ -94,7 +94,7 @@ fn the_last_may_be_empty() {
 
 /// Content is handed on as it comes, and not when its frame is complete.
 #[test]
-fn content_need_not_be_here_as_a_whole() {
+fn content_is_handed_on_before_its_frame_is_complete() {
     let mut machine = ManualMachine::server();
     let key = machine.read_request(&post(1));
     let frame = padded(flag::END_STREAM, b"0123456789", 3);
@@ -135,7 +135,7 @@ fn the_rest_of_a_frame_is_skipped_if_its_stream_is_reset() {
 
 /// A frame of a stream that the peer has reset is a fault of its own.
 #[test]
-fn who_has_reset_a_stream_sends_nothing_on_it() {
+fn a_peer_that_has_reset_a_stream_sends_nothing_on_it() {
     let wire = [post(1), rst_stream(1, 8), data(1, 0, b"x"), data(1, 0, b"y")].concat();
     let outcome = server().feed(&wire);
     assert_eq!(outcome.sent, ["RST_STREAM 1 STREAM_CLOSED"], "it is told once");

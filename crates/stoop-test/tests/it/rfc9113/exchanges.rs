@@ -45,7 +45,7 @@ fn trailers_end_the_stream() {
 
 /// RFC 9110 §6.5.1: what may not come behind the content is dropped, as over HTTP/1.
 #[test]
-fn what_may_not_be_a_trailer_is_dropped() {
+fn fields_that_may_not_be_trailers_are_dropped() {
     for name in
         ["content-length", "host", "authorization", "cookie", "content-type", "te", "trailer"]
     {
@@ -182,7 +182,7 @@ fn interim_responses_come_first() {
 
 /// §8.6: "HTTP/2 removes support for the 101 (Switching Protocols) informational status code".
 #[test]
-fn there_is_no_101() {
+fn a_101_is_malformed() {
     resets(
         &client_after_get(),
         &headers(1, flag::END_HEADERS, &[(":status", "101")]),
@@ -242,7 +242,7 @@ fn a_response_says_no_length_but_its_own() {
 /// §10.5.1: a head that is too large is answered 431, content that is 413, as over HTTP/1; and then the
 /// rest of the request is not wanted.
 #[test]
-fn what_is_too_large_is_answered() {
+fn a_request_that_is_too_large_is_answered() {
     let list = |end: &EndpointSetup, flags, len: usize| {
         let value = "x".repeat(len);
         end.feed_whole(&[headers(1, flags, &with(GET, &[("x", &value)])), get(3)].concat())

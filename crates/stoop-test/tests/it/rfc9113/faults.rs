@@ -16,7 +16,7 @@ use super::kit::{GET, ManualMachine, OK, POST, get, ok, post, post_of, with};
 
 /// What each is, as a text that is checked in.
 #[test]
-fn every_fault() {
+fn every_fault_is_in_the_golden_file() {
     let mut table = String::new();
     for fault in Fault::all() {
         let scope = if fault.ends_connection() { "connection" } else { "stream" };
@@ -27,7 +27,7 @@ fn every_fault() {
 
 /// §7
 #[test]
-fn every_error_code() {
+fn every_error_code_is_in_the_golden_file() {
     let mut table = String::new();
     for code in 0..15 {
         let code = ErrorCode(code);

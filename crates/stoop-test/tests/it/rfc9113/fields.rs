@@ -79,7 +79,7 @@ fn a_field_value_has_no_whitespace_around_it() {
 
 /// The same of lines that a table remembers: they are examined once, and wrong each time.
 #[test]
-fn what_is_wrong_stays_wrong_in_the_table() {
+fn an_invalid_line_stays_invalid_in_the_table() {
     for (line, fault) in [
         (&b"\x40\x01X\x01v"[..], Fault::FieldName),
         (b"\x40\x01x\x02v\n", Fault::FieldValue),
@@ -104,7 +104,7 @@ fn what_is_wrong_stays_wrong_in_the_table() {
 /// Section 7.6.1 of [HTTP] (that is, Proxy-Connection, Keep-Alive, Transfer-Encoding, and Upgrade). Any
 /// message containing connection-specific header fields MUST be treated as malformed".
 #[test]
-fn there_are_no_fields_of_a_connection() {
+fn connection_specific_fields_are_malformed() {
     for name in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"] {
         for value in ["", "x", "close", "chunked"] {
             wrong(name.as_bytes(), value.as_bytes(), Fault::ConnectionField);
@@ -127,7 +127,7 @@ fn te_says_trailers_or_nothing() {
 
 /// What our callers give us of them is left out, and so is the case of names.
 #[test]
-fn ours_are_in_lower_case_and_not_of_a_connection() {
+fn our_fields_are_in_lower_case_and_not_connection_specific() {
     let lines = [
         ("Connection", "close, x"),
         ("KEEP-ALIVE", "5"),
@@ -183,7 +183,7 @@ fn crumbs_are_one_field() {
 
 /// `Limits::fields_max`, at N and N + 1; the authority is a field, since it becomes Host.
 #[test]
-fn there_are_so_many_fields() {
+fn the_number_of_fields_is_bounded() {
     for max in [1, 10, 128] {
         let end = server().within(|limits| limits.fields_max = max);
         let names: Vec<_> = (1..=max).map(|n| format!("x-{n}")).collect();

@@ -39,7 +39,7 @@ fn flood(machine: &mut ManualMachine, max: u32, frames: FloodFrames<'_>) -> (u32
 /// CVE-2023-44487, CVE-2025-8671, RUSTSEC-2024-0003: streams that are reset, or made to be reset, whatever the way.
 /// `Http2Limits::resets`, at N and N + 1.
 #[test]
-fn resets_are_counted_whoever_is_made_to_send_them() {
+fn resets_are_counted_whichever_peer_sends_them() {
     let ways: [(&str, FloodFrames<'_>); 11] = [
         ("rapid reset", &|n| [post(nth_stream(n)), rst_stream(nth_stream(n), 8)].concat()),
         ("WINDOW_UPDATE by 0", &|n| {
@@ -392,7 +392,7 @@ fn a_client_is_not_flooded_either() {
 
 /// A budget is of a connection, and no answer of ours is worth more than was asked: what is refused early keeps nothing.
 #[test]
-fn what_is_refused_keeps_nothing() {
+fn a_refused_stream_keeps_no_memory() {
     let mut machine = ManualMachine::server_within(|limits| {
         limits.http2.resets.burst = u32::MAX;
         limits.head_bytes_max = 5_000;

@@ -9,7 +9,7 @@ use super::kit::{ManualMachine, breaks, get, ok, post, post_of, resets};
 
 /// Byte for byte.
 #[test]
-fn it_opens_a_window() {
+fn a_window_update_opens_a_window() {
     let mut machine = ManualMachine::server();
     let key = machine.read_request(&get(1));
     machine.respond(key, BodySize::Unknown);
@@ -38,7 +38,7 @@ fn an_increment_is_not_zero() {
 /// receiver could receive a WINDOW_UPDATE frame on a stream in a "half-closed (remote)" or "closed" state.
 /// A receiver MUST NOT treat this as an error".
 #[test]
-fn it_may_come_late() {
+fn a_window_update_may_come_late() {
     let outcome = server().feed(&[get(1), window_update(1, 1), window_update(1, 0)].concat());
     assert_eq!(outcome.sent.len(), 1);
     let outcome =
@@ -72,7 +72,7 @@ fn a_window_is_at_most_2_to_the_31st_minus_1() {
 /// in either of the flow-control windows advertised by the receiver." Of a stream, at N and N + 1; what
 /// comes without leave is not handed on.
 #[test]
-fn more_than_a_streams_window_ends_the_stream() {
+fn content_beyond_a_streams_window_ends_the_stream() {
     let end = server().not_consuming().never_answering();
     let most =
         [post(1), data(1, 0, &[b'x'; 16_000]).repeat(4), data(1, 0, &[b'x'; 1_535])].concat();
@@ -89,7 +89,7 @@ fn more_than_a_streams_window_ends_the_stream() {
 
 /// The same of the connection: its window is larger than one stream's, and less than all of theirs.
 #[test]
-fn more_than_the_connections_window_ends_the_connection() {
+fn content_beyond_the_connections_window_ends_the_connection() {
     let end = server().not_consuming().never_answering().within(|limits| {
         limits.http2.connection_window_bytes = 100_000;
     });
@@ -105,7 +105,7 @@ fn more_than_the_connections_window_ends_the_connection() {
 
 /// What was used up is allowed again, by halves of a window; what is not used up is not.
 #[test]
-fn what_is_used_up_is_allowed_again() {
+fn consumed_content_opens_the_windows_again() {
     let content = [post(1), data(1, 0, &[b'x'; 10_000]).repeat(10)].concat();
     let outcome = server().feed_whole(&content);
     assert_eq!(outcome.fault, None);
@@ -177,7 +177,7 @@ fn content_behind_a_reset_costs_no_window_and_has_that_of_its_stream() {
 
 /// A stream whose both ends have ended may have content that is not used up: that comes late.
 #[test]
-fn what_is_used_up_late_counts() {
+fn content_that_is_consumed_late_counts() {
     let mut machine = ManualMachine::server();
     let key = machine.read_request(&post(1));
     machine.feed(&data(1, flag::END_STREAM, &[b'x'; 16_000]));
@@ -214,7 +214,7 @@ fn an_end_needs_no_window() {
 
 /// Ours never sends more than either window, or a frame, allows.
 #[test]
-fn ours_keeps_to_the_windows() {
+fn our_content_keeps_to_the_windows() {
     let mut machine = ManualMachine::server();
     machine.feed(&settings(&[(4, 100_000), (5, 20_000)]));
     let (first, second) = (machine.read_request(&get(1)), machine.read_request(&get(3)));
@@ -240,7 +240,7 @@ fn ours_keeps_to_the_windows() {
 
 /// A stream that waits for its window has no turn, and nothing else asks for one, until it opens.
 #[test]
-fn nobody_has_a_turn_before_the_window_opens() {
+fn no_stream_has_a_turn_before_its_window_opens() {
     let mut machine = ManualMachine::server();
     machine.feed(&settings(&[(4, 5)]));
     let key = machine.read_request(&get(1));

@@ -15,7 +15,7 @@ const STREAM_ID_MAX: u32 = (1 << 31) - 1;
 
 /// Byte for byte; what it says beside the code is for people, and may be long.
 #[test]
-fn it_names_the_last_stream_and_a_code() {
+fn a_goaway_names_the_last_stream_and_a_code() {
     let wire = b"\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x0b";
     let outcome = client_after_get().feed(wire);
     assert_eq!(outcome.events, [EndpointEvent::GoAway(ErrorCode::ENHANCE_YOUR_CALM)]);
@@ -44,7 +44,7 @@ fn it_names_the_last_stream_and_a_code() {
 
 /// "Receivers of a GOAWAY frame MUST NOT open additional streams on the connection"
 #[test]
-fn no_stream_is_opened_after_it() {
+fn no_stream_is_opened_after_a_goaway() {
     let mut machine = ManualMachine::client();
     let key = machine.get();
     assert!(!machine.connection.is_going_away() && machine.connection.room() > 0);
@@ -199,7 +199,7 @@ fn a_broken_connection_says_which_stream_was_the_last() {
 
 /// After that nothing is read, and nothing is said but that.
 #[test]
-fn a_connection_that_is_over_does_nothing() {
+fn a_closed_connection_does_nothing() {
     for by in 0..3 {
         let mut machine = ManualMachine::server();
         let (first, second) = (machine.read_request(&get(1)), machine.read_request(&post(3)));

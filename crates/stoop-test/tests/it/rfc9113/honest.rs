@@ -29,7 +29,7 @@ impl Sink for CountingSink {
 
 /// A hundred thousand requests, a hundred at a time, with a window update and a new priority for each.
 #[test]
-fn a_hundred_thousand_requests_a_hundred_at_a_time() {
+fn a_hundred_thousand_requests_trip_no_budget() {
     let mut machine = ManualMachine::server();
     let mut next = 1;
     for _ in 0..1_000 {
@@ -54,7 +54,7 @@ fn a_hundred_thousand_requests_a_hundred_at_a_time() {
 
 /// The same between both of ours, with content each way, and one in ten given up by the client.
 #[test]
-fn our_client_and_our_server_get_along() {
+fn our_client_and_our_server_trip_no_budget_of_each_other() {
     let limits = (Limits::client(), Limits::server());
     let mut client = ManualMachine::new(Connection::client(&limits.0), limits.0);
     let mut server = ManualMachine::new(Connection::server(&limits.1), limits.1);
@@ -104,7 +104,7 @@ fn exchange(client: &mut ManualMachine, server: &mut ManualMachine) {
 
 /// A GiB to a client that opens both windows after each 4 KiB.
 #[test]
-fn a_gibibyte_with_a_window_update_for_each_4_kib() {
+fn a_gibibyte_with_a_window_update_for_each_4_kib_trips_no_budget() {
     const PIECE: usize = 4_096;
     let mut machine = ManualMachine::server();
     let key = machine.read_request(&get(1));
@@ -122,7 +122,7 @@ fn a_gibibyte_with_a_window_update_for_each_4_kib() {
 
 /// A GiB from a client whose server opens windows by halves.
 #[test]
-fn a_gibibyte_to_a_server() {
+fn a_gibibyte_to_a_server_trips_no_budget() {
     let mut machine = ManualMachine::server();
     let key = machine.read_request(&post(1));
     let frame = data(1, 0, &[b'x'; 16_384]);
@@ -136,7 +136,7 @@ fn a_gibibyte_to_a_server() {
 
 /// Streams of small messages, as RPC and events have them, one frame each: with answers or without, that end or do not.
 #[test]
-fn small_messages_in_frames_of_their_own() {
+fn small_messages_in_frames_of_their_own_trip_no_budget() {
     for len in [1, 5, 20, 100, 255] {
         let message = data(1, 0, &vec![b'x'; len]);
         // From a client, unanswered.
@@ -170,7 +170,7 @@ fn small_messages_in_frames_of_their_own() {
 
 /// Messages that nobody reads for a while fill the window, and are no flood.
 #[test]
-fn small_messages_to_a_slow_reader() {
+fn small_messages_to_a_slow_reader_trip_no_budget() {
     let mut machine = ManualMachine::server();
     for stream in (1..30).step_by(2) {
         machine.read_request(&post(stream));
@@ -185,7 +185,7 @@ fn small_messages_to_a_slow_reader() {
 
 /// Uploads that are refused early, all of them: what was on its way is nobody's fault.
 #[test]
-fn uploads_that_are_refused() {
+fn uploads_that_are_refused_trip_no_budget() {
     let mut machine = ManualMachine::server();
     for stream in (1..20_000).step_by(2) {
         let key = machine.read_request(&post(stream));
@@ -201,7 +201,7 @@ fn uploads_that_are_refused() {
 /// What browsers say beside their requests: groups of RFC 7540's priorities, a larger window, a PING now and then, and
 /// empty frames.
 #[test]
-fn browsers_say_more_than_they_ask() {
+fn the_extra_frames_of_browsers_trip_no_budget() {
     let mut machine = ManualMachine::server();
     machine.feed(&window_update(0, 12_517_377));
     for stream in [3, 5, 7, 9, 11] {
@@ -222,7 +222,7 @@ fn browsers_say_more_than_they_ask() {
 
 /// A connection that is kept for a day with a PING a second, and one on which nothing is asked but settings change.
 #[test]
-fn a_day_of_pings() {
+fn a_day_of_pings_trips_no_budget() {
     let mut machine = ManualMachine::server();
     for n in 0..24 * 3_600 {
         let wire = if n % 60 == 0 { settings(&[(3, n)]) } else { ping(0, b"12345678") };
@@ -235,7 +235,7 @@ fn a_day_of_pings() {
 
 /// A server that sends responses, of which a client gives up as many as it reads, over and over.
 #[test]
-fn a_client_that_gives_up_half_of_its_requests() {
+fn a_client_that_gives_up_half_of_its_requests_trips_no_budget() {
     let mut machine = ManualMachine::client();
     for n in 0..10_000 {
         let stream = 4 * n + 1;
@@ -252,7 +252,7 @@ fn a_client_that_gives_up_half_of_its_requests() {
 
 /// A server may refuse whatever it is asked, for as long as it likes.
 #[test]
-fn a_server_that_refuses_everything() {
+fn a_server_that_refuses_everything_trips_no_budget() {
     let mut machine = ManualMachine::client();
     for stream in (1..20_000).step_by(2) {
         machine.get();

@@ -12,7 +12,7 @@ use super::kit::{ManualMachine, ignores, post};
 /// "Receivers of a PING frame that does not include an ACK flag MUST send a PING frame with the ACK flag
 /// set in response, with an identical frame payload." Byte for byte.
 #[test]
-fn it_is_answered_with_the_same_payload() {
+fn a_ping_is_answered_with_the_same_payload() {
     let wire = b"\x00\x00\x08\x06\x00\x00\x00\x00\x00\x01\x02\x03\x04\x05\x06\x07\x08";
     for end in [server(), client_after_get()] {
         assert_eq!(end.feed(wire).sent, [r"PING ACK \x01\x02\x03\x04\x05\x06\x07\x08"]);

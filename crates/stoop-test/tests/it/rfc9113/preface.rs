@@ -32,7 +32,7 @@ fn a_server_says_settings() {
 
 /// What our ends say first, byte for byte.
 #[test]
-fn ours_are_these() {
+fn our_prefaces_are_these_bytes() {
     let limits = Limits::client();
     let mut out = Vec::new();
     Connection::client(&limits).transmit(std::time::Instant::now(), &limits, &mut out);
@@ -123,7 +123,7 @@ fn a_client_need_not_wait_for_the_server() {
 
 /// Until both have come, they are awaited: a peer that says nothing holds up nothing else.
 #[test]
-fn whoever_says_half_a_preface_is_within_a_head() {
+fn an_incomplete_preface_counts_as_an_incomplete_head() {
     let limits = Limits::server();
     let mut machine = ManualMachine::new(Connection::server(&limits), limits);
     for piece in [&b""[..], &PREFACE[..10], &PREFACE[10..], &settings(&[])[..5]] {

@@ -45,7 +45,7 @@ fn a_priority_is_a_dictionary() {
 /// default values were specified": those out of range or of another type are ignored, and so is what is no
 /// dictionary (RFC 9651 §4.2), as a whole.
 #[test]
-fn what_is_no_priority_stands_for_the_default() {
+fn an_invalid_priority_stands_for_the_default() {
     let default = Priority { urgency: 3, incremental: false };
     for text in
         ["u=8", "u=-1", "u=1.0", "u=\"1\"", "u", "u=x", "u=?1", "u=(1)", "u=999999999999999"]
@@ -137,7 +137,7 @@ fn turns(machine: &mut ManualMachine, count: usize) -> Vec<u32> {
 /// §10: "It is RECOMMENDED that, when possible, servers respect the urgency parameter, sending higher-urgency responses
 /// before lower-urgency responses."
 #[test]
-fn the_more_urgent_go_first() {
+fn more_urgent_responses_go_first() {
     let (mut machine, keys) = serving(&["u=5", "u=1", "u=3"]);
     assert_eq!(turns(&mut machine, 5), [3; 5]);
     machine.connection.want_to_send(keys[1], false);
@@ -151,7 +151,7 @@ fn the_more_urgent_go_first() {
 /// §10: "For non-incremental responses of equal urgency […] the server could serve those by their stream identifier";
 /// "If multiple incremental resources have the same urgency, […] share the bandwidth".
 #[test]
-fn incremental_ones_share_and_others_go_one_by_one() {
+fn incremental_responses_share_and_others_go_one_by_one() {
     let (mut machine, keys) = serving(&["u=2", "u=2", "u=2"]);
     assert_eq!(turns(&mut machine, 4), [1; 4]);
     machine.connection.finish(keys[0], None, &mut machine.out).unwrap();
@@ -165,7 +165,7 @@ fn incremental_ones_share_and_others_go_one_by_one() {
 
 /// §10: "servers […] avoid starvation": every stream goes on, of whatever urgency.
 #[test]
-fn nobody_starves() {
+fn no_stream_starves() {
     let all = ["u=0", "u=1, i", "u=2", "u=3, i", "-", "u=4", "u=5", "u=6, i", "u=7"];
     let (mut machine, _) = serving(&all);
     let mut counts = [0; 9];
@@ -178,7 +178,7 @@ fn nobody_starves() {
 
 /// A stream without a head, a window or content has no turn, and holds nobody up.
 #[test]
-fn only_who_can_send_has_a_turn() {
+fn only_a_stream_that_can_send_has_a_turn() {
     let (mut machine, keys) = serving(&["u=0", "u=3"]);
     let third = machine.read_request(&get_with(5, &[("priority", "u=0")]));
     machine.connection.want_to_send(third, true);
@@ -217,7 +217,7 @@ fn a_priority_may_change() {
 /// §7: "Servers SHOULD buffer the most recently received PRIORITY_UPDATE frame and apply it once the referenced stream is
 /// opened." It counts for more than the request's field.
 #[test]
-fn a_priority_may_be_told_before_its_stream() {
+fn a_priority_may_come_before_its_stream() {
     let mut machine = ManualMachine::server();
     machine.feed(&[priority_update(3, "u=7"), priority_update(5, "u=6")].concat());
     machine.feed(&[priority_update(3, "u=1"), priority_update(3, "u=0, i")].concat());
@@ -244,7 +244,7 @@ fn a_priority_may_be_told_before_its_stream() {
 /// […] MUST NOT exceed the value of the SETTINGS_MAX_CONCURRENT_STREAMS parameter. Servers that receive such a
 /// PRIORITY_UPDATE MUST respond with a connection error of type PROTOCOL_ERROR." At N and at N + 1.
 #[test]
-fn not_more_streams_are_told_of_than_there_may_be() {
+fn the_number_of_streams_with_an_early_priority_is_bounded() {
     let end = server().never_answering().within(|limits| limits.http2.streams_max = 3);
     let updates = |streams: &[u32]| -> Vec<u8> {
         streams.iter().flat_map(|&stream| priority_update(stream, "u=1")).collect()
@@ -266,7 +266,7 @@ fn not_more_streams_are_told_of_than_there_may_be() {
 /// connection error of type PROTOCOL_ERROR"; "If a client receives a PRIORITY_UPDATE frame, it MUST respond with a
 /// connection error of type PROTOCOL_ERROR."
 #[test]
-fn a_priority_is_that_of_a_request() {
+fn a_priority_update_names_a_request_stream() {
     for stream in [0, 2, 100, 0x8000_0000] {
         breaks(&server(), &priority_update(stream, "u=1"), Fault::PriorityUpdate);
     }

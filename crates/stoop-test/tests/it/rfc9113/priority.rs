@@ -8,7 +8,7 @@ use super::kit::{breaks, get, ignores, post, resets};
 
 /// "The PRIORITY frame can be sent on a stream in any state"
 #[test]
-fn it_may_come_at_any_time_for_any_stream() {
+fn a_priority_frame_may_come_at_any_time_for_any_stream() {
     for stream in [1, 2, 3, 77, (1 << 31) - 1] {
         ignores(&server(), &priority(stream, 0));
         ignores(&client_after_get(), &priority(stream, 5));
@@ -21,7 +21,7 @@ fn it_may_come_at_any_time_for_any_stream() {
 /// "A PRIORITY frame with a length other than 5 octets MUST be treated as a stream error (Section
 /// 5.4.2) of type FRAME_SIZE_ERROR." A stream that is idle cannot be reset.
 #[test]
-fn it_is_five_octets() {
+fn a_priority_frame_has_five_octets() {
     for size in [0, 1, 4, 6, 100] {
         let wire = frame(kind::PRIORITY, 0, 1, &vec![0; size]);
         resets(&server(), &[post(1), wire.clone()].concat(), 1, Fault::PrioritySize);
@@ -34,7 +34,7 @@ fn it_is_five_octets() {
 /// "The stream identifier of a PRIORITY frame is not 0x00"; RFC 7540 §5.3.1: nor does a stream depend on
 /// itself.
 #[test]
-fn it_names_two_streams() {
+fn a_priority_frame_names_two_streams() {
     breaks(&server(), &priority(0, 1), Fault::OnConnection);
     resets(&server(), &[post(1), priority(1, 1)].concat(), 1, Fault::PrioritySelf);
     resets(&server(), &[post(1), priority(1, 0x8000_0001)].concat(), 1, Fault::PrioritySelf);

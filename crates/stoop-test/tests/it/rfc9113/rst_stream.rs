@@ -8,7 +8,7 @@ use super::kit::{ManualMachine, OK, breaks, get, ok, post};
 
 /// Byte for byte, with any code, known or not.
 #[test]
-fn it_ends_a_stream() {
+fn a_rst_stream_ends_a_stream() {
     let wire = b"\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x08";
     let outcome = server().feed(&[&post(1)[..], wire].concat());
     assert_eq!(outcome.reset(1), Some(Reset::Peer(ErrorCode::CANCEL)));
@@ -25,7 +25,7 @@ fn it_ends_a_stream() {
 /// "If a RST_STREAM frame identifying an idle stream is received, the recipient MUST treat this as a
 /// connection error (Section 5.4.1) of type PROTOCOL_ERROR."
 #[test]
-fn it_does_not_come_for_an_idle_stream() {
+fn a_rst_stream_does_not_come_for_an_idle_stream() {
     breaks(&server(), &rst_stream(1, 8), Fault::StreamIdle);
     breaks(&server(), &[get(1), rst_stream(3, 8)].concat(), Fault::StreamIdle);
     breaks(&server(), &rst_stream(2, 8), Fault::StreamIdle);
@@ -35,7 +35,7 @@ fn it_does_not_come_for_an_idle_stream() {
 
 /// §5.1: for a stream that is closed it is late, and nothing.
 #[test]
-fn it_may_come_late() {
+fn a_rst_stream_may_come_late() {
     let outcome = server().feed(&[get(1), rst_stream(1, 8), rst_stream(1, 8)].concat());
     assert_eq!((outcome.events.len(), outcome.sent.len()), (1, 1));
     let outcome =
@@ -70,7 +70,7 @@ fn a_server_may_give_up_the_request_after_its_response() {
 
 /// Ours: the stream is gone at once, on either side, and what is sent on it is refused.
 #[test]
-fn ours_says_the_code() {
+fn our_rst_stream_says_the_code() {
     let mut machine = ManualMachine::server();
     let key = machine.read_request(&post(1));
     machine.connection.reset(key, ErrorCode::INTERNAL_ERROR);

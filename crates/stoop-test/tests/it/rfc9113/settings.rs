@@ -18,7 +18,7 @@ fn known(machine: &mut ManualMachine, values: &[(u16, u32)]) -> Settings {
 
 /// §6.5.1: an identifier of 16 bits and a value of 32, of each parameter. Byte for byte.
 #[test]
-fn they_are_pairs() {
+fn settings_are_pairs_of_identifier_and_value() {
     let wire = b"\x00\x00\x0c\x04\x00\x00\x00\x00\x00\
                  \x00\x03\x00\x00\x00\x07\x00\x04\x7f\xff\xff\xff";
     let mut machine = ManualMachine::client();
@@ -79,7 +79,7 @@ fn extended_connect_is_not_taken_back() {
 /// SETTINGS_NO_RFC7540_PRIORITIES parameter value after the first SETTINGS frame […] Detection of a
 /// change by a receiver MUST be treated as a connection error of type PROTOCOL_ERROR."
 #[test]
-fn whether_there_are_old_priorities_is_said_once() {
+fn no_rfc7540_priorities_is_not_changed() {
     let first = |value| [&preface()[..], &settings(&[(9, value)])].concat();
     let end = server().from_first_byte();
     for value in [0, 1] {
@@ -99,7 +99,7 @@ fn preface() -> Vec<u8> {
 /// §6.5.3: "The values in the SETTINGS frame MUST be processed in the order they appear, with no other
 /// frame processing between values."
 #[test]
-fn the_last_of_equals_counts() {
+fn the_last_of_equal_parameters_counts() {
     let mut machine = ManualMachine::client();
     assert_eq!(known(&mut machine, &[(3, 7), (4, 1), (3, 9), (0x77, 5), (4, 2)]).streams_max, 9);
     assert_eq!(machine.connection.peer_settings().initial_window_bytes, 2);
@@ -110,7 +110,7 @@ fn the_last_of_equals_counts() {
 
 /// §6.5.3: "the recipient MUST immediately emit a SETTINGS frame with the ACK flag set."
 #[test]
-fn each_is_acknowledged() {
+fn each_settings_frame_is_acknowledged() {
     let wire = [settings(&[(3, 1)]), get(1), settings(&[]), settings(&[(3, 2)])].concat();
     let sent = server().feed(&wire).sent;
     let answer = "HEADERS 1 END_STREAM :status=200 content-length=0";
@@ -122,7 +122,7 @@ fn each_is_acknowledged() {
 /// §6.5.3: "If the sender of a SETTINGS frame does not receive an acknowledgment within a reasonable
 /// amount of time, it MAY issue a connection error (Section 5.4.1) of type SETTINGS_TIMEOUT."
 #[test]
-fn ours_are_acknowledged_in_time() {
+fn our_settings_are_acknowledged_in_time() {
     let limits = stoop_proto::Limits::server();
     let wait = limits.http2.settings_timeout;
     let waiting = || {
@@ -185,7 +185,7 @@ fn a_new_initial_window_shifts_all_windows() {
 /// §6.9.2: "An endpoint MUST treat a change to SETTINGS_INITIAL_WINDOW_SIZE that causes any flow-control
 /// window to exceed the maximum size as a connection error (Section 5.4.1) of type FLOW_CONTROL_ERROR."
 #[test]
-fn no_window_may_become_too_large_by_it() {
+fn no_window_may_become_too_large_by_settings() {
     use stoop_test::frames::window_update;
     let end = server().never_answering();
     for (grown, size, fault) in [
@@ -232,7 +232,7 @@ fn a_table_that_was_small_for_a_moment_is_emptied() {
 /// §10.5: "An endpoint that doesn't monitor use of these features exposes itself to a risk of denial of
 /// service." How many there may be in one frame, at N and at N + 1.
 #[test]
-fn one_frame_has_so_many() {
+fn one_frame_has_a_bounded_number_of_settings() {
     for (count, fault) in [(32, None), (33, Some(Fault::TooManySettings)), (2_730, None)] {
         let fault = fault.or((count > 33).then_some(Fault::TooManySettings));
         let wire = settings(&vec![(0x3, 5); count]);

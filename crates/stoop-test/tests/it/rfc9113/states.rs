@@ -19,7 +19,7 @@ use super::kit::{GET, OK, breaks, get, ignores, ok, post, resets};
 
 /// The table of the machine.
 #[test]
-fn every_state_and_input_of_a_stream() {
+fn every_state_and_input_of_a_stream_is_in_the_golden_file() {
     let mut table = String::new();
     for state in StreamState::ALL {
         for input in StreamInput::ALL {
@@ -86,7 +86,7 @@ fn table(states: &[(&str, EndpointSetup, Vec<u8>)], head: &[(&str, &str)]) -> St
 }
 
 #[test]
-fn every_frame_in_every_state_of_a_servers_stream() {
+fn every_frame_in_every_state_of_a_servers_stream_is_in_the_golden_file() {
     let states = [
         ("idle", server().never_answering(), Vec::new()),
         ("open", server().never_answering(), post(1)),
@@ -105,7 +105,7 @@ fn every_frame_in_every_state_of_a_servers_stream() {
 }
 
 #[test]
-fn every_frame_in_every_state_of_a_clients_stream() {
+fn every_frame_in_every_state_of_a_clients_stream_is_in_the_golden_file() {
     let posted = client().with_request(Method::POST, BodySize::Unknown);
     let ended = headers(1, flag::WHOLE, OK);
     let malformed = headers(1, flag::END_HEADERS, &[("x", "y")]);
@@ -143,7 +143,7 @@ fn an_idle_stream_gets_headers_or_priority() {
 /// PRIORITY, or RST_STREAM, for a stream that is in this state, it MUST respond with a stream error
 /// (Section 5.4.2) of type STREAM_CLOSED."
 #[test]
-fn who_has_ended_a_stream_sends_no_more_on_it() {
+fn a_peer_that_has_ended_a_stream_sends_no_more_on_it() {
     let end = server().never_answering();
     resets(&end, &[get(1), data(1, 0, b"x")].concat(), 1, Fault::AfterEnd);
     resets(&end, &[get(1), data(1, flag::END_STREAM, b"")].concat(), 1, Fault::AfterEnd);
@@ -181,7 +181,7 @@ fn content_for_a_stream_that_ended_ends_a_clients_connection() {
 /// "An endpoint MUST ignore frames that it receives on closed streams after it has sent a RST_STREAM
 /// frame" — for a while, and for the sake of those that were on their way.
 #[test]
-fn what_was_on_its_way_to_a_stream_that_was_reset_is_ignored() {
+fn frames_on_their_way_to_a_reset_stream_are_ignored() {
     let wire = [
         headers(1, flag::END_HEADERS, &[(":method", "POST")]),
         data(1, 0, b"on its way"),
@@ -201,7 +201,7 @@ fn what_was_on_its_way_to_a_stream_that_was_reset_is_ignored() {
 
 /// The same, however many streams were reset.
 #[test]
-fn nobody_is_blamed_for_frames_to_streams_that_were_reset_long_ago() {
+fn a_peer_is_not_blamed_for_frames_to_streams_that_were_reset_long_ago() {
     let mut machine = super::kit::ManualMachine::client_to(&[(3, 1_000)]);
     machine.limits.http2.streams_max = 1_000;
     let keys: Vec<_> = (0..100).map(|_| machine.get()).collect();

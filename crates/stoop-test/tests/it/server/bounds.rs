@@ -94,7 +94,7 @@ async fn output_bytes_max_is_where_no_more_content_is_asked_for() {
 /// A client that takes all at once, three times, is sent four times the limit, and no more waits for
 /// it if it then takes nothing.
 #[tokio::test(start_paused = true)]
-async fn output_bytes_max_grows_fourfold_for_who_keeps_up_and_no_further() {
+async fn output_bytes_max_grows_fourfold_for_a_client_that_keeps_up_and_no_further() {
     let max = 20 * PIECE_BYTES;
     for (times, grown) in [(1, 2), (3, 4), (7, 4), (11, 4)] {
         // Each time a piece more than the limit may have to be taken, and nothing of the next.

@@ -34,7 +34,7 @@ async fn run(server: &ServerHandle, program: &str, arguments: &[&str], input: &[
 }
 
 #[tokio::test]
-async fn curl() {
+async fn curl_is_served() {
     if are_missing("server::clients::curl", &["curl"]) {
         return;
     }
@@ -91,7 +91,7 @@ print("fine")
 "#;
 
 #[tokio::test]
-async fn python() {
+async fn python_is_served() {
     if are_missing("server::clients::python", &["python3"]) {
         return;
     }
@@ -155,7 +155,7 @@ func main() {
 "#;
 
 #[tokio::test]
-async fn go() {
+async fn go_is_served() {
     if are_missing("server::clients::go", &["go"]) {
         return;
     }

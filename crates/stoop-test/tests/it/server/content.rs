@@ -18,7 +18,7 @@ fn echo(request: Request) -> Response {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_turns_out_malformed_while_it_is_read_is_400_and_the_handler_is_told() {
+async fn content_found_malformed_while_it_is_read_is_400_and_the_handler_is_told() {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
     let mut peer = connect(move |request: Request| {
         let told = told.clone();
@@ -39,7 +39,7 @@ async fn what_turns_out_malformed_while_it_is_read_is_400_and_the_handler_is_tol
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_turns_out_malformed_behind_the_response_breaks_it_off() {
+async fn content_found_malformed_behind_the_response_breaks_it_off() {
     let mut peer = connect(echo);
     peer.send([CHUNKED, "5\r\nhello\r\n"].concat()).await;
     assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 200"));
@@ -114,7 +114,7 @@ async fn a_client_is_told_to_continue_when_the_handler_first_reads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_is_not_told_to_continue_where_nobody_reads() {
+async fn a_client_is_not_told_to_continue_where_the_handler_does_not_read() {
     // Then nobody knows whether the content comes, and the connection ends.
     let mut peer = connect(|_: Request| "no, thanks");
     peer.send(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n")).await;
@@ -268,7 +268,7 @@ async fn a_response_is_held_up_by_a_client_that_does_not_read() {
 
 /// A hundred MiB there and back over sockets, checked byte by byte.
 #[tokio::test]
-async fn an_echo_of_100_mib() {
+async fn an_echo_of_100_mib_is_unchanged() {
     const TOTAL: usize = 100 << 20;
     let server = listen(ServerLimits::default(), echo);
     let (stream, _) = dial(&server).await.into_parts();

@@ -12,7 +12,7 @@ use super::{DropCounter, GET, connect, connect_with, dial, listen};
 
 /// A client may say that it will send no more and still wait: RFC 9112 §9.6.
 #[tokio::test(start_paused = true)]
-async fn whoever_only_stops_sending_gets_its_answers() {
+async fn a_client_that_only_stops_sending_gets_its_answers() {
     let mut peer = connect(async |mut request: Request| {
         let _ = request.body_mut().discard().await;
         sleep(Duration::from_secs(100)).await;
@@ -28,7 +28,7 @@ async fn whoever_only_stops_sending_gets_its_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn and_a_stream_to_its_end() {
+async fn a_client_that_only_stops_sending_gets_a_stream_to_its_end() {
     let mut peer = connect(|_: Request| {
         let (sender, body) = Body::channel(1);
         tokio::spawn(async move {
@@ -47,7 +47,7 @@ async fn and_a_stream_to_its_end() {
 
 /// Waiting for the handler of a client that has stopped sending must not cost anything.
 #[tokio::test(start_paused = true)]
-async fn waiting_after_the_end_of_the_stream_is_no_spinning() {
+async fn waiting_after_the_clients_end_does_not_spin() {
     for request in [GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi"] {
         let (ours, theirs) = tokio::io::duplex(1024);
         let slow = async |mut request: Request| {
@@ -150,7 +150,7 @@ async fn a_handler_that_reads_nothing_is_dropped_when_its_client_resets() {
 /// Content that waits to be read is not read ahead without bound to see what comes behind it: then
 /// the handler learns it when it reads.
 #[tokio::test]
-async fn behind_unread_content_a_reset_is_noticed_by_reading() {
+async fn a_reset_behind_unread_content_is_noticed_by_reading() {
     let (go, gone) = tokio::sync::oneshot::channel::<()>();
     let (told, tell) = tokio::sync::oneshot::channel();
     let once = std::sync::Mutex::new(Some((gone, told)));
@@ -202,7 +202,7 @@ async fn a_handler_is_told_that_an_upload_was_cut_short() {
 
 /// A reader in a task of its own learns it as well.
 #[tokio::test(start_paused = true)]
-async fn a_reader_elsewhere_is_told_that_the_connection_is_gone() {
+async fn a_reader_in_another_task_is_told_that_the_connection_is_gone() {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
     let mut peer = connect(move |request: Request| {
         let told = told.clone();

@@ -40,7 +40,7 @@ async fn idle_connections_are_closed_at_once() {
 }
 
 #[tokio::test]
-async fn what_runs_is_finished_and_told_to_close() {
+async fn running_requests_are_finished_and_told_to_close() {
     let server = Arc::new(listen(ServerLimits::default(), slow));
     let mut peer = dial(&server).await;
     peer.send("GET /200 HTTP/1.1\r\nhost: a\r\n\r\nGET /100 HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -108,7 +108,7 @@ async fn a_client_that_pipelines_without_end_is_drained() {
 }
 
 #[tokio::test]
-async fn what_is_not_finished_in_time_is_cut_off_and_counted() {
+async fn requests_not_finished_in_time_are_cut_off_and_counted() {
     let server = listen(ServerLimits::default(), slow);
     let mut peers = Vec::new();
     for path in [60_000, 60_000, 60_000, 100] {
@@ -186,7 +186,7 @@ async fn a_connection_that_has_said_nothing_gets_a_moment() {
 }
 
 #[test]
-fn threads_of_its_own_end_with_it() {
+fn the_threads_of_a_server_end_with_it() {
     let server = Server::listen("127.0.0.1:0").unwrap().workers(2).run(slow).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -207,7 +207,7 @@ fn threads_of_its_own_end_with_it() {
 }
 
 #[test]
-fn the_calling_thread_can_be_one_of_its_threads() {
+fn the_calling_thread_can_be_one_of_the_servers_threads() {
     for workers in [1, 2] {
         let (server, starts) = std::sync::mpsc::channel();
         let stopper = std::thread::spawn(move || {

@@ -17,7 +17,7 @@ use crate::bodies::{MisstatedLength, PanickingBody};
 
 /// Every kind of handler is taken as it is, without a word at the call site.
 #[tokio::test(start_paused = true)]
-async fn functions_async_functions_and_closures() {
+async fn functions_async_functions_and_closures_are_handlers() {
     fn plain(_: Request) -> &'static str {
         "plain"
     }
@@ -111,7 +111,7 @@ fn handlers_that_are_bound_to_their_thread_run_on_threads_of_the_servers_own() {
 }
 
 #[tokio::test]
-async fn and_on_the_callers_thread() {
+async fn handlers_that_are_bound_to_their_thread_run_on_the_callers_thread() {
     tokio::task::LocalSet::new()
         .run_until(async {
             let server = Server::listen("127.0.0.1:0").unwrap().run_local(local).unwrap();
@@ -215,7 +215,7 @@ async fn a_panic_in_a_body_breaks_the_response_off() {
 }
 
 #[tokio::test]
-async fn a_panic_leaves_others_alone() {
+async fn a_panic_harms_no_other_connection() {
     quiet();
     let server = listen(ServerLimits::default(), async |request: Request| {
         sleep(Duration::from_millis(20)).await;

@@ -125,7 +125,7 @@ async fn a_unix_socket_is_served_and_its_file_removed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_listened_on_says_what_to_do() {
+async fn an_endpoint_that_cannot_be_listened_on_is_an_error_that_says_what_to_do() {
     let server = listen(ServerLimits::default(), hello);
     let stoop::Address::Inet(address) = *server.endpoint().address() else { panic!("not TCP") };
     let taken = address.to_string();

@@ -46,7 +46,7 @@ async fn http_1_0_ends_unless_it_says_keep_alive() {
 
 /// RFC 9112 §6.3: chunks for who understands them, the end of the connection for who does not.
 #[tokio::test(start_paused = true)]
-async fn content_of_unknown_length() {
+async fn content_of_unknown_length_is_chunked_or_ends_with_the_connection() {
     let mut peer = connect(stream);
     peer.send(GET).await;
     let response = peer.response().await.unwrap();

@@ -136,7 +136,7 @@ async fn length(request: Request) -> Result<Response, stoop::Error> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_is_answered_and_the_connection_closed() {
+async fn each_refused_request_is_answered_and_its_connection_closed() {
     for (what, bytes, status) in refusals() {
         let mut peer = connect(length);
         peer.send(&bytes).await;
@@ -186,7 +186,7 @@ async fn a_head_request_is_refused_without_content() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_is_answered_the_same_when_it_comes_byte_by_byte() {
+async fn each_refused_request_is_answered_the_same_when_it_comes_byte_by_byte() {
     for (what, bytes, status) in refusals().filter(|(_, bytes, _)| bytes.len() < 1_000) {
         let mut peer = connect(length);
         for byte in bytes {
@@ -199,7 +199,7 @@ async fn each_is_answered_the_same_when_it_comes_byte_by_byte() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_before_it_is_answered_first() {
+async fn a_request_before_a_refused_one_is_answered_first() {
     for (what, bytes, status) in refusals() {
         let mut peer = connect(length);
         peer.send([GET.as_bytes(), GET.as_bytes(), &bytes].concat()).await;
@@ -215,7 +215,7 @@ async fn a_request_before_it_is_answered_first() {
 /// RFC 9112 §9.6: the kernel resets a connection that is closed with bytes unread, and takes the
 /// answer from the client that has not read it yet.
 #[tokio::test]
-async fn the_answer_is_not_lost_to_what_is_sent_behind_it() {
+async fn a_refusal_is_not_lost_to_bytes_sent_behind_the_request() {
     let server = listen(ServerLimits::default(), length);
     for (what, bytes, status) in refusals().filter(|(what, ..)| !what.starts_with("CONNECT")) {
         let mut peer = dial(&server).await;
@@ -233,7 +233,7 @@ async fn the_answer_is_not_lost_to_what_is_sent_behind_it() {
 
 /// Nobody has called the handler for what is malformed as far as it is there.
 #[tokio::test(start_paused = true)]
-async fn the_handler_is_not_called() {
+async fn the_handler_is_not_called_for_a_refused_request() {
     let calls = Arc::new(AtomicUsize::new(0));
     for (what, bytes, _) in refusals() {
         let calls_here = calls.clone();
@@ -249,7 +249,7 @@ async fn the_handler_is_not_called() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_odd_but_allowed_is_answered() {
+async fn odd_but_allowed_requests_are_answered() {
     let rows: &[(&str, &str, &str)] = &[
         ("two empty lines ahead", "\r\n\r\nGET / HTTP/1.1\r\nhost: a\r\n\r\n", "0"),
         ("an absolute target", "GET http://b/ HTTP/1.1\r\nhost: a\r\n\r\n", "0"),

@@ -167,7 +167,7 @@ async fn content_just_above_the_rate_is_read_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_clock_of_content_stands_still_while_nobody_wants_it() {
+async fn the_clock_of_content_stands_still_while_the_handler_does_not_read() {
     let mut peer = connect(async |mut request: Request| {
         let mut total = 0;
         while let Some(piece) = request.body_mut().chunk().await? {

@@ -61,7 +61,7 @@ fn stream(_: Request) -> Response {
 }
 
 #[tokio::test]
-async fn requests_are_answered() {
+async fn requests_over_tls_are_answered() {
     let (server, tls) =
         secure(ServerLimits::default(), |request: Request| Response::new(request.into_body()));
     assert!(server.endpoint().to_string().starts_with("https://"));
@@ -82,7 +82,7 @@ async fn requests_are_answered() {
 
 /// RFC 9112 §9.8: the end of content without a length must be said, lest it pass for cut short.
 #[tokio::test]
-async fn content_that_the_end_of_the_connection_ends_is_whole() {
+async fn content_that_ends_with_the_connection_is_whole() {
     let (server, tls) = secure(ServerLimits::default(), stream);
     let mut peer = dial_tls(&server, &tls).await;
     peer.send("GET / HTTP/1.0\r\n\r\n").await;
@@ -91,7 +91,7 @@ async fn content_that_the_end_of_the_connection_ends_is_whole() {
 }
 
 #[tokio::test]
-async fn and_content_that_is_cut_short_is_seen_to_be() {
+async fn content_that_is_cut_short_is_seen_to_be() {
     let (server, tls) = secure(ServerLimits::default(), |_: Request| {
         let (sender, body) = Body::channel(1);
         tokio::spawn(async move {
@@ -107,7 +107,7 @@ async fn and_content_that_is_cut_short_is_seen_to_be() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_told_that_it_is_over() {
+async fn an_idle_connection_is_closed_with_a_close_notify() {
     let mut limits = ServerLimits::default();
     limits.time.idle = Duration::from_millis(100);
     let (server, tls) = secure(limits, |_: Request| "hello");
@@ -199,7 +199,7 @@ async fn a_request_that_comes_with_the_end_of_the_handshake_is_answered_at_once(
 
 /// The same where reading is what drives the handshake.
 #[tokio::test]
-async fn and_is_read_at_once_by_whoever_only_reads() {
+async fn a_request_that_comes_with_the_end_of_the_handshake_is_read_at_once() {
     let (certificate, key) = certificate();
     let tls = ServerTls::builder().certificate_pem(certificate.as_str(), key).build().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -31,7 +31,7 @@ fn switch(request: Request) -> Response {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_sent_behind_the_head_reaches_the_tunnel() {
+async fn bytes_behind_the_head_reach_the_tunnel() {
     for (request, status) in [(UPGRADE, "HTTP/1.1 101 "), (CONNECT, "HTTP/1.1 200 ")] {
         let mut peer = connect(switch);
         // As if it were another request: it is not.
@@ -50,7 +50,7 @@ async fn what_is_sent_behind_the_head_reaches_the_tunnel() {
 }
 
 #[tokio::test]
-async fn over_a_socket_too_and_the_server_has_a_connection_less() {
+async fn a_tunnel_over_a_socket_is_no_connection_of_the_server() {
     let server = listen(ServerLimits::default(), switch);
     let mut peer = dial(&server).await;
     peer.send([GET, UPGRADE].concat()).await;
@@ -162,7 +162,7 @@ async fn a_switch_that_was_not_offered_is_501_and_its_owner_is_told() {
 
 /// Nobody waits for the connection: then it is closed.
 #[tokio::test(start_paused = true)]
-async fn a_tunnel_that_nobody_takes_is_closed() {
+async fn a_tunnel_that_the_handler_does_not_take_is_closed() {
     let mut peer = connect(|_: Request| Response::tunnel().0);
     peer.send(CONNECT).await;
     assert!(peer.head().await.unwrap().starts_with("HTTP/1.1 200"));
@@ -171,7 +171,7 @@ async fn a_tunnel_that_nobody_takes_is_closed() {
 
 /// RFC 9110 §9.3.6: a tunnel's directions end one by one.
 #[tokio::test(start_paused = true)]
-async fn a_tunnel_opens_for_whoever_has_finished_sending_already() {
+async fn a_tunnel_opens_for_a_client_that_has_finished_sending() {
     for request in [UPGRADE, CONNECT] {
         let mut peer = connect(async |request: Request| {
             sleep(Duration::from_secs(1)).await;

@@ -13,7 +13,7 @@ use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2};
 
 /// The response is complete; the request is not, and never will be.
 #[tokio::test(start_paused = true)]
-async fn an_upload_that_nobody_waits_for_ends() {
+async fn an_upload_that_never_completes_ends_after_its_response() {
     let client = over_http2(
         |_| {},
         |peer| async {
@@ -40,7 +40,7 @@ async fn an_upload_that_nobody_waits_for_ends() {
 
 /// What was written to a tunnel goes out though the tunnel is dropped.
 #[tokio::test]
-async fn the_last_words_in_a_tunnel_arrive() {
+async fn bytes_written_before_a_tunnel_is_dropped_arrive() {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
     let client = Client::builder().versions(Versions::Http2).handler(move |_: Request| {
         let (response, switched) = Response::tunnel();

@@ -13,7 +13,7 @@ use super::kit::{FrameServer, ok_frames, over_http2};
 
 /// The server has ended its half, and opens no window for the other.
 #[tokio::test(start_paused = true)]
-async fn what_was_written_to_a_tunnel_is_not_kept_for_ever() {
+async fn bytes_written_to_a_dropped_tunnel_are_not_kept_for_ever() {
     let (told, tell) = oneshot::channel();
     let told = std::sync::Mutex::new(Some(told));
     let client = over_http2(
@@ -43,7 +43,7 @@ async fn what_was_written_to_a_tunnel_is_not_kept_for_ever() {
 
 /// A server that breaks the rules and does not read is told of it, but not waited for.
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_ends_leaves_though_sending_has_no_limit() {
+async fn a_broken_connection_ends_though_sending_has_no_limit() {
     let client = over_http2(
         |limits| limits.time.send_idle = None,
         |peer| async move {
@@ -66,7 +66,7 @@ async fn a_connection_that_ends_leaves_though_sending_has_no_limit() {
 
 /// A server that does not read is not asked without end: who does not wait any more has not asked.
 #[tokio::test(start_paused = true)]
-async fn no_more_is_asked_than_is_taken() {
+async fn cancelled_requests_do_not_pile_up_for_a_server_that_does_not_read() {
     let (asks, asked) = oneshot::channel();
     let (reads, read) = oneshot::channel();
     let ends = std::sync::Mutex::new(Some((asked, reads)));

@@ -14,7 +14,7 @@ use super::kit::{FrameServer, ok_frames, over_http2};
 /// Before the server tells, as many go to its first connection as it may be assumed to allow. Those
 /// that it does not must not wait there for the one it does: another connection is theirs.
 #[tokio::test(start_paused = true)]
-async fn who_finds_no_stream_on_the_first_connection_gets_another() {
+async fn a_request_that_finds_no_stream_on_the_first_connection_gets_another() {
     let all = Arc::new(Barrier::new(3));
     let client = over_http2(
         |_| {},

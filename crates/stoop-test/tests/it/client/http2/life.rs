@@ -116,7 +116,7 @@ async fn a_server_that_answers_at_once_after_a_pause_is_not_asked_whether_it_is_
 
 /// An upload whose response is complete, and that the server takes nothing of, ends as any.
 #[tokio::test(start_paused = true)]
-async fn an_upload_that_nobody_waits_for_is_not_kept_for_ever() {
+async fn an_upload_that_the_server_does_not_read_ends_after_its_response() {
     let (told, mut tell) = mpsc::unbounded_channel();
     let client = over_http2(
         |limits| {

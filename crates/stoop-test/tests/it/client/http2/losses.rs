@@ -222,7 +222,7 @@ async fn a_connection_that_is_lost_fails_each_request_for_itself() {
 
 /// The same where the kernel says so.
 #[tokio::test]
-async fn a_reset_of_tcp_is_one_too() {
+async fn a_tcp_reset_fails_each_request_for_itself() {
     let address = listen_scripted(|peer| async move {
         let mut frames = FrameServer::accept(peer, &[]).await;
         if frames.peer.number > 0 {
@@ -254,7 +254,7 @@ async fn a_reset_of_tcp_is_one_too() {
 /// A server that refuses every stream, at once: it is asked so often, and slower each time; or until the deadline, which
 /// says less than that it refuses.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_refuses_everything_is_asked_so_often() {
+async fn a_server_that_refuses_every_stream_is_asked_a_limited_number_of_times() {
     for (total, times) in [(60, 33..34), (2, 8..20)] {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = asked.clone();

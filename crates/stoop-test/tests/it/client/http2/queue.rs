@@ -85,7 +85,7 @@ async fn the_error_says_where_the_time_went() {
 
 /// Those that are dropped while they wait, too, and all those that are there are served in their order.
 #[tokio::test(start_paused = true)]
-async fn whoever_leaves_the_queue_keeps_nobody_waiting() {
+async fn a_request_that_leaves_the_queue_holds_up_no_other() {
     let (client, _held, mut requests) = occupied(Duration::from_secs(1)).await;
     let waiting: Vec<_> = (0..50).map(|_| ask(&client)).collect();
     settle().await;

@@ -12,7 +12,7 @@ use super::super::kit::{fetch, kind_and_phase, ok, read, settle};
 use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2, send_post};
 
 #[tokio::test]
-async fn what_the_server_did_nothing_of_is_told_apart() {
+async fn unprocessed_requests_are_told_apart() {
     for (answer, kind, unprocessed) in [
         (rst_stream(1, 7), ErrorKind::H2Refused, true),
         (go_away(0, 0, ""), ErrorKind::H2GoAway, true),
@@ -49,7 +49,7 @@ async fn what_the_server_did_nothing_of_is_told_apart() {
 
 /// RFC 9113 §8.7: whatever the method, if the content can be sent again.
 #[tokio::test(start_paused = true)]
-async fn what_the_server_did_nothing_of_is_sent_again() {
+async fn unprocessed_requests_are_sent_again() {
     for (refusal, connections) in [(rst_stream(1, 7), 1), (go_away(0, 0, ""), 2)] {
         let made = Arc::new(AtomicUsize::new(0));
         let (refusal, seen): (Arc<[u8]>, _) = (refusal.into(), made.clone());
@@ -82,7 +82,7 @@ async fn what_the_server_did_nothing_of_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_stream_that_cannot_be_made_again_is_not() {
+async fn streamed_content_is_not_sent_again() {
     let client = over_http2(
         |_| {},
         |peer| async {
@@ -99,7 +99,7 @@ async fn a_stream_that_cannot_be_made_again_is_not() {
 }
 
 #[tokio::test]
-async fn an_end_that_was_announced_loses_nothing() {
+async fn an_announced_goaway_loses_no_request() {
     let made = Arc::new(AtomicUsize::new(0));
     let seen = made.clone();
     let client = over_http2(
@@ -135,7 +135,7 @@ async fn an_end_that_was_announced_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_connection_is_left_after_so_many_requests() {
+async fn a_connection_is_left_after_its_maximum_of_requests() {
     let client = over_http2(
         |limits| limits.pool.http2_requests_per_connection_max = 3,
         |peer| async {
@@ -154,7 +154,7 @@ async fn a_connection_is_left_after_so_many_requests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_ends_with_a_word_when_it_idled_for_long_or_its_client_is_gone() {
+async fn a_connection_that_idles_or_whose_client_is_dropped_ends_with_a_goaway() {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
     let client = over_http2(
         |_| {},

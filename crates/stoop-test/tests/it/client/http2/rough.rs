@@ -113,7 +113,7 @@ async fn a_stream_that_is_reset_is_no_stale_connection() {
 
 /// A server sends everybody away.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_sends_everybody_away_is_not_hammered() {
+async fn a_server_that_sends_all_requests_away_is_not_hammered() {
     let seen = Arc::new(AtomicUsize::new(0));
     let count = seen.clone();
     let client = over_http2(
@@ -134,7 +134,7 @@ async fn a_server_that_sends_everybody_away_is_not_hammered() {
 
 /// Servers count streams that are reset: short content is read rather than given up.
 #[tokio::test]
-async fn a_client_that_looks_at_statuses_alone_is_no_attacker() {
+async fn a_client_that_reads_only_statuses_is_not_taken_for_an_attacker() {
     let server = stoop::Server::listen("127.0.0.1:0").unwrap();
     let server = server
         .run_here(async |_: Request| {
@@ -172,7 +172,7 @@ async fn a_client_that_looks_at_statuses_alone_is_no_attacker() {
 
 /// The connection was closed while it idled.
 #[tokio::test(start_paused = true)]
-async fn what_the_server_said_while_idle_is_read_first() {
+async fn frames_that_came_while_idle_are_read_first() {
     let mut failed = Vec::new();
     for (word, streams) in
         [(go_away(1, 0, ""), true), (go_away(1, 0, ""), false), (Vec::new(), false)]
@@ -250,7 +250,7 @@ async fn an_upgrade_over_tls_still_works() {
 
 /// As the limit says: 1 at least.
 #[tokio::test(start_paused = true)]
-async fn a_limit_of_no_requests_is_one() {
+async fn a_limit_of_no_requests_counts_as_one() {
     let client = over_http2(
         |limits| limits.pool.http2_requests_per_connection_max = 0,
         |peer| async {

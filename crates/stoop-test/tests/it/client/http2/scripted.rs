@@ -153,7 +153,7 @@ async fn stalls_of_a_stream_end_in_a_time_out_of_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_gone_without_a_word_is_found_out_and_not_asked_again() {
+async fn a_server_that_vanished_is_noticed_and_not_asked_again() {
     let made = Arc::new(AtomicUsize::new(0));
     let seen = made.clone();
     let client = over_http2(

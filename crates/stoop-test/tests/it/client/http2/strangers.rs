@@ -7,7 +7,7 @@ use super::super::kit::get;
 use super::kit::over_http2;
 
 #[tokio::test]
-async fn a_server_that_does_not_speak_http2_is_told_so() {
+async fn the_error_says_that_the_server_does_not_speak_http2() {
     for (answer, kind, words) in [
         ("HTTP/1.1 400 Bad Request\r\n\r\n", ErrorKind::H2Protocol, "does not speak HTTP/2"),
         ("220 mail.test ESMTP\r\n", ErrorKind::H2Protocol, "does not speak HTTP/2"),

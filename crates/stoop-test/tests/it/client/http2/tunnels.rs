@@ -87,7 +87,7 @@ async fn an_extended_connect_opens_one_to_a_path_where_the_server_allows_it() {
 }
 
 #[tokio::test]
-async fn where_the_server_does_not_allow_it_nothing_is_sent() {
+async fn an_extended_connect_that_the_server_does_not_allow_is_not_sent() {
     let request = Request::extended_connect("http://a/", "shout").unwrap();
     let error = client().switch(request).await.unwrap_err();
     assert!(error.to_string().contains("no extended CONNECT"), "{error}");

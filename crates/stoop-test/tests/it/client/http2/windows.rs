@@ -163,7 +163,7 @@ async fn while_a_streams_window_is_shut_nothing_runs() {
 
 /// The same of the connection's window, with many that would send; whoever has nothing to send is not held up.
 #[tokio::test(start_paused = true)]
-async fn while_the_connections_window_is_shut_nothing_runs_but_what_need_not_send() {
+async fn while_the_connections_window_is_shut_only_requests_without_content_run() {
     let (client, mut given, turns) = client();
     let mut frames = first_exchange(&client, &mut given, 1 << 20).await;
     let (_, all) = upload(&client, usize::MAX);

@@ -224,7 +224,7 @@ async fn streams_that_a_server_is_made_to_reset_are_counted() {
 
 /// Windows that overflow or are gone past: of a stream, which ends alone; of the connection, which ends.
 #[tokio::test(start_paused = true)]
-async fn windows_that_overflow_end_what_they_are_of() {
+async fn windows_that_overflow_end_their_stream_or_connection() {
     let mut attacker = Attacker::connect().await;
     attacker.send(&[post(1), post(3)].concat()).await;
     let received = attacker.send(&window_update(3, 0x7fff_ffff)).await;
@@ -302,7 +302,7 @@ async fn a_small_block_does_not_become_a_large_head() {
 
 /// A field block that goes on, however slowly: it has as long as a head has.
 #[tokio::test(start_paused = true)]
-async fn a_field_block_by_drops_takes_no_longer_than_a_head_may() {
+async fn a_dripping_field_block_takes_no_longer_than_a_head_may() {
     let mut attacker = Attacker::connect().await;
     attacker.send(b"").await;
     let begun = Instant::now();

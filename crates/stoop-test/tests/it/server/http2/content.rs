@@ -118,7 +118,7 @@ async fn content_is_made_only_while_the_client_takes_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn content_that_nobody_reads_holds_up_nothing_and_is_given_up() {
+async fn unread_content_holds_up_no_other_stream_and_is_given_up() {
     let mut client = client(connect(path)).await;
     let key = client.request(Method::POST, "/", &[], false).await;
     assert_eq!(client.response(key).await.status, 200);
@@ -135,7 +135,7 @@ async fn content_that_nobody_reads_holds_up_nothing_and_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_reads_content_is_told_how_it_went_wrong() {
+async fn a_reader_of_content_is_told_how_it_went_wrong() {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
     let handler = move |request: Request| {
         let told = told.clone();
@@ -175,7 +175,7 @@ async fn a_client_that_waits_for_a_100_gets_one_when_its_content_is_wanted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn and_gets_it_before_a_response_that_reads_on() {
+async fn a_client_gets_a_100_before_a_response_that_reads_on() {
     let late = async |request: Request| {
         sleep(Duration::from_secs(1)).await;
         Response::new(request.into_body())
@@ -213,7 +213,7 @@ async fn trailers_go_both_ways() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_early_answer_does_not_end_the_upload_of_whoever_reads_on() {
+async fn an_early_answer_does_not_end_an_upload_that_is_still_read() {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
     let mut client = client(connect(move |request: Request| {
         let told = told.clone();
@@ -232,7 +232,7 @@ async fn an_early_answer_does_not_end_the_upload_of_whoever_reads_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_of_nothing_is_no_endless_loop() {
+async fn a_body_of_empty_pieces_is_no_endless_loop() {
     let mut client = client(connect(|request: Request| {
         let endless = request.path() == "/endless";
         let frames = std::iter::repeat_with(Bytes::new);

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_begins_so_speaks_http2_and_others_do_not() {
+async fn a_connection_that_begins_with_the_preface_speaks_http2_and_others_do_not() {
     let mut client = client(connect(path)).await;
     let key = client.get("/one?two").await;
     let answer = client.response(key).await;
@@ -129,7 +129,7 @@ async fn a_reset_drops_the_handlers_future() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_panics_or_fails_ends_its_own_stream() {
+async fn a_handler_or_body_that_fails_ends_its_own_stream() {
     let mut client = client(connect(|request: Request| match request.path() {
         "/panic" => panic!("on purpose"),
         "/fail" => {

@@ -154,7 +154,7 @@ async fn pings_are_answered_until_there_are_too_many() {
 
 /// Each byte may come late, and the whole must not: neither of the preface nor of what has to follow.
 #[tokio::test(start_paused = true)]
-async fn a_preface_by_drops_takes_no_longer_than_a_head_may() {
+async fn a_dripping_preface_takes_no_longer_than_a_head_may() {
     let whole = [preface(), headers(1, flag::WHOLE, &GET)].concat();
     for begin in [0, 3, 24, 28, 33, 35, 50] {
         let count = HandlerCount::default();
@@ -264,7 +264,7 @@ async fn responses_without_a_window_are_not_made_and_end() {
 
 /// A window of one byte at a time: what is sent is little, and so is how often.
 #[tokio::test(start_paused = true)]
-async fn a_window_by_single_bytes_comes_to_an_end() {
+async fn a_window_opened_by_single_bytes_ends_the_connection() {
     let (mut stream, _) =
         connect(|_: Request| Response::bytes(Bytes::from_static(&[0; 100_000]))).into_parts();
     let begin = [settings(&[(4, 0)]), settings_ack(), headers(1, flag::WHOLE, &GET)].concat();
@@ -285,7 +285,7 @@ async fn a_window_by_single_bytes_comes_to_an_end() {
 
 /// Content of a request that nobody reads, and of one that was answered: as much as the windows hold, and no more.
 #[tokio::test(start_paused = true)]
-async fn content_that_nobody_takes_stops_at_the_windows() {
+async fn content_that_the_handler_does_not_read_stops_at_the_windows() {
     let (mut peer, _task) = connect_with(ServerLimits::default(), async |request: Request| {
         sleep(Duration::from_secs(10)).await;
         drop(request);

@@ -43,7 +43,7 @@ async fn every_wait_that_a_client_causes_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_window_that_stays_shut_is_waited_for_and_then_not() {
+async fn a_window_that_stays_shut_is_waited_for_30_seconds() {
     let mut limits = Limits::client();
     limits.http2.stream_window_bytes = 65_535;
     let stream = connect(|_: Request| Response::bytes(vec![0; 100_000])).into_parts().0;
@@ -126,7 +126,7 @@ async fn a_request_now_and_then_keeps_a_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn limits_that_are_none_do_not_panic() {
+async fn unlimited_timeouts_do_not_panic() {
     let mut limits = ServerLimits::default();
     (limits.wire.http2.settings_timeout, limits.wire.http2.ping_timeout) =
         (Duration::MAX, Duration::MAX);

@@ -8,7 +8,7 @@ use super::{OriginClient, hello};
 use crate::origins::{BIG_LEN, LARGE_LEN, OriginKind, big, large};
 
 #[tokio::test]
-async fn content_comes_as_it_is() {
+async fn content_arrives_unchanged() {
     let large = large();
     for visit in OriginClient::each("client::http2::servers::content").await {
         assert_eq!(visit.get("/").await, hello(), "{visit}");
@@ -21,7 +21,7 @@ async fn content_comes_as_it_is() {
 
 /// Content that is read while other content is left lying.
 #[tokio::test]
-async fn large_content_side_by_side() {
+async fn large_contents_arrive_side_by_side() {
     let large = large();
     for visit in OriginClient::each("client::http2::servers::side_by_side").await {
         let unread = visit.send(visit.request("/large")).await;
@@ -33,7 +33,7 @@ async fn large_content_side_by_side() {
 }
 
 #[tokio::test]
-async fn the_head_of_a_response_alone() {
+async fn a_response_to_head_has_no_content() {
     for visit in OriginClient::each("client::http2::servers::head").await {
         let head = Request::new(Method::HEAD, &visit.origin.url("/large")).unwrap();
         let response = visit.send(head).await;
@@ -78,7 +78,7 @@ async fn a_hundred_requests_share_a_connection() {
 }
 
 #[tokio::test]
-async fn fields_behind_the_content() {
+async fn trailers_of_a_response_arrive() {
     for visit in OriginClient::each("client::http2::servers::trailers").await {
         let mut body = visit.send(visit.request("/trailers")).await.into_body();
         let mut content = Vec::new();
@@ -92,7 +92,7 @@ async fn fields_behind_the_content() {
 
 /// What a request says behind its content does not disturb those who do not want it.
 #[tokio::test]
-async fn requests_with_trailers() {
+async fn requests_with_trailers_are_answered() {
     for visit in OriginClient::each("client::http2::servers::requests_with_trailers").await {
         let (sender, body) = Body::channel(1);
         tokio::spawn(async move {
@@ -114,7 +114,7 @@ async fn requests_with_trailers() {
 
 /// Who gives a response up harms no other.
 #[tokio::test]
-async fn a_response_that_nobody_wants_any_more() {
+async fn a_dropped_response_harms_no_other() {
     for visit in OriginClient::each("client::http2::servers::unwanted").await {
         for _ in 0..20 {
             let mut response = visit.send(visit.request("/large")).await;

@@ -10,7 +10,7 @@ use crate::origins::{BIG_LEN, OriginKind, big};
 
 /// RFC 9113 §6.8: a server that shuts down completes what it has begun.
 #[tokio::test]
-async fn it_ends_while_it_answers() {
+async fn a_server_that_shuts_down_completes_its_responses() {
     for mut visit in
         OriginClient::both("client::http2::servers::go::shutdown", OriginKind::Go, "").await
     {
@@ -26,7 +26,7 @@ async fn it_ends_while_it_answers() {
 
 /// RFC 9113 §5.4.2: a handler that fails costs its own stream.
 #[tokio::test]
-async fn a_handler_that_panics() {
+async fn a_handler_that_panics_resets_its_own_stream() {
     for visit in OriginClient::both("client::http2::servers::go::panic", OriginKind::Go, "").await {
         for (path, phase) in [("/panic", Phase::Wait), ("/panic/late", Phase::Receive)] {
             let error = visit.error(visit.request(path)).await;
@@ -40,7 +40,7 @@ async fn a_handler_that_panics() {
 
 /// RFC 9113 §8.1.1: a content-length that is not the content's length.
 #[tokio::test]
-async fn content_that_is_shorter_than_was_said() {
+async fn content_shorter_than_announced_is_an_error() {
     for visit in OriginClient::both("client::http2::servers::go::short", OriginKind::Go, "").await {
         let error = visit.error(visit.request("/short")).await;
         assert_eq!(error.phase(), Phase::Receive, "{visit}: {error}");
@@ -67,7 +67,7 @@ async fn interim(visit: &OriginClient, request: stoop::Request) -> (Vec<String>,
 }
 
 #[tokio::test]
-async fn hints_before_the_response() {
+async fn early_hints_come_before_the_response() {
     for visit in OriginClient::both("client::http2::servers::go::hints", OriginKind::Go, "").await {
         let (seen, response) = interim(&visit, visit.request("/hints")).await;
         assert_eq!(seen, ["103 </style.css>; rel=preload"], "{visit}");
@@ -77,7 +77,7 @@ async fn hints_before_the_response() {
 
 /// RFC 9110 §10.1.1. The client would wait for a minute before it sent the content unasked.
 #[tokio::test]
-async fn content_that_waits_to_be_asked_for() {
+async fn content_that_expects_100_waits_for_it() {
     for visit in OriginClient::both("client::http2::servers::go::expect", OriginKind::Go, "").await
     {
         let expecting =

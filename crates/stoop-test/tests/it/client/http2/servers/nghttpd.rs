@@ -4,7 +4,7 @@ use super::OriginClient;
 use crate::origins::{OriginKind, large};
 
 #[tokio::test]
-async fn five_streams_for_a_hundred_requests() {
+async fn a_hundred_requests_share_five_streams() {
     const NAME: &str = "client::http2::servers::nghttpd::streams";
     for visit in OriginClient::both(NAME, OriginKind::Nghttpd, "--max-concurrent-streams=5").await {
         visit.at_once(100).await;
@@ -16,7 +16,7 @@ async fn five_streams_for_a_hundred_requests() {
 
 /// No table of its own, content in small and padded frames, with windows as small as they begin.
 #[tokio::test]
-async fn other_ways_to_say_the_same() {
+async fn small_and_padded_frames_without_a_table_are_read() {
     const NAME: &str = "client::http2::servers::nghttpd::ways";
     const WAYS: &str = "--header-table-size=0 --encoder-header-table-size=0 --padding=255";
     for visit in OriginClient::both(NAME, OriginKind::Nghttpd, WAYS).await {

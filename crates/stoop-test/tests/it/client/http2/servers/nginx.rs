@@ -20,7 +20,7 @@ async fn connections_that_end_after_ten_requests_lose_none() {
 }
 
 #[tokio::test]
-async fn four_streams_for_a_hundred_requests() {
+async fn a_hundred_requests_share_four_streams() {
     const NAME: &str = "client::http2::servers::nginx::streams";
     for visit in
         OriginClient::both(NAME, OriginKind::Nginx, "http2_max_concurrent_streams 4;").await
@@ -33,7 +33,7 @@ async fn four_streams_for_a_hundred_requests() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_that_it_ends_is_replaced() {
+async fn an_idle_connection_that_nginx_ends_is_replaced() {
     const NAME: &str = "client::http2::servers::nginx::keepalive_timeout";
     for visit in OriginClient::both(NAME, OriginKind::Nginx, "keepalive_timeout 100ms;").await {
         for _ in 0..3 {
@@ -45,7 +45,7 @@ async fn an_idle_connection_that_it_ends_is_replaced() {
 
 /// The end of an idle connection and the next request may cross.
 #[tokio::test]
-async fn a_request_at_the_moment_when_it_ends_the_connection() {
+async fn a_request_that_crosses_the_end_of_its_connection_is_answered() {
     const NAME: &str = "client::http2::servers::nginx::crossing";
     for visit in OriginClient::both(NAME, OriginKind::Nginx, "keepalive_timeout 20ms;").await {
         for n in 0..40 {
@@ -57,7 +57,7 @@ async fn a_request_at_the_moment_when_it_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn content_is_kept() {
+async fn uploaded_content_is_stored_unchanged() {
     const NAME: &str = "client::http2::servers::nginx::put";
     const PUT: &str = "location /put { dav_methods PUT; create_full_put_path on; }";
     for visit in OriginClient::both(NAME, OriginKind::Nginx, PUT).await {
@@ -72,7 +72,7 @@ async fn content_is_kept() {
 
 /// RFC 9113 §8.1: it answers before the request is complete, and that is its answer.
 #[tokio::test]
-async fn content_that_it_does_not_want() {
+async fn a_refused_upload_gets_its_response() {
     const NAME: &str = "client::http2::servers::nginx::too_large";
     const SMALL: &str = "client_max_body_size 10k; location = /took { return 200 'took'; }";
     for visit in OriginClient::both(NAME, OriginKind::Nginx, SMALL).await {

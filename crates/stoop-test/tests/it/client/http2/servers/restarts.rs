@@ -28,7 +28,7 @@ async fn the_next_request_goes_over_a_new_connection() {
 /// Whether the client has seen that the connection is no more, or only the kernel has: nothing is sent
 /// over it.
 #[tokio::test]
-async fn so_does_one_that_must_not_be_repeated() {
+async fn the_next_post_goes_over_a_new_connection() {
     for mut visit in OriginClient::each("client::http2::servers::restarts_post").await {
         if visit.origin.kind == OriginKind::Nginx {
             continue;
@@ -48,7 +48,7 @@ async fn so_does_one_that_must_not_be_repeated() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_come_back_is_told_apart() {
+async fn a_server_that_does_not_come_back_refuses_connections() {
     for mut visit in OriginClient::each("client::http2::servers::ends").await {
         assert_eq!(visit.get("/").await, hello(), "{visit}");
         let mut begun = visit.send(visit.request("/large")).await.into_body();

@@ -15,7 +15,7 @@ async fn curl(servers: &TestServers, tls: bool, arguments: &[&str]) -> ProgramOu
 }
 
 #[tokio::test]
-async fn requests_and_uploads() {
+async fn curls_requests_and_uploads_are_answered() {
     if are_missing("server::http2::clients::curl", &["curl"]) {
         return;
     }
@@ -56,7 +56,7 @@ async fn requests_and_uploads() {
 }
 
 #[tokio::test]
-async fn heads_and_trailers() {
+async fn curl_gets_heads_and_trailers() {
     if are_missing("server::http2::clients::curl", &["curl"]) {
         return;
     }
@@ -79,7 +79,7 @@ async fn heads_and_trailers() {
 
 /// Over TLS alone: without, curl 7.88 uses no connection twice, whoever the server is.
 #[tokio::test]
-async fn several_share_a_connection() {
+async fn several_requests_of_curl_share_a_connection() {
     if are_missing("server::http2::clients::curl", &["curl"]) {
         return;
     }

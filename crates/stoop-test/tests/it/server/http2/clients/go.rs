@@ -4,7 +4,7 @@ use super::TestServers;
 use crate::programs::{self, are_missing, source};
 
 #[tokio::test]
-async fn many_exchanges_on_a_connection() {
+async fn many_exchanges_of_go_share_a_connection() {
     if are_missing("server::http2::clients::go", &["go"]) {
         return;
     }

@@ -79,7 +79,7 @@ async fn whole(response: Response<Incoming>) -> (Bytes, HeaderMap) {
 }
 
 #[tokio::test]
-async fn requests_and_uploads() {
+async fn hypers_requests_and_uploads_are_answered() {
     let servers = TestServers::start("hyper");
     for tls in [false, true] {
         let connected = HyperClient::to(&servers, tls).await;
@@ -99,7 +99,7 @@ async fn requests_and_uploads() {
 }
 
 #[tokio::test]
-async fn trailers_in_both_directions() {
+async fn trailers_go_both_ways() {
     let servers = TestServers::start("hyper-trailers");
     for tls in [false, true] {
         let connected = HyperClient::to(&servers, tls).await;
@@ -123,7 +123,7 @@ async fn trailers_in_both_directions() {
 
 /// As many as hyper has at a time, more than a connection's window, and some of them given up.
 #[tokio::test]
-async fn many_at_once() {
+async fn many_concurrent_requests_are_answered() {
     let servers = TestServers::start("hyper-many");
     for tls in [false, true] {
         let connected = HyperClient::to(&servers, tls).await;
@@ -149,7 +149,7 @@ async fn many_at_once() {
 
 /// RFC 9113 §8.1: the answer comes before the request is complete, and none of it is lost.
 #[tokio::test]
-async fn an_upload_that_is_refused() {
+async fn a_refused_upload_gets_its_response() {
     let servers = TestServers::start("hyper-refused");
     for tls in [false, true] {
         let connected = HyperClient::to(&servers, tls).await;
@@ -166,7 +166,7 @@ async fn an_upload_that_is_refused() {
 
 /// hyper does not wait for the interim response, and reads over it.
 #[tokio::test]
-async fn a_request_that_expects_to_be_asked_for_its_content() {
+async fn a_request_that_expects_100_is_answered() {
     let servers = TestServers::start("hyper-expect");
     for tls in [false, true] {
         let connected = HyperClient::to(&servers, tls).await;
@@ -181,7 +181,7 @@ async fn a_request_that_expects_to_be_asked_for_its_content() {
 
 /// RFC 9113 §6.8: what is under way is completed, and the connection then ends.
 #[tokio::test]
-async fn a_server_that_ends_meanwhile() {
+async fn a_server_that_shuts_down_completes_its_responses() {
     let servers = TestServers::start("hyper-drain");
     let connected = [HyperClient::to(&servers, false).await, HyperClient::to(&servers, true).await];
     let mut begun = Vec::new();

@@ -4,7 +4,7 @@ use super::{CONTENT_LEN, TestServers, content};
 use crate::programs::are_missing;
 
 #[tokio::test]
-async fn requests_and_uploads() {
+async fn nghttps_requests_and_uploads_are_answered() {
     if are_missing("server::http2::clients::nghttp", &["nghttp"]) {
         return;
     }
@@ -39,7 +39,7 @@ async fn requests_and_uploads() {
 
 /// What the content does not show, from its log of frames.
 #[tokio::test]
-async fn statuses_and_trailers() {
+async fn nghttp_gets_statuses_and_trailers() {
     if are_missing("server::http2::clients::nghttp", &["nghttp"]) {
         return;
     }
@@ -67,7 +67,7 @@ async fn statuses_and_trailers() {
 }
 
 #[tokio::test]
-async fn load() {
+async fn a_load_of_h2load_is_answered() {
     if are_missing("server::http2::clients::load", &["h2load"]) {
         return;
     }
