@@ -3,19 +3,19 @@
 
 mod bodies;
 mod credit;
-mod farewells;
-mod few;
+mod edge_cases;
+mod error_texts;
 mod floods;
 mod handlers;
+mod http1_servers;
 mod kit;
-mod life;
 mod losses;
 mod queue;
 mod repeats;
-mod rough;
 mod scripted;
 mod servers;
-mod strangers;
+mod slow_servers;
+mod stream_shortage;
 mod tunnels;
+mod unsent_output;
 mod windows;
-mod words;

@@ -6,7 +6,7 @@ mod closing;
 mod content;
 mod exchanges;
 mod floods;
-mod patience;
+mod long_exchanges;
 mod slow;
 mod unread;
 mod waits;

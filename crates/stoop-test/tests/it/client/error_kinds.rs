@@ -10,7 +10,7 @@ use super::kit::kind_and_phase;
 
 const CLIENT_ERRORS: &str = include_str!("errors.rs");
 const CLIENT_TLS: &str = include_str!("tls.rs");
-const HERE: &str = include_str!("kinds.rs");
+const HERE: &str = include_str!("error_kinds.rs");
 const MACHINE: &str = include_str!("../../../../stoop-cli/tests/it/machine.rs");
 
 /// A file and the test in it that reaches `kind`. Without a default arm, so that a new kind does not
