@@ -1,5 +1,5 @@
-//! Limits of `ClientLimits` at their value, one beyond, and without. Those of the pool are in `pool`,
-//! deadlines in `deadlines`, the rate of content in `rate`. The clock is paused.
+//! Limits of `ClientLimits`: at the value, one beyond it, and without a limit. Those of the pool are in
+//! `pool`, deadlines in `deadlines`, the rate of content in `rate`. The clock is paused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,7 +49,7 @@ async fn drain_bytes_max_is_how_much_dropped_content_a_connection_survives() {
 
 const ALL: usize = 500;
 
-/// How many pieces of a request are asked for while its server takes one byte and no more.
+/// How many pieces of a request's content are asked for while its server reads one byte and no more.
 async fn asked(max: usize) -> usize {
     let (keep, mut kept) = tokio::sync::mpsc::unbounded_channel();
     let connect = move || {
@@ -93,7 +93,7 @@ async fn output_bytes_max_is_where_no_more_content_is_asked_for() {
     assert_eq!(asked(usize::MAX).await, ALL);
 }
 
-/// When content that waits for 100 Continue is sent, if that comes after `after`.
+/// When content that waits for 100 Continue is sent, if the 100 comes after `after`.
 async fn content_after(limit: Duration, after: Duration) -> Duration {
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let builder = limited(|limits| {
@@ -127,10 +127,10 @@ async fn content_after(limit: Duration, after: Duration) -> Duration {
 async fn expect_continue_is_how_long_content_waits() {
     let (s, ms) = (Duration::from_secs, Duration::from_millis);
     for limit in [ms(100), s(1), s(70)] {
-        // Told just in time, it goes when told.
+        // A 100 that comes just in time releases the content at once.
         let told = limit - ms(2);
         assert!((told..limit).contains(&content_after(limit, told).await));
-        // Else when the time is up, give or take what timers take.
+        // Without a 100 the content is sent when the time is up. Timers may be 2 ms late.
         let late = content_after(limit, s(1_000)).await;
         assert!((limit..limit + ms(3)).contains(&late), "{late:?}");
     }

@@ -1,4 +1,4 @@
-//! Futures and responses that are dropped: whenever that is, nothing is left behind.
+//! Futures and responses that are dropped: at whatever time, they leave nothing behind.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -10,7 +10,7 @@ use stoop_io::{AnyTransport, Stream};
 
 use super::kit::{OK, ScriptedServer, URL, fetch, get, limited, scripted, scripted_by, settle};
 
-/// A client whose connections take and give three bytes at a time, each as late as it likes.
+/// A client whose connections move three bytes at a time, each after a random delay of up to 3 ms.
 fn slow_client(answer: &'static str) -> Client {
     let connect = move || {
         let jitter = Duration::from_millis(3);
@@ -24,11 +24,11 @@ fn slow_client(answer: &'static str) -> Client {
     stoop::tokio::connections_from(builder, connect).build().unwrap()
 }
 
-/// Polls `what` at most `polls` times, with whatever it waits for done in between; whether it ended.
-async fn poll_times<T>(what: impl Future<Output = T>, polls: usize) -> bool {
-    let mut what = pin!(what);
+/// Polls `future` at most `polls` times, and lets all other tasks run in between. Returns whether it ended.
+async fn poll_times<T>(future: impl Future<Output = T>, polls: usize) -> bool {
+    let mut future = pin!(future);
     for _ in 0..polls {
-        if what.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+        if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             return true;
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -47,7 +47,7 @@ async fn a_request_dropped_at_any_poll_leaves_nothing() {
             ended = poll_times(fetch(&client), polls).await;
             let (open, idle) = client.connections();
             assert_eq!(open, idle, "after {polls} polls");
-            // The only place there is can be had.
+            // The pool's only place is free.
             assert!(fetch(&client).await.is_ok(), "after {polls} polls");
             polls += 1;
         }
@@ -71,7 +71,7 @@ async fn an_upload_dropped_at_any_poll_leaves_nothing() {
         });
         let request = Request::post(URL, body).unwrap();
         poll_times(client.send(request), polls).await;
-        // A response that overtook its request has a task, which learns that it is not wanted.
+        // A response that came before its request was sent has a task, which ends with the response.
         settle().await;
         let (open, idle) = client.connections();
         assert_eq!(open, idle, "after {polls} polls");
@@ -97,7 +97,7 @@ async fn a_turn_dropped_at_any_poll_passes_on() {
         let mut cx = Context::from_waker(Waker::noop());
         assert!(impatient.as_mut().poll(&mut cx).is_pending());
         assert!(patient.as_mut().poll(&mut cx).is_pending());
-        // The impatient one gives up before its turn, when it has come, or while it is served.
+        // The impatient request is dropped before its turn, when its turn has come, or while it is served.
         let mut held = Some(holder);
         for poll in 0..polls {
             if poll == polls / 2
@@ -121,7 +121,6 @@ async fn a_turn_dropped_at_any_poll_passes_on() {
 
 #[tokio::test]
 async fn a_cancelled_connect_lets_the_next_request_connect() {
-    // A listener whose queue is full answers nobody: connecting there takes until the deadline.
     let server = super::kit::listen_scripted(|peer| peer.serve(OK)).await;
     let client = limited(|limits| limits.pool.per_origin_max = 1).build().unwrap();
     let url = format!("http://{server}/");

@@ -1,11 +1,11 @@
-//! Content that is sent into a channel ends when its producer says so, and not when it is gone: in both
-//! roles and both versions.
+//! Content that is sent into a channel is complete when its producer says so, and not when the producer is
+//! gone: in both roles and both versions.
 
 use stoop::{Body, BodySender, Client, Error, ErrorKind, Request, Response};
 
 use super::kit::{EACH_VERSION, URL, client_of, settle};
 
-/// Ways to stop in the middle.
+/// Producers that stop in the middle: one returns, one panics, one is aborted.
 fn producers() -> [fn(BodySender); 3] {
     fn returns(sender: BodySender) {
         tokio::spawn(async move { sender.send("half").await.unwrap() });
@@ -13,7 +13,7 @@ fn producers() -> [fn(BodySender); 3] {
     fn panics(sender: BodySender) {
         tokio::spawn(async move {
             sender.send("half").await.unwrap();
-            // As a panic does, without its message on the terminal.
+            // A panic without a message on the terminal.
             std::panic::resume_unwind(Box::new("as planned"));
         });
     }

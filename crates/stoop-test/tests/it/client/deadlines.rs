@@ -1,4 +1,4 @@
-//! Time: what has a limit, whether it is kept, and what it is called.
+//! Time limits: what each covers, how exactly it is kept, and the error it ends in.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::kit::{
     FetchOutcome, OK, ScriptedServer, URL, fetch, fetch_request, limited, ok, scripted_by, settle,
 };
 
-/// Nothing but a deadline for everything.
+/// A total deadline and no other limit.
 fn only(total: Duration) -> ClientTime {
     let mut time = ClientTime::default();
     (time.dns, time.connect, time.tls) = (None, None, None);
@@ -18,20 +18,21 @@ fn only(total: Duration) -> ClientTime {
     time
 }
 
-/// Fails after `after`, to the millisecond or two that timers take.
+/// Asserts that `fetch` fails after `after` milliseconds, give or take the two that timers take.
 async fn fails_after(
     after: u64,
-    what: impl Future<Output = FetchOutcome>,
+    fetch: impl Future<Output = FetchOutcome>,
     kind: ErrorKind,
     phase: Phase,
 ) {
     let begun = Instant::now();
-    assert_eq!(what.await, Err((kind, phase)));
+    assert_eq!(fetch.await, Err((kind, phase)));
     let took = begun.elapsed().as_millis() as u64;
     assert!((after..after + after / 10 + 5).contains(&took), "{took} ms, not {after}");
 }
 
-async fn with<F>(
+/// Asserts that a GET fails after `after` milliseconds, with `script` as its server.
+async fn get_fails_after<F>(
     time: ClientTime,
     script: fn(ScriptedServer) -> F,
     after: u64,
@@ -49,7 +50,7 @@ async fn with<F>(
 async fn the_total_covers_every_phase() {
     let total = only(Duration::from_secs(2));
     let kind = ErrorKind::TotalTimeout;
-    with(total.clone(), ScriptedServer::stall, 2000, kind, Phase::Wait).await;
+    get_fails_after(total.clone(), ScriptedServer::stall, 2000, kind, Phase::Wait).await;
     // A head that drips.
     async fn dripping_head(mut peer: ScriptedServer) {
         peer.head().await;
@@ -58,7 +59,7 @@ async fn the_total_covers_every_phase() {
             sleep(Duration::from_millis(90)).await;
         }
     }
-    with(total.clone(), dripping_head, 2000, kind, Phase::Wait).await;
+    get_fails_after(total.clone(), dripping_head, 2000, kind, Phase::Wait).await;
     // Content that drips, however it is framed.
     async fn dripping(mut peer: ScriptedServer, head: &str, piece: &str) {
         peer.head().await;
@@ -69,17 +70,17 @@ async fn the_total_covers_every_phase() {
         }
     }
     let length = |peer| dripping(peer, "HTTP/1.1 200 OK\r\ncontent-length: 99999\r\n\r\n", "a");
-    with(total.clone(), length, 2000, kind, Phase::Receive).await;
+    get_fails_after(total.clone(), length, 2000, kind, Phase::Receive).await;
     let close = |peer| dripping(peer, "HTTP/1.1 200 OK\r\n\r\n", "a");
-    with(total.clone(), close, 2000, kind, Phase::Receive).await;
+    get_fails_after(total.clone(), close, 2000, kind, Phase::Receive).await;
     const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     let chunks = |peer| dripping(peer, CHUNKED, "1\r\na\r\n");
-    with(total.clone(), chunks, 2000, kind, Phase::Receive).await;
+    get_fails_after(total.clone(), chunks, 2000, kind, Phase::Receive).await;
     // Trailers that drip.
     let trailers = |peer| {
         dripping(peer, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n", "a: b\r\n")
     };
-    with(total, trailers, 2000, kind, Phase::Receive).await;
+    get_fails_after(total, trailers, 2000, kind, Phase::Receive).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -120,7 +121,7 @@ async fn the_total_covers_waiting_for_a_connection_and_redirects() {
     settle().await;
     fails_after(2000, fetch(&client), kind, Phase::Queue).await;
     first.await.unwrap().unwrap_err();
-    // A redirect each half second.
+    // Redirects, one each half second.
     let client = scripted_by(
         limited(|limits| limits.time = only(Duration::from_secs(2))),
         |mut peer| async move {
@@ -146,7 +147,7 @@ async fn the_total_covers_sending() {
     let slow = Request::post(URL, body).unwrap();
     fails_after(2000, fetch_request(&client, slow), ErrorKind::TotalTimeout, Phase::Send).await;
     drop(sender);
-    // Also where the response has overtaken it, whose content is what is waited for then.
+    // Also where the response came before the request was sent, and the caller waits for its content.
     let client = scripted_by(
         limited(|limits| limits.time = only(Duration::from_secs(2))),
         |mut peer| async move {
@@ -167,7 +168,7 @@ async fn the_whole_head_has_its_own_limit() {
     let mut time = only(Duration::from_secs(60));
     time.head = Some(Duration::from_secs(3));
     let kind = ErrorKind::FirstByteTimeout;
-    with(time.clone(), ScriptedServer::stall, 3000, kind, Phase::Wait).await;
+    get_fails_after(time.clone(), ScriptedServer::stall, 3000, kind, Phase::Wait).await;
     async fn dripping(mut peer: ScriptedServer) {
         peer.head().await;
         for byte in format!("HTTP/1.1 200 OK\r\nx: {}", "a".repeat(9999)).bytes() {
@@ -175,8 +176,8 @@ async fn the_whole_head_has_its_own_limit() {
             sleep(Duration::from_millis(1000)).await;
         }
     }
-    with(time.clone(), dripping, 3000, kind, Phase::Wait).await;
-    // An interim response is not what is waited for.
+    get_fails_after(time.clone(), dripping, 3000, kind, Phase::Wait).await;
+    // An interim response does not end the wait for the head.
     async fn processing(mut peer: ScriptedServer) {
         peer.head().await;
         for _ in 0..3 {
@@ -185,16 +186,16 @@ async fn the_whole_head_has_its_own_limit() {
         }
         peer.stall().await;
     }
-    with(time.clone(), processing, 3000, kind, Phase::Wait).await;
-    // Nor is a redirect.
+    get_fails_after(time.clone(), processing, 3000, kind, Phase::Wait).await;
+    // Neither does a redirect.
     async fn redirecting(mut peer: ScriptedServer) {
         while !peer.head().await.is_empty() {
             sleep(Duration::from_millis(800)).await;
             peer.send("HTTP/1.1 302 Go\r\nlocation: /\r\ncontent-length: 0\r\n\r\n").await;
         }
     }
-    with(time.clone(), redirecting, 3000, kind, Phase::Wait).await;
-    // Behind it, content has all the time it takes.
+    get_fails_after(time.clone(), redirecting, 3000, kind, Phase::Wait).await;
+    // Behind the head, the content may take any time.
     async fn content(mut peer: ScriptedServer) {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n").await;
@@ -231,7 +232,7 @@ async fn the_limit_of_the_head_covers_waiting_and_sending() {
     settle().await;
     fails_after(3000, fetch(&client), kind, Phase::Queue).await;
     first.abort();
-    // A response that has overtaken its request has no such limit any more, and it is sent on.
+    // The limit does not hold behind a response that came early, and the request is still sent.
     let client = scripted_by(limited(three), |mut peer| async move {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n").await;
@@ -248,7 +249,7 @@ async fn the_limit_of_the_head_covers_waiting_and_sending() {
     assert_eq!(super::kit::read(response).await, Ok((200, "a".to_owned())));
 }
 
-/// As by default, but for what the request says.
+/// The client's defaults hold for what a request does not set.
 #[tokio::test(start_paused = true)]
 async fn a_request_may_have_deadlines_of_its_own() {
     let get = || Request::get(URL).unwrap();
@@ -289,20 +290,20 @@ async fn a_request_may_have_deadlines_of_its_own() {
         fails_after(100_000, longer, total, Phase::Wait).await;
         let shorter = fetch_request(&client, get().timeout(s(1)));
         fails_after(1_000, shorter, total, Phase::Wait).await;
-        // The last of several words counts.
+        // The last of several calls counts.
         let last = fetch_request(&client, get().without_deadlines().timeout(s(2)));
         fails_after(2_000, last, total, Phase::Wait).await;
         let begun = Instant::now();
         let outcome = fetch_request(&client, get().timeout(s(2)).without_deadlines()).await;
         assert_eq!(outcome, Ok((200, "aaa".to_owned())), "{versions:?}");
         assert!(begun.elapsed() >= s(40_000));
-        // In content, idleness has its limit beside a request's own total.
+        // Idle content has its limit beside a request's own total.
         let idle = fetch_request(&client, get().timeout(s(11_000)));
         fails_after(10_090_000, idle, ErrorKind::ReadTimeout, Phase::Receive).await;
     }
 }
 
-/// Nor is there a limit for how long the server takes nothing, or for how slowly it sends.
+/// There is then no limit either for how long the server reads nothing, or for how slowly it sends.
 #[tokio::test(start_paused = true)]
 async fn a_request_without_deadlines_has_no_limit_of_what_moves() {
     let client = scripted_by(
@@ -329,7 +330,7 @@ async fn a_request_without_deadlines_has_no_limit_of_what_moves() {
     fails_after(30_000, watched, ErrorKind::ReadTimeout, Phase::Send).await;
 }
 
-/// A caller that grants 90 s for everything means it.
+/// A total of 90 s is longer than the default limit of the head, which does not apply beside it.
 #[tokio::test(start_paused = true)]
 async fn a_clients_timeout_is_not_cut_short_by_a_default() {
     let client = scripted_by(
@@ -337,11 +338,11 @@ async fn a_clients_timeout_is_not_cut_short_by_a_default() {
         ScriptedServer::stall,
     );
     fails_after(90_000, fetch(&client), ErrorKind::TotalTimeout, Phase::Wait).await;
-    // However it says so.
+    // The same by the limits rather than by the call.
     let builder = limited(|limits| limits.time.total = Some(Duration::from_secs(90)));
     let client = scripted_by(builder, ScriptedServer::stall);
     fails_after(90_000, fetch(&client), ErrorKind::TotalTimeout, Phase::Wait).await;
-    // But by a limit that was set.
+    // A limit of the head that was set does apply.
     let builder = limited(|limits| limits.time.head = Some(Duration::from_secs(2)));
     let client = scripted_by(builder.timeout(Duration::from_secs(90)), ScriptedServer::stall);
     fails_after(2_000, fetch(&client), ErrorKind::FirstByteTimeout, Phase::Wait).await;
@@ -360,14 +361,15 @@ async fn content_that_stops_has_its_own_limit() {
         }
         peer.stall().await;
     }
-    with(time, stopping, 9000, ErrorKind::ReadTimeout, Phase::Receive).await;
+    get_fails_after(time, stopping, 9000, ErrorKind::ReadTimeout, Phase::Receive).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn short_deadlines_are_kept_as_well_as_long_ones() {
     for ms in [1, 5, 20, 100, 1000, 30_000] {
         let time = only(Duration::from_millis(ms));
-        with(time, ScriptedServer::stall, ms, ErrorKind::TotalTimeout, Phase::Wait).await;
+        get_fails_after(time, ScriptedServer::stall, ms, ErrorKind::TotalTimeout, Phase::Wait)
+            .await;
     }
 }
 
@@ -394,7 +396,7 @@ async fn one_connection_serves_requests_with_different_deadlines() {
         fetch_in(seconds).await.unwrap();
         assert_eq!(client.connections(), (1, 1));
     }
-    // The timer was armed for later by those before.
+    // The requests before have armed the timer for a later time.
     fails_after(2000, fetch_in(2), ErrorKind::TotalTimeout, Phase::Wait).await;
 }
 

@@ -1,5 +1,5 @@
-//! What ordinary programs do must work with the default limits: event streams, slow downloads, waves of
-//! requests. The clock is paused.
+//! Ordinary uses that the default limits must allow: event streams, slow downloads, waves of requests. The
+//! clock is paused.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn dripping(piece: &'static str, pause: Duration, times: usize) -> Client {
     })
 }
 
-/// The same over HTTP/2.
+/// The same client over HTTP/2.
 fn dripping_over_http2(piece: &'static str, pause: Duration, times: usize) -> Client {
     let handler = move |_: stoop::Request| {
         let (sender, body) = stoop::Body::channel(1);

@@ -1,4 +1,4 @@
-//! Answers that come before their request is complete.
+//! Responses that come before their request is complete.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::kit::{fetch_request, listen_scripted, ok, post, read, scripted, settl
 
 #[tokio::test(start_paused = true)]
 async fn a_response_may_overtake_its_request_and_the_caller_feed_it_afterwards() {
-    // An echo: the head comes at once, the content as the request's does.
+    // An echo: the head comes at once, the content as the request's content comes.
     let client = scripted(|mut peer| async move {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
@@ -25,7 +25,7 @@ async fn a_response_may_overtake_its_request_and_the_caller_feed_it_afterwards()
     });
     let (sender, body) = Body::channel(1);
     let response = client.send(post(body)).await.unwrap();
-    // Nobody reads the response meanwhile, and the channel has room for one piece only.
+    // The caller does not read the response meanwhile, and the channel holds one piece only.
     for _ in 0..100 {
         sender.send("piece ").await.unwrap();
     }
@@ -58,11 +58,11 @@ async fn an_answer_of_success_lets_the_rest_be_sent() {
     sender.finish().await.unwrap();
     assert_eq!(is_done.await.unwrap(), 1000 * 1007 + 5);
     settle().await;
-    // Whether it could serve again is not worth finding out.
+    // The connection is not used again.
     assert_eq!(client.connections(), (0, 0));
 }
 
-/// A silent producer of the request's content must not hide that the response's has stalled.
+/// A silent producer of the request's content must not hide that the response's content has stalled.
 #[tokio::test(start_paused = true)]
 async fn a_response_that_stalls_ends_though_its_request_is_still_to_be_sent() {
     let over_http1 = scripted(|mut peer| async move {
@@ -93,7 +93,7 @@ async fn a_response_that_stalls_ends_though_its_request_is_still_to_be_sent() {
     }
 }
 
-/// Content that moves puts that limit off.
+/// The response does not count as stalled while content of the request is sent.
 #[tokio::test(start_paused = true)]
 async fn a_response_may_be_silent_as_long_as_its_request_is_being_sent() {
     let client = scripted(|mut peer| async move {
@@ -115,7 +115,7 @@ async fn a_response_may_be_silent_as_long_as_its_request_is_being_sent() {
     assert_eq!(read(response).await, ok());
 }
 
-/// Behind the end of the response, sending has its limit as long as it does not move.
+/// After the end of the response, sending is limited while no content comes.
 #[tokio::test(start_paused = true)]
 async fn a_producer_that_falls_silent_behind_its_response_does_not_keep_the_connection() {
     let client = scripted(|mut peer| async move {
@@ -149,7 +149,7 @@ async fn an_answer_of_failure_ends_the_sending() {
     let (sender, body) = Body::channel(1);
     let sending = tokio::spawn(async move { while sender.send("piece").await.is_ok() {} });
     assert_eq!(fetch_request(&client, post(body)).await, Ok((413, "ok".to_owned())));
-    // The caller's channel tells it so.
+    // The caller's channel reports the end.
     sending.await.unwrap();
     assert_eq!(client.connections(), (0, 0));
 }
@@ -177,7 +177,7 @@ async fn the_answer_of_a_server_that_closes_while_we_send_wins() {
             peer.head().await;
             peer.send("HTTP/1.1 403 No\r\nconnection: close\r\ncontent-length: 3\r\n\r\nno!").await;
             if reset {
-                // What was received and not read makes the kernel send RST.
+                // Bytes that were received and not read make the kernel send RST.
                 peer.reset();
             }
         });
@@ -187,7 +187,7 @@ async fn the_answer_of_a_server_that_closes_while_we_send_wins() {
         if let Ok((status, content)) = &outcome {
             assert_eq!((*status, content.as_str()), (403, "no!"));
         } else {
-            // A reset may overtake the answer; then it is no closed request, but a reset one.
+            // A reset may overtake the answer. The error is then a reset.
             assert!(reset);
             assert_eq!(outcome.unwrap_err().0, ErrorKind::Reset);
         }

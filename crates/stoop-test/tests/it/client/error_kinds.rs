@@ -1,5 +1,5 @@
-//! Every kind of error is reached by a test from one end to the other: the table of which, and the
-//! kinds that `errors` does not reach.
+//! Every kind of error is caused by a test from end to end: the table of those tests, and tests of the
+//! kinds that `errors` does not cause.
 
 use std::pin::pin;
 use std::task::{Context, Waker};
@@ -13,8 +13,8 @@ const CLIENT_TLS: &str = include_str!("tls.rs");
 const HERE: &str = include_str!("error_kinds.rs");
 const MACHINE: &str = include_str!("../../../../stoop-cli/tests/it/machine.rs");
 
-/// A file and the test in it that reaches `kind`. Without a default arm, so that a new kind does not
-/// compile before it has one.
+/// A file and the test in it that causes `kind`. There is no default arm, so that a new kind does not
+/// compile before it has a test.
 const fn reached(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
     use ErrorKind::*;
     Some(match kind {
@@ -50,7 +50,7 @@ const fn reached(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
         ReadTimeout => (include_str!("deadlines.rs"), "content_that_stops_has_its_own_limit"),
         SlowBody => (include_str!("rate.rs"), "content_that_drips_is_given_up"),
         Cancelled => (HERE, "a_switch_that_does_not_come_about_is_cancelled"),
-        // What cannot happen, but for a defect of ours: there is nothing that a test could do.
+        // It happens only by a defect of ours, which no test can cause.
         Internal => return None,
     })
 }
@@ -66,7 +66,7 @@ fn every_kind_is_reached() {
     }
 }
 
-/// The kernel says that a connection was made and reset in one breath.
+/// The kernel reports at once that a connection was established and that it was reset.
 #[tokio::test]
 async fn a_reset_before_the_connection_is_known_to_be_open_is_a_connect_error() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -74,7 +74,7 @@ async fn a_reset_before_the_connection_is_known_to_be_open_is_a_connect_error() 
     let client = Client::new();
     let mut sent = pin!(client.get(&url));
     assert!(sent.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    // While nobody looks at the event loop.
+    // The event loop is not polled meanwhile.
     let (accepted, _) = listener.accept().unwrap();
     accepted.set_nonblocking(true).unwrap();
     let accepted = tokio::net::TcpStream::from_std(accepted).unwrap();
@@ -94,7 +94,7 @@ async fn a_switch_that_does_not_come_about_is_cancelled() {
         tokio::spawn(async move { told.send(kind_and_phase(switched.await.unwrap_err())) });
         response
     });
-    // It was not offered.
+    // The client did not offer the protocol.
     let response = client.build().unwrap().get("http://a/").await.unwrap();
     assert_eq!(response.status(), 501);
     assert_eq!(tell.recv().await, Some((ErrorKind::Cancelled, Phase::Wait)));

@@ -1,7 +1,7 @@
-//! Each kind of error, reached in one way at least, with the phase it belongs to.
+//! The kinds of errors, each caused in one way at least, with its phase.
 //!
 //! The kernel's clock cannot be paused: where it matters here, only the order of magnitude is
-//! asserted. How well deadlines are kept is `deadlines`' business.
+//! asserted. How exactly deadlines are kept is tested in `deadlines`.
 
 use std::io;
 use std::time::Duration;
@@ -21,7 +21,7 @@ async fn fetched(client: &Client, url: &str) -> FetchOutcome {
     }
 }
 
-/// A name server that answers every question with this code and no records; none for no answer.
+/// A name server that answers every question with this code and no records, or not at all for `None`.
 async fn name_server(code: Option<u8>) -> Resolver {
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
@@ -29,7 +29,7 @@ async fn name_server(code: Option<u8>) -> Resolver {
         let mut question = [0; 512];
         while let Ok((n, from)) = socket.recv_from(&mut question).await {
             if let Some(code) = code {
-                // A response, recursion available, with the code, and as many answers as none.
+                // A response with recursion available, the code, and no records.
                 (question[2], question[3]) = (question[2] | 0x80, 0x80 | code);
                 question[6..12].fill(0);
                 let end = 12 + question[12..n].iter().position(|byte| *byte == 0).unwrap() + 5;
@@ -53,7 +53,7 @@ async fn names_that_do_not_resolve_are_dns_errors() {
         assert_eq!(fetched(&client, "http://no.test/").await, Err((kind, Phase::Dns)));
         assert_eq!(client.connections(), (0, 0));
     }
-    // The deadline of everything has the last word.
+    // The total deadline holds for the lookup too.
     let builder = Client::builder().timeout(Duration::from_millis(200));
     let client = builder.resolver(name_server(None).await).build().unwrap();
     let begun = std::time::Instant::now();
@@ -70,7 +70,7 @@ async fn addresses_that_do_not_answer_are_connect_errors() {
     let client = Client::new();
     let refused = fetched(&client, &format!("http://127.0.0.1:{port}/")).await;
     assert_eq!(refused, Err((ErrorKind::ConnectRefused, Phase::Connect)));
-    // A queue of one, filled: who comes next is not answered.
+    // A listener with a queue of one, which is filled: the next connection is not answered.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let full = socket.listen(1).unwrap();
@@ -90,7 +90,7 @@ async fn addresses_that_do_not_answer_are_connect_errors() {
     assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Connect)));
     assert!((300..2000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
     filling.into_iter().for_each(|task| task.abort());
-    // A Unix socket that is not there.
+    // A Unix socket that does not exist.
     let client = Client::builder().unix_socket("/nowhere/at/all").build().unwrap();
     let outcome = fetched(&client, "http://a/").await;
     assert_eq!(outcome, Err((ErrorKind::ConnectRefused, Phase::Connect)));
@@ -117,7 +117,7 @@ async fn handshakes_that_fail_are_tls_errors() {
     let url = format!("https://{}/", server.await);
     let (kind, phase) = fetched(&client, &url).await.unwrap_err();
     assert!(matches!(kind, ErrorKind::ClosedEarly | ErrorKind::Reset) && phase == Phase::Tls);
-    // One that hangs.
+    // A handshake that hangs.
     let hanging = listen_scripted(super::kit::ScriptedServer::stall).await;
     let url = format!("https://{hanging}/");
     assert_eq!(fetched(&client, &url).await, Err((ErrorKind::TotalTimeout, Phase::Tls)));
@@ -158,7 +158,7 @@ async fn exchanges_that_fail_name_their_kind_and_phase() {
         kind_and_phase(body.bytes(4).await.unwrap_err()),
         (ErrorKind::BodyTooLarge, Phase::Receive)
     );
-    // A switch that nobody awaits.
+    // A switch of protocols that the caller does not wait for.
     let client =
         answered_once("HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n");
     let request = Request::get("http://a/").unwrap().with_field("upgrade", "x").unwrap();

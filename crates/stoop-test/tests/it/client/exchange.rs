@@ -1,4 +1,4 @@
-//! One request, one response: how content is delimited, and what is not one.
+//! One request and its response: how content is delimited, and which bytes are no response.
 
 use std::future::Future;
 use std::pin::pin;
@@ -169,7 +169,7 @@ async fn content_that_is_cut_short_is_an_error_and_what_came_is_not_lost() {
         let error = response.body_mut().chunk().await.unwrap_err();
         assert_eq!(kind_and_phase(error), (ErrorKind::ClosedEarly, Phase::Receive), "{answer:?}");
         assert!(response.body_mut().chunk().await.unwrap().is_none());
-        // The place is free before the response is dropped.
+        // The pool's place is free before the response is dropped.
         assert_eq!(client.connections(), (0, 0));
     }
 }
@@ -194,7 +194,7 @@ async fn a_reset_is_told_from_an_end() {
         let server = listen_scripted(move |mut peer| async move {
             peer.head().await;
             peer.send(answer).await;
-            // Not before it was read: a reset may overtake what was sent.
+            // The client has read the answer, which a reset could overtake.
             peer.until("!").await;
             peer.reset();
         });
@@ -227,7 +227,7 @@ async fn bytes_behind_a_response_are_never_the_next_one() {
         assert_eq!(fetch(&client).await, ok());
         assert_eq!(client.connections(), (0, 0));
     }
-    // Nor those that come later.
+    // The same where the bytes come later.
     let client = scripted(|mut peer| async move {
         peer.head().await;
         peer.send(OK).await;
@@ -281,7 +281,7 @@ async fn content_larger_than_its_limit_is_not_read() {
     let client =
         scripted_by(limit(), |peer| peer.serve("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhell"));
     assert_eq!(fetch(&client).await, ok_with("hell"));
-    // And the reader's own.
+    // The limit of the call that reads.
     let response = get(&client).await.unwrap();
     let error = response.into_body().bytes(3).await.unwrap_err();
     assert_eq!(kind_and_phase(error), (too_large, Phase::Receive));

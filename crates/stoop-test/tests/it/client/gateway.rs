@@ -1,5 +1,5 @@
-//! A gateway, whose handler passes errors on by `?`: its answer blames the side at fault, the server
-//! behind it (502, 504), its own client (400, 408, 413) or itself (500). The clock is paused.
+//! A gateway whose handler passes errors on by `?`. Its answer blames the side at fault: the upstream
+//! (502, 504), its own client (400, 408, 413) or itself (500). The clock is paused.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::kit::{
     CHUNKED, EACH_VERSION, OK, ScriptedServer, URL, answered_once, client_of, limited, scripted_by,
 };
 
-/// What a client gets from a gateway to `upstream`, over either version.
+/// The status that a client gets from a gateway to `upstream`, the same over either version.
 async fn passed_on(upstream: Client) -> u16 {
     let mut statuses = Vec::new();
     for versions in EACH_VERSION {
@@ -56,7 +56,7 @@ where
 #[tokio::test(start_paused = true)]
 async fn the_client_was_blamed_for_what_the_upstream_sent() {
     assert_eq!(passed_on(upstream(|_| {}, |peer| peer.serve(OK))).await, 200);
-    // Cut short, malformed, too large for the handler, too large for the client's limit.
+    // Content that is cut short, malformed, too large for the handler, or too large for the client's limit.
     let cut = answered_once("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab");
     assert_eq!(passed_on(cut).await, 502);
     let malformed = [CHUNKED, "zz\r\n"].concat().leak();
@@ -71,10 +71,10 @@ async fn the_client_was_blamed_for_what_the_upstream_sent() {
         |peer| peer.serve("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nabcd"),
     );
     assert_eq!(passed_on(bounded).await, 502);
-    // Nothing at all, and nonsense.
+    // No response, and nonsense.
     assert_eq!(passed_on(answered_once("")).await, 502);
     assert_eq!(passed_on(answered_once("nonsense\r\n\r\n")).await, 502);
-    // Over HTTP/2, a stream that is reset.
+    // A stream that is reset, over HTTP/2.
     let broken = Client::builder().versions(Versions::Http2).handler(|_: Request| {
         let (sender, body) = Body::channel(2);
         tokio::spawn(async move {
@@ -86,8 +86,8 @@ async fn the_client_was_blamed_for_what_the_upstream_sent() {
     assert_eq!(passed_on(broken.build().unwrap()).await, 502);
 }
 
-/// RFC 9112 §6.3: a Content-Length that its Transfer-Encoding overrides is not sent on, and one that is
-/// repeated only once (RFC 9110 §8.6).
+/// RFC 9112 §6.3: a Content-Length that Transfer-Encoding overrides is not passed on, and a repeated one is
+/// passed on once (RFC 9110 §8.6).
 #[tokio::test(start_paused = true)]
 async fn a_response_was_broken_by_the_length_that_its_upstream_said_beside_its_framing() {
     for (text, length) in [
@@ -115,7 +115,7 @@ async fn a_response_was_broken_by_the_length_that_its_upstream_said_beside_its_f
 
 #[tokio::test(start_paused = true)]
 async fn the_client_was_blamed_for_an_upstream_that_took_too_long() {
-    // Content that stalls, or drips; no head in time; nothing in time.
+    // Content that stalls or drips, a head that is late, an exchange that takes too long.
     async fn stalling(mut peer: ScriptedServer) {
         peer.head().await;
         peer.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab").await;
@@ -157,7 +157,7 @@ fn an_upstream_that_misses_any_deadline_is_answered_504() {
     }
 }
 
-/// A request that comes too slowly to be sent on in time is not the upstream's fault.
+/// A request that comes too slowly to be passed on in time is not the upstream's fault.
 #[tokio::test(start_paused = true)]
 async fn the_upstream_was_blamed_for_a_client_that_sends_too_slowly() {
     for versions in EACH_VERSION {
@@ -178,8 +178,8 @@ async fn the_upstream_was_blamed_for_a_client_that_sends_too_slowly() {
     }
 }
 
-/// Content that is too large for the handler is its client's fault also where it was wrapped, and the
-/// upstream's where that answered before it had the whole request.
+/// Content that is too large for the handler is its client's fault also where the handler wrapped it, and
+/// the upstream's fault where the upstream sent it before it had the whole request.
 #[tokio::test(start_paused = true)]
 async fn content_that_is_too_large_is_blamed_on_its_sender() {
     for versions in EACH_VERSION {
@@ -200,8 +200,8 @@ async fn content_that_is_too_large_is_blamed_on_its_sender() {
     }
 }
 
-/// A server in memory whose handler reads its request's content, and says what it would answer to
-/// the error.
+/// Connects in memory to a server whose handler reads the request's content, and reports the error's kind
+/// and the status it would answer.
 fn reading() -> (RawPeer<DuplexStream>, UnboundedReceiver<(ErrorKind, u16)>) {
     let (told, tell) = tokio::sync::mpsc::unbounded_channel();
     let handler = move |request: Request| {
@@ -255,7 +255,7 @@ async fn faults_of_the_gateways_client_over_http2_are_blamed_on_it() {
     assert_eq!(tell.recv().await, Some((ErrorKind::ClosedEarly, 400)));
     let key = client.request(post.clone(), "/", &[], false).await;
     let id = client.machine.stream_id(key).unwrap();
-    // WINDOW_UPDATE by nothing.
+    // A WINDOW_UPDATE by 0.
     client.send_raw(&[0, 0, 4, 8, 0, 0, 0, 0, id as u8, 0, 0, 0, 0]).await;
     assert_eq!(tell.recv().await, Some((ErrorKind::H2Protocol, 400)));
     client.request(post, "/", &[("content-length", "1001")], false).await;
@@ -264,7 +264,7 @@ async fn faults_of_the_gateways_client_over_http2_are_blamed_on_it() {
 
 #[tokio::test(start_paused = true)]
 async fn content_that_stalls_and_content_that_drips_are_both_answered_408() {
-    // Nothing for 30 s, well above the rate before.
+    // Content that stalls for 30 s, after it came well above the least rate.
     let (mut peer, mut tell) = reading();
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n").await;
     peer.send([b'x'; 999]).await;
@@ -296,8 +296,8 @@ async fn content_that_stalls_and_content_that_drips_are_both_answered_408() {
     }
 }
 
-/// A gateway that hands its request's content on: what its client did wrong is not the upstream's
-/// fault, though it is the upstream's exchange that fails by it.
+/// A gateway that passes its request's content on: a fault of its client is not the upstream's, though it
+/// is the exchange with the upstream that fails.
 #[tokio::test(start_paused = true)]
 async fn the_upstream_was_blamed_for_a_request_whose_client_broke_it_off() {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();

@@ -1,5 +1,5 @@
-//! A Content-Length that the caller gives a stream of unknown size: it is kept, and the content is held
-//! to it, in both roles and both versions (RFC 9110 §8.6).
+//! A Content-Length that the caller declares for content of unknown size: it is sent, and content that
+//! breaks it breaks the message off, in both roles and both versions (RFC 9110 §8.6).
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,8 +13,8 @@ use super::kit::{EACH_VERSION, URL, client_of};
 use crate::bodies::PIECE_BYTES;
 use crate::rfc9110::content_length::MALFORMED;
 
-/// So many pieces of content, of which it is not known how many they are. Each comes a little later than it
-/// is asked for, so that what was there before is sent.
+/// Content of unknown size, of that many pieces. Each is ready at the second poll for it, so that the pieces
+/// before it are sent first.
 struct DelayedPieces(usize, bool);
 
 impl http_body::Body for DelayedPieces {
@@ -45,7 +45,7 @@ fn post(pieces: usize, length: &str) -> Request {
     request.with_field("content-length", length).unwrap()
 }
 
-/// Says what length was announced, if there was one, and how much came or how that failed.
+/// Answers with the length that was announced, and how much content came or how reading it failed.
 async fn describe_content(mut request: Request) -> String {
     let (field, known) =
         (request.field("content-length").map(<[u8]>::to_vec), request.body().len());
@@ -63,7 +63,7 @@ async fn a_streamed_request_lost_its_length() {
         let response = client.send(post(3, &n.to_string())).await.unwrap();
         let said = response.into_body().bytes(1_000).await.unwrap();
         assert_eq!(said, format!("Some(\"{n}\") Some({n}) false Ok({n})"), "{versions:?}");
-        // The same number twice is the same number.
+        // The same number twice counts as one.
         let twice =
             post(1, &PIECE_BYTES.to_string()).with_field("content-length", PIECE_BYTES.to_string());
         let response = client.send(twice.unwrap()).await.unwrap();
@@ -75,7 +75,7 @@ async fn a_streamed_request_lost_its_length() {
     }
 }
 
-/// RFC 9110 §8.6: who declares that there is no content is taken at its word, whatever the method.
+/// RFC 9110 §8.6: a declared length of 0 is sent, whatever the method.
 #[tokio::test]
 async fn a_declared_length_of_zero_was_lost() {
     for versions in EACH_VERSION {
@@ -111,7 +111,7 @@ async fn a_streamed_response_lost_its_length() {
         let body = response.into_body();
         assert_eq!(body.len(), Some(n as u64));
         assert_eq!(body.bytes(n).await.unwrap().len(), n);
-        // An answer to HEAD says it as well, and has no content.
+        // An answer to HEAD has the same length, and no content.
         let head = client.send(Request::new(http::Method::HEAD, URL).unwrap()).await.unwrap();
         assert_eq!(head.field("content-length"), Some(n.to_string().as_bytes()));
         assert_eq!(head.into_body().bytes(n).await.unwrap().len(), 0);
@@ -151,7 +151,7 @@ async fn a_response_that_is_not_as_long_as_announced_is_broken_off() {
                 let response = Response::new(stream(pieces));
                 response.with_field("content-length", length.to_string()).unwrap()
             });
-            // What was sent before it was found out may be lost with the connection.
+            // Content that was sent before may be lost with the connection.
             let read = match client.get(URL).await {
                 Ok(response) => response.into_body().bytes(1 << 20).await.map(drop),
                 Err(error) => Err(error),
@@ -183,7 +183,7 @@ async fn an_invalid_length_is_never_sent() {
             refused(with("hello".into(), &[length])).await;
             refused(with(Body::empty(), &[length])).await;
         }
-        // One that contradicts another, or what is known of the content.
+        // A length that contradicts another one, or the known size of the content.
         refused(with(stream(1), &["4", "5"])).await;
         refused(with("hello".into(), &["4"])).await;
         refused(with("hello".into(), &["5", "4"])).await;

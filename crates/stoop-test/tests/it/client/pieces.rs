@@ -1,4 +1,4 @@
-//! Responses in pieces: as they come, and as they are taken.
+//! Responses that come in pieces, and content that is read in pieces.
 
 use bytes::Bytes;
 use stoop::{ErrorKind, Phase};

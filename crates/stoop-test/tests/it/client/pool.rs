@@ -1,4 +1,4 @@
-//! How many connections there are, and who waits for one.
+//! The pool's limits of connections, and the order of requests that wait for one.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use super::kit::{
     OK, ScriptedServer, fetch, kind_and_phase, limited, ok, read, scripted_by, settle,
 };
 
-/// A server that takes a second for each request, and the most requests it had at once.
+/// A client of a server that takes a second for each request, and the most requests that it had at once.
 fn slow(builder: stoop::ClientBuilder) -> (Client, Arc<AtomicUsize>) {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let seen = most.clone();
@@ -64,7 +64,7 @@ async fn a_client_has_no_more_connections_than_its_limit_and_no_origin_starves()
         limits.time.total = None;
     }));
     let mut tasks = Vec::new();
-    // One origin would take everything.
+    // Requests to one origin could take all connections.
     for n in 0..40 {
         let client = client.clone();
         tasks.push(tokio::spawn(async move {
@@ -97,7 +97,7 @@ async fn idle_connections_are_bounded_and_make_room() {
     assert_eq!(client.connections(), (10, 0));
     sleep(Duration::from_secs(1)).await;
     assert_eq!(client.connections(), (5, 5));
-    // Twelve others at once: what idled was in their way.
+    // Twelve other origins at once, for which idle connections make room.
     for host in 10..22 {
         let client = client.clone();
         tokio::spawn(async move { fetch_from(&client, host).await });

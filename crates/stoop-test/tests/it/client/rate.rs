@@ -1,5 +1,5 @@
-//! How fast content must come, where there is a least rate: 1,000 bytes a second here, over 20 s and after
-//! 10 s of grace as by default, while its owner waits for it. The clock is paused.
+//! The least rate of content: here 1,000 bytes a second, over 20 s and after 10 s of grace as by default,
+//! while the caller waits for content. The clock is paused.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::kit::{ScriptedServer, URL, kind_and_phase, limited, scripted_by};
 
-/// The default limits but for the rate, and so that nothing else ends.
+/// A client with the default limits and the least rate.
 fn patient(script: impl Fn(ScriptedServer) -> ScriptFuture + Send + Sync + 'static) -> Client {
     with(|_| {}, script)
 }
@@ -26,7 +26,7 @@ fn with(
     scripted_by(builder, script)
 }
 
-/// `first` bytes at once, then `piece` every `pause`, for ever or `times` times.
+/// Sends `first` bytes at once, then `piece` every `pause`, `times` times.
 async fn drip(mut peer: ScriptedServer, first: usize, piece: &str, pause: Duration, times: usize) {
     peer.head().await;
     peer.send("HTTP/1.1 200 OK\r\n\r\n").await;
@@ -43,7 +43,7 @@ async fn body(client: &Client) -> Body {
     client.get(URL).await.unwrap().into_body()
 }
 
-/// How long it took, and how it ended.
+/// How long `read` took, and its result.
 async fn timed<T>(read: impl Future<Output = Result<T, Error>>) -> (Duration, Result<T, Error>) {
     let begun = Instant::now();
     let result = read.await;
@@ -69,7 +69,7 @@ async fn content_that_drips_is_given_up() {
     assert_eq!(client.connections(), (0, 0));
 }
 
-/// Nor do chunk extensions or sizes count as content.
+/// Chunk extensions and sizes do not count as content.
 #[tokio::test(start_paused = true)]
 async fn chunks_that_drip_are_no_content() {
     let client = with(
@@ -104,7 +104,7 @@ async fn the_least_rate_is_enough_and_less_is_not() {
     let (took, result) = timed(body(&client).await.discard()).await;
     assert_eq!(kind_and_phase(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
     assert!((200.0..203.0).contains(&took.as_secs_f64()), "{took:?}");
-    // None is no limit.
+    // A rate of 0 is no limit.
     let client = with(
         |time| time.body_bytes_per_second_min = 0,
         |peer| Box::pin(drip(peer, 0, "x", Duration::from_secs(1), 1_000)),
@@ -112,7 +112,7 @@ async fn the_least_rate_is_enough_and_less_is_not() {
     assert_eq!(body(&client).await.discard().await.unwrap(), 1_000);
 }
 
-/// Having been fast once is no licence to be slow for ever.
+/// Content that came fast at first does not make up for content that comes slowly later.
 #[tokio::test(start_paused = true)]
 async fn the_rate_is_that_of_the_last_seconds() {
     let client = patient(|peer| Box::pin(drip(peer, 10 << 20, "x", TENTH, FOREVER)));
@@ -142,7 +142,7 @@ async fn grace_and_window_are_what_they_are_set_to() {
     assert!(is_about(took, 5.0), "{took:?}");
 }
 
-/// It is the caller who is slow, and the server who is held up.
+/// A caller that is slow holds up the server.
 #[tokio::test(start_paused = true)]
 async fn the_clock_stands_still_while_the_caller_does_not_wait_for_content() {
     let client = patient(|peer| Box::pin(drip(peer, 0, "xxxxxxxxxx", TENTH, 50)));
@@ -155,7 +155,7 @@ async fn the_clock_stands_still_while_the_caller_does_not_wait_for_content() {
     assert_eq!(total, 500);
 }
 
-/// Who asks once, and looks again after a long time, has not waited.
+/// A caller that asks once and drops the future has not waited until it asks again.
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_the_caller_abandons_does_not_count() {
     let client = patient(|peer| Box::pin(drip(peer, 0, "x", Duration::from_secs(1), 2)));

@@ -1,4 +1,4 @@
-//! Redirects: where they lead, what goes along, and where they may not lead.
+//! Redirects: which are followed, and which method, content and fields the next request has.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,8 +9,8 @@ use super::kit::{
     OK, URL, fetch, fetch_request, kind_and_phase, limited, ok, read, scripted, scripted_by, settle,
 };
 
-/// A client to a handler that answers `/STATUS?LOCATION` by a redirect, and says anything else
-/// back: method, host, target, content, and the fields that matter.
+/// A client of a handler that answers `/STATUS?LOCATION` by a redirect, and any other request by its method,
+/// host, target, content, and some of its fields.
 fn redirecting(builder: stoop::ClientBuilder) -> Client {
     async fn answer(request: Request) -> Result<Response, stoop::Error> {
         let (path, query) = (request.path().to_owned(), request.query().unwrap_or_default());
@@ -84,7 +84,7 @@ async fn locations_may_be_relative_and_hosts_follow() {
         ("http://bücher.test/ä", "GET xn--bcher-kva.test/%C3%A4"),
     ] {
         let outcome = match location {
-            // Here the loop would go on for ever.
+            // This redirect would lead to itself.
             "?q" => continue,
             _ if !location.is_ascii() => {
                 let location = location.to_owned();
@@ -129,7 +129,7 @@ async fn loops_and_chains_end() {
         scripted(move |peer| peer.serve(answer))
     };
     assert_eq!(fetch(&looping()).await, Err((ErrorKind::RedirectLimit, Phase::Redirect)));
-    // As many as allowed is allowed.
+    // The limit itself is allowed.
     for (max, works) in [(3, true), (2, false)] {
         let client = redirecting(Client::builder().redirects(Redirects::follow(max)));
         let outcome = client.get("http://a.test/302?/303?/307?/x").await;
@@ -182,11 +182,11 @@ async fn credentials_stay_with_their_origin() {
         let shown = said.contains("authorization=secret") && said.contains("cookie=s=1");
         assert_eq!((shown, said.contains("secret")), (kept, kept), "{location}: {said}");
     }
-    // What was the URL's own goes the same way.
+    // Credentials of the URL are not sent to another origin either.
     let (_, said) =
         read(client.get("http://u:p@a.test/302?http://b.test/x").await.unwrap()).await.unwrap();
     assert!(!said.contains("authorization"), "{said}");
-    // Back again it is not restored.
+    // They are not restored when a redirect leads back.
     let request = Request::get("http://a.test/302?http://b.test/302?http://a.test/x").unwrap();
     let request = request.with_field("authorization", "secret").unwrap();
     assert!(!fetch_request(&client, request).await.unwrap().1.contains("secret"));

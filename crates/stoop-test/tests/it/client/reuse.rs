@@ -1,4 +1,4 @@
-//! Connections that serve again: which do, which must not, and what happens when one is gone.
+//! Reuse of connections: which are kept, which must not be, and requests that meet a closed one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use super::kit::{
     scripted_by, settle,
 };
 
-/// A client and how many connections it made.
+/// A client, and the number of connections it made.
 fn counted<F>(
     builder: stoop::ClientBuilder,
     script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static,
@@ -90,7 +90,7 @@ async fn an_idle_connection_that_its_server_closed_is_let_go() {
     fetch(&client).await.unwrap();
     sleep(Duration::from_secs(7)).await;
     assert_eq!(client.connections(), (0, 0));
-    // So is one that it said something unasked on.
+    // So is a connection on which the server sent bytes unasked.
     let client = scripted(|mut peer| async move {
         peer.head().await;
         peer.send(OK).await;
@@ -134,8 +134,8 @@ async fn a_response_outlives_its_client() {
     assert_eq!(super::kit::read(response).await, ok());
 }
 
-/// Answers `k` requests on each connection, then closes after the k-th with up to 5 ms of delay;
-/// counts requests it answered to, by their ids.
+/// A server that answers `k` requests on each connection, then closes it up to 5 ms after the k-th. Returns
+/// also how often it answered each request, by the request's number.
 async fn closing_server() -> (std::net::SocketAddr, Arc<std::sync::Mutex<Vec<u16>>>) {
     let seen = Arc::new(std::sync::Mutex::new(vec![0u16; 20_000]));
     let counts = seen.clone();
@@ -218,7 +218,7 @@ async fn a_post_is_never_sent_twice() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_is_repeated_only_where_that_is_safe() {
-    // The second request on each connection meets its end.
+    // The connection closes when the second request comes.
     let server = |mut peer: ScriptedServer| async move {
         peer.head().await;
         peer.send(OK).await;
@@ -237,17 +237,17 @@ async fn a_request_is_repeated_only_where_that_is_safe() {
     assert_eq!(again(Method::PUT, "content".into()).await.1, 2);
     assert_eq!(again(Method::POST, Body::empty()).await, (closed.clone(), 1));
     assert!(matches!(again(Method::PATCH, "content".into()).await, (Err(_), 1)));
-    // What was streamed is gone.
+    // Streamed content cannot be sent again.
     let (sender, body) = Body::channel(2);
     sender.send("content").await.unwrap();
     sender.finish().await.unwrap();
     assert!(matches!(again(Method::PUT, body).await, (Err(_), 1)));
-    // A fresh connection that ends is no race.
+    // A request is not repeated where its connection was new.
     let (client, made) = counted(Client::builder(), |mut peer| async move {
         peer.head().await;
     });
     assert_eq!((fetch(&client).await, made.load(Relaxed)), (closed.clone(), 1));
-    // Nor one that had begun to answer.
+    // Nor where the server had begun to answer.
     let (client, made) = counted(Client::builder(), |mut peer| async move {
         peer.head().await;
         peer.send(OK).await;
@@ -256,7 +256,7 @@ async fn a_request_is_repeated_only_where_that_is_safe() {
     });
     fetch(&client).await.unwrap();
     assert_eq!((fetch(&client).await, made.load(Relaxed)), (closed.clone(), 1));
-    // And it ends.
+    // Repeating has a limit.
     let (client, made) = counted(limited(|limits| limits.retries_max = 0), server);
     fetch(&client).await.unwrap();
     assert_eq!((fetch(&client).await, made.load(Relaxed)), (closed, 1));
@@ -273,7 +273,7 @@ async fn a_repeated_request_leaves_healthy_connections_alone() {
             _ => peer.serve(OK).await,
         }
     });
-    // Four at a time, so that there are four connections, the last of which is stale.
+    // Four requests at a time make four connections, the last of which is stale.
     let all = tokio::join!(fetch(&client), fetch(&client), fetch(&client), fetch(&client));
     assert_eq!(all, (ok(), ok(), ok(), ok()));
     assert_eq!(client.connections(), (4, 4));

@@ -1,4 +1,4 @@
-//! One client on several runtimes, which come and go, and on several threads.
+//! One client on several runtimes, which start and end, and on several threads.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -27,7 +27,7 @@ async fn fetch(client: &Client, server: SocketAddr) -> FetchOutcome {
 fn a_connection_moves_to_the_runtime_that_needs_it() {
     let (_server, address) = server();
     let client = Client::new();
-    // The first is not driven any more while the second works, and comes back.
+    // The first runtime is not driven while the second one is, and is driven again later.
     let (first, second) = (current_thread(), current_thread());
     for _ in 0..3 {
         assert_eq!(first.block_on(fetch(&client, address)), ok());

@@ -1,4 +1,4 @@
-//! Who was at the other end, and how long which phase took.
+//! The remote address of an exchange, and how long each of its phases took.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::tls::{authority, certificate, serving, showing, trusting};
 
 const S: Duration = Duration::from_secs(1);
 
-/// Each phase's seconds; none for one that there was not.
+/// The seconds of each phase, `None` for a phase that did not happen.
 fn seconds(timings: Timings) -> [Option<u64>; 5] {
     let all = [timings.queue(), timings.dns(), timings.connect(), timings.tls(), timings.wait()];
     all.map(|took| took.map(|took| took.as_secs()))
@@ -63,7 +63,7 @@ async fn waiting_for_a_connection_is_a_phase() {
 #[tokio::test(start_paused = true)]
 async fn redirects_and_retries_are_added_up() {
     let client = scripted(|mut peer| async move {
-        // The second connection answers what the first left unanswered.
+        // The first connection leaves the second request unanswered, and the second one answers it.
         let answers: &[_] = match peer.number {
             0 => &["HTTP/1.1 302 Go\r\nlocation: /there\r\ncontent-length: 0\r\n\r\n", ""],
             _ => &[OK],
@@ -109,7 +109,7 @@ async fn remote_addresses_are_the_servers() {
     let made = [timings.queue(), timings.dns(), timings.connect(), timings.tls()];
     assert!(made.iter().all(Option::is_none), "{timings:?}");
     assert_eq!(second.remote_address(), Some(address));
-    // Without a name nothing is looked up, and a handshake that fails was with somebody.
+    // An address is not looked up, and a failed handshake has a remote address.
     let error = client.get(&format!("https://127.0.0.1:{port}/")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TlsCertName);
     assert_eq!(error.remote_address(), Some(([127, 0, 0, 1], port).into()));
@@ -130,7 +130,7 @@ async fn an_error_of_the_content_knows_the_remote_address() {
     let error = response.into_body().bytes(100).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ClosedEarly);
     assert_eq!(error.remote_address(), Some(address));
-    // Nobody listens there any more than anywhere else.
+    // No program listens on that port.
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let error = client.get(&format!("http://{free}/")).await.unwrap_err();
     assert_eq!((error.kind(), error.remote_address()), (ErrorKind::ConnectRefused, Some(free)));

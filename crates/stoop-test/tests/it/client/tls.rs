@@ -1,4 +1,4 @@
-//! TLS: whom a client trusts, who it says it is, and what an end without a word means.
+//! TLS: certificates of servers and of clients, ALPN, and connections that end without close_notify.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(super) fn showing((chain, key): (String, String)) -> ServerTls {
     ServerTls::builder().certificate_pem(chain, key).build().unwrap()
 }
 
-/// A server that speaks TLS as `tls` says and HTTP as `script` says.
+/// Starts a server with these TLS settings and `script` for each connection. Returns its port.
 pub(super) async fn serving<F>(
     tls: ServerTls,
     script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static,
@@ -92,7 +92,7 @@ async fn certificates_are_checked() {
         let client = trusting(&ours).build().unwrap();
         assert_eq!(fetch(&client, "localhost", port).await, Err((kind, Phase::Tls)));
         assert_eq!(client.connections(), (0, 0));
-        // Whoever asks for it gets it all the same.
+        // A client that accepts any certificate connects all the same.
         let blind = ClientTls::builder().dangerous_accept_any_certificate().build().unwrap();
         let client = Client::builder().tls(blind).build().unwrap();
         assert_eq!(fetch(&client, "localhost", port).await, ok());
@@ -119,7 +119,7 @@ async fn a_client_may_show_a_certificate() {
     assert_eq!(fetch(&known, "localhost", port).await, ok());
     let (kind, phase) =
         fetch(&trusting(&authority).build().unwrap(), "localhost", port).await.unwrap_err();
-    // In TLS 1.3 the client is done before the server says no.
+    // In TLS 1.3 the client's handshake is complete before the server refuses the certificate.
     assert!(matches!(phase, Phase::Tls | Phase::Send | Phase::Wait), "{kind:?} {phase:?}");
 }
 

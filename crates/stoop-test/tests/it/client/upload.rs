@@ -1,5 +1,4 @@
-//! Requests with content: how it is framed, how it waits, and what becomes of it when the server
-//! does not want it.
+//! Requests with content: how it is framed, when it waits, and servers that refuse it or read it slowly.
 
 use std::time::Duration;
 
@@ -68,7 +67,7 @@ async fn a_server_that_does_not_read_holds_the_sender_up() {
             sent += piece.len();
             if begun.elapsed() < Duration::from_secs(5) {
                 // 64 KiB on the wire, 64 KiB of output, a piece beyond it, one in the channel and
-                // one that was read.
+                // one that the client has taken.
                 assert!(sent <= (64 + 64 + 3 * 16 + 32) * 1024, "{sent} bytes ahead of the server");
             }
         }
@@ -105,7 +104,7 @@ async fn content_that_expects_100_is_not_sent_after_a_final_response() {
         });
         let request = post("hello").with_field("expect", b"100-continue").unwrap();
         assert_eq!(fetch_request(&client, request).await.unwrap().1, "ok");
-        // The request is half said: the connection cannot serve again.
+        // The request was not sent to its end, so the connection is not used again.
         assert_eq!(client.connections(), (0, 0));
         settle().await;
     }
@@ -129,7 +128,7 @@ async fn content_whose_100_never_comes_is_sent_after_a_second() {
 async fn a_body_that_fails_or_lies_is_the_callers_error_at_once() {
     let server = |mut peer: super::kit::ScriptedServer| async move {
         peer.head().await;
-        // Not a proper end, which would make half a request a whole one.
+        // There is no last chunk, which would make half a request a whole one.
         assert!(!peer.until("\r\n0\r\n\r\n").await.ends_with("0\r\n\r\n"));
     };
     let (sender, body) = Body::channel(4);
@@ -171,7 +170,7 @@ async fn a_server_that_takes_nothing_for_too_long_is_given_up() {
     let outcome = fetch_request(&client, post(vec![b'a'; 1 << 20])).await;
     assert_eq!(outcome, Err((ErrorKind::ReadTimeout, Phase::Send)));
     assert!((3000..3050).contains(&begun.elapsed().as_millis()));
-    // One that takes a little now and then is not.
+    // A server that reads a little now and then is not given up.
     let client = scripted_by(limits(), |mut peer| async move {
         peer.head().await;
         for _ in 0..8 {
@@ -182,7 +181,7 @@ async fn a_server_that_takes_nothing_for_too_long_is_given_up() {
         peer.skip_to_end().await;
     });
     assert_eq!(fetch_request(&client, post(vec![b'a'; 320_000])).await, ok());
-    // Nor is a caller who takes its time.
+    // Neither is an exchange whose caller is slow.
     let client = scripted_by(limits(), |mut peer| async move {
         peer.skip("\r\n0\r\n\r\n").await;
         peer.answer(OK).await;
@@ -199,7 +198,7 @@ async fn a_server_that_takes_nothing_for_too_long_is_given_up() {
     assert_eq!(outcome, ok());
 }
 
-/// A kernel that has taken much takes nothing for long, though the server reads what is in it.
+/// The kernel's full buffers take nothing for a long time, though the server reads from them.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_server_that_reads_slowly_is_not_idle_while_it_does() {
@@ -213,7 +212,7 @@ async fn a_server_that_reads_slowly_is_not_idle_while_it_does() {
     listener.listen(1).unwrap();
     let listener = std::net::TcpListener::from(listener);
     let port = listener.local_addr().unwrap().port();
-    // It takes 16 KiB each 50 ms, until it takes nothing more.
+    // It reads 16 KiB each 50 ms, 40 times, and then nothing more.
     let server = std::thread::spawn(move || {
         let (mut socket, _) = listener.accept().unwrap();
         for _ in 0..40 {

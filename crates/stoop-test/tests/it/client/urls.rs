@@ -1,4 +1,4 @@
-//! URLs as people write them, and what is sent for them.
+//! URLs as users write them, and the requests that are sent for them.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ async fn urls_are_sent_as_the_url_standard_says() {
         ("http://user:pass@a.test/", "/", "a.test"),
         ("http://a.test/user@b", "/user@b", "a.test"),
     ] {
-        // TLS cannot be spoken by the script.
+        // The script does not speak TLS.
         if !url.starts_with("https") {
             assert_eq!(sent(url).await, (target.to_owned(), host.to_owned()), "{url:?}");
         }
@@ -174,7 +174,7 @@ async fn other_protocols_are_switched_to() {
         let mut rest = String::new();
         stream.read_to_string(&mut rest).await.unwrap();
         assert_eq!((&hello[..], rest.as_str()), (&b"hello"[..], "bye"));
-        // It is nobody's connection but the caller's.
+        // The connection is the caller's and no longer the pool's.
         assert_eq!(client.connections(), (0, 0));
     }
     let refused = Request::get(&format!("http://{server}/")).unwrap();
@@ -182,7 +182,7 @@ async fn other_protocols_are_switched_to() {
     assert_eq!(response.status(), 200);
 }
 
-/// What a URL says of its user ends up in no log.
+/// The credentials of a URL do not get into logs.
 #[tokio::test(start_paused = true)]
 async fn credentials_are_not_in_what_is_shown() {
     const URL: &str = "http://me:s3cret@a.test/";

@@ -1,4 +1,4 @@
-//! Content that fails, ends by itself, or goes on behind its response.
+//! Content that panics, never ends, or is still sent after its response; tunnels that are dropped.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::super::kit::{fetch, ok, read, settle};
 use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2};
 
-/// The response is complete; the request is not, and never will be.
+/// The response is complete, and the request never will be.
 #[tokio::test(start_paused = true)]
 async fn an_upload_that_never_completes_ends_after_its_response() {
     let client = over_http2(
@@ -38,7 +38,7 @@ async fn an_upload_that_never_completes_ends_after_its_response() {
     assert_eq!(client.connections().1, client.connections().0);
 }
 
-/// What was written to a tunnel goes out though the tunnel is dropped.
+/// Bytes that were written to a tunnel are sent though the tunnel is dropped.
 #[tokio::test]
 async fn bytes_written_before_a_tunnel_is_dropped_arrive() {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
@@ -63,6 +63,7 @@ async fn bytes_written_before_a_tunnel_is_dropped_arrive() {
     assert_eq!(tell.recv().await.unwrap(), (Ok(10), b"last words".to_vec()));
 }
 
+/// A body that panics when it is asked whether it has ended.
 struct PanickingEnd(u32);
 
 impl http_body::Body for PanickingEnd {
@@ -80,7 +81,6 @@ impl http_body::Body for PanickingEnd {
     }
 }
 
-/// A body panics when it is asked for its end.
 #[tokio::test(start_paused = true)]
 async fn a_body_whose_end_panics_fails_alone() {
     let client = over_http2(
@@ -105,7 +105,7 @@ async fn a_body_whose_end_panics_fails_alone() {
     let _ = data(1, 0, b"");
 }
 
-/// As over HTTP/1: heads have a limit together, and are not flow controlled.
+/// As over HTTP/1, the heads of one exchange have a limit together. They are not flow controlled.
 #[tokio::test(start_paused = true)]
 async fn interim_responses_count_together() {
     let client = over_http2(
@@ -115,7 +115,7 @@ async fn interim_responses_count_together() {
             let stream = frames.next_request().await;
             let long = "a".repeat(15_000);
             for _ in 0..2 {
-                // 135,000 bytes each, and 256 KiB are allowed.
+                // Each has 135,000 bytes, and 256 KiB are allowed.
                 let fields = [(":status", "103"), ("link", long.as_str())];
                 frames.send(&[stoop_test::frames::headers(stream, 0, &fields)]).await;
                 for n in 0..8 {

@@ -1,4 +1,4 @@
-//! What a client lets a server send: what was taken, and nothing twice.
+//! Windows that a client opens again: once for each byte that the caller has read or that was dropped.
 
 use stoop::{Body, Request};
 use stoop_test::frames::{data, flag, headers, rst_stream};
@@ -6,8 +6,8 @@ use stoop_test::frames::{data, flag, headers, rst_stream};
 use super::super::kit::settle;
 use super::kit::{FrameServer, NO_SETTINGS, over_http2};
 
-/// A response that came whole and was not read, and whose stream the server then resets, is given back
-/// when the stream is, and not once more when it is read.
+/// The content of a whole but unread response opens the window again when the server resets the stream,
+/// and not once more when the caller reads it.
 #[tokio::test(start_paused = true)]
 async fn unread_content_of_a_stream_that_is_reset_is_given_back_once() {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();

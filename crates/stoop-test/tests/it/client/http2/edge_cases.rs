@@ -1,4 +1,4 @@
-//! Where both ends are in their rights, and something is lost all the same if the client takes no care.
+//! Cases in which both peers keep to the protocol, and a client could still lose something.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::super::kit::{fetch, get, settle};
 use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2, send_post};
 
-/// A request that waits for a stream and is given up keeps no place.
+/// A request that is dropped while it waits for a stream keeps no place.
 #[tokio::test(start_paused = true)]
 async fn a_connection_without_streams_is_left() {
     let client = over_http2(
@@ -111,7 +111,7 @@ async fn a_stream_that_is_reset_is_no_stale_connection() {
     assert_eq!(seen.load(SeqCst), 1);
 }
 
-/// A server sends everybody away.
+/// The server answers each connection's request with GOAWAY.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_sends_all_requests_away_is_not_hammered() {
     let seen = Arc::new(AtomicUsize::new(0));
@@ -132,7 +132,7 @@ async fn a_server_that_sends_all_requests_away_is_not_hammered() {
     assert!(begun.elapsed() > Duration::from_secs(1));
 }
 
-/// Servers count streams that are reset: short content is read rather than given up.
+/// Servers count streams that are reset, so the client reads short content rather than reset its stream.
 #[tokio::test]
 async fn a_client_that_reads_only_statuses_is_not_taken_for_an_attacker() {
     let server = stoop::Server::listen("127.0.0.1:0").unwrap();
@@ -220,7 +220,7 @@ async fn frames_that_came_while_idle_are_read_first() {
     assert!(failed.is_empty(), "{failed:?}");
 }
 
-/// To a server that prefers HTTP/2, which has no Upgrade.
+/// The server prefers HTTP/2, which has no Upgrade.
 #[tokio::test]
 async fn an_upgrade_over_tls_still_works() {
     use super::super::tls::{authority, certificate, showing, trusting};
@@ -248,7 +248,7 @@ async fn an_upgrade_over_tls_still_works() {
     assert!(switched.is_ok());
 }
 
-/// As the limit says: 1 at least.
+/// The limit is 1 at least, as its documentation says.
 #[tokio::test(start_paused = true)]
 async fn a_limit_of_no_requests_counts_as_one() {
     let client = over_http2(

@@ -1,4 +1,4 @@
-//! What errors say: the code by the name RFC 9113 §7 gives it, and the server's own words if it said any.
+//! Texts of errors: the code by its name in RFC 9113 §7, and the debug data of the server's GOAWAY.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use stoop_test::frames::{flag, frame, go_away, kind, rst_stream};
 
 use super::kit::{FrameServer, over_http2, send_post};
 
-/// What a POST fails with that is answered so, and is not sent again.
-async fn says(answer: Vec<u8>) -> String {
+/// The text of the error of a POST that is answered by these frames.
+async fn error_text(answer: Vec<u8>) -> String {
     let answer: Arc<[u8]> = answer.into();
     let client = over_http2(
         |limits| limits.refusals_max = 0,
@@ -53,31 +53,31 @@ async fn an_error_names_the_code_as_the_rfc_does() {
              [h2_protocol, wait]",
         ),
     ] {
-        assert_eq!(says(answer).await, text);
+        assert_eq!(error_text(answer).await, text);
     }
 }
 
-/// §6.8: "Additional debug data is intended for diagnostic purposes only and carries no semantic value." Whoever looks at
-/// the error diagnoses.
+/// §6.8: "Additional debug data is intended for diagnostic purposes only and carries no semantic value." An error's text
+/// is read for diagnosis.
 #[tokio::test]
 async fn an_error_has_the_servers_own_words() {
     let text = |words: &str| {
         format!("the server ends the connection and does not answer: {words} [h2_goaway, wait]")
     };
     assert_eq!(
-        says(go_away(1, 11, "too_many_pings")).await,
+        error_text(go_away(1, 11, "too_many_pings")).await,
         text("ENHANCE_YOUR_CALM: too_many_pings")
     );
     assert_eq!(
-        says(go_away(0, 0, "max_age")).await,
+        error_text(go_away(0, 0, "max_age")).await,
         text("NO_ERROR: max_age; it did nothing of this request")
     );
-    // The last word counts.
+    // The last GOAWAY counts.
     let twice = [go_away(1, 0, "soon"), go_away(1, 1, "now")].concat();
-    assert_eq!(says(twice).await, text("PROTOCOL_ERROR: now"));
-    // Nothing that a terminal would obey, and not more than a sentence.
-    let shown = says(go_away(1, 2, "\x1b[31m \"it's\" \u{202e}\r\n")).await;
+    assert_eq!(error_text(twice).await, text("PROTOCOL_ERROR: now"));
+    // Control characters are escaped, and long texts are cut.
+    let shown = error_text(go_away(1, 2, "\x1b[31m \"it's\" \u{202e}\r\n")).await;
     assert_eq!(shown, text(r#"INTERNAL_ERROR: \x1b[31m "it's" \xe2\x80\xae\r\n"#));
-    let shown = says(go_away(1, 2, &"x".repeat(10_000))).await;
+    let shown = error_text(go_away(1, 2, &"x".repeat(10_000))).await;
     assert_eq!(shown, text(&format!("INTERNAL_ERROR: {}", "x".repeat(256))));
 }

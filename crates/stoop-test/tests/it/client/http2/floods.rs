@@ -1,5 +1,5 @@
-//! What a server may make a client do: attacks by name, each with a bound on what is taken and said, and the word the
-//! connection ends with. Whoever waits is told, and the next request goes elsewhere.
+//! Attacks of a server on a client, by name: each with a bound on the frames that are read and sent, and the error that
+//! ends the connection. Waiting requests fail, and the next one goes over another connection.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -20,13 +20,14 @@ use super::super::kit::{
 };
 use super::kit::{FrameServer, ok_frames, over_http2};
 
+/// How many frames are sent at a time.
 const FRAMES: usize = 100;
 
-/// The script is done then, or never will be.
+/// A script that is not done by then has failed.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Says the same again and again, with a PING behind each hundred to know how far the client is, until it ends the
-/// connection: how often, and what it said.
+/// Sends `wire` again and again, with a PING behind each hundred to know how far the client has read, until the client
+/// ends the connection. Returns how often it was sent, and the client's frames.
 async fn flood(frames: &mut FrameServer, wire: &[u8]) -> (usize, Vec<String>) {
     let (mut sent, mut said) = (0, Vec::new());
     loop {
@@ -48,7 +49,7 @@ async fn flood(frames: &mut FrameServer, wire: &[u8]) -> (usize, Vec<String>) {
     }
 }
 
-/// `Http2Limits::odd_frames`: 10,000 frames that bring nothing, whichever they are.
+/// `Http2Limits::odd_frames`: 10,000 frames that bring nothing, of whatever type.
 #[tokio::test(start_paused = true)]
 async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
     let head = headers(1, flag::END_HEADERS, &[(":status", "200")]);
@@ -100,14 +101,15 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
         assert!((allowed - 2 * FRAMES..=allowed + 2 * FRAMES).contains(&sent), "{name}: {sent}");
         let calm = format!("GOAWAY 0 ENHANCE_YOUR_CALM: {}", Fault::TooMuchOverhead.explain());
         assert_eq!(said.last(), Some(&calm), "{name}");
-        // What is answered is answered once, beside our pings.
+        // The client answers each frame once at most, beside the PINGs of `flood`.
         let most = answers * sent + sent / FRAMES + 10;
         assert!(said.len() <= most, "{name}: {} lines", said.len());
         assert_eq!(fetch(&client).await, ok(), "{name}");
     }
 }
 
-/// PINGs of a server that does not read the answers: at so many of them it is not read either, and in the end left.
+/// PINGs of a server that does not read the answers: at a number of waiting answers the client stops reading, and in the
+/// end closes the connection.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_read_is_not_answered_for_ever() {
     const PING_BYTES: usize = 17;
@@ -129,7 +131,7 @@ async fn a_server_that_does_not_read_is_not_answered_for_ever() {
             }
         },
     );
-    // A question whether it is there is one more that it does not answer.
+    // The client's own PING is not answered either.
     assert_eq!(fetch(&client).await, Err((ErrorKind::ClosedEarly, Phase::Wait)));
     let sent = timeout(SOON, told.recv()).await.unwrap().unwrap();
     let most = 3 * PIPE_BYTES / PING_BYTES + 4 * 16 * 1024 / PING_BYTES + 2_000;
@@ -161,8 +163,8 @@ async fn interim_responses_without_end_end_their_stream() {
     assert_eq!((seen, other), (16, ok()));
 }
 
-/// What the client says last, while the server goes on with these frames; and how many bytes that took.
-async fn until_the_last_word(frames: &mut FrameServer, more: &[u8]) -> (usize, String) {
+/// Sends `more` until the client ends the connection. Returns how many bytes that took, and the client's last frame.
+async fn send_until_closed(frames: &mut FrameServer, more: &[u8]) -> (usize, String) {
     let mut sent = 0;
     while sent < 64 << 20 {
         frames.peer.send(more).await;
@@ -177,7 +179,7 @@ async fn until_the_last_word(frames: &mut FrameServer, more: &[u8]) -> (usize, S
     (sent, "nothing".to_owned())
 }
 
-/// The first connection does as a script says, once there is a request; others serve.
+/// The outcomes of two requests: the first connection follows `script` once there is a request, and others serve.
 async fn with_script<F>(
     script: impl Fn(FrameServer) -> F + Send + Sync + 'static,
 ) -> (FetchOutcome, FetchOutcome)
@@ -213,7 +215,7 @@ async fn a_field_block_without_end_is_cut_off() {
             async move {
                 frames.send(&[headers(1, 0, &[(":status", "200")])]).await;
                 let more = continuation(1, 0, &vec![0x88; piece]);
-                tell.send(until_the_last_word(&mut frames, &more).await).unwrap();
+                tell.send(send_until_closed(&mut frames, &more).await).unwrap();
             }
         })
         .await;
@@ -226,10 +228,11 @@ async fn a_field_block_without_end_is_cut_off() {
     }
 }
 
-/// CVE-2016-6581, the HPACK bomb: a large head fails its request, one that is monstrous ends the connection.
+/// CVE-2016-6581, the HPACK bomb: a head that is too large fails its request, and one far beyond that ends the
+/// connection.
 #[tokio::test(start_paused = true)]
 async fn a_small_block_does_not_become_a_large_head() {
-    // A field of 4,000 bytes goes into the table, and is named again and again, a byte each time.
+    // A field of 4,000 bytes is inserted into the table, and repeated by its index, in a byte each time.
     let insert = [&b"\x88\x40\x01x\x7f\xa1\x1e"[..], &[b'y'; 4_000]].concat();
     let bomb = |stream, count| {
         frame(kind::HEADERS, flag::WHOLE, stream, &[&b"\x88"[..], &vec![0xbe; count]].concat())
@@ -269,7 +272,7 @@ async fn a_small_block_does_not_become_a_large_head() {
     assert_eq!(fetch(&client).await, ok());
 }
 
-/// Windows that grow beyond what they may be, which nobody asked for.
+/// Windows that the server opens beyond their maximum.
 #[tokio::test(start_paused = true)]
 async fn a_window_that_overflows_ends_the_connection() {
     for wire in [
@@ -293,7 +296,7 @@ async fn a_window_that_overflows_ends_the_connection() {
     }
 }
 
-/// Content that the windows do not allow: of a stream, which ends; and of all streams, of which then nobody gets more.
+/// Content beyond the windows: of a stream, which ends, and of the connection, which ends with all its streams.
 #[tokio::test(start_paused = true)]
 async fn content_beyond_the_windows_is_not_taken() {
     const STREAMS: u32 = 14;
@@ -306,12 +309,12 @@ async fn content_beyond_the_windows_is_not_taken() {
                 return frames.serve().await;
             }
             let head = |stream| headers(stream, flag::END_HEADERS, &[(":status", "200")]);
-            // 256 KiB of a stream, and a byte.
+            // 256 KiB of a stream, and a byte more.
             let whole = |stream| data(stream, 0, &[b'x'; 16_384]).repeat(16);
             assert_eq!(frames.next_request().await, 1);
             frames.send(&[head(1), whole(1), data(1, 0, b"x")]).await;
             assert_eq!(frames.next_stream_frame().await, "RST_STREAM 1 FLOW_CONTROL_ERROR");
-            // And 4 MiB of the connection, of which the first has had its share and a byte.
+            // The connection's 4 MiB, of which the first stream has used its share and a byte.
             for n in 1..=STREAMS {
                 let stream = frames.next_request().await;
                 assert_eq!(stream, 2 * n + 1);
@@ -337,7 +340,8 @@ async fn content_beyond_the_windows_is_not_taken() {
     assert_eq!(fetch(&client).await, ok());
 }
 
-/// CVE-2023-44487 the other way round: whoever resets streams that were asked for costs no more than it is asked.
+/// CVE-2023-44487 the other way round: a server that resets the client's streams costs no more than the requests that
+/// are sent to it.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_resets_all_streams_keeps_its_connection() {
     let client = over_http2(

@@ -1,4 +1,4 @@
-//! What holds over HTTP/1 holds over HTTP/2: a handler in this process, the machines of both ends.
+//! A handler in this process, over HTTP/2: what holds over HTTP/1 holds here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -101,7 +101,7 @@ async fn connections_are_opened_as_streams_run_short_and_no_more_than_the_limit(
         Response::text("ok")
     });
     let begun = Instant::now();
-    // Our server allows 100 streams.
+    // Our server allows 100 streams a connection.
     let tasks: Vec<_> = (0..3_300)
         .map(|_| {
             let client = client.clone();
@@ -116,7 +116,7 @@ async fn connections_are_opened_as_streams_run_short_and_no_more_than_the_limit(
     assert_eq!(begun.elapsed().as_secs(), 2);
 }
 
-/// The URL that a redirect names is asked for on the same connection.
+/// The redirected request goes over the same connection.
 #[tokio::test]
 async fn redirects_are_followed_on_the_connection_that_is_there() {
     let client = client_of(Versions::Http2, |request: Request| match request.path() {

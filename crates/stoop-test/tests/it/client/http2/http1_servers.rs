@@ -1,4 +1,4 @@
-//! Servers that HTTP/2 is begun with unasked, and that do not speak it.
+//! Servers without HTTP/2, to which a client speaks it by prior knowledge.
 
 use stoop::ErrorKind;
 use stoop_test::frames::PREFACE;
@@ -12,7 +12,7 @@ async fn the_error_says_that_the_server_does_not_speak_http2() {
         ("HTTP/1.1 400 Bad Request\r\n\r\n", ErrorKind::H2Protocol, "does not speak HTTP/2"),
         ("220 mail.test ESMTP\r\n", ErrorKind::H2Protocol, "does not speak HTTP/2"),
         ("", ErrorKind::ClosedEarly, "closed the connection before it said that it speaks HTTP/2"),
-        // Less than the header of a frame.
+        // Fewer bytes than the header of a frame.
         ("what?", ErrorKind::ClosedEarly, "before it said that it speaks HTTP/2"),
     ] {
         let client = over_http2(

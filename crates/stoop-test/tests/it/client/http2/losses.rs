@@ -1,5 +1,4 @@
-//! What goes wrong with a stream is that stream's alone; what goes wrong with a connection is everybody's who uses it, and
-//! nobody's who comes next.
+//! A broken stream fails its own exchange alone. A lost connection fails all exchanges on it, and none that begins later.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -14,7 +13,8 @@ use super::super::kit::{
 };
 use super::kit::{FrameServer, ok_frames, over_http2, send_post};
 
-/// The ways to break one stream, here the third: what the server says, and what it is told.
+/// Ways to break stream 3: the server's frames, the code of the client's RST_STREAM if it sends one, and the error's kind
+/// and phase.
 fn breakages() -> [(Vec<u8>, &'static str, ErrorKind, Phase); 10] {
     let head = |fields: &[(&str, &str)], flags| headers(3, flags, fields);
     let of = |length| {
@@ -50,7 +50,7 @@ async fn one_broken_stream_leaves_the_others_unharmed() {
                     for stream in [1, 3, 5] {
                         assert_eq!(frames.next_request().await, stream);
                     }
-                    // One has half its response, one has none.
+                    // Stream 1 has half its response, stream 5 has none.
                     let half = [(":status", "200"), ("content-length", "2")];
                     frames.send(&[headers(1, flag::END_HEADERS, &half), data(1, 0, b"o")]).await;
                     settle().await;
@@ -101,13 +101,14 @@ fn spawn_post(client: &Client) -> JoinHandle<FetchOutcome> {
 enum Loss {
     End,
     Reset,
-    /// GOAWAY, with an error, of the streams above the third: those were not come to.
+    /// GOAWAY with an error, and 3 as the last stream: those above it were not processed.
     GoAway,
     /// The server breaks the protocol, and the client ends the connection.
     Broken,
 }
 
 impl Loss {
+    /// Loses the connection in this way.
     async fn cause(self, mut frames: FrameServer) {
         match self {
             Self::End => frames.peer.shutdown().await,
@@ -129,7 +130,7 @@ impl Loss {
         while frames.next_stream_frame().await != "gone" {}
     }
 
-    /// What those fail with that are not repeated.
+    /// The kind of error of the requests that are not repeated.
     fn kind(self) -> ErrorKind {
         match self {
             Self::End => ErrorKind::ClosedEarly,
@@ -140,8 +141,8 @@ impl Loss {
     }
 }
 
-/// The first connection is lost with six requests on it; if it is an old one, one was answered before. The others serve,
-/// and their requests are counted.
+/// Loses the first connection with six requests on it, after it answered one more if it is to be an old one. The other
+/// connections serve, and count their requests.
 async fn serve_after_loss(loss: Loss, old: bool, served: Arc<AtomicUsize>, peer: ScriptedServer) {
     let number = peer.number;
     let mut frames = FrameServer::accept(peer, &[]).await;
@@ -172,11 +173,12 @@ async fn serve_after_loss(loss: Loss, old: bool, served: Arc<AtomicUsize>, peer:
     loss.cause(frames).await;
 }
 
+/// Sends six requests over a connection that is lost, and checks which are repeated and how the others fail.
 async fn check_loss(client: &Client, loss: Loss, old: bool, served: &AtomicUsize) {
     if old {
         assert_eq!(fetch(client).await, ok());
     }
-    // A response has begun, and the order of the others is that of their streams.
+    // The response to the first request begins. The streams of the others are in their order.
     let begun = spawn_fetch(client);
     settle().await;
     let mut tasks = Vec::new();
@@ -189,8 +191,8 @@ async fn check_loss(client: &Client, loss: Loss, old: bool, served: &AtomicUsize
     let mut repeated = 0;
     for (n, task) in tasks.into_iter().enumerate() {
         let stream = 2 * (n + 1 + usize::from(old)) + 1;
-        // A GET that got nothing may go again, since the connection was not made for it and may have
-        // been dead before it went.
+        // A GET without a response is repeated, since the connection was not made for it and may have
+        // been closed before it was sent.
         let again = match loss {
             Loss::End | Loss::Reset => n % 2 == 1,
             Loss::GoAway => stream > 3,
@@ -201,7 +203,7 @@ async fn check_loss(client: &Client, loss: Loss, old: bool, served: &AtomicUsize
         assert_eq!(task.await.unwrap(), expected, "{loss:?}, {old}: stream {stream}");
     }
     assert_eq!(served.load(SeqCst), repeated, "{loss:?}: each once");
-    // Whoever comes next is none of that.
+    // Later requests are not affected.
     assert_eq!(fetch(client).await, ok());
     assert_eq!(read(send_post(client).await.unwrap()).await, ok());
     assert_eq!(client.connections(), (1, 1), "{loss:?}");
@@ -220,7 +222,7 @@ async fn a_connection_that_is_lost_fails_each_request_for_itself() {
     }
 }
 
-/// The same where the kernel says so.
+/// The same where the kernel reports the reset.
 #[tokio::test]
 async fn a_tcp_reset_fails_each_request_for_itself() {
     let address = listen_scripted(|peer| async move {
@@ -251,8 +253,8 @@ async fn a_tcp_reset_fails_each_request_for_itself() {
     assert_eq!(read(client.get(&url).await.unwrap()).await, ok());
 }
 
-/// A server that refuses every stream, at once: it is asked so often, and slower each time; or until the deadline, which
-/// says less than that it refuses.
+/// A server that refuses every stream at once is asked a limited number of times, with growing pauses, or until the
+/// deadline. The error is the refusal, which says more than the deadline.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_refuses_every_stream_is_asked_a_limited_number_of_times() {
     for (total, times) in [(60, 33..34), (2, 8..20)] {

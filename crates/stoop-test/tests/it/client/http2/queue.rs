@@ -1,4 +1,4 @@
-//! Requests that wait for a stream: who gives up takes none, and who comes next is not held up by that.
+//! Requests that wait for a stream: one that gives up takes no stream, and does not hold up the next.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use tokio::time::{Instant, sleep};
 use super::super::kit::{FetchOutcome, URL, fetch, ok, read, settle};
 use super::kit::{FrameServer, ok_frames, over_http2};
 
-/// A client with one connection of one stream, which a response holds until it is told to end. Exchanges may take 5 s.
+/// A client with one connection of one stream, which the returned response holds until `ended` has passed. Exchanges may
+/// take 5 s. The receiver gets the stream of each later request.
 async fn occupied(ended: Duration) -> (Client, stoop::Response, mpsc::UnboundedReceiver<u32>) {
     let (seen, requests) = mpsc::unbounded_channel();
     let client = over_http2(
@@ -42,9 +43,9 @@ async fn occupied(ended: Duration) -> (Client, stoop::Response, mpsc::UnboundedR
             }
         },
     );
-    // The first one tells how many there may be.
+    // The first exchange brings the server's SETTINGS.
     fetch(&client).await.unwrap();
-    // Nobody asks for its content, so its own deadline is nobody's business.
+    // Its content is not asked for, so that its own deadline does not end it.
     let held = client.get(URL).await.unwrap();
     (client, held, requests)
 }
@@ -63,12 +64,12 @@ async fn a_wait_for_a_stream_ends_with_the_deadline_and_takes_none() {
     let (outcome, took) = first.await.unwrap();
     assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Queue)));
     assert_eq!(took.as_secs(), 5);
-    // Nothing was asked for while the stream was taken.
+    // No request was sent while the stream was taken.
     assert!(requests.try_recv().is_err());
     let (outcome, took) = second.await.unwrap();
     assert_eq!(outcome, ok());
     assert_eq!(took.as_secs(), 4, "at the end of what held the stream");
-    // 1 and 3 are those before: whoever gave up was never a stream.
+    // Streams 1 and 3 came before: the request that gave up had no stream.
     assert_eq!(requests.try_recv(), Ok(5));
     assert!(requests.try_recv().is_err());
     assert_eq!(client.connections(), (1, 1));
@@ -80,10 +81,10 @@ async fn the_error_says_where_the_time_went() {
     let error = client.get(URL).await.unwrap_err();
     assert_eq!(error.to_string(), "the deadline has passed [total_timeout, queue]");
     assert_eq!(error.timings().queue(), Some(Duration::from_secs(5)));
-    assert!(error.is_unprocessed(), "so that whoever asked may ask again");
+    assert!(error.is_unprocessed(), "so that the caller may repeat it");
 }
 
-/// Those that are dropped while they wait, too, and all those that are there are served in their order.
+/// Neither does a request that is dropped while it waits. The others are served in their order.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_leaves_the_queue_holds_up_no_other() {
     let (client, _held, mut requests) = occupied(Duration::from_secs(1)).await;
@@ -108,7 +109,7 @@ async fn a_request_that_leaves_the_queue_holds_up_no_other() {
     assert_eq!(client.connections(), (1, 1));
 }
 
-/// The deadline of everything, of a request that got its stream late: what is left of it is for the rest.
+/// The total deadline of a request covers its wait for a stream.
 #[tokio::test(start_paused = true)]
 async fn waiting_counts_for_the_deadline_of_everything() {
     let client = over_http2(
@@ -124,7 +125,7 @@ async fn waiting_counts_for_the_deadline_of_everything() {
             let stream = frames.next_request().await;
             sleep(Duration::from_secs(3)).await;
             frames.send(&[ok_frames(stream)]).await;
-            // The next has two seconds.
+            // The next request has two seconds.
             assert_eq!(frames.next_request().await, 5);
             let begun = Instant::now();
             assert_eq!(frames.next_stream_frame().await, "RST_STREAM 5 CANCEL");

@@ -1,4 +1,4 @@
-//! What is sent again, and over which connection.
+//! Requests that are sent again, and over which connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -47,7 +47,7 @@ async fn unprocessed_requests_are_told_apart() {
     }
 }
 
-/// RFC 9113 §8.7: whatever the method, if the content can be sent again.
+/// RFC 9113 §8.7: of any method, if the content can be sent again.
 #[tokio::test(start_paused = true)]
 async fn unprocessed_requests_are_sent_again() {
     for (refusal, connections) in [(rst_stream(1, 7), 1), (go_away(0, 0, ""), 2)] {
@@ -114,7 +114,7 @@ async fn an_announced_goaway_loses_no_request() {
                 for _ in 0..4 {
                     frames.next_request().await;
                 }
-                // Two were accepted.
+                // The server accepted two streams.
                 frames.send(&[go_away(0x7fff_ffff, 0, ""), go_away(3, 0, ""), ok_frames(3)]).await;
                 settle().await;
                 frames.send(&[ok_frames(1)]).await;
@@ -204,6 +204,6 @@ async fn a_server_that_wants_http_1_1_for_something_gets_it() {
         },
     );
     assert_eq!(read(send_post(&client).await.unwrap()).await, Ok((200, "here".to_owned())));
-    // What it does not want it for stays.
+    // Other requests still go over HTTP/2.
     assert_eq!(fetch(&client).await, ok());
 }

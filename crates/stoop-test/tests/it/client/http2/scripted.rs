@@ -1,4 +1,4 @@
-//! What the client says over HTTP/2, and what it makes of what it is told.
+//! The frames that the client sends, and how it treats those of the server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -52,7 +52,7 @@ async fn a_response_that_is_dropped_resets_its_stream_and_nothing_else() {
                 ])
                 .await;
             assert_eq!(frames.next_stream_frame().await, "RST_STREAM 1 CANCEL");
-            // What was on its way is no fault, nor is the rest of a block of fields.
+            // Frames that were on their way are no fault, and neither is the rest of a field block.
             frames.send(&[data(1, 0, b"b"), headers(1, flag::END_STREAM, &[("x", "y")])]).await;
             frames.send(&[continuation(1, flag::END_HEADERS, b"")]).await;
             assert_eq!(frames.next_request().await, 3);
@@ -103,7 +103,7 @@ async fn no_more_streams_are_opened_than_the_server_allows() {
             }
         },
     );
-    // The first one tells.
+    // The first exchange brings the server's SETTINGS.
     fetch(&client).await.unwrap();
     let tasks: Vec<_> = (0..20)
         .map(|_| {
@@ -122,7 +122,7 @@ async fn stalls_of_a_stream_end_in_a_time_out_of_their_own() {
     let client = over_http2(
         |_| {},
         |peer| async {
-            // Nothing may be sent on the third stream.
+            // The third stream's window is shut.
             let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
             frames.next_request().await;
             assert_eq!(frames.next_stream_frame().await, "RST_STREAM 1 CANCEL");
@@ -165,19 +165,19 @@ async fn a_server_that_vanished_is_noticed_and_not_asked_again() {
                 if !first {
                     return frames.serve().await;
                 }
-                // It reads, and says nothing at all: its PINGs are not answered.
+                // It reads and sends nothing: the client's PINGs are not answered.
                 while frames.next_frame().await != "gone" {}
             }
         },
     );
     assert_eq!(fetch(&client).await, Err((ErrorKind::FirstByteTimeout, Phase::Wait)));
-    // The next one need not find out for itself.
+    // The next request goes over another connection.
     settle().await;
     assert_eq!(fetch(&client).await, ok());
     assert_eq!((client.connections(), made.load(SeqCst)), ((1, 1), 2));
 }
 
-/// RFC 9113 §8.1: a server may answer before it has read the request, and say that it needs no more.
+/// RFC 9113 §8.1: a server may answer before it has read the request, and reset the stream with NO_ERROR.
 #[tokio::test]
 async fn an_early_answer_is_whole_though_the_stream_is_reset() {
     let client = over_http2(
@@ -236,13 +236,13 @@ async fn content_that_is_not_read_holds_up_its_stream_alone() {
             let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
             frames.next_request().await;
             frames.send(&[headers(1, flag::END_HEADERS, &[(":status", "200")])]).await;
-            // As much as the stream's window lets us.
+            // As much as the stream's window allows.
             for _ in 0..16 {
                 frames.send(&[data(1, 0, &[b'x'; 16_384])]).await;
             }
             frames.next_request().await;
             frames.send(&[ok_frames(3)]).await;
-            // Now that it is read, we may go on.
+            // The content was read, which opens the window.
             assert!(frames.next_stream_frame().await.starts_with("WINDOW_UPDATE 1 by "));
             frames.send(&[data(1, flag::END_STREAM, b"")]).await;
             while frames.next_stream_frame().await != "gone" {}

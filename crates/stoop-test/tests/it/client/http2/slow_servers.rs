@@ -1,4 +1,4 @@
-//! Servers that are slow, and what is taken for a sign of life; and rests of exchanges that are over.
+//! Servers that are slow or silent, PINGs that ask whether they are there, and rests of exchanges that have ended.
 
 use std::time::Duration;
 
@@ -10,8 +10,7 @@ use tokio::time::{sleep, timeout};
 use super::super::kit::{URL, settle};
 use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2};
 
-/// Content that was read after the response was whole is given back then, and not once more when its
-/// stream is reset.
+/// Content that the caller reads opens the window again then, and not once more when its stream is reset.
 #[tokio::test(start_paused = true)]
 async fn content_that_was_read_before_its_stream_is_reset_is_given_back_once() {
     let (told, mut tell) = mpsc::unbounded_channel();
@@ -69,13 +68,12 @@ async fn content_that_was_read_before_its_stream_is_reset_is_given_back_once() {
     settle().await;
     resets.send(()).unwrap();
     settle().await;
-    // Nothing of the second was read.
+    // Nothing of the second response was read.
     assert_eq!(updates(), Vec::<String>::new());
     drop(second);
 }
 
-/// A server is asked whether it is there once it was silent while somebody waited; that it was while
-/// nobody did is no reason.
+/// A server gets a PING if it is silent while a request waits, and not if it was silent before the request.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_answers_at_once_after_a_pause_is_not_asked_whether_it_is_there() {
     let (told, mut tell) = mpsc::unbounded_channel();
@@ -114,7 +112,7 @@ async fn a_server_that_answers_at_once_after_a_pause_is_not_asked_whether_it_is_
     assert_eq!(pings, 0);
 }
 
-/// An upload whose response is complete, and that the server takes nothing of, ends as any.
+/// An upload of which the server reads nothing ends after its response is complete.
 #[tokio::test(start_paused = true)]
 async fn an_upload_that_the_server_does_not_read_ends_after_its_response() {
     let (told, mut tell) = mpsc::unbounded_channel();
@@ -139,7 +137,7 @@ async fn an_upload_that_the_server_does_not_read_ends_after_its_response() {
             }
         },
     );
-    // More than the window that streams begin with.
+    // More than the initial window of a stream.
     let response = client.send(Request::post(URL, vec![0; 100_000]).unwrap()).await.unwrap();
     assert_eq!(response.into_body().bytes(9).await.unwrap(), "ok");
     settle().await;
@@ -154,8 +152,7 @@ async fn an_upload_that_the_server_does_not_read_ends_after_its_response() {
     assert_eq!(ended.ok().flatten().as_deref(), Some("RST_STREAM 1 CANCEL"));
 }
 
-/// A server that takes an upload slowly, in the order in which it was sent, answers a PING when it comes
-/// to it.
+/// A server that reads an upload slowly answers a PING when it has read the frames before it.
 #[tokio::test(start_paused = true)]
 async fn a_slow_server_is_not_taken_for_one_that_has_gone() {
     let client = over_http2(
@@ -182,7 +179,7 @@ async fn a_slow_server_is_not_taken_for_one_that_has_gone() {
     assert_eq!(sent.unwrap().status(), 200);
 }
 
-/// A request that comes together with a frame of a server that nobody asked anything is sent all the same.
+/// A request that starts just after an unasked frame of the server is sent at once.
 #[tokio::test(start_paused = true)]
 async fn a_ping_that_came_just_before_a_request_does_not_hold_it_up() {
     let (give, mut given) = mpsc::unbounded_channel();
@@ -219,7 +216,7 @@ async fn a_ping_that_came_just_before_a_request_does_not_hold_it_up() {
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
-/// The first bytes of a frame that nobody asked for do not hold up a request.
+/// The first bytes of an unasked frame do not hold up a request.
 #[tokio::test(start_paused = true)]
 async fn a_part_of_a_frame_does_not_hold_up_a_request() {
     let client = over_http2(

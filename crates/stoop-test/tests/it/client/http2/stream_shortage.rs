@@ -1,4 +1,4 @@
-//! Servers that allow fewer streams than requests came at once, or none any more.
+//! Servers that allow fewer streams than there are requests, or no further stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use tokio::time::{sleep, timeout};
 use super::super::kit::{URL, fetch, ok, read, settle};
 use super::kit::{FrameServer, ok_frames, over_http2};
 
-/// Before the server tells, as many go to its first connection as it may be assumed to allow. Those
-/// that it does not must not wait there for the one it does: another connection is theirs.
+/// Before the server's SETTINGS come, requests go to its first connection on an assumed limit. Those beyond
+/// the real limit do not wait for a stream there: they get another connection.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_finds_no_stream_on_the_first_connection_gets_another() {
     let all = Arc::new(Barrier::new(3));
@@ -45,8 +45,8 @@ async fn a_request_that_finds_no_stream_on_the_first_connection_gets_another() {
     assert_eq!(client.connections(), (3, 3));
 }
 
-/// The server's word that it ends crosses the request, which nobody has begun to send: even content
-/// that there is only once can go to another connection.
+/// The server's GOAWAY crosses a request of which nothing was sent: even content that cannot be repeated
+/// goes to another connection.
 #[tokio::test]
 async fn a_request_that_was_not_sent_goes_elsewhere_whatever_its_content() {
     let (tell, told) = mpsc::unbounded_channel();
@@ -80,7 +80,7 @@ async fn a_request_that_was_not_sent_goes_elsewhere_whatever_its_content() {
     sender.send("once").await.unwrap();
     sender.finish().await.unwrap();
     tell.send(()).unwrap();
-    // The server says it, and the connection has not heard it yet.
+    // The server has sent GOAWAY, and the client's connection has not read it yet.
     tokio::task::yield_now().await;
     let response = client.send(Request::post(URL, body).unwrap()).await.unwrap();
     assert_eq!(read(response).await, Ok((200, "had".to_owned())));

@@ -1,4 +1,4 @@
-//! RFC 9113 §8.5, RFC 8441: streams that become tunnels, with our server at the other end.
+//! RFC 9113 §8.5, RFC 8441: streams that become tunnels, to our own server.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::super::kit::kind_and_phase;
 
-/// Switches if it was asked for something to, and sends everything back in capitals.
+/// A handler that opens a tunnel if it is asked to, and sends everything back in capitals.
 fn switch(request: Request) -> Response {
     let (response, switched) = match (request.method().as_str(), request.protocol()) {
         ("CONNECT", None) => Response::tunnel(),
@@ -51,7 +51,7 @@ async fn a_connect_opens_a_tunnel_beside_other_exchanges_and_without_deadlines()
     let mut answer = [0; 5];
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HELLO");
-    // Longer than any limit of HTTP's.
+    // Longer than any limit of an exchange.
     sleep(Duration::from_secs(1_000)).await;
     let response = client.get("http://proxy/x").await.unwrap();
     assert_eq!(response.into_body().bytes(9).await.unwrap(), "/x");
@@ -69,7 +69,7 @@ async fn an_extended_connect_opens_one_to_a_path_where_the_server_allows_it() {
     let request = Request::extended_connect(&url, "shout").unwrap();
     let upgraded = client.switch(request).await.unwrap().unwrap();
     let mut stream = stoop::tokio::stream(upgraded);
-    // More than any window holds.
+    // More than any window allows.
     let much = vec![b'x'; 5_000_000];
     let (mut reader, mut writer) = tokio::io::split(&mut stream);
     let sending = async {
@@ -80,7 +80,7 @@ async fn an_extended_connect_opens_one_to_a_path_where_the_server_allows_it() {
     let (_, read) = tokio::join!(sending, reader.read_to_end(&mut back));
     assert_eq!(read.unwrap(), much.len() + 4);
     assert!(back.ends_with(b"XX bye"));
-    // Another protocol is declined: it is an answer like any other.
+    // Another protocol is declined by an ordinary response.
     let request = Request::extended_connect(&url, "whisper").unwrap();
     let declined = client.switch(request).await.unwrap().unwrap_err();
     assert_eq!(declined.status(), 501);

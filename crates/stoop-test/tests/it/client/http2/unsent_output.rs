@@ -1,4 +1,4 @@
-//! What is left to be said when nobody waits any more, to a server that does not take it.
+//! Output that a server does not read, after the caller has dropped its exchange or its tunnel.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::super::kit::{URL, kind_and_phase, settle};
 use super::kit::{FrameServer, ok_frames, over_http2};
 
-/// The server has ended its half, and opens no window for the other.
+/// The server has ended its half of the tunnel, and opens no window for the other.
 #[tokio::test(start_paused = true)]
 async fn bytes_written_to_a_dropped_tunnel_are_not_kept_for_ever() {
     let (told, tell) = oneshot::channel();
@@ -41,7 +41,7 @@ async fn bytes_written_to_a_dropped_tunnel_are_not_kept_for_ever() {
     assert!((10..12).contains(&took.as_secs()), "{took:?}");
 }
 
-/// A server that breaks the rules and does not read is told of it, but not waited for.
+/// A server that breaks the protocol gets a GOAWAY, and if it does not read, is not waited for.
 #[tokio::test(start_paused = true)]
 async fn a_broken_connection_ends_though_sending_has_no_limit() {
     let client = over_http2(
@@ -64,7 +64,7 @@ async fn a_broken_connection_ends_though_sending_has_no_limit() {
     assert_eq!(client.connections(), (0, 0));
 }
 
-/// A server that does not read is not asked without end: who does not wait any more has not asked.
+/// Requests whose callers have given up are not sent to a server that does not read.
 #[tokio::test(start_paused = true)]
 async fn cancelled_requests_do_not_pile_up_for_a_server_that_does_not_read() {
     let (asks, asked) = oneshot::channel();
@@ -89,7 +89,7 @@ async fn cancelled_requests_do_not_pile_up_for_a_server_that_does_not_read() {
                     }
                 }
                 reads.send(begun).unwrap();
-                // The heads before it have the first stream's number, and every other one after that.
+                // The streams behind the first one have the numbers 3, 5 and so on.
                 frames.send(&[ok_frames(2 * begun + 1)]).await;
                 frames.serve().await;
             }
@@ -98,7 +98,7 @@ async fn cancelled_requests_do_not_pile_up_for_a_server_that_does_not_read() {
     assert_eq!(client.get(URL).await.unwrap().into_body().bytes(9).await.unwrap(), "ok");
     let mut waiting = tokio::task::JoinSet::new();
     for n in 0..200 {
-        // Ten kilobytes, each its own.
+        // Each head has a field of ten kilobytes of its own.
         let many = n.to_string().repeat(10_000 / n.to_string().len());
         let request = Request::get(URL).unwrap().with_field("x-many", many).unwrap();
         let client = client.clone();
@@ -113,7 +113,7 @@ async fn cancelled_requests_do_not_pile_up_for_a_server_that_does_not_read() {
     assert!((10..40).contains(&begun), "{begun} were sent");
 }
 
-/// RFC 9113 §6.5.2: what the server does not take is not sent.
+/// RFC 9113 §6.5.2: a head beyond the server's SETTINGS_MAX_HEADER_LIST_SIZE is not sent.
 #[tokio::test]
 async fn a_head_is_no_larger_than_the_server_takes() {
     let client = over_http2(

@@ -1,4 +1,4 @@
-//! A server that shuts its windows: nobody is asked for content, nothing runs, and all goes on where it stopped.
+//! A server that shuts its windows: no body is asked for content, no task runs, and uploads go on where they stopped.
 
 use std::convert::Infallible;
 use std::io;
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::super::kit::{FetchOutcome, ScriptedServer, URL, fetch, fetch_request, ok, settle};
 use super::kit::{FrameServer, ok_frames};
 
-/// How often something was polled.
+/// A count of polls.
 #[derive(Clone, Default)]
 struct PollCount(Arc<AtomicUsize>);
 
@@ -33,7 +33,7 @@ impl PollCount {
     }
 }
 
-/// So many pieces of 10 bytes, made as they are asked for.
+/// A body of that many pieces of 10 bytes, which counts how many were asked for.
 struct SmallPieces(usize, PollCount);
 
 impl http_body::Body for SmallPieces {
@@ -50,7 +50,7 @@ impl http_body::Body for SmallPieces {
     }
 }
 
-/// A connection that counts how often it is looked at for more: each turn of whoever drives it ends with that.
+/// A stream that counts its polls for bytes: each turn of the connection's driver ends with one.
 struct CountedStream(DuplexStream, PollCount);
 
 impl AsyncRead for CountedStream {
@@ -82,7 +82,7 @@ impl AsyncWrite for CountedStream {
     }
 }
 
-/// A client with one connection, the server's end of it once there is a request, and the connection's turns.
+/// A client, the server's end of each connection once there is a request, and the count of its driver's turns.
 fn client() -> (Client, mpsc::UnboundedReceiver<DuplexStream>, PollCount) {
     let (give, given) = mpsc::unbounded_channel();
     let turns = PollCount::default();
@@ -96,7 +96,7 @@ fn client() -> (Client, mpsc::UnboundedReceiver<DuplexStream>, PollCount) {
     (stoop::tokio::connections_from(builder, connect).build().unwrap(), given, turns)
 }
 
-/// The server's end, after a request that has told the client what windows streams begin with.
+/// The server's end, after an exchange that brought the client the initial window of streams.
 async fn first_exchange(
     client: &Client,
     given: &mut mpsc::UnboundedReceiver<DuplexStream>,
@@ -114,6 +114,7 @@ async fn first_exchange(
     frames
 }
 
+/// Starts an upload of that many pieces, and counts those that were asked for.
 fn upload(client: &Client, pieces: usize) -> (tokio::task::JoinHandle<FetchOutcome>, PollCount) {
     let (client, made) = (client.clone(), PollCount::default());
     let body = Body::stream(SmallPieces(pieces, made.clone()));
@@ -121,18 +122,18 @@ fn upload(client: &Client, pieces: usize) -> (tokio::task::JoinHandle<FetchOutco
     (tokio::spawn(async move { fetch_request(&client, request).await }), made)
 }
 
-/// Nothing happens, now and for 25 seconds: that is no more than a PING and its answer, and a timer.
+/// Asserts that nothing happens, now and for 25 seconds, but for a PING, its answer, and a timer.
 async fn assert_idle(frames: &mut FrameServer, turns: &PollCount, made: &[&PollCount]) {
     settle().await;
     let before: Vec<_> = made.iter().map(|made| made.get()).collect();
     let turned = turns.get();
     settle().await;
-    assert_eq!(turns.get(), turned, "somebody turns and waits for nothing");
-    // Pings are answered meanwhile.
+    assert_eq!(turns.get(), turned, "the driver runs without need");
+    // PINGs are answered meanwhile.
     let said = timeout(Duration::from_secs(25), frames.next_stream_frame()).await;
     assert!(said.is_err(), "{said:?}");
     let after: Vec<_> = made.iter().map(|made| made.get()).collect();
-    assert_eq!(after, before, "nobody is asked for what cannot be sent");
+    assert_eq!(after, before, "no body is asked for content that cannot be sent");
     assert!(turns.get() - turned <= 6, "{} turns", turns.get() - turned);
 }
 
@@ -144,7 +145,7 @@ async fn while_a_streams_window_is_shut_nothing_runs() {
     assert_eq!(frames.next_request().await, 3);
     assert_idle(&mut frames, &turns, &[&made]).await;
     assert_eq!(made.get(), 1, "the piece that waits");
-    // Then as much goes as may, whatever the pieces.
+    // Then as much is sent as the window allows, whatever the pieces.
     frames.send(&[window_update(3, 15)]).await;
     assert_eq!(frames.next_stream_frame().await, "DATA 3 0123456789");
     assert_eq!(frames.next_stream_frame().await, "DATA 3 01234");
@@ -161,7 +162,7 @@ async fn while_a_streams_window_is_shut_nothing_runs() {
     assert_eq!(made.get(), 5);
 }
 
-/// The same of the connection's window, with many that would send; whoever has nothing to send is not held up.
+/// The same for the connection's window, with many uploads; a request without content is not held up.
 #[tokio::test(start_paused = true)]
 async fn while_the_connections_window_is_shut_only_requests_without_content_run() {
     let (client, mut given, turns) = client();
@@ -186,7 +187,7 @@ async fn while_the_connections_window_is_shut_only_requests_without_content_run(
     let stream = frames.next_request().await;
     frames.send(&[ok_frames(stream)]).await;
     assert_eq!(asking.await.unwrap(), ok());
-    // Room for all of those that are short, and as much for the one that is not.
+    // Room for all of the short uploads, and for as much of the long one.
     frames.send(&[window_update(0, 410)]).await;
     let (mut ended, mut more) = (0, 0);
     while let Ok(line) = timeout(Duration::from_secs(1), frames.next_stream_frame()).await {

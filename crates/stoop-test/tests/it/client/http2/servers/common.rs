@@ -1,4 +1,4 @@
-//! What all of them do alike.
+//! Exchanges that every server must answer alike.
 
 use http::Method;
 use stoop::{Body, Request};
@@ -19,7 +19,7 @@ async fn content_arrives_unchanged() {
     }
 }
 
-/// Content that is read while other content is left lying.
+/// Content is read while that of another response is left unread.
 #[tokio::test]
 async fn large_contents_arrive_side_by_side() {
     let large = large();
@@ -47,7 +47,7 @@ async fn a_response_to_head_has_no_content() {
     }
 }
 
-/// With its length told, and without.
+/// With its length announced, and without.
 #[tokio::test]
 async fn content_goes_there_and_back() {
     for visit in OriginClient::each("client::http2::servers::echo").await {
@@ -62,7 +62,7 @@ async fn content_goes_there_and_back() {
             sender.finish().await.unwrap();
         });
         for body in [big().into(), body] {
-            let (status, content) = visit.whole(visit.posting("/echo", body)).await;
+            let (status, content) = visit.whole(visit.post("/echo", body)).await;
             assert!(status == 200 && content == big(), "{visit}: {status}, {}", content.len());
         }
         assert_eq!(visit.connections(), 1, "{visit}");
@@ -90,7 +90,7 @@ async fn trailers_of_a_response_arrive() {
     }
 }
 
-/// What a request says behind its content does not disturb those who do not want it.
+/// Trailers of a request do not disturb a server that does not use them.
 #[tokio::test]
 async fn requests_with_trailers_are_answered() {
     for visit in OriginClient::each("client::http2::servers::requests_with_trailers").await {
@@ -101,9 +101,9 @@ async fn requests_with_trailers_are_answered() {
             sender.send("some").await?;
             sender.trailers(&trailers).await
         });
-        let (status, content) = visit.whole(visit.posting("/echo", body)).await;
+        let (status, content) = visit.whole(visit.post("/echo", body)).await;
         match visit.origin.kind {
-            // It has no such page.
+            // nginx has no such page.
             OriginKind::Nginx => assert!([404, 405].contains(&status), "{status}"),
             _ => assert_eq!((status, &*content), (200, &b"some"[..]), "{visit}"),
         }
@@ -112,7 +112,6 @@ async fn requests_with_trailers_are_answered() {
     }
 }
 
-/// Who gives a response up harms no other.
 #[tokio::test]
 async fn a_dropped_response_harms_no_other() {
     for visit in OriginClient::each("client::http2::servers::unwanted").await {

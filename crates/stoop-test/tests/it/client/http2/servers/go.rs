@@ -1,4 +1,4 @@
-//! Go's net/http, which can be told what to do.
+//! Go's net/http, whose server in `origins/server.go` has paths for rare behaviour.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use stoop::{ErrorKind, Phase};
 use super::{OriginClient, hello};
 use crate::origins::{BIG_LEN, OriginKind, big};
 
-/// RFC 9113 §6.8: a server that shuts down completes what it has begun.
+/// RFC 9113 §6.8: a server that shuts down completes the exchanges it has begun.
 #[tokio::test]
 async fn a_server_that_shuts_down_completes_its_responses() {
     for mut visit in
@@ -16,7 +16,7 @@ async fn a_server_that_shuts_down_completes_its_responses() {
     {
         let (status, content) = visit.get("/part").await;
         assert_eq!((status, content.len()), (200, 5 + BIG_LEN), "{visit}");
-        visit.has_ended_all().await;
+        visit.all_connections_ended().await;
         let refused = visit.error(visit.request("/")).await;
         assert_eq!(refused.kind(), ErrorKind::ConnectRefused, "{visit}: {refused}");
         visit.origin.restart();
@@ -24,7 +24,7 @@ async fn a_server_that_shuts_down_completes_its_responses() {
     }
 }
 
-/// RFC 9113 §5.4.2: a handler that fails costs its own stream.
+/// RFC 9113 §5.4.2: a handler that fails ends its own stream.
 #[tokio::test]
 async fn a_handler_that_panics_resets_its_own_stream() {
     for visit in OriginClient::both("client::http2::servers::go::panic", OriginKind::Go, "").await {
@@ -38,7 +38,7 @@ async fn a_handler_that_panics_resets_its_own_stream() {
     }
 }
 
-/// RFC 9113 §8.1.1: a content-length that is not the content's length.
+/// RFC 9113 §8.1.1: a Content-Length that is not the content's length is an error.
 #[tokio::test]
 async fn content_shorter_than_announced_is_an_error() {
     for visit in OriginClient::both("client::http2::servers::go::short", OriginKind::Go, "").await {
@@ -50,7 +50,7 @@ async fn content_shorter_than_announced_is_an_error() {
     }
 }
 
-/// The interim responses on the way to a final one.
+/// The interim responses to a request, and its final one.
 async fn interim(visit: &OriginClient, request: stoop::Request) -> (Vec<String>, (u16, Bytes)) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let note = seen.clone();
@@ -81,7 +81,7 @@ async fn content_that_expects_100_waits_for_it() {
     for visit in OriginClient::both("client::http2::servers::go::expect", OriginKind::Go, "").await
     {
         let expecting =
-            |path| visit.posting(path, big()).with_field("expect", "100-continue").unwrap();
+            |path| visit.post(path, big()).with_field("expect", "100-continue").unwrap();
         let (seen, (status, content)) = interim(&visit, expecting("/echo")).await;
         assert_eq!(seen, ["100 "], "{visit}");
         assert!(status == 200 && content == big(), "{visit}: {status}, {}", content.len());

@@ -1,4 +1,5 @@
-//! Servers that others wrote: each of [`Kind`], over TLS by ALPN, and without by prior knowledge.
+//! Our client and the servers of other projects: each [`OriginKind`], over TLS by ALPN, and without TLS by
+//! prior knowledge.
 
 mod common;
 mod go;
@@ -14,17 +15,18 @@ use tokio::task::JoinSet;
 
 use crate::origins::{LARGE_LEN, OriginKind, OriginServer};
 
-/// A server, and a client of it.
+/// A server of another project, and a client of it.
 struct OriginClient {
     origin: OriginServer,
     client: Client,
 }
 
 impl OriginClient {
-    /// To one of a kind, which is told `more`. None where it is missing, which is said.
+    /// Starts a server of that kind with the further settings `more`. `None` if its program is missing, which is
+    /// reported.
     async fn to(name: &str, kind: OriginKind, tls: bool, more: &'static str) -> Option<Self> {
         let origin = OriginServer::start_with(name, kind, tls, more).await?;
-        // ALPN is to decide where there is some.
+        // With TLS, ALPN decides the version.
         let versions = if tls { Versions::All } else { Versions::Http2 };
         let mut limits = ClientLimits::default();
         limits.time.expect_continue = Duration::from_secs(60);
@@ -32,13 +34,13 @@ impl OriginClient {
         Some(Self { client: builder.build().unwrap(), origin })
     }
 
-    /// With TLS and without.
+    /// The same without TLS and with it.
     async fn both(name: &str, kind: OriginKind, more: &'static str) -> Vec<Self> {
         let plain = Self::to(name, kind, false, more).await;
         plain.into_iter().chain(Self::to(name, kind, true, more).await).collect()
     }
 
-    /// To each there is.
+    /// Each kind of server, without TLS and with it.
     async fn each(name: &str) -> Vec<Self> {
         let mut all = Vec::new();
         for kind in OriginKind::ALL {
@@ -51,11 +53,11 @@ impl OriginClient {
         Request::get(&self.origin.url(path)).unwrap()
     }
 
-    fn posting(&self, path: &str, content: impl Into<stoop::Body>) -> Request {
+    fn post(&self, path: &str, content: impl Into<stoop::Body>) -> Request {
         Request::post(&self.origin.url(path), content).unwrap()
     }
 
-    /// The head of a response, which must be of HTTP/2.
+    /// Sends a request. The response must be of HTTP/2.
     async fn send(&self, request: Request) -> Response {
         let path = request.path().to_owned();
         let response = self.client.send(request).await;
@@ -64,7 +66,7 @@ impl OriginClient {
         response
     }
 
-    /// Status and content.
+    /// Sends a request, and reads the status and content of the response.
     async fn whole(&self, request: Request) -> (u16, Bytes) {
         let path = request.path().to_owned();
         let response = self.send(request).await;
@@ -77,7 +79,7 @@ impl OriginClient {
         self.whole(self.request(path)).await
     }
 
-    /// The same of a request that must fail, at its head or later.
+    /// The error of a request that must fail, at its head or later.
     async fn error(&self, request: Request) -> Error {
         match self.client.send(request).await {
             Ok(response) => match response.into_body().bytes(LARGE_LEN).await {
@@ -88,7 +90,7 @@ impl OriginClient {
         }
     }
 
-    /// Sends so many at once, and expects `hello` for each.
+    /// Sends `n` requests at once, and expects `hello` for each.
     async fn at_once(&self, n: usize) {
         let mut all = JoinSet::new();
         for _ in 0..n {
@@ -104,13 +106,13 @@ impl OriginClient {
         }
     }
 
-    /// How many connections are open.
+    /// How many connections the client has.
     fn connections(&self) -> usize {
         self.client.connections().0
     }
 
-    /// Waits until the server has ended all connections, which nothing tells but their number.
-    async fn has_ended_all(&self) {
+    /// Waits until the client has seen that the server ended all connections.
+    async fn all_connections_ended(&self) {
         let wait = async {
             while self.connections() > 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -127,7 +129,7 @@ impl std::fmt::Display for OriginClient {
     }
 }
 
-/// What `/` is.
+/// The response to `/`.
 fn hello() -> (u16, Bytes) {
     (200, Bytes::from_static(b"hello"))
 }

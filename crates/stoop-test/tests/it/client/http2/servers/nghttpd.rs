@@ -1,4 +1,4 @@
-//! nghttpd, and its limits.
+//! nghttpd, with its limits and settings.
 
 use super::OriginClient;
 use crate::origins::{OriginKind, large};
@@ -8,13 +8,13 @@ async fn a_hundred_requests_share_five_streams() {
     const NAME: &str = "client::http2::servers::nghttpd::streams";
     for visit in OriginClient::both(NAME, OriginKind::Nghttpd, "--max-concurrent-streams=5").await {
         visit.at_once(100).await;
-        // It is known by now how few they are.
+        // The client knows the limit by now.
         visit.at_once(100).await;
         assert!(visit.connections() <= 32, "{visit}: {}", visit.connections());
     }
 }
 
-/// No table of its own, content in small and padded frames, with windows as small as they begin.
+/// The server uses no table, padded frames, and the smallest windows.
 #[tokio::test]
 async fn small_and_padded_frames_without_a_table_are_read() {
     const NAME: &str = "client::http2::servers::nghttpd::ways";

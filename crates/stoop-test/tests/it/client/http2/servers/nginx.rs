@@ -1,4 +1,4 @@
-//! nginx, and its limits.
+//! nginx, with its limits and settings.
 
 use bytes::Bytes;
 use http::Method;
@@ -7,7 +7,7 @@ use stoop::Request;
 use super::{OriginClient, hello};
 use crate::origins::{OriginKind, big};
 
-/// RFC 9113 §6.8: those it did not come to are sent again, over other connections.
+/// RFC 9113 §6.8: requests above the last stream are sent again, over other connections.
 #[tokio::test]
 async fn connections_that_end_after_ten_requests_lose_none() {
     const NAME: &str = "client::http2::servers::nginx::keepalive_requests";
@@ -26,7 +26,7 @@ async fn a_hundred_requests_share_four_streams() {
         OriginClient::both(NAME, OriginKind::Nginx, "http2_max_concurrent_streams 4;").await
     {
         visit.at_once(100).await;
-        // It is known by now how few they are.
+        // The client knows the limit by now.
         visit.at_once(100).await;
         assert!(visit.connections() <= 32, "{visit}: {}", visit.connections());
     }
@@ -38,7 +38,7 @@ async fn an_idle_connection_that_nginx_ends_is_replaced() {
     for visit in OriginClient::both(NAME, OriginKind::Nginx, "keepalive_timeout 100ms;").await {
         for _ in 0..3 {
             assert_eq!(visit.get("/").await, hello(), "{visit}");
-            visit.has_ended_all().await;
+            visit.all_connections_ended().await;
         }
     }
 }
@@ -70,17 +70,17 @@ async fn uploaded_content_is_stored_unchanged() {
     }
 }
 
-/// RFC 9113 §8.1: it answers before the request is complete, and that is its answer.
+/// RFC 9113 §8.1: the server answers before the request is complete.
 #[tokio::test]
 async fn a_refused_upload_gets_its_response() {
     const NAME: &str = "client::http2::servers::nginx::too_large";
     const SMALL: &str = "client_max_body_size 10k; location = /took { return 200 'took'; }";
     for visit in OriginClient::both(NAME, OriginKind::Nginx, SMALL).await {
         for _ in 0..10 {
-            assert_eq!(visit.whole(visit.posting("/took", big())).await.0, 413, "{visit}");
-            // Nor does it read this.
+            assert_eq!(visit.whole(visit.post("/took", big())).await.0, 413, "{visit}");
+            // The next request is answered all the same.
             let took = (200, Bytes::from_static(b"took"));
-            assert_eq!(visit.whole(visit.posting("/took", "some")).await, took, "{visit}");
+            assert_eq!(visit.whole(visit.post("/took", "some")).await, took, "{visit}");
         }
     }
 }

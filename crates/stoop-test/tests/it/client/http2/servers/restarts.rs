@@ -1,4 +1,4 @@
-//! Servers that go without a word, and come back at the same address.
+//! Servers that end without closing their connections in order, and come back at the same address.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::super::super::kit::settle;
 use super::{OriginClient, hello};
 use crate::origins::OriginKind;
 
-/// Whether the client has seen that the connection ended, or finds out when it sends.
+/// Both where the client has seen that the connection ended, and where it finds out when it sends.
 #[tokio::test]
 async fn the_next_request_goes_over_a_new_connection() {
     for mut visit in OriginClient::each("client::http2::servers::restarts").await {
@@ -16,7 +16,7 @@ async fn the_next_request_goes_over_a_new_connection() {
         for is_seen in [false, true] {
             visit.origin.restart();
             if is_seen {
-                visit.has_ended_all().await;
+                visit.all_connections_ended().await;
             }
             assert_eq!(visit.get("/").await, hello(), "{visit}, seen: {is_seen}");
             settle().await;
@@ -25,8 +25,8 @@ async fn the_next_request_goes_over_a_new_connection() {
     }
 }
 
-/// Whether the client has seen that the connection is no more, or only the kernel has: nothing is sent
-/// over it.
+/// Both where the client has seen that the connection ended, and where only the kernel has: a POST is not
+/// sent over it.
 #[tokio::test]
 async fn the_next_post_goes_over_a_new_connection() {
     for mut visit in OriginClient::each("client::http2::servers::restarts_post").await {
@@ -35,13 +35,13 @@ async fn the_next_post_goes_over_a_new_connection() {
         }
         assert_eq!(visit.get("/").await, hello(), "{visit}");
         for is_seen in [false, true] {
-            // No task runs meanwhile, and longer than it is taken for granted that nothing has happened.
+            // No task runs meanwhile, for longer than the client trusts a connection without looking at it.
             visit.origin.restart();
             std::thread::sleep(Duration::from_millis(5));
             if is_seen {
-                visit.has_ended_all().await;
+                visit.all_connections_ended().await;
             }
-            let answer = visit.whole(visit.posting("/echo", "hello")).await;
+            let answer = visit.whole(visit.post("/echo", "hello")).await;
             assert_eq!(answer, hello(), "{visit}, seen: {is_seen}");
         }
     }
@@ -53,7 +53,7 @@ async fn a_server_that_does_not_come_back_refuses_connections() {
         assert_eq!(visit.get("/").await, hello(), "{visit}");
         let mut begun = visit.send(visit.request("/large")).await.into_body();
         visit.origin.end();
-        // What had come before can still be read.
+        // Content that came before can still be read.
         let failed = loop {
             match begun.chunk().await {
                 Ok(Some(_)) => {}
