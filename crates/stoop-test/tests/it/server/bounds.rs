@@ -1,4 +1,4 @@
-//! Each limit of `ServerLimits` that is not the machine's, at its value, one beyond, and without.
+//! Each limit of `ServerLimits` that is not the machine's: at its value, one beyond it, and without a limit.
 //! Those of connections and requests are in `listening` and `persistence`. The clock is paused.
 
 use std::sync::Arc;
@@ -19,8 +19,8 @@ fn limits(change: impl FnOnce(&mut ServerLimits)) -> ServerLimits {
     limits
 }
 
-/// A POST to a handler that reads nothing, and the next request. Returns whether the response to the
-/// first says that the connection ends, and whether the second is answered.
+/// Sends a POST to a handler that reads nothing, and a second request. Returns whether the response to the
+/// POST says that the connection ends, and whether the second request is answered.
 async fn unread(max: u64, length: usize, chunked: bool) -> (bool, bool) {
     let (mut peer, _) = connect_with(limits(|limits| limits.drain_bytes_max = max), hello);
     let framing = match chunked {
@@ -45,7 +45,7 @@ async fn drain_bytes_max_is_how_much_unread_content_the_connection_survives() {
         let length = max as usize;
         assert_eq!(unread(max, length, false).await, (false, true), "{max}");
         assert_eq!(unread(max, length + 1, false).await, (true, false), "{max}");
-        // How much there is shows only as it comes.
+        // The length of chunked content is known only when it has come.
         assert_eq!(unread(max, length, true).await, (false, true), "{max}");
         assert_eq!(unread(max, length + 1, true).await, (false, false), "{max}");
     }
@@ -55,11 +55,12 @@ async fn drain_bytes_max_is_how_much_unread_content_the_connection_survives() {
     }
 }
 
+/// How many pieces the content of a response has.
 const ALL: usize = 2_000;
 
-/// How many pieces of a response are made for a client that takes so many bytes and no more, and how
-/// long the head before them is.
-async fn made(taken: usize, max: usize) -> (usize, usize) {
+/// How many pieces of a response are asked for, if the client reads `taken` bytes and no more; and the size of
+/// the response's head.
+async fn pieces_asked(taken: usize, max: usize) -> (usize, usize) {
     let asked = Arc::new(AtomicUsize::new(0));
     let handler = {
         let asked = asked.clone();
@@ -79,34 +80,34 @@ async fn made(taken: usize, max: usize) -> (usize, usize) {
 
 #[tokio::test(start_paused = true)]
 async fn output_bytes_max_is_where_no_more_content_is_asked_for() {
-    let (_, head) = made(1, 1).await;
+    let (_, head) = pieces_asked(1, 1).await;
     for pieces in [1, 5, 60] {
         // The byte of the head that was sent is held with the rest of it.
         let held = head + pieces * PIECE_BYTES;
-        assert_eq!(made(1, held).await.0, pieces);
-        assert_eq!(made(1, held + 1).await.0, pieces + 1);
+        assert_eq!(pieces_asked(1, held).await.0, pieces);
+        assert_eq!(pieces_asked(1, held + 1).await.0, pieces + 1);
     }
     for max in [usize::MAX, usize::MAX / 2 + 1, 1 << 62] {
-        assert_eq!(made(1, max).await.0, ALL);
+        assert_eq!(pieces_asked(1, max).await.0, ALL);
     }
 }
 
-/// A client that takes all at once, three times, is sent four times the limit, and no more waits for
-/// it if it then takes nothing.
+/// For a client that has read all output at once three times, up to four times the limit is held when it reads
+/// no more.
 #[tokio::test(start_paused = true)]
 async fn output_bytes_max_grows_fourfold_for_a_client_that_keeps_up_and_no_further() {
     let max = 20 * PIECE_BYTES;
     for (times, grown) in [(1, 2), (3, 4), (7, 4), (11, 4)] {
-        // Each time a piece more than the limit may have to be taken, and nothing of the next.
+        // Each time the client may have to read a piece more than the limit, and nothing of the next.
         let taken = times * max + PIECE_BYTES * 3;
-        let (pieces, head) = made(taken, max).await;
+        let (pieces, head) = pieces_asked(taken, max).await;
         let waiting = head + pieces * PIECE_BYTES - taken;
         assert!(waiting <= grown * max + PIECE_BYTES, "{times}: {waiting}");
         assert!(waiting > (grown - 1) * max, "{times}: {waiting}");
     }
 }
 
-/// A handler that reads content of ten bytes; its answer, and when it came.
+/// A connection to a handler that reads its content, and when it began.
 struct TimedUpload {
     peer: RawPeer<DuplexStream>,
     begun: Instant,
@@ -122,7 +123,8 @@ fn upload(change: impl FnOnce(&mut ServerTime)) -> TimedUpload {
 }
 
 impl TimedUpload {
-    /// Sends so many `pieces` of `size` bytes, one after each `pause`, and waits for the answer.
+    /// Sends `pieces` of `size` bytes, one after each `pause`. Returns the status of the response, and when the
+    /// connection began.
     async fn send(mut self, pieces: usize, size: usize, pause: Duration) -> (u16, Instant) {
         let length = pieces * size;
         self.peer
@@ -140,6 +142,7 @@ impl TimedUpload {
     }
 }
 
+/// A millisecond.
 const MS: Duration = Duration::from_millis(1);
 
 #[tokio::test(start_paused = true)]
@@ -175,7 +178,7 @@ async fn body_bytes_per_second_min_is_the_least_average() {
         }
     };
     assert_eq!(upload(least(100)).send(600, 100, seconds(1)).await.0, 200);
-    // One byte a second too few uses up the tenth of a second in ten of them.
+    // A byte a second too few uses up the grace of 0.1 s in ten seconds.
     let (status, begun) = upload(least(100)).send(600, 99, seconds(1)).await;
     let elapsed = begun.elapsed();
     assert!(status == 408 && (seconds(9)..seconds(13)).contains(&elapsed), "{status} {elapsed:?}");

@@ -1,4 +1,4 @@
-//! Clients that others wrote. What is not installed is left out.
+//! Clients of other projects. A client that is not installed is skipped.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use stoop::{Body, Request, Response, ServerHandle, ServerLimits};
 use super::listen;
 use crate::programs::{self, TestFolder, are_missing};
 
-/// Echoes what it is sent; streams, or says hello, where it is asked to.
+/// A handler that answers a request's content, a stream, or `hello`, by the path.
 fn handler(request: Request) -> Response {
     match request.path() {
         "/echo" => Response::new(request.into_body()),
@@ -25,7 +25,7 @@ fn handler(request: Request) -> Response {
     }
 }
 
-/// Runs a program with the server's address for `@/`: its output.
+/// Runs a program, with the server's URL in place of `@/`. Returns its output.
 async fn run(server: &ServerHandle, program: &str, arguments: &[&str], input: &[u8]) -> String {
     let address = format!("{}/", server.endpoint());
     let arguments: Vec<String> =

@@ -1,4 +1,5 @@
-//! Content of requests and responses: how far it runs ahead, and what becomes of what is wrong.
+//! Content of requests and responses: how much is read ahead, 100 Continue, and content that is malformed or
+//! broken off.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,7 +49,7 @@ async fn content_found_malformed_behind_the_response_breaks_it_off() {
     assert_eq!(peer.rest().await.unwrap(), b"", "neither a last chunk nor a second response");
 }
 
-/// Over a socket the end alone could pass for the end of content without a length: hence a reset.
+/// Over a socket, a plain end could pass for the end of content without a length. Hence the reset.
 #[tokio::test]
 async fn content_without_a_length_is_broken_off_by_a_reset() {
     let server = listen(ServerLimits::default(), |_: Request| {
@@ -67,7 +68,7 @@ async fn content_without_a_length_is_broken_off_by_a_reset() {
     server.close().await;
 }
 
-/// Where its framing shows that it is incomplete, what was sent of it arrives.
+/// Where the framing shows that content is incomplete, the bytes that were sent arrive.
 #[tokio::test]
 async fn content_with_framing_is_broken_off_and_nothing_of_it_is_lost() {
     const PIECE: usize = 1 << 20;
@@ -115,14 +116,14 @@ async fn a_client_is_told_to_continue_when_the_handler_first_reads() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_is_not_told_to_continue_where_the_handler_does_not_read() {
-    // Then nobody knows whether the content comes, and the connection ends.
+    // It is then unknown whether the content will come, and the connection ends.
     let mut peer = connect(|_: Request| "no, thanks");
     peer.send(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n")).await;
     let response = peer.response().await.unwrap();
     assert_eq!((response.text(), response.field("connection")), ("no, thanks", Some("close")));
     assert!(peer.is_closed().await);
 
-    // Nor where the handler has not looked at what it holds.
+    // The handler keeps the body without reading it.
     let mut peer = connect(|mut request: Request| {
         let body = std::mem::take(request.body_mut());
         tokio::spawn(async move {
@@ -135,18 +136,18 @@ async fn a_client_is_not_told_to_continue_where_the_handler_does_not_read() {
     let response = peer.response().await.unwrap();
     assert_eq!((response.status, response.field("connection")), (200, Some("close")));
 
-    // Nor in HTTP/1.0, which has no 100.
+    // HTTP/1.0 has no 100.
     let mut peer = connect(echo);
     peer.send(format!("POST / HTTP/1.0\r\ncontent-length: 5\r\n{EXPECT}\r\nhello")).await;
     assert_eq!(peer.response().await.unwrap().text(), "hello");
 
-    // Nor when the content is there already.
+    // The content is there already.
     let mut peer = connect(echo);
     peer.send(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\nhello"))
         .await;
     assert_eq!(peer.response().await.unwrap().text(), "hello");
 
-    // Nor when it is announced as larger than what the handler takes.
+    // The announced length is more than the handler accepts.
     let mut peer = connect(async |request: Request| {
         let body = request.into_body().bytes(4).await?;
         Ok::<_, stoop::Error>(Response::bytes(body))
@@ -167,7 +168,7 @@ async fn a_streaming_handler_continues_before_its_response() {
     assert_eq!(peer.response().await.unwrap().status, 200);
 }
 
-/// The lengths that are known are announced.
+/// A known length is announced.
 #[tokio::test(start_paused = true)]
 async fn an_echo_of_known_length_has_that_length() {
     let mut peer = connect(echo);
@@ -195,7 +196,7 @@ async fn both_directions_run_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_response_larger_than_what_may_wait_is_not_the_last_on_its_connection() {
     let mut limits = ServerLimits::default();
-    // So that the last to leave is more than that, however little the client takes at a time.
+    // The last of the output is more than this limit, however little the client reads at a time.
     limits.output_bytes_max = 1;
     let (mut peer, _) = connect_with(limits, |_: Request| Response::bytes(vec![b'x'; 1 << 20]));
     let begin = tokio::time::Instant::now();
@@ -206,7 +207,7 @@ async fn a_response_larger_than_what_may_wait_is_not_the_last_on_its_connection(
     assert!(begin.elapsed() < Duration::from_secs(1), "a time limit had to wake it");
 }
 
-/// How much a client can send to a handler that reads nothing.
+/// A client can send a bounded amount to a handler that reads nothing.
 #[tokio::test(start_paused = true)]
 async fn a_client_is_held_up_by_a_handler_that_does_not_read() {
     let (mut peer, _) = connect_with(ServerLimits::default(), async |mut request: Request| {
@@ -236,9 +237,10 @@ async fn a_client_is_held_up_by_a_handler_that_does_not_read() {
     assert!(String::from_utf8_lossy(&answer[..n]).ends_with("\r\n104857600"));
 }
 
-/// And how much of a response is made for a client that reads nothing.
+/// A bounded amount of a response is made for a client that reads nothing.
 #[tokio::test(start_paused = true)]
 async fn a_response_is_held_up_by_a_client_that_does_not_read() {
+    /// A body without an end, which counts its bytes.
     struct EndlessBody(Arc<AtomicUsize>);
     impl http_body::Body for EndlessBody {
         type Data = bytes::Bytes;
@@ -260,13 +262,13 @@ async fn a_response_is_held_up_by_a_client_that_does_not_read() {
     sleep(Duration::from_secs(20)).await;
     let ahead = made.load(Ordering::Relaxed);
     assert!(ahead <= 64 * 1024 + 80 * 1024, "{ahead} bytes were made");
-    // A body that is always ready leaves others their turn, and goes on as the client reads.
+    // A body that is always ready lets other tasks run, and goes on as the client reads.
     for _ in 0..10_000 {
         peer.bytes(1_000).await.unwrap();
     }
 }
 
-/// A hundred MiB there and back over sockets, checked byte by byte.
+/// 100 MiB go to the server and back over sockets, and are checked byte by byte.
 #[tokio::test]
 async fn an_echo_of_100_mib_is_unchanged() {
     const TOTAL: usize = 100 << 20;

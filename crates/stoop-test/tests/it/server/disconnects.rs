@@ -1,4 +1,4 @@
-//! Clients that go away, and those that only stop sending.
+//! Clients that close or reset their connections, and those that only stop sending.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,7 +45,7 @@ async fn a_client_that_only_stops_sending_gets_a_stream_to_its_end() {
     assert_eq!(peer.response().await.unwrap().body.len(), 100);
 }
 
-/// Waiting for the handler of a client that has stopped sending must not cost anything.
+/// Waiting for the handler of a client that has stopped sending must not use processor time.
 #[tokio::test(start_paused = true)]
 async fn waiting_after_the_clients_end_does_not_spin() {
     for request in [GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi"] {
@@ -102,7 +102,7 @@ async fn a_handler_is_dropped_when_its_client_resets() {
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
 }
 
-/// Nor does it have to read for that: not even where bytes wait to be read that may not be read yet.
+/// The handler need not read for that, even where bytes wait that may not be read yet.
 #[tokio::test]
 async fn a_handler_that_reads_nothing_is_dropped_when_its_client_resets() {
     let dropped = Arc::new(AtomicUsize::new(0));
@@ -119,9 +119,9 @@ async fn a_handler_that_reads_nothing_is_dropped_when_its_client_resets() {
     for request in [
         [upload, "\r\n"].concat(),
         [upload, "expect: 100-continue\r\n\r\n"].concat(),
-        // The second waits for the first.
+        // The second request waits for the first.
         [GET, upload, "\r\n"].concat(),
-        // And so does what has come of it.
+        // The same with some of its bytes.
         [upload, "\r\nhiG"].concat(),
         [upload, "\r\nhi", GET].concat(),
         [GET, upload, "\r\nh"].concat(),
@@ -147,8 +147,8 @@ async fn a_handler_that_reads_nothing_is_dropped_when_its_client_resets() {
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
 }
 
-/// Content that waits to be read is not read ahead without bound to see what comes behind it: then
-/// the handler learns it when it reads.
+/// The server does not read ahead without bound behind unread content: the handler gets the error when it
+/// reads.
 #[tokio::test]
 async fn a_reset_behind_unread_content_is_noticed_by_reading() {
     let (go, gone) = tokio::sync::oneshot::channel::<()>();
@@ -193,14 +193,14 @@ async fn a_handler_is_told_that_an_upload_was_cut_short() {
         });
         peer.send(["POST / HTTP/1.1\r\nhost: a\r\n", head].concat()).await;
         peer.finish().await;
-        // It may still listen.
+        // The client may still read.
         assert_eq!(peer.response().await.unwrap().status, 400);
         assert_eq!(tell.recv().await.unwrap().kind(), stoop::ErrorKind::ClosedEarly);
         task.await.unwrap();
     }
 }
 
-/// A reader in a task of its own learns it as well.
+/// A task that reads the content outlives its handler, and gets the error too.
 #[tokio::test(start_paused = true)]
 async fn a_reader_in_another_task_is_told_that_the_connection_is_gone() {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
@@ -218,7 +218,7 @@ async fn a_reader_in_another_task_is_told_that_the_connection_is_gone() {
     assert!(tell.recv().await.unwrap().is_err());
 }
 
-/// Content that nobody wants and that is cut short is answered by nothing more.
+/// Unread content that is cut short gets no further answer.
 #[tokio::test(start_paused = true)]
 async fn unread_content_that_is_cut_short_ends_the_connection_quietly() {
     let mut peer = connect(|_: Request| "hello");

@@ -1,4 +1,4 @@
-//! Stopping a server: gracefully, in time, and at once.
+//! Stopping a server: gracefully, with a limit of time, and at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{GET, dial, listen, seconds};
 
-/// Answers after as many milliseconds as the path says.
+/// A handler that answers after as many milliseconds as the path says.
 async fn slow(request: Request) -> String {
     sleep(Duration::from_millis(request.path()[1..].parse().unwrap_or(0))).await;
     request.path().to_owned()
@@ -30,10 +30,10 @@ async fn idle_connections_are_closed_at_once() {
     for mut peer in peers {
         assert!(peer.is_closed().await);
     }
-    // Nobody listens there any more.
+    // The port is closed.
     let stoop::Address::Inet(address) = server.endpoint().address() else { panic!("not TCP") };
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
-    // Again, and again at once: nothing happens.
+    // A second drain and a close do nothing.
     assert_eq!(server.drain(seconds(5)).await, 0);
     server.close().await;
     server.ended().await;
@@ -51,7 +51,7 @@ async fn running_requests_are_finished_and_told_to_close() {
     let drain = tokio::spawn(async move { drained.drain(seconds(5)).await });
     sleep(seconds(1) / 20).await;
     upload.send("i").await;
-    // Both were begun, so both are answered; only the last can say that it is.
+    // Both requests had begun, so both are answered. Only the last response can say that it is the last.
     let response = peer.response().await.unwrap();
     assert_eq!((response.text(), response.field("connection")), ("/200", None));
     let response = peer.response().await.unwrap();
@@ -87,7 +87,7 @@ async fn a_long_download_is_completed() {
     assert_eq!(drain.await.unwrap(), 0);
 }
 
-/// Who keeps sending requests does not keep the server from stopping.
+/// A client that keeps sending requests does not keep the server from stopping.
 #[tokio::test]
 async fn a_client_that_pipelines_without_end_is_drained() {
     let server = listen(ServerLimits::default(), slow);
@@ -143,12 +143,12 @@ async fn close_cuts_everything_off_at_once() {
     assert!(peer.response().await.is_err());
 }
 
-/// What the kernel has accepted is answered: the client took it for a connection.
+/// Connections in the kernel's queue are served, since their clients take them for established.
 #[tokio::test]
 async fn connections_that_wait_to_be_accepted_are_served() {
     let server = listen(ServerLimits::default(), slow);
     let stoop::Address::Inet(address) = *server.endpoint().address() else { panic!("not TCP") };
-    // All this without letting the server's tasks run.
+    // The server's tasks do not run meanwhile.
     let mut clients = Vec::new();
     for _ in 0..200 {
         let mut client = std::net::TcpStream::connect(address).unwrap();
@@ -164,8 +164,8 @@ async fn connections_that_wait_to_be_accepted_are_served() {
     }
 }
 
-/// One that was just accepted may have its request on the way; one that says nothing is not waited
-/// for longer than that takes.
+/// The request of a connection that was just accepted may be on its way. The server waits a moment for it, and
+/// no longer.
 #[tokio::test]
 async fn a_connection_that_has_said_nothing_gets_a_moment() {
     let server = Arc::new(listen(ServerLimits::default(), slow));

@@ -1,4 +1,4 @@
-//! What may answer, and what becomes of what panics.
+//! Kinds of handlers, and handlers and bodies that panic.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use super::{GET, connect, dial, listen};
 use crate::bodies::{MisstatedLength, PanickingBody};
 
-/// Every kind of handler is taken as it is, without a word at the call site.
+/// Every kind of handler is accepted without a conversion at the call site.
 #[tokio::test(start_paused = true)]
 async fn functions_async_functions_and_closures_are_handlers() {
     fn plain(_: Request) -> &'static str {
@@ -62,7 +62,7 @@ async fn text_named_no_charset() {
         assert_eq!(response.field("content-type"), Some("text/plain; charset=utf-8"));
         assert_eq!(response.text(), "gr\u{fc}n");
     }
-    // The handler's own word wins.
+    // The handler's own field is kept.
     let mut peer = connect(|_: Request| {
         Response::text("# hi").with_field("content-type", "text/markdown").unwrap()
     });
@@ -145,7 +145,7 @@ async fn connections_may_move_between_the_threads_of_a_callers_runtime() {
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
 }
 
-/// Panics are shown by the program's hook, which these tests keep quiet.
+/// Keeps the panics that these tests cause on purpose out of the test's output.
 fn quiet() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
@@ -159,6 +159,7 @@ fn quiet() {
     });
 }
 
+/// An error whose conversion to a response panics.
 struct PanickingResponse;
 
 impl IntoResponse for PanickingResponse {
@@ -206,7 +207,7 @@ async fn a_panic_in_a_body_breaks_the_response_off() {
     peer.send(GET).await;
     peer.head().await.unwrap();
     assert_eq!(peer.rest().await.unwrap(), b"1\r\nx\r\n1\r\nx\r\n", "no last chunk");
-    // Before it was begun, there is still an answer.
+    // A panic before the response has begun is answered 500.
     let mut peer = connect(|_: Request| Response::stream(PanickingBody(0)));
     for _ in 0..2 {
         peer.send(GET).await;
@@ -234,7 +235,7 @@ async fn a_panic_harms_no_other_connection() {
     server.close().await;
 }
 
-/// The content's length, if it is announced, is what comes: neither more nor less.
+/// Neither more nor less than the announced length is sent.
 #[tokio::test(start_paused = true)]
 async fn a_body_that_lies_about_its_length_breaks_the_response_off() {
     for (pieces, sent) in [(1, 5), (2, 10), (3, 10)] {

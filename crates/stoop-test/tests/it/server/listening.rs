@@ -1,4 +1,4 @@
-//! Accepting: how many, where, and why not.
+//! Accepting connections: how many, on which addresses, and errors of listening.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -27,16 +27,16 @@ async fn at_the_bound_connections_wait_until_one_ends() {
     assert_eq!(server.connections(), 3);
     drop(peers.pop());
     assert_eq!(fourth.response().await.unwrap().status, 200);
-    // The others have noticed nothing.
+    // The other connections go on.
     for peer in &mut peers {
         peer.send(GET).await;
         assert_eq!(peer.response().await.unwrap().status, 200);
     }
-    // A stop is noticed at the bound too.
+    // The server stops at the bound too.
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
 }
 
-/// Also where several workers accept at the same moment, and hand over what they accepted.
+/// Also where several workers accept at the same time, and hand connections over.
 #[test]
 fn the_bound_holds_over_all_workers() {
     const MAX: usize = 5;
@@ -58,13 +58,13 @@ fn the_bound_holds_over_all_workers() {
             let mut answered = Vec::new();
             while let Ok(Some(next)) = timeout(seconds(1) / 50, waiting.join_next()).await {
                 answered.push(next.unwrap().unwrap());
-                // Slow machines too are given the time to overdo it.
+                // The pause gives slow machines, too, the time to exceed the bound.
                 assert!(answered.len() <= MAX, "{} connections", server.connections());
             }
             while answered.len() < MAX {
                 answered.push(waiting.join_next().await.unwrap().unwrap().unwrap());
             }
-            // Whose turn it is next comes as soon as one is gone.
+            // The next connection is served as soon as one ends.
             drop(answered.pop());
             answered.push(waiting.join_next().await.unwrap().unwrap().unwrap());
             drop((waiting, answered));
@@ -93,7 +93,7 @@ fn two_workers_have_equal_shares() {
                 *shares.entry(peer.response().await.unwrap().text().to_owned()).or_default() += 1;
             }
             assert_eq!(shares.len(), 2);
-            // 12 % of 32.
+            // The tolerance is 12 % of 32.
             assert!(shares.values().all(|&share| share.abs_diff(32) <= 3), "{shares:?}");
             drop(peers);
             while server.connections() > 0 {
@@ -141,7 +141,7 @@ async fn an_endpoint_that_cannot_be_listened_on_is_an_error_that_says_what_to_do
         let error = server.run_here(hello).err().unwrap_or_else(|| panic!("{endpoint}"));
         let text = error.to_string();
         assert!(text.starts_with("cannot listen on ") && text.contains(advice), "{text}");
-        // Also where a program ends with it, and as the library's error, for who has no other.
+        // Also as a program's `main` prints it, and as the library's error.
         assert_eq!(format!("{error:?}"), format!("ListenError({text})"));
         let error = stoop::Error::from(error).to_string();
         assert!(error.starts_with(&text), "{error}");

@@ -1,10 +1,10 @@
-//! RFC 9112 §9.3: which connections go on, and how responses are framed for whom.
+//! RFC 9112 §9.3: which connections persist, and how responses are framed for each version.
 
 use stoop::{Body, Fields, Request, Response, ServerLimits, StatusCode};
 
 use super::{GET, connect, connect_with, hello};
 
-/// Content of unknown length.
+/// A handler that answers content of unknown length.
 fn stream(_: Request) -> Response {
     let (sender, body) = Body::channel(1);
     tokio::spawn(async move {
@@ -44,7 +44,7 @@ async fn http_1_0_ends_unless_it_says_keep_alive() {
     assert!(peer.is_closed().await);
 }
 
-/// RFC 9112 §6.3: chunks for who understands them, the end of the connection for who does not.
+/// RFC 9112 §6.3: chunks for HTTP/1.1, the end of the connection for HTTP/1.0.
 #[tokio::test(start_paused = true)]
 async fn content_of_unknown_length_is_chunked_or_ends_with_the_connection() {
     let mut peer = connect(stream);
@@ -124,7 +124,7 @@ async fn a_handler_may_close() {
     }
 }
 
-/// RFC 9112 §7.1.2, both ways.
+/// RFC 9112 §7.1.2, in both directions.
 #[tokio::test(start_paused = true)]
 async fn trailers_are_read_and_written() {
     let mut peer = connect(async |mut request: Request| {
@@ -158,7 +158,7 @@ async fn trailers_go_through_an_echo() {
     assert_eq!((response.text(), &*response.trailers), ("hello", "x-sum: 42\r\n"));
 }
 
-/// What a handler must not send is not sent; the connection goes on.
+/// A response that must not be sent becomes a 500, and the connection goes on.
 #[tokio::test(start_paused = true)]
 async fn responses_that_cannot_be_sent_are_500() {
     for status in [100, 101, 199] {

@@ -1,4 +1,4 @@
-//! RFC 9112 §9.3.2: requests that do not wait for the answers to those before them.
+//! RFC 9112 §9.3.2: requests that do not wait for the responses to those before them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ fn number(request: &Request) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn answers_come_in_the_order_of_the_requests() {
-    // The later ones are ready first.
+    // Later responses are ready first.
     let mut peer = connect(async |request: Request| {
         let n = number(&request);
         sleep(Duration::from_millis(100 - n as u64)).await;
@@ -34,9 +34,10 @@ async fn answers_come_in_the_order_of_the_requests() {
     }
 }
 
-/// Ready at once, ready later, and streamed, in turns.
+/// Responses that are ready at once, ready later, and streamed, in turn.
 #[tokio::test(start_paused = true)]
 async fn answers_of_every_kind_come_in_order() {
+    /// A handler that answers in each of these ways in turn.
     struct MixedHandler;
     impl stoop::Handler for MixedHandler {
         type Body = stoop::Body;
@@ -132,7 +133,7 @@ async fn unsafe_requests_run_alone() {
         }
         assert_eq!(count.most_at_once(), 1, "{other}");
 
-        // Nor beside safe ones, before or behind.
+        // They do not run beside safe requests either.
         let (mut peer, count) = counting(ServerLimits::default());
         peer.send([&get(1), other, &get(2), other].concat()).await;
         for expected in ["/1", "/p", "/2", "/p"] {
@@ -142,7 +143,7 @@ async fn unsafe_requests_run_alone() {
     }
 }
 
-/// What does not come belongs to the one that waits for it, not to those before.
+/// Content that does not come fails its own request, and not the ones before it.
 #[tokio::test(start_paused = true)]
 async fn a_stalled_upload_behind_slow_requests_costs_them_nothing() {
     let (mut peer, _) = counting(ServerLimits::default());
@@ -153,8 +154,8 @@ async fn a_stalled_upload_behind_slow_requests_costs_them_nothing() {
     assert_eq!(peer.response().await.unwrap().status, 408);
 }
 
-/// A hundred thousand requests to a handler that does not answer: sixteen are taken, and the
-/// client is held up once the pipes are full.
+/// Of a hundred thousand requests to a handler that does not answer, sixteen are taken, and the client is held
+/// up once the pipes are full.
 #[tokio::test(start_paused = true)]
 async fn reading_stops_at_the_bound() {
     let (open, calls) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -184,7 +185,7 @@ async fn reading_stops_at_the_bound() {
     });
     sleep(Duration::from_secs(1)).await;
     assert_eq!(calls.load(Ordering::Relaxed), 16);
-    // What the pipe holds, and what the server read at once.
+    // The pipe's bytes, and those that the server has read at once.
     assert!(sent.load(Ordering::Relaxed) <= 64 * 1024 + 128 * 1024);
     open.add_permits(1 << 20);
     let mut reader = tokio::io::BufReader::new(read);

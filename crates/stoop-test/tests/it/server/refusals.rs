@@ -1,4 +1,4 @@
-//! Requests that must be refused, each with its answer: the whole way through a running server.
+//! Requests that must be refused, each with its status, through a running server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,13 +7,12 @@ use stoop::{Request, Response, ServerLimits};
 
 use super::{GET, connect, dial, listen};
 
-/// What to send, what must come back.
+/// A request that must be refused: a name, its bytes, and the status of the response.
 type Refusal = (&'static str, &'static str, u16);
 
 const H: &str = "POST / HTTP/1.1\r\nhost: a\r\n";
 
-/// What is wrong; the bytes, in which `^` stands for [`H`] and `~` for a whole head of chunked
-/// content; the answer.
+/// The requests. In their bytes `^` stands for [`H`], and `~` for the head of a request with chunked content.
 const REFUSALS: &[Refusal] = &[
     ("CL and TE", "^content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     ("TE and CL", "^transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n", 400),
@@ -130,7 +129,7 @@ fn refusals() -> impl Iterator<Item = (&'static str, Vec<u8>, u16)> {
     written.chain(long.into_iter().map(|(what, text, status)| (what, text.into_bytes(), status)))
 }
 
-/// Answers only what should never have reached it, and reads all of it.
+/// A handler that reads the whole content and answers its length.
 async fn length(request: Request) -> Result<Response, stoop::Error> {
     Ok(Response::text(request.into_body().bytes(1 << 20).await?.len().to_string()))
 }
@@ -148,7 +147,7 @@ async fn each_refused_request_is_answered_and_its_connection_closed() {
     }
 }
 
-/// RFC 9110 §9.3.2: "The server MUST NOT send content" to HEAD, also if it is malformed or not whole.
+/// RFC 9110 §9.3.2: "The server MUST NOT send content" to HEAD, also to one that is malformed or incomplete.
 #[tokio::test(start_paused = true)]
 async fn a_head_request_is_refused_without_content() {
     let long = format!("HEAD /{} HTTP/1.1\r\nhost: a\r\n\r\n", "a".repeat(16 * 1024));
@@ -168,7 +167,7 @@ async fn a_head_request_is_refused_without_content() {
         assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{wire}: {head}");
         assert!(head.contains("\r\nconnection: close"), "{wire}: {head}");
         assert_eq!(peer.rest().await.unwrap(), b"", "{wire}");
-        // The length is that of the text a GET gets.
+        // The length is that of the content for a GET.
         let mut peer = connect(length);
         peer.send(wire.replace("HEAD", "GET")).await;
         let text = peer.response().await.unwrap().body;
@@ -177,7 +176,7 @@ async fn a_head_request_is_refused_without_content() {
             "{wire}: {head}"
         );
     }
-    // What comes behind a whole one is no HEAD.
+    // The request behind a complete HEAD is no HEAD.
     let mut peer = connect(length);
     peer.send("HEAD / HTTP/1.1\r\nhost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n").await;
     assert_eq!(peer.response_to("HEAD").await.unwrap().status, 200);
@@ -231,7 +230,7 @@ async fn a_refusal_is_not_lost_to_bytes_sent_behind_the_request() {
     server.close().await;
 }
 
-/// Nobody has called the handler for what is malformed as far as it is there.
+/// The handler is not called for a request that is malformed as far as it has come.
 #[tokio::test(start_paused = true)]
 async fn the_handler_is_not_called_for_a_refused_request() {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -279,7 +278,7 @@ async fn odd_but_allowed_requests_are_answered() {
     }
 }
 
-/// RFC 9110 §5.5: opaque, and kept.
+/// RFC 9110 §5.5: it is opaque, and kept.
 #[tokio::test(start_paused = true)]
 async fn obs_text_in_a_value_stays_as_it_is() {
     let mut peer =

@@ -1,5 +1,4 @@
-//! How long a connection lasts for a client that does not read, or does not leave. The clock is
-//! paused.
+//! Clients that do not read, or do not close: how long their connections last. The clock is paused.
 
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ async fn a_client_that_takes_nothing_is_cut_off() {
     assert!(has_passed(begin, seconds(30)), "{:?}", begin.elapsed());
 }
 
-/// Output that grows is no progress.
+/// Output that grows does not count as progress.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_nothing_of_a_slow_stream_is_cut_off() {
     let (mut peer, task) = connect_with(ServerLimits::default(), |_: Request| {
@@ -50,7 +49,7 @@ async fn a_client_that_takes_a_little_now_and_then_is_served() {
 
 #[tokio::test(start_paused = true)]
 async fn unread_content_is_thrown_away_for_a_second_and_256_kib() {
-    // Little enough: the connection goes on.
+    // Content within the limit: the connection goes on.
     let mut peer = connect(hello);
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 200000\r\n\r\n").await;
     let response = peer.response().await.unwrap();
@@ -59,13 +58,13 @@ async fn unread_content_is_thrown_away_for_a_second_and_256_kib() {
     peer.send(GET).await;
     assert_eq!(peer.response().await.unwrap().status, 200);
 
-    // Too much, as announced: the response says so.
+    // Announced as too much: the response says close.
     let mut peer = connect(hello);
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 300000\r\n\r\n").await;
     assert_eq!(peer.response().await.unwrap().field("connection"), Some("close"));
     assert!(peer.is_closed().await);
 
-    // Too much, as it turns out.
+    // Too much, which shows only as it comes.
     let mut peer = connect(hello);
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
     assert_eq!(peer.response().await.unwrap().field("connection"), None);
@@ -76,7 +75,7 @@ async fn unread_content_is_thrown_away_for_a_second_and_256_kib() {
     }
     assert!(peer.is_closed().await);
 
-    // Too late.
+    // Content that comes too late.
     let mut peer = connect(hello);
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nx").await;
     assert_eq!(peer.response().await.unwrap().status, 200);
@@ -85,7 +84,7 @@ async fn unread_content_is_thrown_away_for_a_second_and_256_kib() {
     assert!(has_passed(begin, seconds(1)), "{:?}", begin.elapsed());
 }
 
-/// Whoever does not close after our last response is not waited for.
+/// A client that does not close after the last response is waited for two seconds.
 #[tokio::test(start_paused = true)]
 async fn lingering_ends_after_two_seconds() {
     let (mut peer, task) = connect_with(ServerLimits::default(), hello);
@@ -95,7 +94,7 @@ async fn lingering_ends_after_two_seconds() {
     task.await.unwrap();
     assert!(has_passed(begin, seconds(2)), "{:?}", begin.elapsed());
 
-    // Whoever does, at once.
+    // If the client closes, the connection ends at once.
     let (mut peer, task) = connect_with(ServerLimits::default(), hello);
     peer.send("nonsense\r\n\r\n").await;
     assert_eq!(peer.response().await.unwrap().status, 400);
@@ -104,7 +103,7 @@ async fn lingering_ends_after_two_seconds() {
     task.await.unwrap();
     assert!(begin.elapsed() < Duration::from_millis(5));
 
-    // And whoever goes on sending is not listened to beyond 256 KiB.
+    // If the client goes on sending, 256 KiB at most are read.
     let (mut peer, task) = connect_with(ServerLimits::default(), hello);
     peer.send("nonsense\r\n\r\n").await;
     assert_eq!(peer.response().await.unwrap().status, 400);

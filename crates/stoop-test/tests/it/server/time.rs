@@ -1,4 +1,4 @@
-//! How long a client may take for what: every wait that it causes ends. The clock is paused.
+//! Time limits of a client: every wait that it causes ends. The clock is paused.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{GET, connect, has_passed, hello, seconds};
 
-/// Reads everything and answers its length.
+/// A handler that reads the whole content and answers its length.
 async fn length(request: Request) -> Result<Response, stoop::Error> {
     Ok(Response::text(request.into_body().bytes(1 << 30).await?.len().to_string()))
 }
@@ -35,7 +35,7 @@ async fn an_idle_connection_is_closed_a_minute_after_its_last_response() {
     assert!(has_passed(begin, seconds(60)), "{:?}", begin.elapsed());
 }
 
-/// Drips `bytes`, one every `pause`, until the server says something.
+/// Sends `bytes`, one every `pause`, until the server responds.
 async fn drip(
     peer: &mut RawPeer<DuplexStream>,
     bytes: &[u8],
@@ -75,7 +75,7 @@ async fn an_empty_line_ahead_is_not_the_first_byte_of_a_head() {
     assert_eq!(peer.response().await.unwrap().status, 200);
 }
 
-/// The head that does not come belongs to no request yet: those before it are still answered.
+/// A head that stalls is no request yet, and the requests before it are still answered.
 #[tokio::test(start_paused = true)]
 async fn a_head_that_stalls_behind_a_slow_handler_costs_that_one_nothing() {
     let mut peer = connect(async |_: Request| {
@@ -124,7 +124,7 @@ async fn a_slow_body_of_a_response_is_never_cut_off() {
 async fn content_that_stalls_is_given_up() {
     let mut peer = connect(length);
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n").await;
-    // Well above the rate, so that only the stall counts.
+    // Content well above the least rate, so that only the stall counts.
     peer.send([b'x'; 50_000]).await;
     let begin = Instant::now();
     let response = peer.response().await.unwrap();
@@ -140,11 +140,11 @@ async fn content_that_drips_is_given_up_after_its_grace() {
     let begin = Instant::now();
     let response = drip(&mut peer, b"x", Duration::from_millis(100)).await;
     assert_eq!(response.status, 408);
-    // 5 s of grace, and 1/240 s for each byte.
+    // The limit is 5 s of grace, and 1/240 s more for each byte.
     assert!(has_passed(begin, Duration::from_millis(5_200)), "{:?}", begin.elapsed());
 }
 
-/// Nor do chunk extensions or sizes count as content.
+/// Chunk extensions and sizes do not count as content.
 #[tokio::test(start_paused = true)]
 async fn chunks_that_drip_are_no_content() {
     let mut peer = connect(length);
@@ -200,7 +200,7 @@ async fn the_handler_is_told_that_content_is_late() {
     assert_eq!(tell.recv().await.unwrap().kind(), stoop::ErrorKind::SlowBody);
 }
 
-/// A response that was begun cannot become a 408: it is broken off.
+/// A response that has begun cannot become a 408: it is broken off.
 #[tokio::test(start_paused = true)]
 async fn a_response_whose_source_is_late_is_broken_off() {
     let mut peer = connect(|request: Request| Response::new(request.into_body()));
@@ -209,7 +209,7 @@ async fn a_response_whose_source_is_late_is_broken_off() {
     assert_eq!(peer.rest().await.unwrap(), b"2\r\nhi\r\n", "the last chunk must not come");
 }
 
-/// [`ServerTime::handler`](stoop::ServerTime::handler): of requests in a row each has its own.
+/// [`ServerTime::handler`](stoop::ServerTime::handler) counts for each of several requests anew.
 #[tokio::test(start_paused = true)]
 async fn a_handler_beyond_its_limit_is_dropped_and_answered_for() {
     let mut limits = stoop::ServerLimits::default();
@@ -225,7 +225,7 @@ async fn a_handler_beyond_its_limit_is_dropped_and_answered_for() {
     assert_eq!(peer.response().await.unwrap().status, 503);
     assert!(has_passed(begin, seconds(5)), "{:?}", begin.elapsed());
     assert_eq!(peer.response().await.unwrap().text(), "done");
-    // Content that the handler has not read is in the way of nothing else.
+    // Content that the handler has not read does not hold up the next request.
     peer.send("POST /1000 HTTP/1.1\r\nhost: here\r\ncontent-length: 2\r\n\r\nhi").await;
     peer.send(get(1)).await;
     assert_eq!(peer.response().await.unwrap().status, 503);

@@ -1,4 +1,4 @@
-//! The same over TLS, where ends and time-outs differ.
+//! The server over TLS, where the end of a connection and time-outs differ.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{GET, dial};
 
-/// A certificate for `localhost` that vouches for itself, and its key.
+/// A self-signed certificate for `localhost`, and its key.
 fn certificate() -> (String, String) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     (made.cert.pem(), made.signing_key.serialize_pem())
@@ -80,7 +80,7 @@ async fn requests_over_tls_are_answered() {
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
 }
 
-/// RFC 9112 §9.8: the end of content without a length must be said, lest it pass for cut short.
+/// RFC 9112 §9.8: content that ends with the connection is complete only with a close_notify.
 #[tokio::test]
 async fn content_that_ends_with_the_connection_is_whole() {
     let (server, tls) = secure(ServerLimits::default(), stream);
@@ -118,7 +118,7 @@ async fn an_idle_connection_is_closed_with_a_close_notify() {
     server.close().await;
 }
 
-/// The clock is paused once the socket is connected: nothing else is under way then.
+/// The clock is paused once the socket is connected.
 #[tokio::test]
 async fn a_handshake_that_hangs_is_given_up_after_ten_seconds() {
     for sent in [&b""[..], b"\x16", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"] {
@@ -140,7 +140,7 @@ async fn a_handshake_that_hangs_is_given_up_after_ten_seconds() {
     }
 }
 
-/// What speaks HTTP to a TLS port is not answered for ever either.
+/// A client that speaks plain HTTP to a TLS port does not keep its connection.
 #[tokio::test]
 async fn plain_http_on_a_tls_port_is_closed() {
     let (server, _) = secure(ServerLimits::default(), |_: Request| "hello");
@@ -151,9 +151,9 @@ async fn plain_http_on_a_tls_port_is_closed() {
     server.close().await;
 }
 
-/// A way to `server` on which the client's last flight of the handshake waits for the first record
-/// of application data, and leaves with it in one write.
-async fn joining(server: SocketAddr) -> SocketAddr {
+/// Listens for a connection and passes it on to `server`: the client's last flight of the handshake is held until
+/// its first record of application data comes, and both are sent in one write. Returns the address.
+async fn joining_proxy(server: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -177,19 +177,19 @@ async fn joining(server: SocketAddr) -> SocketAddr {
                 break;
             }
         }
-        // Kept open, and silent.
+        // The connection stays open, and nothing more is sent.
         std::future::pending::<()>().await;
         drop((from, on));
     });
     address
 }
 
-/// RFC 8446 §2: a client may send data behind its Finished at once. The server has then received all
-/// there is when the handshake ends, and must not wait for more.
+/// RFC 8446 §2: a client may send data right behind its Finished. The server has then received everything when
+/// the handshake ends, and must not wait for more bytes.
 #[tokio::test]
 async fn a_request_that_comes_with_the_end_of_the_handshake_is_answered_at_once() {
     let (server, tls) = secure(ServerLimits::default(), |_: Request| "hello");
-    let mut peer = dial_tls_at(joining(address(&server)).await, &tls).await;
+    let mut peer = dial_tls_at(joining_proxy(address(&server)).await, &tls).await;
     peer.send(GET).await;
     let response =
         timeout(Duration::from_secs(5), peer.response()).await.expect("it waits for more");
@@ -197,13 +197,13 @@ async fn a_request_that_comes_with_the_end_of_the_handshake_is_answered_at_once(
     server.close().await;
 }
 
-/// The same where reading is what drives the handshake.
+/// The same where reading drives the handshake.
 #[tokio::test]
 async fn a_request_that_comes_with_the_end_of_the_handshake_is_read_at_once() {
     let (certificate, key) = certificate();
     let tls = ServerTls::builder().certificate_pem(certificate.as_str(), key).build().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let way = joining(listener.local_addr().unwrap()).await;
+    let proxy = joining_proxy(listener.local_addr().unwrap()).await;
     let reading = tokio::spawn(async move {
         let (stream, from) = listener.accept().await.unwrap();
         let session = tls.accept(Tcp::new(stream, from)).unwrap();
@@ -211,7 +211,7 @@ async fn a_request_that_comes_with_the_end_of_the_handshake_is_read_at_once() {
         Stream::new(session).read_exact(&mut read).await.map(|_| read)
     });
     let tls = ClientTls::builder().ca_pem(certificate).build().unwrap();
-    let mut peer = dial_tls_at(way, &tls).await;
+    let mut peer = dial_tls_at(proxy, &tls).await;
     peer.send("hello").await;
     let read = timeout(Duration::from_secs(5), reading).await.expect("it waits for more");
     assert_eq!(read.unwrap().unwrap(), b"hello");

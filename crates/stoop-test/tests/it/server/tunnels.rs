@@ -1,4 +1,4 @@
-//! RFC 9110 §7.8 and §9.3.6: connections that become another protocol's.
+//! RFC 9110 §7.8 and §9.3.6: connections that become tunnels.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{GET, connect, dial, listen};
 const UPGRADE: &str = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n";
 const CONNECT: &str = "CONNECT a:80 HTTP/1.1\r\nhost: a:80\r\n\r\n";
 
-/// Switches, and sends everything back in capitals.
+/// A handler that opens a tunnel and sends everything back in capitals.
 fn switch(request: Request) -> Response {
     let (response, switched) = match request.method().as_str() {
         "CONNECT" => Response::tunnel(),
@@ -34,13 +34,13 @@ fn switch(request: Request) -> Response {
 async fn bytes_behind_the_head_reach_the_tunnel() {
     for (request, status) in [(UPGRADE, "HTTP/1.1 101 "), (CONNECT, "HTTP/1.1 200 ")] {
         let mut peer = connect(switch);
-        // As if it were another request: it is not.
+        // The bytes look like another request, and are the tunnel's.
         peer.send([request, "get / http/1.1\r\n\r\n"].concat()).await;
         let head = peer.head().await.unwrap();
         assert!(head.starts_with(status), "{head}");
         assert!(!head.contains("content-length") && !head.contains("transfer-encoding"), "{head}");
         assert_eq!(peer.bytes(18).await.unwrap(), b"GET / HTTP/1.1\r\n\r\n");
-        // Longer than any limit of HTTP's.
+        // Longer than any limit of an exchange.
         sleep(Duration::from_secs(1_000)).await;
         peer.send("more").await;
         assert_eq!(peer.bytes(4).await.unwrap(), b"MORE");
@@ -54,7 +54,7 @@ async fn a_tunnel_over_a_socket_is_no_connection_of_the_server() {
     let server = listen(ServerLimits::default(), switch);
     let mut peer = dial(&server).await;
     peer.send([GET, UPGRADE].concat()).await;
-    // The first did not offer to switch.
+    // The first request did not offer to switch.
     assert_eq!(peer.response().await.unwrap().status, 501);
     let head = peer.head().await.unwrap();
     assert!(head.starts_with("HTTP/1.1 101"), "{head}");
@@ -74,7 +74,7 @@ async fn a_tunnel_over_a_socket_is_no_connection_of_the_server() {
 async fn an_offer_that_is_declined_keeps_the_connection() {
     let mut peer = connect(|_: Request| "no");
     for _ in 0..3 {
-        // What follows is HTTP then.
+        // The bytes behind it are HTTP then.
         peer.send([UPGRADE, GET].concat()).await;
         for _ in 0..2 {
             let response = peer.response().await.unwrap();
@@ -94,7 +94,7 @@ async fn a_slow_handler_may_still_switch() {
     assert_eq!(peer.bytes(5).await.unwrap(), b"EARLY");
 }
 
-/// Behind requests that are still being answered, it waits its turn.
+/// A switch waits for the requests that are still being answered.
 #[tokio::test(start_paused = true)]
 async fn a_switch_comes_after_the_answers_before_it() {
     let mut peer = connect(async |request: Request| {
@@ -122,15 +122,15 @@ async fn no_tunnel_opens_by_accident() {
         assert_eq!(peer.response().await.unwrap().status, 501);
         assert!(peer.is_closed().await);
     }
-    // A refusal is the handler's own.
+    // The handler may refuse a CONNECT.
     let mut peer =
         connect(|_: Request| Response::text("no").with_status(stoop::StatusCode::FORBIDDEN));
-    // What its client sent ahead was for the tunnel.
+    // Bytes that the client sent ahead were for the tunnel.
     peer.send([CONNECT, GET].concat()).await;
     let response = peer.response().await.unwrap();
     assert_eq!((response.status, response.field("connection")), (403, Some("close")));
     assert!(peer.is_closed().await);
-    // With a streamed response too.
+    // The same with a streamed response.
     let mut peer = connect(|_: Request| {
         let (_, body) = Body::channel(1);
         Response::new(body)
@@ -160,7 +160,7 @@ async fn a_switch_that_was_not_offered_is_501_and_its_owner_is_told() {
     }
 }
 
-/// Nobody waits for the connection: then it is closed.
+/// A connection that the handler does not wait for is closed.
 #[tokio::test(start_paused = true)]
 async fn a_tunnel_that_the_handler_does_not_take_is_closed() {
     let mut peer = connect(|_: Request| Response::tunnel().0);
@@ -169,7 +169,7 @@ async fn a_tunnel_that_the_handler_does_not_take_is_closed() {
     assert!(peer.is_closed().await);
 }
 
-/// RFC 9110 §9.3.6: a tunnel's directions end one by one.
+/// RFC 9110 §9.3.6: the directions of a tunnel end separately.
 #[tokio::test(start_paused = true)]
 async fn a_tunnel_opens_for_a_client_that_has_finished_sending() {
     for request in [UPGRADE, CONNECT] {
@@ -185,8 +185,8 @@ async fn a_tunnel_opens_for_a_client_that_has_finished_sending() {
     }
 }
 
-/// A tunnel has a descriptor, so it counts for the bound as long as it is held; the server does not
-/// wait for it, because it is its owner's.
+/// A tunnel has a descriptor, so it counts for the bound as long as it is held. The server does not wait for it,
+/// because it belongs to the handler.
 #[test]
 fn a_tunnel_takes_the_place_of_a_connection() {
     let mut limits = ServerLimits::default();
@@ -221,7 +221,7 @@ fn a_tunnel_takes_the_place_of_a_connection() {
         drop(kept.pop());
         assert_eq!(third.response().await.unwrap().text(), "hello");
         assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
-        // As a stream it is held as well.
+        // The same where it is held as a stream.
         drop(stoop::tokio::stream(kept.pop().unwrap()));
     });
     server.join();

@@ -111,7 +111,7 @@ async fn a_stream_that_is_reset_is_no_stale_connection() {
     assert_eq!(seen.load(SeqCst), 1);
 }
 
-/// The server answers each connection's request with GOAWAY.
+/// Every connection begins with GOAWAY.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_sends_all_requests_away_is_not_hammered() {
     let seen = Arc::new(AtomicUsize::new(0));

@@ -9,8 +9,8 @@ use stoop::{ErrorKind, Phase};
 use stoop_proto::h2::Fault;
 use stoop_proto::{Limits, Rate};
 use stoop_test::frames::{
-    continuation, data, flag, frame, go_away, headers, kind, ping, priority, rst_stream, settings,
-    settings_ack, window_update,
+    PING_BYTES, continuation, data, flag, frame, go_away, headers, kind, ping, priority,
+    rst_stream, settings, settings_ack, window_update,
 };
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -112,7 +112,6 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
 /// end closes the connection.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_read_is_not_answered_for_ever() {
-    const PING_BYTES: usize = 17;
     let (tell, mut told) = mpsc::unbounded_channel();
     let client = over_http2(
         |limits| limits.wire.http2.odd_frames = Rate { burst: u32::MAX, per_second: 1 },

@@ -1,5 +1,5 @@
-//! More attacks on a running server, frame by frame: each ends with the word that RFC 9113 has for it, after a number of
-//! frames that is known, and before it has cost more than that.
+//! More attacks on a running server, frame by frame: each ends with the error code that RFC 9113 gives it, after a known
+//! number of frames.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -22,10 +22,10 @@ use super::GET;
 const POST: [(&str, &str); 4] =
     [(":method", "POST"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
 
-/// Frames that are said at a time.
+/// How many frames are sent at a time.
 const FRAMES: u32 = 100;
 
-/// A client that says bytes and reads frames, and how many handlers it has called.
+/// A client that sends bytes and reads frames, and the number of handlers that its requests have called.
 struct Attacker {
     stream: DuplexStream,
     unread: Vec<u8>,
@@ -35,7 +35,7 @@ struct Attacker {
 }
 
 impl Attacker {
-    /// Of a server that takes a minute to answer.
+    /// Connects to a server whose handler takes a minute to answer.
     async fn connect() -> Self {
         let called = Arc::new(AtomicUsize::new(0));
         let seen = called.clone();
@@ -53,7 +53,7 @@ impl Attacker {
         Self { stream, unread, reader, called, turn: 0 }
     }
 
-    /// The next frame; `gone` at the end.
+    /// The next frame, as a line; `gone` at the end of the connection.
     async fn next_frame(&mut self) -> String {
         loop {
             if let Some((_, payload, _)) = stoop_test::frames::split(&self.unread) {
@@ -67,7 +67,7 @@ impl Attacker {
         }
     }
 
-    /// Says something, and what is said to that: all that comes before the answer to a PING behind it.
+    /// Sends these bytes and a PING. Returns the frames that come before the answer to it.
     async fn send(&mut self, bytes: &[u8]) -> Vec<String> {
         self.turn += 1;
         let mark = format!("{:08}", self.turn);
@@ -86,7 +86,8 @@ impl Attacker {
         }
     }
 
-    /// Says these frames in turn until the connection ends: how many, how many were answered, and the last word.
+    /// Sends these frames in turn until the connection ends. Returns how many they were, how many were answered, and the
+    /// last frame of the server.
     async fn flood(&mut self, frames: impl Fn(u32) -> Vec<u8>) -> (u32, usize, String) {
         let (mut sent, mut answers) = (0, 0);
         while sent < 20_000 {
@@ -115,8 +116,8 @@ fn post(stream: u32) -> Vec<u8> {
     headers(stream, flag::END_HEADERS, &POST)
 }
 
-/// CVE-2019-9512, 9515, 9518 and what else asks for work and brings nothing: `Http2Limits::odd_frames` of them, each
-/// answered once if it has an answer.
+/// CVE-2019-9512, 9515, 9518 and other frames that ask for work and bring nothing: `Http2Limits::odd_frames` of them are
+/// taken, and each is answered once if it has an answer.
 #[tokio::test(start_paused = true)]
 async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
     let begun = || post(1);
@@ -151,16 +152,17 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
         assert!((allowed - 2 * FRAMES..=allowed + 2 * FRAMES).contains(&sent), "{name}: {sent}");
         let calm = format!("ENHANCE_YOUR_CALM: {}", Fault::TooMuchOverhead.explain());
         assert!(last.ends_with(&calm), "{name}: {last}");
-        // Windows are opened again now and then.
+        // The server's WINDOW_UPDATEs are among the answers.
         assert!(answers <= answered * sent as usize + 100, "{name}: {answers} answers");
         assert_eq!(attacker.handlers_called(), usize::from(!before.is_empty()), "{name}");
     }
 }
 
-/// CVE-2025-8671, "MadeYouReset": all the ways to have a server reset a stream that its handler works for. Each reset is
-/// the one that the RFC asks for, and there are `Http2Limits::resets` of them.
+/// CVE-2025-8671, "MadeYouReset": all ways to make a server reset a stream whose handler runs. Each reset has the code
+/// that the RFC asks for, and there are `Http2Limits::resets` of them.
 #[tokio::test(start_paused = true)]
 async fn streams_that_a_server_is_made_to_reset_are_counted() {
+    /// A name, the frames that make the server reset a stream, and the reset's code.
     type ResetCase<'a> = (&'a str, &'a dyn Fn(u32) -> Vec<u8>, &'a str);
     let cases: [ResetCase<'_>; 9] = [
         ("WINDOW_UPDATE by 0", &|id| [post(id), window_update(id, 0)].concat(), "PROTOCOL_ERROR"),
@@ -222,7 +224,7 @@ async fn streams_that_a_server_is_made_to_reset_are_counted() {
     }
 }
 
-/// Windows that overflow or are gone past: of a stream, which ends alone; of the connection, which ends.
+/// A window of a stream that overflows or is exceeded ends the stream; one of the connection ends the connection.
 #[tokio::test(start_paused = true)]
 async fn windows_that_overflow_end_their_stream_or_connection() {
     let mut attacker = Attacker::connect().await;
@@ -234,7 +236,7 @@ async fn windows_that_overflow_end_their_stream_or_connection() {
     for (wire, text) in [
         (window_update(0, 0x7fff_ffff), Fault::WindowOverflow.explain()),
         (settings(&[(4, 0x8000_0000)]), Fault::InitialWindow.explain()),
-        // What is legal alone overflows a window that was opened before.
+        // A value that is legal alone overflows a window that was opened before.
         (
             [window_update(1, 0x7fff_0000), settings(&[(4, 0x7fff_ffff)])].concat(),
             Fault::InitialWindow.explain(),
@@ -248,7 +250,7 @@ async fn windows_that_overflow_end_their_stream_or_connection() {
     }
 }
 
-/// 1 MiB of all streams together: what is beyond is not taken, and what nobody reads is no more than that.
+/// 1 MiB of all streams together: content beyond that is not taken, and unread content is no more than that.
 #[tokio::test(start_paused = true)]
 async fn content_beyond_the_connections_window_ends_it() {
     let peer = connect(async |request: Request| {
@@ -259,7 +261,7 @@ async fn content_beyond_the_connections_window_ends_it() {
     let mut attacker = Attacker::connect().await;
     attacker.stream = peer.into_parts().0;
     attacker.stream.write_all(&[preface(), settings_ack()].concat()).await.unwrap();
-    // 65,535 bytes of each stream.
+    // 65,535 bytes on each stream.
     let most = Limits::server().http2.connection_window_bytes / 65_535;
     for n in 0..most {
         let some = data(nth_stream(n), 0, &[0; 13_107]).repeat(5);
@@ -272,11 +274,11 @@ async fn content_beyond_the_connections_window_ends_it() {
     assert_eq!(received, [format!("GOAWAY {} FLOW_CONTROL_ERROR: {text}", nth_stream(most))]);
 }
 
-/// CVE-2016-6581, the HPACK bomb: what is too large is answered so, and what is monstrous ends the connection. No handler
-/// sees either.
+/// CVE-2016-6581, the HPACK bomb: a head that is too large is answered 431, and one far beyond that ends the connection.
+/// No handler is called for either.
 #[tokio::test(start_paused = true)]
 async fn a_small_block_does_not_become_a_large_head() {
-    // A field of 4,000 bytes goes into the table, and is named again and again, a byte each time.
+    // A field of 4,000 bytes is inserted into the table, and repeated by its index, in a byte each time.
     let begin = b"\x82\x86\x84\x01\x01a";
     let insert = [&begin[..], b"\x40\x01x\x7f\xa1\x1e", &[b'y'; 4_000]].concat();
     let bomb = |id, count| {
@@ -294,13 +296,13 @@ async fn a_small_block_does_not_become_a_large_head() {
     assert_eq!(received, Vec::<String>::new(), "one that is as large as it may be");
     assert_eq!(attacker.handlers_called(), 2);
     let received = attacker.send(&bomb(105, 16_000)).await;
-    // The one before was the last that was a request.
+    // The stream before it was the last with a request.
     let text = Fault::BlockTooLarge.explain();
     assert_eq!(received, [format!("GOAWAY 103 ENHANCE_YOUR_CALM: {text}")]);
     assert_eq!(attacker.handlers_called(), 2);
 }
 
-/// A field block that goes on, however slowly: it has as long as a head has.
+/// A field block that goes on slowly has as long as a head has.
 #[tokio::test(start_paused = true)]
 async fn a_dripping_field_block_takes_no_longer_than_a_head_may() {
     let mut attacker = Attacker::connect().await;

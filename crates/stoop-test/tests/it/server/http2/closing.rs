@@ -1,4 +1,4 @@
-//! RFC 9113 §6.8: a response that is to be the connection's last.
+//! RFC 9113 §6.8: a response that closes its connection.
 
 use stoop::{Body, Request, Response};
 use stoop_test::frames::{FrameReader, flag, headers, settings_ack};
@@ -7,7 +7,8 @@ use tokio::io::AsyncReadExt;
 
 use super::super::connect;
 
-/// "/": a buffer, "/stream": pieces, "/none": nothing, "/fails": content that fails.
+/// A handler whose responses close the connection: "/" has a buffer, "/stream" pieces, "/none" no content, and
+/// the content of "/fails" fails.
 fn last(request: Request) -> Response {
     let response = match request.path() {
         "/stream" | "/fails" => {
@@ -30,7 +31,7 @@ fn last(request: Request) -> Response {
     response.with_close()
 }
 
-/// There are clients that take a GOAWAY before the end of a response for its end.
+/// Some clients drop a response at a GOAWAY that comes before its end.
 #[tokio::test(start_paused = true)]
 async fn go_away_is_said_behind_the_response() {
     for (path, end) in [
@@ -43,7 +44,7 @@ async fn go_away_is_said_behind_the_response() {
         let get = [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", path)];
         peer.send([preface(), settings_ack(), headers(1, flag::WHOLE, &get)].concat()).await;
         let (mut stream, mut bytes) = (peer.into_parts().0, Vec::new());
-        // It is waited for the answer to the first GOAWAY's PING, and then no more.
+        // The server waits for the answer to its PING for a limited time.
         stream.read_to_end(&mut bytes).await.unwrap();
         let lines = FrameReader::default().lines(&bytes);
         let begins: Vec<_> = lines.iter().filter(|line| !line.starts_with("SETTINGS")).collect();

@@ -46,7 +46,7 @@ async fn content_streams_both_ways_at_once_in_many_times_the_windows() {
     assert_eq!(client.machine.streams(), 0);
 }
 
-/// What the handler takes of content when it is the response's turn is room for more, too.
+/// Content that the response reads and sends back opens the request's window again.
 #[tokio::test(start_paused = true)]
 async fn content_that_waited_to_be_sent_back_makes_room_for_more() {
     const WINDOW: usize = 65_535;
@@ -58,7 +58,7 @@ async fn content_that_waited_to_be_sent_back_makes_room_for_more() {
     client.consumes = false;
     let key = client.request(Method::POST, "/", &[], false).await;
     let (mut sent, mut got) = (0, 0);
-    // Twice as much as comes back while nobody reads it.
+    // Twice as much as comes back while the client does not read it.
     while got < 2 * WINDOW {
         sent += client.send(key, pattern(2 * WINDOW - sent), false).await;
         let next = tokio::time::timeout(Duration::from_secs(1), client.next_event()).await;
@@ -94,7 +94,7 @@ async fn content_is_made_only_while_the_client_takes_it() {
     let mut client = client(connect(handler)).await;
     client.consumes = false;
     let key = client.get("/").await;
-    // The stream's window is 256 KiB: sixteen pieces, and a few on their way.
+    // The stream's window is 256 KiB: sixteen pieces, and a few more on their way.
     let mut got = 0;
     while got < 256 * 1024 {
         if let ClientEvent::Data(_, data, _) = client.next_event().await {
@@ -122,14 +122,14 @@ async fn unread_content_holds_up_no_other_stream_and_is_given_up() {
     let mut client = client(connect(path)).await;
     let key = client.request(Method::POST, "/", &[], false).await;
     assert_eq!(client.response(key).await.status, 200);
-    // Some of it is thrown away, and of much of it the client is told that it need not come.
+    // The server discards some of the content, and then resets the stream, so that the rest is not sent.
     for _ in 0..3 {
         assert_eq!(client.send(key, pattern(16_384), false).await, 16_384);
         let other = client.get("/other").await;
         assert_eq!(client.response(other).await.body, b"/other");
     }
     assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::NO_ERROR));
-    // What it has in its windows it may send again.
+    // The discarded content has opened the connection's window again.
     let key = client.request(Method::POST, "/", &[], false).await;
     assert_eq!(client.machine.sendable(key), 16_384);
 }
@@ -139,7 +139,7 @@ async fn a_reader_of_content_is_told_how_it_went_wrong() {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
     let handler = move |request: Request| {
         let told = told.clone();
-        // A task of its own: the handler is dropped with its stream.
+        // A task reads it, since the handler is dropped with its stream.
         tokio::spawn(async move {
             told.send(request.into_body().bytes(1_000).await.unwrap_err().kind()).unwrap();
         });
@@ -151,7 +151,7 @@ async fn a_reader_of_content_is_told_how_it_went_wrong() {
     assert_eq!(tell.recv().await, Some(ErrorKind::ClosedEarly));
     let key = client.request(Method::POST, "/", &[], false).await;
     let id = client.machine.stream_id(key).unwrap();
-    // WINDOW_UPDATE by nothing.
+    // A WINDOW_UPDATE by 0.
     client.send_raw(&[0, 0, 4, 8, 0, 0, 0, 0, id as u8, 0, 0, 0, 0]).await;
     assert_eq!(tell.recv().await, Some(ErrorKind::H2Protocol));
     assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::PROTOCOL_ERROR));
@@ -189,7 +189,7 @@ async fn a_client_gets_a_100_before_a_response_that_reads_on() {
         client.send(key, pattern(10), true).await;
         assert_eq!(client.response(key).await.body, pattern(10));
     }
-    // Where nobody reads, it is none.
+    // Without a handler that reads, there is no 100.
     let mut client = client(connect(path)).await;
     let key = client.request(Method::POST, "/", &[("expect", "100-continue")], false).await;
     let ClientEvent::Head(_, head, false) = client.next_event().await else { panic!() };
@@ -246,7 +246,7 @@ async fn a_body_of_empty_pieces_is_no_endless_loop() {
     client.reset(endless, ErrorCode::CANCEL).await;
 }
 
-/// Content of pieces that are there at once.
+/// A body of pieces that are ready at once.
 struct ReadyPieces(Box<dyn Iterator<Item = Bytes> + Send>);
 
 impl http_body::Body for ReadyPieces {

@@ -1,4 +1,4 @@
-//! Exchanges beside each other, and how they end.
+//! Concurrent exchanges, and how they end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +39,7 @@ async fn a_preface_that_comes_byte_by_byte_is_one_and_one_that_stops_is_late() {
         peer.send([byte]).await;
         tokio::task::yield_now().await;
     }
-    // SETTINGS: the server has understood.
+    // The server answers the preface by SETTINGS.
     assert_eq!(peer.bytes(9).await.unwrap()[3], 4);
     let mut peer = connect(path);
     peer.send("PRI * HTTP/2.0\r\n\r\nSM").await;
@@ -61,7 +61,7 @@ async fn versions_can_be_left_out() {
     let mut peer = dial(&server).await;
     peer.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
     let said = peer.rest().await.unwrap();
-    // SETTINGS and what else opens a connection, and then GOAWAY with PROTOCOL_ERROR.
+    // SETTINGS, the first WINDOW_UPDATE, and then GOAWAY with PROTOCOL_ERROR.
     assert_eq!(said[3], 4);
     let text = b"the connection preface is malformed";
     assert!(said.ends_with(text), "{said:?}");
@@ -179,7 +179,7 @@ async fn a_drained_server_finishes_what_it_took_and_names_it() {
     let key = client.get("/").await;
     sleep(Duration::from_millis(50)).await;
     let drained = tokio::spawn(async move { server.drain(Duration::from_secs(10)).await });
-    // First that it ends, then, a round trip later, with which stream.
+    // The first GOAWAY says that the server ends, and the second one, a round trip later, with which stream.
     assert_eq!(client.next_event().await, ClientEvent::GoAway(ErrorCode::NO_ERROR));
     assert_eq!(client.next_event().await, ClientEvent::GoAway(ErrorCode::NO_ERROR));
     go.send(true).unwrap();

@@ -1,5 +1,5 @@
-//! What a client may make a running server do: attacks by name, each with a bound on handlers that are
-//! called, bytes that are sent and time that passes, and the word the connection ends with.
+//! Attacks of a client on a running server, by name: each with a bound on the handlers that are called, the
+//! bytes that are sent and the time it takes, and the error that ends the connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::super::{connect, connect_with, dial, listen};
 use super::GET;
 
-/// Handlers that were called, and those of them that are under way.
+/// Counts handlers that were called, and those that are running.
 #[derive(Clone, Default)]
 struct HandlerCount(Arc<(AtomicUsize, AtomicUsize)>);
 
@@ -40,6 +40,7 @@ impl HandlerCount {
     }
 }
 
+/// A handler that counts as running until this is dropped.
 struct RunningHandler(HandlerCount);
 
 impl Drop for RunningHandler {
@@ -48,8 +49,8 @@ impl Drop for RunningHandler {
     }
 }
 
-/// CVE-2023-44487 and CVE-2025-8671: whoever it is that resets, handlers are called for as many streams as may be reset
-/// and for no more, and none goes on.
+/// CVE-2023-44487 and CVE-2025-8671: whichever peer sends the resets, handlers are called for as many streams as may be
+/// reset and for no more, and none keeps running.
 #[tokio::test(start_paused = true)]
 async fn handlers_work_for_as_many_resets_as_are_allowed() {
     let allowed = Limits::server().http2.resets.burst as usize;
@@ -73,7 +74,7 @@ async fn handlers_work_for_as_many_resets_as_are_allowed() {
         let code = loop {
             let key = client.get("/").await;
             asked += 1;
-            // Twenty a second beside them, of which few have passed.
+            // The budget grows by twenty a second, and little time has passed.
             assert!(asked <= allowed + 10, "made_to: {made_to}");
             match made_to {
                 false => client.reset(key, ErrorCode::CANCEL).await,
@@ -97,8 +98,8 @@ async fn handlers_work_for_as_many_resets_as_are_allowed() {
     }
 }
 
-/// The "continuation flood" of 2024, over a socket: it ends when the field block is longer than a head may be, or in too
-/// many frames, and nobody is called for it.
+/// The "continuation flood" of 2024, over a socket: it ends when the field block is longer than a head may be, or has too
+/// many frames, and no handler is called for it.
 #[tokio::test]
 async fn a_field_block_without_end_is_cut_off_over_a_socket() {
     for piece in [0, 1, 16_000] {
@@ -123,7 +124,7 @@ async fn a_field_block_without_end_is_cut_off_over_a_socket() {
         let mut said = Vec::new();
         let reading = async { reader.read_to_end(&mut said).await };
         let (sent, _) = tokio::join!(sending, reading);
-        // What is read behind the last word, and what sockets hold.
+        // Bytes that the server reads behind its GOAWAY, and those that sockets hold.
         assert!(sent < 16 << 20, "{sent} bytes were taken");
         let lines = FrameReader::default().lines(&said);
         assert!(lines.last().unwrap().contains("ENHANCE_YOUR_CALM"), "{lines:?}");
@@ -132,7 +133,7 @@ async fn a_field_block_without_end_is_cut_off_over_a_socket() {
     }
 }
 
-/// CVE-2019-9512: each is answered, and there are ten thousand.
+/// CVE-2019-9512: each is answered, up to ten thousand.
 #[tokio::test(start_paused = true)]
 async fn pings_are_answered_until_there_are_too_many() {
     let (mut stream, _) = connect(|_: Request| Response::text("ok")).into_parts();
@@ -145,14 +146,14 @@ async fn pings_are_answered_until_there_are_too_many() {
     let lines = FrameReader::default().lines(&said);
     let answered = lines.iter().filter(|line| line.starts_with("PING ACK")).count();
     let allowed = Limits::server().http2.odd_frames.burst as usize;
-    // Those of the seconds that reading it takes are little beside it.
+    // The budget grows a little in the seconds that reading them takes.
     assert!((allowed - 10..allowed + 1_000).contains(&answered), "{answered}");
     assert!(lines.last().unwrap().contains("ENHANCE_YOUR_CALM"), "{:?}", lines.last());
     drop(reader);
     sending.await.unwrap();
 }
 
-/// Each byte may come late, and the whole must not: neither of the preface nor of what has to follow.
+/// The limit is for the whole preface and SETTINGS, however the bytes come.
 #[tokio::test(start_paused = true)]
 async fn a_dripping_preface_takes_no_longer_than_a_head_may() {
     let whole = [preface(), headers(1, flag::WHOLE, &GET)].concat();
@@ -180,15 +181,15 @@ async fn a_dripping_preface_takes_no_longer_than_a_head_may() {
         reader.read_to_end(&mut said).await.unwrap();
         drop(reader);
         sending.abort();
-        // Two seconds to read the last word.
+        // Two more seconds are for reading the GOAWAY.
         let seconds = started.elapsed().as_secs();
         assert!((10..=26).contains(&seconds), "{begin}: {seconds}");
         assert_eq!(count.called(), 0, "{begin}");
     }
 }
 
-/// Streams that are opened and left: no more than may be open are, and each ends in a time-out of its own, with its
-/// handler.
+/// Streams that are opened and left: no more are open than the limit allows, and each ends in a time-out of its own, with
+/// its handler.
 #[tokio::test(start_paused = true)]
 async fn streams_that_are_opened_and_left_end() {
     let count = HandlerCount::default();
@@ -229,8 +230,8 @@ async fn streams_that_are_opened_and_left_end() {
     assert_eq!((count.called(), count.running()), (max, 0));
 }
 
-/// CVE-2019-9517: a hundred responses and no window for any. Each makes one piece of its content; nothing of it is sent,
-/// and after a while they are given up.
+/// CVE-2019-9517: a hundred responses without a window. Each makes a few pieces of its content, nothing of it is sent,
+/// and after a while the streams are reset.
 #[tokio::test(start_paused = true)]
 async fn responses_without_a_window_are_not_made_and_end() {
     let made = Arc::new(AtomicUsize::new(0));
@@ -257,12 +258,12 @@ async fn responses_without_a_window_are_not_made_and_end() {
     let of = |what: &str| lines.iter().filter(|line| line.contains(what)).count();
     assert_eq!((of("HEADERS"), of("DATA"), of("RST_STREAM")), (100, 0, 100), "{lines:?}");
     assert_eq!(of(" CANCEL"), 100);
-    // One that waits to be sent, one in the channel, and one on its way into it.
+    // A piece that waits to be sent, one in the channel, and one on its way into it.
     assert!(made.load(SeqCst) <= 300, "{}", made.load(SeqCst));
     assert!(started.elapsed().as_secs() <= 50);
 }
 
-/// A window of one byte at a time: what is sent is little, and so is how often.
+/// The client opens a window by one byte at a time, and the server sends a bounded number of frames.
 #[tokio::test(start_paused = true)]
 async fn a_window_opened_by_single_bytes_ends_the_connection() {
     let (mut stream, _) =
@@ -283,7 +284,7 @@ async fn a_window_opened_by_single_bytes_ends_the_connection() {
     sending.await.unwrap();
 }
 
-/// Content of a request that nobody reads, and of one that was answered: as much as the windows hold, and no more.
+/// Content that is not read is taken as far as the windows allow, and no further.
 #[tokio::test(start_paused = true)]
 async fn content_that_the_handler_does_not_read_stops_at_the_windows() {
     let (mut peer, _task) = connect_with(ServerLimits::default(), async |request: Request| {

@@ -1,4 +1,4 @@
-//! Exchanges over HTTP/2 that take long, come in crumbs, or go on behind their answers.
+//! Exchanges over HTTP/2 that take long, pause, or go on behind their responses.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::super::connect;
 use super::GET;
 
-/// A plain function answers, and hands the content to a task.
+/// A plain function answers at once, and passes the content to a task.
 #[tokio::test(start_paused = true)]
 async fn content_that_a_task_reads_after_an_answer_at_once_keeps_coming() {
     static READ: AtomicUsize = AtomicUsize::new(0);
@@ -53,7 +53,7 @@ async fn content_that_a_task_reads_after_an_answer_at_once_keeps_coming() {
     assert_eq!(READ.load(SeqCst), 1 << 20);
 }
 
-/// Between requests, not between bytes.
+/// The limit is for the time between requests, not between bytes.
 #[tokio::test(start_paused = true)]
 async fn a_connection_idles_from_its_last_response() {
     let mut peer = connect(async |_: Request| {
@@ -67,7 +67,7 @@ async fn a_connection_idles_from_its_last_response() {
     assert_eq!(begun.elapsed().as_secs(), 110);
 }
 
-/// Neither end of a tunnel need take anything, for however long.
+/// No peer of a tunnel has to read within any time.
 #[tokio::test(start_paused = true)]
 async fn a_tunnel_may_pause() {
     let mut limits = Limits::client();

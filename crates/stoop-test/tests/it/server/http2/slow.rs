@@ -1,4 +1,4 @@
-//! A client that reads slowly what its windows let it be sent.
+//! A client with large windows that reads slowly.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::super::connect_with;
 use super::GET;
 
-/// It answers a PING when it comes to it.
+/// The client answers a PING when it has read the frames before it.
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_is_not_taken_for_one_that_has_gone() {
     let (peer, _task) =

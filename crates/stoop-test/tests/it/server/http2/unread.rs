@@ -1,4 +1,4 @@
-//! Clients that ask and do not read the answers: CVE-2019-9512, CVE-2019-9515 and their like.
+//! Clients that send frames and do not read the answers: CVE-2019-9512, CVE-2019-9515 and others of the kind.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use super::super::{PIPE_BYTES, connect_with};
 
-/// A server that lets itself be asked at any rate, so that nothing but the answers that wait stops it.
+/// Limits that allow frames at any rate, so that only the number of waiting answers stops the server.
 fn patient(waiting_max: u32) -> ServerLimits {
     let mut limits = ServerLimits::default();
     limits.wire.http2.control_frames_max = waiting_max;
@@ -20,17 +20,18 @@ fn patient(waiting_max: u32) -> ServerLimits {
     limits
 }
 
+/// A connection on which the preface has been sent, and the task that serves it.
 async fn ready(limits: ServerLimits) -> (DuplexStream, JoinHandle<()>) {
     let (mut peer, task) = connect_with(limits, |_: Request| Response::text("ok"));
     peer.send([preface(), settings_ack()].concat()).await;
     (peer.into_parts().0, task)
 }
 
-/// How many of these frames go in before nothing more is taken; 50,000 if that does not happen.
+/// How many of these frames can be sent before the server reads no more; 50,000 if it reads on.
 async fn fill(stream: &mut DuplexStream, frame: &[u8]) -> usize {
     let mut sent = 0;
     while sent < 50_000 {
-        // Byte by byte, for each to be in or not.
+        // They are sent byte by byte, so that each byte is sent or not.
         for at in 0..frame.len() {
             let one = stream.write_all(&frame[at..=at]);
             if timeout(Duration::from_millis(1), one).await.is_err() {
@@ -42,8 +43,8 @@ async fn fill(stream: &mut DuplexStream, frame: &[u8]) -> usize {
     sent
 }
 
-/// At `Http2Limits::control_frames_max`, beside what is on its way, reading stops; and goes on when the answers are
-/// read, each of which is there.
+/// Reading stops at `Http2Limits::control_frames_max` waiting answers, and goes on when the client reads them. None is
+/// lost.
 #[tokio::test(start_paused = true)]
 async fn reading_stops_at_so_many_answers_and_goes_on() {
     for (frame, bytes) in
@@ -53,25 +54,25 @@ async fn reading_stops_at_so_many_answers_and_goes_on() {
         for waiting_max in [1_000, 3_000] {
             let (mut stream, _task) = ready(patient(waiting_max)).await;
             let sent = fill(&mut stream, &frame).await;
-            // Two pipes and the output are full, and so is the input but for a frame that might come.
+            // Two pipes and the output are full, and the input has room for one frame.
             let (pipes, own) = (3 * PIPE_BYTES / bytes, 4 * 16 * 1024 / bytes);
             let most = pipes + own + 2 * waiting_max as usize;
             assert!(sent > PIPE_BYTES / bytes && sent < most, "{sent}, and {most} at most");
-            // The limit is what counts.
+            // A higher limit lets more frames in.
             assert!(sent > before + 1_000, "{sent}, and {before} before");
             before = sent;
             let mut all = Vec::new();
             while let Ok(Ok(n)) = timeout(Duration::from_secs(1), stream.read_buf(&mut all)).await {
                 assert!(n > 0, "it stays open");
             }
-            // SETTINGS, WINDOW_UPDATE and the answer to ours come first.
+            // SETTINGS, WINDOW_UPDATE and the acknowledgement come first.
             let answers = all.len() / bytes;
             assert!((sent..sent + 9).contains(&answers), "{answers} of {sent}");
         }
     }
 }
 
-/// And if they never are read, the connection ends.
+/// If the answers are never read, the connection ends.
 #[tokio::test(start_paused = true)]
 async fn answers_that_are_never_read_end_the_connection() {
     let (mut stream, task) = ready(patient(1_000)).await;

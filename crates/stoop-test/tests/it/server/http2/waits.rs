@@ -16,7 +16,7 @@ use super::{client, echo, path};
 
 #[tokio::test(start_paused = true)]
 async fn every_wait_that_a_client_causes_ends() {
-    // Between requests.
+    // A connection between requests.
     let mut idle = client(connect(path)).await;
     let started = Instant::now();
     let key = idle.get("/").await;
@@ -24,7 +24,7 @@ async fn every_wait_that_a_client_causes_ends() {
     assert_eq!(idle.goaway_codes().await, [ErrorCode::NO_ERROR]);
     assert_eq!(started.elapsed().as_secs(), 60);
 
-    // Before SETTINGS; and within a header block.
+    // A client that stops before SETTINGS, or within a header block.
     let half: [&[u8]; 2] = [b"", &[0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82]];
     for rest in half {
         let mut peer = connect(path);
@@ -34,7 +34,7 @@ async fn every_wait_that_a_client_causes_ends() {
         assert_eq!(started.elapsed().as_secs(), 10);
     }
 
-    // Content that is waited for and does not come.
+    // Content that does not come.
     let mut client = client(connect(echo)).await;
     let started = Instant::now();
     let key = client.request(Method::POST, "/", &[], false).await;
@@ -68,9 +68,9 @@ async fn a_client_that_takes_nothing_at_all_is_cut_off() {
     assert!((30..34).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }
 
-/// Says `wire` again and again, so many bytes at a time with a `pause` behind, until the server has
-/// closed: after how many seconds, and the code of its GOAWAY.
-async fn goes_on(wire: &[u8], at_a_time: usize, pause: Duration) -> (u64, u8) {
+/// Sends `wire` again and again, `at_a_time` bytes and then a `pause`, until the server closes. Returns after how
+/// many seconds it does, and the code of its GOAWAY.
+async fn send_until_closed(wire: &[u8], at_a_time: usize, pause: Duration) -> (u64, u8) {
     let mut stream: DuplexStream = connect(path).into_parts().0;
     stream.write_all(&[preface(), settings_ack()].concat()).await.unwrap();
     let started = Instant::now();
@@ -94,23 +94,23 @@ async fn goes_on(wire: &[u8], at_a_time: usize, pause: Duration) -> (u64, u8) {
     (seconds, code)
 }
 
-/// RFC 9113 §10.5: only requests are use of a connection.
+/// RFC 9113 §10.5: only requests count as use of a connection.
 #[tokio::test(start_paused = true)]
 async fn frames_that_are_no_requests_do_not_keep_a_connection() {
     for wire in
         [ping(0, b"12345678"), settings(&[(3, 100)]), priority(1, 3), frame(0xbe, 0, 0, b"unknown")]
     {
-        let (seconds, code) = goes_on(&wire, usize::MAX, Duration::from_secs(3)).await;
+        let (seconds, code) = send_until_closed(&wire, usize::MAX, Duration::from_secs(3)).await;
         assert!((60..72).contains(&seconds), "{seconds} s, {wire:?}");
         assert_eq!(code, 0, "NO_ERROR");
     }
 }
 
-/// The rest of a frame that is not heeded is to come as soon as that of one that is.
+/// The limit of time for a frame holds for one of an unknown type too.
 #[tokio::test(start_paused = true)]
 async fn an_unknown_frame_that_drips_is_late_like_a_head() {
     let wire = frame(0xbe, 0, 0, &[0; 16_384]);
-    let (seconds, code) = goes_on(&wire, 1, Duration::from_millis(100)).await;
+    let (seconds, code) = send_until_closed(&wire, 1, Duration::from_millis(100)).await;
     assert!((10..14).contains(&seconds), "{seconds} s");
     assert_eq!(code, 11, "ENHANCE_YOUR_CALM");
 }
@@ -135,7 +135,7 @@ async fn unlimited_timeouts_do_not_panic() {
         sleep(Duration::from_secs(100)).await;
         "late"
     });
-    // It acknowledges SETTINGS when it reads, which is late.
+    // The client acknowledges SETTINGS only when it reads, which is late.
     let mut client = client(peer).await;
     sleep(Duration::from_secs(15)).await;
     let key = client.get("/").await;

@@ -1,12 +1,12 @@
-//! curl.
+//! curl as a client over HTTP/2.
 
 use super::{CONTENT_LEN, TestServers, content};
 use crate::programs::{ProgramOutput, are_missing};
 
-/// For each transfer: version, status, and connections that it took.
+/// What curl reports of each transfer: the version, the status, and how many connections it opened.
 const REPORT: &str = "%{stderr}%{http_version} %{http_code} %{num_connects}\n";
 
-/// Runs curl with what each way of speaking HTTP/2 needs.
+/// Runs curl with the options for HTTP/2 over TLS, or without TLS.
 async fn curl(servers: &TestServers, tls: bool, arguments: &[&str]) -> ProgramOutput {
     let ca = servers.file("ca.pem");
     let version = if tls { "--http2" } else { "--http2-prior-knowledge" };
@@ -28,7 +28,7 @@ async fn curls_requests_and_uploads_are_answered() {
         (&["@/stream"], x.as_bytes(), "2 200 1\n"),
         (&["@/nothing"], b"", "2 204 1\n"),
         (&["--data-binary", "@-", "@/echo"], &content, "2 200 1\n"),
-        // With no length, as the input is a pipe.
+        // Without a length, since the input is a pipe.
         (&["-T", "-", "@/echo"], &content, "2 200 1\n"),
         (&["-T", "-", "@/refuse"], b"no", "2 413 1\n"),
         (
@@ -37,7 +37,7 @@ async fn curls_requests_and_uploads_are_answered() {
             "2 200 1\n",
         ),
         (&["-X", "OPTIONS", "--request-target", "*", "@/"], b"HTTP/2.0 *", "2 200 1\n"),
-        // More than a frame holds.
+        // A field larger than a frame.
         (&["-H", &long, "@/field"], &long.as_bytes()["x-field: ".len()..], "2 200 1\n"),
         (&["--http1.1", "@/"], b"HTTP/1.1 /", "1.1 200 1\n"),
     ];
@@ -49,7 +49,7 @@ async fn curls_requests_and_uploads_are_answered() {
             assert_eq!(printed.stderr, *report, "{arguments:?}, TLS {tls}");
         }
     }
-    // Asked to upgrade from HTTP/1.1, which RFC 9113 has done away with, it stays there.
+    // A client that offers an upgrade from HTTP/1.1, which RFC 9113 has removed, stays with HTTP/1.1.
     let printed = curl(&servers, false, &["--http2", "@/"]).await;
     assert_eq!((printed.text().as_str(), &*printed.stderr), ("HTTP/1.1 /", "1.1 200 1\n"));
     servers.end().await;
@@ -67,7 +67,7 @@ async fn curl_gets_heads_and_trailers() {
         let head = head.text();
         assert!(head.starts_with("HTTP/2 200"), "{head}");
         assert!(head.contains(&format!("content-length: {CONTENT_LEN}\r\n")), "{head}");
-        // It prints trailers as it prints the head.
+        // curl prints trailers as it prints the head.
         let whole = curl(&servers, tls, &["--include", "@/stream"]).await.text();
         assert!(whole.ends_with("x-sum: 100000\r\n"), "{}", &whole[whole.len() - 100..]);
         let expecting = ["--include", "-H", "Expect: 100-continue", "--data-binary", "@-"];
@@ -77,7 +77,7 @@ async fn curl_gets_heads_and_trailers() {
     servers.end().await;
 }
 
-/// Over TLS alone: without, curl 7.88 uses no connection twice, whoever the server is.
+/// Over TLS alone: without it, curl 7.88 uses no connection twice, with any server.
 #[tokio::test]
 async fn several_requests_of_curl_share_a_connection() {
     if are_missing("server::http2::clients::curl", &["curl"]) {

@@ -1,4 +1,4 @@
-//! Go's net/http.
+//! Go's net/http as a client over HTTP/2.
 
 use super::TestServers;
 use crate::programs::{self, are_missing, source};

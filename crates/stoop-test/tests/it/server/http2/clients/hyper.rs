@@ -1,4 +1,4 @@
-//! hyper.
+//! hyper as a client over HTTP/2.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::{CONTENT_LEN, TestServers, content};
 
-/// A connection, and what drives it.
+/// A connection of hyper, and the task that drives it.
 struct HyperClient {
     sender: SendRequest<Body>,
     driver: JoinHandle<hyper::Result<()>>,
@@ -58,14 +58,14 @@ impl HyperClient {
         (status, whole(response).await.0)
     }
 
-    /// Without an error, and with nothing under way.
+    /// Asserts that the connection ends without an error.
     async fn ends_well(self) {
         drop(self.sender);
         self.driver.await.unwrap().unwrap();
     }
 }
 
-/// Content and trailers.
+/// Reads the content and trailers of a response.
 async fn whole(response: Response<Incoming>) -> (Bytes, HeaderMap) {
     let (mut content, mut trailers) = (Vec::new(), HeaderMap::new());
     let mut body = response.into_body();
@@ -121,7 +121,7 @@ async fn trailers_go_both_ways() {
     servers.end().await;
 }
 
-/// As many as hyper has at a time, more than a connection's window, and some of them given up.
+/// As many requests as hyper sends at a time, with more content than the connection's window; some are dropped.
 #[tokio::test]
 async fn many_concurrent_requests_are_answered() {
     let servers = TestServers::start("hyper-many");
@@ -147,7 +147,7 @@ async fn many_concurrent_requests_are_answered() {
     servers.end().await;
 }
 
-/// RFC 9113 §8.1: the answer comes before the request is complete, and none of it is lost.
+/// RFC 9113 §8.1: the response comes before the request is complete, and none of it is lost.
 #[tokio::test]
 async fn a_refused_upload_gets_its_response() {
     let servers = TestServers::start("hyper-refused");
@@ -164,7 +164,7 @@ async fn a_refused_upload_gets_its_response() {
     servers.end().await;
 }
 
-/// hyper does not wait for the interim response, and reads over it.
+/// hyper does not wait for the interim response, and skips it.
 #[tokio::test]
 async fn a_request_that_expects_100_is_answered() {
     let servers = TestServers::start("hyper-expect");
@@ -179,7 +179,7 @@ async fn a_request_that_expects_100_is_answered() {
     servers.end().await;
 }
 
-/// RFC 9113 §6.8: what is under way is completed, and the connection then ends.
+/// RFC 9113 §6.8: the running exchanges are completed, and the connection then ends.
 #[tokio::test]
 async fn a_server_that_shuts_down_completes_its_responses() {
     let servers = TestServers::start("hyper-drain");
@@ -197,7 +197,7 @@ async fn a_server_that_shuts_down_completes_its_responses() {
             assert_eq!(whole(response).await.0.len(), 100_000);
         }
         for connected in connected {
-            // Its sender is still there: the server has ended it.
+            // The client's sender still exists, so it is the server that ended the connection.
             connected.driver.await.unwrap().unwrap();
         }
     };

@@ -1,4 +1,4 @@
-//! Clients of HTTP/2 that others wrote, each over TLS and, knowing beforehand, without.
+//! Our server and the HTTP/2 clients of other projects, each over TLS, and without TLS by prior knowledge.
 
 mod curl;
 mod go;
@@ -12,14 +12,14 @@ use stoop_proto::Fields;
 
 use crate::programs::{self, ProgramOutput, TestFolder};
 
-/// What is sent and echoed: more than a window.
+/// The size of the content that is sent and echoed: more than a window.
 const CONTENT_LEN: usize = 1 << 20;
 
 fn content() -> Vec<u8> {
     b"0123456789abcde\n".repeat(CONTENT_LEN / 16)
 }
 
-/// Says the version and the path, but for some paths.
+/// A handler that answers the version and the path, and has some paths of its own.
 async fn handler(request: Request) -> Response {
     match request.path() {
         "/length" => match request.into_body().bytes(CONTENT_LEN).await {
@@ -37,7 +37,7 @@ async fn handler(request: Request) -> Response {
     }
 }
 
-/// Content without a length, and with a trailer at its end, if it has one.
+/// A response of that many pieces without a length, with a trailer; without an end for `None`.
 fn streaming(pieces: Option<usize>) -> Response {
     let (sender, body) = Body::channel(1);
     tokio::spawn(async move {
@@ -51,7 +51,7 @@ fn streaming(pieces: Option<usize>) -> Response {
     Response::new(body)
 }
 
-/// The same server twice, and a folder for files.
+/// A server without TLS and one with it, and a folder for files.
 struct TestServers {
     plain: ServerHandle,
     secure: ServerHandle,
@@ -75,12 +75,12 @@ impl TestServers {
         format!("{}/{name}", self.folder.path())
     }
 
-    /// The URL up to the path.
+    /// The URL of a server, without a path.
     fn origin(&self, tls: bool) -> String {
         if tls { self.secure.endpoint() } else { self.plain.endpoint() }.to_string()
     }
 
-    /// Runs a program with the server's URL for `@/`, and the file with the content for `%`.
+    /// Runs a program, with the server's URL in place of `@/`, and the file with the content in place of `%`.
     async fn run(&self, tls: bool, program: &str, arguments: &[&str]) -> ProgramOutput {
         let (origin, file) = (format!("{}/", self.origin(tls)), self.file("content"));
         let fill = |argument: &&str| match *argument {
@@ -91,7 +91,7 @@ impl TestServers {
         programs::run(program, &arguments, &content()).await
     }
 
-    /// Nothing may be under way any more.
+    /// Stops both servers, and asserts that no exchange was running.
     async fn end(self) {
         for server in [self.plain, self.secure] {
             assert_eq!(server.drain(Duration::from_secs(5)).await, 0);

@@ -1,4 +1,4 @@
-//! nghttp2's client, and its load generator.
+//! nghttp2's client and its load generator over HTTP/2.
 
 use super::{CONTENT_LEN, TestServers, content};
 use crate::programs::are_missing;
@@ -22,7 +22,7 @@ async fn nghttps_requests_and_uploads_are_answered() {
         (&["-d", "%", "--expect-continue", "@/length"], b"1048576"),
         (&["-d", "%", "--trailer", "x-sum: 1", "@/echo"], &content),
         (&["-d", "%", "@/refuse"], b"no"),
-        // Header blocks in several frames, without the priorities of RFC 7540, with no table.
+        // Header blocks in several frames, without the priorities of RFC 7540, without a table.
         (&["--continuation", "--no-rfc7540-pri", "-c", "0", "@/"], b"HTTP/2.0 /"),
         (&["--no-dep", "-H", "x-field: here", "@/field"], b"here"),
     ];
@@ -37,7 +37,7 @@ async fn nghttps_requests_and_uploads_are_answered() {
     servers.end().await;
 }
 
-/// What the content does not show, from its log of frames.
+/// Statuses and trailers are in its log of frames.
 #[tokio::test]
 async fn nghttp_gets_statuses_and_trailers() {
     if are_missing("server::http2::clients::nghttp", &["nghttp"]) {
@@ -49,7 +49,7 @@ async fn nghttp_gets_statuses_and_trailers() {
         (&["@/nothing"], &[") :status: 204\n"]),
         (&["@/stream"], &[") :status: 200\n", ") x-sum: 100000\n"]),
         (&["-d", "%", "--trailer", "x-sum: 1", "@/echo"], &[") :status: 200\n", ") x-sum: 1\n"]),
-        // An echo begins its response at once, and then 1.52 forgets that it was told to go on.
+        // Not `/echo`, whose response begins at once: nghttp 1.52 then does not send the content.
         (&["-d", "%", "--expect-continue", "@/length"], &[") :status: 100\n", ") :status: 200\n"]),
     ];
     for (arguments, expected) in rows {
