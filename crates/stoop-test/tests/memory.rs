@@ -1,8 +1,7 @@
-//! What a reader that is always behind costs in memory: nothing beyond the documented limits,
-//! however much is sent to it.
+//! The memory that a slow reader costs does not grow with the amount that is sent to it.
 //!
-//! A process of its own, which measures its own memory: the exact bounds are tested beside
-//! `stoop_io::Output`, here nothing may grow with what was sent.
+//! The test is a process of its own, which measures its own memory. The exact bounds of output are tested
+//! beside `stoop_io::Output`.
 #![cfg(target_os = "linux")]
 
 use std::net::{TcpListener, TcpStream};
@@ -22,7 +21,7 @@ use stoop_test::frames::{
 };
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// What is sent each time.
+/// How many bytes each test sends.
 const SENT: u64 = 1 << 30;
 
 /// How much the process may grow meanwhile: buffers of the limits' size, and their pools.
@@ -30,7 +29,7 @@ const GROWTH_KIB_MAX: u64 = 1_536;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: here\r\n\r\n";
 
-/// Content without an end, in pieces of this size.
+/// A body without an end, in pieces of this size.
 struct EndlessBody(Bytes);
 
 impl EndlessBody {
@@ -50,7 +49,7 @@ impl http_body::Body for EndlessBody {
     }
 }
 
-/// A request for everything, over HTTP/2, by a client that lets everything be sent.
+/// The frames of a client over HTTP/2 that sends a GET and opens its windows as far as possible.
 fn http2_request() -> Vec<u8> {
     let get = [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", "/")];
     let windows = window_update(0, WINDOW_MAX - 65_535);
@@ -58,13 +57,13 @@ fn http2_request() -> Vec<u8> {
     [PREFACE, &settings, &windows, &settings_ack(), &headers(1, flag::WHOLE, &get)].concat()
 }
 
-/// What a server of HTTP/2 says that lets everything be sent.
+/// The frames of a server over HTTP/2 that opens its windows as far as possible.
 fn http2_welcome() -> Vec<u8> {
     let windows = window_update(0, WINDOW_MAX - 65_535);
     [settings(&[(4, WINDOW_MAX)]), windows, settings_ack()].concat()
 }
 
-/// A connection that takes 3,000 bytes at a time, and holds 32 KiB.
+/// A connection in memory that moves 3,000 bytes at a time, and holds 32 KiB.
 fn slow_link() -> (Stream, Stream) {
     let slow = || Link {
         capacity: 32 * 1024,
@@ -75,7 +74,7 @@ fn slow_link() -> (Stream, Stream) {
     (Stream::new(ours), Stream::new(theirs))
 }
 
-/// Says `first`, reads `SENT` bytes, and tells how much the process grew after the first 4 MiB.
+/// Sends `first` and reads `SENT` bytes. Returns by how many KiB the process grew after the first 4 MiB.
 async fn read_behind(mut io: impl AsyncRead + AsyncWrite + Unpin, first: &[u8]) -> u64 {
     io.write_all(first).await.unwrap();
     let (mut read, mut next) = (0, 4 << 20);
@@ -94,6 +93,7 @@ async fn read_behind(mut io: impl AsyncRead + AsyncWrite + Unpin, first: &[u8]) 
     most - before
 }
 
+/// The anonymous memory of this process, in KiB.
 fn anonymous_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
@@ -104,7 +104,7 @@ fn handler(piece: usize) -> impl Fn(Request) -> Response {
     move |_: Request| Response::new(Body::stream(EndlessBody::of(piece)))
 }
 
-/// A server's responses.
+/// The growth of a server that sends a response to a slow reader in memory.
 async fn responses(request: &[u8], piece: usize) -> u64 {
     let (ours, theirs) = slow_link();
     let serving =
@@ -114,13 +114,13 @@ async fn responses(request: &[u8], piece: usize) -> u64 {
     grown
 }
 
-/// A server's responses over a socket, to a client whose kernel takes little at a time. The kernel
-/// here sends by the rules that most machines have.
+/// The growth of a server that sends a response over a socket, to a client whose kernel takes little at a time.
+/// The congestion control is the one that most machines use.
 async fn responses_by_socket(request: Vec<u8>, piece: usize) -> u64 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let listening = SockRef::from(&listener);
     if listening.set_tcp_congestion(b"cubic").is_err() {
-        eprintln!("this kernel has no cubic: its own way of sending is tested alone");
+        eprintln!("this kernel has no cubic: only its default congestion control is tested");
     }
     listening.set_send_buffer_size(16 * 1024).unwrap();
     let address = listener.local_addr().unwrap();
@@ -143,7 +143,7 @@ async fn responses_by_socket(request: Vec<u8>, piece: usize) -> u64 {
     reader.join().unwrap()
 }
 
-/// A client's requests.
+/// The growth of a client that sends a request to a slow reader.
 async fn uploads(versions: Versions, welcome: Vec<u8>, piece: usize) -> u64 {
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     let connect = move || {
@@ -161,44 +161,45 @@ async fn uploads(versions: Versions, welcome: Vec<u8>, piece: usize) -> u64 {
     grown
 }
 
-/// One at a time: memory is the process's.
-fn alone<F: Future<Output = u64>>(what: impl Fn(usize) -> F) {
+/// Measures with small and large pieces, and asserts the bound. One measurement runs at a time, since the memory
+/// is that of the process.
+fn assert_bounded<F: Future<Output = u64>>(growth: impl Fn(usize) -> F) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for piece in [1_000, 20_000] {
-        let kib = runtime.block_on(what(piece));
+        let kib = runtime.block_on(growth(piece));
         assert!(kib <= GROWTH_KIB_MAX, "{kib} KiB more, in pieces of {piece} bytes");
     }
 }
 
 #[test]
 fn a_response_over_http1_to_a_reader_that_is_always_behind_does_not_grow() {
-    alone(|piece| responses(REQUEST, piece));
+    assert_bounded(|piece| responses(REQUEST, piece));
 }
 
 #[test]
 fn a_response_over_http2_to_a_reader_that_is_always_behind_does_not_grow() {
     let request = http2_request();
-    alone(|piece| responses(&request, piece));
+    assert_bounded(|piece| responses(&request, piece));
 }
 
 #[test]
 fn a_request_over_http1_to_a_reader_that_is_always_behind_does_not_grow() {
-    alone(|piece| uploads(Versions::Http1, Vec::new(), piece));
+    assert_bounded(|piece| uploads(Versions::Http1, Vec::new(), piece));
 }
 
 #[test]
 fn a_request_over_http2_to_a_reader_that_is_always_behind_does_not_grow() {
-    alone(|piece| uploads(Versions::Http2, http2_welcome(), piece));
+    assert_bounded(|piece| uploads(Versions::Http2, http2_welcome(), piece));
 }
 
 #[test]
 fn a_response_over_http1_to_a_kernel_that_is_always_behind_does_not_grow() {
-    alone(|piece| responses_by_socket(REQUEST.to_vec(), piece));
+    assert_bounded(|piece| responses_by_socket(REQUEST.to_vec(), piece));
 }
 
 #[test]
 fn a_response_over_http2_to_a_kernel_that_is_always_behind_does_not_grow() {
-    alone(|piece| responses_by_socket(http2_request(), piece));
+    assert_bounded(|piece| responses_by_socket(http2_request(), piece));
 }

@@ -1,10 +1,10 @@
-//! What real programs send must be read. Heads are written in their manner; no line is another
-//! project's.
+//! Messages as real programs send them, which must be read. They are written in the manner of those
+//! programs, and not copied.
 
 use http::Method;
 use stoop_test::feed::{ResponseEnd, SentRequest, accepted};
 
-/// The fields of a browser, a lot of them and long.
+/// A browser sends many and long fields.
 #[test]
 fn a_browsers_request_is_read() {
     let request = accepted(
@@ -28,7 +28,7 @@ fn a_browsers_request_is_read() {
     assert_eq!(request.head.fields().len(), 14);
 }
 
-/// A form, as a browser posts it.
+/// A form, as browsers post it.
 #[test]
 fn a_posted_form_is_read() {
     let content = "------x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n------x--\r\n";
@@ -40,7 +40,7 @@ fn a_posted_form_is_read() {
     assert_eq!(accepted(wire.as_bytes()).body, content.as_bytes());
 }
 
-/// A command-line client, for upload and through a proxy.
+/// Uploads, and requests through a proxy.
 #[test]
 fn requests_of_a_command_line_client_are_read() {
     accepted(
@@ -65,7 +65,7 @@ fn requests_of_a_command_line_client_are_read() {
     );
 }
 
-/// A load generator that speaks HTTP/1.0 and wants to stay.
+/// A load generator that speaks HTTP/1.0 and asks for keep-alive.
 #[test]
 fn an_http_1_0_load_generators_request_is_read() {
     accepted(
@@ -74,7 +74,7 @@ fn an_http_1_0_load_generators_request_is_read() {
     );
 }
 
-/// Proxies add fields, and lower the case of all.
+/// Proxies add fields, and write names in lower case.
 #[test]
 fn requests_by_way_of_proxies_are_read() {
     accepted(
@@ -86,7 +86,7 @@ fn requests_by_way_of_proxies_are_read() {
     accepted(b"OPTIONS * HTTP/1.0\r\nUser-Agent: Apache (internal dummy connection)\r\n\r\n");
 }
 
-/// A health check says as little as it may.
+/// A health check sends as little as it may.
 #[test]
 fn a_health_checks_request_is_read() {
     accepted(b"GET / HTTP/1.1\r\nHost:\r\n\r\n");
@@ -94,7 +94,7 @@ fn a_health_checks_request_is_read() {
     accepted(b"GET /healthz HTTP/1.1\r\nHost: [::1]:8080\r\nUser-Agent: kube-probe/1.31\r\n\r\n");
 }
 
-/// A protocol of its own over the same wire.
+/// Methods of WebDAV and UPnP.
 #[test]
 fn requests_with_rare_methods_are_read() {
     accepted(b"PROPFIND /d/ HTTP/1.1\r\nHost: a\r\nDepth: 1\r\nContent-Length: 2\r\n\r\n<>");
@@ -104,7 +104,7 @@ fn requests_with_rare_methods_are_read() {
     accepted(b"REPORT /r HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n");
 }
 
-/// Servers of today.
+/// The response has many fields and chunked content.
 #[test]
 fn a_response_of_a_modern_server_is_read() {
     let read = SentRequest::new(Method::GET).accepts(
@@ -118,7 +118,7 @@ fn a_response_of_a_modern_server_is_read() {
     assert_eq!(read.head.unwrap().fields().all("set-cookie").count(), 2);
 }
 
-/// Servers of old: RFC 9112 §2.2, §4, §5.1, §5.2, §9.3.
+/// Old servers: RFC 9112 §2.2, §4, §5.1, §5.2, §9.3.
 #[test]
 fn responses_of_old_servers_are_read() {
     let get = SentRequest::new(Method::GET);
@@ -149,7 +149,7 @@ fn responses_of_old_servers_are_read() {
     );
 }
 
-/// Text that is none of ours to judge.
+/// Values of fields are not interpreted.
 #[test]
 fn odd_but_legal_fields_are_read() {
     let read = SentRequest::new(Method::GET).accepts(

@@ -1,6 +1,6 @@
-//! Other projects' collections of bad requests, and of test vectors. They are not part of this
-//! repository: a variable names the folder where one is, and without it the test says so and passes.
-//! The requests are brought by `cargo xtask test --only corpora`; its step `tests` sets the variables.
+//! Collections of bad requests and of test vectors, of other projects. They are not part of this
+//! repository: a variable names the folder of each, and without it the test reports that and passes.
+//! `cargo xtask test --only corpora` fetches the requests; its step `tests` sets the variables.
 //!
 //! - `STOOP_GUNICORN_REQUESTS`: `tests/requests` of gunicorn's source distribution
 //! - `STOOP_DESYNC_GUARDIAN`: `tests` of the crate `http_desync_guardian`
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// The folder that `variable` names; without, this says aloud that the test could not be done.
+/// The folder that `variable` names. If it is not set, this reports that the test was skipped.
 fn collection(name: &str, variable: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable).map(PathBuf::from);
     if folder.is_none() {
@@ -26,7 +26,7 @@ fn collection(name: &str, variable: &str) -> Option<PathBuf> {
     folder
 }
 
-/// Says that a test could not be done for want of something, as CONTRIBUTING.md has it.
+/// Reports that a test was skipped because something is missing, as CONTRIBUTING.md says.
 pub(crate) fn skipped(name: &str, what: &str) {
     eprintln!("skipped: {name}: {what}");
     if let Some(file) = std::env::var_os("STOOP_SKIPS") {
@@ -35,10 +35,10 @@ pub(crate) fn skipped(name: &str, what: &str) {
     }
 }
 
-/// What was unpacked by this process: tests that run at a time share it.
+/// The folders that this process has unpacked, which its tests share.
 static UNPACKED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Where the archive `NAME.tar.gz` of the test vectors was unpacked, or what is missing.
+/// Unpacks the archive `NAME.tar.gz` of the test vectors. Returns its folder, or what is missing.
 pub(crate) fn unpacked(name: &str) -> Result<PathBuf, String> {
     let unset = format!("STOOP_TEST_DATA, the folder with {name}.tar.gz");
     let data = std::env::var_os("STOOP_TEST_DATA").ok_or(unset)?;
@@ -59,7 +59,7 @@ pub(crate) fn unpacked(name: &str) -> Result<PathBuf, String> {
     Ok(target)
 }
 
-/// What is in a folder, in order.
+/// The entries of a folder, in order.
 pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder can be read");
     let mut paths: Vec<_> =

@@ -1,5 +1,5 @@
-//! Each limit of `Limits` at its value, one beyond, and without, with the answer it gets. The
-//! defaults themselves are in `goldens/limits.txt`.
+//! Each limit of `Limits`: at its value, one beyond it with the answer or error, and without a limit. The
+//! defaults are in `goldens/limits.txt`.
 
 use http::Method;
 use stoop_proto::h1::{Event, Server};
@@ -10,21 +10,21 @@ use stoop_test::feed::{
 
 use crate::machines::{ok, receive, respond};
 
-/// The server's limits, but for one.
+/// The server's limits with a change.
 fn server(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::server();
     change(&mut limits);
     limits
 }
 
-/// The client's limits, but for one.
+/// The client's limits with a change.
 fn client(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::client();
     change(&mut limits);
     limits
 }
 
-/// Limits that are none, for what arrives in any case.
+/// Limits as high as they can be.
 fn none() -> Limits {
     server(|limits| {
         limits.request_line_bytes_max = usize::MAX;
@@ -53,11 +53,11 @@ fn request_line_bytes_max_is_answered_414() {
         refused_within(&line(max * 3), &limits, Violation::RequestLineTooLong, 414);
     }
     accepted_within(&line(300_000), &none());
-    // Whatever it is made of: a line that never ends has no target to be too long.
+    // Of whatever bytes: a line that never ends is refused before it has a target.
     let limits = Limits::server();
     let endless = "x".repeat(20_000);
     refused_within(endless.as_bytes(), &limits, Violation::RequestLineTooLong, 414);
-    // What is wrong within the limit is wrong first, what is wrong beyond it is not seen.
+    // A fault within the limit comes first, one beyond it is not read.
     let within = format!("GET /{}\x01", "x".repeat(10_000));
     refused_within((within + &endless).as_bytes(), &limits, Violation::RequestLine, 400);
     let beyond = format!("GET /{endless}\x01 HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -78,7 +78,7 @@ fn head_bytes_max_is_answered_431() {
         refused_within(&head(max * 2), &limits, Violation::HeadTooLarge, 431);
     }
     accepted_within(&head(300_000), &none());
-    // One that never ends; and what is wrong beyond the limit is not seen.
+    // A head that never ends. A fault beyond the limit is not read.
     let mut endless = head(70_000);
     endless.truncate(69_990);
     refused_within(&endless, &Limits::server(), Violation::HeadTooLarge, 431);
@@ -86,7 +86,7 @@ fn head_bytes_max_is_answered_431() {
     refused_within(&endless, &Limits::server(), Violation::HeadTooLarge, 431);
     endless[60_000] = 1;
     refused_within(&endless, &Limits::server(), Violation::FieldValue, 400);
-    // Empty lines before it are not part of it.
+    // Empty lines before a head do not count.
     let limits = server(|limits| limits.head_bytes_max = 50);
     accepted_within(&[b"\r\n\r\n", &head(50)[..]].concat(), &limits);
 }
@@ -121,10 +121,10 @@ fn fields_max_is_answered_431() {
     }
     let limits = server(|limits| limits.fields_max = 0);
     refused_within(&head(1), &limits, Violation::TooManyFields, 431);
-    // There is no "without": the ceiling holds.
+    // There is always a limit: the ceiling.
     accepted_within(&head(FIELDS_CEILING), &none());
     refused_within(&head(FIELDS_CEILING + 1), &none(), Violation::TooManyFields, 431);
-    // A later 1.x is read in another way, to the same end.
+    // A later 1.x takes another path through the parser, with the same outcome.
     let later = String::from_utf8(head(20)).unwrap().replace("HTTP/1.1", "HTTP/1.7");
     let limits = server(|limits| limits.fields_max = 19);
     refused_within(later.as_bytes(), &limits, Violation::TooManyFields, 431);
@@ -160,7 +160,7 @@ fn chunk_line_bytes_max_is_answered_400() {
         refused_within(&body(max * 9), &limits, Violation::ChunkExtensionsTooLong, 400);
     }
     accepted_within(&body(300_000), &none());
-    // Padding counts, and the last chunk's line as well.
+    // Padding counts, and so does the last chunk's line.
     let limits = server(|limits| limits.chunk_line_bytes_max = 20);
     let padded = format!("{CHUNKED}5{};x\r\nhello\r\n0\r\n\r\n", " ".repeat(20));
     refused_within(padded.as_bytes(), &limits, Violation::ChunkExtensionsTooLong, 400);
@@ -168,7 +168,7 @@ fn chunk_line_bytes_max_is_answered_400() {
     refused_within(last.as_bytes(), &limits, Violation::ChunkExtensionsTooLong, 400);
 }
 
-/// Extensions are paid for by content, so that a long upload may have as many as it needs.
+/// Content pays for extensions, so that a long upload may have as many as it needs.
 #[test]
 fn chunk_extensions_bytes_max_is_answered_400() {
     let body = |chunks: usize, content: usize, extension: usize| {
@@ -240,7 +240,7 @@ fn body_bytes_max_is_answered_413() {
     accepted_within(&announced(0), &limits);
     refused_within(&announced(1), &limits, Violation::BodyTooLarge, 413);
     accepted_within(&chunked(100_000), &none());
-    // It is known from the head, or from the size of a chunk, and not read up to there.
+    // The length is known from the head, or from a chunk's size, before the content is read.
     let limits = server(|limits| limits.body_bytes_max = Some(100));
     let wire = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 18446744073709551615\r\n\r\n";
     assert_eq!(serve_once(&[wire], &limits, false).violation, Some(Violation::BodyTooLarge));
@@ -264,7 +264,7 @@ fn body_bytes_max_is_an_error_at_the_client() {
         assert_eq!(read.ended == ResponseEnd::Violation(Violation::BodyTooLarge), !fits, "{wire}");
         assert!(!fits || read.body == b"hello", "{wire}");
     }
-    // The length of a body that does not come is no body.
+    // The length in a response to HEAD is not limited, since there is no body.
     let head =
         SentRequest::new(Method::HEAD).within(&client(|limits| limits.body_bytes_max = Some(5)));
     head.accepts(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n");
@@ -313,7 +313,7 @@ fn interim_max_is_an_error_at_the_client() {
     assert_eq!(read.ended, ResponseEnd::Violation(Violation::HeadTooLarge));
 }
 
-/// What is remembered of a message does not outlive it: a connection at rest holds little.
+/// Memory for a large head is freed after its message: an idle connection holds little.
 #[test]
 fn a_head_that_was_large_is_forgotten() {
     let wire = format!(

@@ -1,17 +1,17 @@
-//! Short ways to drive one machine.
+//! Short ways to drive one HTTP/1 machine.
 
 use http::{Method, StatusCode};
 use stoop_proto::h1::{Answer, Client, Event, Server};
 use stoop_proto::{BodySize, Fields, Limits, RequestHead, ResponseHead, ResponseParts};
 
-/// Receives one event, and what the server said of the request if it was one.
+/// Has the server receive one event. Returns it, and the key to answer the request with.
 pub(crate) fn receive(server: &mut Server, input: &mut &[u8]) -> (Event, Answer) {
     let received = server.receive(input, &mut RequestHead::default(), &Limits::server());
     *input = &input[received.consumed..];
     (received.event, server.answer())
 }
 
-/// A server that has read one request head.
+/// A server that has read the head of a request.
 pub(crate) fn asked(wire: &str) -> (Server, Answer) {
     let mut server = Server::new();
     let mut input = wire.as_bytes();
@@ -20,12 +20,12 @@ pub(crate) fn asked(wire: &str) -> (Server, Answer) {
     (server, answer)
 }
 
-/// The whole of a response without content.
+/// Sends a whole response without content. Returns its bytes.
 pub(crate) fn respond(server: &mut Server, answer: Answer, parts: &ResponseParts<'_>) -> String {
     respond_with(server, answer, parts, BodySize::Exact(0), b"")
 }
 
-/// The whole of a response.
+/// Sends a whole response. Returns its bytes.
 pub(crate) fn respond_with(
     server: &mut Server,
     answer: Answer,
@@ -40,11 +40,12 @@ pub(crate) fn respond_with(
     String::from_utf8(out).unwrap()
 }
 
+/// The parts of a plain 200.
 pub(crate) fn ok() -> ResponseParts<'static> {
     ResponseParts::new(StatusCode::OK)
 }
 
-/// A head of a request to `/` of host `a`, with these fields.
+/// The head of a request to `/` of host `a`, with these fields.
 pub(crate) fn request(method: Method, fields: &[(&str, &str)]) -> RequestHead {
     let mut head = RequestHead::new(method, "/").unwrap();
     head.fields_mut().push("host", b"a").unwrap();
@@ -54,14 +55,14 @@ pub(crate) fn request(method: Method, fields: &[(&str, &str)]) -> RequestHead {
     head
 }
 
-/// What a client writes for the head of a request.
+/// The bytes that a client sends for the head of a request.
 pub(crate) fn written(head: &RequestHead, size: BodySize) -> String {
     let mut out = Vec::new();
     Client::new().send(head, size, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-/// Fields.
+/// Fields of these names and values.
 pub(crate) fn fields(lines: &[(&str, &str)]) -> Fields {
     let mut fields = Fields::new();
     for (name, value) in lines {
@@ -70,7 +71,7 @@ pub(crate) fn fields(lines: &[(&str, &str)]) -> Fields {
     fields
 }
 
-/// What a client makes of bytes: one event.
+/// The event of a client that receives these bytes.
 pub(crate) fn answered(client: &mut Client, wire: &[u8]) -> Event {
     client.receive(wire, &mut ResponseHead::default(), &Limits::client()).event
 }

@@ -1,21 +1,22 @@
 //! Every test that spans crates or follows an RFC, as one program.
 //!
-//! - [`client`]: the client against scripted peers, over memory and over sockets
-//! - [`server`]: the running server, over memory and over sockets
-//! - [`rfc7541`]: HPACK, in the order of the RFC, and what other encoders write
+//! - [`client`]: the client and scripted servers, in memory and over sockets
+//! - [`server`]: the running server, in memory and over sockets
+//! - [`rfc7541`]: HPACK, in the order of the RFC, and header blocks of other encoders
 //! - [`rfc9112`]: HTTP/1.1, in the order of the RFC; test names are its sentences
 //! - [`rfc9113`]: HTTP/2, in the order of the RFC
-//! - [`accepted`]: what real programs send must be read
-//! - [`limits`]: each limit at its value, one beyond, and without
-//! - [`machines`]: short ways to drive one machine
-//! - [`origins`]: servers of HTTP/2 that others wrote, for clients to be tested with
-//! - [`programs`]: how the tests talk to programs that others wrote
-//! - [`properties`]: what holds for every message, by way of many
-//! - [`rfc9110`]: what of HTTP's semantics a connection has to keep
-//! - [`splitting`]: nothing a caller passes can split a message
+//! - [`accepted`]: messages as real programs send them, which must be read
+//! - [`bodies`]: bodies that count what is asked of them, panic, or misstate their length
+//! - [`limits`]: each limit at its value, one beyond it, and without a limit
+//! - [`machines`]: short ways to drive one HTTP/1 machine
+//! - [`origins`]: HTTP/2 servers of other projects, to test clients with
+//! - [`programs`]: runs programs of other projects
+//! - [`properties`]: properties of every message, checked with random ones
+//! - [`rfc9110`]: the HTTP semantics that a connection has to keep
+//! - [`splitting`]: no value that a caller passes can split a message
 //! - [`tables`]: every decision of the machines, compared with `goldens/`
-//! - [`corpora`]: other projects' bad requests, if they are at hand
-//! - [`seeds`]: the fuzz targets, over the inputs that are checked in
+//! - [`corpora`]: collections of bad requests of other projects, if they are there
+//! - [`seeds`]: the fuzz targets, with the inputs that are checked in
 
 #![forbid(unsafe_code)]
 

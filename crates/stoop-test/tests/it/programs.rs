@@ -1,4 +1,4 @@
-//! Programs that others wrote, which the tests talk to. What is not installed is left out, aloud.
+//! Runs programs of other projects. A test whose program is not installed is skipped, and reported.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::corpora::skipped;
 
-/// A hanging program must not hang the test.
+/// How long a program may run, so that one that hangs does not hang the test.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What a program printed until its end.
+/// The output of a program that has ended.
 #[derive(Debug)]
 pub(crate) struct ProgramOutput {
     pub(crate) stdout: Vec<u8>,
@@ -23,7 +23,7 @@ impl ProgramOutput {
     }
 }
 
-/// Whether a test has to do without these, which is said; `name` is the test's.
+/// Whether one of these programs is missing, which is reported with the name of the test.
 pub(crate) fn are_missing(name: &str, programs: &[&str]) -> bool {
     let missing: Vec<&str> =
         programs.iter().copied().filter(|program| find(program).is_none()).collect();
@@ -33,7 +33,7 @@ pub(crate) fn are_missing(name: &str, programs: &[&str]) -> bool {
     !missing.is_empty()
 }
 
-/// Where a program is. Servers live in /usr/sbin, which is not on everybody's path.
+/// The file of a program. Servers are in /usr/sbin, which is not on every user's path.
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
@@ -44,7 +44,7 @@ fn command(program: &str) -> Command {
     Command::new(find(program).unwrap_or_else(|| program.into()))
 }
 
-/// Runs a program to its end, which must be a success.
+/// Runs a program to its end, and asserts that it succeeds.
 pub(crate) async fn run(program: &str, arguments: &[String], input: &[u8]) -> ProgramOutput {
     let mut command = command(program);
     command.args(arguments);
@@ -73,7 +73,7 @@ impl TestFolder {
         Self(path)
     }
 
-    /// Writes a file into it: its path.
+    /// Writes a file into the folder. Returns its path.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.0.join(name);
         std::fs::write(&path, content).unwrap();
@@ -91,10 +91,11 @@ impl Drop for TestFolder {
     }
 }
 
-/// A file of the tests' sources.
+/// The path of a file beside the tests' sources.
 pub(crate) fn source(file: &str) -> String {
     format!("{}/tests/it/{file}", env!("CARGO_MANIFEST_DIR"))
 }
+
 /// A program that runs until this is dropped.
 pub(crate) struct RunningProgram(Child);
 
@@ -105,7 +106,7 @@ impl RunningProgram {
         Self(command.spawn().unwrap_or_else(|error| panic!("{program}: {error}")))
     }
 
-    /// Whether it has not ended by itself.
+    /// Whether the program has not ended by itself.
     pub(crate) fn is_running(&mut self) -> bool {
         matches!(self.0.try_wait(), Ok(None))
     }

@@ -1,6 +1,6 @@
-//! What holds for every message, by way of many that look random and are the same in every run.
+//! Properties of every message, checked with random ones that are the same in every run.
 //!
-//! `STOOP_SEED` chooses others, `STOOP_ROUNDS` how many times as many.
+//! `STOOP_SEED` chooses the first seed, `STOOP_ROUNDS` multiplies the number of rounds.
 
 mod frames;
 mod hpack;
@@ -11,7 +11,7 @@ mod work;
 
 use stoop_test::random::Random;
 
-/// Calls `check` with so many sequences of numbers, and says which one failed.
+/// Calls `check` with `count` generators of random numbers, and reports the seed of one that failed.
 fn rounds(count: u64, check: impl Fn(&mut Random)) {
     let from_env = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let first = from_env("STOOP_SEED").unwrap_or(0);

@@ -1,5 +1,5 @@
-//! The fuzz targets, over the inputs that are checked in under `fuzz/seeds`, and over some that are
-//! made of them. `fuzz/README.md` says how to let them run for longer.
+//! Runs the fuzz targets over the inputs that are checked in under `fuzz/seeds`, and over random changes of
+//! them. `fuzz/README.md` says how to run the targets for longer.
 
 use std::fs;
 use std::path::Path;

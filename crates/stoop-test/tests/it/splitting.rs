@@ -1,4 +1,4 @@
-//! Nothing a caller passes can split a message, or make it say another length than it has.
+//! No value that a caller passes can split a message, or make it announce another length than it has.
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
@@ -8,7 +8,7 @@ use stoop_test::feed::{SentRequest, accepted};
 
 use crate::machines::{asked, fields, ok, request, respond, respond_with, written};
 
-/// Every way to end a line, or a message, that an attacker could put into a string.
+/// Strings with which an attacker could try to end a line or a message.
 const BREAKS: &[&str] = &[
     "a\r\nX-Injected: 1",
     "a\nX-Injected: 1",
@@ -34,7 +34,7 @@ fn a_field_value_cannot_end_its_line() {
         assert_eq!(fields.set("x", value.as_bytes()), Err(Misuse::FieldValue), "{value:?}");
     }
     assert!(fields.is_empty());
-    // What looks like a line end in another encoding is text here.
+    // Line ends of other encodings are text here.
     for value in ["a\u{85}b", "a\u{2028}b", "嘊嘍", "a\u{10a}\u{10d}"] {
         fields.push("x", value.as_bytes()).unwrap();
     }
@@ -90,7 +90,7 @@ fn a_target_cannot_end_the_request_line() {
     }
 }
 
-/// The target is the head's own, whatever becomes of the fields.
+/// The target stays as it is when the fields change.
 #[test]
 fn a_target_does_not_change_with_the_fields() {
     let mut head = RequestHead::new(Method::GET, "/aaaaaaaaaaaaaaaaaaaaaaaaaaaa").unwrap();
@@ -168,8 +168,8 @@ fn a_switch_cannot_end_a_line_either() {
     server.switch(answer, &ok(), &mut Vec::new()).unwrap();
 }
 
-/// The framing is the machine's: what the caller says of it is left out, but for a Content-Length (see
-/// `rfc9110::content_length`), which may not be a lie.
+/// The machine sets the framing: the caller's framing fields are left out, but for a true Content-Length (see
+/// `rfc9110::content_length`).
 #[test]
 fn framing_fields_of_the_caller_are_left_out_of_a_response() {
     let lies = fields(&[
@@ -197,14 +197,15 @@ fn framing_fields_of_the_caller_are_left_out_of_a_request() {
     assert_eq!(accepted(format!("{sent}hi").as_bytes()).body, b"hi");
     let sent = written(&request(Method::GET, &lies), BodySize::Unknown);
     assert_eq!(sent, "GET / HTTP/1.1\r\nhost: a\r\nx: y\r\ntransfer-encoding: chunked\r\n\r\n");
-    // RFC 9110 §8.6: a method that anticipates content says that there is none.
+    // RFC 9110 §8.6: a request of a method that anticipates content says that it has none.
     let sent = written(&request(Method::POST, &[]), BodySize::Exact(0));
     assert_eq!(sent, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
     let sent = written(&request(Method::DELETE, &[]), BodySize::Exact(0));
     assert_eq!(sent, "DELETE / HTTP/1.1\r\nhost: a\r\n\r\n");
 }
 
-/// A body longer or shorter than announced would be the next message, or swallow it.
+/// Bytes beyond the announced length would be read as the next message, and missing ones would take its
+/// bytes.
 #[test]
 fn a_body_is_as_long_as_announced_or_the_connection_ends() {
     let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -232,7 +233,7 @@ fn a_body_is_as_long_as_announced_or_the_connection_ends() {
     assert!(!client.is_reusable());
 }
 
-/// An empty piece would be a chunk of size zero: the end.
+/// An empty piece would be a chunk of size zero, which ends the body.
 #[test]
 fn an_empty_piece_does_not_end_a_chunked_body() {
     let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -245,7 +246,7 @@ fn an_empty_piece_does_not_end_a_chunked_body() {
     assert!(out.ends_with(b"\r\n\r\n1\r\nh\r\n1\r\ni\r\n0\r\n\r\n"));
 }
 
-/// A message is sent once, in its order, and only where it is due.
+/// A message is sent once, in order, and only when it is due.
 #[test]
 fn a_message_that_is_not_due_is_refused_and_nothing_is_written() {
     let mut out = Vec::new();

@@ -1,5 +1,5 @@
-//! Every decision of the machines as a text that is checked in: a changed line is a changed
-//! behaviour, and the commit says why it is right.
+//! Every decision of the machines, compared with texts that are checked in: a changed line is a changed
+//! behaviour.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ fn every_state_and_input_of_a_half_is_in_the_golden_file() {
     golden("h1/half.txt", &table);
 }
 
-/// Whose fault it is, what is answered, and where it says so.
+/// Each violation, with its status, its text and its section.
 #[test]
 fn every_violation_is_in_the_golden_file() {
     let mut table = String::new();
@@ -35,7 +35,7 @@ fn every_violation_is_in_the_golden_file() {
     golden("violations.txt", &table);
 }
 
-/// What ends a connection because of a header block, and where it says so.
+/// Each decode error of HPACK, with its text and its section.
 #[test]
 fn every_decode_error_is_in_the_golden_file() {
     let mut table = String::new();
@@ -75,7 +75,7 @@ const CODINGS: [&str; 7] = [
     "Transfer-Encoding:",
 ];
 
-/// The table's columns: what was said of the length, what of the coding, what follows.
+/// Adds a row to the table: the Content-Length lines, the Transfer-Encoding lines, the decision.
 fn row(table: &mut String, length: &str, coding: &str, decision: &str) {
     let or_none = |field: &str| if field.is_empty() { "-".to_owned() } else { field.to_owned() };
     let (length, coding) = (or_none(length), or_none(coding));
@@ -156,7 +156,7 @@ fn framing_of_response(method: &Method, head: &[u8]) -> String {
     let mut response = ResponseHead::default();
     let event = client.receive(head, &mut response, &limits).event;
     let remaining = client.body_remaining();
-    // An empty chunked body ends here, a body up to the close does not.
+    // An empty chunked body ends here, and a body that ends with the connection does not.
     let next = client.receive(b"0\r\n\r\n", &mut response, &limits).event;
     let body = match (event, remaining, next) {
         (Event::Violation(violation), ..) => return format!("{violation:?}"),

@@ -1,5 +1,5 @@
-//! The client against peers that say what they are told to: over memory where the clock matters
-//! (it is paused, nothing sleeps), over loopback where the kernel does.
+//! The client and scripted servers: in memory where the clock matters, which is then paused, and over
+//! loopback where the kernel matters.
 
 mod bounds;
 mod cancel;

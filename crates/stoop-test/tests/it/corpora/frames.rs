@@ -1,9 +1,8 @@
-//! http2-frame-test-case: single frames with their meaning, and malformed ones with the codes that may
-//! answer them. They are in `http2-frame-test-case.tar.gz` in the folder that `STOOP_TEST_DATA` names.
+//! http2-frame-test-case: single frames with their meaning, and malformed ones with the error codes that they
+//! may have. They are in `http2-frame-test-case.tar.gz` in the folder that `STOOP_TEST_DATA` names.
 //!
-//! A machine reads frames and tells what follows from them, so what a frame carries is seen here as
-//! far as it is told: padding and the weights of RFC 7540 are not, and the fields of a header block
-//! that is said to be a dummy cannot be.
+//! A machine reports what follows from frames, so that payloads are checked here as far as they are reported.
+//! Padding and the weights of RFC 7540 are not, and neither are the collection's dummy header blocks.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,10 +18,11 @@ use stoop_test::frames::{flag, frame, headers, kind, settings, split};
 use super::json::JsonValue;
 use super::{entries, skipped, unpacked};
 
-/// What the archive has, so that nothing is passed over in silence.
+/// How many cases the archive has, so that none is left out unnoticed.
 const FRAMES: usize = 12;
 const ERRORS: usize = 22;
 
+/// A case of the collection: a frame, and what is said of it.
 struct FrameCase {
     name: String,
     wire: Vec<u8>,
@@ -48,7 +48,7 @@ fn cases(test: &str) -> Option<Vec<FrameCase>> {
     Some(paths.map(case).collect())
 }
 
-/// What a server and a client, on which nothing was asked yet, make of each frame that is well-formed.
+/// A server and a client, without any stream, read each well-formed frame.
 #[test]
 fn the_frames_of_the_collection_are_read() {
     let Some(cases) = cases("the frames of http2-frame-test-case") else { return };
@@ -63,8 +63,8 @@ fn the_frames_of_the_collection_are_read() {
         assert_eq!((payload.len() as u32, header[3]), (number("length"), kind), "{name}");
         assert_eq!(&frame(kind, flags, stream, payload), wire, "{name}");
         assert!(rest.is_empty(), "{name}");
-        for (end, is_server) in [(server(), true), (client(), false)] {
-            check(name, is_server, &end.feed(wire));
+        for (endpoint, is_server) in [(server(), true), (client(), false)] {
+            check(name, is_server, &endpoint.feed(wire));
         }
     }
     assert_eq!(count, FRAMES);
@@ -73,9 +73,9 @@ fn the_frames_of_the_collection_are_read() {
 fn check(name: &str, is_server: bool, outcome: &EndpointOutcome) {
     let fault = match name {
         "continuation/header" | "continuation/normal" => Some(Fault::Continuation),
-        // On streams that nobody has opened.
+        // These are on streams that were not opened.
         "data/normal" | "rst_stream/normal" | "window_update/normal" => Some(Fault::StreamIdle),
-        // What they carry is said to be a dummy: it is no field block.
+        // Their payload is a dummy, and no field block.
         "headers/normal" | "headers/priority" if is_server => Some(Fault::Compression),
         "headers/normal" | "headers/priority" => Some(Fault::StreamIdle),
         "push_promise/normal" => Some(Fault::Push),
@@ -100,8 +100,7 @@ fn check(name: &str, is_server: bool, outcome: &EndpointOutcome) {
     assert_eq!(outcome.fault, fault, "{name}: {outcome:?}");
 }
 
-/// The same frames where they have an effect, on a stream that is open: what they carry is what the
-/// collection says.
+/// The same frames on an open stream, where they have an effect: the payload is read as the collection says.
 #[test]
 fn the_payloads_of_the_collections_frames_are_read() {
     let Some(cases) = cases("what the frames of http2-frame-test-case carry") else { return };
@@ -149,7 +148,7 @@ fn the_payloads_of_the_collections_frames_are_read() {
     assert_eq!(count, 5);
 }
 
-/// A client that has heard what its server says first.
+/// A client that has read these first SETTINGS of its server.
 fn client_after(settings: &[u8]) -> Connection {
     let limits = Limits::client();
     let mut client = Connection::client(&limits);
@@ -162,7 +161,7 @@ fn peer_settings_after(wire: &[u8]) -> Settings {
     *client_after(wire).peer_settings()
 }
 
-/// How much content a client may send, after some frames.
+/// How much content a client may send after these frames.
 fn window_after(wire: &[u8]) -> u32 {
     let mut client = client_after(&settings(&[]));
     let event = client.receive(Instant::now(), wire, true, &Limits::client()).event;
@@ -170,7 +169,7 @@ fn window_after(wire: &[u8]) -> u32 {
     client.window()
 }
 
-/// Each malformed frame is answered with a code that the collection gives for it.
+/// Each malformed frame ends the connection with a code that the collection gives for it.
 #[test]
 fn the_errors_of_the_collection_are_found() {
     let Some(cases) = cases("the errors of http2-frame-test-case") else { return };
@@ -182,8 +181,8 @@ fn the_errors_of_the_collection_are_found() {
         }
         count += 1;
         let ends: [EndpointSetup; 2] = [server(), client()];
-        for end in ends {
-            let outcome = end.feed(wire);
+        for endpoint in ends {
+            let outcome = endpoint.feed(wire);
             let fault = outcome.fault.unwrap_or_else(|| panic!("{name}: {outcome:?}"));
             let fits = codes.iter().any(|code| code.number() == Some(fault.code().0));
             assert!(fits, "{name}: {fault:?} is {}", fault.code());

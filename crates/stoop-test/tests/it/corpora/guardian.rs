@@ -8,8 +8,8 @@ use stoop_test::feed::serve;
 
 use super::collection;
 
-/// Of the ambiguous ones, those that have one meaning by RFC 9112, and are read therefore: content
-/// in GET or HEAD, and names that only resemble one that frames.
+/// Ambiguous requests that have one meaning by RFC 9112, and are read therefore: content in GET or HEAD, and
+/// field names that only resemble those of framing.
 const ONE_MEANING: &[&str] = &[
     "Content_Length with underscore.",
     "Get with a body and Content-Length",
@@ -23,8 +23,8 @@ const ONE_MEANING: &[&str] = &[
     "Transfer_Encoding with underscore.",
 ];
 
-/// Of the compliant ones, those that we refuse: codings that we do not decode (501), parameters of
-/// chunked, which has none, and targets with a fragment or none at all.
+/// Compliant requests that we refuse: transfer codings that we do not decode (501), parameters of chunked,
+/// which has none, and targets with a fragment, or no target.
 const NOT_FOR_US: &[&str] = &[
     "Compliant URL",
     "Correct TE OK",
@@ -66,7 +66,7 @@ fn the_guardians_requests_are_read_or_refused_by_their_tier() {
                 "Severe" => !is_read,
                 "Ambiguous" => !is_read || ONE_MEANING.contains(&&*case.name),
                 "Acceptable" => true,
-                // A template, for a case of the reader's own.
+                // A template for further cases.
                 _ => continue,
             };
             count += 1;
@@ -95,7 +95,7 @@ fn wire(case: &GuardianCase) -> Vec<u8> {
     bytes.collect()
 }
 
-/// As much of YAML as these files use.
+/// Reads as much of YAML as these files use.
 fn cases(text: &str) -> Vec<GuardianCase> {
     let mut cases: Vec<GuardianCase> = Vec::new();
     let mut in_expected = false;

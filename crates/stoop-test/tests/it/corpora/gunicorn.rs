@@ -1,4 +1,4 @@
-//! gunicorn's requests: one file each, escapes spelled out, the line ends of the file not meant.
+//! gunicorn's requests: one file each, in which bytes are written as escapes and line ends do not count.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use stoop_test::feed::serve;
 
 use super::collection;
 
-/// Of its valid ones, those that we refuse, and why.
+/// gunicorn's valid requests that we refuse, and why.
 const TOO_LAX: &[(&str, &str)] = &[
     ("005", "a fragment is no part of a target: RFC 9112 §3.2"),
     ("025", "identity is no transfer coding: RFC 9112 §7"),
@@ -27,7 +27,7 @@ const TOO_LAX: &[(&str, &str)] = &[
     ("rfc9112_target_absolute_userinfo_01", "user information may hide a host: RFC 9110 §4.2.4"),
 ];
 
-/// Of its invalid ones, those that we read, and why.
+/// gunicorn's invalid requests that we read, and why.
 const TOO_STRICT: &[(&str, &str)] = &[
     ("003c", "any token is a method"),
     ("006", "within our limit"),
@@ -61,7 +61,7 @@ fn gunicorns_requests_are_read_or_refused_as_by_gunicorn() {
                 continue;
             }
             count += 1;
-            let wire = with_host(&spelled_out(&fs::read(&path).expect("the file can be read")));
+            let wire = with_host(&unescaped(&fs::read(&path).expect("the file can be read")));
             let served = serve(&wire, &Limits::server(), true);
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             if served.violation.is_none() != is_valid
@@ -76,8 +76,8 @@ fn gunicorns_requests_are_read_or_refused_as_by_gunicorn() {
     assert!(surprises.is_empty(), "of {count}:\n{}", surprises.join("\n"));
 }
 
-/// The bytes that are meant.
-fn spelled_out(text: &[u8]) -> Vec<u8> {
+/// The bytes that a file stands for.
+fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text;
     while let Some((&first, after)) = rest.split_first() {
@@ -100,7 +100,7 @@ fn spelled_out(text: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Most of them lack the Host that HTTP/1.1 asks for, which is not what they are about.
+/// The request with a Host if it has none. HTTP/1.1 requires one, and most of these requests test other rules.
 fn with_host(wire: &[u8]) -> Vec<u8> {
     let is_host =
         |line: &[u8]| line.get(..5).is_some_and(|name| name.eq_ignore_ascii_case(b"host:"));

@@ -1,7 +1,7 @@
-//! As much of JSON as the test vectors use: no fractions, and no escapes beyond the first 256
+//! A reader of as much JSON as the test vectors use: no fractions, and no escapes beyond the first 256
 //! characters.
 
-/// A value.
+/// A JSON value.
 #[derive(Debug)]
 pub(crate) enum JsonValue {
     Null,
@@ -42,6 +42,7 @@ impl JsonValue {
     }
 }
 
+/// A text, and how far it has been read.
 struct JsonReader<'a> {
     text: &'a str,
     at: usize,

@@ -1,4 +1,4 @@
-//! Each of them starts, and speaks HTTP/2 with curl.
+//! Checks of the origins themselves: each starts, and speaks HTTP/2 with curl.
 
 use super::{OriginKind, OriginServer, big};
 use crate::programs::{self, ProgramOutput, are_missing};
@@ -29,7 +29,7 @@ async fn each_origin_speaks_http2() {
             let echoed = curl(&origin, tls, "/echo", &["--data-binary", "@-"]).await;
             assert!(echoed.stdout == big() && echoed.stderr == "2 200", "{kind:?}");
         }
-        // Where the length is told, curl 7.88 does not wait for what comes behind the content.
+        // Where the length is announced, curl 7.88 does not wait for trailers.
         if matches!(kind, OriginKind::Go | OriginKind::Hyper) {
             let said = curl(&origin, tls, "/trailers", &["--include"]).await.text();
             assert!(said.contains("hello") && said.contains("x-sum: 5\r\n"), "{kind:?}: {said}");

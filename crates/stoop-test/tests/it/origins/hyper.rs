@@ -1,4 +1,4 @@
-//! hyper, in a thread of its own, whose end is the end of all its connections.
+//! A server of hyper in a thread of its own, whose end closes all its connections.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 
 use super::{big, large};
 
+/// A running server, which ends when it is dropped.
 pub(super) struct HyperServer {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -78,7 +79,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Body>, Infallible
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;
-    // hyper sends what it is given.
+    // hyper sends the content that it is given, also to HEAD.
     if is_head && let Some(len) = response.body().len() {
         response.headers_mut().insert("content-length", len.into());
         *response.body_mut() = Body::empty();

@@ -1,22 +1,22 @@
-//! Servers of HTTP/2 that others wrote, each on an address of its own in 127.0.0.0/8, for clients
-//! to be tested with.
+//! HTTP/2 servers of other projects to test clients with, each on an address of its own in 127.0.0.0/8.
 //!
 //! ```ignore
-//! let Some(origin) = Origin::start("client::http2::nginx", Kind::Nginx, true).await else { return };
+//! let origin = OriginServer::start("client::http2::nginx", OriginKind::Nginx, true).await;
+//! let Some(origin) = origin else { return };
 //! let client = Client::builder().tls(origin.trusted()).build();
 //! let response = client.get(&origin.url("/big")).await.unwrap();
 //! ```
 //!
-//! | path | what each answers |
+//! | path | response |
 //! |---|---|
 //! | `/` | `hello` |
 //! | `/big` | [`BIG_LEN`] bytes of [`big`] |
 //! | `/large` | [`LARGE_LEN`] bytes of [`large`] |
 //! | `/missing` | 404 |
-//! | POST `/echo` | the request's content, where [`Kind::echoes`] |
+//! | POST `/echo` | the request's content, where [`OriginKind::echoes`] |
 //! | `/trailers` | `hello` and the trailer `x-sum: 5` |
 //!
-//! What else Go can do stands in `server.go`.
+//! Further paths of Go's server are in `server.go`.
 
 mod checks;
 mod hyper;
@@ -38,14 +38,14 @@ pub(crate) const BIG_LEN: usize = 1 << 20;
 /// How long `/large` is.
 pub(crate) const LARGE_LEN: usize = 10 << 20;
 
-/// Who serves.
+/// The program that serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OriginKind {
     Nghttpd,
     Nginx,
     /// Go's net/http.
     Go,
-    /// In a thread of this process, and always there.
+    /// hyper in a thread of this process, which is always there.
     Hyper,
 }
 
@@ -71,10 +71,10 @@ impl OriginKind {
 pub(crate) struct OriginServer {
     pub(crate) kind: OriginKind,
     pub(crate) tls: bool,
-    /// What it is told besides.
+    /// Further settings.
     more: &'static str,
     address: SocketAddrV4,
-    /// With its key.
+    /// The certificate and its key, as PEM.
     certificate: (String, String),
     running: Option<RunningOrigin>,
     folder: TestFolder,
@@ -86,14 +86,13 @@ enum RunningOrigin {
 }
 
 impl OriginServer {
-    /// Starts one, which speaks TLS with ALPN or expects its clients to know beforehand. None where
-    /// the program is missing, which is said in the name of the test; or where it is older than
-    /// HTTP/2 without TLS.
+    /// Starts a server, with TLS and ALPN, or without TLS for clients with prior knowledge. `None` where the
+    /// program is missing, which is reported with the name of the test, or too old for HTTP/2 without TLS.
     pub(crate) async fn start(name: &str, kind: OriginKind, tls: bool) -> Option<Self> {
         Self::start_with(name, kind, tls, "").await
     }
 
-    /// The same with more to tell it: lines for nginx's server, arguments for nghttpd.
+    /// The same with further settings: lines for nginx's `server` block, arguments for nghttpd.
     pub(crate) async fn start_with(
         name: &str,
         kind: OriginKind,
@@ -123,12 +122,12 @@ impl OriginServer {
         Some(origin)
     }
 
-    /// Ends it as if the machine had lost its power: nobody is told.
+    /// Ends the server without closing its connections in order.
     pub(crate) fn end(&mut self) {
         self.running = None;
     }
 
-    /// Ends it and starts it at the same address. Nothing else of a test's runtime runs meanwhile.
+    /// Ends the server and starts it at the same address. The tasks of the test's runtime do not run meanwhile.
     pub(crate) fn restart(&mut self) {
         self.end();
         let mut running = self.run();
@@ -161,7 +160,7 @@ impl OriginServer {
         format!("{scheme}://{}{path}", self.address)
     }
 
-    /// What a client needs to trust it; what the platform trusts, where there is no TLS.
+    /// TLS settings of a client that trusts the server; the platform's where there is no TLS.
     pub(crate) fn trusted(&self) -> ClientTls {
         let builder = ClientTls::builder();
         match self.tls {
@@ -170,7 +169,7 @@ impl OriginServer {
         }
     }
 
-    /// The same as a file.
+    /// The file with the certificate.
     pub(crate) fn certificate_file(&self) -> String {
         format!("{}/ca.pem", self.folder.path())
     }
@@ -182,17 +181,17 @@ impl fmt::Debug for OriginServer {
     }
 }
 
-/// What `/big` is.
+/// The content of `/big`.
 pub(crate) fn big() -> Vec<u8> {
     b"0123456789abcde\n".repeat(BIG_LEN / 16)
 }
 
-/// What `/large` is: numbered lines, so that none of them can be another.
+/// The content of `/large`: numbered lines, so that each is unique.
 pub(crate) fn large() -> Vec<u8> {
     (0..LARGE_LEN / 16).flat_map(|n| format!("{n:015}\n").into_bytes()).collect()
 }
 
-/// No other test of this process, and hardly one of another, gets the same.
+/// An address that no other test of this process gets, and hardly one of another process.
 fn free_address() -> SocketAddrV4 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let [_, _, high, low] = std::process::id().to_be_bytes();

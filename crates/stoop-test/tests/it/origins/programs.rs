@@ -1,4 +1,4 @@
-//! What each program is told.
+//! How each program is started.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(super) fn nginx(origin: &OriginServer) -> RunningProgram {
     let OriginServer { address, more, .. } = origin;
     let path = origin.folder.path();
     let secure = if origin.tls { " ssl" } else { "" };
-    // In one process, so that nothing is left when it is killed. `http2 on` is younger than 1.22.
+    // One process, so that none is left when it is killed. `http2 on` needs more than nginx 1.22.
     let configuration = format!(
         "daemon off; master_process off; pid nginx.pid; error_log stderr crit;
 events {{ }}
@@ -51,18 +51,18 @@ http {{
     RunningProgram::new("nginx", &arguments.map(str::to_owned))
 }
 
-/// Where [`build_go`] puts it.
+/// The program that [`build_go`] builds.
 const GO_SERVER: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/origin-go");
 
-/// Builds the server in Go, once for all tests; not `go run`, which outlives being killed. False
-/// where it cannot speak without TLS.
+/// Builds the server in Go once for all tests, since a program of `go run` outlives being killed. Returns false
+/// if it cannot speak HTTP/2 without TLS.
 pub(super) async fn build_go(tls: bool) -> bool {
     static BUILT: OnceCell<()> = OnceCell::const_new();
     if !tls && !go_speaks_without_tls().await {
         return false;
     }
     let build = async {
-        // One that is there may be running, and then it cannot be written to.
+        // An older build may be running, and can then not be overwritten.
         let new = format!("{GO_SERVER}-{}", std::process::id());
         let mut build: Vec<String> = ["build", "-o", &new].map(str::to_owned).to_vec();
         build.extend(["server.go", "prior.go"].map(|file| source(&format!("origins/{file}"))));
@@ -79,7 +79,7 @@ pub(super) fn go(origin: &OriginServer) -> RunningProgram {
     RunningProgram::new(GO_SERVER, &arguments)
 }
 
-/// It does since 1.24.
+/// Whether this version of Go speaks HTTP/2 without TLS, as Go does since 1.24.
 async fn go_speaks_without_tls() -> bool {
     let version = programs::run("go", &["env".to_owned(), "GOVERSION".to_owned()], b"").await;
     let version = version.text();

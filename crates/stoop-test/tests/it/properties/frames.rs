@@ -1,5 +1,5 @@
-//! Broken frames: whatever is done to a session of HTTP/2, a machine does not panic, reads to the end or
-//! stops, and comes to the same result however the bytes are cut.
+//! Broken frames: a machine that is fed any of them does not panic, reads to the end or stops, and has the
+//! same outcome however the bytes are cut.
 
 use http::Method;
 use stoop_proto::{BodySize, Limits};
@@ -89,7 +89,7 @@ fn broken(mut frames: Vec<Vec<u8>>, random: &mut Random) -> Vec<u8> {
     wire
 }
 
-/// Tight limits, so that small sessions meet them.
+/// Sets tight limits, so that small sessions reach them.
 fn tight(limits: &mut Limits, random: &mut Random) {
     limits.head_bytes_max = 100 + random.below(200);
     limits.fields_max = random.below(6);
@@ -102,8 +102,9 @@ fn tight(limits: &mut Limits, random: &mut Random) {
     limits.http2.extended_connect = random.one_in(2);
 }
 
-fn end(is_server: bool, random: &mut Random) -> EndpointSetup {
-    let mut end = match (is_server, random.below(3)) {
+/// A server or a client, as it is before it is fed.
+fn endpoint(is_server: bool, random: &mut Random) -> EndpointSetup {
+    let mut endpoint = match (is_server, random.below(3)) {
         (true, 0) => server(),
         (true, 1) => server().never_answering(),
         (true, _) => server().answering_early().not_consuming(),
@@ -115,17 +116,17 @@ fn end(is_server: bool, random: &mut Random) -> EndpointSetup {
             .with_request(Method::GET, BodySize::Exact(0)),
     };
     if random.one_in(2) {
-        end = end.within(|limits| tight(limits, random));
+        endpoint = endpoint.within(|limits| tight(limits, random));
     }
     if !is_server {
-        end = end.within(|limits| limits.http2.streams_max = 3);
+        endpoint = endpoint.within(|limits| limits.http2.streams_max = 3);
     }
-    end
+    endpoint
 }
 
-/// The same, whole and in pieces.
-fn check(end: &EndpointSetup, wire: &[u8], random: &mut Random) {
-    let whole = end.feed_once(&[wire]);
+/// Feeds the bytes whole and in random pieces, and asserts that the outcome is the same.
+fn check(endpoint: &EndpointSetup, wire: &[u8], random: &mut Random) {
+    let whole = endpoint.feed_once(&[wire]);
     let mut rest = wire;
     let pieces = random.cuts(wire.len()).into_iter().map(|len| {
         let (piece, after) = rest.split_at(len);
@@ -133,7 +134,7 @@ fn check(end: &EndpointSetup, wire: &[u8], random: &mut Random) {
         piece
     });
     let pieces: Vec<_> = pieces.collect();
-    assert_eq!(end.feed_once(&pieces), whole, "{}", wire.escape_ascii());
+    assert_eq!(endpoint.feed_once(&pieces), whole, "{}", wire.escape_ascii());
     let is_whole = split(&whole.rest).is_none();
     assert!(is_whole, "a frame that is here is read: {}", wire.escape_ascii());
 }
@@ -142,11 +143,11 @@ fn check(end: &EndpointSetup, wire: &[u8], random: &mut Random) {
 fn broken_sessions_come_to_the_same_however_they_are_cut() {
     rounds(6_000, |random| {
         let is_server = random.one_in(2);
-        let end = end(is_server, random).from_first_byte();
+        let endpoint = endpoint(is_server, random).from_first_byte();
         let session = session(is_server, random);
         let preface = if is_server { PREFACE } else { b"" };
         let wire = [preface, &settings(&[]), &settings_ack(), &broken(session, random)].concat();
-        check(&end, &wire, random);
+        check(&endpoint, &wire, random);
     });
 }
 
@@ -155,7 +156,7 @@ fn broken_sessions_come_to_the_same_however_they_are_cut() {
 fn any_frames_come_to_the_same_however_they_are_cut() {
     rounds(3_000, |random| {
         let is_server = random.one_in(2);
-        let end = end(is_server, random).from_first_byte();
+        let endpoint = endpoint(is_server, random).from_first_byte();
         let mut wire = if is_server { PREFACE.to_vec() } else { Vec::new() };
         wire.extend(settings(&[]));
         for _ in 0..1 + random.below(8) {
@@ -164,19 +165,19 @@ fn any_frames_come_to_the_same_however_they_are_cut() {
             let stream = *random.pick(&[0, 0, 1, 1, 1, 2, 3, 5]);
             wire.extend(frame(kind, flags, stream, &random.bytes(len)));
         }
-        check(&end, &wire, random);
+        check(&endpoint, &wire, random);
     });
 }
 
-/// And any bytes at all.
+/// Any bytes at all.
 #[test]
 fn any_bytes_come_to_the_same_however_they_are_cut() {
     rounds(1_000, |random| {
         let is_server = random.one_in(2);
-        let end = end(is_server, random).from_first_byte();
+        let endpoint = endpoint(is_server, random).from_first_byte();
         let mut wire = if is_server && random.one_in(4) { PREFACE.to_vec() } else { Vec::new() };
         let len = random.below(200);
         wire.extend(random.bytes(len));
-        check(&end, &wire, random);
+        check(&endpoint, &wire, random);
     });
 }

@@ -1,5 +1,5 @@
-//! Header blocks: what one end writes the other reads, whatever either does with the size of the table;
-//! and whatever bytes come, the work is bounded by them.
+//! Header blocks: a decoder reads what an encoder writes, however either changes the size of its table; and
+//! any bytes cost a bounded amount of work.
 
 use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, Decoder, Encoder, Indexing};
 use stoop_test::random::Random;
@@ -34,7 +34,7 @@ const VALUES: &[&str] = &[
     "1",
 ];
 
-/// Sizes of tables: those at which something changes, and others.
+/// A size of a table, often one at which something changes.
 fn size(random: &mut Random) -> u32 {
     match random.below(4) {
         0 => *random.pick(&[0, 31, 32, 33, 34, 4096, u32::MAX]),
@@ -102,7 +102,7 @@ fn field_lines_are_read_as_they_were_written() {
     });
 }
 
-/// A block that is right, and then is not.
+/// A valid block with random changes.
 fn changed(encoder: &mut Encoder, random: &mut Random) -> Vec<u8> {
     let mut wire = Vec::new();
     encoder.set_huffman(random.one_in(2));

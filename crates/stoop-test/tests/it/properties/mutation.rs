@@ -1,6 +1,5 @@
-//! Broken messages: whatever is done to a good one, a machine does not panic, comes to the same
-//! result however the bytes are cut, and if it refuses them, for the same reason and with the same
-//! answer.
+//! Broken messages: a machine that is fed a changed message does not panic, has the same outcome however the
+//! bytes are cut, and refuses it for the same reason and with the same answer.
 
 use http::Method;
 use stoop_proto::Limits;
@@ -32,7 +31,7 @@ const RESPONSES: &[&[u8]] = &[
     b"\r\nHTTP/1.1 301 Moved\r\nLocation : /x\r\nContent-Length: 0\r\nSet-Cookie: a\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
 ];
 
-/// What changes a message's meaning with few bytes.
+/// Bytes that change a message's meaning when they are inserted.
 const TOKENS: &[&[u8]] = &[
     b"\r\n",
     b"\n",
@@ -107,14 +106,14 @@ fn mutate(message: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// So many bytes behind a message, none of them a line end, settle every question that was open: a
-/// head that was not complete is too large.
+/// This many bytes behind a message, none of them a line end, make an incomplete head too large, so that every
+/// message has an outcome.
 const SETTLED: usize = 1_100;
 
 fn limits(random: &mut Random, mut limits: Limits) -> Limits {
     limits.head_bytes_max = SETTLED - 100;
     limits.trailers_bytes_max = SETTLED - 100;
-    // Tight, so that mutations meet them.
+    // Tight limits, so that mutations reach them.
     if random.one_in(2) {
         limits.request_line_bytes_max = 20 + random.below(60);
         limits.head_bytes_max = 40 + random.below(200);

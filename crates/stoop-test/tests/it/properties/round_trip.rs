@@ -101,7 +101,7 @@ pub(super) fn exchange(random: &mut Random) -> PlannedExchange {
     }
 }
 
-/// Up to a dozen fields, seldom a hundred; values of all bytes that may be in one.
+/// Adds up to a dozen fields, seldom a hundred, with values of all bytes that a value may have.
 fn add_fields(fields: &mut Fields, random: &mut Random) {
     let count = if random.one_in(30) { 100 } else { random.below(12) };
     for _ in 0..count {

@@ -1,5 +1,5 @@
-//! Work is linear in what arrives, however it is cut: a peer that sends byte by byte costs a little
-//! more than one that sends at once, and not a thousand times as much.
+//! Work is linear in the number of bytes, however they are cut: a message that comes byte by byte costs a
+//! little more than one that comes at once, and not a thousand times as much.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use stoop_proto::h1::{Event, Server};
 use stoop_proto::{Limits, RequestHead, ResponseHead};
 use stoop_test::feed::SentRequest;
 
-/// The time `feed` takes at its best, with the input growing by `step` bytes at a time.
+/// The shortest time that `feed` takes, with the input growing by `step` bytes at a time.
 fn best(wire: &[u8], step: usize, feed: impl Fn(&[u8], usize)) -> Duration {
     let time = || {
         let begun = Instant::now();
@@ -18,7 +18,7 @@ fn best(wire: &[u8], step: usize, feed: impl Fn(&[u8], usize)) -> Duration {
     (0..7).map(|_| time()).min().unwrap_or_default()
 }
 
-/// Feeds a growing prefix, as a buffer that fills; what was consumed is gone.
+/// Feeds a server a buffer that grows by `step` bytes at a time, without the bytes that were consumed.
 fn serve(wire: &[u8], step: usize) {
     let limits = roomy();
     let (mut server, mut head) = (Server::new(), RequestHead::default());
@@ -68,13 +68,13 @@ fn roomy() -> Limits {
 
 const LEN: usize = 64 * 1024;
 
-/// `start`, then `filler` over and over, then `end`: of that length.
+/// A message of [`LEN`] bytes: `start`, `filler` over and over, and `end`.
 fn filled(start: &str, filler: &str, end: &str) -> Vec<u8> {
     let count = (LEN - start.len() - end.len()) / filler.len();
     format!("{start}{}{end}", filler.repeat(count)).into_bytes()
 }
 
-/// Messages of 64 KiB that a parser could be made to read again and again.
+/// Messages of 64 KiB that a parser might read again and again.
 fn messages() -> Vec<(&'static str, bool, Vec<u8>)> {
     const HEAD: &str = "GET / HTTP/1.1\r\nHost: a\r\n";
     const OK: &str = "HTTP/1.1 200 OK\r\n";
@@ -130,8 +130,8 @@ fn messages() -> Vec<(&'static str, bool, Vec<u8>)> {
     ]
 }
 
-/// Reading 64 KiB at once takes microseconds in a release build and some hundred in a debug build; a
-/// call for each byte has its own price, which is allowed for.
+/// Reading 64 KiB at once takes microseconds in a release build and some hundred in a debug build. The price of
+/// a call for each byte is allowed for.
 #[test]
 fn a_message_byte_by_byte_costs_little_more_than_at_once() {
     let call = Duration::from_nanos(if cfg!(debug_assertions) { 1_500 } else { 60 });

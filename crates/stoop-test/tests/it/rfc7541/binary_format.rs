@@ -11,7 +11,7 @@ use super::{accepted, decoder, encoder, fields, hex, read, refused};
 fn an_indexed_line_has_no_index_0() {
     refused("80", IndexZero);
     refused("82 80", IndexZero);
-    // In a literal it says that the name follows.
+    // In a literal, index 0 says that the name follows.
     assert_eq!(accepted(&mut decoder(), "0001610162"), fields("a: b"));
 }
 
@@ -24,7 +24,7 @@ fn a_literal_with_indexing_is_inserted() {
     assert_eq!(accepted(&mut decoder, "c0bfbe"), lines);
 }
 
-/// §6.2.2, §6.2.3: the others are not
+/// §6.2.2, §6.2.3: a literal without indexing, or never indexed, is not in the dynamic table afterwards
 #[test]
 fn a_literal_without_indexing_is_not_inserted() {
     let mut decoder = decoder();
@@ -34,7 +34,7 @@ fn a_literal_without_indexing_is_not_inserted() {
     assert_eq!(read(&mut decoder, &hex("be")), Err(IndexBeyondTables));
 }
 
-/// §6.3: a size update has its place, whatever its value
+/// §6.3: a size update is no field line, whatever its value
 #[test]
 fn a_size_update_is_no_line() {
     assert_eq!(accepted(&mut decoder(), "20"), []);
@@ -43,7 +43,7 @@ fn a_size_update_is_no_line() {
     refused("82 3f", SizeUpdateLate);
 }
 
-/// §6: every first byte is one of the five, and what follows is read as that
+/// §6: every first byte begins one of the five representations
 #[test]
 fn every_first_byte_is_a_representation() {
     for first in 0..=255 {
@@ -51,18 +51,18 @@ fn every_first_byte_is_a_representation() {
         let lines = read(&mut decoder(), &wire).map(|lines| lines.len());
         let expected = match first {
             0x80 => Err(IndexZero),
-            // It, and a literal of two empty strings.
+            // An indexed line, and a literal of two empty strings.
             0x81..=0xbd => Ok(2),
             0x20..=0x3e => Ok(1),
             0xbe..=0xff | 0x7e | 0x7f => Err(IndexBeyondTables),
-            // More than there is.
+            // These need more bytes than there are.
             0x00..=0x1f | 0x3f | 0x40..=0x7d => Err(Truncated),
         };
         assert_eq!(lines, expected, "{first:x}");
     }
 }
 
-/// §6.2.1 to §6.2.3: what the encoder makes of each
+/// §6.2.1 to §6.2.3: the encoder writes a line with the indexing that the caller asks for
 #[test]
 fn a_line_is_written_as_it_is_asked_for() {
     let (mut encoder, mut out) = (encoder(), Vec::new());
@@ -77,7 +77,7 @@ fn a_line_is_written_as_it_is_asked_for() {
     assert_eq!(written(b"x", b"y", Indexing::Never), b"\x10\x01x\x01y");
     assert_eq!(written(b"x", b"y", Indexing::Insert), b"\x40\x01x\x01y");
     assert_eq!(written(b"x", b"y", Indexing::Insert), b"\xbe");
-    // The name is in the table now.
+    // The table has the name now.
     assert_eq!(written(b"x", b"z", Indexing::Without), b"\x0f\x2f\x01z");
     assert_eq!(written(b"x", b"z", Indexing::Never), b"\x1f\x2f\x01z");
     assert_eq!(written(b"x", b"z", Indexing::Insert), b"\x7e\x01z");
@@ -88,7 +88,7 @@ fn a_line_is_written_as_it_is_asked_for() {
     assert_eq!(written(b":status", b"418", Indexing::Without), b"\x08\x03418");
 }
 
-/// The calls for who knows the static table
+/// Calls for callers that know a name's index in the static table
 #[test]
 fn a_line_whose_name_is_known_need_not_be_looked_up() {
     let (mut encoder, mut out) = (encoder(), Vec::new());
@@ -101,7 +101,7 @@ fn a_line_whose_name_is_known_need_not_be_looked_up() {
     assert_eq!(out, b"\x88\x0f\x0d\x0213\x5f\x0atext/plain\xbe\xbe\x1f\x08\x0aBasic YTpi");
 }
 
-/// The same
+/// An index in such a call must be one of the static table
 #[test]
 #[should_panic(expected = "no entry of the static table")]
 fn an_invalid_index_is_a_defect_of_the_caller() {

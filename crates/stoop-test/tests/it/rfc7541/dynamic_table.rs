@@ -24,7 +24,7 @@ fn an_entry_counts_32_bytes_more_than_it_has() {
     assert_eq!(decoder.table_bytes(), 34);
     accepted(&mut decoder, "400000");
     assert_eq!(decoder.table_bytes(), 34 + 32);
-    // In Huffman code or not, and with a name from where it may be.
+    // In Huffman code or not, and with a name of any origin.
     accepted(&mut decoder, "4881 1f");
     assert_eq!(decoder.table_bytes(), 34 + 32 + (7 + 1 + 32));
 }
@@ -37,7 +37,7 @@ fn the_oldest_entries_make_room_for_a_new_one() {
     assert_eq!(table(decoder.entries()), fields("e: 5\nd: 4\nc: 3\nb: 2"));
     let mut decoder = filled(4 * 34);
     assert_eq!(table(decoder.entries()), fields("e: 5\nd: 4\nc: 3\nb: 2"));
-    // One byte more takes another's place.
+    // One byte more evicts another entry.
     accepted(&mut decoder, "400166023636");
     assert_eq!(table(decoder.entries()), fields("f: 66\ne: 5\nd: 4"));
 }
@@ -51,14 +51,14 @@ fn an_entry_larger_than_the_table_empties_it() {
     let wire = [b"\x40\x01f\x7f\x28", value.as_bytes()].concat();
     assert_eq!(read(&mut decoder, &wire).unwrap(), [("f".to_owned(), value)]);
     assert_eq!(decoder.table_bytes(), 200);
-    // One more.
+    // One byte more.
     let value = "x".repeat(200 - 32);
     let mut decoder = filled(200);
     let wire = [b"\x40\x01f\x7f\x29", value.as_bytes()].concat();
     assert_eq!(read(&mut decoder, &wire).unwrap(), [("f".to_owned(), value.clone())]);
     assert_eq!((decoder.table_bytes(), decoder.entries().count()), (0, 0));
     assert_eq!(read(&mut decoder, b"\xbe"), Err(IndexBeyondTables));
-    // By the name of an entry that goes with all others.
+    // Its name may be that of an entry that is evicted.
     let mut decoder = filled(200);
     let wire = [b"\x7f\x02\x7f\x29", value.as_bytes(), b"\x82"].concat();
     let lines = [("b".to_owned(), value), (":method".to_owned(), "GET".to_owned())];
@@ -100,7 +100,7 @@ fn two_size_updates_are_the_most() {
     assert_eq!(decoder.entries().count(), 0);
     refused("20 20 20", TooManySizeUpdates);
     refused("3f45 3f46 3f47 82", TooManySizeUpdates);
-    // In each block.
+    // The limit is for each block.
     accepted(&mut decoder, "20 3f45 82");
 }
 
@@ -133,7 +133,7 @@ fn a_smaller_table_keeps_the_newest_entries() {
     assert_eq!(table(decoder.entries()), fields("e: 5\nd: 4\nc: 3"));
     accepted(&mut decoder, "3f46");
     assert_eq!(table(decoder.entries()), fields("e: 5\nd: 4"));
-    // A larger one does not bring them back.
+    // A larger table does not bring entries back.
     accepted(&mut decoder, "3fe11f");
     assert_eq!(table(decoder.entries()), fields("e: 5\nd: 4"));
     accepted(&mut decoder, "20");
@@ -164,12 +164,12 @@ fn a_lower_limit_has_to_be_answered() {
     for wire in ["3f45 82", "3f45", "20 82", "20 3f45 82"] {
         let mut decoder = lowered();
         accepted(&mut decoder, wire);
-        // Once.
+        // Once is enough.
         accepted(&mut decoder, "82");
     }
 }
 
-/// The same: "In the case that this size is changed more than once in this interval, the smallest maximum
+/// §4.2: "In the case that this size is changed more than once in this interval, the smallest maximum
 /// table size that occurs in that interval MUST be signaled"
 #[test]
 fn the_least_of_several_limits_has_to_be_answered() {
@@ -190,8 +190,7 @@ fn the_least_of_several_limits_has_to_be_answered() {
     }
 }
 
-/// The same: a limit that the table keeps to already asks for nothing, and one that is raised allows
-/// more.
+/// §4.2: a limit that is not below the size in use needs no size update.
 #[test]
 fn other_limits_need_no_answer() {
     let mut decoder = decoder();
@@ -199,14 +198,14 @@ fn other_limits_need_no_answer() {
     decoder.set_table_bytes_max(100);
     accepted(&mut decoder, "82");
     decoder.set_table_bytes_max(8192);
-    // What is used is still 100.
+    // The size in use is still 100.
     accepted(&mut decoder, "4001610131 4001620132 4001630133");
     assert_eq!(decoder.entries().count(), 2);
     accepted(&mut decoder, "3fe13f");
     assert_eq!(read(&mut decoder, &hex("3fe23f")), Err(SizeUpdateTooLarge));
 }
 
-/// What the encoder writes at the start of a block.
+/// What the encoder writes at the start of a block, in hexadecimal.
 #[track_caller]
 fn begun(encoder: &mut Encoder) -> String {
     let mut out = Vec::new();
@@ -219,7 +218,7 @@ fn begun(encoder: &mut Encoder) -> String {
 fn the_encoder_says_what_size_it_uses() {
     let mut encoder = encoder();
     assert_eq!(begun(&mut encoder), "");
-    // More than we want.
+    // The peer's limit is higher than the encoder's.
     encoder.set_peer_table_bytes_max(65_536);
     assert_eq!(begun(&mut encoder), "");
     encoder.set_peer_table_bytes_max(100);
@@ -241,25 +240,25 @@ fn the_encoder_says_what_size_it_uses() {
     assert_eq!(begun(&mut encoder), "");
 }
 
-/// The same
+/// §4.2: a table smaller than the initial size is announced in the first block
 #[test]
 fn an_encoder_that_wants_less_than_4096_bytes_says_so_first() {
     for (limit, first) in [(0, "20"), (30, "3e"), (512, "3fe103"), (4095, "3fe01f"), (4096, "")] {
         let mut encoder = Encoder::new(limit);
         assert_eq!(begun(&mut encoder), first);
         assert_eq!(begun(&mut encoder), "");
-        // More than that is of no use to it.
+        // A higher limit of the peer changes nothing.
         encoder.set_peer_table_bytes_max(65_536);
         assert_eq!(begun(&mut encoder), "");
     }
-    // One that wants more has to wait for it.
+    // An encoder with a larger table waits for the peer's limit.
     let mut encoder = Encoder::new(65_536);
     assert_eq!(begun(&mut encoder), "");
     encoder.set_peer_table_bytes_max(16_384);
     assert_eq!(begun(&mut encoder), "3fe17f");
 }
 
-/// §4.4, from the other end: what would only empty the table is not inserted.
+/// §4.4, for the encoder: a line that would only empty the table is not inserted.
 #[test]
 fn a_line_larger_than_the_encoders_table_is_not_inserted() {
     let (mut encoder, mut out) = (encoder(), Vec::new());
@@ -275,7 +274,7 @@ fn a_line_larger_than_the_encoders_table_is_not_inserted() {
     assert_eq!(table(encoder.entries()), expected);
 }
 
-/// §4: both ends agree after every change of size, from either side.
+/// §4: encoder and decoder have the same table after every change of size, by either peer.
 #[test]
 fn both_tables_are_the_same_whatever_their_size() {
     let (mut encoder, mut decoder) = (Encoder::new(300), decoder());

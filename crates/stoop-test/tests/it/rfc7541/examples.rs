@@ -1,10 +1,10 @@
-//! Appendix C: its examples, read and written, with what the tables hold after each.
+//! Appendix C: its examples, read and written, with the tables after each.
 
 use stoop_proto::hpack::{Decoder, Encoder, Indexing};
 
 use super::{accepted, decoder, encoder, field, fields, hex, table};
 
-/// The blocks of one direction of a connection.
+/// A decoder and an encoder for the blocks of one direction of a connection.
 struct BlockSequence {
     decoder: Decoder,
     encoder: Encoder,
@@ -15,7 +15,7 @@ impl BlockSequence {
         let (mut decoder, mut encoder) = (decoder(), encoder());
         encoder.set_huffman(huffman);
         if table_bytes_max != 4096 {
-            // The examples do not show how the size was agreed on.
+            // The examples do not show the size updates.
             decoder = Decoder::new(table_bytes_max);
             encoder.set_peer_table_bytes_max(table_bytes_max);
             encoder.begin(&mut Vec::new());
@@ -23,7 +23,7 @@ impl BlockSequence {
         Self { decoder, encoder }
     }
 
-    /// Reads the block and writes it again: both tables are then as shown, and as large.
+    /// Writes and reads a block, and asserts that both tables are then as shown.
     #[track_caller]
     fn block(&mut self, wire: &str, lines: &str, entries: &str, size: usize) {
         assert_eq!(self.written(lines), hex(wire));
@@ -48,7 +48,7 @@ impl BlockSequence {
     }
 }
 
-/// A line that is not inserted, by itself.
+/// Writes and reads one line that is not inserted.
 #[track_caller]
 fn single(wire: &str, line: &str, indexing: Indexing) {
     let (mut decoder, mut out) = (decoder(), Vec::new());
@@ -183,7 +183,7 @@ fn examples_c_5_responses_without_huffman_coding_are_read_and_written() {
 }
 
 /// §C.6 Response Examples with Huffman Coding. The example has "307" in Huffman code, which is no
-/// shorter so, and is written as it is by us.
+/// shorter, so that our encoder writes it plainly.
 #[test]
 fn examples_c_6_responses_with_huffman_coding_are_read_and_written() {
     let wires = [

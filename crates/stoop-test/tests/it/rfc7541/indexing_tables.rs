@@ -39,7 +39,7 @@ fn the_newest_entry_is_the_first_behind_the_static_table() {
     let lines = fields("a: 1\nb: 2\nc: 3");
     assert_eq!(accepted(&mut decoder, "4001610131 4001620132 4001630133"), lines);
     assert_eq!(accepted(&mut decoder, "c0 bf be"), lines);
-    // By an index as the name alone, too.
+    // An index may also stand for the name alone.
     assert_eq!(accepted(&mut decoder, "0f3101 78"), fields("a: x"));
 }
 
@@ -57,13 +57,13 @@ fn an_index_beyond_both_tables_is_refused() {
     refused("1001610162 be", IndexBeyondTables);
 }
 
-/// What a caller has found out about a line stays with its entry.
+/// A caller's mark on a line is kept with the line's entry.
 #[test]
 fn a_mark_stays_with_the_entry() {
     let mut decoder = decoder();
     let wire = hex("82 0001610162 4001610162 410161 7e0163");
     let mut block = decoder.block(&wire);
-    // There is no line yet, and none at the end.
+    // There is no line before the first, and none at the end.
     block.mark(9);
     for mark in 1..=5 {
         assert_eq!(block.next().unwrap().unwrap().mark, 0);
@@ -71,7 +71,8 @@ fn a_mark_stays_with_the_entry() {
     }
     assert_eq!(block.next(), Ok(None));
     block.mark(9);
-    // The first is static and the second in no table. A name's entry and its mark are another's.
+    // The first line is static and the second in no table.
+    // A line whose name is another entry's has an entry and a mark of its own.
     let marked = [(":authority: c", 5), (":authority: a", 4), ("a: b", 3), (":method: GET", 0)];
     let wire = hex("be bf c0 82");
     let mut block = decoder.block(&wire);
@@ -87,16 +88,17 @@ fn a_mark_stays_with_the_entry() {
     }
 }
 
-/// Another mark; 0, which forgets, among them.
+/// Another mark for the same line; 0, which removes it, is among them.
 const fn line_mark(mark: u8) -> u8 {
     mark.wrapping_sub(4)
 }
 
-/// A name that came by its index in the static table is known as that for as long as it is there.
+/// A name that was given by its index in the static table has that index for as long as its entry is in the
+/// table.
 #[test]
 fn a_static_name_is_known_in_the_dynamic_table() {
     let mut decoder = decoder();
-    // content-length by index, then by the entry; then spelled out.
+    // content-length by its index, then by the entry, then as a literal.
     let wire = hex("5c0131 7e0132 5c0133 be bf 40 0e636f6e74656e742d6c656e677468 0134 be");
     let mut block = decoder.block(&wire);
     let mut said = Vec::new();

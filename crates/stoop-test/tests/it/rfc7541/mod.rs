@@ -1,4 +1,4 @@
-//! RFC 7541, HPACK, section by section; and the stories that other encoders tell.
+//! RFC 7541, HPACK, section by section, and the test vectors of other encoders.
 
 mod binary_format;
 mod dynamic_table;
@@ -10,24 +10,24 @@ mod stories;
 
 use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, DecodeError, Decoder, Encoder};
 
-/// A decoder as a connection begins with it.
+/// A decoder with the initial size of its table.
 fn decoder() -> Decoder {
     Decoder::new(DEFAULT_TABLE_BYTES_MAX)
 }
 
-/// An encoder as a connection begins with it.
+/// An encoder with the initial size of its table.
 fn encoder() -> Encoder {
     Encoder::new(DEFAULT_TABLE_BYTES_MAX)
 }
 
-/// Name and value.
+/// The name and value of a field line.
 type FieldLine = (String, String);
 
 fn field(name: &[u8], value: &[u8]) -> FieldLine {
     (name.escape_ascii().to_string(), value.escape_ascii().to_string())
 }
 
-/// Fields as they are written in the examples: `name: value`, one a line.
+/// Field lines as the RFC's examples write them: `name: value`, one a line.
 #[track_caller]
 fn fields(text: &str) -> Vec<FieldLine> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -38,7 +38,7 @@ fn fields(text: &str) -> Vec<FieldLine> {
     lines.map(split).collect()
 }
 
-/// Bytes written in hexadecimal, with spaces wherever they help.
+/// Bytes that are written in hexadecimal, with any spaces.
 #[track_caller]
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text
@@ -50,7 +50,7 @@ fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// The lines of a block.
+/// Decodes the lines of a block.
 fn read(decoder: &mut Decoder, wire: &[u8]) -> Result<Vec<FieldLine>, DecodeError> {
     let (mut block, mut lines) = (decoder.block(wire), Vec::new());
     loop {
@@ -65,19 +65,19 @@ fn read(decoder: &mut Decoder, wire: &[u8]) -> Result<Vec<FieldLine>, DecodeErro
     }
 }
 
-/// The lines of a block that is right.
+/// Decodes the lines of a valid block.
 #[track_caller]
 fn accepted(decoder: &mut Decoder, wire: &str) -> Vec<FieldLine> {
     read(decoder, &hex(wire)).unwrap_or_else(|error| panic!("{wire}: {error}"))
 }
 
-/// A fresh decoder refuses that block.
+/// Asserts that a new decoder refuses this block.
 #[track_caller]
 fn refused(wire: &str, error: DecodeError) {
     assert_eq!(read(&mut decoder(), &hex(wire)), Err(error), "{wire}");
 }
 
-/// The dynamic table, the newest entry first.
+/// The entries of a dynamic table, the newest first.
 fn table<'a>(entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Vec<FieldLine> {
     entries.map(|(name, value)| field(name, value)).collect()
 }

@@ -35,11 +35,11 @@ fn an_integer_beyond_32_bits_or_five_bytes_is_refused() {
     refused("3f e1ffffff0f", Integer);
     refused("00 7f80ffffff0f", Truncated);
     refused("00 7f81ffffff0f", Integer);
-    // Zeros may pad, as some encoders have them do to write a length before they know it.
+    // Zeros may pad: some encoders write a length before they know it.
     assert_eq!(accepted(&mut decoder(), "3f 80808000 0f 80808000 0162").len(), 1);
 }
 
-/// The same
+/// §5.1: an integer must be complete
 #[test]
 fn an_integer_that_is_cut_short_is_refused() {
     for wire in ["ff", "ff80", "7f", "0f", "1f", "3f", "3fe1", "00", "4001", "0001617f", "00ff"] {
@@ -74,7 +74,7 @@ fn each_string_has_its_own_coding() {
     }
 }
 
-/// §5.2: all that is not text has words of 20 bits and more
+/// §5.2: bytes that are not text have codes of 20 bits and more
 #[test]
 fn every_byte_can_be_in_a_string() {
     let all: Vec<u8> = (0..=255).collect();
@@ -112,7 +112,7 @@ fn padding_is_of_ones() {
     for wire in ["04 81 1e", "04 81 1b", "04 81 18", "04 81 fe", "04 82 1ffe", "04 83 fffff7"] {
         refused(wire, HuffmanPadding);
     }
-    // What follows the string is not its padding.
+    // The bytes behind a string are not its padding.
     refused("04 81 1e ffffffff", HuffmanPadding);
 }
 

@@ -5,7 +5,7 @@ use stoop_proto::hpack::Indexing;
 use super::{decoder, encoder, hex};
 
 /// "An intermediary MUST NOT re-encode a value that uses the never-indexed literal representation with
-/// another representation": so the one that decodes it has to say so.
+/// another representation": so the decoder reports it.
 #[test]
 fn a_literal_that_is_never_indexed_says_so() {
     let mut decoder = decoder();
@@ -16,7 +16,7 @@ fn a_literal_that_is_never_indexed_says_so() {
     }
 }
 
-/// The same: a line that the tables have is written out if it must never be indexed.
+/// §7.1.3: a line that must never be indexed is written as a literal even if the tables have it.
 #[test]
 fn a_never_indexed_line_is_written_out() {
     let (mut encoder, mut out) = (encoder(), Vec::new());
@@ -31,7 +31,7 @@ fn a_never_indexed_line_is_written_out() {
     assert_eq!(encoder.entries().count(), 2);
 }
 
-/// §7: what is in the tables is no business of a log.
+/// §7: the tables' values do not get into logs.
 #[test]
 fn debug_output_has_no_values() {
     let (mut encoder, mut decoder, mut out) = (encoder(), decoder(), Vec::new());

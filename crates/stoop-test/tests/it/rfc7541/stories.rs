@@ -1,6 +1,6 @@
-//! The stories of hpack-test-case: what a browser and several servers said, as the encoders of other
-//! projects wrote it. They are in `hpack-test-case.tar.gz` in the folder that `STOOP_TEST_DATA` names;
-//! without it, or without `tar`, the tests say so and pass.
+//! The stories of hpack-test-case: header blocks of a browser and of several servers, by the encoders of other
+//! projects. They are in `hpack-test-case.tar.gz` in the folder that `STOOP_TEST_DATA` names;
+//! without it, or without `tar`, the tests report that and pass.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use super::{FieldLine, hex, table};
 use crate::corpora::json::JsonValue;
 use crate::corpora::{entries, skipped, unpacked};
 
-/// What the archive has, so that nothing is passed over in silence.
+/// How much the archive has, so that nothing is left out unnoticed.
 const ENCODERS: usize = 14;
 const BLOCKS_OF_ENCODERS: usize = 47_142;
 const RAW_BLOCKS: usize = 3_384;
 
-/// A field section, as a block where somebody has encoded it.
+/// A field section of a story, and its header block if the story has one.
 struct StoryCase {
-    /// The limit that the encoder has acknowledged before it.
+    /// The limit of the table that the encoder has acknowledged before it.
     table_bytes_max: Option<u32>,
     wire: Option<Vec<u8>>,
     fields: Vec<FieldLine>,
@@ -40,6 +40,7 @@ fn stories(folder: &Path) -> Vec<Vec<StoryCase>> {
     paths.map(|path| story(&fs::read_to_string(path).expect("a story can be read"))).collect()
 }
 
+/// Reads a story.
 fn story(text: &str) -> Vec<StoryCase> {
     let story = JsonValue::read(text);
     let cases = story.get("cases").expect("a story has cases").items();
@@ -59,7 +60,7 @@ fn story(text: &str) -> Vec<StoryCase> {
         .collect()
 }
 
-/// A field is an object of one member.
+/// Reads a field, which is an object of one member.
 fn field_of(field: &JsonValue) -> FieldLine {
     let [(name, value)] = field.members() else { panic!("{field:?}") };
     (name.clone(), value.text().to_owned())
@@ -98,7 +99,7 @@ fn stories_of_other_encoders_are_read() {
     assert_eq!((encoders, blocks), (ENCODERS, BLOCKS_OF_ENCODERS));
 }
 
-/// A way to encode the stories.
+/// Settings of our encoder, and of the decoder that reads its blocks.
 struct EncoderSetup {
     huffman: bool,
     own_bytes_max: u32,
@@ -106,7 +107,8 @@ struct EncoderSetup {
     indexing: fn(&FieldLine) -> Indexing,
 }
 
-/// As a server or a client would: what changes each time is not inserted, secrets never.
+/// Indexing as a server or a client would choose it: changing values are not inserted, secrets are never
+/// indexed.
 fn usual_indexing((name, value): &FieldLine) -> Indexing {
     match name.as_str() {
         "authorization" | "set-cookie" => Indexing::Never,

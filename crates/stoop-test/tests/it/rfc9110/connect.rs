@@ -37,8 +37,8 @@ fn a_2xx_to_connect_frames_nothing() {
     assert_eq!(out, b"HTTP/1.1 200 OK\r\nvia: x\r\n\r\n");
 }
 
-/// What follows a CONNECT is the tunnel's, and if there is none, nobody's: bytes that somebody meant
-/// for the other end must not become requests.
+/// The bytes behind a CONNECT belong to the tunnel. If it is declined they are not read, since bytes meant for
+/// another server must not become requests.
 #[test]
 fn bytes_behind_connect_are_never_requests() {
     let mut server = Server::new();
@@ -52,7 +52,7 @@ fn bytes_behind_connect_are_never_requests() {
     assert!(server.is_sent() && !server.is_receiving());
 }
 
-/// In a last request, too: HTTP/1.0 clients and those that say close may connect.
+/// CONNECT may be the last request of a connection: of an HTTP/1.0 client, or with close.
 #[test]
 fn a_last_request_may_connect_or_be_declined() {
     for wire in [

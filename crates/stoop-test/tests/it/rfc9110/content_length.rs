@@ -1,4 +1,4 @@
-//! RFC 9110 §8.6 Content-Length: the caller's, by the machines of both versions.
+//! RFC 9110 §8.6 Content-Length: the one that a caller declares, in the machines of both versions.
 
 use http::{Method, StatusCode};
 use stoop_proto::h1::Client;
@@ -9,7 +9,7 @@ use stoop_test::frames::{flag, headers};
 use crate::machines::{asked, fields, request};
 use crate::rfc9113::kit::{GET, ManualMachine};
 
-/// The length that each version says in a request, or why it sends none.
+/// The length that each version sends in a request, or why it refuses the request.
 fn in_request(method: Method, lengths: &[&str], size: BodySize) -> Result<Option<String>, Misuse> {
     let lines: Vec<_> = lengths.iter().map(|length| ("Content-Length", *length)).collect();
     let head = request(method, &lines);
@@ -29,7 +29,7 @@ fn in_request(method: Method, lengths: &[&str], size: BodySize) -> Result<Option
     old
 }
 
-/// The same of a 200 to a request of that method.
+/// The length that each version sends in a 200 to a request of that method, or why it refuses the response.
 fn in_response(method: &str, lengths: &[&str], size: BodySize) -> Result<Option<String>, Misuse> {
     in_response_of(200, method, lengths, size)
 }
@@ -115,7 +115,7 @@ fn an_invalid_or_contradicting_length_is_a_misuse() {
     assert_eq!(in_response("GET", &["2"], BodySize::Exact(1)), wrong);
 }
 
-/// "a server MAY send a Content-Length header field in a response to a HEAD request": but no other.
+/// "a server MAY send a Content-Length header field in a response to a HEAD request": but no invalid one.
 #[test]
 fn an_answer_to_head_never_says_an_invalid_length() {
     for value in MALFORMED {
@@ -128,7 +128,7 @@ fn an_answer_to_head_never_says_an_invalid_length() {
 
 /// "a server MUST NOT send Content-Length in such a response unless its field value equals the decimal
 /// number of octets that would have been sent in the content of a response if the same request had
-/// used the GET method": what is not known is not said, and what the caller says is.
+/// used the GET method": an unknown length is not sent, and one that the caller declares is.
 #[test]
 fn an_answer_without_content_says_the_length_that_a_get_would_have_got() {
     let is = |length: &str| Ok(Some(length.to_owned()));

@@ -31,8 +31,8 @@ fn an_expectation_other_than_100_continue_is_answered_417() {
     }
 }
 
-/// "the origin server … MUST send either [a 100 or a final status]", and ours says 100 when it is told
-/// to, that is when somebody reads the content.
+/// "the origin server … MUST send either [a 100 or a final status]", and ours sends 100 when it is told
+/// to, that is when the handler reads the content.
 #[test]
 fn a_server_says_100_once_and_only_when_told_to() {
     let (mut server, answer) = asked(UPLOAD);
@@ -79,7 +79,7 @@ fn an_expectation_is_ignored_in_http_1_0_and_without_content() {
 
 /// "A server that responds with a final status code instead of reading the entire request content
 /// SHOULD indicate whether it intends to close the connection": the client may now send the content
-/// it announced, or not, and nobody could tell where its next request begins.
+/// it announced, or not, and the server could not tell where its next request begins.
 #[test]
 fn a_final_response_to_an_unanswered_expectation_ends_the_connection() {
     let (mut server, answer) = asked(UPLOAD);
@@ -108,7 +108,7 @@ fn a_100_waits_for_the_requests_before_it() {
     assert_eq!(out, b"HTTP/1.1 100 Continue\r\n\r\n");
 }
 
-/// An interim response that says 100 is one.
+/// A 100 that the caller sends as an interim response is the one that the client waits for.
 #[test]
 fn a_100_that_the_caller_sends_is_the_one_that_is_owed() {
     let (mut server, answer) = asked(UPLOAD);
@@ -140,7 +140,7 @@ fn a_client_knows_that_it_may_wait_and_may_stop_waiting() {
     client.data(Bytes::from_static(b"hello"), &mut Vec::new()).unwrap();
     assert!(!client.is_awaiting_continue(), "it waited long enough");
 
-    // A final answer instead: the content is not wanted, and the connection is not used again.
+    // After a final response instead, the content is not sent, and the connection is not used again.
     let mut client = sent();
     let wire = b"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(answered(&mut client, wire), Event::Head { end: true });

@@ -22,7 +22,7 @@ fn interim_responses_are_handed_on_before_the_final_one() {
     assert_eq!((read.status(), &read.body[..], read.is_reusable), (200, &b"hi"[..], true));
 }
 
-/// "even if the client does not expect one", but not for ever.
+/// "even if the client does not expect one", but with a limit.
 #[test]
 fn a_flood_of_interim_responses_is_an_error() {
     let hint = "HTTP/1.1 103 Early Hints\r\n\r\n";
@@ -34,7 +34,7 @@ fn a_flood_of_interim_responses_is_an_error() {
     assert_eq!(read.ended, ResponseEnd::Violation(Violation::TooManyInterim));
 }
 
-/// The same: each counts as head, together they may be as large as one.
+/// All interim responses together may be as large as one head.
 #[test]
 fn interim_responses_count_as_head_bytes() {
     let big = format!("HTTP/1.1 103 Early Hints\r\nX: {}\r\n\r\n", "x".repeat(100_000));
@@ -69,7 +69,7 @@ fn an_interim_response_cannot_frame_anything() {
     assert_eq!(out, b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n");
 }
 
-/// An interim response is neither final nor a switch, and belongs to a request.
+/// An interim response is neither final nor a 101, and belongs to a request.
 #[test]
 fn an_interim_response_belongs_before_a_final_one() {
     let none = Fields::new();

@@ -1,4 +1,4 @@
-//! What of HTTP's semantics a connection has to keep, in the order of RFC 9110.
+//! The HTTP semantics that a connection has to keep, in the order of RFC 9110.
 
 mod connect;
 pub(crate) mod content_length;

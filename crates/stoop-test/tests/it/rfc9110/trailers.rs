@@ -1,4 +1,5 @@
-//! RFC 9110 §6.5 Trailer fields, as they are sent; as they are read: `rfc9112/transfer_codings.rs`.
+//! RFC 9110 §6.5 Trailer fields, as they are sent. How they are read is tested in
+//! `rfc9112/transfer_codings.rs`.
 
 use bytes::Bytes;
 use http::Method;
@@ -38,7 +39,7 @@ fn trailers_are_sent_behind_chunks_and_never_what_may_not_come_there() {
     assert!(out.ends_with(b"\r\n\r\n0\r\nx-sum: 1\r\nServer-Timing: a\r\n\r\n"));
 }
 
-/// §6.5: only a framing with chunks has a place for them.
+/// §6.5: only chunked content has a place for trailers.
 #[test]
 fn trailers_without_a_place_are_left_out() {
     let section = fields(&[("x-sum", "1")]);

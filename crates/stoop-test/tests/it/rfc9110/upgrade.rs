@@ -58,8 +58,8 @@ fn a_protocol_that_was_not_offered_cannot_be_switched_to() {
     assert!(out.is_empty());
 }
 
-/// "A server MAY ignore a received Upgrade header field": then what follows is HTTP after all, and
-/// until then nobody knows.
+/// "A server MAY ignore a received Upgrade header field": the bytes behind it are then HTTP, which is not known
+/// before.
 #[test]
 fn bytes_behind_an_offer_wait_until_it_is_declined() {
     let mut server = Server::new();
@@ -71,7 +71,7 @@ fn bytes_behind_an_offer_wait_until_it_is_declined() {
     assert_eq!(receive(&mut server, &mut input).0, Event::Head { end: true });
 }
 
-/// A request that is its connection's last may be upgraded, and declined it ends the connection.
+/// The last request of a connection may be upgraded. If the offer is declined, the connection ends.
 #[test]
 fn an_offer_in_the_last_request_is_still_an_offer() {
     let wire =
@@ -101,7 +101,7 @@ fn a_request_is_read_to_its_end_before_a_switch() {
     server.switch(answer, &parts, &mut Vec::new()).unwrap();
 }
 
-/// Requests before it are answered first.
+/// The requests before a switch are answered first.
 #[test]
 fn a_switch_waits_for_the_requests_before_it() {
     let mut server = Server::new();
@@ -148,18 +148,18 @@ fn a_client_that_asked_is_switched() {
     );
     assert_eq!((read.status(), read.ended, read.is_reusable), (101, ResponseEnd::Tunnel, false));
     assert_eq!(read.rest, b"\x81\0");
-    // Declined.
+    // The server declines.
     let read = asked.accepts(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno");
     assert_eq!((&read.body[..], read.is_reusable), (&b"no"[..], true));
 }
 
-/// A 101 that was not asked for could hide anything.
+/// A 101 to a request without Upgrade is an error.
 #[test]
 fn a_client_that_did_not_ask_is_not_switched() {
     let wire = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n";
     SentRequest::new(Method::GET).refuses(wire, Violation::SwitchUnasked);
     SentRequest::new(Method::CONNECT).refuses(wire, Violation::SwitchUnasked);
-    // Nor one that is still speaking.
+    // The same for a client that is still sending its request.
     let mut client = Client::new();
     let head = request(Method::POST, &[("upgrade", "x")]);
     client.send(&head, BodySize::Exact(5), &mut Vec::new()).unwrap();

@@ -10,8 +10,8 @@ use crate::machines::{ok, receive, respond};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n";
 
-/// §9.2: a client "that does not have any outstanding requests" must not take what arrives for the
-/// answer to the next one.
+/// §9.2: a client "that does not have any outstanding requests" must not take bytes that arrive for
+/// the answer to the next request.
 #[test]
 fn bytes_that_answer_no_request_are_never_the_next_answer() {
     let mut client = stoop_proto::h1::Client::new();
@@ -114,7 +114,7 @@ fn pipelined_requests_are_answered_in_order() {
     assert_eq!(targets, ["/1", "/2", "/3", "/4"]);
     assert_eq!(served.requests[1].body, b"abc");
 
-    // Read ahead, answered later: each by what its own request was.
+    // Requests that are read ahead are answered later, each by its own method and version.
     let mut server = Server::new();
     let mut input = &wire[..];
     let mut answers = Vec::new();
@@ -157,7 +157,7 @@ fn a_violation_is_answered_after_the_requests_before_it() {
     assert!(server.is_sent());
 }
 
-/// The same, where an answer was under way.
+/// §9.5: a fault in the next head does not break off a response that is being sent.
 #[test]
 fn a_violation_in_the_next_head_lets_a_response_under_way_end() {
     let mut server = Server::new();
@@ -175,7 +175,7 @@ fn a_violation_in_the_next_head_lets_a_response_under_way_end() {
     assert!(out[begun..].starts_with(b"hiHTTP/1.1 400 Bad Request\r\n"));
 }
 
-/// §9.5: nobody could tell where a refusal begins within a response.
+/// §9.5: a client could not tell where a refusal begins within a response.
 #[test]
 fn a_violation_in_the_body_of_a_request_being_answered_is_not_answered() {
     let mut server = Server::new();
@@ -215,7 +215,7 @@ fn the_rest_of_a_body_is_never_the_next_request() {
 /// §9.6: a server that wants to stop says so in its last response.
 #[test]
 fn the_last_response_after_stopping_says_close() {
-    // Between a request and its response.
+    // The server stops between a request and its response.
     let mut server = Server::new();
     let wire = format!("{GET}\r\n{GET}\r\n");
     let mut input = wire.as_bytes();
@@ -225,7 +225,7 @@ fn the_last_response_after_stopping_says_close() {
     assert_eq!(receive(&mut server, &mut input).0, Event::Paused);
     assert!(server.is_sent());
 
-    // Within a body.
+    // It stops within the body of a request.
     let mut server = Server::new();
     let mut input = &b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel"[..];
     let (_, answer) = receive(&mut server, &mut input);
@@ -233,7 +233,7 @@ fn the_last_response_after_stopping_says_close() {
     assert!(respond(&mut server, answer, &ok()).contains("connection: close\r\n"));
     assert!(server.is_sent() && server.in_body());
 
-    // Within a response; then nothing can say so, but nothing more is read.
+    // It stops within a response, which can then not say close, and reads nothing more.
     let mut server = Server::new();
     let mut input = wire.as_bytes();
     let (_, answer) = receive(&mut server, &mut input);
@@ -243,7 +243,7 @@ fn the_last_response_after_stopping_says_close() {
     server.finish(None, &mut out).unwrap();
     assert!(server.is_sent());
 
-    // Two requests in flight: only the last says so.
+    // It stops with two requests unanswered: only the last response says close.
     let mut server = Server::new();
     let mut input = wire.as_bytes();
     let (_, first) = receive(&mut server, &mut input);
@@ -252,7 +252,7 @@ fn the_last_response_after_stopping_says_close() {
     assert!(!respond(&mut server, first, &ok()).contains("close"));
     assert!(respond(&mut server, second, &ok()).contains("connection: close\r\n"));
 
-    // Idle: there is nobody to tell.
+    // It stops while it is idle, and sends nothing.
     let mut server = Server::new();
     server.stop_receiving(CloseReason::Draining);
     assert!(server.is_sent() && !server.is_receiving());
@@ -273,7 +273,7 @@ fn requests_before_a_half_close_are_answered() {
     assert!(server.is_sent());
 }
 
-/// The same, where more requests were pipelined than are read at once.
+/// §9.6: the same with more pipelined requests than are read at once.
 #[test]
 fn a_half_close_behind_unread_requests_waits_until_they_are_read() {
     let mut server = Server::new();
@@ -302,7 +302,7 @@ fn a_half_close_behind_unread_requests_waits_until_they_are_read() {
     assert_eq!(answered, 20);
 }
 
-/// §9.3: an answer that overtook its request leaves the request half said.
+/// §9.3: after an early response, the request was not sent to its end.
 #[test]
 fn a_connection_whose_request_was_not_sent_to_its_end_is_not_used_again() {
     let mut head = RequestHead::new(Method::POST, "/").unwrap();
@@ -335,7 +335,7 @@ fn a_response_of_unknown_length_ends_an_http_1_0_connection() {
     let read = SentRequest::new(Method::GET).reads_to_end(&out);
     assert_eq!((&read.body[..], read.ended), (&b"hi"[..], ResponseEnd::WithConnection));
 
-    // Where there is no content, there is nothing to end.
+    // A response without content does not end the connection.
     for status in [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED] {
         let mut server = Server::new();
         let mut input = &wire[..];

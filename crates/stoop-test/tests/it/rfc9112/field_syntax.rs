@@ -108,7 +108,7 @@ fn a_folded_line_in_a_response_is_joined_by_spaces() {
     assert_eq!(read.body, b"hi");
 }
 
-/// §5.2: a fold in what frames a message is read in more than one way.
+/// §5.2: recipients read a fold in a framing field in more than one way.
 #[test]
 fn a_fold_in_a_framing_field_of_a_response_is_an_error() {
     let get = SentRequest::new(Method::GET);

@@ -26,7 +26,7 @@ fn an_incomplete_request_is_answered_400_and_closed() {
     }
 }
 
-/// A connection that ends between requests ends well.
+/// A connection may end between requests.
 #[test]
 fn a_connection_that_ends_between_requests_is_not_answered() {
     for wire in [&b""[..], b"\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"] {
@@ -89,7 +89,7 @@ fn a_response_that_ends_with_the_connection_is_complete() {
     assert_eq!((&read.body[..], read.ended), (&b"hello"[..], ResponseEnd::WithConnection));
 }
 
-/// A connection that ends before an answer began: whether to try again is the caller's to say.
+/// A connection that ends before a response began is reported as such, since the request may be repeated.
 #[test]
 fn a_connection_that_ends_instead_of_a_response_is_told_from_a_broken_one() {
     for wire in [&b""[..], b"\r\n", b"HTTP/1.1 103 Early Hints\r\n\r\n"] {

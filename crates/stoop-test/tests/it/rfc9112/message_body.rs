@@ -1,10 +1,10 @@
-//! §6 Message Body: Transfer-Encoding, Content-Length, and which of them counts.
+//! §6 Message Body: Transfer-Encoding, Content-Length, and which of them applies.
 
 use http::Method;
 use stoop_proto::Violation;
 use stoop_test::feed::{ResponseEnd, SentRequest, accepted, refused};
 
-/// A POST with these field lines, and a body that is one in two framings.
+/// A POST with these field lines, and a body that is valid as five bytes of content and as chunks.
 fn post(lines: &str) -> Vec<u8> {
     format!("POST / HTTP/1.1\r\nHost: a\r\n{lines}\r\n\r\n0\r\n\r\n").into_bytes()
 }
@@ -171,7 +171,7 @@ fn a_content_length_that_is_not_a_number_is_answered_400() {
     refused(wire, Violation::FieldValue, 400);
 }
 
-/// The same
+/// RFC 9110 §8.6: any number of digits is allowed.
 #[test]
 fn a_content_length_may_have_leading_zeros_and_be_large() {
     let wire =
@@ -224,7 +224,7 @@ fn some_responses_have_no_body_whatever_their_fields_say() {
             (Method::HEAD, "200 OK", true),
             (Method::HEAD, "404 Not Found", true),
             (Method::GET, "304 Not Modified", true),
-            // What no 204 may announce, it may send all the same.
+            // A 204 must not announce content, but some servers send it.
             (Method::GET, "204 No Content", framing.is_empty()),
         ] {
             let wire = format!("HTTP/1.1 {status}\r\n{framing}\r\n");
@@ -278,7 +278,7 @@ fn a_length_is_the_length_of_the_body() {
         assert_eq!(accepted(wire.as_bytes()).body, b"hello");
     }
     accepted(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
-    // RFC 9110 §9.3.6: a CONNECT has no content that means anything, but it has a length.
+    // RFC 9110 §9.3.6: content of a CONNECT has no meaning, but its length counts.
     assert_eq!(
         accepted(b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello").body,
         b"hello"

@@ -30,7 +30,7 @@ fn a_recipient_must_parse_a_message_as_a_sequence_of_octets() {
     refused(b"G\xc3\x8bT / HTTP/1.1\r\nHost: a\r\n\r\n", Violation::RequestLine, 400);
 }
 
-/// §2.2: "MAY recognize a single LF as a line terminator"; a server of ours does not.
+/// §2.2: "MAY recognize a single LF as a line terminator"; our server does not.
 #[test]
 fn a_server_refuses_a_bare_lf_wherever_a_line_ends() {
     for wire in [
@@ -84,7 +84,7 @@ fn a_server_should_ignore_at_least_one_empty_line_before_the_request_line() {
     assert_eq!(accepted(b"\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n").head.target(), "/2");
     refused(b"\r\n\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", Violation::RequestLine, 400);
     refused(b"\rGET / HTTP/1.1\r\nHost: a\r\n\r\n", Violation::RequestLine, 400);
-    // Before each request, as some clients send one after a body.
+    // It may come before each request, since some clients send one after a body.
     let served = serve(
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx\r\n\r\n\
           GET / HTTP/1.1\r\nHost: a\r\n\r\n\r\n\r\n",
@@ -94,7 +94,7 @@ fn a_server_should_ignore_at_least_one_empty_line_before_the_request_line() {
     assert_eq!((served.requests.len(), served.violation), (2, None));
 }
 
-/// §2.2, the reverse: not asked of clients, but as harmless.
+/// §2.2 asks this of servers only; for clients it is as harmless.
 #[test]
 fn a_client_ignores_two_empty_lines_before_the_status_line() {
     let get = SentRequest::new(Method::GET);
@@ -158,7 +158,7 @@ fn the_version_is_case_sensitive_and_has_two_digits() {
     ] {
         let wire = format!("GET / {version}\r\nHost: a\r\n\r\n");
         match version {
-            // Good so far: what follows a version we do not speak is not looked at.
+            // The part up to the version is valid, and bytes behind an unknown version are not read.
             "HTTP/2.0.1" => refused(wire.as_bytes(), Violation::Version, 505),
             _ => refused(wire.as_bytes(), Violation::RequestLine, 400),
         }
@@ -194,7 +194,7 @@ fn another_major_version_is_answered_505() {
     }
 }
 
-/// Appendix C.1: HTTP/0.9 had no version, no fields, and is not spoken any more.
+/// Appendix C.1: HTTP/0.9 had no version, no fields, and is not supported.
 #[test]
 fn a_request_line_without_version_is_refused() {
     refused(b"GET /\r\n", Violation::RequestLine, 400);

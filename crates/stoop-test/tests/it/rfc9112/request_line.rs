@@ -42,7 +42,7 @@ fn a_method_is_any_token() {
     }
 }
 
-/// §3.2: "No whitespace is allowed in the request-target", nor what no URI has.
+/// §3.2: "No whitespace is allowed in the request-target", nor other characters that URIs exclude.
 #[test]
 fn a_request_target_has_no_character_that_a_uri_has_not() {
     for target in ["/a\x01b", "/\0", "/a\x7f", "/a\tb"] {
@@ -53,7 +53,7 @@ fn a_request_target_has_no_character_that_a_uri_has_not() {
         let wire = format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n");
         refused(wire.as_bytes(), Violation::Target, 400);
     }
-    // Not in a URI either, but browsers send them.
+    // URIs exclude these too, but browsers send them.
     for target in ["/a|b", "/{x}", "/a\"b", "/<>", "/a\\b", "/^`", "/[1]", "/%zz", "/%00", "/a?b?c"]
     {
         let wire = format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -87,7 +87,7 @@ fn absolute_form_is_accepted_and_names_the_host() {
     assert_eq!(head.authority(), "b:81");
     assert_eq!(accepted(b"GET HTTP://b HTTP/1.1\r\nHost: b\r\n\r\n").head.path(), "/");
     assert_eq!(accepted(b"GET https://[::1]/x HTTP/1.0\r\n\r\n").head.authority(), "[::1]");
-    // §3.2: Host is needed all the same.
+    // §3.2: Host is required all the same.
     refused(b"GET http://b/ HTTP/1.1\r\n\r\n", Violation::HostMissing, 400);
 }
 
@@ -117,7 +117,7 @@ fn absolute_form_has_a_host_and_no_user() {
     }
 }
 
-/// §3.2.3: "only used for CONNECT requests", which have no other.
+/// §3.2.3: "only used for CONNECT requests", which have no other form.
 #[test]
 fn authority_form_is_for_connect_only() {
     let head =

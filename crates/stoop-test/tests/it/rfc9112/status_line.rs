@@ -1,4 +1,4 @@
-//! §4 Status Line, as servers write it and as they are known to.
+//! §4 Status Line, as the RFC defines it, and as some servers send it.
 
 use http::{Method, Version};
 use stoop_proto::Violation;

@@ -4,7 +4,7 @@ use http::Method;
 use stoop_proto::{Limits, Violation};
 use stoop_test::feed::{ReadRequest, SentRequest, accepted, refused};
 
-/// A request with that chunked body.
+/// A request with this chunked body.
 fn chunked(body: &[u8]) -> Vec<u8> {
     [b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", body].concat()
 }
@@ -14,7 +14,7 @@ fn decoded(body: &[u8]) -> ReadRequest {
     accepted(&chunked(body))
 }
 
-/// A body that is wrong for both ends.
+/// Asserts that server and client refuse this chunked body.
 #[track_caller]
 fn wrong(body: &[u8], violation: Violation) {
     refused(&chunked(body), violation, violation.answer().unwrap().as_u16());
@@ -41,7 +41,7 @@ fn a_chunk_size_is_hexadecimal_in_either_case() {
     }
 }
 
-/// The same
+/// §7.1: chunk-size has no sign, prefix, fraction or space.
 #[test]
 fn a_chunk_size_that_is_not_hexadecimal_is_refused() {
     for size in [
@@ -67,7 +67,7 @@ fn a_chunk_size_that_overflows_is_refused() {
     ] {
         wrong(format!("{size}\r\nhello\r\n0\r\n\r\n").as_bytes(), Violation::ChunkSizeOverflow);
     }
-    // Nor one that is negative to those who count in 63 bits, alone or with what came before it.
+    // Nor a size that is negative in 64-bit signed integers, alone or added to the sizes before it.
     wrong(b"8000000000000000\r\nhello", Violation::ChunkSizeOverflow);
     wrong(b"ffffffffffffffff\r\nhello", Violation::ChunkSizeOverflow);
     wrong(b"5\r\nhello\r\n7ffffffffffffffb\r\nhello", Violation::ChunkSizeOverflow);
@@ -103,7 +103,7 @@ fn a_chunk_is_followed_by_crlf() {
     }
 }
 
-/// The same: a bare LF is no line end, and neither is a bare CR.
+/// §7.1: neither a bare LF nor a bare CR ends the line.
 #[test]
 fn a_chunk_size_line_ends_in_crlf() {
     wrong(b"5\nhello\r\n0\r\n\r\n", Violation::ChunkSize);
@@ -142,7 +142,7 @@ fn chunk_extensions_are_ignored() {
     }
 }
 
-/// The same: none of them can end a line, or begin another.
+/// §7.1.1: an extension cannot end its line or begin another.
 #[test]
 fn a_chunk_extension_has_no_control_characters() {
     for extension in [";\0", ";a\n", ";a=\"\n\"", ";a\x0b", ";\x7f", ";a\x1b[2J", ";\x08"] {

@@ -21,7 +21,7 @@ fn connect(fields: FieldLines<'_>) -> Vec<u8> {
     headers(1, flag::END_HEADERS, fields)
 }
 
-/// A server that has said SETTINGS_ENABLE_CONNECT_PROTOCOL.
+/// A server that has sent SETTINGS_ENABLE_CONNECT_PROTOCOL.
 fn extended() -> EndpointSetup {
     server().never_answering().within(|limits| limits.http2.extended_connect = true)
 }
@@ -87,18 +87,18 @@ fn a_tunnel_carries_data_both_ways() {
 }
 
 /// RFC 9110 §9.3.6: "Any 2xx (Successful) response indicates that the sender […] will switch to tunnel mode", also
-/// one that has no content by itself.
+/// one whose status allows no content.
 #[test]
 fn a_204_opens_a_tunnel_as_well() {
-    let end = client().with_request(Method::CONNECT, BodySize::Unknown);
+    let endpoint = client().with_request(Method::CONNECT, BodySize::Unknown);
     for status in ["200", "204", "205"] {
         let head = headers(1, flag::END_HEADERS, &[(":status", status)]);
         let wire = [head, data(1, 0, b"tunnelled"), data(1, flag::END_STREAM, b"")].concat();
-        assert_eq!(end.feed(&wire).content(1), b"tunnelled", "{status}");
+        assert_eq!(endpoint.feed(&wire).content(1), b"tunnelled", "{status}");
     }
 }
 
-/// What is not a CONNECT is no tunnel.
+/// A request of another method opens no tunnel.
 #[test]
 fn only_connect_opens_a_tunnel() {
     let mut machine = ManualMachine::server();
@@ -123,22 +123,22 @@ fn a_tunnel_carries_no_fields() {
         assert_eq!(machine.feed(&trailers), [Event::Reset { key, why }]);
         assert_eq!(machine.sent().last().unwrap(), "RST_STREAM 1 PROTOCOL_ERROR");
 
-        let end = client().with_request(Method::CONNECT, BodySize::Unknown);
-        resets(&end, &[ok(1), trailers].concat(), 1, Fault::TunnelFields);
+        let endpoint = client().with_request(Method::CONNECT, BodySize::Unknown);
+        resets(&endpoint, &[ok(1), trailers].concat(), 1, Fault::TunnelFields);
     }
-    // A refusal is a response like any other.
-    let end = client().with_request(Method::CONNECT, BodySize::Unknown);
+    // A refusal is an ordinary response.
+    let endpoint = client().with_request(Method::CONNECT, BodySize::Unknown);
     let no = headers(1, flag::END_HEADERS, &[(":status", "407"), ("content-length", "2")]);
     let wire = [no, data(1, 0, b"no"), headers(1, flag::WHOLE, &[("x", "y")])].concat();
-    assert!(end.feed(&wire).trailers(1).is_some());
+    assert!(endpoint.feed(&wire).trailers(1).is_some());
 }
 
-/// The client's side: what follows a 2xx is the tunnel's, whatever it says of a length.
+/// For a client, the bytes behind a 2xx belong to the tunnel, whatever its Content-Length.
 #[test]
 fn a_client_gets_a_tunnel() {
-    let end = client().with_request(Method::CONNECT, BodySize::Unknown);
+    let endpoint = client().with_request(Method::CONNECT, BodySize::Unknown);
     let head = headers(1, flag::END_HEADERS, &with(OK, &[("content-length", "1")]));
-    let outcome = end.feed(&[head, data(1, 0, b"hello"), data(1, 1, b"!")].concat());
+    let outcome = endpoint.feed(&[head, data(1, 0, b"hello"), data(1, 1, b"!")].concat());
     assert_eq!((outcome.content(1), outcome.is_ended(1)), (&b"hello!"[..], true));
     let mut machine = ManualMachine::client();
     let mut connect = RequestHead::new(Method::CONNECT, "b:443").unwrap();
@@ -148,7 +148,7 @@ fn a_client_gets_a_tunnel() {
 }
 
 /// RFC 8441 §3: "Upon receipt of SETTINGS_ENABLE_CONNECT_PROTOCOL with a value of 1, a client MAY use the Extended
-/// CONNECT as defined in this document"; a server that has not said so refuses it.
+/// CONNECT as defined in this document"; a server that has not sent it refuses the request.
 #[test]
 fn extended_connect_is_said_to_be_there() {
     refuses(&connect(WEBSOCKET), Fault::Connect);
@@ -203,7 +203,7 @@ fn extended_connect_has_a_protocol_and_a_path() {
     }
     let twice = with(WEBSOCKET, &[(":protocol", "x")]);
     resets(&extended(), &connect(&twice), 1, Fault::PseudoRepeated);
-    // A plain CONNECT is what it was.
+    // A plain CONNECT stays as it was.
     assert_eq!(extended().feed(&connect(CONNECT)).request(1).protocol(), None);
 }
 
@@ -225,7 +225,7 @@ fn extended_connect_is_a_tunnel() {
     assert_eq!(inform, Err(Misuse::Order));
 }
 
-/// A head of an extended CONNECT is made of what it takes, and is nothing that HTTP/1 could send.
+/// The head of an extended CONNECT has a protocol and a path, and cannot be sent over HTTP/1.
 #[test]
 fn the_head_of_an_extended_connect_cannot_be_sent_over_http_1() {
     for (protocol, target, misuse) in [

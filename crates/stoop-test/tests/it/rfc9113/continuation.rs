@@ -8,7 +8,7 @@ use stoop_test::frames::{block, continuation, flag, frame, kind};
 
 use super::kit::{GET, ManualMachine, OK, breaks, get, post, request, with};
 
-/// A field block in so many frames: an octet each, and the rest in the last.
+/// A field block in `count` frames: an octet in each, and the rest in the last.
 fn in_frames(flags: u8, block: &[u8], count: usize) -> Vec<u8> {
     let (firsts, last) = block.split_at(count - 1);
     let pieces: Vec<_> = firsts.chunks(1).chain([last]).collect();
@@ -52,7 +52,7 @@ fn a_continuation_continues_nothing_else() {
     breaks(&server(), &[whole, one].concat(), Fault::Continuation);
 }
 
-/// What we write that does not fit into one frame.
+/// Our field blocks beyond one frame.
 #[test]
 fn our_field_blocks_are_continued_beyond_one_frame() {
     for len in [16_300, 16_384, 40_000, 70_000] {
@@ -61,15 +61,15 @@ fn our_field_blocks_are_continued_beyond_one_frame() {
         let mut machine = ManualMachine::client();
         let size = BodySize::Exact(0);
         machine.connection.open(&head, "https", size, &mut machine.out).unwrap();
-        let end = server().within(|limits| limits.head_bytes_max = 100_000);
-        let outcome = end.feed_whole(&machine.out);
+        let endpoint = server().within(|limits| limits.head_bytes_max = 100_000);
+        let outcome = endpoint.feed_whole(&machine.out);
         assert_eq!(outcome.request(1).fields().first("x").map(<[u8]>::len), Some(len));
         assert!(outcome.is_ended(1));
         let lines = machine.sent();
         assert_eq!(lines.len(), 1 + (len + 12) / 16_384, "{}", lines[0]);
         assert!(lines[0].starts_with("HEADERS 1 END_STREAM"));
     }
-    // By the size that the peer allows, and for responses and trailers too.
+    // The size is the one that the peer allows. It holds for responses and trailers too.
     let mut machine = ManualMachine::server();
     machine.feed(&stoop_test::frames::settings(&[(5, 20_000)]));
     machine.sent();
@@ -86,8 +86,8 @@ fn our_field_blocks_are_continued_beyond_one_frame() {
     assert_eq!(lines[3], "HEADERS 1 END_STREAM (20000 bytes, more to come)");
 }
 
-/// §10.5.1: how many frames a block may take is bounded: eight, and one more for each 4 KiB; and how
-/// large it may be: four times the limit on what it decodes to.
+/// §10.5.1: a block has eight frames at most, and one more for each 4 KiB; and it has four times the bytes at most
+/// that it may decode to.
 #[test]
 fn a_field_block_takes_a_bounded_number_of_frames() {
     let block = block(&with(GET, &[("x", "y")]));
@@ -102,9 +102,9 @@ fn a_field_block_takes_a_bounded_number_of_frames() {
     let outcome = breaks(&server(), &[within, more].concat(), Fault::BlockTooLarge);
     assert_eq!(outcome.events.len(), 1);
     let max = 1_000;
-    let end = server().within(|limits| limits.head_bytes_max = max);
+    let endpoint = server().within(|limits| limits.head_bytes_max = max);
     for (len, fits) in [(4 * max, true), (4 * max + 1, false)] {
         let wire = [empty.clone(), continuation(1, 0, &vec![b'x'; len])].concat();
-        assert_eq!(end.feed(&wire).fault, (!fits).then_some(Fault::BlockTooLarge), "{len}");
+        assert_eq!(endpoint.feed(&wire).fault, (!fits).then_some(Fault::BlockTooLarge), "{len}");
     }
 }

@@ -8,14 +8,14 @@ use stoop_test::frames::{data, flag, headers};
 
 use super::kit::{FieldLines, GET, ManualMachine, OK, ok, post, refuses, resets, with};
 
-/// A request with these fields and nothing else.
+/// Asserts that a request with these fields alone is refused.
 #[track_caller]
 fn wrong(fields: FieldLines<'_>, fault: Fault) {
     refuses(&headers(1, flag::WHOLE, fields), fault);
     refuses(&headers(1, flag::END_HEADERS, fields), fault);
 }
 
-/// A GET in which one pseudo-field is another.
+/// The fields of a GET with another value of one pseudo-field.
 fn but(name: &str, value: &'static str) -> Vec<(&'static str, &'static str)> {
     GET.iter().map(|&(key, old)| (key, if key == name { value } else { old })).collect()
 }
@@ -64,7 +64,7 @@ fn a_pseudo_field_comes_first() {
 }
 
 /// §8.3: "Endpoints MUST treat a request or response that contains undefined or invalid pseudo-header fields as
-/// malformed"; those of requests are none of a response, and neither are of trailers.
+/// malformed". Those of requests are undefined in responses, and all are in trailers.
 #[test]
 fn a_pseudo_field_is_one_of_its_message() {
     for name in [":", ":x", ":version", ":Path", ":status"] {
@@ -179,7 +179,7 @@ fn a_response_has_a_status_of_three_digits() {
     resets(&client_after_get(), &headers(1, flag::WHOLE, &[("x", "y")]), 1, Fault::PseudoMissing);
 }
 
-/// What we send for each form of a target.
+/// The pseudo-fields that we send for each form of a target.
 #[test]
 fn our_pseudo_fields_are_made_of_the_target_and_host() {
     let sent = |method, target: &str, host: &str, scheme| {
@@ -207,7 +207,7 @@ fn our_pseudo_fields_are_made_of_the_target_and_host() {
     assert_eq!(posted, ":method=POST :scheme=https :authority=a :path=/ content-length=0");
 }
 
-/// A request that is none is not sent, and leaves no trace.
+/// A request that cannot be sent is refused, and leaves the machine as it was.
 #[test]
 fn an_invalid_request_is_a_misuse() {
     use stoop_proto::Misuse;

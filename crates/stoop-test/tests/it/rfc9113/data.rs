@@ -12,7 +12,7 @@ fn padded(flags: u8, content: &[u8], padding: u8) -> Vec<u8> {
     data(1, flags | flag::PADDED, &[&[padding], content, &zeros].concat())
 }
 
-/// Byte for byte.
+/// The frame, byte for byte.
 #[test]
 fn data_carry_content() {
     let wire = b"\x00\x00\x05\x00\x00\x00\x00\x00\x01hello\
@@ -68,16 +68,16 @@ fn padding_is_shorter_than_its_frame() {
 }
 
 /// "The entire DATA frame payload is included in flow control, including the Pad Length and Padding
-/// fields if present." What nobody uses is given back at once.
+/// fields if present." Padding opens the windows again at once.
 #[test]
 fn padding_counts_for_the_windows() {
-    let end = server().not_consuming().never_answering();
+    let endpoint = server().not_consuming().never_answering();
     let wire = [post(1), padded(0, b"", 255).repeat(128)].concat();
-    let outcome = end.feed_whole(&wire);
+    let outcome = endpoint.feed_whole(&wire);
     assert_eq!((outcome.window_opened_by(1), outcome.fault), (128 * 256, None));
     let content = [b'x'; 16_000];
     let wire = [post(1), padded(0, &content, 200).repeat(5)].concat();
-    let outcome = end.feed_whole(&wire);
+    let outcome = endpoint.feed_whole(&wire);
     assert!(outcome.has_sent("RST_STREAM 1 FLOW_CONTROL_ERROR"), "{outcome:?}");
 }
 
@@ -92,7 +92,7 @@ fn the_last_data_frame_may_be_empty() {
     assert_eq!(outcome.events[1..], [content]);
 }
 
-/// Content is handed on as it comes, and not when its frame is complete.
+/// Content is reported as it comes, and not when its frame is complete.
 #[test]
 fn content_is_handed_on_before_its_frame_is_complete() {
     let mut machine = ManualMachine::server();
@@ -112,7 +112,7 @@ fn content_is_handed_on_before_its_frame_is_complete() {
     assert_eq!(events, [span(10, 4)]);
 }
 
-/// A stream may be reset in the middle of a frame; the rest of it belongs to nobody.
+/// A stream may be reset in the middle of a frame, whose rest is then skipped.
 #[test]
 fn the_rest_of_a_frame_is_skipped_if_its_stream_is_reset() {
     let mut machine = ManualMachine::server();
@@ -123,7 +123,7 @@ fn the_rest_of_a_frame_is_skipped_if_its_stream_is_reset() {
     let next = machine.read_request(&[&frame[14..], &post(3)].concat());
     assert_eq!(next, key, "the key is used again");
     assert_eq!(machine.sent(), ["RST_STREAM 1 CANCEL"]);
-    // Before its first byte has come, and within its padding.
+    // The reset comes before the first byte of content, and within the padding.
     for cut in [10, 20, 22] {
         let mut machine = ManualMachine::server();
         let key = machine.read_request(&post(1));
@@ -133,10 +133,10 @@ fn the_rest_of_a_frame_is_skipped_if_its_stream_is_reset() {
     }
 }
 
-/// A frame of a stream that the peer has reset is a fault of its own.
+/// A frame on a stream that the peer itself has reset is a fault.
 #[test]
 fn a_peer_that_has_reset_a_stream_sends_nothing_on_it() {
     let wire = [post(1), rst_stream(1, 8), data(1, 0, b"x"), data(1, 0, b"y")].concat();
     let outcome = server().feed(&wire);
-    assert_eq!(outcome.sent, ["RST_STREAM 1 STREAM_CLOSED"], "it is told once");
+    assert_eq!(outcome.sent, ["RST_STREAM 1 STREAM_CLOSED"], "it is reset once");
 }

@@ -1,4 +1,4 @@
-//! §8.1 HTTP Message Framing, and what the client makes of responses.
+//! §8.1 HTTP Message Framing, and how a client reads responses.
 
 use http::{Method, StatusCode};
 use stoop_proto::h2::{Fault, Reset};
@@ -35,15 +35,15 @@ fn a_message_is_a_head_content_and_trailers() {
 #[test]
 fn trailers_end_the_stream() {
     let open = headers(1, flag::END_HEADERS, TRAILERS);
-    for end in [server(), server().never_answering()] {
-        resets(&end, &[post(1), open.clone()].concat(), 1, Fault::TrailersOpen);
+    for endpoint in [server(), server().never_answering()] {
+        resets(&endpoint, &[post(1), open.clone()].concat(), 1, Fault::TrailersOpen);
         let wire = [post(1), data(1, 0, b"x"), open.clone()].concat();
-        resets(&end, &wire, 1, Fault::TrailersOpen);
+        resets(&endpoint, &wire, 1, Fault::TrailersOpen);
     }
     resets(&client_after_get(), &[ok(1), open].concat(), 1, Fault::TrailersOpen);
 }
 
-/// RFC 9110 §6.5.1: what may not come behind the content is dropped, as over HTTP/1.
+/// RFC 9110 §6.5.1: fields that may not be trailers are dropped, as over HTTP/1.
 #[test]
 fn fields_that_may_not_be_trailers_are_dropped() {
     for name in
@@ -57,7 +57,7 @@ fn fields_that_may_not_be_trailers_are_dropped() {
             _ => assert_eq!(outcome.trailers(1).unwrap().len(), 1, "{name}"),
         }
     }
-    // Nor do we send it.
+    // We do not send them either.
     let mut machine = ManualMachine::server();
     let key = machine.read_request(&get(1));
     machine.respond(key, BodySize::Unknown);
@@ -112,7 +112,7 @@ fn content_is_as_long_as_content_length_says() {
     );
 }
 
-/// RFC 9110 §8.6: what is no number is no length; nor are several, but for a client if they are one.
+/// RFC 9110 §8.6: a length that is not a number is refused, and so are several, but for equal ones by a client.
 #[test]
 fn a_content_length_is_a_number() {
     for value in ["", "-5", "+5", "5 5", "5,5", "5, 5", "0x5", "5.0", "a", "18446744073709551616"] {
@@ -135,15 +135,15 @@ fn a_content_length_is_a_number() {
 fn some_responses_have_no_content_whatever_they_say() {
     let head = client().with_request(Method::HEAD, BodySize::Exact(0));
     let with_length = |status| vec![(":status", status), ("content-length", "5")];
-    for (end, status) in
+    for (endpoint, status) in
         [(&head, "200"), (&client_after_get(), "204"), (&client_after_get(), "304"), (&head, "304")]
     {
-        let outcome = end.feed(&headers(1, flag::WHOLE, &with_length(status)));
+        let outcome = endpoint.feed(&headers(1, flag::WHOLE, &with_length(status)));
         assert_eq!(outcome.response(1).fields().first("content-length"), Some(&b"5"[..]));
         assert!(outcome.is_ended(1) && outcome.reset(1).is_none());
         let open = headers(1, flag::END_HEADERS, &with_length(status));
-        assert!(end.feed(&[open.clone(), data(1, 1, b"")].concat()).is_ended(1));
-        resets(end, &[open, data(1, 1, b"hello")].concat(), 1, Fault::Length);
+        assert!(endpoint.feed(&[open.clone(), data(1, 1, b"")].concat()).is_ended(1));
+        resets(endpoint, &[open, data(1, 1, b"hello")].concat(), 1, Fault::Length);
     }
 }
 
@@ -163,7 +163,7 @@ fn interim_responses_come_first() {
     let most = [hints.repeat(max), headers(1, flag::WHOLE, OK)].concat();
     assert_eq!(client_after_get().feed(&most).events.len(), max + 1);
     resets(&client_after_get(), &hints.repeat(max + 1), 1, Fault::TooManyInterim);
-    // As heads they have a limit together, too.
+    // They also have the limit of one head together.
     let many = client_after_get().within(|limits| limits.interim_max = usize::MAX);
     let fit = Limits::client().head_bytes_max / (":status".len() + 3 + 32 + "link".len() + 4 + 32);
     assert_eq!(many.feed_whole(&hints.repeat(fit)).events.len(), fit);
@@ -175,7 +175,7 @@ fn interim_responses_come_first() {
     resets(&client_after_get(), &ends, 1, Fault::InterimEnds);
     resets(&client_after_get(), &[hints, data(1, 0, b"x")].concat(), 1, Fault::HeadMissing);
     resets(&client_after_get(), &data(1, 0, b"x"), 1, Fault::HeadMissing);
-    // Behind the final response it would be a trailer section.
+    // Behind the final response, it is read as a trailer section.
     let late = [ok(1), headers(1, flag::WHOLE, &[(":status", "103")])].concat();
     resets(&client_after_get(), &late, 1, Fault::PseudoUnknown);
 }
@@ -200,7 +200,7 @@ fn a_101_is_malformed() {
     assert!(machine.out.is_empty());
 }
 
-/// What we say of a response's length is true, whatever its fields say: RFC 9110 §8.6.
+/// RFC 9110 §8.6: the Content-Length that we send is true, whatever the response's fields say.
 #[test]
 fn a_response_says_no_length_but_its_own() {
     let sent = |method: &str, status: u16, size: BodySize| {
@@ -208,7 +208,7 @@ fn a_response_says_no_length_but_its_own() {
         let lines = [&[(":method", method)][..], &GET[1..]].concat();
         let key = machine.read_request(&headers(1, flag::WHOLE, &lines));
         let mut fields = crate::machines::fields(&[("x", "y")]);
-        // Where there is content, another length than its own is a misuse.
+        // With content, another length than its own is a misuse.
         if method == "HEAD" || matches!(status, 204 | 304) {
             fields.push("Content-Length", b"7").unwrap();
         }
@@ -230,8 +230,8 @@ fn a_response_says_no_length_but_its_own() {
     assert_eq!(sent("GET", 103, BodySize::Unknown), None);
     assert_eq!(sent("GET", 204, BodySize::Exact(0)), None);
     assert_eq!(sent("GET", 204, BodySize::Unknown), None);
-    // Where there is no content to contradict it, it is what a GET would get.
-    // The caller's word is first, as over HTTP/1.
+    // Without content to contradict it, the length is that of the response to a GET, and the caller may declare it,
+    // as over HTTP/1.
     for size in [BodySize::Exact(0), BodySize::Exact(5), BodySize::Unknown] {
         assert_eq!(sent("HEAD", 200, size), is("7"));
         assert_eq!(sent("GET", 304, size), is("7"));
@@ -239,29 +239,30 @@ fn a_response_says_no_length_but_its_own() {
     assert_eq!(sent("HEAD", 204, BodySize::Exact(0)), None);
 }
 
-/// §10.5.1: a head that is too large is answered 431, content that is 413, as over HTTP/1; and then the
-/// rest of the request is not wanted.
+/// §10.5.1: a head that is too large is answered 431, content that is too large 413, as over HTTP/1. The stream is
+/// then reset, since the rest of the request is not read.
 #[test]
 fn a_request_that_is_too_large_is_answered() {
-    let list = |end: &EndpointSetup, flags, len: usize| {
+    let list = |endpoint: &EndpointSetup, flags, len: usize| {
         let value = "x".repeat(len);
-        end.feed_whole(&[headers(1, flags, &with(GET, &[("x", &value)])), get(3)].concat())
+        endpoint.feed_whole(&[headers(1, flags, &with(GET, &[("x", &value)])), get(3)].concat())
     };
     // :method GET 32+10, :scheme https 32+12, :path / 32+6, :authority a 32+11, x 32+1.
     let of_others = 5 * 32 + 10 + 12 + 6 + 11 + 1;
-    let end = server().within(|limits| limits.head_bytes_max = 1_000);
-    assert_eq!(list(&end, flag::WHOLE, 1_000 - of_others).events.len(), 2);
+    let endpoint = server().within(|limits| limits.head_bytes_max = 1_000);
+    assert_eq!(list(&endpoint, flag::WHOLE, 1_000 - of_others).events.len(), 2);
     for (flags, rest) in [(flag::WHOLE, None), (flag::END_HEADERS, Some("RST_STREAM 1 NO_ERROR"))] {
-        let outcome = list(&end, flags, 1_001 - of_others);
+        let outcome = list(&endpoint, flags, 1_001 - of_others);
         assert_eq!(outcome.events.len(), 1);
         assert_eq!(outcome.sent[0], "HEADERS 1 END_STREAM :status=431 content-length=0");
         assert_eq!(outcome.sent.get(1).map(String::as_str).filter(|_| rest.is_some()), rest);
     }
     let most = 4 * 1_000 - of_others;
     assert!(
-        list(&end, flag::WHOLE, most).has_sent("HEADERS 1 END_STREAM :status=431 content-length=0")
+        list(&endpoint, flag::WHOLE, most)
+            .has_sent("HEADERS 1 END_STREAM :status=431 content-length=0")
     );
-    assert_eq!(list(&end, flag::WHOLE, most + 1).fault, Some(Fault::BlockTooLarge));
+    assert_eq!(list(&endpoint, flag::WHOLE, most + 1).fault, Some(Fault::BlockTooLarge));
 
     let small = server().within(|limits| limits.body_bytes_max = Some(5));
     assert!(small.feed(&[post_of(1, "5"), data(1, 1, b"hello")].concat()).is_ended(1));
@@ -271,7 +272,7 @@ fn a_request_that_is_too_large_is_answered() {
     let outcome = small.feed(&[post(1), data(1, 0, b"hello"), data(1, 0, b"!")].concat());
     assert_eq!(outcome.sent, answered);
     assert_eq!(outcome.reset(1), Some(Reset::Fault(Fault::BodyTooLarge)));
-    // Once the response has begun, nothing else can be answered.
+    // A response that has begun cannot become another one.
     let mut machine = ManualMachine::server_within(|limits| limits.body_bytes_max = Some(5));
     let key = machine.read_request(&post(1));
     machine.respond(key, BodySize::Unknown);

@@ -1,4 +1,4 @@
-//! §5.4 Error Handling: everything that a peer can do wrong, what follows from it, and one way to do it.
+//! §5.4 Error Handling: every fault of a peer, what follows from it, and one way to cause it.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use stoop_test::golden::golden;
 
 use super::kit::{GET, ManualMachine, OK, POST, get, ok, post, post_of, with};
 
-/// What each is, as a text that is checked in.
+/// Each fault, as a text that is checked in.
 #[test]
 fn every_fault_is_in_the_golden_file() {
     let mut table = String::new();
@@ -25,7 +25,7 @@ fn every_fault_is_in_the_golden_file() {
     golden("h2/faults.txt", &table);
 }
 
-/// §7
+/// §7: each error code, as a text that is checked in.
 #[test]
 fn every_error_code_is_in_the_golden_file() {
     let mut table = String::new();
@@ -36,7 +36,7 @@ fn every_error_code_is_in_the_golden_file() {
     golden("h2/codes.txt", &table);
 }
 
-/// A way to cause a fault: which end it is, and what comes.
+/// A way to cause a fault: an endpoint, and the bytes to feed it.
 fn cause(fault: Fault) -> (EndpointSetup, Vec<u8>) {
     let request = |more| headers(1, flag::WHOLE, &with(GET, more));
     let bare = |fields| headers(1, flag::WHOLE, fields);
@@ -79,12 +79,12 @@ fn cause(fault: Fault) -> (EndpointSetup, Vec<u8>) {
         ),
         Fault::TooManySettings => (server(), settings(&[(3, 1); 33])),
         Fault::TooManyResets => {
-            let end = server().within(|limits| limits.http2.resets.burst = 1);
-            (end, [post(1), rst_stream(1, 8), post(3), rst_stream(3, 8)].concat())
+            let endpoint = server().within(|limits| limits.http2.resets.burst = 1);
+            (endpoint, [post(1), rst_stream(1, 8), post(3), rst_stream(3, 8)].concat())
         }
         Fault::TooMuchOverhead => {
-            let end = server().within(|limits| limits.http2.odd_frames.burst = 1);
-            (end, priority(1, 3).repeat(2))
+            let endpoint = server().within(|limits| limits.http2.odd_frames.burst = 1);
+            (endpoint, priority(1, 3).repeat(2))
         }
         Fault::FieldName => (server(), request(&[("X", "y")])),
         Fault::FieldValue => (server(), request(&[("x", "y\n")])),
@@ -99,25 +99,25 @@ fn cause(fault: Fault) -> (EndpointSetup, Vec<u8>) {
         Fault::Authority => (server(), bare(&[(":authority", "")])),
         Fault::Connect => (server(), bare(&[(":method", "CONNECT"), (":path", "/")])),
         Fault::TunnelFields => {
-            let end = client().with_request(Method::CONNECT, BodySize::Unknown);
-            (end, [ok(1), bare(&[("x", "y")])].concat())
+            let endpoint = client().with_request(Method::CONNECT, BodySize::Unknown);
+            (endpoint, [ok(1), bare(&[("x", "y")])].concat())
         }
         Fault::Status => (client_after_get(), bare(&[(":status", "20")])),
         Fault::Length => (server(), [post_of(1, "5"), data(1, 1, b"")].concat()),
         Fault::InterimEnds => (client_after_get(), bare(&[(":status", "100")])),
         Fault::TooManyInterim => {
-            let end = client_after_get().within(|limits| limits.interim_max = 0);
-            (end, headers(1, flag::END_HEADERS, &[(":status", "100")]))
+            let endpoint = client_after_get().within(|limits| limits.interim_max = 0);
+            (endpoint, headers(1, flag::END_HEADERS, &[(":status", "100")]))
         }
         Fault::HeadMissing => (client_after_get(), data(1, 0, b"")),
         Fault::TrailersOpen => (client_after_get(), [ok(1), headers(1, 4, &[("x", "y")])].concat()),
         Fault::HeadTooLarge => {
-            let end = client_after_get().within(|limits| limits.head_bytes_max = 41);
-            (end, headers(1, flag::WHOLE, OK))
+            let endpoint = client_after_get().within(|limits| limits.head_bytes_max = 41);
+            (endpoint, headers(1, flag::WHOLE, OK))
         }
         Fault::BodyTooLarge => {
-            let end = client_after_get().within(|limits| limits.body_bytes_max = Some(1));
-            (end, [ok(1), data(1, 0, b"ab")].concat())
+            let endpoint = client_after_get().within(|limits| limits.body_bytes_max = Some(1));
+            (endpoint, [ok(1), data(1, 0, b"ab")].concat())
         }
         Fault::TooManyStreams => (one(), [get(1), get(3)].concat()),
         Fault::AfterEnd => (server().never_answering(), [get(1), data(1, 0, b"")].concat()),
@@ -129,14 +129,14 @@ fn cause(fault: Fault) -> (EndpointSetup, Vec<u8>) {
         Fault::StreamWindowUnchanged => (client_after_get(), window_update(1, 0)),
         Fault::PrioritySize => (client_after_get(), frame(kind::PRIORITY, 0, 1, b"")),
         Fault::PrioritySelf => (client_after_get(), priority(1, 1)),
-        // These are not caused by what comes, but by what does not: below.
+        // These are caused by frames that do not come: see `cause_by_silence`.
         Fault::SettingsIgnored | Fault::PingIgnored | Fault::CutShort => (server(), Vec::new()),
         other => panic!("{other:?} has no cause here"),
     }
 }
 
-/// A way to cause a fault by what does not come.
-fn lack(fault: Fault) -> ManualMachine {
+/// A way to cause a fault by frames that do not come.
+fn cause_by_silence(fault: Fault) -> ManualMachine {
     let limits = stoop_proto::Limits::server();
     let mut machine = ManualMachine::new(Connection::server(&limits), limits.clone());
     machine.sent();
@@ -160,17 +160,18 @@ fn lack(fault: Fault) -> ManualMachine {
     machine
 }
 
-/// Whatever can be wrong is, here, once: it is told with its code, and ends what it says it does.
+/// Each fault is caused once: it is reported with its code, and ends its stream or the connection.
 #[test]
 fn every_fault_has_a_cause() {
     for fault in Fault::all() {
-        let (end, wire) = cause(fault);
+        let (endpoint, wire) = cause(fault);
         if wire.is_empty() {
-            let machine = lack(fault);
+            let machine = cause_by_silence(fault);
             assert_eq!((machine.connection.fault(), fault.ends_connection()), (Some(fault), true));
             continue;
         }
-        let outcome = if wire.len() < 10_000 { end.feed(&wire) } else { end.feed_whole(&wire) };
+        let outcome =
+            if wire.len() < 10_000 { endpoint.feed(&wire) } else { endpoint.feed_whole(&wire) };
         let code = fault.code();
         if fault.ends_connection() {
             assert_eq!(outcome.fault, Some(fault), "{outcome:?}");

@@ -8,7 +8,7 @@ use stoop_test::frames::{block, data, flag, frame, headers, kind, literal};
 
 use super::kit::{GET, ManualMachine, OK, get, post, refuses, request, resets, with};
 
-/// Refused in a request, a response and either's trailers.
+/// Asserts that a field is refused in requests, responses and trailers.
 #[track_caller]
 fn wrong(name: &[u8], value: &[u8], fault: Fault) {
     let with_line = |fields: &[(&str, &str)]| {
@@ -77,7 +77,7 @@ fn a_field_value_has_no_whitespace_around_it() {
     assert_eq!(outcome.request(1).fields().first("x"), Some(&b""[..]));
 }
 
-/// The same of lines that a table remembers: they are examined once, and wrong each time.
+/// §8.2.1: lines that the table has are examined once, and are invalid each time.
 #[test]
 fn an_invalid_line_stays_invalid_in_the_table() {
     for (line, fault) in [
@@ -90,7 +90,7 @@ fn an_invalid_line_stays_invalid_in_the_table() {
             let block = [b"\x82\x87\x84\x41\x01a", line].concat();
             frame(kind::HEADERS, flag::WHOLE, stream, &block)
         };
-        // `:authority: a` went into the table first, and again.
+        // `:authority: a` was inserted into the table before, and is inserted again.
         let wire = [of(1, line), of(3, b"\xbf"), get(5)].concat();
         let outcome = server().feed(&wire);
         let code = fault.code();
@@ -112,7 +112,7 @@ fn connection_specific_fields_are_malformed() {
     }
 }
 
-/// The same: "The only exception to this is the TE header field, which MAY be present in an HTTP/2 request;
+/// §8.2.2: "The only exception to this is the TE header field, which MAY be present in an HTTP/2 request;
 /// when it is, it MUST NOT contain any value other than "trailers"."
 #[test]
 fn te_says_trailers_or_nothing() {
@@ -125,7 +125,7 @@ fn te_says_trailers_or_nothing() {
     }
 }
 
-/// What our callers give us of them is left out, and so is the case of names.
+/// §8.2: our machine leaves the caller's connection-specific fields out, and writes names in lower case.
 #[test]
 fn our_fields_are_in_lower_case_and_not_connection_specific() {
     let lines = [
@@ -168,16 +168,16 @@ fn cookie_crumbs_are_joined() {
     assert_eq!(outcome.request(1).fields().first("cookie"), Some(&b"a=b; c=d"[..]));
 }
 
-/// Browsers send a crumb for each cookie, and servers may set 180: they are one field, which is bounded by
-/// its bytes.
+/// Browsers send a Cookie line for each cookie, and servers may set 180 cookies: they count as one field, which is
+/// limited by its bytes.
 #[test]
 fn crumbs_are_one_field() {
     let crumbs: Vec<_> = (0..500).map(|n| format!("name{n}=value")).collect();
     let lines: Vec<_> = crumbs.iter().map(|crumb| ("cookie", crumb.as_str())).collect();
     let outcome = server().feed_whole(&headers(1, 5, &with(GET, &lines)));
     assert_eq!(outcome.request(1).fields().first("cookie"), Some(crumbs.join("; ").as_bytes()));
-    let end = server().within(|limits| limits.head_bytes_max = 500);
-    let outcome = end.feed_whole(&headers(1, 5, &with(GET, &lines[..20])));
+    let endpoint = server().within(|limits| limits.head_bytes_max = 500);
+    let outcome = endpoint.feed_whole(&headers(1, 5, &with(GET, &lines[..20])));
     assert!(outcome.has_sent("HEADERS 1 END_STREAM :status=431 content-length=0"));
 }
 
@@ -185,17 +185,17 @@ fn crumbs_are_one_field() {
 #[test]
 fn the_number_of_fields_is_bounded() {
     for max in [1, 10, 128] {
-        let end = server().within(|limits| limits.fields_max = max);
+        let endpoint = server().within(|limits| limits.fields_max = max);
         let names: Vec<_> = (1..=max).map(|n| format!("x-{n}")).collect();
         let lines: Vec<_> = names.iter().map(|name| (name.as_str(), "v")).collect();
-        let outcome = end.feed_whole(&headers(1, 5, &with(GET, &lines[..max - 1])));
+        let outcome = endpoint.feed_whole(&headers(1, 5, &with(GET, &lines[..max - 1])));
         assert_eq!(outcome.request(1).fields().len(), max);
-        let outcome = end.feed_whole(&headers(1, 5, &with(GET, &lines)));
+        let outcome = endpoint.feed_whole(&headers(1, 5, &with(GET, &lines)));
         assert!(outcome.has_sent("HEADERS 1 END_STREAM :status=431 content-length=0"));
     }
 }
 
-/// Secrets are never indexed (RFC 7541 §7.1.3), and what is different each time does not fill the table.
+/// Secrets are never indexed (RFC 7541 §7.1.3), and values that always change are not inserted into the table.
 #[test]
 fn secrets_do_not_go_into_the_table() {
     let mut head = request(Method::GET);

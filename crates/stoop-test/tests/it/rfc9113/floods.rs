@@ -1,5 +1,5 @@
-//! §10.5 Denial-of-Service Considerations: what a peer may ask for without need, counted to the frame; what it makes us
-//! keep, and what it makes us say. Time stands still but where it is said to pass.
+//! §10.5 Denial-of-Service Considerations: frames without need that a peer may send, counted to the frame, and the memory
+//! and the frames that they cost us. The clock stands still but where a test moves it.
 
 use std::time::Duration;
 
@@ -13,13 +13,14 @@ use stoop_test::frames::{
 
 use super::kit::{GET, ManualMachine, get, post, with};
 
-/// More than any connection keeps: tables, a head and the streams are less.
+/// More memory than a connection may hold: its tables, a head and its streams take less.
 const HEAP_MAX: usize = 100 * 1024;
 
-/// Frames of a flood, one for each call, by their number.
+/// The frames of each call of a flood, by the call's number.
 type FloodFrames<'a> = &'a dyn Fn(u32) -> Vec<u8>;
 
-/// How many calls it took to end the connection, with a peer that reads; at most so many.
+/// Feeds the frames of up to `max` calls, with a peer that reads. Returns how many calls there were, and the fault that
+/// ended the connection.
 #[track_caller]
 fn flood(machine: &mut ManualMachine, max: u32, frames: FloodFrames<'_>) -> (u32, Option<Fault>) {
     for n in 0..max {
@@ -36,7 +37,7 @@ fn flood(machine: &mut ManualMachine, max: u32, frames: FloodFrames<'_>) -> (u32
     (max, None)
 }
 
-/// CVE-2023-44487, CVE-2025-8671, RUSTSEC-2024-0003: streams that are reset, or made to be reset, whatever the way.
+/// CVE-2023-44487, CVE-2025-8671, RUSTSEC-2024-0003: streams that the peer resets, or makes us reset, in all ways.
 /// `Http2Limits::resets`, at N and N + 1.
 #[test]
 fn resets_are_counted_whichever_peer_sends_them() {
@@ -68,7 +69,7 @@ fn resets_are_counted_whichever_peer_sends_them() {
             wire.concat()
         }),
         ("never opened", &|n| {
-            // The first call opens a stream beyond all others.
+            // The first call opens a stream above all others.
             let last = if n == 0 { get(100_001) } else { Vec::new() };
             [last, data(nth_stream(n), 0, b"x")].concat()
         }),
@@ -79,7 +80,7 @@ fn resets_are_counted_whichever_peer_sends_them() {
         let ended = flood(&mut machine, 1_000, frames);
         assert_eq!(ended, (burst + 1, Some(Fault::TooManyResets)), "{name}");
 
-        // Slowly, it may go on for ever.
+        // At a slow rate, it may go on for ever.
         let mut machine = ManualMachine::server();
         for n in 0..2_000 {
             machine.feed(&frames(n));
@@ -88,14 +89,14 @@ fn resets_are_counted_whichever_peer_sends_them() {
             assert!(!machine.connection.is_closed(), "{name}: {n}");
         }
     }
-    // Refused ones, while all there may be are open.
+    // Streams that are refused, while as many as allowed are open.
     let mut machine = ManualMachine::server_within(|limits| limits.http2.streams_max = 1);
     machine.feed(&get(1));
     let ended = flood(&mut machine, 1_000, &|n| get(nth_stream(n) + 2));
     assert_eq!(ended, (201, Some(Fault::TooManyResets)));
 }
 
-/// Exchanges that end well, `paid` of them for each reset, and how many resets that bears; at most 5,000.
+/// How many resets a connection allows, with `paid` complete exchanges for each reset; at most 5,000.
 fn resets_borne(paid: u32, is_answered: bool, ends: impl Fn(u32) -> Vec<u8>) -> u32 {
     let mut machine = ManualMachine::server();
     for n in 0..5_000 {
@@ -122,25 +123,25 @@ fn resets_borne(paid: u32, is_answered: bool, ends: impl Fn(u32) -> Vec<u8>) -> 
     5_000
 }
 
-/// What ends well brings back a part of a reset. A cheap exchange for each does not do: neither for
-/// rapid resets, nor where we are made to reset.
+/// A complete exchange earns back a part of a reset. One cheap exchange for each reset is not enough: neither for
+/// resets of the peer, nor for those that it makes us send.
 #[test]
 fn a_reset_is_not_paid_for_by_one_cheap_exchange() {
     let rapid = |id| rst_stream(id, 8);
     let made = |id| window_update(id, 0);
-    // Each takes one and brings back an eighth, of a handler that had not answered.
+    // Each takes one and earns back an eighth, if the handler had not answered.
     assert_eq!(resets_borne(1, false, rapid), 228);
     assert_eq!(resets_borne(1, false, made), 228);
     assert_eq!(resets_borne(7, false, rapid), 1_593);
     assert_eq!(resets_borne(8, false, rapid), 5_000);
-    // A quarter, where it had.
+    // A quarter, if it had.
     assert_eq!(resets_borne(1, true, rapid), 266);
     assert_eq!(resets_borne(1, true, made), 266);
     assert_eq!(resets_borne(4, true, rapid), 5_000);
 }
 
-/// Every way to ask for work and bring nothing, of which a peer that reads has 10,000: `Http2Limits::odd_frames`, at N
-/// and N + 1.
+/// Frames of every type that ask for work and bring nothing. A peer that reads may send 10,000 of them:
+/// `Http2Limits::odd_frames`, at N and N + 1.
 #[test]
 fn frames_that_bring_nothing_are_counted() {
     let nothing: &[u8] = &[];
@@ -175,7 +176,7 @@ fn frames_that_bring_nothing_are_counted() {
         machine.sent();
         let (count, fault) = flood(&mut machine, 20_000, &|_| wire.clone());
         assert_eq!(fault, Some(Fault::TooMuchOverhead), "{name}");
-        // What is of no window is used up at once, and said so; the flood itself may have begun before.
+        // Skipped content opens the connection's window again; the flood may have begun with the frames before it.
         assert!((9_990..=10_001).contains(&count), "{name}: {count}");
 
         let mut machine = ManualMachine::server();
@@ -187,14 +188,14 @@ fn frames_that_bring_nothing_are_counted() {
             assert!(!machine.connection.is_closed(), "{name}: {n}");
         }
     }
-    // GOAWAY says what is new once.
+    // The first GOAWAY is not counted, since it brings something new.
     let mut machine = ManualMachine::client();
     let ended = flood(&mut machine, 20_000, &|_| go_away(0, 0, "bye"));
     assert_eq!(ended, (10_002, Some(Fault::TooMuchOverhead)));
 }
 
-/// CVE-2019-9512, CVE-2019-9515: a peer that asks and does not read. At `Http2Limits::control_frames_max` answers nothing
-/// more is read, so that it is held up by its own socket.
+/// CVE-2019-9512, CVE-2019-9515: a peer that sends frames and does not read the answers. At
+/// `Http2Limits::control_frames_max` waiting answers no more is read, so that the peer's socket holds it up.
 #[test]
 fn nothing_is_read_while_too_many_answers_wait() {
     for (wire, answers) in [
@@ -225,13 +226,13 @@ fn nothing_is_read_while_too_many_answers_wait() {
         assert!(heap < 64 * 1024, "{heap}");
         assert_eq!(machine.feed(&get(99_999)).last(), Some(&Event::Paused), "whatever comes");
         assert_eq!(machine.connection.heap_bytes(), heap);
-        // Once the peer reads, all goes on.
+        // When the peer reads, reading goes on.
         assert_eq!(machine.sent().len(), max as usize);
         assert!(machine.feed(b"").len() <= 2 && !machine.connection.is_closed());
     }
 }
 
-/// The same of a caller that wants no request now: it stays where it is, and what is not one is read.
+/// A caller may not want a request now: the request stays unread, and other frames are read.
 #[test]
 fn a_request_waits_until_it_is_wanted() {
     let mut machine = ManualMachine::server();
@@ -244,7 +245,7 @@ fn a_request_waits_until_it_is_wanted() {
     let wanted = machine.connection.receive(machine.now, &wire[17..], true, &limits);
     assert!(matches!(wanted.event, Event::Request { .. }));
     assert_eq!(machine.sent(), ["PING ACK 12345678"]);
-    // Trailers open nothing.
+    // Trailers open no stream, and are read.
     let mut machine = ManualMachine::server();
     let key = machine.read_request(&post(1));
     let trailers = headers(1, flag::WHOLE, &[("x", "y")]);
@@ -252,8 +253,8 @@ fn a_request_waits_until_it_is_wanted() {
     assert_eq!(ended.event, Event::Trailers { key });
 }
 
-/// The "continuation flood" of 2024: a field block that does not end is bounded in frames and in bytes, and is all that is
-/// kept.
+/// The "continuation flood" of 2024: a field block that does not end is bounded in frames and in bytes, and no more than
+/// it is held in memory.
 #[test]
 fn a_field_block_does_not_go_on_for_ever() {
     for (size, most) in [(0, 8), (1, 8), (100, 8), (4_096, 64), (16_384, 17)] {
@@ -275,10 +276,10 @@ fn a_field_block_does_not_go_on_for_ever() {
     }
 }
 
-/// CVE-2016-6581, the HPACK bomb: what a block decodes to is counted while it is decoded, and not kept beyond the limit.
+/// CVE-2016-6581, the HPACK bomb: the size of a head is counted while it is decoded, and no more than the limit is held.
 #[test]
 fn a_small_block_does_not_become_a_large_head() {
-    // One field of 4,000 bytes goes into the table, and then is named again and again, a byte each time.
+    // A field of 4,000 bytes is inserted into the table, and repeated by its index, in a byte each time.
     let mut insert = b"\x82\x87\x84\x01\x01a\x40\x01x".to_vec();
     insert.extend([127, 0xa1, 0x1e]);
     insert.extend([b'y'; 4_000]);
@@ -299,15 +300,15 @@ fn a_small_block_does_not_become_a_large_head() {
     }
     assert_eq!(machine.feed(&bomb(101, 16_000)), [Event::Closed]);
     assert_eq!(machine.connection.fault(), Some(Fault::BlockTooLarge));
-    // Lines that cost a byte each and say little are counted too: 32 bytes each.
+    // Short lines of a byte each are counted too, at 32 bytes each.
     let mut machine = ManualMachine::server();
     let lines = frame(kind::HEADERS, flag::WHOLE, 1, &[0x90; 16_384]);
     assert_eq!(machine.feed(&lines), [Event::Closed]);
     assert_eq!(machine.connection.fault(), Some(Fault::BlockTooLarge));
 }
 
-/// Content in pieces of one byte, of which flow control bounds how many there are: none of it is kept, and opening the
-/// windows again takes two frames for half a window.
+/// Content in frames of one byte, whose number flow control bounds: none of it is held, and opening the windows again
+/// takes two frames for each half of a window.
 #[test]
 fn content_in_small_pieces_costs_what_it_brings() {
     for (piece, len) in [(data(1, 0, b"x"), 1), (data(1, flag::PADDED, &[254; 256]), 256)] {
@@ -325,7 +326,7 @@ fn content_in_small_pieces_costs_what_it_brings() {
         assert!(machine.connection.heap_bytes() <= before + 1_024);
         assert!(!machine.connection.is_closed());
     }
-    // If nobody uses it up, it ends with the window.
+    // If it is not consumed, it ends with the window.
     let mut machine = ManualMachine::server();
     machine.read_request(&post(1));
     let one = data(1, 0, b"x");
@@ -334,8 +335,8 @@ fn content_in_small_pieces_costs_what_it_brings() {
     assert_eq!(machine.sent(), ["RST_STREAM 1 FLOW_CONTROL_ERROR"]);
 }
 
-/// CVE-2019-9511, CVE-2019-9517: a peer that opens its windows by crumbs, or not at all, makes us send little at a time,
-/// and pays for it; nothing of what is to be sent is kept here.
+/// CVE-2019-9511, CVE-2019-9517: a peer that opens its windows by a few bytes makes us send little at a time, and its
+/// budget pays for that. The machine holds none of the content that is to be sent.
 #[test]
 fn a_window_opened_by_crumbs_is_paid_for() {
     for crumb in [1, 10, 255] {
@@ -358,7 +359,7 @@ fn a_window_opened_by_crumbs_is_paid_for() {
         }
         assert_eq!(machine.connection.fault(), Some(Fault::TooMuchOverhead), "{crumb}");
     }
-    // All streams there may be, none of which can send.
+    // As many streams as are allowed, none of which can send.
     let mut machine = ManualMachine::server();
     machine.feed(&settings(&[(4, 0)]));
     for stream in (1..200).step_by(2) {
@@ -373,14 +374,14 @@ fn a_window_opened_by_crumbs_is_paid_for() {
     assert_eq!(machine.connection.streams(), 0);
 }
 
-/// What a server can do to a client.
+/// Floods of a server at a client.
 #[test]
 fn a_client_is_not_flooded_either() {
     let mut machine = ManualMachine::client();
     machine.get();
     let (count, fault) = flood(&mut machine, 20_000, &|_| settings(&[(3, 5)]));
     assert_eq!((count, fault), (10_001, Some(Fault::TooMuchOverhead)));
-    // Streams that it resets are no more than were opened.
+    // The server can reset no more streams than the client has opened.
     let mut machine = ManualMachine::client();
     for n in 0..2_000 {
         machine.get();
@@ -390,7 +391,7 @@ fn a_client_is_not_flooded_either() {
     assert!(!machine.connection.is_closed());
 }
 
-/// A budget is of a connection, and no answer of ours is worth more than was asked: what is refused early keeps nothing.
+/// A request that is refused early keeps no memory, however many there are.
 #[test]
 fn a_refused_stream_keeps_no_memory() {
     let mut machine = ManualMachine::server_within(|limits| {
@@ -404,7 +405,7 @@ fn a_refused_stream_keeps_no_memory() {
         assert!(machine.connection.heap_bytes() < HEAP_MAX);
     }
     assert_eq!(machine.connection.streams(), 0);
-    // The table of what is said is bounded, however many different things are.
+    // The encoder's table is bounded, however many different fields are sent.
     let mut machine = ManualMachine::server();
     for n in 0..3_000 {
         let key = machine.read_request(&get(nth_stream(n)));

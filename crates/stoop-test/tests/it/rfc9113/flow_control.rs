@@ -7,7 +7,7 @@ use stoop_test::frames::{WINDOW_MAX, data, flag, rst_stream, settings, window_up
 
 use super::kit::{ManualMachine, breaks, get, ok, post, post_of, resets};
 
-/// Byte for byte.
+/// The frame, byte for byte.
 #[test]
 fn a_window_update_opens_a_window() {
     let mut machine = ManualMachine::server();
@@ -59,51 +59,51 @@ fn a_window_is_at_most_2_to_the_31st_minus_1() {
     assert_eq!(server().feed(&halves).fault, None);
     breaks(&server(), &[halves, window_update(0, 1)].concat(), Fault::WindowOverflow);
 
-    let end = server().never_answering();
-    assert_eq!(end.feed(&[get(1), window_update(1, room)].concat()).streams, 1);
+    let endpoint = server().never_answering();
+    assert_eq!(endpoint.feed(&[get(1), window_update(1, room)].concat()).streams, 1);
     for by in [room + 1, WINDOW_MAX] {
         let wire = [get(1), window_update(1, by)].concat();
-        resets(&end, &wire, 1, Fault::StreamWindowOverflow);
+        resets(&endpoint, &wire, 1, Fault::StreamWindowOverflow);
         resets(&client_after_get(), &window_update(1, by), 1, Fault::StreamWindowOverflow);
     }
 }
 
 /// §6.9.1: "A sender MUST NOT send a flow-controlled frame with a length that exceeds the space available
-/// in either of the flow-control windows advertised by the receiver." Of a stream, at N and N + 1; what
-/// comes without leave is not handed on.
+/// in either of the flow-control windows advertised by the receiver." For a stream, at N and N + 1;
+/// content beyond the window is not reported.
 #[test]
 fn content_beyond_a_streams_window_ends_the_stream() {
-    let end = server().not_consuming().never_answering();
+    let endpoint = server().not_consuming().never_answering();
     let most =
         [post(1), data(1, 0, &[b'x'; 16_000]).repeat(4), data(1, 0, &[b'x'; 1_535])].concat();
-    let outcome = end.feed_whole(&most);
+    let outcome = endpoint.feed_whole(&most);
     assert_eq!((outcome.content(1).len(), outcome.sent.len()), (65_535, 0));
     for more in [data(1, 0, b"x"), data(1, flag::END_STREAM, b"x")] {
-        let outcome = end.feed_whole(&[most.clone(), more].concat());
+        let outcome = endpoint.feed_whole(&[most.clone(), more].concat());
         assert!(outcome.has_sent("RST_STREAM 1 FLOW_CONTROL_ERROR"), "{:?}", outcome.sent);
         assert_eq!((outcome.content(1).len(), outcome.streams), (65_535, 0));
     }
-    let outcome = end.feed_whole(&[most, data(1, flag::END_STREAM, b"")].concat());
+    let outcome = endpoint.feed_whole(&[most, data(1, flag::END_STREAM, b"")].concat());
     assert!(outcome.is_ended(1), "nothing fits always");
 }
 
-/// The same of the connection: its window is larger than one stream's, and less than all of theirs.
+/// §6.9.1, for the connection: its window is larger than a stream's, and smaller than those of all streams.
 #[test]
 fn content_beyond_the_connections_window_ends_the_connection() {
-    let end = server().not_consuming().never_answering().within(|limits| {
+    let endpoint = server().not_consuming().never_answering().within(|limits| {
         limits.http2.connection_window_bytes = 100_000;
     });
     let first = [post(1), data(1, 0, &[b'x'; 16_000]).repeat(4)].concat();
     let second = [post(3), data(3, 0, &[b'x'; 12_000]).repeat(3)].concat();
-    let outcome = end.feed_whole(&[first.clone(), second.clone()].concat());
+    let outcome = endpoint.feed_whole(&[first.clone(), second.clone()].concat());
     assert_eq!((outcome.content(3).len(), outcome.fault), (36_000, None));
     let wire = [first, second, data(3, 0, b"x")].concat();
-    let outcome = end.feed_whole(&wire);
+    let outcome = endpoint.feed_whole(&wire);
     assert_eq!(outcome.fault, Some(Fault::WindowExceeded));
     assert!(outcome.last_sent().starts_with("GOAWAY 3 FLOW_CONTROL_ERROR"));
 }
 
-/// What was used up is allowed again, by halves of a window; what is not used up is not.
+/// Consumed content opens the windows again, by halves of a window; content that is not consumed does not.
 #[test]
 fn consumed_content_opens_the_windows_again() {
     let content = [post(1), data(1, 0, &[b'x'; 10_000]).repeat(10)].concat();
@@ -116,24 +116,24 @@ fn consumed_content_opens_the_windows_again() {
     );
     let outcome = server().not_consuming().never_answering().feed_whole(&content[..50_000]);
     assert_eq!((outcome.window_opened_by(1), outcome.window_opened_by(0)), (0, 0));
-    // A stream that has ended needs no window.
+    // The window of a stream that has ended is not opened.
     let last = [post(1), data(1, flag::END_STREAM, &[b'x'; 16_000])].concat();
     assert_eq!(server().feed_whole(&last).window_opened_by(1), 0);
 }
 
-/// What is lost with a stream is allowed again at once, so that no stream takes the connection's window
-/// with it: whoever has reset it, and however much of it was used up.
+/// Unread content of a stream that is reset opens the connection's window again at once, whichever peer reset it and
+/// however much was consumed.
 #[test]
 fn the_connections_window_survives_its_streams() {
     let frame = |stream| data(stream, 0, &[b'x'; 16_000]);
     for (used, by_peer) in [(0, true), (10_000, true), (48_000, true), (0, false), (10_000, false)]
     {
         let mut machine = ManualMachine::server();
-        // More than the connection's window in all.
+        // All streams together have more content than the connection's window.
         for stream in (1..60).step_by(2) {
             let key = machine.read_request(&post(stream));
             assert_eq!(machine.feed(&frame(stream).repeat(3)).len(), 3, "{stream}");
-            // In the middle of a frame.
+            // The reset comes in the middle of a frame.
             machine.feed(&frame(stream)[..5_000]);
             machine.connection.consumed(key, used);
             if by_peer {
@@ -148,8 +148,8 @@ fn the_connections_window_survives_its_streams() {
     }
 }
 
-/// Content that comes for a stream that was reset is allowed again on the connection, as far as the
-/// stream's window allowed it: more cannot have been on its way.
+/// Late content of a stream that was reset opens the connection's window again, up to the stream's window: no more can
+/// have been on its way.
 #[test]
 fn content_behind_a_reset_costs_no_window_and_has_that_of_its_stream() {
     let mut machine = ManualMachine::server();
@@ -167,7 +167,7 @@ fn content_behind_a_reset_costs_no_window_and_has_that_of_its_stream() {
     machine.sent();
     assert_eq!(machine.feed(&data(1, 0, b"x")), [Event::Closed]);
     assert_eq!(machine.connection.fault(), Some(Fault::LateContent));
-    // So is what is too much, or wrong, for its stream.
+    // So does content that is too much for its stream, or malformed.
     let mut machine = ManualMachine::server();
     machine.read_request(&post_of(1, "5"));
     machine.feed(&data(1, 0, b"more than that"));
@@ -175,7 +175,7 @@ fn content_behind_a_reset_costs_no_window_and_has_that_of_its_stream() {
     assert_eq!(machine.connection.unread(), 0);
 }
 
-/// A stream whose both ends have ended may have content that is not used up: that comes late.
+/// A stream that both peers have ended may have content that is consumed later.
 #[test]
 fn content_that_is_consumed_late_counts() {
     let mut machine = ManualMachine::server();
@@ -185,7 +185,7 @@ fn content_that_is_consumed_late_counts() {
     assert!(!machine.connection.is_open(key));
     assert_eq!(machine.connection.unread(), 16_000);
     machine.connection.consumed(key, 16_000);
-    assert_eq!(machine.connection.unread(), 16_000, "the key is nobody's");
+    assert_eq!(machine.connection.unread(), 16_000, "the key belongs to no stream");
     machine.connection.consumed_late(16_000);
     assert_eq!(machine.connection.unread(), 0);
     machine.connection.consumed_late(u32::MAX);
@@ -212,7 +212,7 @@ fn an_end_needs_no_window() {
     assert_eq!(client_after_get().feed(&[ok(1), data(1, 1, b"")].concat()).fault, None);
 }
 
-/// Ours never sends more than either window, or a frame, allows.
+/// Our machine never sends more than either window allows, or a frame.
 #[test]
 fn our_content_keeps_to_the_windows() {
     let mut machine = ManualMachine::server();
@@ -229,7 +229,7 @@ fn our_content_keeps_to_the_windows() {
     let more = machine.connection.data(second, "x".into(), false, &mut machine.out);
     assert_eq!(more, Err(stoop_proto::Misuse::BodyTooLong));
     assert_eq!(machine.sent(), Vec::<String>::new());
-    // Only whoever has content waits for the window.
+    // Only a stream with content waits for the window.
     assert!(!machine.connection.is_blocked());
     machine.connection.want_to_send(second, true);
     assert!(machine.connection.is_blocked() && machine.connection.next_to_send().is_none());
@@ -238,7 +238,7 @@ fn our_content_keeps_to_the_windows() {
     assert_eq!(machine.connection.next_to_send(), Some((second, 10)));
 }
 
-/// A stream that waits for its window has no turn, and nothing else asks for one, until it opens.
+/// A stream that waits for its window has no turn until the window opens.
 #[test]
 fn no_stream_has_a_turn_before_its_window_opens() {
     let mut machine = ManualMachine::server();
@@ -256,7 +256,7 @@ fn no_stream_has_a_turn_before_its_window_opens() {
             && machine.connection.next_timeout().is_none()
     };
     assert!(waits(&mut machine));
-    // Another window is of no use to it, and that it still wants to send is no news.
+    // Neither the connection's window nor a repeated wish to send gives it a turn.
     machine.feed(&window_update(0, 10));
     machine.connection.want_to_send(key, true);
     assert!(waits(&mut machine));

@@ -7,8 +7,8 @@ use stoop_test::frames::{block, data, flag, frame, headers, kind, settings, wind
 
 use super::kit::{GET, OK, POST, breaks, get, ignores, ok, post, refuses, resets, with};
 
-/// §4.1, byte for byte: 24 bits of length, 8 of type, 8 of flags, a reserved one, 31 of the stream's
-/// identifier.
+/// §4.1: 24 bits of length, 8 of type, 8 of flags, a reserved bit, and 31 of the stream's identifier, byte for
+/// byte.
 #[test]
 fn a_frame_is_nine_octets_and_its_payload() {
     let wire = b"\x00\x00\x06\x01\x05\x00\x00\x00\x01\x82\x87\x84\x41\x01a";
@@ -65,14 +65,14 @@ fn unused_flags_are_ignored() {
 /// elements. Implementations MUST discard frames that have unknown or unsupported types."
 #[test]
 fn unknown_types_are_discarded() {
-    for end in [server(), client_after_get()] {
+    for endpoint in [server(), client_after_get()] {
         for kind in [0x0a, 0x0b, 0x0c, 0x0f, 0x11, 0x7f, 0xff] {
             for stream in [0, 1, 2, 77] {
-                ignores(&end, &frame(kind, 0xff, stream, b"whatever this is"));
-                ignores(&end, &frame(kind, 0, stream, b""));
+                ignores(&endpoint, &frame(kind, 0xff, stream, b"whatever this is"));
+                ignores(&endpoint, &frame(kind, 0, stream, b""));
             }
         }
-        ignores(&end, &frame(0xee, 0, 0, &[0; 16_384]));
+        ignores(&endpoint, &frame(0xee, 0, 0, &[0; 16_384]));
     }
 }
 
@@ -100,7 +100,7 @@ fn a_frame_may_have_16_384_octets() {
 }
 
 /// §4.2: "An endpoint MUST send an error code of FRAME_SIZE_ERROR if a frame exceeds the size defined
-/// in SETTINGS_MAX_FRAME_SIZE" — which ours is for every type, since none is read beyond its header.
+/// in SETTINGS_MAX_FRAME_SIZE" — ours applies to every type, since no frame beyond it is read.
 #[test]
 fn a_frame_of_16_385_octets_is_an_error() {
     for kind in 0..=0x11 {
@@ -171,7 +171,7 @@ fn priority_of_another_size_ends_its_stream_only() {
 fn a_field_block_that_cannot_be_decoded_ends_the_connection() {
     let ends: [(EndpointSetup, Vec<u8>); 3] =
         [(server(), Vec::new()), (server(), post(1)), (client_after_get(), Vec::new())];
-    for (end, before) in ends {
+    for (endpoint, before) in ends {
         for block in [
             &b"\x80"[..],
             b"\xff\xff\xff\xff\xff\xff",
@@ -184,16 +184,16 @@ fn a_field_block_that_cannot_be_decoded_ends_the_connection() {
             b"\x82\x20",
         ] {
             let wire = [&before[..], &frame(kind::HEADERS, flag::WHOLE, 1, block)].concat();
-            breaks(&end, &wire, Fault::Compression);
+            breaks(&endpoint, &wire, Fault::Compression);
         }
     }
 }
 
-/// §4.3: "Field blocks MUST be processed to ensure a consistent compression state": what is wrong with
-/// a message, or whether anybody wants it, does not keep its lines out of the table.
+/// §4.3: "Field blocks MUST be processed to ensure a consistent compression state": the lines of a
+/// malformed or unwanted message are inserted into the table too.
 #[test]
 fn every_field_block_is_decoded() {
-    // `x: y` goes into the table, by a request that …
+    // `x: y` is inserted into the table by a request that …
     let refused: &[&[u8]] = &[
         b"\x40\x01x\x01y",                                   // has no method,
         b"\x82\x87\x84\x41\x01a\x00\x01X\x00\x40\x01x\x01y", // has a name in upper case before it,
@@ -232,7 +232,7 @@ fn every_field_block_is_decoded() {
     assert_eq!(outcome.request(3).fields().first("x"), Some(&b"y"[..]));
 }
 
-/// §4.3: an empty block is one, and a message without fields.
+/// §4.3: an empty block is a message without fields.
 #[test]
 fn a_field_block_may_be_empty() {
     refuses(&frame(kind::HEADERS, flag::WHOLE, 1, b""), Fault::PseudoMissing);

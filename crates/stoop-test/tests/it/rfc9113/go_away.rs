@@ -13,7 +13,7 @@ use super::kit::{ManualMachine, OK, breaks, get, ok, post};
 /// The largest stream identifier.
 const STREAM_ID_MAX: u32 = (1 << 31) - 1;
 
-/// Byte for byte; what it says beside the code is for people, and may be long.
+/// The frame, byte for byte. Its debug data is for diagnosis, and may be long.
 #[test]
 fn a_goaway_names_the_last_stream_and_a_code() {
     let wire = b"\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x0b";
@@ -26,7 +26,7 @@ fn a_goaway_names_the_last_stream_and_a_code() {
         assert_eq!(outcome.events[0], EndpointEvent::GoAway(ErrorCode::NO_ERROR));
         assert!(outcome.is_ended(1));
     }
-    // Of that the beginning is kept, however it comes.
+    // The beginning of the debug data is kept, however it is cut.
     for (text, kept) in [("", 0), ("why", 3), (&"x".repeat(256), 256), (&"x".repeat(257), 256)] {
         let wire = [go_away(3, 11, text), go_away(1, 2, text), ok(1)].concat();
         for piece in [1, 9, 17, 18, 100, wire.len()] {
@@ -70,7 +70,7 @@ fn streams_above_the_last_are_given_back() {
     assert_eq!(events, [go_away_event].into_iter().chain(given_back).collect::<Vec<_>>());
     assert!(why.is_unprocessed());
     assert_eq!(machine.connection.streams(), 2);
-    // The rest of them, if it comes, is nobody's.
+    // Late frames of them are ignored.
     let late = [ok(5), data(5, 0, b"x"), rst_stream(7, 7), window_update(7, 1)].concat();
     assert_eq!(machine.feed(&late), []);
     assert_eq!(machine.sent(), Vec::<String>::new());
@@ -108,7 +108,7 @@ fn a_server_that_ends_says_so_twice() {
         machine.sent(),
         [format!("GOAWAY {STREAM_ID_MAX} NO_ERROR"), r"PING drained\x00".to_owned()]
     );
-    // What was on its way is taken.
+    // Streams that were on their way are accepted.
     let second = machine.read_request(&get(3));
     assert_eq!(machine.feed(&ping(flag::ACK, b"drained\0")), []);
     assert_eq!(machine.sent(), ["GOAWAY 3 NO_ERROR"]);
@@ -119,7 +119,7 @@ fn a_server_that_ends_says_so_twice() {
     assert!(machine.connection.is_drained() && !machine.connection.is_closed());
 }
 
-/// The round trip is awaited for a second: a client that does not answer PING is told all the same.
+/// The server waits for the round trip for a second: a client that does not answer PING gets the second GOAWAY too.
 #[test]
 fn the_second_goaway_comes_by_time_too() {
     let mut machine = ManualMachine::server();
@@ -145,7 +145,7 @@ fn streams_above_the_last_that_was_named_are_ignored() {
     machine.connection.drain(machine.now, CloseReason::Draining);
     machine.advance(Duration::from_secs(1));
     machine.sent();
-    // Into the table goes `x: y`, all the same.
+    // `x: y` is inserted into the table all the same.
     let block = b"\x82\x87\x84\x41\x01a\x40\x01x\x01y";
     for stream in (3..300).step_by(2) {
         let late = [
@@ -160,12 +160,12 @@ fn streams_above_the_last_that_was_named_are_ignored() {
     let sent = machine.sent();
     assert!(sent.iter().all(|line| line.starts_with("WINDOW_UPDATE 0 by ")), "{sent:?}");
     assert_eq!(machine.connection.streams(), 1);
-    // Whatever comes then, the last stream does not rise.
+    // Whatever comes then, the last stream identifier does not rise.
     machine.feed(&settings(&[(5, 0)]));
     assert_eq!(machine.sent(), ["GOAWAY 1 PROTOCOL_ERROR: a setting has a value it may not have"]);
 }
 
-/// A client that ends need not wait: nothing is pushed to it.
+/// A client that ends need not wait, since the server pushes nothing.
 #[test]
 fn a_client_that_ends_says_so_once() {
     let mut machine = ManualMachine::client();
@@ -197,7 +197,7 @@ fn a_broken_connection_says_which_stream_was_the_last() {
     );
 }
 
-/// After that nothing is read, and nothing is said but that.
+/// After GOAWAY nothing more is read or sent.
 #[test]
 fn a_closed_connection_does_nothing() {
     for by in 0..3 {
@@ -246,7 +246,7 @@ fn a_closed_connection_does_nothing() {
     }
 }
 
-/// §5.4: the end of the connection ends what was under way; what was not is no fault.
+/// §5.4: the end of the connection ends the open streams, and is no fault if there are none.
 #[test]
 fn the_end_of_the_connection_may_come_at_any_time() {
     let ended = |mut machine: ManualMachine| {

@@ -19,7 +19,7 @@ fn depending(on: u32, fields: &[(&str, &str)]) -> Vec<u8> {
     frame(kind::HEADERS, flag::WHOLE | flag::PRIORITY, 1, &payload)
 }
 
-/// Byte for byte.
+/// The frame, byte for byte.
 #[test]
 fn headers_open_a_stream() {
     let wire = b"\x00\x00\x06\x01\x05\x00\x00\x00\x01\x82\x87\x84\x41\x01a";
@@ -50,12 +50,12 @@ fn padding_fits_into_the_frame() {
     }
     let with_priority = flag::WHOLE | flag::PADDED | flag::PRIORITY;
     breaks(&server(), &frame(kind::HEADERS, with_priority, 1, &[1, 0, 0, 0, 0, 0]), Fault::Padding);
-    // All of it may be padding: then there are no fields.
+    // All of a frame may be padding, without fields.
     let all = frame(kind::HEADERS, flag::WHOLE | flag::PADDED, 1, &[2, 0, 0]);
     refuses(&all, Fault::PseudoMissing);
 }
 
-/// §5.3.2: what HEADERS say of priority is checked for its form, and not heeded.
+/// §5.3.2: the priority in HEADERS is checked for its form, and ignored.
 #[test]
 fn dependencies_are_not_heeded() {
     for on in [0, 3, 77, 0x8000_0003, (1 << 31) - 1] {
@@ -89,7 +89,7 @@ fn nothing_comes_between_headers_and_their_continuation() {
     breaks(&client_after_get(), &[begun, data(1, 0, b"x")].concat(), Fault::Interleaved);
 }
 
-/// END_STREAM of HEADERS holds for the CONTINUATION behind them too.
+/// END_STREAM of HEADERS ends the stream behind its CONTINUATION.
 #[test]
 fn the_end_of_the_stream_is_said_by_headers() {
     let begun = frame(kind::HEADERS, flag::END_STREAM, 1, &block(&GET[..2]));

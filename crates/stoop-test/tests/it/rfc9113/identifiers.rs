@@ -44,7 +44,7 @@ fn frames_of_streams_name_one() {
     }
 }
 
-/// §6.5, §6.7, §6.8, RFC 9218 §7.1: those of the connection name none.
+/// §6.5, §6.7, §6.8, RFC 9218 §7.1: frames of the connection have the stream identifier 0.
 #[test]
 fn frames_of_the_connection_name_no_stream() {
     for (kind, payload) in [
@@ -75,7 +75,7 @@ fn identifiers_rise() {
         breaks(&server(), &[before.clone(), get(stream)].concat(), Fault::StreamId);
         breaks(&server().never_answering(), &[before, post(stream)].concat(), Fault::StreamId);
     }
-    // One that was opened and has ended is another matter: §5.1.
+    // A stream that was opened and has ended is closed: §5.1.
     breaks(&server(), &[get(1), get(7), get(7)].concat(), Fault::StreamEnded);
     breaks(&server(), &[get(1), get(7), get(1)].concat(), Fault::StreamEnded);
 }
@@ -89,7 +89,7 @@ fn a_stream_that_was_passed_over_is_closed() {
     assert_eq!(server().feed(&[get(5), rst_stream(3, 8)].concat()).fault, None);
 }
 
-/// Identifiers are 31 bits, and the last is like any other; then none is left.
+/// Identifiers have 31 bits. The last one is used as any other, and then none is left.
 #[test]
 fn the_last_identifier_is_2_to_the_31st_minus_1() {
     let last = (1 << 31) - 1;

@@ -1,4 +1,5 @@
-//! What the tests of the sections have in common.
+//! Requests and responses as frames, assertions about an endpoint's outcome, and [`ManualMachine`], which a
+//! test drives step by step.
 
 use std::time::{Duration, Instant};
 
@@ -8,12 +9,16 @@ use stoop_proto::{BodySize, Limits, RequestHead, ResponseParts};
 use stoop_test::feed::h2::{EndpointEvent, EndpointOutcome, EndpointSetup};
 use stoop_test::frames::{FrameReader, flag, headers, settings, settings_ack};
 
+/// Names and values of field lines.
 pub(crate) type FieldLines<'a> = &'a [(&'a str, &'a str)];
 
+/// The pseudo-header fields of a GET.
 pub(crate) const GET: FieldLines<'_> =
     &[(":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "a")];
+/// The pseudo-header fields of a POST.
 pub(crate) const POST: FieldLines<'_> =
     &[(":method", "POST"), (":scheme", "https"), (":path", "/"), (":authority", "a")];
+/// The pseudo-header field of a 200.
 pub(crate) const OK: FieldLines<'_> = &[(":status", "200")];
 
 /// A request without content.
@@ -26,7 +31,7 @@ pub(crate) fn post(stream: u32) -> Vec<u8> {
     headers(stream, flag::END_HEADERS, POST)
 }
 
-/// The same, of that length.
+/// The head of a request with content of that length.
 pub(crate) fn post_of(stream: u32, length: &str) -> Vec<u8> {
     headers(stream, flag::END_HEADERS, &with(POST, &[("content-length", length)]))
 }
@@ -36,15 +41,15 @@ pub(crate) fn ok(stream: u32) -> Vec<u8> {
     headers(stream, flag::END_HEADERS, OK)
 }
 
-/// Both, one behind the other.
+/// All field lines of `first`, and then those of `more`.
 pub(crate) fn with<'a>(first: FieldLines<'a>, more: FieldLines<'a>) -> Vec<(&'a str, &'a str)> {
     [first, more].concat()
 }
 
-/// Feeds what ends the connection, which says why.
+/// Feeds bytes that end the connection, and asserts that it ends with that fault and sends its GOAWAY.
 #[track_caller]
-pub(crate) fn breaks(end: &EndpointSetup, wire: &[u8], fault: Fault) -> EndpointOutcome {
-    let outcome = end.feed(wire);
+pub(crate) fn breaks(endpoint: &EndpointSetup, wire: &[u8], fault: Fault) -> EndpointOutcome {
+    let outcome = endpoint.feed(wire);
     assert_eq!(outcome.fault, Some(fault), "{outcome:?}");
     assert_eq!(outcome.events.last(), Some(&EndpointEvent::Closed));
     let (code, text) = (fault.code(), fault.explain());
@@ -53,15 +58,15 @@ pub(crate) fn breaks(end: &EndpointSetup, wire: &[u8], fault: Fault) -> Endpoint
     outcome
 }
 
-/// Feeds what ends a stream and nothing else.
+/// Feeds bytes that end a stream, and asserts that it is reset with that fault and the connection goes on.
 #[track_caller]
 pub(crate) fn resets(
-    end: &EndpointSetup,
+    endpoint: &EndpointSetup,
     wire: &[u8],
     stream: u32,
     fault: Fault,
 ) -> EndpointOutcome {
-    let outcome = end.feed(wire);
+    let outcome = endpoint.feed(wire);
     assert!(!outcome.is_closed, "{outcome:?}");
     assert_eq!(outcome.reset(stream).unwrap_or(Reset::Fault(fault)), Reset::Fault(fault));
     let line = format!("RST_STREAM {stream} {}", fault.code());
@@ -69,28 +74,28 @@ pub(crate) fn resets(
     outcome
 }
 
-/// Feeds a request that never becomes one.
+/// Feeds a server a malformed request, and asserts that its stream is reset without an event.
 #[track_caller]
 pub(crate) fn refuses(wire: &[u8], fault: Fault) {
     let outcome = resets(&stoop_test::feed::h2::server(), wire, 1, fault);
-    assert_eq!(outcome.events, [], "nobody was told");
+    assert_eq!(outcome.events, [], "there is no event");
 }
 
-/// Feeds what means nothing.
+/// Feeds bytes, and asserts that they change nothing.
 #[track_caller]
-pub(crate) fn ignores(end: &EndpointSetup, wire: &[u8]) {
-    let before = end.feed(b"");
-    assert_eq!(end.feed(wire), before);
+pub(crate) fn ignores(endpoint: &EndpointSetup, wire: &[u8]) {
+    let before = endpoint.feed(b"");
+    assert_eq!(endpoint.feed(wire), before);
 }
 
-/// Windows that do not grow, so that no PING measures how large they have to be.
+/// Limits with windows that do not grow, so that no PING measures the round trip.
 fn fixed(mut limits: Limits) -> Limits {
     limits.http2.stream_window_bytes_max = limits.http2.stream_window_bytes;
     limits.http2.connection_window_bytes_max = limits.http2.connection_window_bytes;
     limits
 }
 
-/// A machine that is driven by hand.
+/// A machine with a clock, its input and its output, which a test drives step by step.
 pub(crate) struct ManualMachine {
     pub(crate) connection: Connection,
     pub(crate) limits: Limits,
@@ -101,11 +106,12 @@ pub(crate) struct ManualMachine {
 }
 
 impl ManualMachine {
-    /// A server to which a client has said nothing of itself.
+    /// A server whose client has sent empty SETTINGS.
     pub(crate) fn server() -> Self {
         Self::server_within(|_| ())
     }
 
+    /// The same server with changed limits.
     pub(crate) fn server_within(change: impl FnOnce(&mut Limits)) -> Self {
         let mut limits = fixed(Limits::server());
         change(&mut limits);
@@ -115,12 +121,12 @@ impl ManualMachine {
         machine
     }
 
-    /// A client to which a server has said nothing of itself.
+    /// A client whose server has sent empty SETTINGS.
     pub(crate) fn client() -> Self {
         Self::client_to(&[])
     }
 
-    /// A client to which a server has said these settings.
+    /// A client whose server has sent these SETTINGS.
     pub(crate) fn client_to(values: &[(u16, u32)]) -> Self {
         let limits = fixed(Limits::client());
         let mut machine = Self::new(Connection::client(&limits), limits);
@@ -130,18 +136,20 @@ impl ManualMachine {
         machine
     }
 
+    /// A machine before the first byte.
     pub(crate) fn new(connection: Connection, limits: Limits) -> Self {
         let (out, input, reader) = Default::default();
         Self { connection, limits, now: Instant::now(), out, input, reader }
     }
 
+    /// Reads the peer's SETTINGS and acknowledgement, and drops the frames that were sent.
     fn exchange_settings(&mut self, values: &[(u16, u32)]) {
         assert_eq!(self.feed(&settings(values)), [Event::Settings]);
         assert_eq!(self.feed(&settings_ack()), []);
         self.sent();
     }
 
-    /// Everything that happens, up to where more is needed, or the connection is over or paused.
+    /// Feeds bytes. Returns the events up to where more bytes are needed, or the connection is closed or paused.
     pub(crate) fn feed(&mut self, wire: &[u8]) -> Vec<Event> {
         self.input.extend_from_slice(wire);
         let mut events = Vec::new();
@@ -159,7 +167,7 @@ impl ManualMachine {
         }
     }
 
-    /// What was said since it was asked last.
+    /// The frames that were sent since the last call, as lines.
     pub(crate) fn sent(&mut self) -> Vec<String> {
         self.connection.transmit(self.now, &self.limits, &mut self.out);
         let lines = self.reader.lines(&self.out);
@@ -167,13 +175,13 @@ impl ManualMachine {
         lines
     }
 
-    /// Time passes.
+    /// Moves the clock.
     pub(crate) fn advance(&mut self, time: Duration) {
         self.now += time;
         self.connection.handle_timeout(self.now);
     }
 
-    /// Reads a request, which is taken.
+    /// Feeds the frames of one request. Returns its stream.
     #[track_caller]
     pub(crate) fn read_request(&mut self, wire: &[u8]) -> StreamKey {
         match self.feed(wire)[..] {
@@ -188,6 +196,7 @@ impl ManualMachine {
         self.open(Method::GET, BodySize::Exact(0)).expect("there is room")
     }
 
+    /// Opens a stream with a request.
     pub(crate) fn open(
         &mut self,
         method: Method,
@@ -196,14 +205,14 @@ impl ManualMachine {
         self.connection.open(&request(method), "https", size, &mut self.out)
     }
 
-    /// Begins a 200 with content.
+    /// Begins a 200 with content of that size. Returns whether content is due.
     #[track_caller]
     pub(crate) fn respond(&mut self, key: StreamKey, size: BodySize) -> bool {
         let parts = ResponseParts::new(StatusCode::OK);
         self.connection.respond(key, &parts, size, &mut self.out).expect("a response is due")
     }
 
-    /// Sends as much content as may be sent, of so much; says how much that was.
+    /// Sends up to `bytes` bytes of content, as far as the windows allow. Returns how many that were.
     pub(crate) fn send(&mut self, key: StreamKey, bytes: usize) -> usize {
         let mut left = bytes;
         while left > 0 {

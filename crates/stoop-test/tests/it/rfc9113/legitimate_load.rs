@@ -1,5 +1,5 @@
-//! §10.5 from the other side: heavy use by peers that mean well never trips a budget. Time stands still, so that only what
-//! they bring pays for what they ask.
+//! §10.5 for legitimate peers: their heavy use never exceeds a budget. The clock stands still, so that budgets do not grow
+//! with time.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use stoop_test::frames::{
 
 use super::kit::{GET, ManualMachine, OK, get, ok, post, with};
 
-/// Counts what is written, and forgets it.
+/// A sink that counts the bytes that are written.
 #[derive(Default)]
 struct CountingSink(u64);
 
@@ -52,7 +52,7 @@ fn a_hundred_thousand_requests_trip_no_budget() {
     assert!(!machine.connection.is_closed());
 }
 
-/// The same between both of ours, with content each way, and one in ten given up by the client.
+/// Requests between our client and our server, with content each way, of which the client gives up one in ten.
 #[test]
 fn our_client_and_our_server_trip_no_budget_of_each_other() {
     let limits = (Limits::client(), Limits::server());
@@ -75,7 +75,7 @@ fn our_client_and_our_server_trip_no_budget_of_each_other() {
     }
 }
 
-/// Hands on what both say until neither says anything; the server answers with 100 bytes.
+/// Delivers the frames of both peers until neither sends any; the server answers with 100 bytes.
 fn exchange(client: &mut ManualMachine, server: &mut ManualMachine) {
     loop {
         for machine in [&mut *client, &mut *server] {
@@ -134,19 +134,19 @@ fn a_gibibyte_to_a_server_trips_no_budget() {
     assert_eq!(machine.connection.unread(), 0);
 }
 
-/// Streams of small messages, as RPC and events have them, one frame each: with answers or without, that end or do not.
+/// Streams of small messages in a frame each, as of RPC and events: with answers or without, ended or not.
 #[test]
 fn small_messages_in_frames_of_their_own_trip_no_budget() {
     for len in [1, 5, 20, 100, 255] {
         let message = data(1, 0, &vec![b'x'; len]);
-        // From a client, unanswered.
+        // Messages of a client, without answers.
         let mut machine = ManualMachine::server();
         let key = machine.read_request(&post(1));
         for n in 0..20_000 {
             assert_eq!(machine.feed(&message).len(), 1, "{n} of {len}");
             machine.connection.consumed(key, len as u32);
         }
-        // And answered by as small ones, whose reader opens both windows for each.
+        // Messages with answers as small, whose reader opens both windows for each.
         machine.respond(key, BodySize::Unknown);
         let update = |stream| window_update(stream, len as u32);
         for n in 0..20_000 {
@@ -156,7 +156,7 @@ fn small_messages_in_frames_of_their_own_trip_no_budget() {
             assert_eq!(machine.feed(&[update(0), update(1)].concat()), [], "{n} of {len}");
             machine.out.clear();
         }
-        // From a server, to a client that uses each up at once.
+        // Messages of a server, to a client that consumes each at once.
         let mut machine = ManualMachine::client();
         let key = machine.get();
         machine.feed(&ok(1));
@@ -168,7 +168,7 @@ fn small_messages_in_frames_of_their_own_trip_no_budget() {
     }
 }
 
-/// Messages that nobody reads for a while fill the window, and are no flood.
+/// Messages that are not read for a while fill the window, and are no flood.
 #[test]
 fn small_messages_to_a_slow_reader_trip_no_budget() {
     let mut machine = ManualMachine::server();
@@ -183,7 +183,7 @@ fn small_messages_to_a_slow_reader_trip_no_budget() {
     assert_eq!(machine.connection.unread(), 0);
 }
 
-/// Uploads that are refused early, all of them: what was on its way is nobody's fault.
+/// All uploads are refused early: the content on its way is no fault.
 #[test]
 fn uploads_that_are_refused_trip_no_budget() {
     let mut machine = ManualMachine::server();
@@ -198,7 +198,7 @@ fn uploads_that_are_refused_trip_no_budget() {
     assert_eq!((machine.connection.fault(), machine.connection.unread()), (None, 0));
 }
 
-/// What browsers say beside their requests: groups of RFC 7540's priorities, a larger window, a PING now and then, and
+/// Frames of browsers beside their requests: groups of RFC 7540's priorities, a larger window, a PING now and then, and
 /// empty frames.
 #[test]
 fn the_extra_frames_of_browsers_trip_no_budget() {
@@ -220,7 +220,7 @@ fn the_extra_frames_of_browsers_trip_no_budget() {
     assert_eq!(machine.connection.fault(), None);
 }
 
-/// A connection that is kept for a day with a PING a second, and one on which nothing is asked but settings change.
+/// A connection that is kept for a day with a PING a second, and one without requests on which SETTINGS change.
 #[test]
 fn a_day_of_pings_trips_no_budget() {
     let mut machine = ManualMachine::server();
@@ -233,7 +233,7 @@ fn a_day_of_pings_trips_no_budget() {
     assert!(!machine.connection.is_closed());
 }
 
-/// A server that sends responses, of which a client gives up as many as it reads, over and over.
+/// A client reads one response and gives up the next, over and over.
 #[test]
 fn a_client_that_gives_up_half_of_its_requests_trips_no_budget() {
     let mut machine = ManualMachine::client();
@@ -250,7 +250,7 @@ fn a_client_that_gives_up_half_of_its_requests_trips_no_budget() {
     assert_eq!((machine.connection.fault(), machine.connection.unread()), (None, 0));
 }
 
-/// A server may refuse whatever it is asked, for as long as it likes.
+/// A server may refuse every request, for any time.
 #[test]
 fn a_server_that_refuses_everything_trips_no_budget() {
     let mut machine = ManualMachine::client();

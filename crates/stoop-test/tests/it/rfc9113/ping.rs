@@ -14,8 +14,8 @@ use super::kit::{ManualMachine, ignores, post};
 #[test]
 fn a_ping_is_answered_with_the_same_payload() {
     let wire = b"\x00\x00\x08\x06\x00\x00\x00\x00\x00\x01\x02\x03\x04\x05\x06\x07\x08";
-    for end in [server(), client_after_get()] {
-        assert_eq!(end.feed(wire).sent, [r"PING ACK \x01\x02\x03\x04\x05\x06\x07\x08"]);
+    for endpoint in [server(), client_after_get()] {
+        assert_eq!(endpoint.feed(wire).sent, [r"PING ACK \x01\x02\x03\x04\x05\x06\x07\x08"]);
     }
     let mut machine = ManualMachine::server();
     machine.feed(wire);
@@ -35,7 +35,7 @@ fn an_answer_is_not_answered() {
     }
 }
 
-/// Ours asks whether the peer is there, and waits as long as the limit says.
+/// Our PING asks whether the peer is there, and is waited for as long as the limit says.
 #[test]
 fn a_peer_that_does_not_answer_is_given_up() {
     let mut machine = ManualMachine::server();
@@ -57,8 +57,8 @@ fn a_peer_that_does_not_answer_is_given_up() {
     assert_eq!(machine.sent(), ["GOAWAY 0 NO_ERROR: a PING was not answered in time"]);
 }
 
-/// Windows grow by what arrives within a round trip: that is measured once content has come that is
-/// more than a quarter of a window.
+/// Windows grow with the content that arrives within a round trip, which is measured when more than a quarter of a
+/// window has come.
 #[test]
 fn a_round_trip_is_measured_while_windows_may_grow() {
     let grows = |limits: &mut Limits| limits.http2 = Limits::server().http2;
@@ -74,7 +74,7 @@ fn a_round_trip_is_measured_while_windows_may_grow() {
     machine.connection.consumed(key, 32_000);
     assert_eq!(machine.sent(), ["WINDOW_UPDATE 1 by 64000"]);
     machine.feed(&piece);
-    // 48,000 bytes have come since: most of a window. The next update says that it is twice as large.
+    // 48,000 bytes have come since, most of a window. The next update doubles the window.
     machine.feed(&ping(flag::ACK, b"measure\0"));
     machine.advance(Duration::from_millis(20));
     machine.feed(&piece.repeat(2));
@@ -84,7 +84,7 @@ fn a_round_trip_is_measured_while_windows_may_grow() {
     machine.feed(&piece);
     assert_eq!(machine.sent(), [r"PING measure\x00"]);
 
-    // None is sent where nothing may grow.
+    // No PING is sent where windows may not grow.
     let mut machine = ManualMachine::server();
     machine.read_request(&post(1));
     machine.feed(&piece.repeat(3));

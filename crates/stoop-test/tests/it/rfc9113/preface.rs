@@ -30,7 +30,7 @@ fn a_server_says_settings() {
     assert_eq!(outcome.sent, ["SETTINGS ACK"]);
 }
 
-/// What our ends say first, byte for byte.
+/// The first bytes of our client and our server.
 #[test]
 fn our_prefaces_are_these_bytes() {
     let limits = Limits::client();
@@ -63,19 +63,19 @@ fn our_prefaces_are_these_bytes() {
 /// of type PROTOCOL_ERROR."
 #[test]
 fn any_other_preface_ends_the_connection() {
-    let end = server().from_first_byte();
+    let endpoint = server().from_first_byte();
     for at in 0..PREFACE.len() {
         let mut wire = [PREFACE, SETTINGS].concat();
         wire[at] ^= 0x20;
-        let outcome = breaks(&end, &wire, Fault::Preface);
+        let outcome = breaks(&endpoint, &wire, Fault::Preface);
         assert_eq!(outcome.events, [EndpointEvent::Closed]);
         assert_eq!(outcome.sent, ["GOAWAY 0 PROTOCOL_ERROR: the connection preface is malformed"]);
     }
-    breaks(&end, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", Fault::Preface);
-    breaks(&end, SETTINGS, Fault::Preface);
-    // What is wrong is wrong before the rest of it has come.
-    breaks(&end, b"PRI * HTTP/1", Fault::Preface);
-    assert!(!end.feed(b"PRI * HTTP/2").is_closed);
+    breaks(&endpoint, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", Fault::Preface);
+    breaks(&endpoint, SETTINGS, Fault::Preface);
+    // A wrong byte is found before the rest of the preface has come.
+    breaks(&endpoint, b"PRI * HTTP/1", Fault::Preface);
+    assert!(!endpoint.feed(b"PRI * HTTP/2").is_closed);
 }
 
 /// "This sequence MUST be followed by a SETTINGS frame"; "That is, the SETTINGS frame MUST be the
@@ -91,15 +91,15 @@ fn the_first_frame_is_settings() {
         frame(kind::WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]),
         frame(0xfe, 0, 0, b"unknown"),
     ] {
-        let end = server().from_first_byte();
-        breaks(&end, &[PREFACE, &first].concat(), Fault::NoSettings);
+        let endpoint = server().from_first_byte();
+        breaks(&endpoint, &[PREFACE, &first].concat(), Fault::NoSettings);
         breaks(&client().from_first_byte(), &first, Fault::NoSettings);
         let behind = [PREFACE, &first, SETTINGS].concat();
-        breaks(&end, &behind, Fault::NoSettings);
+        breaks(&endpoint, &behind, Fault::NoSettings);
     }
-    // By its header already.
+    // Its header is enough.
     breaks(&client().from_first_byte(), &get(1)[..9], Fault::NoSettings);
-    // Which is that of a frame of 4.7 MB, if this were one.
+    // These bytes would be the header of a frame of 4.7 MB.
     breaks(&client().from_first_byte(), b"HTTP/1.1 400 Bad Request\r\n\r\n", Fault::NoSettings);
 }
 
@@ -121,7 +121,7 @@ fn a_client_need_not_wait_for_the_server() {
     assert!(machine.connection.is_peer_known());
 }
 
-/// Until both have come, they are awaited: a peer that says nothing holds up nothing else.
+/// Until the preface and SETTINGS are complete, the time limit of a head applies.
 #[test]
 fn an_incomplete_preface_counts_as_an_incomplete_head() {
     let limits = Limits::server();
@@ -134,7 +134,7 @@ fn an_incomplete_preface_counts_as_an_incomplete_head() {
     assert!(!machine.connection.is_within_head());
 }
 
-/// The answer to a request comes behind the acknowledgement of the SETTINGS that came before it.
+/// SETTINGS are acknowledged before a request that came behind them is answered.
 #[test]
 fn settings_are_acknowledged_before_anything_is_answered() {
     let wire = [PREFACE, &settings(&[]), &headers(1, flag::WHOLE, GET)].concat();

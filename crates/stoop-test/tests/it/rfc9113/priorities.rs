@@ -1,4 +1,4 @@
-//! RFC 9218: the `priority` field, PRIORITY_UPDATE, and whose turn it is.
+//! RFC 9218: the `priority` field, PRIORITY_UPDATE, and the order in which streams send.
 
 use stoop_proto::BodySize;
 use stoop_proto::h2::{Fault, Priority, StreamKey};
@@ -24,7 +24,7 @@ fn a_priority_is_a_dictionary() {
         ("i=?1;a;b=2, u=2;c=\"d\"", 2, true),
         ("i;a=1", 3, true),
         ("u=01", 1, false),
-        // What is not known is ignored, whatever it is.
+        // Unknown parameters of any type are ignored.
         ("a, b=c, *d=1.5, e-f_g.h*=:aGk=:, u=1", 1, false),
         ("a=(\"u=0\" 1;x (2));y, u=1", 3, false),
         ("a=(\"u=0\" 1;x  t/y:z);y, u=1", 1, false),
@@ -32,7 +32,7 @@ fn a_priority_is_a_dictionary() {
         ("a=\"\\\"\\\\\", u=1", 1, false),
         ("a=@1659578233, b=%\"f%c3%bc\", u=1", 1, false),
         ("a=(), u=1", 1, false),
-        // The last of equals counts.
+        // The last of equal parameters counts.
         ("u=1, u=4", 4, false),
         ("i, i=?0", 3, false),
     ] {
@@ -42,7 +42,7 @@ fn a_priority_is_a_dictionary() {
 }
 
 /// §4: "When receiving an HTTP request that does not carry these priority parameters, a server SHOULD act as if their
-/// default values were specified": those out of range or of another type are ignored, and so is what is no
+/// default values were specified": values out of range or of another type are ignored, and so is what is no
 /// dictionary (RFC 9651 §4.2), as a whole.
 #[test]
 fn an_invalid_priority_stands_for_the_default() {
@@ -101,11 +101,12 @@ fn an_invalid_priority_stands_for_the_default() {
     }
 }
 
+/// A GET with further fields.
 fn get_with(stream: u32, more: FieldLines<'_>) -> Vec<u8> {
     headers(stream, flag::WHOLE, &with(GET, more))
 }
 
-/// A server with responses that never end on streams 1, 3, … of these priorities.
+/// A server with responses that never end, on streams 1, 3, … of these priorities.
 fn serving(priorities: &[&str]) -> (ManualMachine, Vec<StreamKey>) {
     let mut machine = ManualMachine::server();
     machine.feed(&[settings(&[(4, 1 << 30)]), window_update(0, 1 << 30)].concat());
@@ -123,10 +124,10 @@ fn serving(priorities: &[&str]) -> (ManualMachine, Vec<StreamKey>) {
     (machine, keys)
 }
 
-/// Whose turn it is, so many times, each sending a piece.
+/// The streams of the next `count` turns, each of which sends a piece.
 fn turns(machine: &mut ManualMachine, count: usize) -> Vec<u32> {
     let turn = |_| {
-        let (key, room) = machine.connection.next_to_send().expect("somebody wants to");
+        let (key, room) = machine.connection.next_to_send().expect("a stream wants to send");
         assert!(room > 0);
         machine.send(key, room.min(1_000));
         machine.connection.stream_id(key).expect("it is open")
@@ -158,12 +159,12 @@ fn incremental_responses_share_and_others_go_one_by_one() {
     assert_eq!(turns(&mut machine, 4), [3; 4]);
     let (mut machine, _) = serving(&["u=2, i", "u=2, i", "u=2, i"]);
     assert_eq!(turns(&mut machine, 6), [1, 3, 5, 1, 3, 5]);
-    // Ours: clients that say nothing get fairness.
+    // Our default shares between clients that send no priority.
     let (mut machine, _) = serving(&["-", "-", "-"]);
     assert_eq!(turns(&mut machine, 6), [1, 3, 5, 1, 3, 5]);
 }
 
-/// §10: "servers […] avoid starvation": every stream goes on, of whatever urgency.
+/// §10: "servers […] avoid starvation": streams of any urgency go on.
 #[test]
 fn no_stream_starves() {
     let all = ["u=0", "u=1, i", "u=2", "u=3, i", "-", "u=4", "u=5", "u=6, i", "u=7"];
@@ -176,7 +177,7 @@ fn no_stream_starves() {
     assert!(counts[0] >= 1_500, "{counts:?}");
 }
 
-/// A stream without a head, a window or content has no turn, and holds nobody up.
+/// A stream without a head, a window or content has no turn, and holds up no other.
 #[test]
 fn only_a_stream_that_can_send_has_a_turn() {
     let (mut machine, keys) = serving(&["u=0", "u=3"]);
@@ -189,7 +190,7 @@ fn only_a_stream_that_can_send_has_a_turn() {
     machine.feed(&settings(&[(4, 0)]));
     assert!(machine.connection.next_to_send().is_none());
     machine.feed(&settings(&[(4, 3_000)]));
-    // What they have sent is more than the first, and less than the other, may send now.
+    // Of the window's three pieces, stream 5 has sent one, and stream 3 two.
     assert_eq!(turns(&mut machine, 2), [5, 5]);
     assert_eq!(turns(&mut machine, 1), [3]);
     assert!(machine.connection.next_to_send().is_none());
@@ -208,7 +209,7 @@ fn a_priority_may_change() {
     machine.feed(&priority_update(1, ""));
     assert_eq!(turns(&mut machine, 2), [3, 3]);
     assert_eq!(machine.feed(&priority_update(3, "this is none,")), []);
-    // Byte for byte.
+    // The frame, byte for byte.
     let wire = b"\x00\x00\x07\x10\x00\x00\x00\x00\x00\x00\x00\x00\x01u=0";
     assert_eq!(machine.feed(wire), []);
     assert_eq!(turns(&mut machine, 2), [1, 1]);
@@ -229,7 +230,7 @@ fn a_priority_may_come_before_its_stream() {
     assert_eq!(turns(&mut machine, 3), [3, 3, 3]);
     machine.feed(&rst_stream(3, 8));
     assert_eq!(turns(&mut machine, 3), [1, 1, 1]);
-    // Of several lines, as of one.
+    // Several lines of the field count as one.
     let two = [("priority", "u=0"), ("priority", "i")];
     let mut machine = ManualMachine::server();
     for stream in [1, 3] {
@@ -245,21 +246,21 @@ fn a_priority_may_come_before_its_stream() {
 /// PRIORITY_UPDATE MUST respond with a connection error of type PROTOCOL_ERROR." At N and at N + 1.
 #[test]
 fn the_number_of_streams_with_an_early_priority_is_bounded() {
-    let end = server().never_answering().within(|limits| limits.http2.streams_max = 3);
+    let endpoint = server().never_answering().within(|limits| limits.http2.streams_max = 3);
     let updates = |streams: &[u32]| -> Vec<u8> {
         streams.iter().flat_map(|&stream| priority_update(stream, "u=1")).collect()
     };
-    ignores(&end, &updates(&[1, 3, 5]));
-    breaks(&end, &updates(&[1, 3, 5, 7]), Fault::PriorityUpdate);
-    ignores(&end, &updates(&[1, 3, 5, 3, 5, 1]));
+    ignores(&endpoint, &updates(&[1, 3, 5]));
+    breaks(&endpoint, &updates(&[1, 3, 5, 7]), Fault::PriorityUpdate);
+    ignores(&endpoint, &updates(&[1, 3, 5, 3, 5, 1]));
     let active = [get(1), get(3)].concat();
-    assert_eq!(end.feed(&[active.clone(), updates(&[5, 1, 3])].concat()).fault, None);
-    breaks(&end, &[active, updates(&[5, 7])].concat(), Fault::PriorityUpdate);
-    // Those that were passed over count no more.
+    assert_eq!(endpoint.feed(&[active.clone(), updates(&[5, 1, 3])].concat()).fault, None);
+    breaks(&endpoint, &[active, updates(&[5, 7])].concat(), Fault::PriorityUpdate);
+    // Streams that were passed over do not count any more.
     let passed = [updates(&[1, 3, 5]), get(7), updates(&[9, 11])].concat();
-    assert_eq!(end.feed(&passed).fault, None);
+    assert_eq!(endpoint.feed(&passed).fault, None);
     let ended = [get(1), rst_stream(1, 8), updates(&[1, 1, 3, 5, 7])].concat();
-    assert_eq!(end.feed(&ended).fault, None, "one that has ended is nothing to tell of");
+    assert_eq!(endpoint.feed(&ended).fault, None, "one that has ended is nothing to tell of");
 }
 
 /// §7.1: "If a PRIORITY_UPDATE frame is received with a Prioritized Stream ID of 0x00, the recipient MUST respond with a

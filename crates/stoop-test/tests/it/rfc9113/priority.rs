@@ -1,4 +1,4 @@
-//! §6.3 PRIORITY, which RFC 9113 has given up: it is read, checked, and not heeded.
+//! §6.3 PRIORITY, which RFC 9113 has deprecated: it is read, checked, and ignored.
 
 use stoop_proto::h2::Fault;
 use stoop_test::feed::h2::{client_after_get, server};

@@ -1,4 +1,4 @@
-//! §6.6 PUSH_PROMISE, §8.4 Server Push: neither of our ends has it.
+//! §6.6 PUSH_PROMISE, §8.4 Server Push: neither our client nor our server supports it.
 
 use stoop_proto::h2::Fault;
 use stoop_test::feed::h2::{client, client_after_get, server};

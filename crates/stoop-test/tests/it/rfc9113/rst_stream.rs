@@ -6,7 +6,7 @@ use stoop_test::frames::{data, flag, headers, rst_stream};
 
 use super::kit::{ManualMachine, OK, breaks, get, ok, post};
 
-/// Byte for byte, with any code, known or not.
+/// The frame, byte for byte, with any code, known or not.
 #[test]
 fn a_rst_stream_ends_a_stream() {
     let wire = b"\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x08";
@@ -33,7 +33,7 @@ fn a_rst_stream_does_not_come_for_an_idle_stream() {
     breaks(&client_after_get(), &rst_stream(2, 8), Fault::StreamIdle);
 }
 
-/// §5.1: for a stream that is closed it is late, and nothing.
+/// §5.1: for a closed stream it is ignored.
 #[test]
 fn a_rst_stream_may_come_late() {
     let outcome = server().feed(&[get(1), rst_stream(1, 8), rst_stream(1, 8)].concat());
@@ -59,16 +59,16 @@ fn a_refused_request_may_be_sent_again() {
 /// sending a RST_STREAM with an error code of NO_ERROR after sending a complete response"
 #[test]
 fn a_server_may_give_up_the_request_after_its_response() {
-    let end = stoop_test::feed::h2::client()
+    let endpoint = stoop_test::feed::h2::client()
         .with_request(http::Method::POST, stoop_proto::BodySize::Unknown);
     let wire = [ok(1), data(1, flag::END_STREAM, b"all"), rst_stream(1, 0)].concat();
-    let outcome = end.feed(&wire);
+    let outcome = endpoint.feed(&wire);
     assert_eq!((outcome.content(1), outcome.is_ended(1)), (&b"all"[..], true));
     let why = Reset::Peer(ErrorCode::NO_ERROR);
     assert_eq!(outcome.events.last(), Some(&EndpointEvent::Reset { stream: 1, why }));
 }
 
-/// Ours: the stream is gone at once, on either side, and what is sent on it is refused.
+/// After our RST_STREAM the stream is closed at once, for client and server, and sending on it is refused.
 #[test]
 fn our_rst_stream_says_the_code() {
     let mut machine = ManualMachine::server();

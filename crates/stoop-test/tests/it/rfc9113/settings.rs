@@ -10,13 +10,13 @@ use stoop_test::frames::{frame, settings, settings_ack};
 
 use super::kit::{ManualMachine, breaks, get, ignores};
 
-/// What a machine knows after SETTINGS of the peer.
+/// The peer's settings, as the machine has them after a SETTINGS frame.
 fn known(machine: &mut ManualMachine, values: &[(u16, u32)]) -> Settings {
     assert_eq!(machine.feed(&settings(values)), [Event::Settings]);
     *machine.connection.peer_settings()
 }
 
-/// §6.5.1: an identifier of 16 bits and a value of 32, of each parameter. Byte for byte.
+/// §6.5.1: each parameter has an identifier of 16 bits and a value of 32 bits, byte for byte.
 #[test]
 fn settings_are_pairs_of_identifier_and_value() {
     let wire = b"\x00\x00\x0c\x04\x00\x00\x00\x00\x00\
@@ -29,7 +29,7 @@ fn settings_are_pairs_of_identifier_and_value() {
     assert_eq!(server().feed(wire).events, [EndpointEvent::Settings]);
 }
 
-/// §6.5.2, each parameter with the least, the largest and what is beyond.
+/// §6.5.2: each parameter with its least and largest value, and values beyond.
 #[test]
 fn each_value_has_its_range() {
     let most = u32::MAX;
@@ -40,20 +40,20 @@ fn each_value_has_its_range() {
         (0x5, &[16_384, 16_385, 0xff_ffff], &[0, 1, 16_383, 0x100_0000, most], Fault::Setting),
         (0x6, &[0, 1, most], &[], Fault::Setting),
         (0x8, &[0, 1], &[2, most], Fault::Setting),
-        // Beyond what they mean to us.
+        // Values beyond those that matter to us.
         (0x0, &[0, most], &[], Fault::Setting),
         (0x7, &[0, most], &[], Fault::Setting),
         (0xa, &[0, most], &[], Fault::Setting),
         (0xffff, &[0, most], &[], Fault::Setting),
     ];
     for &(id, right, wrong, fault) in cases {
-        for end in [server(), client()] {
+        for endpoint in [server(), client()] {
             for &value in right {
-                let outcome = end.feed(&settings(&[(id, value)]));
+                let outcome = endpoint.feed(&settings(&[(id, value)]));
                 assert_eq!(outcome.sent, ["SETTINGS ACK"], "{id} {value}");
             }
             for &value in wrong {
-                breaks(&end, &settings(&[(id, value)]), fault);
+                breaks(&endpoint, &settings(&[(id, value)]), fault);
             }
         }
     }
@@ -81,13 +81,13 @@ fn extended_connect_is_not_taken_back() {
 #[test]
 fn no_rfc7540_priorities_is_not_changed() {
     let first = |value| [&preface()[..], &settings(&[(9, value)])].concat();
-    let end = server().from_first_byte();
+    let endpoint = server().from_first_byte();
     for value in [0, 1] {
         let again = [first(value), settings(&[(9, value), (3, 1)])].concat();
-        assert_eq!(end.feed(&again).fault, None);
-        breaks(&end, &[first(value), settings(&[(9, 1 - value)])].concat(), Fault::Setting);
+        assert_eq!(endpoint.feed(&again).fault, None);
+        breaks(&endpoint, &[first(value), settings(&[(9, 1 - value)])].concat(), Fault::Setting);
     }
-    breaks(&end, &first(2), Fault::Setting);
+    breaks(&endpoint, &first(2), Fault::Setting);
     breaks(&server(), &settings(&[(9, 1)]), Fault::Setting);
     ignores(&server(), &frame(0xfe, 0, 0, b""));
 }
@@ -103,7 +103,7 @@ fn the_last_of_equal_parameters_counts() {
     let mut machine = ManualMachine::client();
     assert_eq!(known(&mut machine, &[(3, 7), (4, 1), (3, 9), (0x77, 5), (4, 2)]).streams_max, 9);
     assert_eq!(machine.connection.peer_settings().initial_window_bytes, 2);
-    // What is not mentioned stays.
+    // A parameter that is not in the frame stays as it was.
     assert_eq!(known(&mut machine, &[(5, 20_000)]).streams_max, 9);
     breaks(&client(), &settings(&[(4, 0x8000_0000), (4, 1)]), Fault::InitialWindow);
 }
@@ -128,7 +128,7 @@ fn our_settings_are_acknowledged_in_time() {
     let waiting = || {
         let mut machine =
             ManualMachine::new(stoop_proto::h2::Connection::server(&limits), limits.clone());
-        assert_eq!(machine.connection.next_timeout(), None, "they have not been sent");
+        assert_eq!(machine.connection.next_timeout(), None, "SETTINGS have not been sent");
         machine.sent();
         machine
     };
@@ -176,7 +176,7 @@ fn a_new_initial_window_shifts_all_windows() {
     assert_eq!(machine.connection.sendable(first), 0);
     machine.feed(&stoop_test::frames::window_update(1, 1));
     assert_eq!(machine.connection.sendable(first), 1);
-    // A stream that is opened later begins with it.
+    // A stream that is opened later begins with the new size.
     let third = machine.read_request(&get(5));
     machine.respond(third, BodySize::Unknown);
     assert_eq!(machine.send(third, 100_000), 20_000);
@@ -187,7 +187,7 @@ fn a_new_initial_window_shifts_all_windows() {
 #[test]
 fn no_window_may_become_too_large_by_settings() {
     use stoop_test::frames::window_update;
-    let end = server().never_answering();
+    let endpoint = server().never_answering();
     for (grown, size, fault) in [
         (1, 0x7fff_ffff, Some(Fault::InitialWindow)),
         (1, 0x7fff_fffe, None),
@@ -196,11 +196,11 @@ fn no_window_may_become_too_large_by_settings() {
         (0x7fff_ffff - 65_535, 0, None),
     ] {
         let wire = [get(1), window_update(1, grown), settings(&[(4, size)])].concat();
-        assert_eq!(end.feed(&wire).fault, fault, "{grown} {size}");
+        assert_eq!(endpoint.feed(&wire).fault, fault, "{grown} {size}");
     }
-    // The connection's own is none of those: "WINDOW_UPDATE frames" alone change it.
+    // The connection's window is not changed: "WINDOW_UPDATE frames" alone change it.
     let wire = [window_update(0, 0x7fff_ffff - 65_535), settings(&[(4, 0x7fff_ffff)])].concat();
-    assert_eq!(end.feed(&wire).fault, None);
+    assert_eq!(endpoint.feed(&wire).fault, None);
 }
 
 /// RFC 7541 §4.2: "the smallest maximum table size that occurs in that interval MUST be signaled in a
@@ -230,7 +230,7 @@ fn a_table_that_was_small_for_a_moment_is_emptied() {
 }
 
 /// §10.5: "An endpoint that doesn't monitor use of these features exposes itself to a risk of denial of
-/// service." How many there may be in one frame, at N and at N + 1.
+/// service." The number of parameters in one frame is limited, at N and at N + 1.
 #[test]
 fn one_frame_has_a_bounded_number_of_settings() {
     for (count, fault) in [(32, None), (33, Some(Fault::TooManySettings)), (2_730, None)] {

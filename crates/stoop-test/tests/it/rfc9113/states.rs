@@ -1,5 +1,5 @@
-//! §5.1 Stream States: every frame in every state, as a text that is checked in, and the sentences
-//! behind the lines that matter most.
+//! §5.1 Stream States: every frame in every state, as a text that is checked in, and the RFC's sentences for
+//! the most important lines.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ use stoop_test::golden::golden;
 
 use super::kit::{GET, OK, breaks, get, ignores, ok, post, resets};
 
-/// The table of the machine.
+/// The states and inputs of the machine's table.
 #[test]
 fn every_state_and_input_of_a_stream_is_in_the_golden_file() {
     let mut table = String::new();
@@ -32,8 +32,7 @@ fn every_state_and_input_of_a_stream_is_in_the_golden_file() {
 }
 
 /// The frames that stream 1 can get.
-fn frames(end: &EndpointSetup, head: &[(&str, &str)]) -> Vec<(&'static str, Vec<u8>)> {
-    let _ = end;
+fn frames(head: &[(&str, &str)]) -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("DATA", data(1, 0, b"x")),
         ("DATA with END_STREAM", data(1, flag::END_STREAM, b"x")),
@@ -53,9 +52,9 @@ fn frames(end: &EndpointSetup, head: &[(&str, &str)]) -> Vec<(&'static str, Vec<
     ]
 }
 
-/// What a frame did, beyond what was before it.
+/// The events and frames that a frame caused, and the fault.
 fn outcome(before: &EndpointOutcome, after: &EndpointOutcome) -> String {
-    let told = after.events[before.events.len()..].iter().map(|told| match told {
+    let events = after.events[before.events.len()..].iter().map(|event| match event {
         EndpointEvent::Request { end, .. } => format!("request{}", if *end { ", end" } else { "" }),
         EndpointEvent::Interim { .. } => "interim response".to_owned(),
         EndpointEvent::Response { end, .. } => {
@@ -68,17 +67,18 @@ fn outcome(before: &EndpointOutcome, after: &EndpointOutcome) -> String {
         other => panic!("{other:?}"),
     });
     let sent = after.sent[before.sent.len()..].to_vec();
-    let all: Vec<_> = told.chain(sent).collect();
+    let all: Vec<_> = events.chain(sent).collect();
     if all.is_empty() { "-".to_owned() } else { all.join("; ") }
 }
 
+/// A text with what each frame causes in each state.
 fn table(states: &[(&str, EndpointSetup, Vec<u8>)], head: &[(&str, &str)]) -> String {
     let mut table = String::new();
-    for (state, end, wire) in states {
+    for (state, endpoint, wire) in states {
         writeln!(table, "{state}").unwrap();
-        let before = end.feed(wire);
-        for (name, frame) in frames(end, head) {
-            let after = end.feed(&[&wire[..], &frame].concat());
+        let before = endpoint.feed(wire);
+        for (name, frame) in frames(head) {
+            let after = endpoint.feed(&[&wire[..], &frame].concat());
             writeln!(table, "  {name:<39} {}", outcome(&before, &after)).unwrap();
         }
     }
@@ -144,20 +144,20 @@ fn an_idle_stream_gets_headers_or_priority() {
 /// (Section 5.4.2) of type STREAM_CLOSED."
 #[test]
 fn a_peer_that_has_ended_a_stream_sends_no_more_on_it() {
-    let end = server().never_answering();
-    resets(&end, &[get(1), data(1, 0, b"x")].concat(), 1, Fault::AfterEnd);
-    resets(&end, &[get(1), data(1, flag::END_STREAM, b"")].concat(), 1, Fault::AfterEnd);
-    resets(&end, &[get(1), headers(1, flag::WHOLE, &[])].concat(), 1, Fault::AfterEnd);
+    let endpoint = server().never_answering();
+    resets(&endpoint, &[get(1), data(1, 0, b"x")].concat(), 1, Fault::AfterEnd);
+    resets(&endpoint, &[get(1), data(1, flag::END_STREAM, b"")].concat(), 1, Fault::AfterEnd);
+    resets(&endpoint, &[get(1), headers(1, flag::WHOLE, &[])].concat(), 1, Fault::AfterEnd);
     let ended = [post(1), data(1, flag::END_STREAM, b"x")].concat();
-    resets(&end, &[ended, data(1, 0, b"y")].concat(), 1, Fault::AfterEnd);
+    resets(&endpoint, &[ended, data(1, 0, b"y")].concat(), 1, Fault::AfterEnd);
     for wire in [window_update(1, 5), priority(1, 0)] {
-        let outcome = end.feed(&[get(1), wire].concat());
+        let outcome = endpoint.feed(&[get(1), wire].concat());
         assert_eq!((outcome.streams, outcome.sent.len(), outcome.is_closed), (1, 0, false));
     }
 }
 
 /// "closed: […] An endpoint that receives any frames after receiving a frame with the END_STREAM flag
-/// set"; §5.4.1: for headers that is the connection's end, since nobody who means well sends them.
+/// set"; §5.4.1: for headers that ends the connection, since no legitimate peer sends them.
 #[test]
 fn headers_for_a_stream_that_ended_end_the_connection() {
     breaks(&server(), &[get(1), get(1)].concat(), Fault::StreamEnded);
@@ -166,8 +166,8 @@ fn headers_for_a_stream_that_ended_end_the_connection() {
 }
 
 /// "closed: […] An endpoint MAY treat receipt of any other type of frame on a closed stream as a
-/// connection error (Section 5.4.1) of type STREAM_CLOSED": a client does, and a server has its client
-/// pay for it.
+/// connection error (Section 5.4.1) of type STREAM_CLOSED": our client does, and our server counts it against
+/// the client's budget.
 #[test]
 fn content_for_a_stream_that_ended_ends_a_clients_connection() {
     let answered = headers(1, flag::WHOLE, OK);
@@ -179,7 +179,7 @@ fn content_for_a_stream_that_ended_ends_a_clients_connection() {
 }
 
 /// "An endpoint MUST ignore frames that it receives on closed streams after it has sent a RST_STREAM
-/// frame" — for a while, and for the sake of those that were on their way.
+/// frame" — frames that were on their way are ignored for a while.
 #[test]
 fn frames_on_their_way_to_a_reset_stream_are_ignored() {
     let wire = [
@@ -199,7 +199,7 @@ fn frames_on_their_way_to_a_reset_stream_are_ignored() {
     );
 }
 
-/// The same, however many streams were reset.
+/// §5.1: this holds however many streams were reset.
 #[test]
 fn a_peer_is_not_blamed_for_frames_to_streams_that_were_reset_long_ago() {
     let mut machine = super::kit::ManualMachine::client_to(&[(3, 1_000)]);
@@ -207,7 +207,7 @@ fn a_peer_is_not_blamed_for_frames_to_streams_that_were_reset_long_ago() {
     let keys: Vec<_> = (0..100).map(|_| machine.get()).collect();
     keys.iter().for_each(|&key| machine.connection.reset(key, stoop_proto::h2::ErrorCode::CANCEL));
     machine.sent();
-    // Their responses were on the way.
+    // Their responses were on their way.
     for stream in (1..200).step_by(2) {
         assert_eq!(machine.feed(&[ok(stream), data(stream, flag::END_STREAM, b"hi")].concat()), []);
     }

@@ -1,5 +1,5 @@
-//! The client over HTTP/2: against our own server in memory, against scripted ones, and against those
-//! that others wrote.
+//! The client over HTTP/2: with our own server in memory, with scripted servers, and with those of other
+//! projects.
 
 mod bodies;
 mod credit;
