@@ -25,7 +25,7 @@ fn client(change: impl FnOnce(&mut Limits)) -> Limits {
 }
 
 /// Limits as high as they can be.
-fn none() -> Limits {
+fn unlimited() -> Limits {
     server(|limits| {
         limits.request_line_bytes_max = usize::MAX;
         limits.head_bytes_max = usize::MAX;
@@ -52,7 +52,7 @@ fn request_line_bytes_max_is_answered_414() {
         refused_within(&line(max + 2), &limits, Violation::RequestLineTooLong, 414);
         refused_within(&line(max * 3), &limits, Violation::RequestLineTooLong, 414);
     }
-    accepted_within(&line(300_000), &none());
+    accepted_within(&line(300_000), &unlimited());
     // Of whatever bytes: a line that never ends is refused before it has a target.
     let limits = Limits::server();
     let endless = "x".repeat(20_000);
@@ -77,7 +77,7 @@ fn head_bytes_max_is_answered_431() {
         refused_within(&head(max + 4), &limits, Violation::HeadTooLarge, 431);
         refused_within(&head(max * 2), &limits, Violation::HeadTooLarge, 431);
     }
-    accepted_within(&head(300_000), &none());
+    accepted_within(&head(300_000), &unlimited());
     // A head that never ends. A fault beyond the limit is not read.
     let mut endless = head(70_000);
     endless.truncate(69_990);
@@ -104,7 +104,7 @@ fn head_bytes_max_is_an_error_at_the_client() {
         get.refuses(&head(max + 1), Violation::HeadTooLarge);
         get.refuses(&head(max * 2), Violation::HeadTooLarge);
     }
-    SentRequest::new(Method::GET).within(&none()).accepts(&head(300_000));
+    SentRequest::new(Method::GET).within(&unlimited()).accepts(&head(300_000));
 }
 
 #[test]
@@ -122,8 +122,8 @@ fn fields_max_is_answered_431() {
     let limits = server(|limits| limits.fields_max = 0);
     refused_within(&head(1), &limits, Violation::TooManyFields, 431);
     // There is always a limit: the ceiling.
-    accepted_within(&head(FIELDS_CEILING), &none());
-    refused_within(&head(FIELDS_CEILING + 1), &none(), Violation::TooManyFields, 431);
+    accepted_within(&head(FIELDS_CEILING), &unlimited());
+    refused_within(&head(FIELDS_CEILING + 1), &unlimited(), Violation::TooManyFields, 431);
     // A later 1.x takes another path through the parser, with the same outcome.
     let later = String::from_utf8(head(20)).unwrap().replace("HTTP/1.1", "HTTP/1.7");
     let limits = server(|limits| limits.fields_max = 19);
@@ -141,7 +141,7 @@ fn fields_max_is_an_error_at_the_client() {
         assert_eq!(get.accepts(&head(max)).head.unwrap().fields().len(), max);
         get.refuses(&head(max + 1), Violation::TooManyFields);
     }
-    let get = SentRequest::new(Method::GET).within(&none());
+    let get = SentRequest::new(Method::GET).within(&unlimited());
     get.refuses(&head(FIELDS_CEILING + 1), Violation::TooManyFields);
 }
 
@@ -159,7 +159,7 @@ fn chunk_line_bytes_max_is_answered_400() {
         refused_within(&body(max + 1), &limits, Violation::ChunkExtensionsTooLong, 400);
         refused_within(&body(max * 9), &limits, Violation::ChunkExtensionsTooLong, 400);
     }
-    accepted_within(&body(300_000), &none());
+    accepted_within(&body(300_000), &unlimited());
     // Padding counts, and so does the last chunk's line.
     let limits = server(|limits| limits.chunk_line_bytes_max = 20);
     let padded = format!("{CHUNKED}5{};x\r\nhello\r\n0\r\n\r\n", " ".repeat(20));
@@ -183,7 +183,7 @@ fn chunk_extensions_bytes_max_is_answered_400() {
     let limits = Limits::server();
     accepted_within(&body(40, 2_000, 1_000), &limits);
     refused_within(&body(20, 1, 1_000), &limits, Violation::ChunkExtensionsTooLong, 400);
-    accepted_within(&body(300, 1, 1_000), &none());
+    accepted_within(&body(300, 1, 1_000), &unlimited());
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn trailers_bytes_max_is_answered_431() {
         refused_within(&body(max + 1), &limits, Violation::TrailersTooLarge, 431);
         refused_within(&body(max * 4), &limits, Violation::TrailersTooLarge, 431);
     }
-    accepted_within(&body(300_000), &none());
+    accepted_within(&body(300_000), &unlimited());
     let wire =
         [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", &body(20_000)[CHUNKED.len()..]];
     SentRequest::new(Method::GET).refuses(&wire.concat(), Violation::TrailersTooLarge);
@@ -215,7 +215,7 @@ fn fields_max_holds_for_trailers() {
         assert_eq!(accepted_within(&body(max), &limits).trailers.unwrap().len(), max);
         refused_within(&body(max + 1), &limits, Violation::TooManyFields, 431);
     }
-    refused_within(&body(FIELDS_CEILING + 1), &none(), Violation::TooManyFields, 431);
+    refused_within(&body(FIELDS_CEILING + 1), &unlimited(), Violation::TooManyFields, 431);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn body_bytes_max_is_answered_413() {
     let limits = server(|limits| limits.body_bytes_max = Some(0));
     accepted_within(&announced(0), &limits);
     refused_within(&announced(1), &limits, Violation::BodyTooLarge, 413);
-    accepted_within(&chunked(100_000), &none());
+    accepted_within(&chunked(100_000), &unlimited());
     // The length is known from the head, or from a chunk's size, before the content is read.
     let limits = server(|limits| limits.body_bytes_max = Some(100));
     let wire = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 18446744073709551615\r\n\r\n";
@@ -304,7 +304,7 @@ fn interim_max_is_an_error_at_the_client() {
         assert_eq!(get.accepts(&wire(max)).interim.len(), max);
         get.refuses(&wire(max + 1), Violation::TooManyInterim);
     }
-    let mut limits = none();
+    let mut limits = unlimited();
     let read = read_once(SentRequest::new(Method::GET).client(), &[&wire(70_000)], &limits, false);
     assert_eq!((read.status(), read.interim.len()), (204, 70_000));
     // Their bytes still count as head.

@@ -12,7 +12,7 @@ pub(crate) fn receive(server: &mut Server, input: &mut &[u8]) -> (Event, Answer)
 }
 
 /// A server that has read the head of a request.
-pub(crate) fn asked(wire: &str) -> (Server, Answer) {
+pub(crate) fn server_after_head(wire: &str) -> (Server, Answer) {
     let mut server = Server::new();
     let mut input = wire.as_bytes();
     let (event, answer) = receive(&mut server, &mut input);
@@ -56,7 +56,7 @@ pub(crate) fn request(method: Method, fields: &[(&str, &str)]) -> RequestHead {
 }
 
 /// The bytes that a client sends for the head of a request.
-pub(crate) fn written(head: &RequestHead, size: BodySize) -> String {
+pub(crate) fn sent_head(head: &RequestHead, size: BodySize) -> String {
     let mut out = Vec::new();
     Client::new().send(head, size, &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -72,6 +72,6 @@ pub(crate) fn fields(lines: &[(&str, &str)]) -> Fields {
 }
 
 /// The event of a client that receives these bytes.
-pub(crate) fn answered(client: &mut Client, wire: &[u8]) -> Event {
+pub(crate) fn client_event(client: &mut Client, wire: &[u8]) -> Event {
     client.receive(wire, &mut ResponseHead::default(), &Limits::client()).event
 }

@@ -6,7 +6,7 @@ use stoop_proto::h1::{Client, Server};
 use stoop_proto::{BodySize, Fields, Misuse, RequestHead, ResponseParts};
 use stoop_test::feed::{SentRequest, accepted};
 
-use crate::machines::{asked, fields, ok, request, respond, respond_with, written};
+use crate::machines::{fields, ok, request, respond, respond_with, sent_head, server_after_head};
 
 /// Strings with which an attacker could try to end a line or a message.
 const BREAKS: &[&str] = &[
@@ -99,7 +99,7 @@ fn a_target_does_not_change_with_the_fields() {
     head.fields_mut().push("x", b"y HTTP/1.1 and more of that").unwrap();
     assert_eq!(head.target(), "/aaaaaaaaaaaaaaaaaaaaaaaaaaaa");
     assert!(
-        written(&head, BodySize::Exact(0)).starts_with("GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaa HTTP")
+        sent_head(&head, BodySize::Exact(0)).starts_with("GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaa HTTP")
     );
     *head.fields_mut() = fields(&[("host", "b")]);
     assert_eq!(head.target(), "/aaaaaaaaaaaaaaaaaaaaaaaaaaaa");
@@ -137,7 +137,7 @@ fn a_request_has_one_valid_host() {
 #[test]
 fn the_parts_of_a_response_cannot_end_a_line() {
     for text in BREAKS {
-        let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        let (mut server, answer) = server_after_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         let parts = ResponseParts { content_type: Some(text), ..ok() };
         let mut out = Vec::new();
         let responded = server.respond(answer, &parts, BodySize::Exact(0), &mut out);
@@ -151,7 +151,7 @@ fn the_parts_of_a_response_cannot_end_a_line() {
         &[0; 29],
         &[127; 29],
     ] {
-        let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        let (mut server, answer) = server_after_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         let parts = ResponseParts { date: Some(date), ..ok() };
         let mut out = Vec::new();
         let responded = server.respond(answer, &parts, BodySize::Exact(0), &mut out);
@@ -162,7 +162,7 @@ fn the_parts_of_a_response_cannot_end_a_line() {
 
 #[test]
 fn a_switch_cannot_end_a_line_either() {
-    let (mut server, answer) = asked("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (mut server, answer) = server_after_head("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n");
     let parts = ResponseParts { content_type: Some("a\r\nb: c"), ..ok() };
     assert_eq!(server.switch(answer, &parts, &mut Vec::new()), Err(Misuse::FieldValue));
     server.switch(answer, &ok(), &mut Vec::new()).unwrap();
@@ -181,7 +181,7 @@ fn framing_fields_of_the_caller_are_left_out_of_a_response() {
         ("x", "y"),
     ]);
     let parts = ResponseParts { fields: Some(&lies), ..ok() };
-    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (mut server, answer) = server_after_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     let said = respond_with(&mut server, answer, &parts, BodySize::Exact(2), b"hi");
     assert_eq!(said, "HTTP/1.1 200 OK\r\nx: y\r\ncontent-length: 2\r\n\r\nhi");
     let read = SentRequest::new(Method::GET).accepts(said.as_bytes());
@@ -192,15 +192,15 @@ fn framing_fields_of_the_caller_are_left_out_of_a_response() {
 fn framing_fields_of_the_caller_are_left_out_of_a_request() {
     let lies =
         [("Transfer-Encoding", "gzip"), ("Connection", "x, y"), ("keep-alive", "5"), ("x", "y")];
-    let sent = written(&request(Method::POST, &lies), BodySize::Exact(2));
+    let sent = sent_head(&request(Method::POST, &lies), BodySize::Exact(2));
     assert_eq!(sent, "POST / HTTP/1.1\r\nhost: a\r\nx: y\r\ncontent-length: 2\r\n\r\n");
     assert_eq!(accepted(format!("{sent}hi").as_bytes()).body, b"hi");
-    let sent = written(&request(Method::GET, &lies), BodySize::Unknown);
+    let sent = sent_head(&request(Method::GET, &lies), BodySize::Unknown);
     assert_eq!(sent, "GET / HTTP/1.1\r\nhost: a\r\nx: y\r\ntransfer-encoding: chunked\r\n\r\n");
     // RFC 9110 §8.6: a request of a method that anticipates content says that it has none.
-    let sent = written(&request(Method::POST, &[]), BodySize::Exact(0));
+    let sent = sent_head(&request(Method::POST, &[]), BodySize::Exact(0));
     assert_eq!(sent, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
-    let sent = written(&request(Method::DELETE, &[]), BodySize::Exact(0));
+    let sent = sent_head(&request(Method::DELETE, &[]), BodySize::Exact(0));
     assert_eq!(sent, "DELETE / HTTP/1.1\r\nhost: a\r\n\r\n");
 }
 
@@ -208,7 +208,7 @@ fn framing_fields_of_the_caller_are_left_out_of_a_request() {
 /// bytes.
 #[test]
 fn a_body_is_as_long_as_announced_or_the_connection_ends() {
-    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (mut server, answer) = server_after_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     let mut out = Vec::new();
     server.respond(answer, &ok(), BodySize::Exact(2), &mut out).unwrap();
     let begun = out.len();
@@ -217,7 +217,7 @@ fn a_body_is_as_long_as_announced_or_the_connection_ends() {
     assert!(server.is_sent() && !server.is_receiving());
     assert_eq!(server.finish(None, &mut out), Err(Misuse::Order));
 
-    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (mut server, answer) = server_after_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     server.respond(answer, &ok(), BodySize::Exact(2), &mut out).unwrap();
     server.data(Bytes::from_static(b"a"), &mut out).unwrap();
     assert_eq!(server.finish(None, &mut out), Err(Misuse::BodyTooShort));
@@ -236,7 +236,7 @@ fn a_body_is_as_long_as_announced_or_the_connection_ends() {
 /// An empty piece would be a chunk of size zero, which ends the body.
 #[test]
 fn an_empty_piece_does_not_end_a_chunked_body() {
-    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (mut server, answer) = server_after_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     let mut out = Vec::new();
     server.respond(answer, &ok(), BodySize::Unknown, &mut out).unwrap();
     for piece in [&b""[..], b"h", b"", b"", b"i"] {
@@ -264,7 +264,7 @@ fn a_message_that_is_not_due_is_refused_and_nothing_is_written() {
     assert_eq!(client.finish(None, &mut out), Err(Misuse::Order));
     assert!(out.is_empty());
 
-    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (mut server, answer) = server_after_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     server.respond(answer, &ok(), BodySize::Exact(1), &mut out).unwrap();
     let begun = out.len();
     assert_eq!(server.respond(answer, &ok(), BodySize::Exact(0), &mut out), Err(Misuse::Order));

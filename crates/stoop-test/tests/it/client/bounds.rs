@@ -50,7 +50,7 @@ async fn drain_bytes_max_is_how_much_dropped_content_a_connection_survives() {
 const ALL: usize = 500;
 
 /// How many pieces of a request's content are asked for while its server reads one byte and no more.
-async fn asked(max: usize) -> usize {
+async fn pieces_asked(max: usize) -> usize {
     let (keep, mut kept) = tokio::sync::mpsc::unbounded_channel();
     let connect = move || {
         let (ours, theirs) = Memory::pair(1);
@@ -87,10 +87,10 @@ async fn output_bytes_max_is_where_no_more_content_is_asked_for() {
     let head = told.recv().await.unwrap();
     for pieces in [1, 5, 60] {
         let waiting = head + pieces * PIECE_BYTES;
-        assert_eq!(asked(waiting).await, pieces);
-        assert_eq!(asked(waiting + 1).await, pieces + 1);
+        assert_eq!(pieces_asked(waiting).await, pieces);
+        assert_eq!(pieces_asked(waiting + 1).await, pieces + 1);
     }
-    assert_eq!(asked(usize::MAX).await, ALL);
+    assert_eq!(pieces_asked(usize::MAX).await, ALL);
 }
 
 /// When content that waits for 100 Continue is sent, if the 100 comes after `after`.

@@ -10,7 +10,7 @@ use super::kit::{
 };
 
 /// A total deadline and no other limit.
-fn only(total: Duration) -> ClientTime {
+fn only_total(total: Duration) -> ClientTime {
     let mut time = ClientTime::default();
     (time.dns, time.connect, time.tls) = (None, None, None);
     (time.head, time.read_idle, time.send_idle) = (None, None, None);
@@ -48,7 +48,7 @@ async fn get_fails_after<F>(
 
 #[tokio::test(start_paused = true)]
 async fn the_total_covers_every_phase() {
-    let total = only(Duration::from_secs(2));
+    let total = only_total(Duration::from_secs(2));
     let kind = ErrorKind::TotalTimeout;
     get_fails_after(total.clone(), ScriptedServer::stall, 2000, kind, Phase::Wait).await;
     // A head that drips.
@@ -94,7 +94,7 @@ async fn an_endless_body_that_is_always_there_ends_at_the_deadline() {
             sleep(Duration::from_millis(1)).await;
         }
     }
-    let time = only(Duration::from_secs(1));
+    let time = only_total(Duration::from_secs(1));
     let client = scripted_by(limited(|limits| limits.time = time.clone()), flood);
     fails_after(1000, fetch(&client), ErrorKind::TotalTimeout, Phase::Receive).await;
     let mut body = client.get(URL).await.unwrap().into_body();
@@ -109,7 +109,7 @@ async fn the_total_covers_waiting_for_a_connection_and_redirects() {
     let kind = ErrorKind::TotalTimeout;
     let client = scripted_by(
         limited(|limits| {
-            limits.time = only(Duration::from_secs(2));
+            limits.time = only_total(Duration::from_secs(2));
             limits.pool.per_origin_max = 1;
         }),
         ScriptedServer::stall,
@@ -123,7 +123,7 @@ async fn the_total_covers_waiting_for_a_connection_and_redirects() {
     first.await.unwrap().unwrap_err();
     // Redirects, one each half second.
     let client = scripted_by(
-        limited(|limits| limits.time = only(Duration::from_secs(2))),
+        limited(|limits| limits.time = only_total(Duration::from_secs(2))),
         |mut peer| async move {
             while !peer.head().await.is_empty() {
                 sleep(Duration::from_millis(450)).await;
@@ -138,7 +138,7 @@ async fn the_total_covers_waiting_for_a_connection_and_redirects() {
 #[tokio::test(start_paused = true)]
 async fn the_total_covers_sending() {
     let client = scripted_by(
-        limited(|limits| limits.time = only(Duration::from_secs(2))),
+        limited(|limits| limits.time = only_total(Duration::from_secs(2))),
         ScriptedServer::stall,
     );
     let large = Request::post(URL, vec![0; 1 << 20]).unwrap();
@@ -149,7 +149,7 @@ async fn the_total_covers_sending() {
     drop(sender);
     // Also where the response came before the request was sent, and the caller waits for its content.
     let client = scripted_by(
-        limited(|limits| limits.time = only(Duration::from_secs(2))),
+        limited(|limits| limits.time = only_total(Duration::from_secs(2))),
         |mut peer| async move {
             peer.head().await;
             peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n").await;
@@ -165,7 +165,7 @@ async fn the_total_covers_sending() {
 
 #[tokio::test(start_paused = true)]
 async fn the_whole_head_has_its_own_limit() {
-    let mut time = only(Duration::from_secs(60));
+    let mut time = only_total(Duration::from_secs(60));
     time.head = Some(Duration::from_secs(3));
     let kind = ErrorKind::FirstByteTimeout;
     get_fails_after(time.clone(), ScriptedServer::stall, 3000, kind, Phase::Wait).await;
@@ -211,7 +211,7 @@ async fn the_whole_head_has_its_own_limit() {
 #[tokio::test(start_paused = true)]
 async fn the_limit_of_the_head_covers_waiting_and_sending() {
     let three = |limits: &mut stoop::ClientLimits| {
-        limits.time = only(Duration::from_secs(60));
+        limits.time = only_total(Duration::from_secs(60));
         limits.time.head = Some(Duration::from_secs(3));
         limits.pool.per_origin_max = 1;
     };
@@ -350,7 +350,7 @@ async fn a_clients_timeout_is_not_cut_short_by_a_default() {
 
 #[tokio::test(start_paused = true)]
 async fn content_that_stops_has_its_own_limit() {
-    let mut time = only(Duration::from_secs(60));
+    let mut time = only_total(Duration::from_secs(60));
     time.read_idle = Some(Duration::from_secs(3));
     async fn stopping(mut peer: ScriptedServer) {
         peer.head().await;
@@ -367,7 +367,7 @@ async fn content_that_stops_has_its_own_limit() {
 #[tokio::test(start_paused = true)]
 async fn short_deadlines_are_kept_as_well_as_long_ones() {
     for ms in [1, 5, 20, 100, 1000, 30_000] {
-        let time = only(Duration::from_millis(ms));
+        let time = only_total(Duration::from_millis(ms));
         get_fails_after(time, ScriptedServer::stall, ms, ErrorKind::TotalTimeout, Phase::Wait)
             .await;
     }
@@ -376,7 +376,7 @@ async fn short_deadlines_are_kept_as_well_as_long_ones() {
 #[tokio::test(start_paused = true)]
 async fn one_connection_serves_requests_with_different_deadlines() {
     let client = scripted_by(
-        limited(|limits| limits.time = only(Duration::from_secs(60))),
+        limited(|limits| limits.time = only_total(Duration::from_secs(60))),
         |mut peer| async move {
             for _ in 0..3 {
                 peer.head().await;
@@ -404,7 +404,7 @@ async fn one_connection_serves_requests_with_different_deadlines() {
 async fn a_client_without_deadlines_waits_as_long_as_it_takes() {
     let client = scripted_by(
         limited(|limits| {
-            limits.time = only(Duration::ZERO);
+            limits.time = only_total(Duration::ZERO);
             limits.time.total = None;
         })
         .redirects(Redirects::none()),
@@ -419,7 +419,7 @@ async fn a_client_without_deadlines_waits_as_long_as_it_takes() {
 
 #[tokio::test(start_paused = true)]
 async fn a_timeout_was_lost_to_limits_that_were_set_after_it() {
-    let limits = || only(Duration::from_secs(60));
+    let limits = || only_total(Duration::from_secs(60));
     let second = Duration::from_secs(1);
     for after in [false, true] {
         let builder = stoop::Client::builder();

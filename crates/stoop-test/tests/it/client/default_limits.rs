@@ -37,7 +37,7 @@ fn dripping_over_http2(piece: &'static str, pause: Duration, times: usize) -> Cl
     Client::builder().versions(Versions::Http2).handler(handler).build().unwrap()
 }
 
-async fn survives(piece: &'static str, pause: Duration, times: usize) {
+async fn assert_survives(piece: &'static str, pause: Duration, times: usize) {
     let all = piece.len() * times;
     let mut body = dripping(piece, pause, times).get(URL).await.unwrap().into_body();
     let begun = Instant::now();
@@ -53,18 +53,18 @@ async fn survives(piece: &'static str, pause: Duration, times: usize) {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_stream_with_heartbeats_every_40_s_was_killed_at_30_s() {
-    survives(": heartbeat\n\n", Duration::from_secs(40), 30).await;
+    assert_survives(": heartbeat\n\n", Duration::from_secs(40), 30).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_event_stream_of_20_bytes_a_second_was_killed_at_30_s() {
-    survives("data: 0123456789ab\n\n", Duration::from_secs(1), 600).await;
+    assert_survives("data: 0123456789ab\n\n", Duration::from_secs(1), 600).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_download_of_4_kb_a_second_was_killed_at_60_s() {
     let piece: &'static str = Box::leak("x".repeat(4_000).into_boxed_str());
-    survives(piece, Duration::from_secs(1), 600).await;
+    assert_survives(piece, Duration::from_secs(1), 600).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,7 +15,7 @@ const MACHINE: &str = include_str!("../../../../stoop-cli/tests/it/machine.rs");
 
 /// A file and the test in it that causes `kind`. There is no default arm, so that a new kind does not
 /// compile before it has a test.
-const fn reached(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
+const fn test_causing(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
     use ErrorKind::*;
     Some(match kind {
         InvalidUrl => (
@@ -58,7 +58,7 @@ const fn reached(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
 #[test]
 fn every_kind_is_reached() {
     for kind in ErrorKind::ALL {
-        let Some((file, test)) = reached(*kind) else { continue };
+        let Some((file, test)) = test_causing(*kind) else { continue };
         let (_, from) = file.split_once(&format!("fn {test}(")).unwrap_or_else(|| panic!("{test}"));
         let (test, _) = from.split_once("\n}\n").expect("it ends");
         let named = test.contains(&format!("ErrorKind::{kind:?}")) || test.contains(kind.as_str());

@@ -14,7 +14,7 @@ use super::kit::{
     scripted,
 };
 
-async fn fetched(client: &Client, url: &str) -> FetchOutcome {
+async fn fetch_url(client: &Client, url: &str) -> FetchOutcome {
     match Request::get(url) {
         Ok(request) => fetch_request(client, request).await,
         Err(error) => Err(kind_and_phase(error)),
@@ -50,14 +50,14 @@ async fn names_that_do_not_resolve_are_dns_errors() {
     ] {
         let builder = limited(|limits| limits.time.dns = Some(Duration::from_millis(300)));
         let client = builder.resolver(name_server(code).await).build().unwrap();
-        assert_eq!(fetched(&client, "http://no.test/").await, Err((kind, Phase::Dns)));
+        assert_eq!(fetch_url(&client, "http://no.test/").await, Err((kind, Phase::Dns)));
         assert_eq!(client.connections(), (0, 0));
     }
     // The total deadline holds for the lookup too.
     let builder = Client::builder().timeout(Duration::from_millis(200));
     let client = builder.resolver(name_server(None).await).build().unwrap();
     let begun = std::time::Instant::now();
-    let outcome = fetched(&client, "http://no.test/").await;
+    let outcome = fetch_url(&client, "http://no.test/").await;
     assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Dns)));
     assert!(begun.elapsed() < Duration::from_secs(2));
 }
@@ -68,7 +68,7 @@ async fn addresses_that_do_not_answer_are_connect_errors() {
     let port = free.local_addr().unwrap().port();
     drop(free);
     let client = Client::new();
-    let refused = fetched(&client, &format!("http://127.0.0.1:{port}/")).await;
+    let refused = fetch_url(&client, &format!("http://127.0.0.1:{port}/")).await;
     assert_eq!(refused, Err((ErrorKind::ConnectRefused, Phase::Connect)));
     // A listener with a queue of one, which is filled: the next connection is not answered.
     let socket = TcpSocket::new_v4().unwrap();
@@ -81,21 +81,21 @@ async fn addresses_that_do_not_answer_are_connect_errors() {
     let url = format!("http://{address}/");
     let begun = std::time::Instant::now();
     let client = Client::builder().connect_timeout(Duration::from_millis(300)).build().unwrap();
-    let outcome = fetched(&client, &url).await;
+    let outcome = fetch_url(&client, &url).await;
     assert_eq!(outcome, Err((ErrorKind::ConnectTimeout, Phase::Connect)));
     assert!((300..2000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
     let begun = std::time::Instant::now();
     let client = Client::builder().timeout(Duration::from_millis(300)).build().unwrap();
-    let outcome = fetched(&client, &url).await;
+    let outcome = fetch_url(&client, &url).await;
     assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Connect)));
     assert!((300..2000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
     filling.into_iter().for_each(|task| task.abort());
     // A Unix socket that does not exist.
     let client = Client::builder().unix_socket("/nowhere/at/all").build().unwrap();
-    let outcome = fetched(&client, "http://a/").await;
+    let outcome = fetch_url(&client, "http://a/").await;
     assert_eq!(outcome, Err((ErrorKind::ConnectRefused, Phase::Connect)));
     // Addresses that cannot be connected to.
-    let outcome = fetched(&Client::new(), "http://255.255.255.255/").await;
+    let outcome = fetch_url(&Client::new(), "http://255.255.255.255/").await;
     assert!(matches!(
         outcome,
         Err((ErrorKind::ConnectUnreachable | ErrorKind::ConnectTimeout, Phase::Connect))
@@ -110,19 +110,19 @@ async fn handshakes_that_fail_are_tls_errors() {
         peer.send("HTTP/1.1 400 Bad Request\r\n\r\n").await;
     });
     let url = format!("https://{}/", server.await);
-    assert_eq!(fetched(&client, &url).await, Err((ErrorKind::TlsHandshake, Phase::Tls)));
+    assert_eq!(fetch_url(&client, &url).await, Err((ErrorKind::TlsHandshake, Phase::Tls)));
     let server = listen_scripted(|mut peer| async move {
         peer.bytes(5).await;
     });
     let url = format!("https://{}/", server.await);
-    let (kind, phase) = fetched(&client, &url).await.unwrap_err();
+    let (kind, phase) = fetch_url(&client, &url).await.unwrap_err();
     assert!(matches!(kind, ErrorKind::ClosedEarly | ErrorKind::Reset) && phase == Phase::Tls);
     // A handshake that hangs.
     let hanging = listen_scripted(super::kit::ScriptedServer::stall).await;
     let url = format!("https://{hanging}/");
-    assert_eq!(fetched(&client, &url).await, Err((ErrorKind::TotalTimeout, Phase::Tls)));
+    assert_eq!(fetch_url(&client, &url).await, Err((ErrorKind::TotalTimeout, Phase::Tls)));
     let builder = limited(|limits| limits.time.tls = Some(Duration::from_millis(100)));
-    let outcome = fetched(&builder.build().unwrap(), &url).await;
+    let outcome = fetch_url(&builder.build().unwrap(), &url).await;
     assert_eq!(outcome, Err((ErrorKind::TlsTimeout, Phase::Tls)));
 }
 

@@ -16,7 +16,7 @@ use super::kit::{
 };
 
 /// The status that a client gets from a gateway to `upstream`, the same over either version.
-async fn passed_on(upstream: Client) -> u16 {
+async fn status_through_gateway(upstream: Client) -> u16 {
     let mut statuses = Vec::new();
     for versions in EACH_VERSION {
         let upstream = upstream.clone();
@@ -28,13 +28,14 @@ async fn passed_on(upstream: Client) -> u16 {
                 Ok::<_, Error>(Response::bytes(content))
             }
         };
-        statuses.push(answer_of(versions, gateway, Request::get("http://gateway/").unwrap()).await);
+        statuses.push(status_of(versions, gateway, Request::get("http://gateway/").unwrap()).await);
     }
     assert_eq!(statuses[0], statuses[1]);
     statuses[0]
 }
 
-async fn answer_of<H, F>(versions: Versions, gateway: H, request: Request) -> u16
+/// The status that `gateway` answers to a request over that version.
+async fn status_of<H, F>(versions: Versions, gateway: H, request: Request) -> u16
 where
     H: Fn(Request) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response, Error>> + Send + 'static,
@@ -43,6 +44,7 @@ where
     front.send(request.without_deadlines()).await.unwrap().status().as_u16()
 }
 
+/// A client of an upstream that follows `script`, with changed limits.
 fn upstream<F>(
     change: fn(&mut ClientLimits),
     script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static,
@@ -55,25 +57,29 @@ where
 
 #[tokio::test(start_paused = true)]
 async fn the_client_was_blamed_for_what_the_upstream_sent() {
-    assert_eq!(passed_on(upstream(|_| {}, |peer| peer.serve(OK))).await, 200);
+    assert_eq!(status_through_gateway(upstream(|_| {}, |peer| peer.serve(OK))).await, 200);
     // Content that is cut short, malformed, too large for the handler, or too large for the client's limit.
     let cut = answered_once("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab");
-    assert_eq!(passed_on(cut).await, 502);
+    assert_eq!(status_through_gateway(cut).await, 502);
     let malformed = [CHUNKED, "zz\r\n"].concat().leak();
-    assert_eq!(passed_on(answered_once(malformed)).await, 502);
+    assert_eq!(status_through_gateway(answered_once(malformed)).await, 502);
     assert_eq!(
-        passed_on(answered_once("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde")).await,
+        status_through_gateway(answered_once("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde"))
+            .await,
         502
     );
-    assert_eq!(passed_on(answered_once([CHUNKED, "5\r\nabcde\r\n"].concat().leak())).await, 502);
+    assert_eq!(
+        status_through_gateway(answered_once([CHUNKED, "5\r\nabcde\r\n"].concat().leak())).await,
+        502
+    );
     let bounded = upstream(
         |limits| limits.wire.body_bytes_max = Some(3),
         |peer| peer.serve("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nabcd"),
     );
-    assert_eq!(passed_on(bounded).await, 502);
+    assert_eq!(status_through_gateway(bounded).await, 502);
     // No response, and nonsense.
-    assert_eq!(passed_on(answered_once("")).await, 502);
-    assert_eq!(passed_on(answered_once("nonsense\r\n\r\n")).await, 502);
+    assert_eq!(status_through_gateway(answered_once("")).await, 502);
+    assert_eq!(status_through_gateway(answered_once("nonsense\r\n\r\n")).await, 502);
     // A stream that is reset, over HTTP/2.
     let broken = Client::builder().versions(Versions::Http2).handler(|_: Request| {
         let (sender, body) = Body::channel(2);
@@ -83,7 +89,7 @@ async fn the_client_was_blamed_for_what_the_upstream_sent() {
         });
         Response::new(body)
     });
-    assert_eq!(passed_on(broken.build().unwrap()).await, 502);
+    assert_eq!(status_through_gateway(broken.build().unwrap()).await, 502);
 }
 
 /// RFC 9112 §6.3: a Content-Length that Transfer-Encoding overrides is not passed on, and a repeated one is
@@ -122,17 +128,17 @@ async fn the_client_was_blamed_for_an_upstream_that_took_too_long() {
         peer.stall().await;
     }
     let stalls = |limits: &mut ClientLimits| limits.time.read_idle = Some(Duration::from_secs(1));
-    assert_eq!(passed_on(upstream(stalls, stalling)).await, 504);
+    assert_eq!(status_through_gateway(upstream(stalls, stalling)).await, 504);
     let slow = |limits: &mut ClientLimits| {
         (limits.time.body_grace, limits.time.body_window) =
             (Duration::ZERO, Duration::from_secs(1));
         limits.time.body_bytes_per_second_min = 1_000;
     };
-    assert_eq!(passed_on(upstream(slow, stalling)).await, 504);
-    assert_eq!(passed_on(upstream(|_| {}, ScriptedServer::stall)).await, 504);
+    assert_eq!(status_through_gateway(upstream(slow, stalling)).await, 504);
+    assert_eq!(status_through_gateway(upstream(|_| {}, ScriptedServer::stall)).await, 504);
     let total = |limits: &mut ClientLimits| limits.time.total = Some(Duration::from_secs(1));
-    assert_eq!(passed_on(upstream(total, ScriptedServer::stall)).await, 504);
-    assert_eq!(passed_on(upstream(total, stalling)).await, 504);
+    assert_eq!(status_through_gateway(upstream(total, ScriptedServer::stall)).await, 504);
+    assert_eq!(status_through_gateway(upstream(total, stalling)).await, 504);
 }
 
 /// Connecting, resolving and the TLS handshake have deadlines of the upstream as well.
@@ -202,7 +208,7 @@ async fn content_that_is_too_large_is_blamed_on_its_sender() {
 
 /// Connects in memory to a server whose handler reads the request's content, and reports the error's kind
 /// and the status it would answer.
-fn reading() -> (RawPeer<DuplexStream>, UnboundedReceiver<(ErrorKind, u16)>) {
+fn connect_to_reader() -> (RawPeer<DuplexStream>, UnboundedReceiver<(ErrorKind, u16)>) {
     let (told, tell) = tokio::sync::mpsc::unbounded_channel();
     let handler = move |request: Request| {
         let told = told.clone();
@@ -221,24 +227,24 @@ fn reading() -> (RawPeer<DuplexStream>, UnboundedReceiver<(ErrorKind, u16)>) {
 async fn faults_of_the_gateways_client_are_blamed_on_it() {
     let post = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\nab";
     let chunked = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n";
-    let (mut peer, mut tell) = reading();
+    let (mut peer, mut tell) = connect_to_reader();
     peer.send(post).await;
     peer.finish().await;
     assert_eq!(tell.recv().await, Some((ErrorKind::ClosedEarly, 400)));
-    let (mut peer, mut tell) = reading();
+    let (mut peer, mut tell) = connect_to_reader();
     peer.send(chunked).await;
     sleep(Duration::from_millis(1)).await;
     peer.send("zz\r\n").await;
     assert_eq!(tell.recv().await, Some((ErrorKind::H1Parse, 400)));
-    let (mut peer, mut tell) = reading();
+    let (mut peer, mut tell) = connect_to_reader();
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1001\r\n\r\nab").await;
     assert_eq!(tell.recv().await, Some((ErrorKind::BodyTooLarge, 413)));
-    let (mut peer, mut tell) = reading();
+    let (mut peer, mut tell) = connect_to_reader();
     peer.send(chunked).await;
     peer.send(format!("3e8\r\n{}\r\n", "x".repeat(1_000))).await;
     assert_eq!(tell.recv().await, Some((ErrorKind::BodyTooLarge, 413)));
     // The connection is lost.
-    let (mut peer, mut tell) = reading();
+    let (mut peer, mut tell) = connect_to_reader();
     peer.send(post).await;
     sleep(Duration::from_millis(1)).await;
     drop(peer);
@@ -247,7 +253,7 @@ async fn faults_of_the_gateways_client_are_blamed_on_it() {
 
 #[tokio::test(start_paused = true)]
 async fn faults_of_the_gateways_client_over_http2_are_blamed_on_it() {
-    let (peer, mut tell) = reading();
+    let (peer, mut tell) = connect_to_reader();
     let mut client = stoop_test::http2::Client::new(peer.into_parts().0).await;
     let post = http::Method::POST;
     let key = client.request(post.clone(), "/", &[("content-length", "5")], false).await;
@@ -265,7 +271,7 @@ async fn faults_of_the_gateways_client_over_http2_are_blamed_on_it() {
 #[tokio::test(start_paused = true)]
 async fn content_that_stalls_and_content_that_drips_are_both_answered_408() {
     // Content that stalls for 30 s, after it came well above the least rate.
-    let (mut peer, mut tell) = reading();
+    let (mut peer, mut tell) = connect_to_reader();
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n").await;
     peer.send([b'x'; 999]).await;
     let stalled = tell.recv().await;
@@ -326,7 +332,7 @@ async fn the_upstream_was_blamed_for_a_field_that_the_handler_got_wrong() {
             Ok(Response::text("moved").with_field("location", "/a\r\nset-cookie: b")?)
         };
         let request = Request::get("http://a/").unwrap();
-        assert_eq!(answer_of(versions, handler, request).await, 500);
+        assert_eq!(status_of(versions, handler, request).await, 500);
     }
     let error = Response::text("x").with_field("location", "/a\r\nset-cookie: b").unwrap_err();
     let text = Error::from(error).to_string();

@@ -9,7 +9,9 @@ use tokio::time::{Instant, sleep};
 use super::kit::{ScriptedServer, URL, kind_and_phase, limited, scripted_by};
 
 /// A client with the default limits and the least rate.
-fn patient(script: impl Fn(ScriptedServer) -> ScriptFuture + Send + Sync + 'static) -> Client {
+fn client_with_least_rate(
+    script: impl Fn(ScriptedServer) -> ScriptFuture + Send + Sync + 'static,
+) -> Client {
     with(|_| {}, script)
 }
 
@@ -58,7 +60,7 @@ const TENTH: Duration = Duration::from_millis(100);
 
 #[tokio::test(start_paused = true)]
 async fn content_that_drips_is_given_up() {
-    let client = patient(|peer| Box::pin(drip(peer, 0, "x", TENTH, FOREVER)));
+    let client = client_with_least_rate(|peer| Box::pin(drip(peer, 0, "x", TENTH, FOREVER)));
     // 10 s of grace, 20 s, and 1/1,000 s for each byte.
     let looked_at = timed(body(&client).await.discard()).await;
     let (took, collected) = timed(body(&client).await.bytes(1 << 20)).await;
@@ -96,11 +98,11 @@ async fn the_least_rate_is_enough_and_less_is_not() {
     let piece = |n| Box::leak("x".repeat(n).into_boxed_str());
     let exact: &str = piece(1_000);
     let second = Duration::from_secs(1);
-    let client = patient(move |peer| Box::pin(drip(peer, 0, exact, second, 600)));
+    let client = client_with_least_rate(move |peer| Box::pin(drip(peer, 0, exact, second, 600)));
     assert_eq!(body(&client).await.discard().await.unwrap(), 600_000);
     // A tenth less: after the grace, 19 s are used up in 190, and the last one is too short.
     let less: &str = piece(900);
-    let client = patient(move |peer| Box::pin(drip(peer, 0, less, second, 600)));
+    let client = client_with_least_rate(move |peer| Box::pin(drip(peer, 0, less, second, 600)));
     let (took, result) = timed(body(&client).await.discard()).await;
     assert_eq!(kind_and_phase(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
     assert!((200.0..203.0).contains(&took.as_secs_f64()), "{took:?}");
@@ -115,7 +117,7 @@ async fn the_least_rate_is_enough_and_less_is_not() {
 /// Content that came fast at first does not make up for content that comes slowly later.
 #[tokio::test(start_paused = true)]
 async fn the_rate_is_that_of_the_last_seconds() {
-    let client = patient(|peer| Box::pin(drip(peer, 10 << 20, "x", TENTH, FOREVER)));
+    let client = client_with_least_rate(|peer| Box::pin(drip(peer, 10 << 20, "x", TENTH, FOREVER)));
     let (took, result) = timed(body(&client).await.discard()).await;
     assert_eq!(kind_and_phase(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
     assert!((30.0..30.4).contains(&took.as_secs_f64()), "{took:?}");
@@ -145,7 +147,7 @@ async fn grace_and_window_are_what_they_are_set_to() {
 /// A caller that is slow holds up the server.
 #[tokio::test(start_paused = true)]
 async fn the_clock_stands_still_while_the_caller_does_not_wait_for_content() {
-    let client = patient(|peer| Box::pin(drip(peer, 0, "xxxxxxxxxx", TENTH, 50)));
+    let client = client_with_least_rate(|peer| Box::pin(drip(peer, 0, "xxxxxxxxxx", TENTH, 50)));
     let mut body = body(&client).await;
     let mut total = 0;
     while let Some(piece) = body.chunk().await.unwrap() {
@@ -158,7 +160,8 @@ async fn the_clock_stands_still_while_the_caller_does_not_wait_for_content() {
 /// A caller that asks once and drops the future has not waited until it asks again.
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_the_caller_abandons_does_not_count() {
-    let client = patient(|peer| Box::pin(drip(peer, 0, "x", Duration::from_secs(1), 2)));
+    let client =
+        client_with_least_rate(|peer| Box::pin(drip(peer, 0, "x", Duration::from_secs(1), 2)));
     let mut body = body(&client).await;
     assert_eq!(body.chunk().await.unwrap().unwrap(), "x");
     {

@@ -13,7 +13,7 @@ use super::kit::{
 };
 
 /// A client, and the number of connections it made.
-fn counted<F>(
+fn counting_connections<F>(
     builder: stoop::ClientBuilder,
     script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static,
 ) -> (Client, Arc<AtomicUsize>)
@@ -31,7 +31,7 @@ where
 
 #[tokio::test(start_paused = true)]
 async fn one_connection_serves_one_request_after_the_other() {
-    let (client, made) = counted(Client::builder(), |peer| peer.serve(OK));
+    let (client, made) = counting_connections(Client::builder(), |peer| peer.serve(OK));
     for _ in 0..100 {
         assert_eq!(fetch(&client).await, ok());
         assert_eq!(client.connections(), (1, 1));
@@ -63,7 +63,7 @@ async fn connections_that_will_not_persist_are_not_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_expires_and_an_empty_pool_has_no_watcher() {
-    let (client, made) = counted(Client::builder(), |peer| peer.serve(OK));
+    let (client, made) = counting_connections(Client::builder(), |peer| peer.serve(OK));
     fetch(&client).await.unwrap();
     sleep(Duration::from_secs(48)).await;
     assert_eq!(client.connections(), (1, 1));
@@ -225,7 +225,7 @@ async fn a_request_is_repeated_only_where_that_is_safe() {
         peer.head().await;
     };
     let again = |method: Method, body: Body| async move {
-        let (client, made) = counted(Client::builder(), server);
+        let (client, made) = counting_connections(Client::builder(), server);
         fetch(&client).await.unwrap();
         let request = Request::new(method, URL).unwrap().with_body(body);
         (fetch_request(&client, request).await, made.load(Relaxed))
@@ -243,12 +243,12 @@ async fn a_request_is_repeated_only_where_that_is_safe() {
     sender.finish().await.unwrap();
     assert!(matches!(again(Method::PUT, body).await, (Err(_), 1)));
     // A request is not repeated where its connection was new.
-    let (client, made) = counted(Client::builder(), |mut peer| async move {
+    let (client, made) = counting_connections(Client::builder(), |mut peer| async move {
         peer.head().await;
     });
     assert_eq!((fetch(&client).await, made.load(Relaxed)), (closed.clone(), 1));
     // Nor where the server had begun to answer.
-    let (client, made) = counted(Client::builder(), |mut peer| async move {
+    let (client, made) = counting_connections(Client::builder(), |mut peer| async move {
         peer.head().await;
         peer.send(OK).await;
         peer.head().await;
@@ -257,7 +257,7 @@ async fn a_request_is_repeated_only_where_that_is_safe() {
     fetch(&client).await.unwrap();
     assert_eq!((fetch(&client).await, made.load(Relaxed)), (closed.clone(), 1));
     // Repeating has a limit.
-    let (client, made) = counted(limited(|limits| limits.retries_max = 0), server);
+    let (client, made) = counting_connections(limited(|limits| limits.retries_max = 0), server);
     fetch(&client).await.unwrap();
     assert_eq!((fetch(&client).await, made.load(Relaxed)), (closed, 1));
 }

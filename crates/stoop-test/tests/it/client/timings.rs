@@ -6,7 +6,7 @@ use stoop::{Client, ErrorKind, Request, Response, Timings};
 use tokio::time::sleep;
 
 use super::kit::{OK, get, limited, listen_scripted, scripted, scripted_by};
-use super::tls::{authority, certificate, serving, showing, trusting};
+use super::tls::{authority, certificate, client_trusting, serve_tls, server_tls};
 
 const S: Duration = Duration::from_secs(1);
 
@@ -92,9 +92,9 @@ async fn an_error_tells_what_the_time_went_into() {
 #[tokio::test]
 async fn remote_addresses_are_the_servers() {
     let authority = authority("ours");
-    let tls = showing(certificate(&authority, &["localhost"], false));
-    let port = serving(tls, |peer| peer.serve(OK)).await;
-    let client = trusting(&authority).build().unwrap();
+    let tls = server_tls(certificate(&authority, &["localhost"], false));
+    let port = serve_tls(tls, |peer| peer.serve(OK)).await;
+    let client = client_trusting(&authority).build().unwrap();
     let url = format!("https://localhost:{port}/");
     let first = client.get(&url).await.unwrap();
     let timings = first.timings();

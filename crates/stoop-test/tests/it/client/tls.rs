@@ -11,8 +11,10 @@ use stoop_io::{AnyTransport, Tcp};
 
 use super::kit::{FetchOutcome, OK, ScriptedServer, fetch_request, ok};
 
+/// A certificate authority of a test.
 pub(super) type TestAuthority = CertifiedIssuer<'static, KeyPair>;
 
+/// A new certificate authority.
 pub(super) fn authority(name: &str) -> TestAuthority {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name.push(DnType::CommonName, name);
@@ -38,12 +40,13 @@ pub(super) fn certificate(
     (params.signed_by(&key, issuer).unwrap().pem(), key.serialize_pem())
 }
 
-pub(super) fn showing((chain, key): (String, String)) -> ServerTls {
+/// TLS settings of a server with this certificate and key.
+pub(super) fn server_tls((chain, key): (String, String)) -> ServerTls {
     ServerTls::builder().certificate_pem(chain, key).build().unwrap()
 }
 
 /// Starts a server with these TLS settings and `script` for each connection. Returns its port.
-pub(super) async fn serving<F>(
+pub(super) async fn serve_tls<F>(
     tls: ServerTls,
     script: impl Fn(ScriptedServer) -> F + Send + Sync + 'static,
 ) -> u16
@@ -68,7 +71,8 @@ where
     port
 }
 
-pub(super) fn trusting(authority: &TestAuthority) -> stoop::ClientBuilder {
+/// A builder of a client that trusts the authority alone.
+pub(super) fn client_trusting(authority: &TestAuthority) -> stoop::ClientBuilder {
     let tls = ClientTls::builder().platform_cas(false).ca_pem(authority.pem());
     Client::builder().tls(tls.build().unwrap())
 }
@@ -81,15 +85,16 @@ async fn fetch(client: &Client, host: &str, port: u16) -> FetchOutcome {
 async fn certificates_are_checked() {
     let (ours, theirs) = (authority("ours"), authority("theirs"));
     let names = ["localhost", "127.0.0.1"];
-    let good = serving(showing(certificate(&ours, &names, false)), |peer| peer.serve(OK)).await;
-    let client = trusting(&ours).build().unwrap();
+    let good =
+        serve_tls(server_tls(certificate(&ours, &names, false)), |peer| peer.serve(OK)).await;
+    let client = client_trusting(&ours).build().unwrap();
     for host in ["localhost", "127.0.0.1", "LOCALHOST", "localhost."] {
         assert_eq!(fetch(&client, host, good).await, ok(), "{host}");
         assert_eq!(fetch(&client, host, good).await, ok(), "{host}");
     }
     let fails = async |tls: ServerTls, kind: ErrorKind| {
-        let port = serving(tls, |peer| peer.serve(OK)).await;
-        let client = trusting(&ours).build().unwrap();
+        let port = serve_tls(tls, |peer| peer.serve(OK)).await;
+        let client = client_trusting(&ours).build().unwrap();
         assert_eq!(fetch(&client, "localhost", port).await, Err((kind, Phase::Tls)));
         assert_eq!(client.connections(), (0, 0));
         // A client that accepts any certificate connects all the same.
@@ -97,10 +102,10 @@ async fn certificates_are_checked() {
         let client = Client::builder().tls(blind).build().unwrap();
         assert_eq!(fetch(&client, "localhost", port).await, ok());
     };
-    fails(showing(certificate(&theirs, &names, false)), ErrorKind::TlsCertUntrusted).await;
-    fails(showing(certificate(&ours, &names, true)), ErrorKind::TlsCertExpired).await;
-    fails(showing(certificate(&ours, &["other.test"], false)), ErrorKind::TlsCertName).await;
-    fails(showing(certificate(&ours, &["127.0.0.1"], false)), ErrorKind::TlsCertName).await;
+    fails(server_tls(certificate(&theirs, &names, false)), ErrorKind::TlsCertUntrusted).await;
+    fails(server_tls(certificate(&ours, &names, true)), ErrorKind::TlsCertExpired).await;
+    fails(server_tls(certificate(&ours, &["other.test"], false)), ErrorKind::TlsCertName).await;
+    fails(server_tls(certificate(&ours, &["127.0.0.1"], false)), ErrorKind::TlsCertName).await;
 }
 
 #[tokio::test]
@@ -112,13 +117,13 @@ async fn a_client_may_show_a_certificate() {
         .client_ca_pem(authority.pem())
         .build()
         .unwrap();
-    let port = serving(tls, |peer| peer.serve(OK)).await;
+    let port = serve_tls(tls, |peer| peer.serve(OK)).await;
     let (chain, key) = certificate(&authority, &["me"], false);
     let tls = ClientTls::builder().ca_pem(authority.pem()).certificate_pem(chain, key);
     let known = Client::builder().tls(tls.build().unwrap()).build().unwrap();
     assert_eq!(fetch(&known, "localhost", port).await, ok());
     let (kind, phase) =
-        fetch(&trusting(&authority).build().unwrap(), "localhost", port).await.unwrap_err();
+        fetch(&client_trusting(&authority).build().unwrap(), "localhost", port).await.unwrap_err();
     // In TLS 1.3 the client's handshake is complete before the server refuses the certificate.
     assert!(matches!(phase, Phase::Tls | Phase::Send | Phase::Wait), "{kind:?} {phase:?}");
 }
@@ -128,7 +133,7 @@ async fn alpn_offers_the_clients_versions_whatever_the_configuration_offers() {
     let authority = authority("ours");
     let (chain, key) = certificate(&authority, &["localhost"], false);
     let tls = ServerTls::builder().certificate_pem(chain, key).alpn(["h2", "http/1.1"]);
-    let port = serving(tls.build().unwrap(), |peer| peer.serve(OK)).await;
+    let port = serve_tls(tls.build().unwrap(), |peer| peer.serve(OK)).await;
     let tls = ClientTls::builder().ca_pem(authority.pem()).alpn(["h2", "http/1.1"]);
     let client = Client::builder().tls(tls.build().unwrap()).versions(Versions::Http1);
     assert_eq!(fetch(&client.build().unwrap(), "localhost", port).await, ok());
@@ -138,8 +143,8 @@ async fn alpn_offers_the_clients_versions_whatever_the_configuration_offers() {
 async fn an_end_without_close_notify_cuts_short_only_what_it_delimits() {
     let authority = authority("ours");
     let server = |answer: &'static str, says_so: bool| {
-        let tls = showing(certificate(&authority, &["localhost"], false));
-        serving(tls, move |mut peer| async move {
+        let tls = server_tls(certificate(&authority, &["localhost"], false));
+        serve_tls(tls, move |mut peer| async move {
             peer.head().await;
             peer.send(answer).await;
             if says_so {
@@ -147,7 +152,7 @@ async fn an_end_without_close_notify_cuts_short_only_what_it_delimits() {
             }
         })
     };
-    let client = trusting(&authority).build().unwrap();
+    let client = client_trusting(&authority).build().unwrap();
     let until_close = "HTTP/1.1 200 OK\r\n\r\nok";
     for (answer, says_so, outcome) in [
         (OK, false, ok()),
@@ -169,10 +174,10 @@ async fn an_end_without_close_notify_cuts_short_only_what_it_delimits() {
 #[tokio::test]
 async fn large_content_goes_both_ways_over_a_kept_connection() {
     let authority = authority("ours");
-    let tls = showing(certificate(&authority, &["localhost"], false));
+    let tls = server_tls(certificate(&authority, &["localhost"], false));
     let content = "0123456789abcdef".repeat(50_000);
     let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{content}", content.len());
-    let port = serving(tls, move |mut peer| {
+    let port = serve_tls(tls, move |mut peer| {
         let answer = answer.clone();
         async move {
             assert_eq!(peer.number, 0, "a second connection");
@@ -183,7 +188,7 @@ async fn large_content_goes_both_ways_over_a_kept_connection() {
         }
     })
     .await;
-    let client = trusting(&authority).build().unwrap();
+    let client = client_trusting(&authority).build().unwrap();
     for _ in 0..3 {
         let request =
             Request::new(stoop::Method::PUT, &format!("https://localhost:{port}/")).unwrap();

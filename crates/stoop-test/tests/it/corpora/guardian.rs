@@ -37,6 +37,7 @@ const NOT_FOR_US: &[&str] = &[
     "Transfer-Encoding: identity and chunked OK",
 ];
 
+/// A request of the list, and its tier.
 #[derive(Default)]
 struct GuardianCase {
     name: String,

@@ -80,6 +80,7 @@ pub(crate) struct OriginServer {
     folder: TestFolder,
 }
 
+/// The process or thread of a server.
 enum RunningOrigin {
     Program(RunningProgram),
     Thread { _server: hyper::HyperServer },

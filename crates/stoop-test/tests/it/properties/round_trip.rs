@@ -34,7 +34,7 @@ fn check_request(exchange: &PlannedExchange, received: &stoop_test::pair::Receiv
     assert_eq!(read.target(), exchange.request.target());
     assert_eq!(read.form(), exchange.request.form());
     assert_eq!(read.version(), Version::HTTP_11);
-    assert_eq!(theirs(read.fields()), theirs(exchange.request.fields()));
+    assert_eq!(callers_fields(read.fields()), callers_fields(exchange.request.fields()));
     assert!(received.request_body == exchange.request_body.pieces.concat());
     let chunked = !exchange.request_body.is_announced;
     let sent = exchange.request_body.trailers.as_ref().filter(|sent| chunked && !sent.is_empty());
@@ -44,7 +44,7 @@ fn check_request(exchange: &PlannedExchange, received: &stoop_test::pair::Receiv
 fn check_response(exchange: &PlannedExchange, received: &stoop_test::pair::ReceivedExchange) {
     let read = received.response.as_ref().unwrap();
     assert_eq!(read.status(), exchange.status);
-    assert_eq!(theirs(read.fields()), theirs(&exchange.fields));
+    assert_eq!(callers_fields(read.fields()), callers_fields(&exchange.fields));
     assert_eq!(received.interim, exchange.interim);
     let has_content = exchange.request.method() != Method::HEAD
         && !matches!(exchange.status.as_u16(), 204 | 205 | 304);
@@ -57,7 +57,7 @@ fn check_response(exchange: &PlannedExchange, received: &stoop_test::pair::Recei
 }
 
 /// The fields that the machine does not set itself.
-fn theirs(fields: &Fields) -> Vec<(String, Vec<u8>)> {
+fn callers_fields(fields: &Fields) -> Vec<(String, Vec<u8>)> {
     let ours = ["content-length", "transfer-encoding", "connection", "keep-alive"];
     let theirs = fields.iter().filter(|field| !ours.iter().any(|name| field.is(name)));
     theirs.map(|field| (field.name().to_owned(), field.value().to_vec())).collect()

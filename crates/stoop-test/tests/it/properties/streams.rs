@@ -55,7 +55,10 @@ fn exchange(number: usize, random: &mut Random) -> PlannedExchange {
 /// Checks what both peers received of an exchange.
 fn check(number: usize, exchange: &PlannedExchange, peers: &Peers) {
     if let Some(request) = peers.server.received(number) {
-        assert_eq!(fields(request.fields.as_ref().unwrap()), fields(exchange.request.fields()));
+        assert_eq!(
+            callers_fields(request.fields.as_ref().unwrap()),
+            callers_fields(exchange.request.fields())
+        );
         let sent = exchange.request_body.pieces.concat();
         assert!(sent.starts_with(&request.content));
         if request.is_ended {
@@ -74,7 +77,7 @@ fn check(number: usize, exchange: &PlannedExchange, peers: &Peers) {
     assert!(sent.starts_with(&response.content));
     if let Some(head) = &response.fields {
         assert_eq!(response.status, Some(exchange.status));
-        assert_eq!(fields(head), fields(&exchange.fields));
+        assert_eq!(callers_fields(head), callers_fields(&exchange.fields));
     }
     if response.is_ended {
         assert_eq!(response.content.len(), sent.len());
@@ -94,11 +97,11 @@ fn is_bare(body: &stoop_test::pair::PlannedBody) -> bool {
 
 fn check_trailers(received: Option<&Fields>, sent: Option<&Fields>) {
     let sent = sent.filter(|sent| !sent.is_empty());
-    assert_eq!(received.map(fields), sent.map(fields));
+    assert_eq!(received.map(callers_fields), sent.map(callers_fields));
 }
 
 /// The fields that the machine does not set itself; over HTTP/2 names are in lower case.
-fn fields(fields: &Fields) -> Vec<(String, Vec<u8>)> {
+fn callers_fields(fields: &Fields) -> Vec<(String, Vec<u8>)> {
     let ours = ["content-length", "transfer-encoding", "connection", "host"];
     let theirs = fields.iter().filter(|field| !ours.iter().any(|name| field.is(name)));
     theirs.map(|field| (field.name().to_ascii_lowercase(), field.value().to_vec())).collect()

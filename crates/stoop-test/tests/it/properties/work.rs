@@ -9,7 +9,7 @@ use stoop_proto::{Limits, RequestHead, ResponseHead};
 use stoop_test::feed::SentRequest;
 
 /// The shortest time that `feed` takes, with the input growing by `step` bytes at a time.
-fn best(wire: &[u8], step: usize, feed: impl Fn(&[u8], usize)) -> Duration {
+fn shortest_time(wire: &[u8], step: usize, feed: impl Fn(&[u8], usize)) -> Duration {
     let time = || {
         let begun = Instant::now();
         feed(wire, step);
@@ -20,7 +20,7 @@ fn best(wire: &[u8], step: usize, feed: impl Fn(&[u8], usize)) -> Duration {
 
 /// Feeds a server a buffer that grows by `step` bytes at a time, without the bytes that were consumed.
 fn serve(wire: &[u8], step: usize) {
-    let limits = roomy();
+    let limits = large_limits();
     let (mut server, mut head) = (Server::new(), RequestHead::default());
     let (mut from, mut to) = (0, 0);
     while to < wire.len() {
@@ -38,7 +38,7 @@ fn serve(wire: &[u8], step: usize) {
 }
 
 fn read(wire: &[u8], step: usize) {
-    let limits = roomy();
+    let limits = large_limits();
     let (mut client, mut head) = (SentRequest::new(Method::GET).client(), ResponseHead::default());
     let (mut from, mut to) = (0, 0);
     while to < wire.len() {
@@ -56,7 +56,7 @@ fn read(wire: &[u8], step: usize) {
     }
 }
 
-fn roomy() -> Limits {
+fn large_limits() -> Limits {
     let mut limits = Limits::client();
     limits.request_line_bytes_max = 60_000;
     limits.trailers_bytes_max = 70_000;
@@ -137,9 +137,9 @@ fn a_message_byte_by_byte_costs_little_more_than_at_once() {
     let call = Duration::from_nanos(if cfg!(debug_assertions) { 1_500 } else { 60 });
     for (name, is_request, wire) in messages() {
         let feed = if is_request { serve } else { read };
-        let whole = best(&wire, wire.len(), feed);
+        let whole = shortest_time(&wire, wire.len(), feed);
         for step in [1, 2, 7, 100] {
-            let cut = best(&wire, step, feed);
+            let cut = shortest_time(&wire, step, feed);
             let calls = (wire.len() / step) as u32;
             let allowed = 20 * whole + calls * call + Duration::from_millis(1);
             assert!(cut < allowed, "{name}: {cut:?} by {step}, {whole:?} at once");

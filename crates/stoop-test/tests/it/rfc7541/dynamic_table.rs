@@ -207,7 +207,7 @@ fn other_limits_need_no_answer() {
 
 /// What the encoder writes at the start of a block, in hexadecimal.
 #[track_caller]
-fn begun(encoder: &mut Encoder) -> String {
+fn block_start(encoder: &mut Encoder) -> String {
     let mut out = Vec::new();
     encoder.begin(&mut out);
     out.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -217,27 +217,27 @@ fn begun(encoder: &mut Encoder) -> String {
 #[test]
 fn the_encoder_says_what_size_it_uses() {
     let mut encoder = encoder();
-    assert_eq!(begun(&mut encoder), "");
+    assert_eq!(block_start(&mut encoder), "");
     // The peer's limit is higher than the encoder's.
     encoder.set_peer_table_bytes_max(65_536);
-    assert_eq!(begun(&mut encoder), "");
+    assert_eq!(block_start(&mut encoder), "");
     encoder.set_peer_table_bytes_max(100);
-    assert_eq!(begun(&mut encoder), "3f45");
-    assert_eq!(begun(&mut encoder), "");
+    assert_eq!(block_start(&mut encoder), "3f45");
+    assert_eq!(block_start(&mut encoder), "");
     encoder.set_peer_table_bytes_max(0);
     encoder.set_peer_table_bytes_max(100);
-    assert_eq!(begun(&mut encoder), "203f45");
+    assert_eq!(block_start(&mut encoder), "203f45");
     encoder.set_peer_table_bytes_max(0);
     encoder.set_peer_table_bytes_max(50);
     encoder.set_peer_table_bytes_max(4096);
-    assert_eq!(begun(&mut encoder), "203fe11f");
+    assert_eq!(block_start(&mut encoder), "203fe11f");
     encoder.set_peer_table_bytes_max(8192);
     encoder.set_peer_table_bytes_max(50);
     encoder.set_peer_table_bytes_max(0);
-    assert_eq!(begun(&mut encoder), "20");
+    assert_eq!(block_start(&mut encoder), "20");
     encoder.set_peer_table_bytes_max(u32::MAX);
-    assert_eq!(begun(&mut encoder), "3fe11f");
-    assert_eq!(begun(&mut encoder), "");
+    assert_eq!(block_start(&mut encoder), "3fe11f");
+    assert_eq!(block_start(&mut encoder), "");
 }
 
 /// §4.2: a table smaller than the initial size is announced in the first block
@@ -245,17 +245,17 @@ fn the_encoder_says_what_size_it_uses() {
 fn an_encoder_that_wants_less_than_4096_bytes_says_so_first() {
     for (limit, first) in [(0, "20"), (30, "3e"), (512, "3fe103"), (4095, "3fe01f"), (4096, "")] {
         let mut encoder = Encoder::new(limit);
-        assert_eq!(begun(&mut encoder), first);
-        assert_eq!(begun(&mut encoder), "");
+        assert_eq!(block_start(&mut encoder), first);
+        assert_eq!(block_start(&mut encoder), "");
         // A higher limit of the peer changes nothing.
         encoder.set_peer_table_bytes_max(65_536);
-        assert_eq!(begun(&mut encoder), "");
+        assert_eq!(block_start(&mut encoder), "");
     }
     // An encoder with a larger table waits for the peer's limit.
     let mut encoder = Encoder::new(65_536);
-    assert_eq!(begun(&mut encoder), "");
+    assert_eq!(block_start(&mut encoder), "");
     encoder.set_peer_table_bytes_max(16_384);
-    assert_eq!(begun(&mut encoder), "3fe17f");
+    assert_eq!(block_start(&mut encoder), "3fe17f");
 }
 
 /// §4.4, for the encoder: a line that would only empty the table is not inserted.

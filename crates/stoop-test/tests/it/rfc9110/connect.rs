@@ -5,7 +5,7 @@ use stoop_proto::h1::{Client, Event, Server};
 use stoop_proto::{BodySize, Misuse, RequestHead, ResponseParts};
 use stoop_test::feed::{ResponseEnd, SentRequest};
 
-use crate::machines::{asked, fields, ok, receive, respond};
+use crate::machines::{fields, ok, receive, respond, server_after_head};
 
 const CONNECT: &str = "CONNECT b:443 HTTP/1.1\r\nHost: b:443\r\n\r\n";
 
@@ -13,7 +13,7 @@ const CONNECT: &str = "CONNECT b:443 HTTP/1.1\r\nHost: b:443\r\n\r\n";
 #[test]
 fn a_2xx_to_connect_is_sent_by_switching_only() {
     for status in [StatusCode::OK, StatusCode::NO_CONTENT] {
-        let (mut server, answer) = asked(CONNECT);
+        let (mut server, answer) = server_after_head(CONNECT);
         assert!(answer.may_switch());
         let parts = ResponseParts::new(status);
         let mut out = Vec::new();
@@ -30,7 +30,7 @@ fn a_2xx_to_connect_is_sent_by_switching_only() {
 /// (Successful) response to CONNECT."
 #[test]
 fn a_2xx_to_connect_frames_nothing() {
-    let (mut server, answer) = asked(CONNECT);
+    let (mut server, answer) = server_after_head(CONNECT);
     let mut out = Vec::new();
     let theirs = fields(&[("content-length", "5"), ("Transfer-Encoding", "chunked"), ("via", "x")]);
     server.switch(answer, &ResponseParts { fields: Some(&theirs), ..ok() }, &mut out).unwrap();
@@ -59,9 +59,9 @@ fn a_last_request_may_connect_or_be_declined() {
         "CONNECT b:443 HTTP/1.0\r\n\r\n",
         "CONNECT b:443 HTTP/1.1\r\nHost: b\r\nConnection: close\r\n\r\n",
     ] {
-        let (mut server, answer) = asked(wire);
+        let (mut server, answer) = server_after_head(wire);
         server.switch(answer, &ok(), &mut Vec::new()).unwrap();
-        let (mut server, answer) = asked(wire);
+        let (mut server, answer) = server_after_head(wire);
         let said = respond(&mut server, answer, &ResponseParts::new(StatusCode::FORBIDDEN));
         assert!(said.contains("connection: close\r\n") && !said.contains("keep-alive"));
         assert!(server.is_sent() && !server.is_receiving());

@@ -6,7 +6,7 @@ use stoop_proto::h2::Refusal;
 use stoop_proto::{BodySize, Misuse, ResponseParts};
 use stoop_test::frames::{flag, headers};
 
-use crate::machines::{asked, fields, request};
+use crate::machines::{fields, request, server_after_head};
 use crate::rfc9113::kit::{GET, ManualMachine};
 
 /// The length that each version sends in a request, or why it refuses the request.
@@ -45,7 +45,8 @@ fn in_response_of(
     let status = StatusCode::from_u16(status).unwrap();
     let parts = ResponseParts { fields: Some(&fields), ..ResponseParts::new(status) };
     let mut out = Vec::new();
-    let (mut server, answer) = asked(&format!("{method} / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    let (mut server, answer) =
+        server_after_head(&format!("{method} / HTTP/1.1\r\nHost: a\r\n\r\n"));
     let sent = server.respond(answer, &parts, size, &mut out);
     assert!(sent.is_ok() || out.is_empty(), "nothing was written");
     let old = sent.map(|()| of_text(&out));

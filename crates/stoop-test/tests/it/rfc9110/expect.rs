@@ -6,7 +6,7 @@ use stoop_proto::h1::{Client, Event, Server};
 use stoop_proto::{BodySize, Fields, ResponseParts, Violation};
 use stoop_test::feed::{accepted, refused};
 
-use crate::machines::{answered, asked, ok, receive, request, respond, written};
+use crate::machines::{client_event, ok, receive, request, respond, sent_head, server_after_head};
 
 const UPLOAD: &str =
     "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
@@ -35,7 +35,7 @@ fn an_expectation_other_than_100_continue_is_answered_417() {
 /// to, that is when the handler reads the content.
 #[test]
 fn a_server_says_100_once_and_only_when_told_to() {
-    let (mut server, answer) = asked(UPLOAD);
+    let (mut server, answer) = server_after_head(UPLOAD);
     assert!(server.continue_is_owed());
     let mut out = Vec::new();
     server.send_continue(&mut out);
@@ -52,7 +52,7 @@ fn a_server_says_100_once_and_only_when_told_to() {
 /// content for the corresponding request"
 #[test]
 fn no_100_is_said_once_content_came() {
-    let (mut server, answer) = asked(UPLOAD);
+    let (mut server, answer) = server_after_head(UPLOAD);
     let mut input = &b"he"[..];
     assert_eq!(receive(&mut server, &mut input).0, Event::Data(0..2));
     let mut out = Vec::new();
@@ -70,7 +70,7 @@ fn an_expectation_is_ignored_in_http_1_0_and_without_content() {
         "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n",
     ] {
-        let (mut server, _) = asked(wire);
+        let (mut server, _) = server_after_head(wire);
         let mut out = Vec::new();
         server.send_continue(&mut out);
         assert!(out.is_empty() && !server.continue_is_owed());
@@ -82,7 +82,7 @@ fn an_expectation_is_ignored_in_http_1_0_and_without_content() {
 /// it announced, or not, and the server could not tell where its next request begins.
 #[test]
 fn a_final_response_to_an_unanswered_expectation_ends_the_connection() {
-    let (mut server, answer) = asked(UPLOAD);
+    let (mut server, answer) = server_after_head(UPLOAD);
     let said = respond(&mut server, answer, &ResponseParts::new(StatusCode::PAYLOAD_TOO_LARGE));
     assert!(said.contains("connection: close\r\n"));
     assert!(server.is_sent());
@@ -111,7 +111,7 @@ fn a_100_waits_for_the_requests_before_it() {
 /// A 100 that the caller sends as an interim response is the one that the client waits for.
 #[test]
 fn a_100_that_the_caller_sends_is_the_one_that_is_owed() {
-    let (mut server, answer) = asked(UPLOAD);
+    let (mut server, answer) = server_after_head(UPLOAD);
     let mut out = Vec::new();
     server.inform(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out).unwrap();
     assert!(server.continue_is_owed());
@@ -131,11 +131,11 @@ fn a_client_knows_that_it_may_wait_and_may_stop_waiting() {
         client
     };
     let mut client = sent();
-    assert_eq!(answered(&mut client, b"HTTP/1.1 100 Continue\r\n\r\n"), Event::Interim);
+    assert_eq!(client_event(&mut client, b"HTTP/1.1 100 Continue\r\n\r\n"), Event::Interim);
     assert!(!client.is_awaiting_continue());
 
     let mut client = sent();
-    assert_eq!(answered(&mut client, b"HTTP/1.1 103 Early Hints\r\n\r\n"), Event::Interim);
+    assert_eq!(client_event(&mut client, b"HTTP/1.1 103 Early Hints\r\n\r\n"), Event::Interim);
     assert!(client.is_awaiting_continue());
     client.data(Bytes::from_static(b"hello"), &mut Vec::new()).unwrap();
     assert!(!client.is_awaiting_continue(), "it waited long enough");
@@ -143,7 +143,7 @@ fn a_client_knows_that_it_may_wait_and_may_stop_waiting() {
     // After a final response instead, the content is not sent, and the connection is not used again.
     let mut client = sent();
     let wire = b"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n";
-    assert_eq!(answered(&mut client, wire), Event::Head { end: true });
+    assert_eq!(client_event(&mut client, wire), Event::Head { end: true });
     assert!(!client.is_awaiting_continue() && !client.is_reusable());
 }
 
@@ -151,7 +151,7 @@ fn a_client_knows_that_it_may_wait_and_may_stop_waiting() {
 #[test]
 fn a_request_without_content_expects_nothing() {
     let head = request(Method::POST, &[("Expect", "100-continue")]);
-    assert!(!written(&head, BodySize::Exact(0)).contains("Expect"));
-    assert!(written(&head, BodySize::Exact(1)).contains("Expect: 100-continue\r\n"));
-    assert!(written(&head, BodySize::Unknown).contains("Expect: 100-continue\r\n"));
+    assert!(!sent_head(&head, BodySize::Exact(0)).contains("Expect"));
+    assert!(sent_head(&head, BodySize::Exact(1)).contains("Expect: 100-continue\r\n"));
+    assert!(sent_head(&head, BodySize::Unknown).contains("Expect: 100-continue\r\n"));
 }

@@ -4,7 +4,7 @@ use http::{Method, StatusCode};
 use stoop_proto::{Fields, Misuse, Violation};
 use stoop_test::feed::{ResponseEnd, SentRequest};
 
-use crate::machines::{asked, fields, ok, respond};
+use crate::machines::{fields, ok, respond, server_after_head};
 
 /// "A client MUST be able to parse one or more 1xx responses received prior to a final response"
 #[test]
@@ -47,7 +47,7 @@ fn interim_responses_count_as_head_bytes() {
 /// "A server MUST NOT send a 1xx response to an HTTP/1.0 client."
 #[test]
 fn an_http_1_0_client_gets_no_interim_response() {
-    let (mut server, answer) = asked("GET / HTTP/1.0\r\n\r\n");
+    let (mut server, answer) = server_after_head("GET / HTTP/1.0\r\n\r\n");
     let mut out = Vec::new();
     server.inform(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out).unwrap();
     assert!(out.is_empty());
@@ -57,7 +57,7 @@ fn an_http_1_0_client_gets_no_interim_response() {
 /// or trailers."
 #[test]
 fn an_interim_response_cannot_frame_anything() {
-    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (mut server, answer) = server_after_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     let hints = fields(&[
         ("link", "</x>"),
         ("Content-Length", "5"),
@@ -73,7 +73,7 @@ fn an_interim_response_cannot_frame_anything() {
 #[test]
 fn an_interim_response_belongs_before_a_final_one() {
     let none = Fields::new();
-    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (mut server, answer) = server_after_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     let mut out = Vec::new();
     for status in [StatusCode::OK, StatusCode::SWITCHING_PROTOCOLS, StatusCode::NOT_FOUND] {
         assert_eq!(server.inform(answer, status, &none, &mut out), Err(Misuse::Status));

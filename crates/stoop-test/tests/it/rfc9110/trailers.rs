@@ -6,7 +6,7 @@ use http::Method;
 use stoop_proto::BodySize;
 use stoop_proto::h1::{Client, Event};
 
-use crate::machines::{answered, asked, fields, ok, receive, request};
+use crate::machines::{client_event, fields, ok, receive, request, server_after_head};
 
 /// §6.5.1: "A sender MUST NOT generate a trailer field unless the sender knows the corresponding
 /// header field name's definition permits"
@@ -21,7 +21,7 @@ fn trailers_are_sent_behind_chunks_and_never_what_may_not_come_there() {
         ("set-cookie", "x"),
         ("Server-Timing", "a"),
     ]);
-    let (mut server, answer) = asked("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (mut server, answer) = server_after_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     let mut out = Vec::new();
     server.respond(answer, &ok(), BodySize::Unknown, &mut out).unwrap();
     server.data(Bytes::from_static(b"hi"), &mut out).unwrap();
@@ -48,7 +48,7 @@ fn trailers_without_a_place_are_left_out() {
         ("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", BodySize::Unknown),
         ("GET / HTTP/1.0\r\n\r\n", BodySize::Unknown),
     ] {
-        let (mut server, answer) = asked(wire);
+        let (mut server, answer) = server_after_head(wire);
         let mut out = Vec::new();
         server.respond(answer, &ok(), size, &mut out).unwrap();
         let head = out.len();
@@ -60,7 +60,8 @@ fn trailers_without_a_place_are_left_out() {
 /// The trailers of one message are not those of the next.
 #[test]
 fn trailers_that_were_not_taken_are_gone_with_the_next_message() {
-    let (mut server, _) = asked("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    let (mut server, _) =
+        server_after_head("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
     let mut input = &b"0\r\nx: y\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"[..];
     assert_eq!(receive(&mut server, &mut input).0, Event::End { trailers: true });
     assert_eq!(receive(&mut server, &mut input).0, Event::Head { end: true });
@@ -71,8 +72,8 @@ fn trailers_that_were_not_taken_are_gone_with_the_next_message() {
     client.send(&head, BodySize::Exact(0), &mut Vec::new()).unwrap();
     client.finish(None, &mut Vec::new()).unwrap();
     let wire = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-    assert_eq!(answered(&mut client, wire), Event::Head { end: false });
-    assert_eq!(answered(&mut client, b"0\r\nx: y\r\n\r\n"), Event::End { trailers: true });
+    assert_eq!(client_event(&mut client, wire), Event::Head { end: false });
+    assert_eq!(client_event(&mut client, b"0\r\nx: y\r\n\r\n"), Event::End { trailers: true });
     client.send(&head, BodySize::Exact(0), &mut Vec::new()).unwrap();
     assert!(client.take_trailers().is_none());
 }

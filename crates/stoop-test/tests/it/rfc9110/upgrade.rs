@@ -5,7 +5,9 @@ use stoop_proto::h1::{Client, Event, Server};
 use stoop_proto::{BodySize, Misuse, ResponseParts, Violation};
 use stoop_test::feed::{ResponseEnd, SentRequest};
 
-use crate::machines::{answered, asked, fields, ok, receive, request, respond, written};
+use crate::machines::{
+    client_event, fields, ok, receive, request, respond, sent_head, server_after_head,
+};
 
 const WEBSOCKET: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n";
 
@@ -16,7 +18,7 @@ fn switching() -> ResponseParts<'static> {
 /// "The server … sends a 101 … The server MUST generate an Upgrade header field in the response"
 #[test]
 fn a_101_switches_protocols() {
-    let (mut server, answer) = asked(WEBSOCKET);
+    let (mut server, answer) = server_after_head(WEBSOCKET);
     assert!(answer.may_switch());
     let offer = fields(&[("upgrade", "websocket"), ("content-length", "5")]);
     let parts = ResponseParts { fields: Some(&offer), ..switching() };
@@ -43,13 +45,13 @@ fn a_protocol_that_was_not_offered_cannot_be_switched_to() {
         "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\n\r\n",
         "GET / HTTP/1.0\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
     ] {
-        let (mut server, answer) = asked(wire);
+        let (mut server, answer) = server_after_head(wire);
         assert!(!answer.may_switch());
         let mut out = Vec::new();
         assert_eq!(server.switch(answer, &parts, &mut out), Err(Misuse::Tunnel));
         assert!(out.is_empty());
     }
-    let (mut server, answer) = asked(WEBSOCKET);
+    let (mut server, answer) = server_after_head(WEBSOCKET);
     let mut out = Vec::new();
     assert_eq!(server.switch(answer, &switching(), &mut out), Err(Misuse::Tunnel), "to what?");
     assert_eq!(server.switch(answer, &ok(), &mut out), Err(Misuse::Tunnel));
@@ -77,11 +79,11 @@ fn an_offer_in_the_last_request_is_still_an_offer() {
     let wire =
         "GET / HTTP/1.1\r\nHost: a\r\nConnection: close, upgrade\r\nUpgrade: websocket\r\n\r\n";
     let offer = fields(&[("upgrade", "websocket")]);
-    let (mut server, answer) = asked(wire);
+    let (mut server, answer) = server_after_head(wire);
     let parts = ResponseParts { fields: Some(&offer), ..switching() };
     server.switch(answer, &parts, &mut Vec::new()).unwrap();
 
-    let (mut server, answer) = asked(wire);
+    let (mut server, answer) = server_after_head(wire);
     assert!(respond(&mut server, answer, &ok()).contains("connection: close\r\n"));
     assert!(server.is_sent() && !server.is_receiving());
 }
@@ -93,7 +95,7 @@ fn a_request_is_read_to_its_end_before_a_switch() {
     let wire = "POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\nContent-Length: 2\r\n\r\n";
     let offer = fields(&[("upgrade", "x")]);
     let parts = ResponseParts { fields: Some(&offer), ..switching() };
-    let (mut server, answer) = asked(wire);
+    let (mut server, answer) = server_after_head(wire);
     assert_eq!(server.switch(answer, &parts, &mut Vec::new()), Err(Misuse::Order));
     let mut input = &b"hi"[..];
     receive(&mut server, &mut input);
@@ -119,11 +121,13 @@ fn a_switch_waits_for_the_requests_before_it() {
 /// "A sender of Upgrade MUST also send an "Upgrade" connection option in the Connection header field"
 #[test]
 fn a_sender_of_upgrade_lists_it_in_connection() {
-    let sent = written(&request(Method::GET, &[("Upgrade", "websocket")]), BodySize::Exact(0));
+    let sent = sent_head(&request(Method::GET, &[("Upgrade", "websocket")]), BodySize::Exact(0));
     assert!(sent.ends_with("Upgrade: websocket\r\nconnection: upgrade\r\n\r\n"));
     let head =
         request(Method::GET, &[("upgrade", "x"), ("connection", "close"), ("te", "trailers")]);
-    assert!(written(&head, BodySize::Exact(0)).contains("\r\nconnection: close, upgrade, te\r\n"));
+    assert!(
+        sent_head(&head, BodySize::Exact(0)).contains("\r\nconnection: close, upgrade, te\r\n")
+    );
 
     let offer = fields(&[("Upgrade", "TLS/1.3")]);
     for (wire, connection) in [
@@ -131,7 +135,7 @@ fn a_sender_of_upgrade_lists_it_in_connection() {
         ("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "close, upgrade"),
         ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive, upgrade"),
     ] {
-        let (mut server, answer) = asked(wire);
+        let (mut server, answer) = server_after_head(wire);
         let status = StatusCode::UPGRADE_REQUIRED;
         let parts = ResponseParts { fields: Some(&offer), ..ResponseParts::new(status) };
         let said = respond(&mut server, answer, &parts);
@@ -163,5 +167,5 @@ fn a_client_that_did_not_ask_is_not_switched() {
     let mut client = Client::new();
     let head = request(Method::POST, &[("upgrade", "x")]);
     client.send(&head, BodySize::Exact(5), &mut Vec::new()).unwrap();
-    assert_eq!(answered(&mut client, wire), Event::Violation(Violation::SwitchUnasked));
+    assert_eq!(client_event(&mut client, wire), Event::Violation(Violation::SwitchUnasked));
 }

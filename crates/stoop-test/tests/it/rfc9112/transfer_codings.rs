@@ -16,7 +16,7 @@ fn decoded(body: &[u8]) -> ReadRequest {
 
 /// Asserts that server and client refuse this chunked body.
 #[track_caller]
-fn wrong(body: &[u8], violation: Violation) {
+fn refuses_body(body: &[u8], violation: Violation) {
     refused(&chunked(body), violation, violation.answer().unwrap().as_u16());
     let wire = [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", body].concat();
     SentRequest::new(Method::GET).refuses(&wire, violation);
@@ -48,11 +48,11 @@ fn a_chunk_size_that_is_not_hexadecimal_is_refused() {
         "", "0x5", "0X5", "+5", "-5", "_5", "5_0", "5.0", " 5", "\t5", "g", "5g", "5 5", "\"5\"",
         "५", "5h", "5,5", "x", ";x", "\r5", "5\x005", "5\x0b", "5=",
     ] {
-        wrong(format!("{size}\r\nhello\r\n0\r\n\r\n").as_bytes(), Violation::ChunkSize);
+        refuses_body(format!("{size}\r\nhello\r\n0\r\n\r\n").as_bytes(), Violation::ChunkSize);
     }
-    wrong(b"5\r\nhello\r\n\r\n0\r\n\r\n", Violation::ChunkSize);
-    wrong(b"\r\n5\r\nhello\r\n0\r\n\r\n", Violation::ChunkSize);
-    wrong(b"5\r\nhello\r\n-0\r\n\r\n", Violation::ChunkSize);
+    refuses_body(b"5\r\nhello\r\n\r\n0\r\n\r\n", Violation::ChunkSize);
+    refuses_body(b"\r\n5\r\nhello\r\n0\r\n\r\n", Violation::ChunkSize);
+    refuses_body(b"5\r\nhello\r\n-0\r\n\r\n", Violation::ChunkSize);
 }
 
 /// §7.1: "recipients MUST anticipate potentially large hexadecimal numerals and prevent parsing
@@ -65,12 +65,15 @@ fn a_chunk_size_that_overflows_is_refused() {
         "00000000000000005",
         "ffffffffffffffffffffffffff",
     ] {
-        wrong(format!("{size}\r\nhello\r\n0\r\n\r\n").as_bytes(), Violation::ChunkSizeOverflow);
+        refuses_body(
+            format!("{size}\r\nhello\r\n0\r\n\r\n").as_bytes(),
+            Violation::ChunkSizeOverflow,
+        );
     }
     // Nor a size that is negative in 64-bit signed integers, alone or added to the sizes before it.
-    wrong(b"8000000000000000\r\nhello", Violation::ChunkSizeOverflow);
-    wrong(b"ffffffffffffffff\r\nhello", Violation::ChunkSizeOverflow);
-    wrong(b"5\r\nhello\r\n7ffffffffffffffb\r\nhello", Violation::ChunkSizeOverflow);
+    refuses_body(b"8000000000000000\r\nhello", Violation::ChunkSizeOverflow);
+    refuses_body(b"ffffffffffffffff\r\nhello", Violation::ChunkSizeOverflow);
+    refuses_body(b"5\r\nhello\r\n7ffffffffffffffb\r\nhello", Violation::ChunkSizeOverflow);
     let served =
         stoop_test::feed::serve(&chunked(b"7fffffffffffffff\r\nhello"), &Limits::server(), false);
     assert_eq!(served.unfinished.unwrap().body, b"hello", "sixteen digits are a number");
@@ -99,24 +102,24 @@ fn a_chunk_size_beyond_a_limit_is_refused_before_its_line_has_ended() {
 #[test]
 fn a_chunk_is_followed_by_crlf() {
     for end in ["", "\n", "\r", "x\r\n", "\r\r\n", " \r\n", "XX", "\n\r\n"] {
-        wrong(format!("5\r\nhello{end}0\r\n\r\n").as_bytes(), Violation::ChunkEnd);
+        refuses_body(format!("5\r\nhello{end}0\r\n\r\n").as_bytes(), Violation::ChunkEnd);
     }
 }
 
 /// §7.1: neither a bare LF nor a bare CR ends the line.
 #[test]
 fn a_chunk_size_line_ends_in_crlf() {
-    wrong(b"5\nhello\r\n0\r\n\r\n", Violation::ChunkSize);
-    wrong(b"5\rhello\r\n0\r\n\r\n", Violation::ChunkSize);
-    wrong(b"5\r\rhello\r\n0\r\n\r\n", Violation::ChunkSize);
-    wrong(b"5 \nhello\r\n0\r\n\r\n", Violation::ChunkSize);
-    wrong(b"5\r\nhello\r\n0\n\r\n", Violation::ChunkSize);
-    wrong(b"5;x\nhello\r\n0\r\n\r\n", Violation::ChunkExtension);
-    wrong(b"5;x\rhello\r\n0\r\n\r\n", Violation::ChunkSize);
-    wrong(b"5\r\nhello\r\n0\r\n\n", Violation::BareLf);
-    wrong(b"5\r\nhello\r\n0\r\nX: y\n\r\n", Violation::BareLf);
-    wrong(b"5\r\nhello\r\n0\r\nX: y\r\n\n", Violation::BareLf);
-    wrong(b"5\r\nhello\r\n0\r\n\rX", Violation::FieldName);
+    refuses_body(b"5\nhello\r\n0\r\n\r\n", Violation::ChunkSize);
+    refuses_body(b"5\rhello\r\n0\r\n\r\n", Violation::ChunkSize);
+    refuses_body(b"5\r\rhello\r\n0\r\n\r\n", Violation::ChunkSize);
+    refuses_body(b"5 \nhello\r\n0\r\n\r\n", Violation::ChunkSize);
+    refuses_body(b"5\r\nhello\r\n0\n\r\n", Violation::ChunkSize);
+    refuses_body(b"5;x\nhello\r\n0\r\n\r\n", Violation::ChunkExtension);
+    refuses_body(b"5;x\rhello\r\n0\r\n\r\n", Violation::ChunkSize);
+    refuses_body(b"5\r\nhello\r\n0\r\n\n", Violation::BareLf);
+    refuses_body(b"5\r\nhello\r\n0\r\nX: y\n\r\n", Violation::BareLf);
+    refuses_body(b"5\r\nhello\r\n0\r\nX: y\r\n\n", Violation::BareLf);
+    refuses_body(b"5\r\nhello\r\n0\r\n\rX", Violation::FieldName);
 }
 
 /// §7.1.1: "A recipient MUST ignore unrecognized chunk extensions."
@@ -146,11 +149,14 @@ fn chunk_extensions_are_ignored() {
 #[test]
 fn a_chunk_extension_has_no_control_characters() {
     for extension in [";\0", ";a\n", ";a=\"\n\"", ";a\x0b", ";\x7f", ";a\x1b[2J", ";\x08"] {
-        wrong(format!("5{extension}\r\nhello\r\n0\r\n\r\n").as_bytes(), Violation::ChunkExtension);
+        refuses_body(
+            format!("5{extension}\r\nhello\r\n0\r\n\r\n").as_bytes(),
+            Violation::ChunkExtension,
+        );
     }
     // A quoted string does not hide a line end.
-    wrong(b"5;a=\"\r\nhello\r\n0\r\n\r\n", Violation::ChunkExtension);
-    wrong(b"5;a=\"\\\r\nhello\r\n0\r\n\r\n", Violation::ChunkExtension);
+    refuses_body(b"5;a=\"\r\nhello\r\n0\r\n\r\n", Violation::ChunkExtension);
+    refuses_body(b"5;a=\"\\\r\nhello\r\n0\r\n\r\n", Violation::ChunkExtension);
 }
 
 /// §7.1.1: chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] ): a name is a token,
@@ -181,8 +187,14 @@ fn a_chunk_extension_is_what_its_grammar_says() {
         ";a=b ",
         ";a=\"b\" ",
     ] {
-        wrong(format!("5{extension}\r\nhello\r\n0\r\n\r\n").as_bytes(), Violation::ChunkExtension);
-        wrong(format!("5\r\nhello\r\n0{extension}\r\n\r\n").as_bytes(), Violation::ChunkExtension);
+        refuses_body(
+            format!("5{extension}\r\nhello\r\n0\r\n\r\n").as_bytes(),
+            Violation::ChunkExtension,
+        );
+        refuses_body(
+            format!("5\r\nhello\r\n0{extension}\r\n\r\n").as_bytes(),
+            Violation::ChunkExtension,
+        );
     }
 }
 
@@ -253,13 +265,13 @@ fn fields_that_may_not_be_trailers_are_dropped() {
 /// §7.1.2: a trailer section is made of field lines, and they are read as strictly as in a head.
 #[test]
 fn a_trailer_section_is_read_as_strictly_as_a_head() {
-    wrong(b"0\r\nX : y\r\n\r\n", Violation::SpaceBeforeColon);
-    wrong(b"0\r\nX: y\r\n z\r\n\r\n", Violation::ObsFold);
-    wrong(b"0\r\n X: y\r\n\r\n", Violation::ObsFold);
-    wrong(b"0\r\nX y\r\n\r\n", Violation::SpaceBeforeColon);
-    wrong(b"0\r\n: y\r\n\r\n", Violation::FieldName);
-    wrong(b"0\r\nX(: y\r\n\r\n", Violation::FieldName);
-    wrong(b"0\r\nX: y\0\r\n\r\n", Violation::FieldValue);
-    wrong(b"0\r\nX: y\rz\r\n\r\n", Violation::FieldValue);
-    wrong(b"0\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", Violation::SpaceBeforeColon);
+    refuses_body(b"0\r\nX : y\r\n\r\n", Violation::SpaceBeforeColon);
+    refuses_body(b"0\r\nX: y\r\n z\r\n\r\n", Violation::ObsFold);
+    refuses_body(b"0\r\n X: y\r\n\r\n", Violation::ObsFold);
+    refuses_body(b"0\r\nX y\r\n\r\n", Violation::SpaceBeforeColon);
+    refuses_body(b"0\r\n: y\r\n\r\n", Violation::FieldName);
+    refuses_body(b"0\r\nX(: y\r\n\r\n", Violation::FieldName);
+    refuses_body(b"0\r\nX: y\0\r\n\r\n", Violation::FieldValue);
+    refuses_body(b"0\r\nX: y\rz\r\n\r\n", Violation::FieldValue);
+    refuses_body(b"0\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", Violation::SpaceBeforeColon);
 }

@@ -10,13 +10,13 @@ use super::kit::{FieldLines, GET, ManualMachine, OK, ok, post, refuses, resets, 
 
 /// Asserts that a request with these fields alone is refused.
 #[track_caller]
-fn wrong(fields: FieldLines<'_>, fault: Fault) {
+fn refuses_fields(fields: FieldLines<'_>, fault: Fault) {
     refuses(&headers(1, flag::WHOLE, fields), fault);
     refuses(&headers(1, flag::END_HEADERS, fields), fault);
 }
 
 /// The fields of a GET with another value of one pseudo-field.
-fn but(name: &str, value: &'static str) -> Vec<(&'static str, &'static str)> {
+fn get_with(name: &str, value: &'static str) -> Vec<(&'static str, &'static str)> {
     GET.iter().map(|&(key, old)| (key, if key == name { value } else { old })).collect()
 }
 
@@ -27,11 +27,11 @@ fn a_request_has_a_method_a_scheme_and_a_path() {
     for missing in 0..3 {
         let mut fields = GET.to_vec();
         fields.remove(missing);
-        wrong(&fields, Fault::PseudoMissing);
+        refuses_fields(&fields, Fault::PseudoMissing);
     }
-    wrong(&[], Fault::PseudoMissing);
-    wrong(&[("x", "y")], Fault::PseudoMissing);
-    wrong(&GET[..1], Fault::PseudoMissing);
+    refuses_fields(&[], Fault::PseudoMissing);
+    refuses_fields(&[("x", "y")], Fault::PseudoMissing);
+    refuses_fields(&GET[..1], Fault::PseudoMissing);
     let outcome = server().feed(&headers(1, flag::WHOLE, GET));
     let head = outcome.request(1);
     assert_eq!((head.method(), head.target(), head.authority()), (&Method::GET, "/", "a"));
@@ -43,7 +43,7 @@ fn a_request_has_a_method_a_scheme_and_a_path() {
 #[test]
 fn a_pseudo_field_comes_once() {
     for &line in GET {
-        wrong(&with(GET, &[line]), Fault::PseudoRepeated);
+        refuses_fields(&with(GET, &[line]), Fault::PseudoRepeated);
     }
     let twice = headers(1, flag::WHOLE, &with(OK, OK));
     resets(&client_after_get(), &twice, 1, Fault::PseudoRepeated);
@@ -55,7 +55,7 @@ fn a_pseudo_field_comes_first() {
     for at in 0..4 {
         let mut fields = GET.to_vec();
         fields.insert(at, ("x", "y"));
-        wrong(&fields, Fault::PseudoLate);
+        refuses_fields(&fields, Fault::PseudoLate);
     }
     let late = headers(1, flag::WHOLE, &[("x", "y"), (":status", "200")]);
     resets(&client_after_get(), &late, 1, Fault::PseudoLate);
@@ -68,7 +68,7 @@ fn a_pseudo_field_comes_first() {
 #[test]
 fn a_pseudo_field_is_one_of_its_message() {
     for name in [":", ":x", ":version", ":Path", ":status"] {
-        wrong(&with(GET, &[(name, "200")]), Fault::PseudoUnknown);
+        refuses_fields(&with(GET, &[(name, "200")]), Fault::PseudoUnknown);
     }
     for name in [":", ":x", ":method", ":path", ":scheme", ":authority", ":protocol"] {
         let wire = headers(1, flag::WHOLE, &with(OK, &[(name, "/")]));
@@ -86,23 +86,23 @@ fn a_pseudo_field_is_one_of_its_message() {
 #[test]
 fn a_method_is_a_token() {
     for method in ["GET", "get", "M-SEARCH", "X"] {
-        let outcome = server().feed(&headers(1, 5, &but(":method", method)));
+        let outcome = server().feed(&headers(1, 5, &get_with(":method", method)));
         assert_eq!(outcome.request(1).method().as_str(), method);
     }
     for method in ["", "GET / HTTP/1.1", "G:T", "G\u{e4}T", "G,T"] {
-        wrong(&but(":method", method), Fault::Method);
+        refuses_fields(&get_with(":method", method), Fault::Method);
     }
-    wrong(&but(":method", "GET\r\nx: y"), Fault::FieldValue);
+    refuses_fields(&get_with(":method", "GET\r\nx: y"), Fault::FieldValue);
 }
 
 /// RFC 3986 §3.1
 #[test]
 fn a_scheme_follows_the_grammar_of_uris() {
     for scheme in ["http", "https", "HTTPS", "ftp", "a+b-c.d"] {
-        assert_eq!(server().feed(&headers(1, 5, &but(":scheme", scheme))).events.len(), 1);
+        assert_eq!(server().feed(&headers(1, 5, &get_with(":scheme", scheme))).events.len(), 1);
     }
     for scheme in ["", "1http", "ht tp", "http:", "https://", "h\u{e4}"] {
-        wrong(&but(":scheme", scheme), Fault::Scheme);
+        refuses_fields(&get_with(":scheme", scheme), Fault::Scheme);
     }
 }
 
@@ -113,13 +113,13 @@ fn a_scheme_follows_the_grammar_of_uris() {
 #[test]
 fn a_path_begins_with_a_slash() {
     for path in ["/", "/a?b=c", "//", "/?", "/a;b,c{}|%zz", "/*"] {
-        let outcome = server().feed(&headers(1, 5, &but(":path", path)));
+        let outcome = server().feed(&headers(1, 5, &get_with(":path", path)));
         assert_eq!(outcome.request(1).target(), path);
     }
     for path in ["", "a", "?a", "*", "http://a/", "/a b", "/a#b", "/\u{e4}", "a:1", "\\"] {
-        wrong(&but(":path", path), Fault::Path);
+        refuses_fields(&get_with(":path", path), Fault::Path);
     }
-    wrong(&but(":path", "/a\r\nx: y"), Fault::FieldValue);
+    refuses_fields(&get_with(":path", "/a\r\nx: y"), Fault::FieldValue);
     let asterisk =
         [(":method", "OPTIONS"), (":scheme", "https"), (":path", "*"), (":authority", "a")];
     let outcome = server().feed(&headers(1, 5, &asterisk));
@@ -139,12 +139,12 @@ fn host_is_the_authority_or_stands_for_it() {
         assert_eq!((head.authority(), head.fields().len()), ("a", 2), "once");
     }
     for host in ["b", "a:443", "", "a,b", "u@a"] {
-        wrong(&with(GET, &[("host", host)]), Fault::Authority);
+        refuses_fields(&with(GET, &[("host", host)]), Fault::Authority);
     }
     let twice = [("host", "a"), ("host", "a")];
-    wrong(&with(GET, &twice), Fault::Authority);
-    wrong(&with(&GET[..3], &twice), Fault::Authority);
-    wrong(&GET[..3], Fault::PseudoMissing);
+    refuses_fields(&with(GET, &twice), Fault::Authority);
+    refuses_fields(&with(&GET[..3], &twice), Fault::Authority);
+    refuses_fields(&GET[..3], Fault::PseudoMissing);
 }
 
 /// §8.3.1: "The authority MUST NOT include the deprecated userinfo subcomponent for "http" or "https" schemed
@@ -152,13 +152,13 @@ fn host_is_the_authority_or_stands_for_it() {
 #[test]
 fn an_authority_is_a_host_and_perhaps_a_port() {
     for authority in ["a", "a:443", "[::1]:8080", "a.example", "192.0.2.1"] {
-        let outcome = server().feed(&headers(1, 5, &but(":authority", authority)));
+        let outcome = server().feed(&headers(1, 5, &get_with(":authority", authority)));
         assert_eq!(outcome.request(1).authority(), authority);
     }
     for authority in
         ["", "u@a", "u:p@a", "a/b", "a b", "a,b", "a:x", "a:70000", ":1", "[::1", "a#b"]
     {
-        wrong(&but(":authority", authority), Fault::Authority);
+        refuses_fields(&get_with(":authority", authority), Fault::Authority);
     }
 }
 

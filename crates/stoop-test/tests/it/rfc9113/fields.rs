@@ -10,7 +10,7 @@ use super::kit::{GET, ManualMachine, OK, get, post, refuses, request, resets, wi
 
 /// Asserts that a field is refused in requests, responses and trailers.
 #[track_caller]
-fn wrong(name: &[u8], value: &[u8], fault: Fault) {
+fn refuses_field(name: &[u8], value: &[u8], fault: Fault) {
     let with_line = |fields: &[(&str, &str)]| {
         let mut block = block(fields);
         literal(name, value, &mut block);
@@ -39,11 +39,11 @@ fn a_field_name_is_a_token_in_lower_case() {
                 let outcome = server().feed_whole(&headers(1, 5, &with(GET, &[(&text, "v")])));
                 assert!(outcome.request(1).fields().contains(&text), "{byte:#x}");
             }
-            false => wrong(&name, b"v", Fault::FieldName),
+            false => refuses_field(&name, b"v", Fault::FieldName),
         }
     }
     for name in [&b""[..], b"X", b"Host", b"x:y", b"x:", b" x", b"x ", b"x\r\ny", b"\xc3\xa4"] {
-        wrong(name, b"v", Fault::FieldName);
+        refuses_field(name, b"v", Fault::FieldName);
     }
 }
 
@@ -59,10 +59,10 @@ fn a_field_value_has_no_control_characters() {
             let outcome = server().feed_whole(&frame(kind::HEADERS, flag::WHOLE, 1, &block));
             assert_eq!(outcome.request(1).fields().first("x"), Some(&value[..]));
         } else {
-            wrong(b"x", &value, Fault::FieldValue);
+            refuses_field(b"x", &value, Fault::FieldValue);
         }
     }
-    wrong(b"x", b"a\r\nx-injected: b", Fault::FieldValue);
+    refuses_field(b"x", b"a\r\nx-injected: b", Fault::FieldValue);
 }
 
 /// §8.2.1: "A field value MUST NOT start or end with an ASCII whitespace character (ASCII SP or HTAB, 0x20 or
@@ -70,8 +70,8 @@ fn a_field_value_has_no_control_characters() {
 #[test]
 fn a_field_value_has_no_whitespace_around_it() {
     for value in [&b" a"[..], b"a ", b"\ta", b"a\t", b" ", b"\t"] {
-        wrong(b"x", value, Fault::FieldValue);
-        wrong(b"x-long-enough-to-be-of-no-table", value, Fault::FieldValue);
+        refuses_field(b"x", value, Fault::FieldValue);
+        refuses_field(b"x-long-enough-to-be-of-no-table", value, Fault::FieldValue);
     }
     let outcome = server().feed(&headers(1, 5, &with(GET, &[("x", ""), ("y", "a b\tc")])));
     assert_eq!(outcome.request(1).fields().first("x"), Some(&b""[..]));
@@ -107,7 +107,7 @@ fn an_invalid_line_stays_invalid_in_the_table() {
 fn connection_specific_fields_are_malformed() {
     for name in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"] {
         for value in ["", "x", "close", "chunked"] {
-            wrong(name.as_bytes(), value.as_bytes(), Fault::ConnectionField);
+            refuses_field(name.as_bytes(), value.as_bytes(), Fault::ConnectionField);
         }
     }
 }
@@ -121,7 +121,7 @@ fn te_says_trailers_or_nothing() {
         assert!(outcome.request(1).fields().contains("te"));
     }
     for value in ["", "gzip", "trailers, gzip", "chunked", "trailers;q=0.5"] {
-        wrong(b"te", value.as_bytes(), Fault::ConnectionField);
+        refuses_field(b"te", value.as_bytes(), Fault::ConnectionField);
     }
 }
 

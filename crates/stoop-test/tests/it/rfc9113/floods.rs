@@ -97,7 +97,7 @@ fn resets_are_counted_whichever_peer_sends_them() {
 }
 
 /// How many resets a connection allows, with `paid` complete exchanges for each reset; at most 5,000.
-fn resets_borne(paid: u32, is_answered: bool, ends: impl Fn(u32) -> Vec<u8>) -> u32 {
+fn resets_allowed(paid: u32, is_answered: bool, ends: impl Fn(u32) -> Vec<u8>) -> u32 {
     let mut machine = ManualMachine::server();
     for n in 0..5_000 {
         let first = 2 * n * (paid + 1) + 1;
@@ -130,14 +130,14 @@ fn a_reset_is_not_paid_for_by_one_cheap_exchange() {
     let rapid = |id| rst_stream(id, 8);
     let made = |id| window_update(id, 0);
     // Each takes one and earns back an eighth, if the handler had not answered.
-    assert_eq!(resets_borne(1, false, rapid), 228);
-    assert_eq!(resets_borne(1, false, made), 228);
-    assert_eq!(resets_borne(7, false, rapid), 1_593);
-    assert_eq!(resets_borne(8, false, rapid), 5_000);
+    assert_eq!(resets_allowed(1, false, rapid), 228);
+    assert_eq!(resets_allowed(1, false, made), 228);
+    assert_eq!(resets_allowed(7, false, rapid), 1_593);
+    assert_eq!(resets_allowed(8, false, rapid), 5_000);
     // A quarter, if it had.
-    assert_eq!(resets_borne(1, true, rapid), 266);
-    assert_eq!(resets_borne(1, true, made), 266);
-    assert_eq!(resets_borne(4, true, rapid), 5_000);
+    assert_eq!(resets_allowed(1, true, rapid), 266);
+    assert_eq!(resets_allowed(1, true, made), 266);
+    assert_eq!(resets_allowed(4, true, rapid), 5_000);
 }
 
 /// Frames of every type that ask for work and bring nothing. A peer that reads may send 10,000 of them:

@@ -14,7 +14,7 @@ fn padded(flags: u8, fields: &[(&str, &str)], padding: u8) -> Vec<u8> {
 }
 
 /// HEADERS that depend on a stream, by RFC 7540.
-fn depending(on: u32, fields: &[(&str, &str)]) -> Vec<u8> {
+fn headers_depending(on: u32, fields: &[(&str, &str)]) -> Vec<u8> {
     let payload = [&on.to_be_bytes()[..], &[255], &block(fields)].concat();
     frame(kind::HEADERS, flag::WHOLE | flag::PRIORITY, 1, &payload)
 }
@@ -59,8 +59,8 @@ fn padding_fits_into_the_frame() {
 #[test]
 fn dependencies_are_not_heeded() {
     for on in [0, 3, 77, 0x8000_0003, (1 << 31) - 1] {
-        assert_eq!(server().feed(&depending(on, GET)).request(1).target(), "/");
-        assert!(client_after_get().feed(&depending(on, OK)).is_ended(1));
+        assert_eq!(server().feed(&headers_depending(on, GET)).request(1).target(), "/");
+        assert!(client_after_get().feed(&headers_depending(on, OK)).is_ended(1));
     }
 }
 
@@ -68,10 +68,10 @@ fn dependencies_are_not_heeded() {
 /// (Section 5.4.2) of type PROTOCOL_ERROR."
 #[test]
 fn a_stream_does_not_depend_on_itself() {
-    refuses(&depending(1, GET), Fault::PrioritySelf);
-    refuses(&depending(0x8000_0001, GET), Fault::PrioritySelf);
-    resets(&server(), &[post(1), depending(1, &[])].concat(), 1, Fault::PrioritySelf);
-    resets(&client_after_get(), &depending(1, OK), 1, Fault::PrioritySelf);
+    refuses(&headers_depending(1, GET), Fault::PrioritySelf);
+    refuses(&headers_depending(0x8000_0001, GET), Fault::PrioritySelf);
+    resets(&server(), &[post(1), headers_depending(1, &[])].concat(), 1, Fault::PrioritySelf);
+    resets(&client_after_get(), &headers_depending(1, OK), 1, Fault::PrioritySelf);
 }
 
 /// "A HEADERS frame without the END_HEADERS flag set MUST be followed by a CONTINUATION frame for the

@@ -89,7 +89,7 @@ pub(crate) fn ignores(endpoint: &EndpointSetup, wire: &[u8]) {
 }
 
 /// Limits with windows that do not grow, so that no PING measures the round trip.
-fn fixed(mut limits: Limits) -> Limits {
+fn with_fixed_windows(mut limits: Limits) -> Limits {
     limits.http2.stream_window_bytes_max = limits.http2.stream_window_bytes;
     limits.http2.connection_window_bytes_max = limits.http2.connection_window_bytes;
     limits
@@ -113,7 +113,7 @@ impl ManualMachine {
 
     /// The same server with changed limits.
     pub(crate) fn server_within(change: impl FnOnce(&mut Limits)) -> Self {
-        let mut limits = fixed(Limits::server());
+        let mut limits = with_fixed_windows(Limits::server());
         change(&mut limits);
         let mut machine = Self::new(Connection::server(&limits), limits);
         machine.feed(stoop_test::frames::PREFACE);
@@ -128,7 +128,7 @@ impl ManualMachine {
 
     /// A client whose server has sent these SETTINGS.
     pub(crate) fn client_to(values: &[(u16, u32)]) -> Self {
-        let limits = fixed(Limits::client());
+        let limits = with_fixed_windows(Limits::client());
         let mut machine = Self::new(Connection::client(&limits), limits);
         machine.connection.transmit(machine.now, &machine.limits, &mut machine.out);
         machine.out.drain(..stoop_test::frames::PREFACE.len());

@@ -11,7 +11,7 @@ use stoop_test::frames::{frame, settings, settings_ack};
 use super::kit::{ManualMachine, breaks, get, ignores};
 
 /// The peer's settings, as the machine has them after a SETTINGS frame.
-fn known(machine: &mut ManualMachine, values: &[(u16, u32)]) -> Settings {
+fn settings_after(machine: &mut ManualMachine, values: &[(u16, u32)]) -> Settings {
     assert_eq!(machine.feed(&settings(values)), [Event::Settings]);
     *machine.connection.peer_settings()
 }
@@ -101,10 +101,13 @@ fn preface() -> Vec<u8> {
 #[test]
 fn the_last_of_equal_parameters_counts() {
     let mut machine = ManualMachine::client();
-    assert_eq!(known(&mut machine, &[(3, 7), (4, 1), (3, 9), (0x77, 5), (4, 2)]).streams_max, 9);
+    assert_eq!(
+        settings_after(&mut machine, &[(3, 7), (4, 1), (3, 9), (0x77, 5), (4, 2)]).streams_max,
+        9
+    );
     assert_eq!(machine.connection.peer_settings().initial_window_bytes, 2);
     // A parameter that is not in the frame stays as it was.
-    assert_eq!(known(&mut machine, &[(5, 20_000)]).streams_max, 9);
+    assert_eq!(settings_after(&mut machine, &[(5, 20_000)]).streams_max, 9);
     breaks(&client(), &settings(&[(4, 0x8000_0000), (4, 1)]), Fault::InitialWindow);
 }
 

@@ -146,7 +146,7 @@ async fn connections_may_move_between_the_threads_of_a_callers_runtime() {
 }
 
 /// Keeps the panics that these tests cause on purpose out of the test's output.
-fn quiet() {
+fn silence_planned_panics() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
@@ -171,7 +171,7 @@ impl IntoResponse for PanickingResponse {
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_answered_500_and_the_connection_goes_on() {
-    quiet();
+    silence_planned_panics();
     let mut plain = connect(|request: Request| match request.path() {
         "/" => "fine",
         _ => panic!("as planned"),
@@ -202,7 +202,7 @@ async fn a_panic_is_answered_500_and_the_connection_goes_on() {
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_a_body_breaks_the_response_off() {
-    quiet();
+    silence_planned_panics();
     let mut peer = connect(|_: Request| Response::stream(PanickingBody(3)));
     peer.send(GET).await;
     peer.head().await.unwrap();
@@ -217,7 +217,7 @@ async fn a_panic_in_a_body_breaks_the_response_off() {
 
 #[tokio::test]
 async fn a_panic_harms_no_other_connection() {
-    quiet();
+    silence_planned_panics();
     let server = listen(ServerLimits::default(), async |request: Request| {
         sleep(Duration::from_millis(20)).await;
         match request.path() {

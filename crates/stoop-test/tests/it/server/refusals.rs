@@ -10,9 +10,9 @@ use super::{GET, connect, dial, listen};
 /// A request that must be refused: a name, its bytes, and the status of the response.
 type Refusal = (&'static str, &'static str, u16);
 
-const H: &str = "POST / HTTP/1.1\r\nhost: a\r\n";
+const POST_HEAD: &str = "POST / HTTP/1.1\r\nhost: a\r\n";
 
-/// The requests. In their bytes `^` stands for [`H`], and `~` for the head of a request with chunked content.
+/// The requests. In their bytes `^` stands for [`POST_HEAD`], and `~` for the head of a request with chunked content.
 const REFUSALS: &[Refusal] = &[
     ("CL and TE", "^content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     ("TE and CL", "^transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n", 400),
@@ -102,19 +102,18 @@ const REFUSALS: &[Refusal] = &[
     ("CONNECT to an origin", "CONNECT a:80 HTTP/1.1\r\nhost: a:80\r\n\r\n", 501),
 ];
 
-fn spelled_out(text: &str) -> String {
-    text.replacen('~', "^transfer-encoding: chunked\r\n\r\n", 1).replacen('^', H, 1)
+fn expand(text: &str) -> String {
+    text.replacen('~', "^transfer-encoding: chunked\r\n\r\n", 1).replacen('^', POST_HEAD, 1)
 }
 
 fn refusals() -> impl Iterator<Item = (&'static str, Vec<u8>, u16)> {
-    let written = REFUSALS
-        .iter()
-        .map(|(what, text, status)| (*what, spelled_out(text).into_bytes(), *status));
+    let written =
+        REFUSALS.iter().map(|(what, text, status)| (*what, expand(text).into_bytes(), *status));
     let a = |n: usize| "a".repeat(n);
     let target = format!("GET /{} HTTP/1.1\r\nhost: a\r\n\r\n", a(16 * 1024));
-    let head = format!("{H}x: {}\r\ny: {}\r\n\r\n", a(40_000), a(40_000));
-    let fields = format!("{H}{}\r\n", "x: y\r\n".repeat(128));
-    let chunked = format!("{H}transfer-encoding: chunked\r\n\r\n");
+    let head = format!("{POST_HEAD}x: {}\r\ny: {}\r\n\r\n", a(40_000), a(40_000));
+    let fields = format!("{POST_HEAD}{}\r\n", "x: y\r\n".repeat(128));
+    let chunked = format!("{POST_HEAD}transfer-encoding: chunked\r\n\r\n");
     let extension = format!("{chunked}5;{}\r\nhello\r\n0\r\n\r\n", a(20_000));
     let line = format!("{chunked}5;{}\r\nhello\r\n0\r\n\r\n", a(4_096));
     let trailers = format!("{chunked}0\r\nx: {}\r\n\r\n", a(20_000));
@@ -272,7 +271,7 @@ async fn odd_but_allowed_requests_are_answered() {
     ];
     for (what, text, body) in rows {
         let mut peer = connect(length);
-        peer.send(spelled_out(text)).await;
+        peer.send(expand(text)).await;
         let response = peer.response().await.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!((response.status, response.text()), (200, *body), "{what}");
     }

@@ -18,7 +18,7 @@ fn certificate() -> (String, String) {
     (made.cert.pem(), made.signing_key.serialize_pem())
 }
 
-fn secure<K, T>(limits: ServerLimits, handler: T) -> (ServerHandle, ClientTls)
+fn listen_tls<K, T>(limits: ServerLimits, handler: T) -> (ServerHandle, ClientTls)
 where
     T: stoop::IntoHandler<K>,
     T::Handler: Send + Sync,
@@ -63,7 +63,7 @@ fn stream(_: Request) -> Response {
 #[tokio::test]
 async fn requests_over_tls_are_answered() {
     let (server, tls) =
-        secure(ServerLimits::default(), |request: Request| Response::new(request.into_body()));
+        listen_tls(ServerLimits::default(), |request: Request| Response::new(request.into_body()));
     assert!(server.endpoint().to_string().starts_with("https://"));
     let mut peer = dial_tls(&server, &tls).await;
     for length in [0, 5, 20_000, 100_000] {
@@ -83,7 +83,7 @@ async fn requests_over_tls_are_answered() {
 /// RFC 9112 §9.8: content that ends with the connection is complete only with a close_notify.
 #[tokio::test]
 async fn content_that_ends_with_the_connection_is_whole() {
-    let (server, tls) = secure(ServerLimits::default(), stream);
+    let (server, tls) = listen_tls(ServerLimits::default(), stream);
     let mut peer = dial_tls(&server, &tls).await;
     peer.send("GET / HTTP/1.0\r\n\r\n").await;
     assert_eq!(peer.response().await.unwrap().body.len(), 1_000_000);
@@ -92,7 +92,7 @@ async fn content_that_ends_with_the_connection_is_whole() {
 
 #[tokio::test]
 async fn content_that_is_cut_short_is_seen_to_be() {
-    let (server, tls) = secure(ServerLimits::default(), |_: Request| {
+    let (server, tls) = listen_tls(ServerLimits::default(), |_: Request| {
         let (sender, body) = Body::channel(1);
         tokio::spawn(async move {
             sender.send("hello").await.unwrap();
@@ -110,7 +110,7 @@ async fn content_that_is_cut_short_is_seen_to_be() {
 async fn an_idle_connection_is_closed_with_a_close_notify() {
     let mut limits = ServerLimits::default();
     limits.time.idle = Duration::from_millis(100);
-    let (server, tls) = secure(limits, |_: Request| "hello");
+    let (server, tls) = listen_tls(limits, |_: Request| "hello");
     let mut peer = dial_tls(&server, &tls).await;
     peer.send(GET).await;
     assert_eq!(peer.response().await.unwrap().text(), "hello");
@@ -122,7 +122,7 @@ async fn an_idle_connection_is_closed_with_a_close_notify() {
 #[tokio::test]
 async fn a_handshake_that_hangs_is_given_up_after_ten_seconds() {
     for sent in [&b""[..], b"\x16", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"] {
-        let (server, _) = secure(ServerLimits::default(), |_: Request| "hello");
+        let (server, _) = listen_tls(ServerLimits::default(), |_: Request| "hello");
         let mut peer = dial(&server).await;
         peer.send(sent).await;
         while server.connections() == 0 {
@@ -143,7 +143,7 @@ async fn a_handshake_that_hangs_is_given_up_after_ten_seconds() {
 /// A client that speaks plain HTTP to a TLS port does not keep its connection.
 #[tokio::test]
 async fn plain_http_on_a_tls_port_is_closed() {
-    let (server, _) = secure(ServerLimits::default(), |_: Request| "hello");
+    let (server, _) = listen_tls(ServerLimits::default(), |_: Request| "hello");
     let mut peer = dial(&server).await;
     peer.send(GET).await;
     let alert = peer.rest().await.unwrap();
@@ -188,7 +188,7 @@ async fn joining_proxy(server: SocketAddr) -> SocketAddr {
 /// the handshake ends, and must not wait for more bytes.
 #[tokio::test]
 async fn a_request_that_comes_with_the_end_of_the_handshake_is_answered_at_once() {
-    let (server, tls) = secure(ServerLimits::default(), |_: Request| "hello");
+    let (server, tls) = listen_tls(ServerLimits::default(), |_: Request| "hello");
     let mut peer = dial_tls_at(joining_proxy(address(&server)).await, &tls).await;
     peer.send(GET).await;
     let response =

@@ -223,9 +223,9 @@ async fn frames_that_came_while_idle_are_read_first() {
 /// The server prefers HTTP/2, which has no Upgrade.
 #[tokio::test]
 async fn an_upgrade_over_tls_still_works() {
-    use super::super::tls::{authority, certificate, showing, trusting};
+    use super::super::tls::{authority, certificate, client_trusting, server_tls};
     let root = authority("r");
-    let tls = showing(certificate(&root, &["localhost"], false));
+    let tls = server_tls(certificate(&root, &["localhost"], false));
     let server = stoop::Server::listen("127.0.0.1:0").unwrap().tls(tls);
     let server = server
         .run_here(|_: Request| {
@@ -240,7 +240,7 @@ async fn an_upgrade_over_tls_still_works() {
         .unwrap();
     let stoop::Address::Inet(address) = server.endpoint().address() else { panic!() };
     let url = format!("https://localhost:{}/", address.port());
-    let client = trusting(&root).build().unwrap();
+    let client = client_trusting(&root).build().unwrap();
     let request = Request::get(&url).unwrap();
     let request = request.with_field("connection", "upgrade").unwrap();
     let request = request.with_field("upgrade", "echo").unwrap();

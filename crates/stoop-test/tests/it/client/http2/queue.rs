@@ -13,7 +13,9 @@ use super::kit::{FrameServer, ok_frames, over_http2};
 
 /// A client with one connection of one stream, which the returned response holds until `ended` has passed. Exchanges may
 /// take 5 s. The receiver gets the stream of each later request.
-async fn occupied(ended: Duration) -> (Client, stoop::Response, mpsc::UnboundedReceiver<u32>) {
+async fn client_with_busy_stream(
+    ended: Duration,
+) -> (Client, stoop::Response, mpsc::UnboundedReceiver<u32>) {
     let (seen, requests) = mpsc::unbounded_channel();
     let client = over_http2(
         |limits| {
@@ -50,17 +52,17 @@ async fn occupied(ended: Duration) -> (Client, stoop::Response, mpsc::UnboundedR
     (client, held, requests)
 }
 
-fn ask(client: &Client) -> JoinHandle<(FetchOutcome, Duration)> {
+fn spawn_timed_fetch(client: &Client) -> JoinHandle<(FetchOutcome, Duration)> {
     let (client, begun) = (client.clone(), Instant::now());
     tokio::spawn(async move { (fetch(&client).await, begun.elapsed()) })
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_for_a_stream_ends_with_the_deadline_and_takes_none() {
-    let (client, _held, mut requests) = occupied(Duration::from_secs(6)).await;
-    let first = ask(&client);
+    let (client, _held, mut requests) = client_with_busy_stream(Duration::from_secs(6)).await;
+    let first = spawn_timed_fetch(&client);
     sleep(Duration::from_secs(2)).await;
-    let second = ask(&client);
+    let second = spawn_timed_fetch(&client);
     let (outcome, took) = first.await.unwrap();
     assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Queue)));
     assert_eq!(took.as_secs(), 5);
@@ -77,7 +79,7 @@ async fn a_wait_for_a_stream_ends_with_the_deadline_and_takes_none() {
 
 #[tokio::test(start_paused = true)]
 async fn the_error_says_where_the_time_went() {
-    let (client, _held, _requests) = occupied(Duration::from_secs(60)).await;
+    let (client, _held, _requests) = client_with_busy_stream(Duration::from_secs(60)).await;
     let error = client.get(URL).await.unwrap_err();
     assert_eq!(error.to_string(), "the deadline has passed [total_timeout, queue]");
     assert_eq!(error.timings().queue(), Some(Duration::from_secs(5)));
@@ -87,8 +89,8 @@ async fn the_error_says_where_the_time_went() {
 /// Neither does a request that is dropped while it waits. The others are served in their order.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_leaves_the_queue_holds_up_no_other() {
-    let (client, _held, mut requests) = occupied(Duration::from_secs(1)).await;
-    let waiting: Vec<_> = (0..50).map(|_| ask(&client)).collect();
+    let (client, _held, mut requests) = client_with_busy_stream(Duration::from_secs(1)).await;
+    let waiting: Vec<_> = (0..50).map(|_| spawn_timed_fetch(&client)).collect();
     settle().await;
     for (place, task) in waiting.iter().enumerate() {
         if place % 5 != 0 {
@@ -134,7 +136,7 @@ async fn waiting_counts_for_the_deadline_of_everything() {
         },
     );
     fetch(&client).await.unwrap();
-    let (first, second) = (ask(&client), ask(&client));
+    let (first, second) = (spawn_timed_fetch(&client), spawn_timed_fetch(&client));
     assert_eq!(first.await.unwrap().0, ok());
     let (outcome, took) = second.await.unwrap();
     assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Wait)));

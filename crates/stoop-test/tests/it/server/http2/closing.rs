@@ -9,7 +9,7 @@ use super::super::connect;
 
 /// A handler whose responses close the connection: "/" has a buffer, "/stream" pieces, "/none" no content, and
 /// the content of "/fails" fails.
-fn last(request: Request) -> Response {
+fn closing(request: Request) -> Response {
     let response = match request.path() {
         "/stream" | "/fails" => {
             let (sender, body) = Body::channel(1);
@@ -40,7 +40,7 @@ async fn go_away_is_said_behind_the_response() {
         ("/none", "HEADERS 1 END_STREAM"),
         ("/fails", "RST_STREAM 1 INTERNAL_ERROR"),
     ] {
-        let mut peer = connect(last);
+        let mut peer = connect(closing);
         let get = [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", path)];
         peer.send([preface(), settings_ack(), headers(1, flag::WHOLE, &get)].concat()).await;
         let (mut stream, mut bytes) = (peer.into_parts().0, Vec::new());

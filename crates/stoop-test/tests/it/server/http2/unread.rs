@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 use super::super::{PIPE_BYTES, connect_with};
 
 /// Limits that allow frames at any rate, so that only the number of waiting answers stops the server.
-fn patient(waiting_max: u32) -> ServerLimits {
+fn any_rate(waiting_max: u32) -> ServerLimits {
     let mut limits = ServerLimits::default();
     limits.wire.http2.control_frames_max = waiting_max;
     limits.wire.http2.odd_frames = Rate { burst: u32::MAX, per_second: 1 };
@@ -52,7 +52,7 @@ async fn reading_stops_at_so_many_answers_and_goes_on() {
     {
         let mut before = 0;
         for waiting_max in [1_000, 3_000] {
-            let (mut stream, _task) = ready(patient(waiting_max)).await;
+            let (mut stream, _task) = ready(any_rate(waiting_max)).await;
             let sent = fill(&mut stream, &frame).await;
             // Two pipes and the output are full, and the input has room for one frame.
             let (pipes, own) = (3 * PIPE_BYTES / bytes, 4 * 16 * 1024 / bytes);
@@ -75,7 +75,7 @@ async fn reading_stops_at_so_many_answers_and_goes_on() {
 /// If the answers are never read, the connection ends.
 #[tokio::test(start_paused = true)]
 async fn answers_that_are_never_read_end_the_connection() {
-    let (mut stream, task) = ready(patient(1_000)).await;
+    let (mut stream, task) = ready(any_rate(1_000)).await;
     fill(&mut stream, &frames::ping(0, b"12345678")).await;
     let begun = Instant::now();
     task.await.unwrap();
