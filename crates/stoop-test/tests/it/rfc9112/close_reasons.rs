@@ -3,7 +3,7 @@
 use http::Method;
 use stoop_proto::h1::{Event, Server};
 use stoop_proto::{BodySize, CloseReason, Limits, ResponseHead, ResponseParts};
-use stoop_test::feed::Asked;
+use stoop_test::feed::SentRequest;
 
 use crate::machines::{ok, receive, respond};
 
@@ -98,16 +98,16 @@ fn a_client_names_why_no_request_can_follow() {
         ),
         ("HTTP/1.1 2x0 OK\r\n", Some(Violation)),
     ] {
-        let mut client = Asked::by(Method::GET).sent();
+        let mut client = SentRequest::new(Method::GET).client();
         let wire = format!("{head}\r\n");
         client.receive(wire.as_bytes(), &mut ResponseHead::default(), &Limits::client());
         assert_eq!(client.close_reason(), reason, "{head}");
     }
-    let mut client = Asked::by(Method::GET).with("connection", "close").sent();
+    let mut client = SentRequest::new(Method::GET).with_field("connection", "close").client();
     assert_eq!(client.close_reason(), Some(CallerCloses));
     client.receive_end(b"");
     assert_eq!(client.close_reason(), Some(CallerCloses), "the first reason");
-    let mut client = Asked::by(Method::GET).sent();
+    let mut client = SentRequest::new(Method::GET).client();
     client.receive_end(b"");
     assert_eq!(client.close_reason(), Some(PeerClosed));
 }

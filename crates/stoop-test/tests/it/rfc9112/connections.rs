@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use stoop_proto::h1::{Event, Server};
-use stoop_proto::{BodySize, CloseReason, Limits, RequestHead, ResponseHead, ResponseParts, Violation};
+use stoop_proto::{
+    BodySize, CloseReason, Limits, RequestHead, ResponseHead, ResponseParts, Violation,
+};
 use stoop_test::feed::{ResponseEnd, SentRequest, serve};
 
 use crate::machines::{ok, receive, respond};
