@@ -22,7 +22,7 @@ const RECEIVE_BYTES: usize = 64 * 1024;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let load = LoadRun::parse(&words).unwrap_or_else(|problem| {
+    let load = LoadOptions::parse(&words).unwrap_or_else(|problem| {
         eprintln!("load: {problem}\n{USAGE}");
         std::process::exit(2);
     });
@@ -36,7 +36,7 @@ fn main() {
 }
 
 /// The options of a run.
-struct LoadRun {
+struct LoadOptions {
     address: SocketAddr,
     connections: usize,
     duration: Duration,
@@ -80,7 +80,7 @@ struct LoadConnection {
     is_answered: bool,
 }
 
-impl LoadRun {
+impl LoadOptions {
     fn parse(words: &[String]) -> Result<Self, String> {
         let (address, connections, seconds, depth, fields) = match words {
             [address, connections, seconds] => (address, connections, seconds, "1", None),
@@ -177,7 +177,7 @@ impl LoadRun {
 
 impl LoadConnection {
     /// Sends the first burst. If the peer has closed already, the next receive reports it.
-    fn send_first(&mut self, load: &LoadRun) -> io::Result<()> {
+    fn send_first(&mut self, load: &LoadOptions) -> io::Result<()> {
         self.sent = Instant::now();
         let sent = sys::send_all(self.stream.as_raw_fd(), &load.burst);
         let is_closed = || {
@@ -191,7 +191,7 @@ impl LoadConnection {
     /// connection has ended.
     fn advance(
         &mut self,
-        load: &LoadRun,
+        load: &LoadOptions,
         is_ending: bool,
         received: &mut [u8],
         counts: &mut LoadCounts,
