@@ -114,8 +114,8 @@ async fn responses(request: &[u8], piece: usize) -> u64 {
     grown
 }
 
-/// The growth of a server that sends a response over a socket, to a client whose kernel takes little at a time.
-/// The congestion control is the one that most machines use.
+/// The growth of a server that sends a response over a socket, to a client whose kernel takes little at a
+/// time. The congestion control is the one that most machines use.
 async fn responses_by_socket(request: Vec<u8>, piece: usize) -> u64 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let listening = SockRef::from(&listener);
@@ -161,8 +161,8 @@ async fn uploads(versions: Versions, welcome: Vec<u8>, piece: usize) -> u64 {
     grown
 }
 
-/// Measures with small and large pieces, and asserts the bound. One measurement runs at a time, since the memory
-/// is that of the process.
+/// Measures with small and large pieces, and asserts the bound. One measurement runs at a time, since the
+/// memory is that of the process.
 fn assert_bounded<F: Future<Output = u64>>(growth: impl Fn(usize) -> F) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

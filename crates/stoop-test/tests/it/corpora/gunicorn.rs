@@ -100,7 +100,8 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The request with a Host if it has none. HTTP/1.1 requires one, and most of these requests test other rules.
+/// The request with a Host if it has none. HTTP/1.1 requires one, and most of these requests test other
+/// rules.
 fn with_host(wire: &[u8]) -> Vec<u8> {
     let is_host =
         |line: &[u8]| line.get(..5).is_some_and(|name| name.eq_ignore_ascii_case(b"host:"));

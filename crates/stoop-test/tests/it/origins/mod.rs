@@ -128,7 +128,8 @@ impl OriginServer {
         self.running = None;
     }
 
-    /// Ends the server and starts it at the same address. The tasks of the test's runtime do not run meanwhile.
+    /// Ends the server and starts it at the same address. The tasks of the test's runtime do not run
+    /// meanwhile.
     pub(crate) fn restart(&mut self) {
         self.end();
         let mut running = self.run();

@@ -54,8 +54,8 @@ http {{
 /// The program that [`build_go`] builds.
 const GO_SERVER: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/origin-go");
 
-/// Builds the server in Go once for all tests, since a program of `go run` outlives being killed. Returns false
-/// if it cannot speak HTTP/2 without TLS.
+/// Builds the server in Go once for all tests, since a program of `go run` outlives being killed. Returns
+/// false if it cannot speak HTTP/2 without TLS.
 pub(super) async fn build_go(tls: bool) -> bool {
     static BUILT: OnceCell<()> = OnceCell::const_new();
     if !tls && !go_speaks_without_tls().await {

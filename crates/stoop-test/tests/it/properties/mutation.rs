@@ -106,8 +106,8 @@ fn mutate(message: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// This many bytes behind a message, none of them a line end, make an incomplete head too large, so that every
-/// message has an outcome.
+/// This many bytes behind a message, none of them a line end, make an incomplete head too large, so that
+/// every message has an outcome.
 const SETTLED: usize = 1_100;
 
 fn limits(random: &mut Random, mut limits: Limits) -> Limits {

@@ -130,8 +130,8 @@ fn messages() -> Vec<(&'static str, bool, Vec<u8>)> {
     ]
 }
 
-/// Reading 64 KiB at once takes microseconds in a release build and some hundred in a debug build. The price of
-/// a call for each byte is allowed for.
+/// Reading 64 KiB at once takes microseconds in a release build and some hundred in a debug build. The
+/// price of a call for each byte is allowed for.
 #[test]
 fn a_message_byte_by_byte_costs_little_more_than_at_once() {
     let call = Duration::from_nanos(if cfg!(debug_assertions) { 1_500 } else { 60 });

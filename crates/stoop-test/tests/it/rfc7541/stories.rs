@@ -1,6 +1,6 @@
-//! The stories of hpack-test-case: header blocks of a browser and of several servers, by the encoders of other
-//! projects. They are in `hpack-test-case.tar.gz` in the folder that `STOOP_TEST_DATA` names;
-//! without it, or without `tar`, the tests report that and pass.
+//! The stories of hpack-test-case: header blocks of a browser and of several servers, by the encoders of
+//! other projects. They are in `hpack-test-case.tar.gz` in the folder that `STOOP_TEST_DATA` names; without
+//! it, or without `tar`, the tests report that and pass.
 
 use std::fs;
 use std::path::{Path, PathBuf};

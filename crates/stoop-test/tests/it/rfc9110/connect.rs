@@ -37,8 +37,8 @@ fn a_2xx_to_connect_frames_nothing() {
     assert_eq!(out, b"HTTP/1.1 200 OK\r\nvia: x\r\n\r\n");
 }
 
-/// The bytes behind a CONNECT belong to the tunnel. If it is declined they are not read, since bytes meant for
-/// another server must not become requests.
+/// The bytes behind a CONNECT belong to the tunnel. If it is declined they are not read, since bytes meant
+/// for another server must not become requests.
 #[test]
 fn bytes_behind_connect_are_never_requests() {
     let mut server = Server::new();

@@ -60,8 +60,8 @@ fn a_protocol_that_was_not_offered_cannot_be_switched_to() {
     assert!(out.is_empty());
 }
 
-/// "A server MAY ignore a received Upgrade header field": the bytes behind it are then HTTP, which is not known
-/// before.
+/// "A server MAY ignore a received Upgrade header field": the bytes behind it are then HTTP, which is not
+/// known before.
 #[test]
 fn bytes_behind_an_offer_wait_until_it_is_declined() {
     let mut server = Server::new();

@@ -26,8 +26,8 @@ fn extended() -> EndpointSetup {
     server().never_answering().within(|limits| limits.http2.extended_connect = true)
 }
 
-/// "The ":scheme" and ":path" pseudo-header fields MUST be omitted. The ":authority" pseudo-header field contains
-/// the host and port to connect to".
+/// "The ":scheme" and ":path" pseudo-header fields MUST be omitted. The ":authority" pseudo-header field
+/// contains the host and port to connect to".
 #[test]
 fn connect_has_an_authority_and_nothing_else() {
     let outcome = server().never_answering().feed(&connect(CONNECT));
@@ -51,9 +51,9 @@ fn connect_has_an_authority_and_nothing_else() {
 }
 
 /// "A proxy that supports CONNECT establishes a TCP connection […] Once this connection is successfully
-/// established, the proxy sends a HEADERS frame containing a 2xx-series status code to the client". "After the
-/// initial HEADERS frame is sent by each peer, all subsequent DATA frames correspond to data sent on the TCP
-/// connection."
+/// established, the proxy sends a HEADERS frame containing a 2xx-series status code to the client". "After
+/// the initial HEADERS frame is sent by each peer, all subsequent DATA frames correspond to data sent on
+/// the TCP connection."
 #[test]
 fn a_tunnel_carries_data_both_ways() {
     let mut machine = ManualMachine::server_within(|limits| limits.body_bytes_max = Some(10));
@@ -86,8 +86,8 @@ fn a_tunnel_carries_data_both_ways() {
     assert!(!machine.connection.is_open(key));
 }
 
-/// RFC 9110 §9.3.6: "Any 2xx (Successful) response indicates that the sender […] will switch to tunnel mode", also
-/// one whose status allows no content.
+/// RFC 9110 §9.3.6: "Any 2xx (Successful) response indicates that the sender […] will switch to tunnel
+/// mode", also one whose status allows no content.
 #[test]
 fn a_204_opens_a_tunnel_as_well() {
     let endpoint = client().with_request(Method::CONNECT, BodySize::Unknown);
@@ -108,8 +108,8 @@ fn only_connect_opens_a_tunnel() {
     assert!(machine.out.is_empty());
 }
 
-/// "Frame types other than DATA or stream management frames (RST_STREAM, WINDOW_UPDATE, and PRIORITY) MUST NOT be
-/// sent on a connected stream and MUST be treated as a stream error (Section 5.4.2) if received."
+/// "Frame types other than DATA or stream management frames (RST_STREAM, WINDOW_UPDATE, and PRIORITY) MUST
+/// NOT be sent on a connected stream and MUST be treated as a stream error (Section 5.4.2) if received."
 #[test]
 fn a_tunnel_carries_no_fields() {
     for flags in [flag::WHOLE, flag::END_HEADERS] {
@@ -147,8 +147,8 @@ fn a_client_gets_a_tunnel() {
     assert_eq!(machine.sent(), ["HEADERS 1 :method=CONNECT :authority=b:443"]);
 }
 
-/// RFC 8441 §3: "Upon receipt of SETTINGS_ENABLE_CONNECT_PROTOCOL with a value of 1, a client MAY use the Extended
-/// CONNECT as defined in this document"; a server that has not sent it refuses the request.
+/// RFC 8441 §3: "Upon receipt of SETTINGS_ENABLE_CONNECT_PROTOCOL with a value of 1, a client MAY use the
+/// Extended CONNECT as defined in this document"; a server that has not sent it refuses the request.
 #[test]
 fn extended_connect_is_said_to_be_there() {
     refuses(&connect(WEBSOCKET), Fault::Connect);
@@ -176,9 +176,9 @@ fn limits() -> stoop_proto::Limits {
     limits
 }
 
-/// RFC 8441 §4: "A new pseudo-header field :protocol MAY be included on request HEADERS […] On requests that contain
-/// the :protocol pseudo-header field, the :scheme and :path pseudo-header fields of the target URI MUST also be
-/// included."
+/// RFC 8441 §4: "A new pseudo-header field :protocol MAY be included on request HEADERS […] On requests
+/// that contain the :protocol pseudo-header field, the :scheme and :path pseudo-header fields of the target
+/// URI MUST also be included."
 #[test]
 fn extended_connect_has_a_protocol_and_a_path() {
     let outcome = extended().feed(&connect(WEBSOCKET));

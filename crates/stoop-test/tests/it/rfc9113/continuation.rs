@@ -86,8 +86,8 @@ fn our_field_blocks_are_continued_beyond_one_frame() {
     assert_eq!(lines[3], "HEADERS 1 END_STREAM (20000 bytes, more to come)");
 }
 
-/// §10.5.1: a block has eight frames at most, and one more for each 4 KiB; and it has four times the bytes at most
-/// that it may decode to.
+/// §10.5.1: a block has eight frames at most, and one more for each 4 KiB; and it has four times the bytes
+/// at most that it may decode to.
 #[test]
 fn a_field_block_takes_a_bounded_number_of_frames() {
     let block = block(&with(GET, &[("x", "y")]));

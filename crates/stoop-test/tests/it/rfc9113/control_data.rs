@@ -20,8 +20,8 @@ fn get_with(name: &str, value: &'static str) -> Vec<(&'static str, &'static str)
     GET.iter().map(|&(key, old)| (key, if key == name { value } else { old })).collect()
 }
 
-/// §8.3.1: "All HTTP/2 requests MUST include exactly one valid value for the ":method", ":scheme", and ":path"
-/// pseudo-header fields, unless they are CONNECT requests".
+/// §8.3.1: "All HTTP/2 requests MUST include exactly one valid value for the ":method", ":scheme", and
+/// ":path" pseudo-header fields, unless they are CONNECT requests".
 #[test]
 fn a_request_has_a_method_a_scheme_and_a_path() {
     for missing in 0..3 {
@@ -63,8 +63,8 @@ fn a_pseudo_field_comes_first() {
     assert_eq!(server().feed(&headers(1, 5, &order)).request(1).target(), "/", "in any order");
 }
 
-/// §8.3: "Endpoints MUST treat a request or response that contains undefined or invalid pseudo-header fields as
-/// malformed". Those of requests are undefined in responses, and all are in trailers.
+/// §8.3: "Endpoints MUST treat a request or response that contains undefined or invalid pseudo-header
+/// fields as malformed". Those of requests are undefined in responses, and all are in trailers.
 #[test]
 fn a_pseudo_field_is_one_of_its_message() {
     for name in [":", ":x", ":version", ":Path", ":status"] {
@@ -106,10 +106,10 @@ fn a_scheme_follows_the_grammar_of_uris() {
     }
 }
 
-/// §8.3.1: "This pseudo-header field MUST NOT be empty for "http" or "https" URIs; "http" or "https" URIs that do
-/// not contain a path component MUST include a value of '/'. The exceptions to this rule are: an OPTIONS request
-/// for an "http" or "https" URI that does not include a path component; these MUST include a ":path" pseudo-header
-/// field with a value of '*'".
+/// §8.3.1: "This pseudo-header field MUST NOT be empty for "http" or "https" URIs; "http" or "https" URIs
+/// that do not contain a path component MUST include a value of '/'. The exceptions to this rule are: an
+/// OPTIONS request for an "http" or "https" URI that does not include a path component; these MUST include
+/// a ":path" pseudo-header field with a value of '*'".
 #[test]
 fn a_path_begins_with_a_slash() {
     for path in ["/", "/a?b=c", "//", "/?", "/a;b,c{}|%zz", "/*"] {
@@ -126,9 +126,10 @@ fn a_path_begins_with_a_slash() {
     assert_eq!(outcome.request(1).form(), TargetForm::Asterisk);
 }
 
-/// §8.3.1: "The recipient of an HTTP/2 request MUST NOT use the Host header field to determine the target URI if
-/// ":authority" is present"; "A server SHOULD treat a request as malformed if it contains a Host header field that
-/// identifies an entity that differs from the entity in the ":authority" pseudo-header field."
+/// §8.3.1: "The recipient of an HTTP/2 request MUST NOT use the Host header field to determine the target
+/// URI if ":authority" is present"; "A server SHOULD treat a request as malformed if it contains a Host
+/// header field that identifies an entity that differs from the entity in the ":authority" pseudo-header
+/// field."
 #[test]
 fn host_is_the_authority_or_stands_for_it() {
     let outcome = server().feed(&headers(1, 5, &with(&GET[..3], &[("host", "b:1")])));

@@ -112,7 +112,8 @@ fn content_is_as_long_as_content_length_says() {
     );
 }
 
-/// RFC 9110 §8.6: a length that is not a number is refused, and so are several, but for equal ones by a client.
+/// RFC 9110 §8.6: a length that is not a number is refused, and so are several, but for equal ones by a
+/// client.
 #[test]
 fn a_content_length_is_a_number() {
     for value in ["", "-5", "+5", "5 5", "5,5", "5, 5", "0x5", "5.0", "a", "18446744073709551616"] {
@@ -230,8 +231,8 @@ fn a_response_says_no_length_but_its_own() {
     assert_eq!(sent("GET", 103, BodySize::Unknown), None);
     assert_eq!(sent("GET", 204, BodySize::Exact(0)), None);
     assert_eq!(sent("GET", 204, BodySize::Unknown), None);
-    // Without content to contradict it, the length is that of the response to a GET, and the caller may declare it,
-    // as over HTTP/1.
+    // Without content to contradict it, the length is that of the response to a GET, and the caller may
+    // declare it, as over HTTP/1.
     for size in [BodySize::Exact(0), BodySize::Exact(5), BodySize::Unknown] {
         assert_eq!(sent("HEAD", 200, size), is("7"));
         assert_eq!(sent("GET", 304, size), is("7"));
@@ -239,8 +240,8 @@ fn a_response_says_no_length_but_its_own() {
     assert_eq!(sent("HEAD", 204, BodySize::Exact(0)), None);
 }
 
-/// §10.5.1: a head that is too large is answered 431, content that is too large 413, as over HTTP/1. The stream is
-/// then reset, since the rest of the request is not read.
+/// §10.5.1: a head that is too large is answered 431, content that is too large 413, as over HTTP/1. The
+/// stream is then reset, since the rest of the request is not read.
 #[test]
 fn a_request_that_is_too_large_is_answered() {
     let list = |endpoint: &EndpointSetup, flags, len: usize| {

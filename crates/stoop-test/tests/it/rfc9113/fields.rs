@@ -155,9 +155,9 @@ fn our_fields_are_in_lower_case_and_not_connection_specific() {
     assert_eq!(machine.sent(), ["HEADERS 1 :status=200 x-kept=Z", "HEADERS 1 END_STREAM x-kept=Z"]);
 }
 
-/// §8.2.3: "If there are multiple Cookie header fields after decompression, these MUST be concatenated into a
-/// single octet string using the two-octet delimiter of 0x3b, 0x20 (the ASCII string "; ") before being passed
-/// into a non-HTTP/2 context".
+/// §8.2.3: "If there are multiple Cookie header fields after decompression, these MUST be concatenated into
+/// a single octet string using the two-octet delimiter of 0x3b, 0x20 (the ASCII string "; ") before being
+/// passed into a non-HTTP/2 context".
 #[test]
 fn cookie_crumbs_are_joined() {
     let lines = [("cookie", "a=b"), ("x", "y"), ("cookie", "c=d; e=f"), ("cookie", "g=h")];
@@ -168,8 +168,8 @@ fn cookie_crumbs_are_joined() {
     assert_eq!(outcome.request(1).fields().first("cookie"), Some(&b"a=b; c=d"[..]));
 }
 
-/// Browsers send a Cookie line for each cookie, and servers may set 180 cookies: they count as one field, which is
-/// limited by its bytes.
+/// Browsers send a Cookie line for each cookie, and servers may set 180 cookies: they count as one field,
+/// which is limited by its bytes.
 #[test]
 fn crumbs_are_one_field() {
     let crumbs: Vec<_> = (0..500).map(|n| format!("name{n}=value")).collect();
@@ -195,7 +195,8 @@ fn the_number_of_fields_is_bounded() {
     }
 }
 
-/// Secrets are never indexed (RFC 7541 §7.1.3), and values that always change are not inserted into the table.
+/// Secrets are never indexed (RFC 7541 §7.1.3), and values that always change are not inserted into the
+/// table.
 #[test]
 fn secrets_do_not_go_into_the_table() {
     let mut head = request(Method::GET);

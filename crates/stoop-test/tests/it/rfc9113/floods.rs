@@ -1,5 +1,5 @@
-//! §10.5 Denial-of-Service Considerations: frames without need that a peer may send, counted to the frame, and the memory
-//! and the frames that they cost us. The clock stands still but where a test moves it.
+//! §10.5 Denial-of-Service Considerations: frames without need that a peer may send, counted to the frame,
+//! and the memory and the frames that they cost us. The clock stands still but where a test moves it.
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ const HEAP_MAX: usize = 100 * 1024;
 /// The frames of each call of a flood, by the call's number.
 type FloodFrames<'a> = &'a dyn Fn(u32) -> Vec<u8>;
 
-/// Feeds the frames of up to `max` calls, with a peer that reads. Returns how many calls there were, and the fault that
-/// ended the connection.
+/// Feeds the frames of up to `max` calls, with a peer that reads. Returns how many calls there were, and
+/// the fault that ended the connection.
 #[track_caller]
 fn flood(machine: &mut ManualMachine, max: u32, frames: FloodFrames<'_>) -> (u32, Option<Fault>) {
     for n in 0..max {
@@ -37,8 +37,8 @@ fn flood(machine: &mut ManualMachine, max: u32, frames: FloodFrames<'_>) -> (u32
     (max, None)
 }
 
-/// CVE-2023-44487, CVE-2025-8671, RUSTSEC-2024-0003: streams that the peer resets, or makes us reset, in all ways.
-/// `Http2Limits::resets`, at N and N + 1.
+/// CVE-2023-44487, CVE-2025-8671, RUSTSEC-2024-0003: streams that the peer resets, or makes us reset, in
+/// all ways. `Http2Limits::resets`, at N and N + 1.
 #[test]
 fn resets_are_counted_whichever_peer_sends_them() {
     let ways: [(&str, FloodFrames<'_>); 11] = [
@@ -123,8 +123,8 @@ fn resets_allowed(paid: u32, is_answered: bool, ends: impl Fn(u32) -> Vec<u8>) -
     5_000
 }
 
-/// A complete exchange earns back a part of a reset. One cheap exchange for each reset is not enough: neither for
-/// resets of the peer, nor for those that it makes us send.
+/// A complete exchange earns back a part of a reset. One cheap exchange for each reset is not enough:
+/// neither for resets of the peer, nor for those that it makes us send.
 #[test]
 fn a_reset_is_not_paid_for_by_one_cheap_exchange() {
     let rapid = |id| rst_stream(id, 8);
@@ -176,7 +176,8 @@ fn frames_that_bring_nothing_are_counted() {
         machine.sent();
         let (count, fault) = flood(&mut machine, 20_000, &|_| wire.clone());
         assert_eq!(fault, Some(Fault::TooMuchOverhead), "{name}");
-        // Skipped content opens the connection's window again; the flood may have begun with the frames before it.
+        // Skipped content opens the connection's window again; the flood may have begun with the frames
+        // before it.
         assert!((9_990..=10_001).contains(&count), "{name}: {count}");
 
         let mut machine = ManualMachine::server();
@@ -253,8 +254,8 @@ fn a_request_waits_until_it_is_wanted() {
     assert_eq!(ended.event, Event::Trailers { key });
 }
 
-/// The "continuation flood" of 2024: a field block that does not end is bounded in frames and in bytes, and no more than
-/// it is held in memory.
+/// The "continuation flood" of 2024: a field block that does not end is bounded in frames and in bytes, and
+/// no more than it is held in memory.
 #[test]
 fn a_field_block_does_not_go_on_for_ever() {
     for (size, most) in [(0, 8), (1, 8), (100, 8), (4_096, 64), (16_384, 17)] {
@@ -276,7 +277,8 @@ fn a_field_block_does_not_go_on_for_ever() {
     }
 }
 
-/// CVE-2016-6581, the HPACK bomb: the size of a head is counted while it is decoded, and no more than the limit is held.
+/// CVE-2016-6581, the HPACK bomb: the size of a head is counted while it is decoded, and no more than the
+/// limit is held.
 #[test]
 fn a_small_block_does_not_become_a_large_head() {
     // A field of 4,000 bytes is inserted into the table, and repeated by its index, in a byte each time.
@@ -307,8 +309,8 @@ fn a_small_block_does_not_become_a_large_head() {
     assert_eq!(machine.connection.fault(), Some(Fault::BlockTooLarge));
 }
 
-/// Content in frames of one byte, whose number flow control bounds: none of it is held, and opening the windows again
-/// takes two frames for each half of a window.
+/// Content in frames of one byte, whose number flow control bounds: none of it is held, and opening the
+/// windows again takes two frames for each half of a window.
 #[test]
 fn content_in_small_pieces_costs_what_it_brings() {
     for (piece, len) in [(data(1, 0, b"x"), 1), (data(1, flag::PADDED, &[254; 256]), 256)] {
@@ -335,8 +337,8 @@ fn content_in_small_pieces_costs_what_it_brings() {
     assert_eq!(machine.sent(), ["RST_STREAM 1 FLOW_CONTROL_ERROR"]);
 }
 
-/// CVE-2019-9511, CVE-2019-9517: a peer that opens its windows by a few bytes makes us send little at a time, and its
-/// budget pays for that. The machine holds none of the content that is to be sent.
+/// CVE-2019-9511, CVE-2019-9517: a peer that opens its windows by a few bytes makes us send little at a
+/// time, and its budget pays for that. The machine holds none of the content that is to be sent.
 #[test]
 fn a_window_opened_by_crumbs_is_paid_for() {
     for crumb in [1, 10, 255] {

@@ -121,8 +121,8 @@ fn consumed_content_opens_the_windows_again() {
     assert_eq!(server().feed_whole(&last).window_opened_by(1), 0);
 }
 
-/// Unread content of a stream that is reset opens the connection's window again at once, whichever peer reset it and
-/// however much was consumed.
+/// Unread content of a stream that is reset opens the connection's window again at once, whichever peer
+/// reset it and however much was consumed.
 #[test]
 fn the_connections_window_survives_its_streams() {
     let frame = |stream| data(stream, 0, &[b'x'; 16_000]);
@@ -148,8 +148,8 @@ fn the_connections_window_survives_its_streams() {
     }
 }
 
-/// Late content of a stream that was reset opens the connection's window again, up to the stream's window: no more can
-/// have been on its way.
+/// Late content of a stream that was reset opens the connection's window again, up to the stream's window:
+/// no more can have been on its way.
 #[test]
 fn content_behind_a_reset_costs_no_window_and_has_that_of_its_stream() {
     let mut machine = ManualMachine::server();

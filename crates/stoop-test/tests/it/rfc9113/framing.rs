@@ -7,8 +7,8 @@ use stoop_test::frames::{block, data, flag, frame, headers, kind, settings, wind
 
 use super::kit::{GET, OK, POST, breaks, get, ignores, ok, post, refuses, resets, with};
 
-/// §4.1: 24 bits of length, 8 of type, 8 of flags, a reserved bit, and 31 of the stream's identifier, byte for
-/// byte.
+/// §4.1: 24 bits of length, 8 of type, 8 of flags, a reserved bit, and 31 of the stream's identifier, byte
+/// for byte.
 #[test]
 fn a_frame_is_nine_octets_and_its_payload() {
     let wire = b"\x00\x00\x06\x01\x05\x00\x00\x00\x01\x82\x87\x84\x41\x01a";

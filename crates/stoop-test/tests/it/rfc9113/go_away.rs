@@ -119,7 +119,8 @@ fn a_server_that_ends_says_so_twice() {
     assert!(machine.connection.is_drained() && !machine.connection.is_closed());
 }
 
-/// The server waits for the round trip for a second: a client that does not answer PING gets the second GOAWAY too.
+/// The server waits for the round trip for a second: a client that does not answer PING gets the second
+/// GOAWAY too.
 #[test]
 fn the_second_goaway_comes_by_time_too() {
     let mut machine = ManualMachine::server();

@@ -149,7 +149,8 @@ impl ManualMachine {
         self.sent();
     }
 
-    /// Feeds bytes. Returns the events up to where more bytes are needed, or the connection is closed or paused.
+    /// Feeds bytes. Returns the events up to where more bytes are needed, or the connection is closed or
+    /// paused.
     pub(crate) fn feed(&mut self, wire: &[u8]) -> Vec<Event> {
         self.input.extend_from_slice(wire);
         let mut events = Vec::new();

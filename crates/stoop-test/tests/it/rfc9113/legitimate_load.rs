@@ -1,5 +1,5 @@
-//! §10.5 for legitimate peers: their heavy use never exceeds a budget. The clock stands still, so that budgets do not grow
-//! with time.
+//! §10.5 for legitimate peers: their heavy use never exceeds a budget. The clock stands still, so that
+//! budgets do not grow with time.
 
 use std::time::Duration;
 
@@ -52,7 +52,8 @@ fn a_hundred_thousand_requests_trip_no_budget() {
     assert!(!machine.connection.is_closed());
 }
 
-/// Requests between our client and our server, with content each way, of which the client gives up one in ten.
+/// Requests between our client and our server, with content each way, of which the client gives up one in
+/// ten.
 #[test]
 fn our_client_and_our_server_trip_no_budget_of_each_other() {
     let limits = (Limits::client(), Limits::server());
@@ -198,8 +199,8 @@ fn uploads_that_are_refused_trip_no_budget() {
     assert_eq!((machine.connection.fault(), machine.connection.unread()), (None, 0));
 }
 
-/// Frames of browsers beside their requests: groups of RFC 7540's priorities, a larger window, a PING now and then, and
-/// empty frames.
+/// Frames of browsers beside their requests: groups of RFC 7540's priorities, a larger window, a PING now
+/// and then, and empty frames.
 #[test]
 fn the_extra_frames_of_browsers_trip_no_budget() {
     let mut machine = ManualMachine::server();
@@ -220,7 +221,8 @@ fn the_extra_frames_of_browsers_trip_no_budget() {
     assert_eq!(machine.connection.fault(), None);
 }
 
-/// A connection that is kept for a day with a PING a second, and one without requests on which SETTINGS change.
+/// A connection that is kept for a day with a PING a second, and one without requests on which SETTINGS
+/// change.
 #[test]
 fn a_day_of_pings_trips_no_budget() {
     let mut machine = ManualMachine::server();

@@ -57,8 +57,8 @@ fn a_peer_that_does_not_answer_is_given_up() {
     assert_eq!(machine.sent(), ["GOAWAY 0 NO_ERROR: a PING was not answered in time"]);
 }
 
-/// Windows grow with the content that arrives within a round trip, which is measured when more than a quarter of a
-/// window has come.
+/// Windows grow with the content that arrives within a round trip, which is measured when more than a
+/// quarter of a window has come.
 #[test]
 fn a_round_trip_is_measured_while_windows_may_grow() {
     let grows = |limits: &mut Limits| limits.http2 = Limits::server().http2;

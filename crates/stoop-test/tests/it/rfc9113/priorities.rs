@@ -9,7 +9,8 @@ use stoop_test::frames::{
 
 use super::kit::{FieldLines, GET, ManualMachine, breaks, get, ignores, with};
 
-/// §4: "The Priority HTTP header field […] is a Dictionary" of RFC 9651, and so is the payload of PRIORITY_UPDATE.
+/// §4: "The Priority HTTP header field […] is a Dictionary" of RFC 9651, and so is the payload of
+/// PRIORITY_UPDATE.
 #[test]
 fn a_priority_is_a_dictionary() {
     for (text, urgency, incremental) in [
@@ -41,9 +42,9 @@ fn a_priority_is_a_dictionary() {
     }
 }
 
-/// §4: "When receiving an HTTP request that does not carry these priority parameters, a server SHOULD act as if their
-/// default values were specified": values out of range or of another type are ignored, and so is what is no
-/// dictionary (RFC 9651 §4.2), as a whole.
+/// §4: "When receiving an HTTP request that does not carry these priority parameters, a server SHOULD act
+/// as if their default values were specified": values out of range or of another type are ignored, and so
+/// is what is no dictionary (RFC 9651 §4.2), as a whole.
 #[test]
 fn an_invalid_priority_stands_for_the_default() {
     let default = Priority { urgency: 3, incremental: false };
@@ -135,8 +136,8 @@ fn turns(machine: &mut ManualMachine, count: usize) -> Vec<u32> {
     (0..count).map(turn).collect()
 }
 
-/// §10: "It is RECOMMENDED that, when possible, servers respect the urgency parameter, sending higher-urgency responses
-/// before lower-urgency responses."
+/// §10: "It is RECOMMENDED that, when possible, servers respect the urgency parameter, sending
+/// higher-urgency responses before lower-urgency responses."
 #[test]
 fn more_urgent_responses_go_first() {
     let (mut machine, keys) = serving(&["u=5", "u=1", "u=3"]);
@@ -149,8 +150,8 @@ fn more_urgent_responses_go_first() {
     assert_eq!(turns(&mut machine, 2), [3, 3]);
 }
 
-/// §10: "For non-incremental responses of equal urgency […] the server could serve those by their stream identifier";
-/// "If multiple incremental resources have the same urgency, […] share the bandwidth".
+/// §10: "For non-incremental responses of equal urgency […] the server could serve those by their stream
+/// identifier"; "If multiple incremental resources have the same urgency, […] share the bandwidth".
 #[test]
 fn incremental_responses_share_and_others_go_one_by_one() {
     let (mut machine, keys) = serving(&["u=2", "u=2", "u=2"]);
@@ -215,8 +216,8 @@ fn a_priority_may_change() {
     assert_eq!(turns(&mut machine, 2), [1, 1]);
 }
 
-/// §7: "Servers SHOULD buffer the most recently received PRIORITY_UPDATE frame and apply it once the referenced stream is
-/// opened." It counts for more than the request's field.
+/// §7: "Servers SHOULD buffer the most recently received PRIORITY_UPDATE frame and apply it once the
+/// referenced stream is opened." It counts for more than the request's field.
 #[test]
 fn a_priority_may_come_before_its_stream() {
     let mut machine = ManualMachine::server();
@@ -241,7 +242,8 @@ fn a_priority_may_come_before_its_stream() {
     assert_eq!(turns(&mut machine, 4), [1, 3, 1, 3]);
 }
 
-/// §7: "The number of streams that have been prioritized but remain in the "idle" state plus the number of active streams
+/// §7: "The number of streams that have been prioritized but remain in the "idle" state plus the number of
+/// active streams
 /// […] MUST NOT exceed the value of the SETTINGS_MAX_CONCURRENT_STREAMS parameter. Servers that receive such a
 /// PRIORITY_UPDATE MUST respond with a connection error of type PROTOCOL_ERROR." At N and at N + 1.
 #[test]
@@ -263,9 +265,9 @@ fn the_number_of_streams_with_an_early_priority_is_bounded() {
     assert_eq!(endpoint.feed(&ended).fault, None, "one that has ended is nothing to tell of");
 }
 
-/// §7.1: "If a PRIORITY_UPDATE frame is received with a Prioritized Stream ID of 0x00, the recipient MUST respond with a
-/// connection error of type PROTOCOL_ERROR"; "If a client receives a PRIORITY_UPDATE frame, it MUST respond with a
-/// connection error of type PROTOCOL_ERROR."
+/// §7.1: "If a PRIORITY_UPDATE frame is received with a Prioritized Stream ID of 0x00, the recipient MUST
+/// respond with a connection error of type PROTOCOL_ERROR"; "If a client receives a PRIORITY_UPDATE frame,
+/// it MUST respond with a connection error of type PROTOCOL_ERROR."
 #[test]
 fn a_priority_update_names_a_request_stream() {
     for stream in [0, 2, 100, 0x8000_0000] {

@@ -58,8 +58,8 @@ async fn drain_bytes_max_is_how_much_unread_content_the_connection_survives() {
 /// How many pieces the content of a response has.
 const ALL: usize = 2_000;
 
-/// How many pieces of a response are asked for, if the client reads `taken` bytes and no more; and the size of
-/// the response's head.
+/// How many pieces of a response are asked for, if the client reads `taken` bytes and no more; and the size
+/// of the response's head.
 async fn pieces_asked(taken: usize, max: usize) -> (usize, usize) {
     let asked = Arc::new(AtomicUsize::new(0));
     let handler = {
@@ -92,8 +92,8 @@ async fn output_bytes_max_is_where_no_more_content_is_asked_for() {
     }
 }
 
-/// For a client that has read all output at once three times, up to four times the limit is held when it reads
-/// no more.
+/// For a client that has read all output at once three times, up to four times the limit is held when it
+/// reads no more.
 #[tokio::test(start_paused = true)]
 async fn output_bytes_max_grows_fourfold_for_a_client_that_keeps_up_and_no_further() {
     let max = 20 * PIECE_BYTES;
@@ -123,8 +123,8 @@ fn upload(change: impl FnOnce(&mut ServerTime)) -> TimedUpload {
 }
 
 impl TimedUpload {
-    /// Sends `pieces` of `size` bytes, one after each `pause`. Returns the status of the response, and when the
-    /// connection began.
+    /// Sends `pieces` of `size` bytes, one after each `pause`. Returns the status of the response, and when
+    /// the connection began.
     async fn send(mut self, pieces: usize, size: usize, pause: Duration) -> (u16, Instant) {
         let length = pieces * size;
         self.peer

@@ -164,8 +164,8 @@ async fn connections_that_wait_to_be_accepted_are_served() {
     }
 }
 
-/// The request of a connection that was just accepted may be on its way. The server waits a moment for it, and
-/// no longer.
+/// The request of a connection that was just accepted may be on its way. The server waits a moment for it,
+/// and no longer.
 #[tokio::test]
 async fn a_connection_that_has_said_nothing_gets_a_moment() {
     let server = Arc::new(listen(ServerLimits::default(), slow));

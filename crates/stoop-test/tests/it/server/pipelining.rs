@@ -154,8 +154,8 @@ async fn a_stalled_upload_behind_slow_requests_costs_them_nothing() {
     assert_eq!(peer.response().await.unwrap().status, 408);
 }
 
-/// Of a hundred thousand requests to a handler that does not answer, sixteen are taken, and the client is held
-/// up once the pipes are full.
+/// Of a hundred thousand requests to a handler that does not answer, sixteen are taken, and the client is
+/// held up once the pipes are full.
 #[tokio::test(start_paused = true)]
 async fn reading_stops_at_the_bound() {
     let (open, calls) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));

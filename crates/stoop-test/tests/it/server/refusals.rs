@@ -12,7 +12,8 @@ type Refusal = (&'static str, &'static str, u16);
 
 const POST_HEAD: &str = "POST / HTTP/1.1\r\nhost: a\r\n";
 
-/// The requests. In their bytes `^` stands for [`POST_HEAD`], and `~` for the head of a request with chunked content.
+/// The requests. In their bytes `^` stands for [`POST_HEAD`], and `~` for the head of a request with
+/// chunked content.
 const REFUSALS: &[Refusal] = &[
     ("CL and TE", "^content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     ("TE and CL", "^transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n", 400),

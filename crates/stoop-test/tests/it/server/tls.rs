@@ -151,8 +151,8 @@ async fn plain_http_on_a_tls_port_is_closed() {
     server.close().await;
 }
 
-/// Listens for a connection and passes it on to `server`: the client's last flight of the handshake is held until
-/// its first record of application data comes, and both are sent in one write. Returns the address.
+/// Listens for a connection and passes it on to `server`: the client's last flight of the handshake is held
+/// until its first record of application data comes, and both are sent in one write. Returns the address.
 async fn joining_proxy(server: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -184,8 +184,8 @@ async fn joining_proxy(server: SocketAddr) -> SocketAddr {
     address
 }
 
-/// RFC 8446 §2: a client may send data right behind its Finished. The server has then received everything when
-/// the handshake ends, and must not wait for more bytes.
+/// RFC 8446 §2: a client may send data right behind its Finished. The server has then received everything
+/// when the handshake ends, and must not wait for more bytes.
 #[tokio::test]
 async fn a_request_that_comes_with_the_end_of_the_handshake_is_answered_at_once() {
     let (server, tls) = listen_tls(ServerLimits::default(), |_: Request| "hello");

@@ -185,8 +185,8 @@ async fn a_tunnel_opens_for_a_client_that_has_finished_sending() {
     }
 }
 
-/// A tunnel has a descriptor, so it counts for the bound as long as it is held. The server does not wait for it,
-/// because it belongs to the handler.
+/// A tunnel has a descriptor, so it counts for the bound as long as it is held. The server does not wait
+/// for it, because it belongs to the handler.
 #[test]
 fn a_tunnel_takes_the_place_of_a_connection() {
     let mut limits = ServerLimits::default();

@@ -57,8 +57,8 @@ async fn an_error_names_the_code_as_the_rfc_does() {
     }
 }
 
-/// §6.8: "Additional debug data is intended for diagnostic purposes only and carries no semantic value." An error's text
-/// is read for diagnosis.
+/// §6.8: "Additional debug data is intended for diagnostic purposes only and carries no semantic value." An
+/// error's text is read for diagnosis.
 #[tokio::test]
 async fn an_error_has_the_servers_own_words() {
     let text = |words: &str| {

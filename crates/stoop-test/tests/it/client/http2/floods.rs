@@ -1,5 +1,6 @@
-//! Attacks of a server on a client, by name: each with a bound on the frames that are read and sent, and the error that
-//! ends the connection. Waiting requests fail, and the next one goes over another connection.
+//! Attacks of a server on a client, by name: each with a bound on the frames that are read and sent, and
+//! the error that ends the connection. Waiting requests fail, and the next one goes over another
+//! connection.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -26,8 +27,8 @@ const FRAMES: usize = 100;
 /// A script that is not done by then has failed.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Sends `wire` again and again, with a PING behind each hundred to know how far the client has read, until the client
-/// ends the connection. Returns how often it was sent, and the client's frames.
+/// Sends `wire` again and again, with a PING behind each hundred to know how far the client has read, until
+/// the client ends the connection. Returns how often it was sent, and the client's frames.
 async fn flood(frames: &mut FrameServer, wire: &[u8]) -> (usize, Vec<String>) {
     let (mut sent, mut said) = (0, Vec::new());
     loop {
@@ -108,8 +109,8 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
     }
 }
 
-/// PINGs of a server that does not read the answers: at a number of waiting answers the client stops reading, and in the
-/// end closes the connection.
+/// PINGs of a server that does not read the answers: at a number of waiting answers the client stops
+/// reading, and in the end closes the connection.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_read_is_not_answered_for_ever() {
     let (tell, mut told) = mpsc::unbounded_channel();
@@ -162,7 +163,8 @@ async fn interim_responses_without_end_end_their_stream() {
     assert_eq!((seen, other), (16, ok()));
 }
 
-/// Sends `more` until the client ends the connection. Returns how many bytes that took, and the client's last frame.
+/// Sends `more` until the client ends the connection. Returns how many bytes that took, and the client's
+/// last frame.
 async fn send_until_closed(frames: &mut FrameServer, more: &[u8]) -> (usize, String) {
     let mut sent = 0;
     while sent < 64 << 20 {
@@ -178,7 +180,8 @@ async fn send_until_closed(frames: &mut FrameServer, more: &[u8]) -> (usize, Str
     (sent, "nothing".to_owned())
 }
 
-/// The outcomes of two requests: the first connection follows `script` once there is a request, and others serve.
+/// The outcomes of two requests: the first connection follows `script` once there is a request, and others
+/// serve.
 async fn with_script<F>(
     script: impl Fn(FrameServer) -> F + Send + Sync + 'static,
 ) -> (FetchOutcome, FetchOutcome)
@@ -227,8 +230,8 @@ async fn a_field_block_without_end_is_cut_off() {
     }
 }
 
-/// CVE-2016-6581, the HPACK bomb: a head that is too large fails its request, and one far beyond that ends the
-/// connection.
+/// CVE-2016-6581, the HPACK bomb: a head that is too large fails its request, and one far beyond that ends
+/// the connection.
 #[tokio::test(start_paused = true)]
 async fn a_small_block_does_not_become_a_large_head() {
     // A field of 4,000 bytes is inserted into the table, and repeated by its index, in a byte each time.
@@ -295,7 +298,8 @@ async fn a_window_that_overflows_ends_the_connection() {
     }
 }
 
-/// Content beyond the windows: of a stream, which ends, and of the connection, which ends with all its streams.
+/// Content beyond the windows: of a stream, which ends, and of the connection, which ends with all its
+/// streams.
 #[tokio::test(start_paused = true)]
 async fn content_beyond_the_windows_is_not_taken() {
     const STREAMS: u32 = 14;
@@ -339,8 +343,8 @@ async fn content_beyond_the_windows_is_not_taken() {
     assert_eq!(fetch(&client).await, ok());
 }
 
-/// CVE-2023-44487 the other way round: a server that resets the client's streams costs no more than the requests that
-/// are sent to it.
+/// CVE-2023-44487 the other way round: a server that resets the client's streams costs no more than the
+/// requests that are sent to it.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_resets_all_streams_keeps_its_connection() {
     let client = over_http2(

@@ -1,4 +1,5 @@
-//! A broken stream fails its own exchange alone. A lost connection fails all exchanges on it, and none that begins later.
+//! A broken stream fails its own exchange alone. A lost connection fails all exchanges on it, and none that
+//! begins later.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -13,8 +14,8 @@ use super::super::kit::{
 };
 use super::kit::{FrameServer, ok_frames, over_http2, send_post};
 
-/// Ways to break stream 3: the server's frames, the code of the client's RST_STREAM if it sends one, and the error's kind
-/// and phase.
+/// Ways to break stream 3: the server's frames, the code of the client's RST_STREAM if it sends one, and
+/// the error's kind and phase.
 fn breakages() -> [(Vec<u8>, &'static str, ErrorKind, Phase); 10] {
     let head = |fields: &[(&str, &str)], flags| headers(3, flags, fields);
     let of = |length| {
@@ -141,8 +142,8 @@ impl Loss {
     }
 }
 
-/// Loses the first connection with six requests on it, after it answered one more if it is to be an old one. The other
-/// connections serve, and count their requests.
+/// Loses the first connection with six requests on it, after it answered one more if it is to be an old
+/// one. The other connections serve, and count their requests.
 async fn serve_after_loss(loss: Loss, old: bool, served: Arc<AtomicUsize>, peer: ScriptedServer) {
     let number = peer.number;
     let mut frames = FrameServer::accept(peer, &[]).await;
@@ -253,8 +254,8 @@ async fn a_tcp_reset_fails_each_request_for_itself() {
     assert_eq!(read(client.get(&url).await.unwrap()).await, ok());
 }
 
-/// A server that refuses every stream at once is asked a limited number of times, with growing pauses, or until the
-/// deadline. The error is the refusal, which says more than the deadline.
+/// A server that refuses every stream at once is asked a limited number of times, with growing pauses, or
+/// until the deadline. The error is the refusal, which says more than the deadline.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_refuses_every_stream_is_asked_a_limited_number_of_times() {
     for (total, times) in [(60, 33..34), (2, 8..20)] {

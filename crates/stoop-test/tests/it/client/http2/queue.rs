@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep};
 use super::super::kit::{FetchOutcome, URL, fetch, ok, read, settle};
 use super::kit::{FrameServer, ok_frames, over_http2};
 
-/// A client with one connection of one stream, which the returned response holds until `ended` has passed. Exchanges may
-/// take 5 s. The receiver gets the stream of each later request.
+/// A client with one connection of one stream, which the returned response holds until `ended` has passed.
+/// Exchanges may take 5 s. The receiver gets the stream of each later request.
 async fn client_with_busy_stream(
     ended: Duration,
 ) -> (Client, stoop::Response, mpsc::UnboundedReceiver<u32>) {

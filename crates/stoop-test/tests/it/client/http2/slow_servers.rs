@@ -1,4 +1,5 @@
-//! Servers that are slow or silent, PINGs that ask whether they are there, and rests of exchanges that have ended.
+//! Servers that are slow or silent, PINGs that ask whether they are there, and rests of exchanges that have
+//! ended.
 
 use std::time::Duration;
 

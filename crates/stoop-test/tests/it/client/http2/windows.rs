@@ -1,4 +1,5 @@
-//! A server that shuts its windows: no body is asked for content, no task runs, and uploads go on where they stopped.
+//! A server that shuts its windows: no body is asked for content, no task runs, and uploads go on where
+//! they stopped.
 
 use std::convert::Infallible;
 use std::io;
@@ -82,7 +83,8 @@ impl AsyncWrite for CountedStream {
     }
 }
 
-/// A client, the server's end of each connection once there is a request, and the count of its driver's turns.
+/// A client, the server's end of each connection once there is a request, and the count of its driver's
+/// turns.
 fn client() -> (Client, mpsc::UnboundedReceiver<DuplexStream>, PollCount) {
     let (give, given) = mpsc::unbounded_channel();
     let turns = PollCount::default();

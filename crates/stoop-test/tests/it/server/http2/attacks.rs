@@ -1,5 +1,5 @@
-//! More attacks on a running server, frame by frame: each ends with the error code that RFC 9113 gives it, after a known
-//! number of frames.
+//! More attacks on a running server, frame by frame: each ends with the error code that RFC 9113 gives it,
+//! after a known number of frames.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -86,8 +86,8 @@ impl Attacker {
         }
     }
 
-    /// Sends these frames in turn until the connection ends. Returns how many they were, how many were answered, and the
-    /// last frame of the server.
+    /// Sends these frames in turn until the connection ends. Returns how many they were, how many were
+    /// answered, and the last frame of the server.
     async fn flood(&mut self, frames: impl Fn(u32) -> Vec<u8>) -> (u32, usize, String) {
         let (mut sent, mut answers) = (0, 0);
         while sent < 20_000 {
@@ -116,8 +116,8 @@ fn post(stream: u32) -> Vec<u8> {
     headers(stream, flag::END_HEADERS, &POST)
 }
 
-/// CVE-2019-9512, 9515, 9518 and other frames that ask for work and bring nothing: `Http2Limits::odd_frames` of them are
-/// taken, and each is answered once if it has an answer.
+/// CVE-2019-9512, 9515, 9518 and other frames that ask for work and bring nothing:
+/// `Http2Limits::odd_frames` of them are taken, and each is answered once if it has an answer.
 #[tokio::test(start_paused = true)]
 async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
     let begun = || post(1);
@@ -158,8 +158,8 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
     }
 }
 
-/// CVE-2025-8671, "MadeYouReset": all ways to make a server reset a stream whose handler runs. Each reset has the code
-/// that the RFC asks for, and there are `Http2Limits::resets` of them.
+/// CVE-2025-8671, "MadeYouReset": all ways to make a server reset a stream whose handler runs. Each reset
+/// has the code that the RFC asks for, and there are `Http2Limits::resets` of them.
 #[tokio::test(start_paused = true)]
 async fn streams_that_a_server_is_made_to_reset_are_counted() {
     /// A name, the frames that make the server reset a stream, and the reset's code.
@@ -224,7 +224,8 @@ async fn streams_that_a_server_is_made_to_reset_are_counted() {
     }
 }
 
-/// A window of a stream that overflows or is exceeded ends the stream; one of the connection ends the connection.
+/// A window of a stream that overflows or is exceeded ends the stream; one of the connection ends the
+/// connection.
 #[tokio::test(start_paused = true)]
 async fn windows_that_overflow_end_their_stream_or_connection() {
     let mut attacker = Attacker::connect().await;
@@ -274,8 +275,8 @@ async fn content_beyond_the_connections_window_ends_it() {
     assert_eq!(received, [format!("GOAWAY {} FLOW_CONTROL_ERROR: {text}", nth_stream(most))]);
 }
 
-/// CVE-2016-6581, the HPACK bomb: a head that is too large is answered 431, and one far beyond that ends the connection.
-/// No handler is called for either.
+/// CVE-2016-6581, the HPACK bomb: a head that is too large is answered 431, and one far beyond that ends
+/// the connection. No handler is called for either.
 #[tokio::test(start_paused = true)]
 async fn a_small_block_does_not_become_a_large_head() {
     // A field of 4,000 bytes is inserted into the table, and repeated by its index, in a byte each time.

@@ -7,8 +7,8 @@ use tokio::io::AsyncReadExt;
 
 use super::super::connect;
 
-/// A handler whose responses close the connection: "/" has a buffer, "/stream" pieces, "/none" no content, and
-/// the content of "/fails" fails.
+/// A handler whose responses close the connection: "/" has a buffer, "/stream" pieces, "/none" no content,
+/// and the content of "/fails" fails.
 fn closing(request: Request) -> Response {
     let response = match request.path() {
         "/stream" | "/fails" => {

@@ -49,8 +49,8 @@ impl Drop for RunningHandler {
     }
 }
 
-/// CVE-2023-44487 and CVE-2025-8671: whichever peer sends the resets, handlers are called for as many streams as may be
-/// reset and for no more, and none keeps running.
+/// CVE-2023-44487 and CVE-2025-8671: whichever peer sends the resets, handlers are called for as many
+/// streams as may be reset and for no more, and none keeps running.
 #[tokio::test(start_paused = true)]
 async fn handlers_work_for_as_many_resets_as_are_allowed() {
     let allowed = Limits::server().http2.resets.burst as usize;
@@ -98,8 +98,8 @@ async fn handlers_work_for_as_many_resets_as_are_allowed() {
     }
 }
 
-/// The "continuation flood" of 2024, over a socket: it ends when the field block is longer than a head may be, or has too
-/// many frames, and no handler is called for it.
+/// The "continuation flood" of 2024, over a socket: it ends when the field block is longer than a head may
+/// be, or has too many frames, and no handler is called for it.
 #[tokio::test]
 async fn a_field_block_without_end_is_cut_off_over_a_socket() {
     for piece in [0, 1, 16_000] {
@@ -188,8 +188,8 @@ async fn a_dripping_preface_takes_no_longer_than_a_head_may() {
     }
 }
 
-/// Streams that are opened and left: no more are open than the limit allows, and each ends in a time-out of its own, with
-/// its handler.
+/// Streams that are opened and left: no more are open than the limit allows, and each ends in a time-out of
+/// its own, with its handler.
 #[tokio::test(start_paused = true)]
 async fn streams_that_are_opened_and_left_end() {
     let count = HandlerCount::default();
@@ -230,8 +230,8 @@ async fn streams_that_are_opened_and_left_end() {
     assert_eq!((count.called(), count.running()), (max, 0));
 }
 
-/// CVE-2019-9517: a hundred responses without a window. Each makes a few pieces of its content, nothing of it is sent,
-/// and after a while the streams are reset.
+/// CVE-2019-9517: a hundred responses without a window. Each makes a few pieces of its content, nothing of
+/// it is sent, and after a while the streams are reset.
 #[tokio::test(start_paused = true)]
 async fn responses_without_a_window_are_not_made_and_end() {
     let made = Arc::new(AtomicUsize::new(0));

@@ -43,8 +43,8 @@ async fn fill(stream: &mut DuplexStream, frame: &[u8]) -> usize {
     sent
 }
 
-/// Reading stops at `Http2Limits::control_frames_max` waiting answers, and goes on when the client reads them. None is
-/// lost.
+/// Reading stops at `Http2Limits::control_frames_max` waiting answers, and goes on when the client reads
+/// them. None is lost.
 #[tokio::test(start_paused = true)]
 async fn reading_stops_at_so_many_answers_and_goes_on() {
     for (frame, bytes) in

@@ -68,8 +68,8 @@ async fn a_client_that_takes_nothing_at_all_is_cut_off() {
     assert!((30..34).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }
 
-/// Sends `wire` again and again, `at_a_time` bytes and then a `pause`, until the server closes. Returns after how
-/// many seconds it does, and the code of its GOAWAY.
+/// Sends `wire` again and again, `at_a_time` bytes and then a `pause`, until the server closes. Returns
+/// after how many seconds it does, and the code of its GOAWAY.
 async fn send_until_closed(wire: &[u8], at_a_time: usize, pause: Duration) -> (u64, u8) {
     let mut stream: DuplexStream = connect(path).into_parts().0;
     stream.write_all(&[preface(), settings_ack()].concat()).await.unwrap();

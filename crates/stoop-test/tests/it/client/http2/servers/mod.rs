@@ -22,8 +22,8 @@ struct OriginClient {
 }
 
 impl OriginClient {
-    /// Starts a server of that kind with the further settings `more`. `None` if its program is missing, which is
-    /// reported.
+    /// Starts a server of that kind with the further settings `more`. `None` if its program is missing,
+    /// which is reported.
     async fn to(name: &str, kind: OriginKind, tls: bool, more: &'static str) -> Option<Self> {
         let origin = OriginServer::start_with(name, kind, tls, more).await?;
         // With TLS, ALPN decides the version.

@@ -121,7 +121,8 @@ async fn trailers_go_both_ways() {
     servers.end().await;
 }
 
-/// As many requests as hyper sends at a time, with more content than the connection's window; some are dropped.
+/// As many requests as hyper sends at a time, with more content than the connection's window; some are
+/// dropped.
 #[tokio::test]
 async fn many_concurrent_requests_are_answered() {
     let servers = TestServers::start("hyper-many");
