@@ -58,12 +58,12 @@ const LINES_KEPT_MAX: usize = 128;
 #[derive(Clone, Default)]
 pub struct Fields {
     pub(crate) bytes: Vec<u8>,
-    lines: Vec<Line>,
+    lines: Vec<LineSpans>,
 }
 
 /// Where a field line's name and value stand in the section's bytes.
 #[derive(Clone, Copy)]
-struct Line {
+struct LineSpans {
     name: Span,
     value: Span,
 }
@@ -159,7 +159,7 @@ impl Fields {
         named.map(|line| line.value.of(&self.bytes))
     }
 
-    fn has_name(&self, line: &Line, name: &str) -> bool {
+    fn has_name(&self, line: &LineSpans, name: &str) -> bool {
         line.name.len as usize == name.len()
             && line.name.of(&self.bytes).eq_ignore_ascii_case(name.as_bytes())
     }
@@ -230,11 +230,11 @@ impl Fields {
     /// Adds a line whose bytes are in `bytes` already and were checked.
     #[inline]
     pub(crate) fn index(&mut self, name: Span, value: Span) {
-        self.lines.push(Line { name, value });
+        self.lines.push(LineSpans { name, value });
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.bytes.capacity() + self.lines.capacity() * size_of::<Line>()
+        self.bytes.capacity() + self.lines.capacity() * size_of::<LineSpans>()
     }
 
     #[inline]
@@ -259,7 +259,7 @@ impl fmt::Debug for Fields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();
         for field in self.iter() {
-            let shown = hidden::shown(field.name(), field.value);
+            let shown = hidden::redacted(field.name(), field.value);
             map.entry(&field.name(), &format_args!("{shown}"));
         }
         map.finish()
@@ -277,7 +277,7 @@ impl Eq for Fields {}
 /// Without secrets, as [`Fields`].
 impl fmt::Debug for Field<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name(), hidden::shown(self.name(), self.value))
+        write!(f, "{}: {}", self.name(), hidden::redacted(self.name(), self.value))
     }
 }
 

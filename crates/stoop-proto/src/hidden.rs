@@ -24,7 +24,7 @@ pub(crate) fn is_secret(name: &str) -> bool {
 }
 
 /// A field's value as text for people: escaped, and without secrets.
-pub(crate) fn shown(name: &str, value: &[u8]) -> String {
+pub(crate) fn redacted(name: &str, value: &[u8]) -> String {
     if is_secret(name) {
         return HIDDEN.to_owned();
     }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn passwords_are_hidden_in_what_is_no_text() {
-        let location = |value| shown("Location", value);
+        let location = |value| redacted("Location", value);
         assert_eq!(location(b"http://u:p@h/\xff"), r"http://u:***@h/\xff");
         assert_eq!(location(b"http://u:p\xff\xe9@h/\xc3\xa9"), r"http://u:***@h/\xc3\xa9");
         assert_eq!(location(b"/caf\xe9"), r"/caf\xe9");

@@ -34,7 +34,7 @@ impl<'a> ResponseParts<'a> {
     /// # Errors
     /// As [`BodySize::declared_by`], where there is content.
     #[inline]
-    pub(crate) fn announced(&self, is_head: bool, size: BodySize) -> Result<BodySize, Misuse> {
+    pub(crate) fn announced_size(&self, is_head: bool, size: BodySize) -> Result<BodySize, Misuse> {
         if self.may_have_content(is_head) {
             return self.fields.map_or(Ok(size), |fields| size.declared_by(fields));
         }
@@ -51,8 +51,8 @@ impl<'a> ResponseParts<'a> {
 
     /// What the server adds to the fields, of which `present` were seen: RFC 9110 §6.6.1, §8.3.
     #[inline]
-    pub(crate) fn added(&self, present: Present) -> Added<'a> {
-        Added {
+    pub(crate) fn added_fields(&self, present: PresentFields) -> AddedFields<'a> {
+        AddedFields {
             content_type: self.content_type.filter(|_| !present.content_type),
             date: self.date.filter(|_| !present.date),
         }
@@ -61,12 +61,12 @@ impl<'a> ResponseParts<'a> {
 
 /// Which fields of a response its caller gave that the server would add else.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Present {
+pub(crate) struct PresentFields {
     content_type: bool,
     date: bool,
 }
 
-impl Present {
+impl PresentFields {
     pub(crate) fn in_fields(fields: Option<&Fields>) -> Self {
         let mut present = Self::default();
         fields.into_iter().flat_map(Fields::iter).for_each(|field| present.note(field));
@@ -81,7 +81,7 @@ impl Present {
 }
 
 /// What the server adds to a response.
-pub(crate) struct Added<'a> {
+pub(crate) struct AddedFields<'a> {
     pub(crate) content_type: Option<&'a str>,
     pub(crate) date: Option<&'a [u8; 29]>,
 }
@@ -191,20 +191,20 @@ impl BodySize {
     /// # Errors
     /// As [`BodySize::declared_by`].
     #[inline]
-    pub(crate) fn of_request(
+    pub(crate) fn announced_by_request(
         self,
         method: &Method,
         fields: &Fields,
         declares: bool,
     ) -> Result<Option<Self>, Misuse> {
         let announced = if declares { self.declared_by(fields)? } else { self };
-        let is_said = self != Self::Exact(0)
+        let is_announced = self != Self::Exact(0)
             || match *method {
                 Method::POST | Method::PUT | Method::PATCH => true,
                 Method::CONNECT => false,
                 _ => declares,
             };
-        Ok(is_said.then_some(announced))
+        Ok(is_announced.then_some(announced))
     }
 }
 

@@ -6,12 +6,12 @@ use crate::error::Violation;
 use crate::fields::{FORBIDDEN_IN_TRAILERS, Fields};
 use crate::grammar;
 use crate::h1::head;
-use crate::h1::scan::{Scan, Section};
+use crate::h1::scan::{Scan, SectionLimits};
 use crate::limits::Limits;
 
 /// What a body reader found at the front of its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum BodyPiece {
     /// Content, as a span of the input.
     Data(Range<usize>),
     /// The body is complete; `trailers` if a trailer section was read.
@@ -28,7 +28,7 @@ const CONTENT_BYTES_MAX: u64 = i64::MAX as u64;
 /// cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunked {
-    at: At,
+    state: ChunkState,
     /// The size being read, then what is left of the chunk.
     size: u64,
     digits: u8,
@@ -45,11 +45,11 @@ pub(super) struct Chunked {
 
 /// Where in `chunk = chunk-size [ chunk-ext ] CRLF chunk-data CRLF` we are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
+enum ChunkState {
     Size,
     /// Whitespace before an extension's semicolon: BWS, which only an extension may have.
     Space,
-    Extension(Ext),
+    Extension(ExtensionState),
     SizeLf,
     Data,
     DataCr,
@@ -60,56 +60,57 @@ enum At {
 /// Where in `chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )` we are
 /// (RFC 9112 §7.1.1); the value is a token or a quoted string (RFC 9110 §5.6.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ext {
+enum ExtensionState {
     /// Behind the semicolon: a name has to come.
-    Begin,
+    BeforeName,
     Name,
     /// Whitespace behind a name.
-    Named,
+    AfterName,
     /// Behind the equals sign: a value has to come.
-    Equals,
+    BeforeValue,
     Token,
     Quoted,
     /// Behind a backslash within quotes.
     Escaped,
     /// Behind the closing quote.
-    Valued,
+    AfterQuoted,
     /// Whitespace behind a value.
-    Spaced,
+    AfterValue,
 }
 
-impl Ext {
+impl ExtensionState {
     /// The state after one more byte; none if the grammar has no place for it.
     fn next(self, byte: u8) -> Option<Self> {
         let is_token = grammar::is_token(&[byte]);
         Some(match (self, byte) {
-            (Self::Begin | Self::Equals, b' ' | b'\t') => self,
-            (Self::Begin | Self::Name, _) if is_token => Self::Name,
-            (Self::Name | Self::Named, b' ' | b'\t') => Self::Named,
-            (Self::Name | Self::Named, b'=') => Self::Equals,
-            (Self::Equals, b'"') => Self::Quoted,
-            (Self::Equals | Self::Token, _) if is_token => Self::Token,
-            (Self::Quoted, b'"') => Self::Valued,
-            (Self::Token | Self::Valued | Self::Spaced, b' ' | b'\t') => Self::Spaced,
+            (Self::BeforeName | Self::BeforeValue, b' ' | b'\t') => self,
+            (Self::BeforeName | Self::Name, _) if is_token => Self::Name,
+            (Self::Name | Self::AfterName, b' ' | b'\t') => Self::AfterName,
+            (Self::Name | Self::AfterName, b'=') => Self::BeforeValue,
+            (Self::BeforeValue, b'"') => Self::Quoted,
+            (Self::BeforeValue | Self::Token, _) if is_token => Self::Token,
+            (Self::Quoted, b'"') => Self::AfterQuoted,
+            (Self::Token | Self::AfterQuoted | Self::AfterValue, b' ' | b'\t') => Self::AfterValue,
             (Self::Quoted, b'\\') => Self::Escaped,
             (Self::Quoted | Self::Escaped, b'\t' | b' '..=b'~' | 0x80..) => Self::Quoted,
-            (Self::Name | Self::Named | Self::Token | Self::Valued | Self::Spaced, b';') => {
-                Self::Begin
-            }
+            (
+                Self::Name | Self::AfterName | Self::Token | Self::AfterQuoted | Self::AfterValue,
+                b';',
+            ) => Self::BeforeName,
             _ => return None,
         })
     }
 
     /// Whether the line may end here.
     fn may_end(self) -> bool {
-        matches!(self, Self::Name | Self::Token | Self::Valued)
+        matches!(self, Self::Name | Self::Token | Self::AfterQuoted)
     }
 }
 
 impl Chunked {
     pub(super) const fn new(padding_allowed: bool) -> Self {
         Self {
-            at: At::Size,
+            state: ChunkState::Size,
             size: 0,
             digits: 0,
             padding_allowed,
@@ -125,67 +126,69 @@ impl Chunked {
         input: &[u8],
         trailers: &mut Fields,
         limits: &Limits,
-    ) -> Result<(usize, Piece), Violation> {
+    ) -> Result<(usize, BodyPiece), Violation> {
         let mut at = 0;
         while at < input.len() {
-            match self.at {
-                At::Data => {
+            match self.state {
+                ChunkState::Data => {
                     let left = usize::try_from(self.size).unwrap_or(usize::MAX);
                     let n = left.min(input.len() - at);
                     self.size -= n as u64;
                     if self.size == 0 {
-                        self.at = At::DataCr;
+                        self.state = ChunkState::DataCr;
                     }
                     self.total = self.total.saturating_add(n as u64);
                     self.extensions = self.extensions.saturating_sub(n as u64);
-                    return Ok((at + n, Piece::Data(at..at + n)));
+                    return Ok((at + n, BodyPiece::Data(at..at + n)));
                 }
-                At::Trailers => {
+                ChunkState::Trailers => {
                     let rest = &input[at..];
                     // The usual case: no trailer section at all.
                     if rest.starts_with(b"\r\n") {
-                        return Ok((at + 2, Piece::End { trailers: false }));
+                        return Ok((at + 2, BodyPiece::End { trailers: false }));
                     }
                     if rest == b"\r" {
                         break;
                     }
-                    let section = Section::trailers(limits);
+                    let section = SectionLimits::trailers(limits);
                     return match head::trailers(&mut self.scan, rest, trailers, &section)? {
                         Some(parsed) => {
                             FORBIDDEN_IN_TRAILERS.iter().for_each(|name| trailers.remove(name));
-                            Ok((at + parsed.len, Piece::End { trailers: true }))
+                            Ok((at + parsed.len, BodyPiece::End { trailers: true }))
                         }
-                        None => Ok((at, Piece::NeedMore)),
+                        None => Ok((at, BodyPiece::NeedMore)),
                     };
                 }
-                At::Size if input[at].is_ascii_hexdigit() => {
-                    at += self.digits(&input[at..], limits)?;
+                ChunkState::Size if input[at].is_ascii_hexdigit() => {
+                    at += self.read_digits(&input[at..], limits)?;
                     continue;
                 }
                 // The usual cases: line ends that are here whole.
-                At::Size if self.digits > 0 && input[at..].starts_with(b"\r\n") => {
-                    self.at = self.line_ended();
+                ChunkState::Size if self.digits > 0 && input[at..].starts_with(b"\r\n") => {
+                    self.state = self.end_size_line();
                     at += 2;
                     continue;
                 }
-                At::DataCr if input[at..].starts_with(b"\r\n") => {
-                    self.at = At::Size;
+                ChunkState::DataCr if input[at..].starts_with(b"\r\n") => {
+                    self.state = ChunkState::Size;
                     at += 2;
                     continue;
                 }
-                At::Size | At::Space | At::Extension(_) if input[at] != b'\r' => {
-                    self.in_line(input[at], limits)?;
+                ChunkState::Size | ChunkState::Space | ChunkState::Extension(_)
+                    if input[at] != b'\r' =>
+                {
+                    self.read_size_line_byte(input[at], limits)?;
                 }
-                _ => self.between_lines(input[at])?,
+                _ => self.read_line_end_byte(input[at])?,
             }
             at += 1;
         }
-        Ok((at, Piece::NeedMore))
+        Ok((at, BodyPiece::NeedMore))
     }
 
     /// The digits of `chunk-size` that are here, and how many.
     #[inline]
-    fn digits(&mut self, input: &[u8], limits: &Limits) -> Result<usize, Violation> {
+    fn read_digits(&mut self, input: &[u8], limits: &Limits) -> Result<usize, Violation> {
         let max = limits.body_bytes_max.unwrap_or(u64::MAX).min(CONTENT_BYTES_MAX);
         let room = max.saturating_sub(self.total);
         let digits = input.iter().map_while(|&byte| char::from(byte).to_digit(16));
@@ -200,7 +203,7 @@ impl Chunked {
             // Refused whether or not the content is ever read, and before the line has ended: more
             // digits would only add to it.
             if self.size > room {
-                return Err(self.too_much());
+                return Err(self.size_violation());
             }
             self.line += 1;
             if self.line > limits.chunk_line_bytes_max {
@@ -212,18 +215,21 @@ impl Chunked {
     }
 
     /// Any other byte of `chunk-size [ chunk-ext ]`.
-    fn in_line(&mut self, byte: u8, limits: &Limits) -> Result<(), Violation> {
-        match (self.at, byte) {
-            (At::Size, _) if self.digits == 0 => return Err(Violation::ChunkSize),
-            (At::Size | At::Space, b';') => self.at = At::Extension(Ext::Begin),
-            (At::Size | At::Space, b' ' | b'\t') => self.at = At::Space,
-            (At::Extension(ext), _) => {
-                self.at = At::Extension(ext.next(byte).ok_or(Violation::ChunkExtension)?);
+    fn read_size_line_byte(&mut self, byte: u8, limits: &Limits) -> Result<(), Violation> {
+        match (self.state, byte) {
+            (ChunkState::Size, _) if self.digits == 0 => return Err(Violation::ChunkSize),
+            (ChunkState::Size | ChunkState::Space, b';') => {
+                self.state = ChunkState::Extension(ExtensionState::BeforeName)
+            }
+            (ChunkState::Size | ChunkState::Space, b' ' | b'\t') => self.state = ChunkState::Space,
+            (ChunkState::Extension(ext), _) => {
+                self.state =
+                    ChunkState::Extension(ext.next(byte).ok_or(Violation::ChunkExtension)?);
             }
             _ => return Err(Violation::ChunkSize),
         }
         self.line += 1;
-        self.extensions += u64::from(!matches!(self.at, At::Size));
+        self.extensions += u64::from(!matches!(self.state, ChunkState::Size));
         match self.line > limits.chunk_line_bytes_max
             || self.extensions > limits.chunk_extensions_bytes_max
         {
@@ -234,7 +240,7 @@ impl Chunked {
 
     /// Why a chunk of this size is refused.
     #[cold]
-    fn too_much(&self) -> Violation {
+    fn size_violation(&self) -> Violation {
         match self.size > CONTENT_BYTES_MAX.saturating_sub(self.total) {
             true => Violation::ChunkSizeOverflow,
             false => Violation::BodyTooLarge,
@@ -243,22 +249,22 @@ impl Chunked {
 
     /// What is behind the line of a chunk's size.
     #[inline]
-    fn line_ended(&mut self) -> At {
+    fn end_size_line(&mut self) -> ChunkState {
         (self.line, self.digits) = (0, 0);
-        if self.size == 0 { At::Trailers } else { At::Data }
+        if self.size == 0 { ChunkState::Trailers } else { ChunkState::Data }
     }
 
     /// A byte of the line ends around `chunk-data`, and nothing else is one.
-    fn between_lines(&mut self, byte: u8) -> Result<(), Violation> {
-        self.at = match (self.at, byte) {
-            (At::Size, b'\r') if self.digits > 0 => At::SizeLf,
-            (At::Space, b'\r') if self.padding_allowed => At::SizeLf,
-            (At::Extension(ext), b'\r') if ext.may_end() => At::SizeLf,
-            (At::Extension(_), _) => return Err(Violation::ChunkExtension),
-            (At::SizeLf, b'\n') => self.line_ended(),
-            (At::DataCr, b'\r') => At::DataLf,
-            (At::DataLf, b'\n') => At::Size,
-            (At::DataCr | At::DataLf, _) => return Err(Violation::ChunkEnd),
+    fn read_line_end_byte(&mut self, byte: u8) -> Result<(), Violation> {
+        self.state = match (self.state, byte) {
+            (ChunkState::Size, b'\r') if self.digits > 0 => ChunkState::SizeLf,
+            (ChunkState::Space, b'\r') if self.padding_allowed => ChunkState::SizeLf,
+            (ChunkState::Extension(ext), b'\r') if ext.may_end() => ChunkState::SizeLf,
+            (ChunkState::Extension(_), _) => return Err(Violation::ChunkExtension),
+            (ChunkState::SizeLf, b'\n') => self.end_size_line(),
+            (ChunkState::DataCr, b'\r') => ChunkState::DataLf,
+            (ChunkState::DataLf, b'\n') => ChunkState::Size,
+            (ChunkState::DataCr | ChunkState::DataLf, _) => return Err(Violation::ChunkEnd),
             _ => return Err(Violation::ChunkSize),
         };
         Ok(())

@@ -9,8 +9,8 @@ use httparse::{EMPTY_HEADER, Error, ParserConfig};
 
 use crate::error::Violation;
 use crate::grammar;
-use crate::h1::parsed::Unread;
-use crate::h1::scan::{Kind, Section, bare_lf};
+use crate::h1::parsed::ParseFailure;
+use crate::h1::scan::{SectionKind, SectionLimits, bare_lf};
 use crate::limits::FIELDS_CEILING;
 
 /// What old servers are allowed: RFC 9112 §4, §5.1, §5.2.
@@ -25,10 +25,14 @@ pub(super) fn response_config() -> ParserConfig {
 
 /// The first thing that is wrong with `input`, which could not be read for the reason given.
 #[cold]
-pub(super) fn first(input: &[u8], unread: Unread, section: &Section) -> Violation {
+pub(super) fn first_violation(
+    input: &[u8],
+    unread: ParseFailure,
+    section: &SectionLimits,
+) -> Violation {
     let (mut wrong, mut violation) = match unread {
-        Unread::Rule(len, violation) => (&input[..len], violation),
-        Unread::Partial | Unread::Syntax => (input, section.too_large()),
+        ParseFailure::Rule(len, violation) => (&input[..len], violation),
+        ParseFailure::Incomplete | ParseFailure::Syntax => (input, section.too_large()),
     };
     if let Some(len) = section.line_over(wrong) {
         (wrong, violation) = (&wrong[..len], Violation::RequestLineTooLong);
@@ -41,7 +45,7 @@ pub(super) fn first(input: &[u8], unread: Unread, section: &Section) -> Violatio
 
 /// Finds the shortest part of `input` that no more bytes can make right. A parser that refuses some
 /// bytes refuses them whatever follows, so bisection finds it.
-fn first_syntax_error(input: &[u8], section: &Section) -> Option<Violation> {
+fn first_syntax_error(input: &[u8], section: &SectionLimits) -> Option<Violation> {
     let mut violation = syntax_error(input, section)?;
     let (mut fits, mut fails) = (0, input.len());
     while fits + 1 < fails {
@@ -54,13 +58,13 @@ fn first_syntax_error(input: &[u8], section: &Section) -> Option<Violation> {
     Some(violation)
 }
 
-fn syntax_error(input: &[u8], section: &Section) -> Option<Violation> {
+fn syntax_error(input: &[u8], section: &SectionLimits) -> Option<Violation> {
     let error = match section.kind {
-        Kind::Request | Kind::Response => {
+        SectionKind::Request | SectionKind::Response => {
             let mut lines = [const { MaybeUninit::uninit() }; FIELDS_CEILING];
             let lines = &mut lines[..section.fields_max.min(FIELDS_CEILING)];
             match section.kind {
-                Kind::Request => {
+                SectionKind::Request => {
                     httparse::Request::new(&mut []).parse_with_uninit_headers(input, lines).err()?
                 }
                 _ => response_config()
@@ -72,7 +76,7 @@ fn syntax_error(input: &[u8], section: &Section) -> Option<Violation> {
                     .err()?,
             }
         }
-        Kind::Trailers => {
+        SectionKind::Trailers => {
             let mut lines = [EMPTY_HEADER; FIELDS_CEILING];
             let lines = &mut lines[..section.fields_max.min(FIELDS_CEILING)];
             httparse::parse_headers(input, lines).err()?
@@ -81,23 +85,23 @@ fn syntax_error(input: &[u8], section: &Section) -> Option<Violation> {
     match error {
         Error::Version => match as_version_1_1(input, section) {
             Ok(as_1_1) => syntax_error(&as_1_1, section),
-            Err(Unread::Rule(_, violation)) => Some(violation),
-            Err(Unread::Syntax) => Some(section.malformed_line()),
-            Err(Unread::Partial) => None,
+            Err(ParseFailure::Rule(_, violation)) => Some(violation),
+            Err(ParseFailure::Syntax) => Some(section.malformed_line()),
+            Err(ParseFailure::Incomplete) => None,
         },
-        error => Some(name(error, input, section)),
+        error => Some(name_violation(error, input, section)),
     }
 }
 
 /// What `error` means, when the last byte of `input` is the one that caused it.
-fn name(error: Error, input: &[u8], section: &Section) -> Violation {
+fn name_violation(error: Error, input: &[u8], section: &SectionLimits) -> Violation {
     let (offender, before) = match input.split_last() {
         Some((&offender, before)) => (offender, before),
         None => return section.malformed_line(),
     };
     let line = match memchr::memrchr(b'\n', before) {
         Some(end) => &before[end + 1..],
-        None if section.kind == Kind::Trailers => before,
+        None if section.kind == SectionKind::Trailers => before,
         None => return section.malformed_line(),
     };
     match error {
@@ -114,14 +118,17 @@ fn name(error: Error, input: &[u8], section: &Section) -> Violation {
 /// A copy of `input`, whose version httparse does not know, that claims HTTP/1.1, if its version is
 /// a later 1.x: that is how it is read (RFC 9110 §2.5).
 #[cold]
-pub(super) fn as_version_1_1(input: &[u8], section: &Section) -> Result<Vec<u8>, Unread> {
+pub(super) fn as_version_1_1(
+    input: &[u8],
+    section: &SectionLimits,
+) -> Result<Vec<u8>, ParseFailure> {
     let at = match section.kind {
-        Kind::Request => {
+        SectionKind::Request => {
             let mut spaces = memchr::memchr_iter(b' ', input);
             spaces.next();
-            spaces.next().ok_or(Unread::Syntax)? + 1
+            spaces.next().ok_or(ParseFailure::Syntax)? + 1
         }
-        Kind::Response | Kind::Trailers => 0,
+        SectionKind::Response | SectionKind::Trailers => 0,
     };
     let text = &input[at..input.len().min(at + "HTTP/1.1".len())];
     let fits = text.iter().zip(b"HTTP/#.#").all(|(&byte, &pattern)| match pattern {
@@ -129,15 +136,15 @@ pub(super) fn as_version_1_1(input: &[u8], section: &Section) -> Result<Vec<u8>,
         _ => byte == pattern,
     });
     match text {
-        _ if !fits => Err(Unread::Syntax),
+        _ if !fits => Err(ParseFailure::Syntax),
         [.., b'1', b'.', b'2'..=b'9'] => {
             let mut copy = input.to_vec();
             copy[at + "HTTP/1.".len()] = b'1';
             Ok(copy)
         }
         // It is not the version that is wrong; and no version 0.x ever said so in its first line.
-        [_, _, _, _, _, b'1', _, _] | [_, _, _, _, _, b'0', ..] => Err(Unread::Syntax),
-        [_, _, _, _, _, _, _, _] => Err(Unread::Rule(input.len(), Violation::Version)),
-        _ => Err(Unread::Partial),
+        [_, _, _, _, _, b'1', _, _] | [_, _, _, _, _, b'0', ..] => Err(ParseFailure::Syntax),
+        [_, _, _, _, _, _, _, _] => Err(ParseFailure::Rule(input.len(), Violation::Version)),
+        _ => Err(ParseFailure::Incomplete),
     }
 }

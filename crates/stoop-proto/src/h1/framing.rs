@@ -25,12 +25,12 @@ pub(super) enum Framing {
 /// What the field lines of one head say about framing and persistence, gathered while they are
 /// indexed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Facts {
-    length: Length,
+pub(super) struct FramingFacts {
+    length: DeclaredLength,
     codings: Codings,
     /// Bits, and no booleans: the compiler gathers six of those one by one, with a hundred
     /// instructions for each head.
-    said: u8,
+    flags: u8,
 }
 
 /// What a head may say besides.
@@ -42,7 +42,7 @@ const UPGRADE: u8 = 16;
 const EXPECTS_CONTINUE: u8 = 32;
 
 #[derive(Clone, Copy, Debug, Default)]
-enum Length {
+enum DeclaredLength {
     #[default]
     None,
     One(u64),
@@ -73,7 +73,7 @@ impl Codings {
     }
 }
 
-impl Facts {
+impl FramingFacts {
     /// Takes note of one field line. Dispatches on the length first: most names end there.
     #[inline]
     pub(super) fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Violation> {
@@ -81,7 +81,7 @@ impl Facts {
             4 if is_name(name, b"host") => self.note_host(value),
             6 if is_name(name, b"expect") => self.note_expect(value),
             7 if is_name(name, b"upgrade") => {
-                self.said |= UPGRADE;
+                self.flags |= UPGRADE;
                 Ok(())
             }
             10 if is_name(name, b"connection") => {
@@ -107,25 +107,25 @@ impl Facts {
         if self.has_host() {
             return Err(Violation::HostRepeated);
         }
-        self.said |= HOST;
+        self.flags |= HOST;
         if grammar::is_host(value) { Ok(()) } else { Err(Violation::HostInvalid) }
     }
 
     /// Expect = #expectation (RFC 9110 §10.1.1): one other than 100-continue may be refused.
     fn note_expect(&mut self, value: &[u8]) -> Result<(), Violation> {
         if expects_continue(value)? {
-            self.said |= EXPECTS_CONTINUE;
+            self.flags |= EXPECTS_CONTINUE;
         }
         Ok(())
     }
 
     fn note_connection(&mut self, value: &[u8]) {
         if value.eq_ignore_ascii_case(b"keep-alive") {
-            self.said |= KEEP_ALIVE;
+            self.flags |= KEEP_ALIVE;
             return;
         }
         for option in grammar::list(value) {
-            self.said |= match option {
+            self.flags |= match option {
                 _ if option.eq_ignore_ascii_case(b"close") => CLOSE,
                 _ if option.eq_ignore_ascii_case(b"keep-alive") => KEEP_ALIVE,
                 _ if option.eq_ignore_ascii_case(b"upgrade") => UPGRADE_LISTED,
@@ -139,11 +139,13 @@ impl Facts {
         for item in value.split(|&byte| byte == b',') {
             let number = grammar::length(grammar::trim(item)).ok_or(Violation::LengthInvalid)?;
             self.length = match self.length {
-                Length::None => Length::One(number),
-                Length::One(same) | Length::Repeated(same) if same == number => {
-                    Length::Repeated(number)
+                DeclaredLength::None => DeclaredLength::One(number),
+                DeclaredLength::One(same) | DeclaredLength::Repeated(same) if same == number => {
+                    DeclaredLength::Repeated(number)
                 }
-                Length::One(_) | Length::Repeated(_) => return Err(Violation::LengthRepeated),
+                DeclaredLength::One(_) | DeclaredLength::Repeated(_) => {
+                    return Err(Violation::LengthRepeated);
+                }
             };
         }
         Ok(())
@@ -178,29 +180,29 @@ impl Facts {
         Ok(())
     }
 
-    fn say(&self, all: u8) -> bool {
-        self.said & all == all
+    fn has_all(&self, all: u8) -> bool {
+        self.flags & all == all
     }
 
     pub(super) fn has_host(&self) -> bool {
-        self.say(HOST)
+        self.has_all(HOST)
     }
 
     /// Whether Upgrade is there, and Connection lists it (RFC 9110 §7.8).
-    pub(super) fn offer_upgrade(&self) -> bool {
-        self.say(UPGRADE | UPGRADE_LISTED)
+    pub(super) fn offers_upgrade(&self) -> bool {
+        self.has_all(UPGRADE | UPGRADE_LISTED)
     }
 
-    pub(super) fn expect_continue(&self) -> bool {
-        self.say(EXPECTS_CONTINUE)
+    pub(super) fn expects_continue(&self) -> bool {
+        self.has_all(EXPECTS_CONTINUE)
     }
 
     /// Why the peer does not mean to go on after this message, if it does not: RFC 9112 §9.3.
     pub(super) fn close_reason(&self, version: Version) -> Option<CloseReason> {
         match version {
-            _ if self.say(CLOSE) => Some(CloseReason::PeerCloses),
+            _ if self.has_all(CLOSE) => Some(CloseReason::PeerCloses),
             Version::HTTP_11 => None,
-            _ if self.say(KEEP_ALIVE) => None,
+            _ if self.has_all(KEEP_ALIVE) => None,
             _ => Some(CloseReason::OldVersion),
         }
     }
@@ -208,30 +210,30 @@ impl Facts {
 
 /// The body of a request (RFC 9112 §6.3), read as strictly as the RFC allows: whatever two
 /// recipients could read differently is refused.
-pub(super) fn of_request(facts: &Facts, version: Version) -> Result<Framing, Violation> {
+pub(super) fn of_request(facts: &FramingFacts, version: Version) -> Result<Framing, Violation> {
     // 3. Both fields: an attempt at smuggling until proven otherwise.
     if facts.codings.present {
         if version == Version::HTTP_10 {
             return Err(Violation::CodingInOldVersion);
         }
-        if !matches!(facts.length, Length::None) {
+        if !matches!(facts.length, DeclaredLength::None) {
             return Err(Violation::LengthAndCoding);
         }
         return facts.codings.framing();
     }
     match facts.length {
         // 5. A list of equal numbers may be refused, and no honest client sends one.
-        Length::Repeated(_) => Err(Violation::LengthRepeated),
+        DeclaredLength::Repeated(_) => Err(Violation::LengthRepeated),
         // 6. One number.
-        Length::One(length) => Ok(Framing::Length(length)),
+        DeclaredLength::One(length) => Ok(Framing::Length(length)),
         // 7. A request without either has no body.
-        Length::None => Ok(Framing::Length(0)),
+        DeclaredLength::None => Ok(Framing::Length(0)),
     }
 }
 
 /// What of a request decides how its response is read.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct RequestContext {
     pub(super) head_only: bool,
     pub(super) connect: bool,
     pub(super) upgrade: bool,
@@ -240,16 +242,16 @@ pub(super) struct Asked {
 /// The body of a response (RFC 9112 §6.3), accepting what servers really send where it has one
 /// meaning.
 pub(super) fn of_response(
-    facts: &Facts,
-    asked: Asked,
+    facts: &FramingFacts,
+    request: RequestContext,
     status: StatusCode,
 ) -> Result<Framing, Violation> {
     // 1. Some responses have no body, whatever their fields claim.
-    if asked.head_only || status.is_informational() || matches!(status.as_u16(), 204 | 304) {
+    if request.head_only || status.is_informational() || matches!(status.as_u16(), 204 | 304) {
         return Ok(Framing::Length(0));
     }
     // 2. A 2xx to CONNECT opens a tunnel.
-    if asked.connect && status.is_success() {
+    if request.connect && status.is_success() {
         return Ok(Framing::Tunnel);
     }
     // 3. Transfer-Encoding wins over Content-Length; the connection is not used again then.
@@ -258,21 +260,23 @@ pub(super) fn of_response(
     }
     match facts.length {
         // 5., 6. One number, however often it is repeated.
-        Length::One(length) | Length::Repeated(length) => Ok(Framing::Length(length)),
+        DeclaredLength::One(length) | DeclaredLength::Repeated(length) => {
+            Ok(Framing::Length(length))
+        }
         // 8. Nothing says: the end of the connection does.
-        Length::None => Ok(Framing::UntilClose),
+        DeclaredLength::None => Ok(Framing::UntilClose),
     }
 }
 
-impl Facts {
+impl FramingFacts {
     /// Leaves of a response's Content-Length what its framing went by, for the caller may send it on: none
     /// where there is a Transfer-Encoding, of which an intermediary "MUST first remove the received
     /// Content-Length field" (RFC 9112 §6.3), and one number that was repeated once (RFC 9110 §8.6).
     pub(super) fn settle_length(&self, fields: &mut Fields) {
         match (self.codings.present, self.length) {
-            (_, Length::None) | (false, Length::One(_)) => {}
+            (_, DeclaredLength::None) | (false, DeclaredLength::One(_)) => {}
             (true, _) => fields.remove("content-length"),
-            (false, Length::Repeated(length)) => {
+            (false, DeclaredLength::Repeated(length)) => {
                 fields.remove("content-length");
                 fields.append(b"content-length", length.to_string().as_bytes());
             }
@@ -282,11 +286,12 @@ impl Facts {
     /// Whether a response leaves doubt about its framing, so that its connection must not be used
     /// again (RFC 9112 §6.1, §6.3): what it says about a body is not what we went by.
     pub(super) fn is_doubtful(&self, version: Version, status: StatusCode) -> bool {
-        let has_length = !matches!(self.length, Length::None);
+        let has_length = !matches!(self.length, DeclaredLength::None);
         let two_ways = self.codings.present && (has_length || version == Version::HTTP_10);
         // RFC 9110 §8.6, RFC 9112 §6.1: a 204 may not announce a body; one that does may send it.
         let body_where_none_is = status == StatusCode::NO_CONTENT
-            && (self.codings.present || !matches!(self.length, Length::None | Length::One(0)));
+            && (self.codings.present
+                || !matches!(self.length, DeclaredLength::None | DeclaredLength::One(0)));
         two_ways || body_where_none_is
     }
 }

@@ -11,16 +11,16 @@ use crate::error::Violation;
 use crate::fields::Fields;
 use crate::grammar;
 use crate::h1::diagnosis;
-use crate::h1::framing::Facts;
+use crate::h1::framing::FramingFacts;
 use crate::h1::lines::{index, index_leniently};
-use crate::h1::parsed::{Parsed, Unread};
+use crate::h1::parsed::{ParseFailure, ParsedSection};
 use crate::h1::plain;
-use crate::h1::scan::{Scan, Section};
+use crate::h1::scan::{Scan, SectionLimits};
 use crate::limits::FIELDS_CEILING;
 use crate::message::{RequestHead, ResponseHead};
 
 /// `None`: more bytes are needed.
-pub(super) type Step = Result<Option<Parsed>, Violation>;
+pub(super) type SectionResult = Result<Option<ParsedSection>, Violation>;
 
 /// Reads a request head from the front of `input` into `head`. The caller has dropped the empty
 /// lines that may come before it.
@@ -28,27 +28,32 @@ pub(super) fn request(
     scan: &mut Scan,
     input: &[u8],
     head: &mut RequestHead,
-    section: &Section,
-) -> Step {
+    section: &SectionLimits,
+) -> SectionResult {
     if !scan.is_due(input, section) {
         return Ok(None);
     }
     let input = section.within(input);
     match scan.is_new().then(|| plain::request(input, head, section)).flatten() {
         Some(parsed) => Ok(Some(parsed)),
-        None => any_request(scan, input, head, section),
+        None => parse_any_request(scan, input, head, section),
     }
 }
 
 /// Not part of its caller, who has no use for its room on the stack.
 #[inline(never)]
-fn any_request(scan: &mut Scan, input: &[u8], head: &mut RequestHead, section: &Section) -> Step {
+fn parse_any_request(
+    scan: &mut Scan,
+    input: &[u8],
+    head: &mut RequestHead,
+    section: &SectionLimits,
+) -> SectionResult {
     let mut lines = [const { MaybeUninit::uninit() }; 128];
     let parsed = match lines.get_mut(..section.fields_max) {
         Some(lines) => parse_request(input, lines, head, section),
-        None => with_all_room(section, |lines| parse_request(input, lines, head, section)),
+        None => with_max_lines(section, |lines| parse_request(input, lines, head, section)),
     };
-    settle(scan, input, parsed, section)
+    conclude(scan, input, parsed, section)
 }
 
 /// Reads a response head from the front of `input` into `head`. The caller has dropped the empty
@@ -57,31 +62,36 @@ pub(super) fn response(
     scan: &mut Scan,
     input: &[u8],
     head: &mut ResponseHead,
-    section: &Section,
-) -> Step {
+    section: &SectionLimits,
+) -> SectionResult {
     if !scan.is_due(input, section) {
         return Ok(None);
     }
     let input = section.within(input);
     match scan.is_new().then(|| plain::response(input, head, section)).flatten() {
         Some(parsed) => Ok(Some(parsed)),
-        None => any_response(scan, input, head, section),
+        None => parse_any_response(scan, input, head, section),
     }
 }
 
 /// As [`any_request`].
 #[inline(never)]
-fn any_response(scan: &mut Scan, input: &[u8], head: &mut ResponseHead, section: &Section) -> Step {
+fn parse_any_response(
+    scan: &mut Scan,
+    input: &[u8],
+    head: &mut ResponseHead,
+    section: &SectionLimits,
+) -> SectionResult {
     let mut lines = [const { MaybeUninit::uninit() }; 64];
     let room = section.fields_max.min(lines.len());
     let parsed = match parse_response(input, &mut lines[..room], head, section) {
         // Few responses have more lines; those that do are parsed once more with all the room.
-        Err(Unread::Syntax) if section.fields_max > room => {
-            with_all_room(section, |lines| parse_response(input, lines, head, section))
+        Err(ParseFailure::Syntax) if section.fields_max > room => {
+            with_max_lines(section, |lines| parse_response(input, lines, head, section))
         }
         parsed => parsed,
     };
-    settle(scan, input, parsed, section)
+    conclude(scan, input, parsed, section)
 }
 
 /// Reads a trailer section, its final empty line included, from the front of `input`.
@@ -89,8 +99,8 @@ pub(super) fn trailers(
     scan: &mut Scan,
     input: &[u8],
     trailers: &mut Fields,
-    section: &Section,
-) -> Step {
+    section: &SectionLimits,
+) -> SectionResult {
     if !scan.is_due(input, section) {
         return Ok(None);
     }
@@ -99,38 +109,38 @@ pub(super) fn trailers(
     let room = section.fields_max.min(FIELDS_CEILING);
     let parsed = match httparse::parse_headers(input, &mut lines[..room]) {
         Ok(Status::Complete((len, lines))) => index(&input[..len], lines, trailers, |_, _| Ok(()))
-            .map(|()| Parsed { len, facts: Facts::default() })
-            .map_err(|violation| Unread::Rule(len, violation)),
-        Ok(Status::Partial) => Err(Unread::Partial),
-        Err(_) => Err(Unread::Syntax),
+            .map(|()| ParsedSection { len, facts: FramingFacts::default() })
+            .map_err(|violation| ParseFailure::Rule(len, violation)),
+        Ok(Status::Partial) => Err(ParseFailure::Incomplete),
+        Err(_) => Err(ParseFailure::Syntax),
     };
-    settle(scan, input, parsed, section)
+    conclude(scan, input, parsed, section)
 }
 
 /// What an attempt means: read, not yet complete, or wrong.
-fn settle(
+fn conclude(
     scan: &mut Scan,
     input: &[u8],
-    parsed: Result<Parsed, Unread>,
-    section: &Section,
-) -> Step {
+    parsed: Result<ParsedSection, ParseFailure>,
+    section: &SectionLimits,
+) -> SectionResult {
     match parsed {
         Ok(parsed) => {
             *scan = Scan::NEW;
             Ok(Some(parsed))
         }
-        Err(Unread::Partial) if !section.is_hopeless(input) => {
+        Err(ParseFailure::Incomplete) if !section.is_hopeless(input) => {
             scan.tried(input);
             Ok(None)
         }
-        Err(unread) => Err(diagnosis::first(input, unread, section)),
+        Err(unread) => Err(diagnosis::first_violation(input, unread, section)),
     }
 }
 
 /// Parses with room for as many field lines as the limits allow.
 #[cold]
-fn with_all_room<'b, T>(
-    section: &Section,
+fn with_max_lines<'b, T>(
+    section: &SectionLimits,
     parse: impl FnOnce(&mut [MaybeUninit<Header<'b>>]) -> T,
 ) -> T {
     let mut lines = [const { MaybeUninit::uninit() }; FIELDS_CEILING];
@@ -141,20 +151,20 @@ fn parse_request<'b>(
     input: &'b [u8],
     lines: &mut [MaybeUninit<Header<'b>>],
     head: &mut RequestHead,
-    section: &Section,
-) -> Result<Parsed, Unread> {
+    section: &SectionLimits,
+) -> Result<ParsedSection, ParseFailure> {
     let mut parsed = httparse::Request::new(&mut []);
     let config = ParserConfig::default();
     match config.parse_request_with_uninit_headers(&mut parsed, input, lines) {
         Ok(Status::Complete(len)) => fill_request(&input[..len], &parsed, head, section)
-            .map(|facts| Parsed { len, facts })
-            .map_err(|violation| Unread::Rule(len, violation)),
-        Ok(Status::Partial) => Err(Unread::Partial),
+            .map(|facts| ParsedSection { len, facts })
+            .map_err(|violation| ParseFailure::Rule(len, violation)),
+        Ok(Status::Partial) => Err(ParseFailure::Incomplete),
         Err(Error::Version) => {
             let as_1_1 = diagnosis::as_version_1_1(input, section)?;
-            with_all_room(section, |lines| parse_request(&as_1_1, lines, head, section))
+            with_max_lines(section, |lines| parse_request(&as_1_1, lines, head, section))
         }
-        Err(_) => Err(Unread::Syntax),
+        Err(_) => Err(ParseFailure::Syntax),
     }
 }
 
@@ -163,8 +173,8 @@ fn fill_request(
     wire: &[u8],
     parsed: &httparse::Request<'_, '_>,
     head: &mut RequestHead,
-    section: &Section,
-) -> Result<Facts, Violation> {
+    section: &SectionLimits,
+) -> Result<FramingFacts, Violation> {
     let (Some(method), Some(target), Some(minor)) = (parsed.method, parsed.path, parsed.version)
     else {
         return Err(Violation::RequestLine);
@@ -181,7 +191,7 @@ fn fill_request(
     head.version = if minor == 0 { Version::HTTP_10 } else { Version::HTTP_11 };
     head.form = grammar::target_form(&head.method, target.as_bytes())?;
     target.clone_into(&mut head.target);
-    let mut facts = Facts::default();
+    let mut facts = FramingFacts::default();
     index(fields, parsed.headers, &mut head.fields, |name, value| facts.note(name, value))?;
     // RFC 9112 §3.2: Host is required in HTTP/1.1, whatever the target says.
     if !facts.has_host() && head.version == Version::HTTP_11 {
@@ -194,20 +204,20 @@ fn parse_response<'b>(
     input: &'b [u8],
     lines: &mut [MaybeUninit<Header<'b>>],
     head: &mut ResponseHead,
-    section: &Section,
-) -> Result<Parsed, Unread> {
+    section: &SectionLimits,
+) -> Result<ParsedSection, ParseFailure> {
     let mut parsed = httparse::Response::new(&mut []);
     let config = diagnosis::response_config();
     match config.parse_response_with_uninit_headers(&mut parsed, input, lines) {
         Ok(Status::Complete(len)) => fill_response(&input[..len], &parsed, head)
-            .map(|facts| Parsed { len, facts })
-            .map_err(|violation| Unread::Rule(len, violation)),
-        Ok(Status::Partial) => Err(Unread::Partial),
+            .map(|facts| ParsedSection { len, facts })
+            .map_err(|violation| ParseFailure::Rule(len, violation)),
+        Ok(Status::Partial) => Err(ParseFailure::Incomplete),
         Err(Error::Version) => {
             let as_1_1 = diagnosis::as_version_1_1(input, section)?;
-            with_all_room(section, |lines| parse_response(&as_1_1, lines, head, section))
+            with_max_lines(section, |lines| parse_response(&as_1_1, lines, head, section))
         }
-        Err(_) => Err(Unread::Syntax),
+        Err(_) => Err(ParseFailure::Syntax),
     }
 }
 
@@ -215,7 +225,7 @@ fn fill_response(
     wire: &[u8],
     parsed: &httparse::Response<'_, '_>,
     head: &mut ResponseHead,
-) -> Result<Facts, Violation> {
+) -> Result<FramingFacts, Violation> {
     let (Some(minor), Some(code)) = (parsed.version, parsed.code) else {
         return Err(Violation::StatusLine);
     };
@@ -227,7 +237,7 @@ fn fill_response(
     let after_code = after_version.trim_ascii_start().get("200".len()..).unwrap_or_default();
     head.reason.clear();
     head.reason.extend_from_slice(after_code.trim_ascii());
-    let mut facts = Facts::default();
+    let mut facts = FramingFacts::default();
     let note = |name: &[u8], value: &[u8]| facts.note_response(name, value);
     index_leniently(&wire[line_end + 1..], parsed.headers, &mut head.fields, note)?;
     Ok(facts)

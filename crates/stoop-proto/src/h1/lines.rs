@@ -17,7 +17,7 @@ pub(super) fn index(
     fields: &mut Fields,
     mut note: impl FnMut(&[u8], &[u8]) -> Result<(), Violation>,
 ) -> Result<(), Violation> {
-    begin(section, lines, fields);
+    copy_section(section, lines, fields);
     let mut at = 0;
     for line in lines {
         let name = line.name.as_bytes();
@@ -42,7 +42,7 @@ pub(super) fn index(
 
 /// Takes the section's bytes and makes room for its lines.
 #[inline]
-fn begin(section: &[u8], lines: &[Header<'_>], fields: &mut Fields) {
+fn copy_section(section: &[u8], lines: &[Header<'_>], fields: &mut Fields) {
     fields.clear();
     fields.bytes.extend_from_slice(section);
     fields.reserve(lines.len());
@@ -69,7 +69,7 @@ pub(super) fn index_leniently(
     fields: &mut Fields,
     mut note: impl FnMut(&[u8], &[u8]) -> Result<(), Violation>,
 ) -> Result<(), Violation> {
-    begin(section, lines, fields);
+    copy_section(section, lines, fields);
     // A line end for each line and the empty one, or some are folded.
     let has_folds = memchr::memchr_iter(b'\n', section).count() != lines.len() + 1;
     for line in lines {
@@ -83,7 +83,7 @@ pub(super) fn index_leniently(
         let value = value_at..value_at + line.value.len();
         let is_spaced = section.get(colon) != Some(&b':');
         let is_folded = has_folds && section[colon..value.end].contains(&b'\n');
-        if (is_spaced || is_folded) && frames(name) {
+        if (is_spaced || is_folded) && is_framing_field(name) {
             let spaced = Violation::SpaceBeforeColon;
             return Err(if is_spaced { spaced } else { Violation::ObsFold });
         }
@@ -98,7 +98,7 @@ pub(super) fn index_leniently(
     Ok(())
 }
 
-fn frames(name: &[u8]) -> bool {
+fn is_framing_field(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"content-length") || name.eq_ignore_ascii_case(b"transfer-encoding")
 }
 

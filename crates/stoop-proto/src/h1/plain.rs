@@ -10,9 +10,9 @@ use http::{Method, StatusCode, Version};
 use crate::error::Violation;
 use crate::fields::{Fields, Span};
 use crate::grammar::{TargetForm, is_whitespace, target_len, text_len, token_len};
-use crate::h1::framing::Facts;
-use crate::h1::parsed::Parsed;
-use crate::h1::scan::Section;
+use crate::h1::framing::FramingFacts;
+use crate::h1::parsed::ParsedSection;
+use crate::h1::scan::SectionLimits;
 use crate::limits::FIELDS_CEILING;
 use crate::message::{RequestHead, ResponseHead};
 
@@ -21,7 +21,11 @@ const FEW_LINES: usize = 16;
 
 /// Reads a request head that is plain.
 #[inline]
-pub(super) fn request(input: &[u8], head: &mut RequestHead, section: &Section) -> Option<Parsed> {
+pub(super) fn request(
+    input: &[u8],
+    head: &mut RequestHead,
+    section: &SectionLimits,
+) -> Option<ParsedSection> {
     let (method, rest) = input.split_at(token_len(input));
     let rest = rest.strip_prefix(b" ").filter(|rest| rest.starts_with(b"/"))?;
     let (target, rest) = rest.split_at(target_len(rest));
@@ -42,16 +46,20 @@ pub(super) fn request(input: &[u8], head: &mut RequestHead, section: &Section) -
     }
     head.form = TargetForm::Origin;
     std::str::from_utf8(target).ok()?.clone_into(&mut head.target);
-    let (at, mut facts) = (line_len + 2, Facts::default());
+    let (at, mut facts) = (line_len + 2, FramingFacts::default());
     let note = |name: &[u8], value: &[u8]| facts.note(name, value);
     let len = at + fields(&input[at..], &mut head.fields, section, note)?;
     // RFC 9112 §3.2: Host is required in HTTP/1.1.
-    (facts.has_host() || head.version == Version::HTTP_10).then_some(Parsed { len, facts })
+    (facts.has_host() || head.version == Version::HTTP_10).then_some(ParsedSection { len, facts })
 }
 
 /// Reads a response head that is plain.
 #[inline]
-pub(super) fn response(input: &[u8], head: &mut ResponseHead, section: &Section) -> Option<Parsed> {
+pub(super) fn response(
+    input: &[u8],
+    head: &mut ResponseHead,
+    section: &SectionLimits,
+) -> Option<ParsedSection> {
     head.version = match input.first_chunk()? {
         b"HTTP/1.1 " => Version::HTTP_11,
         b"HTTP/1.0 " => Version::HTTP_10,
@@ -66,10 +74,10 @@ pub(super) fn response(input: &[u8], head: &mut ResponseHead, section: &Section)
     }
     head.reason.clear();
     head.reason.extend_from_slice(reason.trim_ascii());
-    let (at, mut facts) = ("HTTP/1.x 200".len() + reason.len() + 2, Facts::default());
+    let (at, mut facts) = ("HTTP/1.x 200".len() + reason.len() + 2, FramingFacts::default());
     let note = |name: &[u8], value: &[u8]| facts.note_response(name, value);
     let len = at + fields(&input[at..], &mut head.fields, section, note)?;
-    Some(Parsed { len, facts })
+    Some(ParsedSection { len, facts })
 }
 
 /// Copies the field section at the front of `input` into `fields` and indexes its lines; returns its
@@ -78,7 +86,7 @@ pub(super) fn response(input: &[u8], head: &mut ResponseHead, section: &Section)
 fn fields(
     input: &[u8],
     fields: &mut Fields,
-    section: &Section,
+    section: &SectionLimits,
     mut note: impl FnMut(&[u8], &[u8]) -> Result<(), Violation>,
 ) -> Option<usize> {
     let max = section.fields_max.min(FIELDS_CEILING);

@@ -2,19 +2,19 @@
 
 use crate::error::Violation;
 use crate::fields::Fields;
-use crate::h1::chunked::{Chunked, Piece};
+use crate::h1::chunked::{BodyPiece, Chunked};
 use crate::h1::framing::Framing;
 use crate::limits::Limits;
 
 /// Reads a body. `Copy`, so that one can look ahead with a clone.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reader {
+pub(super) enum BodyReader {
     Length(u64),
     Chunked(Chunked),
     UntilClose { total: u64 },
 }
 
-impl Reader {
+impl BodyReader {
     pub(super) fn new(framing: Framing, padding_allowed: bool) -> Self {
         match framing {
             Framing::Length(length) => Self::Length(length),
@@ -29,16 +29,16 @@ impl Reader {
         input: &[u8],
         trailers: &mut Fields,
         limits: &Limits,
-    ) -> Result<(usize, Piece), Violation> {
+    ) -> Result<(usize, BodyPiece), Violation> {
         match self {
-            Self::Length(0) => Ok((0, Piece::End { trailers: false })),
+            Self::Length(0) => Ok((0, BodyPiece::End { trailers: false })),
             Self::Length(left) => {
                 let n = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
                 *left -= n as u64;
-                Ok((n, if n == 0 { Piece::NeedMore } else { Piece::Data(0..n) }))
+                Ok((n, if n == 0 { BodyPiece::NeedMore } else { BodyPiece::Data(0..n) }))
             }
             Self::Chunked(chunked) => chunked.read(input, trailers, limits),
-            Self::UntilClose { .. } if input.is_empty() => Ok((0, Piece::NeedMore)),
+            Self::UntilClose { .. } if input.is_empty() => Ok((0, BodyPiece::NeedMore)),
             Self::UntilClose { total } => {
                 // Up to the limit first: what is read must not depend on how it was cut.
                 let room = limits.body_bytes_max.map_or(u64::MAX, |max| max.saturating_sub(*total));
@@ -47,7 +47,7 @@ impl Reader {
                     return Err(Violation::BodyTooLarge);
                 }
                 *total = total.saturating_add(n as u64);
-                Ok((n, Piece::Data(0..n)))
+                Ok((n, BodyPiece::Data(0..n)))
             }
         }
     }

@@ -9,8 +9,8 @@ use crate::limits::Limits;
 
 /// The three sections that end in an empty line, and their bounds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Section {
-    pub(super) kind: Kind,
+pub(super) struct SectionLimits {
+    pub(super) kind: SectionKind,
     /// The start line, without its end.
     pub(super) line_max: usize,
     /// Everything, the empty line included.
@@ -19,7 +19,7 @@ pub(super) struct Section {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SectionKind {
     Request,
     Response,
     Trailers,
@@ -28,11 +28,11 @@ pub(super) enum Kind {
 /// What a `Span` can hold; `Limits` may say more.
 const BYTES_CEILING: usize = u32::MAX as usize;
 
-impl Section {
+impl SectionLimits {
     #[inline]
     pub(super) fn request(limits: &Limits) -> Self {
         Self {
-            kind: Kind::Request,
+            kind: SectionKind::Request,
             line_max: limits.request_line_bytes_max,
             bytes_max: limits.head_bytes_max.min(BYTES_CEILING),
             fields_max: limits.fields_max,
@@ -42,7 +42,7 @@ impl Section {
     /// `spent` bytes went on interim responses to the same request already.
     pub(super) fn response(limits: &Limits, spent: usize) -> Self {
         Self {
-            kind: Kind::Response,
+            kind: SectionKind::Response,
             line_max: usize::MAX,
             bytes_max: limits.head_bytes_max.saturating_sub(spent).min(BYTES_CEILING),
             fields_max: limits.fields_max,
@@ -51,7 +51,7 @@ impl Section {
 
     pub(super) fn trailers(limits: &Limits) -> Self {
         Self {
-            kind: Kind::Trailers,
+            kind: SectionKind::Trailers,
             line_max: usize::MAX,
             bytes_max: limits.trailers_bytes_max.min(BYTES_CEILING),
             fields_max: limits.fields_max,
@@ -61,7 +61,7 @@ impl Section {
     /// Whether each line must end in CRLF. A bare LF is refused where leniency allows smuggling,
     /// and accepted from old servers (RFC 9112 §2.2).
     pub(super) fn is_strict(&self) -> bool {
-        self.kind != Kind::Response
+        self.kind != SectionKind::Response
     }
 
     /// What of `input` may belong to the section.
@@ -80,17 +80,17 @@ impl Section {
     /// What it is to be longer than `bytes_max`.
     pub(super) fn too_large(&self) -> Violation {
         match self.kind {
-            Kind::Request | Kind::Response => Violation::HeadTooLarge,
-            Kind::Trailers => Violation::TrailersTooLarge,
+            SectionKind::Request | SectionKind::Response => Violation::HeadTooLarge,
+            SectionKind::Trailers => Violation::TrailersTooLarge,
         }
     }
 
     /// What it is to begin with something else than a start line.
     pub(super) fn malformed_line(&self) -> Violation {
         match self.kind {
-            Kind::Request => Violation::RequestLine,
-            Kind::Response => Violation::StatusLine,
-            Kind::Trailers => Violation::FieldName,
+            SectionKind::Request => Violation::RequestLine,
+            SectionKind::Response => Violation::StatusLine,
+            SectionKind::Trailers => Violation::FieldName,
         }
     }
 
@@ -125,7 +125,7 @@ impl Scan {
     pub(super) fn skip_empty_lines(
         &mut self,
         input: &[u8],
-        section: &Section,
+        section: &SectionLimits,
     ) -> Result<usize, Violation> {
         match input.first() {
             Some(b'\r' | b'\n') => self.skip_some_empty_lines(input, section),
@@ -137,7 +137,7 @@ impl Scan {
     fn skip_some_empty_lines(
         &mut self,
         input: &[u8],
-        section: &Section,
+        section: &SectionLimits,
     ) -> Result<usize, Violation> {
         let mut at = 0;
         loop {
@@ -162,7 +162,7 @@ impl Scan {
 
     /// Whether parsing can tell something new.
     #[inline]
-    pub(super) fn is_due(&mut self, input: &[u8], section: &Section) -> bool {
+    pub(super) fn is_due(&mut self, input: &[u8], section: &SectionLimits) -> bool {
         match self.tried {
             0 => !matches!(input, [] | [b'\r']),
             _ => self.is_due_again(input, section),
@@ -170,7 +170,7 @@ impl Scan {
     }
 
     #[inline]
-    fn is_due_again(&mut self, input: &[u8], section: &Section) -> bool {
+    fn is_due_again(&mut self, input: &[u8], section: &SectionLimits) -> bool {
         let input = section.within(input);
         let searched = self.searched as usize;
         self.searched = input.len() as u32;
@@ -183,7 +183,7 @@ impl Scan {
     /// Searches what came since for a line end that matters: the start line's, the empty line's,
     /// or one to complain of.
     #[inline]
-    fn found_line_end(&mut self, input: &[u8], mut from: usize, section: &Section) -> bool {
+    fn found_line_end(&mut self, input: &[u8], mut from: usize, section: &SectionLimits) -> bool {
         while let Some(at) = line_feed(input.get(from..).unwrap_or_default()) {
             let end = from + at;
             let after_cr = end > 0 && input[end - 1] == b'\r';

@@ -10,7 +10,7 @@ use crate::message::BodySize;
 
 /// Writes a body in the framing its head announced.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Writer {
+pub(super) enum BodyWriter {
     /// This much is left to write.
     Length(u64),
     /// Chunks.
@@ -21,7 +21,7 @@ pub(super) enum Writer {
     Nothing,
 }
 
-impl Writer {
+impl BodyWriter {
     pub(super) fn data(&mut self, data: Bytes, out: &mut impl Sink) -> Result<(), Misuse> {
         if data.is_empty() {
             return Ok(());
@@ -81,7 +81,7 @@ fn chunk_size(mut size: u64, line: &mut [u8; 18]) -> &[u8] {
 
 /// Whether the machine decides on fields of that name, whatever the caller passes.
 #[inline]
-pub(super) fn is_ours(name: &[u8]) -> bool {
+pub(super) fn is_managed_field(name: &[u8]) -> bool {
     match name.len() {
         10 => is_name(name, b"connection") || is_name(name, b"keep-alive"),
         14 => is_name(name, b"content-length"),
@@ -100,17 +100,21 @@ pub(super) fn put_field(field: Field<'_>, out: &mut impl Sink) {
 }
 
 /// Announces a body of that size, and says how it is then written.
-pub(super) fn announce(size: BodySize, chunks_are_understood: bool, out: &mut impl Sink) -> Writer {
+pub(super) fn announce(
+    size: BodySize,
+    chunks_are_understood: bool,
+    out: &mut impl Sink,
+) -> BodyWriter {
     match size {
         BodySize::Exact(length) => {
             put_length(length, out);
-            Writer::Length(length)
+            BodyWriter::Length(length)
         }
         BodySize::Unknown if chunks_are_understood => {
             out.put(b"transfer-encoding: chunked\r\n");
-            Writer::Chunked
+            BodyWriter::Chunked
         }
-        BodySize::Unknown => Writer::UntilClose,
+        BodySize::Unknown => BodyWriter::UntilClose,
     }
 }
 

@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 /// Round trips are measured at least so far apart.
-const PAUSE: Duration = Duration::from_millis(10);
+const MEASURE_INTERVAL: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bdp {
@@ -31,7 +31,7 @@ impl Bdp {
         if self.unmeasured * 4 <= u64::from(window) {
             return false;
         }
-        if self.last.is_some_and(|last| now.saturating_duration_since(last) < PAUSE) {
+        if self.last.is_some_and(|last| now.saturating_duration_since(last) < MEASURE_INTERVAL) {
             return false;
         }
         self.unmeasured = 0;

@@ -18,14 +18,14 @@ pub(super) struct Bucket {
 
 /// It is empty.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Spent;
+pub(super) struct BudgetSpent;
 
 impl Bucket {
     /// Takes one.
-    pub(super) fn take(&mut self, rate: Rate, now: Instant) -> Result<(), Spent> {
+    pub(super) fn take(&mut self, rate: Rate, now: Instant) -> Result<(), BudgetSpent> {
         self.refill(rate, now);
         if self.taken >= rate.burst {
-            return Err(Spent);
+            return Err(BudgetSpent);
         }
         self.taken += 1;
         Ok(())
@@ -39,7 +39,7 @@ impl Bucket {
 
     /// The same of one part of one, which consists of so many.
     #[inline]
-    pub(super) fn give_back_a_part(&mut self, parts_in_one: u32) {
+    pub(super) fn give_back_part(&mut self, parts_in_one: u32) {
         if self.taken > 0 {
             self.parts += 1;
             if self.parts >= parts_in_one {
@@ -96,18 +96,18 @@ mod tests {
         for _ in 0..3 {
             bucket.take(rate, start).unwrap();
         }
-        assert_eq!(bucket.take(rate, start), Err(Spent));
-        assert_eq!(bucket.take(rate, start + Duration::from_millis(499)), Err(Spent));
+        assert_eq!(bucket.take(rate, start), Err(BudgetSpent));
+        assert_eq!(bucket.take(rate, start + Duration::from_millis(499)), Err(BudgetSpent));
         let later = start + Duration::from_millis(1_000);
         assert_eq!((bucket.take(rate, later), bucket.take(rate, later)), (Ok(()), Ok(())));
-        assert_eq!(bucket.take(rate, later), Err(Spent));
-        (0..9).for_each(|_| bucket.give_back_a_part(10));
-        assert_eq!(bucket.take(rate, later), Err(Spent));
-        bucket.give_back_a_part(10);
+        assert_eq!(bucket.take(rate, later), Err(BudgetSpent));
+        (0..9).for_each(|_| bucket.give_back_part(10));
+        assert_eq!(bucket.take(rate, later), Err(BudgetSpent));
+        bucket.give_back_part(10);
         assert_eq!(bucket.take(rate, later), Ok(()));
-        assert_eq!(bucket.take(rate, later), Err(Spent));
+        assert_eq!(bucket.take(rate, later), Err(BudgetSpent));
         bucket.give_back(1);
         assert_eq!(bucket.take(rate, later), Ok(()));
-        assert_eq!(bucket.take(rate, later), Err(Spent));
+        assert_eq!(bucket.take(rate, later), Err(BudgetSpent));
     }
 }

@@ -13,41 +13,44 @@ pub(super) enum Value {
 }
 
 /// Not what the rule says.
-pub(super) struct Malformed;
+pub(super) struct MalformedDictionary;
 
-type Parsed<T> = Result<T, Malformed>;
+type ParseResult<T> = Result<T, MalformedDictionary>;
 
 /// Calls `member` with each key and value, in order. If it fails, none of them counts.
-pub(super) fn members<'a>(text: &'a [u8], mut member: impl FnMut(&'a [u8], Value)) -> Parsed<()> {
-    let mut rest = Rest(text);
-    rest.skip(b" ");
-    while !rest.0.is_empty() {
-        let key = rest.key()?;
-        let value = match rest.take(b'=') {
-            true => rest.item_or_list()?,
+pub(super) fn members<'a>(
+    text: &'a [u8],
+    mut member: impl FnMut(&'a [u8], Value),
+) -> ParseResult<()> {
+    let mut cursor = Cursor(text);
+    cursor.skip(b" ");
+    while !cursor.0.is_empty() {
+        let key = cursor.key()?;
+        let value = match cursor.take(b'=') {
+            true => cursor.item_or_list()?,
             false => Value::Boolean(true),
         };
-        rest.parameters()?;
+        cursor.parameters()?;
         member(key, value);
-        rest.skip(b" \t");
-        if rest.0.is_empty() {
+        cursor.skip(b" \t");
+        if cursor.0.is_empty() {
             break;
         }
-        rest.expect(b',')?;
-        rest.skip(b" \t");
-        if rest.0.is_empty() {
-            return Err(Malformed);
+        cursor.expect(b',')?;
+        cursor.skip(b" \t");
+        if cursor.0.is_empty() {
+            return Err(MalformedDictionary);
         }
     }
     Ok(())
 }
 
 /// What is still to be read.
-struct Rest<'a>(&'a [u8]);
+struct Cursor<'a>(&'a [u8]);
 
-impl<'a> Rest<'a> {
-    fn next(&mut self) -> Parsed<u8> {
-        let (&first, rest) = self.0.split_first().ok_or(Malformed)?;
+impl<'a> Cursor<'a> {
+    fn next(&mut self) -> ParseResult<u8> {
+        let (&first, rest) = self.0.split_first().ok_or(MalformedDictionary)?;
         self.0 = rest;
         Ok(first)
     }
@@ -61,8 +64,8 @@ impl<'a> Rest<'a> {
         is_next
     }
 
-    fn expect(&mut self, byte: u8) -> Parsed<()> {
-        if self.take(byte) { Ok(()) } else { Err(Malformed) }
+    fn expect(&mut self, byte: u8) -> ParseResult<()> {
+        if self.take(byte) { Ok(()) } else { Err(MalformedDictionary) }
     }
 
     fn skip(&mut self, bytes: &[u8]) {
@@ -78,15 +81,15 @@ impl<'a> Rest<'a> {
     }
 
     /// key = ( lcalpha / "*" ) *( lcalpha / DIGIT / "_" / "-" / "." / "*" )
-    fn key(&mut self) -> Parsed<&'a [u8]> {
+    fn key(&mut self) -> ParseResult<&'a [u8]> {
         if !matches!(self.0.first(), Some(b'a'..=b'z' | b'*')) {
-            return Err(Malformed);
+            return Err(MalformedDictionary);
         }
         Ok(self.run(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.' | b'*')))
     }
 
     /// parameters = *( ";" *SP parameter )
-    fn parameters(&mut self) -> Parsed<()> {
+    fn parameters(&mut self) -> ParseResult<()> {
         while self.take(b';') {
             self.skip(b" ");
             self.key()?;
@@ -98,7 +101,7 @@ impl<'a> Rest<'a> {
     }
 
     /// inner-list = "(" *SP [ sf-item *( 1*SP sf-item ) *SP ] ")"
-    fn item_or_list(&mut self) -> Parsed<Value> {
+    fn item_or_list(&mut self) -> ParseResult<Value> {
         if !self.take(b'(') {
             return self.item();
         }
@@ -110,13 +113,13 @@ impl<'a> Rest<'a> {
             self.item()?;
             self.parameters()?;
             if !matches!(self.0.first(), Some(b' ' | b')')) {
-                return Err(Malformed);
+                return Err(MalformedDictionary);
             }
         }
     }
 
     /// bare-item, by its first byte.
-    fn item(&mut self) -> Parsed<Value> {
+    fn item(&mut self) -> ParseResult<Value> {
         match self.0.first() {
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b'?') => self.boolean(),
@@ -128,25 +131,25 @@ impl<'a> Rest<'a> {
                 self.run(|byte| crate::grammar::is_token(&[byte]) || matches!(byte, b':' | b'/'));
                 Ok(Value::Other)
             }
-            _ => Err(Malformed),
+            _ => Err(MalformedDictionary),
         }
     }
 
     /// sf-integer = ["-"] 1*15DIGIT; sf-decimal = ["-"] 1*12DIGIT "." 1*3DIGIT
-    fn number(&mut self) -> Parsed<Value> {
+    fn number(&mut self) -> ParseResult<Value> {
         let sign = if self.take(b'-') { -1 } else { 1 };
         let digits = self.run(|byte| byte.is_ascii_digit());
         let is_decimal = self.take(b'.');
         let max = if is_decimal { 12 } else { 15 };
         if digits.is_empty() || digits.len() > max {
-            return Err(Malformed);
+            return Err(MalformedDictionary);
         }
         if is_decimal {
             let fraction = self.run(|byte| byte.is_ascii_digit());
             return if (1..=3).contains(&fraction.len()) {
                 Ok(Value::Other)
             } else {
-                Err(Malformed)
+                Err(MalformedDictionary)
             };
         }
         let number = digits.iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
@@ -154,31 +157,31 @@ impl<'a> Rest<'a> {
     }
 
     /// sf-boolean = "?" ( "0" / "1" )
-    fn boolean(&mut self) -> Parsed<Value> {
+    fn boolean(&mut self) -> ParseResult<Value> {
         self.expect(b'?')?;
         match self.next()? {
             b'0' => Ok(Value::Boolean(false)),
             b'1' => Ok(Value::Boolean(true)),
-            _ => Err(Malformed),
+            _ => Err(MalformedDictionary),
         }
     }
 
     /// sf-string = DQUOTE *( unescaped / "%" / bs-escaped ) DQUOTE
-    fn string(&mut self) -> Parsed<Value> {
+    fn string(&mut self) -> ParseResult<Value> {
         self.expect(b'"')?;
         loop {
             match self.next()? {
                 b'"' => return Ok(Value::Other),
                 b'\\' if self.take(b'"') || self.take(b'\\') => {}
-                b'\\' => return Err(Malformed),
+                b'\\' => return Err(MalformedDictionary),
                 b' '..=b'~' => {}
-                _ => return Err(Malformed),
+                _ => return Err(MalformedDictionary),
             }
         }
     }
 
     /// sf-binary = ":" base64 ":"
-    fn byte_sequence(&mut self) -> Parsed<Value> {
+    fn byte_sequence(&mut self) -> ParseResult<Value> {
         self.expect(b':')?;
         self.run(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
         self.expect(b':')?;
@@ -186,16 +189,16 @@ impl<'a> Rest<'a> {
     }
 
     /// sf-date = "@" sf-integer
-    fn date(&mut self) -> Parsed<Value> {
+    fn date(&mut self) -> ParseResult<Value> {
         self.expect(b'@')?;
         match self.number()? {
             Value::Integer(_) => Ok(Value::Other),
-            _ => Err(Malformed),
+            _ => Err(MalformedDictionary),
         }
     }
 
     /// sf-displaystring = "%" DQUOTE *( unescaped / "\" / pct-encoded ) DQUOTE
-    fn display_string(&mut self) -> Parsed<Value> {
+    fn display_string(&mut self) -> ParseResult<Value> {
         self.expect(b'%')?;
         self.expect(b'"')?;
         let is_hex = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -203,9 +206,9 @@ impl<'a> Rest<'a> {
             match self.next()? {
                 b'"' => return Ok(Value::Other),
                 b'%' if is_hex(self.next()?) && is_hex(self.next()?) => {}
-                b'%' => return Err(Malformed),
+                b'%' => return Err(MalformedDictionary),
                 b' '..=b'~' => {}
-                _ => return Err(Malformed),
+                _ => return Err(MalformedDictionary),
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::fields::{FORBIDDEN_IN_TRAILERS, Field, Fields};
 use crate::grammar::{TargetForm, is_name};
 use crate::hpack::{Encoder, Indexing};
 use crate::message::{RequestHead, ResponseParts};
-use crate::semantics::{Added, Present};
+use crate::semantics::{AddedFields, PresentFields};
 
 /// Entries of the static table: RFC 7541, Appendix A.
 mod entry {
@@ -33,7 +33,8 @@ pub(super) fn response(
 ) {
     encoder.begin(out);
     status(encoder, parts.status, out);
-    let Added { content_type, date } = parts.added(Present::in_fields(parts.fields));
+    let AddedFields { content_type, date } =
+        parts.added_fields(PresentFields::in_fields(parts.fields));
     if let Some(value) = content_type {
         let value = value.as_bytes();
         encoder.line_with_static_name(entry::CONTENT_TYPE, value, Indexing::Insert, out);

@@ -7,7 +7,7 @@ use crate::h2::code::ErrorCode;
 
 mod table;
 
-use table::{ROWS, Row};
+use table::{FaultRow, ROWS};
 
 /// The peer broke the protocol or went past a limit. Ends a stream where RFC 9113 allows it (§5.4.2),
 /// the connection where it must (§5.4.1).
@@ -131,7 +131,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    const fn row(self) -> &'static Row {
+    const fn row(self) -> &'static FaultRow {
         &ROWS[self as usize]
     }
 

@@ -8,7 +8,7 @@ use crate::hpack::Line;
 /// What a field line is, as a number that the decoder remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     /// A field of no interest to the protocol.
     Plain = 1,
     Method,
@@ -27,7 +27,7 @@ pub(super) enum Kind {
     BadValue,
 }
 
-impl Kind {
+impl LineKind {
     const ALL: [Self; 15] = [
         Self::Plain,
         Self::Method,
@@ -146,8 +146,8 @@ mod tests {
     use super::*;
     use crate::hpack::static_entry;
 
-    fn of(name: &str, value: &str) -> Kind {
-        Kind::of(&Line {
+    fn of(name: &str, value: &str) -> LineKind {
+        LineKind::of(&Line {
             name: name.as_bytes(),
             value: value.as_bytes(),
             static_name: 0,
@@ -169,13 +169,13 @@ mod tests {
                 mark: 0,
                 never_indexed: false,
             };
-            assert_eq!(Kind::of(&line), of(std::str::from_utf8(name).unwrap(), ""), "{index}");
+            assert_eq!(LineKind::of(&line), of(std::str::from_utf8(name).unwrap(), ""), "{index}");
         }
     }
 
     #[test]
     fn a_mark_says_the_same_again() {
-        for kind in Kind::ALL {
+        for kind in LineKind::ALL {
             let line = Line {
                 name: b"x",
                 value: b"y",
@@ -184,27 +184,33 @@ mod tests {
                 mark: kind.mark(),
                 never_indexed: false,
             };
-            assert_eq!(Kind::of(&line), kind);
+            assert_eq!(LineKind::of(&line), kind);
         }
     }
 
     #[test]
     fn names_and_values_are_examined() {
-        assert_eq!(of("x-y_z", "a b\t\u{e4}"), Kind::Plain);
-        assert_eq!((of("te", "Trailers"), of("te", "gzip")), (Kind::Plain, Kind::ConnectionField));
-        assert_eq!((of("priority", "u=1"), of(":protocol", "a")), (Kind::Priority, Kind::Protocol));
+        assert_eq!(of("x-y_z", "a b\t\u{e4}"), LineKind::Plain);
+        assert_eq!(
+            (of("te", "Trailers"), of("te", "gzip")),
+            (LineKind::Plain, LineKind::ConnectionField)
+        );
+        assert_eq!(
+            (of("priority", "u=1"), of(":protocol", "a")),
+            (LineKind::Priority, LineKind::Protocol)
+        );
         for name in ["", "X", "a b", "a:", "a\r\n", "\u{e4}", "a\0"] {
-            assert_eq!(of(name, "v"), Kind::BadName, "{name:?}");
+            assert_eq!(of(name, "v"), LineKind::BadName, "{name:?}");
         }
         for value in ["a\r", "a\nb", "\0", " a", "a ", "\ta", "\x7f"] {
-            assert_eq!(of("a", value), Kind::BadValue, "{value:?}");
+            assert_eq!(of("a", value), LineKind::BadValue, "{value:?}");
         }
         for name in [":", ":Path", ":version", "::path"] {
-            assert_eq!(of(name, "v"), Kind::UnknownPseudo, "{name:?}");
+            assert_eq!(of(name, "v"), LineKind::UnknownPseudo, "{name:?}");
         }
         for name in ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]
         {
-            assert_eq!(of(name, "v"), Kind::ConnectionField, "{name:?}");
+            assert_eq!(of(name, "v"), LineKind::ConnectionField, "{name:?}");
         }
     }
 }

@@ -4,7 +4,7 @@
 //! is one comparison. Nothing is allocated before the first stream.
 
 #[derive(Debug, Default)]
-pub(super) struct Map {
+pub(super) struct StreamMap {
     /// Identifier and place; identifier 0 is an empty entry. A power of two long, at most half full.
     entries: Vec<(u32, u32)>,
     len: usize,
@@ -12,9 +12,9 @@ pub(super) struct Map {
 
 const CAPACITY_MIN: usize = 8;
 
-impl Map {
+impl StreamMap {
     #[inline]
-    fn home(&self, id: u32) -> usize {
+    fn first_slot(&self, id: u32) -> usize {
         (id >> 1) as usize & (self.entries.len() - 1)
     }
 
@@ -23,7 +23,7 @@ impl Map {
         if self.entries.is_empty() {
             return None;
         }
-        let mut at = self.home(id);
+        let mut at = self.first_slot(id);
         loop {
             match self.entries[at] {
                 (found, place) if found == id => return Some(place),
@@ -45,7 +45,7 @@ impl Map {
 
     #[inline]
     fn put(&mut self, id: u32, place: u32) {
-        let mut at = self.home(id);
+        let mut at = self.first_slot(id);
         while self.entries[at].0 != 0 {
             at = (at + 1) & (self.entries.len() - 1);
         }
@@ -65,7 +65,7 @@ impl Map {
             return;
         }
         let mask = self.entries.len() - 1;
-        let mut hole = self.home(id);
+        let mut hole = self.first_slot(id);
         while self.entries[hole].0 != id {
             if self.entries[hole].0 == 0 {
                 return;
@@ -81,8 +81,8 @@ impl Map {
             if moved == 0 {
                 break;
             }
-            let from_home = at.wrapping_sub(self.home(moved)) & mask;
-            if from_home >= at.wrapping_sub(hole) & mask {
+            let from_first = at.wrapping_sub(self.first_slot(moved)) & mask;
+            if from_first >= at.wrapping_sub(hole) & mask {
                 self.entries[hole] = self.entries[at];
                 hole = at;
             }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn it_is_a_map_whatever_comes_and_goes() {
-        let (mut map, mut model) = (Map::default(), HashMap::new());
+        let (mut map, mut model) = (StreamMap::default(), HashMap::new());
         let mut state = 1u32;
         for step in 0..5_000u32 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn an_empty_one_holds_nothing_and_finds_nothing() {
-        let mut map = Map::default();
+        let mut map = StreamMap::default();
         map.remove(1);
         assert_eq!((map.get(1), map.entries.capacity()), (None, 0));
         map.insert(1, 7);

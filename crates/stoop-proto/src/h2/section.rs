@@ -9,7 +9,7 @@ use crate::fields::{FORBIDDEN_IN_TRAILERS, Fields};
 use crate::grammar;
 use crate::grammar::TargetForm;
 use crate::h2::fault::Fault;
-use crate::h2::kind::Kind;
+use crate::h2::kind::LineKind;
 use crate::hpack::{Decoder, Line};
 use crate::limits::Limits;
 
@@ -18,14 +18,14 @@ const LINE_BYTES: usize = 32;
 
 /// A list that is larger than so many times the limit ends the connection: until then it is decoded,
 /// and not kept, so that only its stream ends.
-const ABUSE: usize = 4;
+const LIST_FACTOR_MAX: usize = 4;
 
 /// Capacity that is kept for cookies.
 const COOKIE_KEPT_MAX: usize = 4 * 1024;
 
 /// Whose header section it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum SectionKind {
     Request,
     Response,
     Trailers,
@@ -45,7 +45,7 @@ pub(super) struct Section {
     /// The `priority` field's value is among the fields.
     pub(super) has_priority: bool,
     bytes: usize,
-    seen: Seen,
+    seen: SeenFields,
     /// The crumbs of a request's cookie, joined.
     cookie: Vec<u8>,
     fault: Option<Fault>,
@@ -53,7 +53,7 @@ pub(super) struct Section {
 
 /// Which pseudo-fields were there, and whether a field was.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen(u16);
+struct SeenFields(u16);
 
 const METHOD: u16 = 1;
 const SCHEME: u16 = 2;
@@ -65,7 +65,7 @@ const FIELD: u16 = 64;
 const HOST: u16 = 128;
 const COOKIE: u16 = 256;
 
-impl Seen {
+impl SeenFields {
     fn has(self, what: u16) -> bool {
         self.0 & what != 0
     }
@@ -86,7 +86,7 @@ impl Seen {
 
 /// What a server allows beyond the rule.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Allowed {
+pub(super) struct SectionOptions {
     /// We have said SETTINGS_ENABLE_CONNECT_PROTOCOL: RFC 8441.
     pub(super) extended_connect: bool,
     /// Equal Content-Lengths count as one: what servers send is read as far as it has one meaning.
@@ -102,28 +102,30 @@ impl Section {
         &mut self,
         decoder: &mut Decoder,
         block: &[u8],
-        of: Of,
-        allowed: Allowed,
+        section: SectionKind,
+        options: SectionOptions,
         limits: &Limits,
     ) -> Result<(), Fault> {
         self.clear();
-        let bytes_max = match of {
-            Of::Trailers => limits.trailers_bytes_max,
-            Of::Request | Of::Response => limits.head_bytes_max,
+        let bytes_max = match section {
+            SectionKind::Trailers => limits.trailers_bytes_max,
+            SectionKind::Request | SectionKind::Response => limits.head_bytes_max,
         };
         let mut block = decoder.block(block);
         while let Some(line) = block.next().map_err(|_| Fault::Compression)? {
             self.bytes += line.name.len() + line.value.len() + LINE_BYTES;
-            let kind = Kind::of(&line);
-            if self.bytes > bytes_max || self.adds(kind) && self.count() >= limits.fields_max {
-                if self.bytes > bytes_max.saturating_mul(ABUSE) {
+            let kind = LineKind::of(&line);
+            if self.bytes > bytes_max
+                || self.adds_field(kind) && self.field_count() >= limits.fields_max
+            {
+                if self.bytes > bytes_max.saturating_mul(LIST_FACTOR_MAX) {
                     return Err(Fault::BlockTooLarge);
                 }
                 self.fault.get_or_insert(Fault::HeadTooLarge);
                 continue;
             }
             let taken = match self.fault {
-                None => self.take(kind, &line, of, allowed),
+                None => self.take_line(kind, &line, section, options),
                 Some(_) => Ok(()),
             };
             let mark = (line.mark != kind.mark()).then_some(kind.mark());
@@ -146,17 +148,19 @@ impl Section {
     }
 
     /// How many fields there are.
-    fn count(&self) -> usize {
+    fn field_count(&self) -> usize {
         self.fields.len() + usize::from(self.seen.has(COOKIE))
     }
 
     /// Whether a line of this kind is one more field.
-    fn adds(&self, kind: Kind) -> bool {
+    fn adds_field(&self, kind: LineKind) -> bool {
         match kind {
-            Kind::Cookie => !self.seen.has(COOKIE),
-            Kind::Plain | Kind::Priority | Kind::ContentLength | Kind::Host | Kind::Authority => {
-                true
-            }
+            LineKind::Cookie => !self.seen.has(COOKIE),
+            LineKind::Plain
+            | LineKind::Priority
+            | LineKind::ContentLength
+            | LineKind::Host
+            | LineKind::Authority => true,
             _ => false,
         }
     }
@@ -172,40 +176,50 @@ impl Section {
         self.has_priority = false;
         self.cookie.clear();
         self.cookie.shrink_to(COOKIE_KEPT_MAX);
-        (self.bytes, self.seen, self.fault) = (0, Seen::default(), None);
+        (self.bytes, self.seen, self.fault) = (0, SeenFields::default(), None);
     }
 
     #[inline]
-    fn take(&mut self, kind: Kind, line: &Line<'_>, of: Of, allowed: Allowed) -> Result<(), Fault> {
+    fn take_line(
+        &mut self,
+        kind: LineKind,
+        line: &Line<'_>,
+        section: SectionKind,
+        options: SectionOptions,
+    ) -> Result<(), Fault> {
         match kind {
-            Kind::Plain | Kind::Cookie | Kind::Priority | Kind::ContentLength | Kind::Host => {
+            LineKind::Plain
+            | LineKind::Cookie
+            | LineKind::Priority
+            | LineKind::ContentLength
+            | LineKind::Host => {
                 self.seen.0 |= FIELD;
-                return self.take_field(kind, line, of, allowed);
+                return self.take_field(kind, line, section, options);
             }
             _ => {}
         }
         if let Some(fault) = kind.fault() {
             return Err(fault);
         }
-        match (kind, of) {
-            (Kind::Method, Of::Request) => {
+        match (kind, section) {
+            (LineKind::Method, SectionKind::Request) => {
                 self.seen.pseudo(METHOD)?;
                 self.method = match line.value {
                     b"GET" => Method::GET,
                     other => Method::from_bytes(other).map_err(|_| Fault::Method)?,
                 };
             }
-            (Kind::Path, Of::Request) => {
+            (LineKind::Path, SectionKind::Request) => {
                 self.seen.pseudo(PATH)?;
                 self.set_target(line.value, Fault::Path)?;
             }
-            (Kind::Scheme, Of::Request) => {
+            (LineKind::Scheme, SectionKind::Request) => {
                 self.seen.pseudo(SCHEME)?;
                 if !is_scheme(line.value) {
                     return Err(Fault::Scheme);
                 }
             }
-            (Kind::Authority, Of::Request) => {
+            (LineKind::Authority, SectionKind::Request) => {
                 self.seen.pseudo(AUTHORITY)?;
                 if line.value.is_empty() || !grammar::is_host(line.value) {
                     return Err(Fault::Authority);
@@ -213,13 +227,13 @@ impl Section {
                 // §8.3.1: for whoever knows only HTTP/1.1, it is Host.
                 self.fields.append(b"host", line.value);
             }
-            (Kind::Protocol, Of::Request) => {
+            (LineKind::Protocol, SectionKind::Request) => {
                 self.seen.pseudo(PROTOCOL)?;
                 let name = std::str::from_utf8(line.value).ok();
                 let name = name.filter(|name| grammar::is_token(name.as_bytes()));
                 self.protocol = Some(name.ok_or(Fault::Connect)?.into());
             }
-            (Kind::Status, Of::Response) => {
+            (LineKind::Status, SectionKind::Response) => {
                 self.seen.pseudo(STATUS)?;
                 let status = StatusCode::from_bytes(line.value).ok();
                 // §8.6: HTTP/2 has no 101.
@@ -240,12 +254,12 @@ impl Section {
 
     fn take_field(
         &mut self,
-        kind: Kind,
+        kind: LineKind,
         line: &Line<'_>,
-        of: Of,
-        allowed: Allowed,
+        section: SectionKind,
+        options: SectionOptions,
     ) -> Result<(), Fault> {
-        if of == Of::Trailers {
+        if section == SectionKind::Trailers {
             // RFC 9110 §6.5.1: what must not come behind the content is not believed.
             let is_forbidden = |name: &&str| name.as_bytes() == line.name;
             if !FORBIDDEN_IN_TRAILERS.iter().any(is_forbidden) {
@@ -255,7 +269,7 @@ impl Section {
         }
         match kind {
             // §8.2.3: crumbs become one field for those who do not know of HTTP/2.
-            Kind::Cookie if of == Of::Request => {
+            LineKind::Cookie if section == SectionKind::Request => {
                 if self.seen.has(COOKIE) {
                     self.cookie.extend_from_slice(b"; ");
                 }
@@ -263,16 +277,16 @@ impl Section {
                 self.cookie.extend_from_slice(line.value);
                 return Ok(());
             }
-            Kind::Priority => self.has_priority = true,
-            Kind::ContentLength => {
+            LineKind::Priority => self.has_priority = true,
+            LineKind::ContentLength => {
                 let length = digits(line.value).ok_or(Fault::Length)?;
                 match self.content_length.replace(length) {
                     None => {}
-                    Some(other) if other == length && allowed.equal_lengths => return Ok(()),
+                    Some(other) if other == length && options.equal_lengths => return Ok(()),
                     Some(_) => return Err(Fault::Length),
                 }
             }
-            Kind::Host if of == Of::Request => {
+            LineKind::Host if section == SectionKind::Request => {
                 if self.seen.has(HOST) || line.value.is_empty() || !grammar::is_host(line.value) {
                     return Err(Fault::Authority);
                 }
@@ -295,22 +309,26 @@ impl Section {
     ///
     /// # Errors
     /// What is wrong with it, which ends its stream.
-    pub(super) fn finish(&mut self, of: Of, allowed: Allowed) -> Result<(), Fault> {
+    pub(super) fn finish(
+        &mut self,
+        section: SectionKind,
+        options: SectionOptions,
+    ) -> Result<(), Fault> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
         if self.seen.has(COOKIE) {
             self.fields.append(b"cookie", &self.cookie);
         }
-        match of {
-            Of::Request => self.finish_request(allowed),
-            Of::Response if !self.seen.has(STATUS) => Err(Fault::PseudoMissing),
-            Of::Response | Of::Trailers => Ok(()),
+        match section {
+            SectionKind::Request => self.finish_request(options),
+            SectionKind::Response if !self.seen.has(STATUS) => Err(Fault::PseudoMissing),
+            SectionKind::Response | SectionKind::Trailers => Ok(()),
         }
     }
 
     /// §8.3.1, §8.5, RFC 8441 §4.
-    fn finish_request(&mut self, allowed: Allowed) -> Result<(), Fault> {
+    fn finish_request(&mut self, options: SectionOptions) -> Result<(), Fault> {
         let seen = self.seen;
         if !seen.has(METHOD) {
             return Err(Fault::PseudoMissing);
@@ -322,7 +340,7 @@ impl Section {
             let authority = self.fields.first("host").unwrap_or_default();
             self.target.push_str(std::str::from_utf8(authority).unwrap_or_default());
         } else {
-            if seen.has(PROTOCOL) && (self.method != Method::CONNECT || !allowed.extended_connect) {
+            if seen.has(PROTOCOL) && (self.method != Method::CONNECT || !options.extended_connect) {
                 return Err(Fault::Connect);
             }
             if !seen.has(SCHEME) || !seen.has(PATH) || !(seen.has(AUTHORITY) || seen.has(HOST)) {

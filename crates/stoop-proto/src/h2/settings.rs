@@ -6,7 +6,7 @@ use crate::h2::frame::{Header, PAYLOAD_MAX, kind};
 use crate::h2::window;
 
 /// Bytes of one setting.
-const ENTRY: usize = 6;
+const ENTRY_BYTES: usize = 6;
 
 /// Settings in one frame: there are eight, and peers may send some that we do not know.
 pub(super) const ENTRIES_MAX: usize = 32;
@@ -74,7 +74,7 @@ impl Settings {
             let pairs = self.entries().into_iter().zip(known.entries());
             pairs.filter(|(new, old)| new != old).map(|(new, _)| new)
         };
-        let len = (differ().count() * ENTRY) as u32;
+        let len = (differ().count() * ENTRY_BYTES) as u32;
         Header { len, kind: kind::SETTINGS, flags: 0, stream: 0 }.put(out);
         for (id, value) in differ() {
             let ([a, b], [w, x, y, z]) = (id.to_be_bytes(), value.to_be_bytes());
@@ -85,7 +85,7 @@ impl Settings {
     /// Takes over what a frame's payload says, in its order (§6.5.3). What is not known is ignored.
     /// Returns the least SETTINGS_HEADER_TABLE_SIZE on the way (RFC 7541 §4.2).
     pub(super) fn read(&mut self, payload: &[u8], sender: Role) -> Result<u32, Fault> {
-        let (entries, rest) = payload.as_chunks::<ENTRY>();
+        let (entries, rest) = payload.as_chunks::<ENTRY_BYTES>();
         if !rest.is_empty() {
             return Err(Fault::FrameSize);
         }

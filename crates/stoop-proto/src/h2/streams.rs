@@ -4,7 +4,7 @@
 //! that ended are used again. Those that have something to send and may are in a queue for their
 //! urgency (RFC 9218 §4.1), linked through the streams themselves.
 
-use crate::h2::map::Map;
+use crate::h2::map::StreamMap;
 use crate::h2::priority::Priority;
 use crate::h2::state::{StreamInput, StreamState};
 use crate::h2::window::{ReceiveWindow, SendWindow};
@@ -29,11 +29,11 @@ const URGENCIES: usize = 8;
 
 /// So much of a response goes out before others of its urgency have a turn, even if it is of no use
 /// piece by piece: nobody waits for an endless one.
-const BURST_MAX: u32 = 1 << 20;
+const BURST_BYTES_MAX: u32 = 1 << 20;
 
 /// After so many turns in which the streams of an urgency waited for more urgent ones, one of them
 /// has one.
-const PATIENCE: u8 = 16;
+const TURNS_WAITED_MAX: u8 = 16;
 
 #[derive(Debug)]
 pub(super) struct Stream {
@@ -43,9 +43,9 @@ pub(super) struct Stream {
     pub(super) send: SendWindow,
     pub(super) receive: ReceiveWindow,
     /// What is still to come by the peer's Content-Length.
-    pub(super) coming: Option<u64>,
+    pub(super) content_to_receive: Option<u64>,
     /// What is still to go by ours.
-    pub(super) going: Option<u64>,
+    pub(super) content_to_send: Option<u64>,
     /// Content that came.
     pub(super) received: u64,
     pub(super) priority: Priority,
@@ -61,7 +61,7 @@ pub(super) struct Stream {
     /// The request is a CONNECT: DATA is a tunnel's.
     pub(super) is_connect: bool,
     /// It has content to send, or an end.
-    wants: bool,
+    wants_to_send: bool,
     queued: bool,
     /// What it sent in this turn.
     burst: u32,
@@ -76,8 +76,8 @@ impl Stream {
             state: StreamState::Idle,
             send,
             receive,
-            coming: None,
-            going: None,
+            content_to_receive: None,
+            content_to_send: None,
             received: 0,
             priority: Priority::UNTOLD,
             interim: 0,
@@ -86,7 +86,7 @@ impl Stream {
             head_sent: false,
             is_head: false,
             is_connect: false,
-            wants: false,
+            wants_to_send: false,
             queued: false,
             burst: 0,
             next: NONE,
@@ -103,7 +103,7 @@ impl Stream {
 }
 
 #[derive(Debug)]
-struct Queue {
+struct StreamQueue {
     first: u32,
     last: u32,
 }
@@ -113,13 +113,13 @@ pub(super) struct Streams {
     /// A free place has a stream without identifier, whose `next` is the next free place.
     places: Vec<Stream>,
     free: u32,
-    map: Map,
+    map: StreamMap,
     len: usize,
-    queues: [Queue; URGENCIES],
+    queues: [StreamQueue; URGENCIES],
     /// Which queues are not empty.
-    waiting: u8,
+    nonempty_queues: u8,
     /// Turns in which the streams of an urgency waited for more urgent ones.
-    waited: [u8; URGENCIES],
+    turns_waited: [u8; URGENCIES],
 }
 
 impl Default for Streams {
@@ -127,11 +127,11 @@ impl Default for Streams {
         Self {
             places: Vec::new(),
             free: NONE,
-            map: Map::default(),
+            map: StreamMap::default(),
             len: 0,
-            queues: std::array::from_fn(|_| Queue { first: NONE, last: NONE }),
-            waiting: 0,
-            waited: [0; URGENCIES],
+            queues: std::array::from_fn(|_| StreamQueue { first: NONE, last: NONE }),
+            nonempty_queues: 0,
+            turns_waited: [0; URGENCIES],
         }
     }
 }
@@ -213,10 +213,10 @@ impl Streams {
 
     /// Says whether a stream has content to send.
     #[inline]
-    pub(super) fn set_wants(&mut self, key: StreamKey, wants: bool) {
+    pub(super) fn set_wants_to_send(&mut self, key: StreamKey, wants: bool) {
         if let Some(stream) = self.get_mut(key) {
-            stream.wants = wants;
-            self.settle(key);
+            stream.wants_to_send = wants;
+            self.update_queue(key);
         }
     }
 
@@ -224,16 +224,16 @@ impl Streams {
         self.leave_queue(key);
         if let Some(stream) = self.get_mut(key) {
             stream.priority = priority;
-            self.settle(key);
+            self.update_queue(key);
         }
     }
 
     /// Puts a stream into its queue or takes it out, after its wish, window or state changed.
     #[inline]
-    pub(super) fn settle(&mut self, key: StreamKey) {
+    pub(super) fn update_queue(&mut self, key: StreamKey) {
         let Some(stream) = self.get(key) else { return };
         let may_send = stream.head_sent && stream.state.may_send();
-        let due = stream.wants && may_send && stream.send.available() > 0;
+        let due = stream.wants_to_send && may_send && stream.send.available() > 0;
         match (due, stream.queued) {
             (true, false) => self.join_queue(key),
             (false, true) => self.leave_queue(key),
@@ -243,17 +243,19 @@ impl Streams {
 
     /// Whether a stream has content that its own window lets through.
     #[inline]
-    pub(super) fn is_any_due(&self) -> bool {
-        self.waiting != 0
+    pub(super) fn has_sendable(&self) -> bool {
+        self.nonempty_queues != 0
     }
 
     /// The stream whose turn it is.
     #[inline]
     pub(super) fn next_to_send(&self) -> Option<StreamKey> {
-        let first = self.waiting.trailing_zeros() as usize;
-        let has_waited =
-            |urgency: &usize| self.waiting >> urgency & 1 == 1 && self.waited[*urgency] >= PATIENCE;
-        let urgency = match self.waiting & self.waiting.wrapping_sub(1) {
+        let first = self.nonempty_queues.trailing_zeros() as usize;
+        let has_waited = |urgency: &usize| {
+            self.nonempty_queues >> urgency & 1 == 1
+                && self.turns_waited[*urgency] >= TURNS_WAITED_MAX
+        };
+        let urgency = match self.nonempty_queues & self.nonempty_queues.wrapping_sub(1) {
             0 => first,
             _ => (first + 1..URGENCIES).find(has_waited).unwrap_or(first),
         };
@@ -269,8 +271,8 @@ impl Streams {
         let has_room = stream.send.available() > 0;
         if stream.queued {
             let urgency = stream.priority.urgency;
-            let gives_way = stream.priority.incremental || stream.burst >= BURST_MAX;
-            self.pass_over(urgency);
+            let gives_way = stream.priority.incremental || stream.burst >= BURST_BYTES_MAX;
+            self.count_turn(urgency);
             if gives_way || !has_room {
                 self.leave_queue(key);
                 if has_room {
@@ -283,12 +285,12 @@ impl Streams {
 
     /// A stream of that urgency had a turn: less urgent ones have waited for it.
     #[inline]
-    fn pass_over(&mut self, urgency: u8) {
-        self.waited[usize::from(urgency)] = 0;
-        let mut less_urgent = self.waiting & !(u8::MAX >> (7 - urgency));
+    fn count_turn(&mut self, urgency: u8) {
+        self.turns_waited[usize::from(urgency)] = 0;
+        let mut less_urgent = self.nonempty_queues & !(u8::MAX >> (7 - urgency));
         while less_urgent != 0 {
-            let waited = &mut self.waited[less_urgent.trailing_zeros() as usize];
-            *waited = waited.saturating_add(1);
+            let turns_waited = &mut self.turns_waited[less_urgent.trailing_zeros() as usize];
+            *turns_waited = turns_waited.saturating_add(1);
             less_urgent &= less_urgent - 1;
         }
     }
@@ -304,7 +306,7 @@ impl Streams {
             Some(last) => last.next = key.0,
             None => self.queues[urgency].first = key.0,
         }
-        self.waiting |= 1 << urgency;
+        self.nonempty_queues |= 1 << urgency;
     }
 
     fn leave_queue(&mut self, key: StreamKey) {
@@ -323,7 +325,7 @@ impl Streams {
             None => self.queues[urgency].last = previous,
         }
         if self.queues[urgency].first == NONE {
-            self.waiting &= !(1 << urgency);
+            self.nonempty_queues &= !(1 << urgency);
         }
     }
 }

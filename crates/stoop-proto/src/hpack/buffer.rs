@@ -17,7 +17,7 @@ pub(super) struct Buffer {
 /// A string in a buffer. Its position counts all bytes that there ever were, modulo 2^32, so that it
 /// stays the same when they move.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct BufferSpan {
     pub(super) at: u32,
     pub(super) len: u32,
 }
@@ -34,7 +34,7 @@ impl Buffer {
 
     /// The bytes that are there.
     #[inline]
-    pub(super) fn text(&self, Place { at, len }: Place) -> &[u8] {
+    pub(super) fn text(&self, BufferSpan { at, len }: BufferSpan) -> &[u8] {
         let start = self.index(at);
         &self.bytes[start..start + len as usize]
     }
@@ -50,7 +50,7 @@ impl Buffer {
     }
 
     /// Adds a copy of what is at that place.
-    pub(super) fn push_again(&mut self, Place { at, len }: Place) {
+    pub(super) fn push_copy(&mut self, BufferSpan { at, len }: BufferSpan) {
         let start = self.index(at);
         self.bytes.extend_from_within(start..start + len as usize);
     }

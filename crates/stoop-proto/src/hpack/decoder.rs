@@ -5,7 +5,7 @@ use std::fmt;
 use super::huffman;
 use super::integer;
 use super::static_table::ENTRIES;
-use super::table::{Name, Stored, Table};
+use super::table::{DynamicTable, StoredEntry, StoredName};
 use crate::hpack::{DecodeError, Line};
 
 /// The scratch buffer, when there is one, and what of it is kept from block to block.
@@ -37,21 +37,21 @@ const NO_ENTRY: usize = usize::MAX;
 /// ```
 #[derive(Clone)]
 pub struct Decoder {
-    table: Table,
+    table: DynamicTable,
     /// Strings out of Huffman code, those of one line at a time. Only ever as long as it needs to be:
     /// what is in it between lines means nothing.
     scratch: Vec<u8>,
     table_bytes_max: u32,
     /// The least limit since the last block that is lower than what the peer uses.
-    due: u32,
+    size_update_due: u32,
 }
 
 impl Decoder {
     /// `table_bytes_max` is the SETTINGS_HEADER_TABLE_SIZE in force for the peer's encoder: what it was
     /// told and has acknowledged, 4,096 until then. More than 1 GiB is taken for 1 GiB.
     pub const fn new(table_bytes_max: u32) -> Self {
-        let table = Table::new(table_bytes_max);
-        Self { table, scratch: Vec::new(), table_bytes_max, due: NONE_DUE }
+        let table = DynamicTable::new(table_bytes_max);
+        Self { table, scratch: Vec::new(), table_bytes_max, size_update_due: NONE_DUE }
     }
 
     /// The peer has acknowledged another SETTINGS_HEADER_TABLE_SIZE. If that is less than the size in
@@ -60,7 +60,7 @@ impl Decoder {
     pub fn set_table_bytes_max(&mut self, bytes: u32) {
         self.table_bytes_max = bytes;
         if (bytes as usize) < self.table.size_max() {
-            self.due = self.due.min(bytes);
+            self.size_update_due = self.size_update_due.min(bytes);
         }
     }
 
@@ -111,12 +111,12 @@ pub struct Block<'a> {
 }
 
 /// A string of a literal, before anything else is done with the decoder.
-enum Text<'a> {
+enum LiteralText<'a> {
     Input(&'a [u8]),
     Scratch { start: usize, end: usize },
 }
 
-impl<'a> Text<'a> {
+impl<'a> LiteralText<'a> {
     #[inline]
     fn of(&self, scratch: &'a [u8]) -> &'a [u8] {
         match *self {
@@ -127,10 +127,10 @@ impl<'a> Text<'a> {
 }
 
 /// Where the name of a literal is.
-enum Named<'a> {
+enum LiteralName<'a> {
     Static(u8),
-    Dynamic(Name),
-    Literal(Text<'a>),
+    Dynamic(StoredName),
+    Literal(LiteralText<'a>),
 }
 
 impl<'a> Block<'a> {
@@ -190,15 +190,15 @@ impl<'a> Block<'a> {
                 return Err(DecodeError::SizeUpdateTooLarge);
             }
             // Of several limits the least has to be among them, and is the first.
-            if bytes > decoder.due {
+            if bytes > decoder.size_update_due {
                 return Err(DecodeError::SizeUpdateMissing);
             }
             decoder.table.set_size_max(bytes);
-            decoder.due = NONE_DUE;
+            decoder.size_update_due = NONE_DUE;
             self.size_updates += 1;
             self.input = rest;
         }
-        if decoder.due != NONE_DUE {
+        if decoder.size_update_due != NONE_DUE {
             return Err(DecodeError::SizeUpdateMissing);
         }
         self.is_begun = true;
@@ -220,7 +220,7 @@ impl<'a> Block<'a> {
                 let entry = index - ENTRIES.len();
                 let stored = self.decoder.table.get(entry).ok_or(DecodeError::IndexBeyondTables)?;
                 self.last = entry;
-                let Stored { name, value, static_name, mark } = stored;
+                let StoredEntry { name, value, static_name, mark } = stored;
                 Line { name, value, static_name, is_static: false, mark, never_indexed: false }
             }
         };
@@ -235,11 +235,11 @@ impl<'a> Block<'a> {
         let Decoder { table, scratch, .. } = &mut *self.decoder;
         let mut used = 0;
         let name = match ENTRIES.get(index) {
-            Some(_) if index == 0 => Named::Literal(string(&mut rest, scratch, &mut used)?),
-            Some(_) => Named::Static(index as u8),
+            Some(_) if index == 0 => LiteralName::Literal(string(&mut rest, scratch, &mut used)?),
+            Some(_) => LiteralName::Static(index as u8),
             None => {
                 let name = table.name(index - ENTRIES.len());
-                Named::Dynamic(name.ok_or(DecodeError::IndexBeyondTables)?)
+                LiteralName::Dynamic(name.ok_or(DecodeError::IndexBeyondTables)?)
             }
         };
         let value = string(&mut rest, scratch, &mut used)?;
@@ -247,15 +247,17 @@ impl<'a> Block<'a> {
         let value = value.of(scratch);
         let is_inserted = inserts
             && match &name {
-                Named::Static(index) => table.insert(ENTRIES[usize::from(*index)].0, value, *index),
-                Named::Dynamic(name) => table.insert_named(*name, value),
-                Named::Literal(text) => table.insert(text.of(scratch), value, 0),
+                LiteralName::Static(index) => {
+                    table.insert(ENTRIES[usize::from(*index)].0, value, *index)
+                }
+                LiteralName::Dynamic(name) => table.insert_named(*name, value),
+                LiteralName::Literal(text) => table.insert(text.of(scratch), value, 0),
             };
         self.last = if is_inserted { 0 } else { NO_ENTRY };
         let (name, static_name) = match name {
-            Named::Static(index) => (ENTRIES[usize::from(index)].0, index),
-            Named::Dynamic(name) => (table.text(name), name.static_name),
-            Named::Literal(text) => (text.of(scratch), 0),
+            LiteralName::Static(index) => (ENTRIES[usize::from(index)].0, index),
+            LiteralName::Dynamic(name) => (table.text(name), name.static_name),
+            LiteralName::Literal(text) => (text.of(scratch), 0),
         };
         let never_indexed = first & 0xf0 == 0x10;
         Ok(Line { name, value, static_name, is_static: false, mark: 0, never_indexed })
@@ -267,7 +269,7 @@ fn string<'a>(
     rest: &mut &'a [u8],
     scratch: &mut Vec<u8>,
     used: &mut usize,
-) -> Result<Text<'a>, DecodeError> {
+) -> Result<LiteralText<'a>, DecodeError> {
     let (&first, mut text) = rest.split_first().ok_or(DecodeError::Truncated)?;
     let len = integer::read(first, 7, &mut text)? as usize;
     if len > text.len() {
@@ -275,14 +277,14 @@ fn string<'a>(
     }
     *rest = &text[len..];
     if first & 0x80 == 0 {
-        return Ok(Text::Input(&text[..len]));
+        return Ok(LiteralText::Input(&text[..len]));
     }
     let (start, room) = (*used, *used + huffman::room(len));
     if scratch.len() < room {
         scratch.resize(room.max(SCRATCH_MIN), 0);
     }
     *used += huffman::decode(text, len, &mut scratch[start..])?;
-    Ok(Text::Scratch { start, end: *used })
+    Ok(LiteralText::Scratch { start, end: *used })
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use super::huffman;
-use super::index::{Index, Name};
+use super::index::{LineIndex, LookupName};
 use super::integer;
 use super::static_table::{self, ENTRIES, LEN};
-use super::table::{Table, entry_size};
+use super::table::{DynamicTable, entry_size};
 use crate::hpack::DEFAULT_TABLE_BYTES_MAX;
 
 /// Writes the header blocks of one direction of one connection.
@@ -27,12 +27,12 @@ use crate::hpack::DEFAULT_TABLE_BYTES_MAX;
 /// ```
 #[derive(Clone)]
 pub struct Encoder {
-    table: Table,
-    index: Index,
-    own_bytes_max: u32,
+    table: DynamicTable,
+    index: LineIndex,
+    local_bytes_max: u32,
     /// The size that the peer was told last, and the least one since.
-    told: u32,
-    least: u32,
+    size_announced: u32,
+    size_least: u32,
     huffman: bool,
 }
 
@@ -55,14 +55,14 @@ impl Encoder {
     ///
     /// The peer starts with a table of 4,096 bytes; with less, the first block says so.
     pub const fn new(table_bytes_max: u32) -> Self {
-        let told = DEFAULT_TABLE_BYTES_MAX;
-        let size = if table_bytes_max < told { table_bytes_max } else { told };
+        let size_announced = DEFAULT_TABLE_BYTES_MAX;
+        let size = if table_bytes_max < size_announced { table_bytes_max } else { size_announced };
         Self {
-            table: Table::new(size),
-            index: Index::new(),
-            own_bytes_max: table_bytes_max,
-            told,
-            least: size,
+            table: DynamicTable::new(size),
+            index: LineIndex::new(),
+            local_bytes_max: table_bytes_max,
+            size_announced,
+            size_least: size,
             huffman: false,
         }
     }
@@ -70,9 +70,9 @@ impl Encoder {
     /// The peer's SETTINGS_HEADER_TABLE_SIZE, when it comes. The smaller of this and our own limit is
     /// the size of the table from the next block on.
     pub fn set_peer_table_bytes_max(&mut self, bytes: u32) {
-        self.table.set_size_max(bytes.min(self.own_bytes_max));
+        self.table.set_size_max(bytes.min(self.local_bytes_max));
         self.index.truncate(self.table.len());
-        self.least = self.least.min(self.size_max());
+        self.size_least = self.size_least.min(self.size_max());
     }
 
     /// Whether strings are written in Huffman code where that is shorter. Off by default: it saves a
@@ -86,8 +86,8 @@ impl Encoder {
     /// between and the one it is now (RFC 7541 §4.2). Nothing, as a rule.
     #[inline]
     pub fn begin(&mut self, out: &mut Vec<u8>) {
-        if self.least != self.told || self.size_max() != self.told {
-            self.tell_size(out);
+        if self.size_least != self.size_announced || self.size_max() != self.size_announced {
+            self.write_size_updates(out);
         }
     }
 
@@ -97,7 +97,7 @@ impl Encoder {
     /// inserted, since nothing but an empty table would be left.
     pub fn line(&mut self, name: &[u8], value: &[u8], indexing: Indexing, out: &mut Vec<u8>) {
         match static_table::static_name(name) {
-            0 => self.other_line(Name::new(name), value, indexing, out),
+            0 => self.other_line(LookupName::new(name), value, indexing, out),
             first => match static_table::with_value(first, value) {
                 Some(index) if indexing != Indexing::Never => self.static_line(index, out),
                 _ => self.line_with_static_name(first, value, indexing, out),
@@ -127,7 +127,7 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) {
         assert!((1..=LEN).contains(&index), "no entry of the static table");
-        let name = Name::of_static(ENTRIES[usize::from(index)].0, index);
+        let name = LookupName::of_static(ENTRIES[usize::from(index)].0, index);
         self.other_line(name, value, indexing, out);
     }
 
@@ -142,7 +142,13 @@ impl Encoder {
     }
 
     /// Writes a line that is not in the static table, though its name may be.
-    fn other_line(&mut self, name: Name<'_>, value: &[u8], indexing: Indexing, out: &mut Vec<u8>) {
+    fn other_line(
+        &mut self,
+        name: LookupName<'_>,
+        value: &[u8],
+        indexing: Indexing,
+        out: &mut Vec<u8>,
+    ) {
         let inserts = indexing == Indexing::Insert
             && entry_size(name.text.len(), value.len()) <= self.table.size_max();
         let line_hash = if inserts { name.hash_with(value) } else { 0 };
@@ -185,16 +191,16 @@ impl Encoder {
     }
 
     #[cold]
-    fn tell_size(&mut self, out: &mut Vec<u8>) {
+    fn write_size_updates(&mut self, out: &mut Vec<u8>) {
         let size = self.size_max();
-        if self.least < size.min(self.told) {
-            integer::write(0x20, 5, self.least as usize, out);
-            self.told = self.least;
+        if self.size_least < size.min(self.size_announced) {
+            integer::write(0x20, 5, self.size_least as usize, out);
+            self.size_announced = self.size_least;
         }
-        if size != self.told {
+        if size != self.size_announced {
             integer::write(0x20, 5, size as usize, out);
         }
-        (self.told, self.least) = (size, size);
+        (self.size_announced, self.size_least) = (size, size);
     }
 
     fn size_max(&self) -> u32 {

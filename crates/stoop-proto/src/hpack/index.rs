@@ -5,18 +5,18 @@
 
 use std::collections::VecDeque;
 
-use super::table::Table;
+use super::table::DynamicTable;
 
 /// A name, and what is known about it.
 #[derive(Clone, Copy)]
-pub(super) struct Name<'a> {
+pub(super) struct LookupName<'a> {
     pub(super) text: &'a [u8],
     /// Where it is in the static table, or 0.
     pub(super) static_name: u8,
     hash: u64,
 }
 
-impl<'a> Name<'a> {
+impl<'a> LookupName<'a> {
     #[inline]
     pub(super) fn new(text: &'a [u8]) -> Self {
         Self { text, static_name: 0, hash: hash(0, text) }
@@ -39,18 +39,18 @@ impl<'a> Name<'a> {
 /// Of each entry of the table a hash of the line, and one of its name; of names in the static table
 /// that one does not matter.
 #[derive(Clone)]
-pub(super) struct Index {
+pub(super) struct LineIndex {
     lines: VecDeque<u32>,
     names: VecDeque<u32>,
 }
 
-impl Index {
+impl LineIndex {
     pub(super) const fn new() -> Self {
         Self { lines: VecDeque::new(), names: VecDeque::new() }
     }
 
     /// Adds the newest entry.
-    pub(super) fn push(&mut self, line_hash: u32, name: &Name<'_>) {
+    pub(super) fn push(&mut self, line_hash: u32, name: &LookupName<'_>) {
         self.lines.push_front(line_hash);
         self.names.push_front(short(name.hash));
     }
@@ -70,9 +70,9 @@ impl Index {
     #[inline]
     pub(super) fn line(
         &self,
-        table: &Table,
+        table: &DynamicTable,
         line_hash: u32,
-        name: &Name<'_>,
+        name: &LookupName<'_>,
         value: &[u8],
     ) -> Option<usize> {
         let is = |index| {
@@ -87,7 +87,7 @@ impl Index {
 
     /// An entry that has this name.
     #[inline]
-    pub(super) fn name(&self, table: &Table, name: &Name<'_>) -> Option<usize> {
+    pub(super) fn name(&self, table: &DynamicTable, name: &LookupName<'_>) -> Option<usize> {
         let is = |index| table.get(index).is_some_and(|entry| entry.name == name.text);
         find(&self.names, short(name.hash), is)
     }

@@ -7,7 +7,7 @@
 use crate::hpack::DecodeError;
 
 /// So many bytes behind the prefix hold 32 bits.
-const LONGEST: usize = 5;
+const BYTES_MAX: usize = 5;
 
 /// Reads an integer whose prefix is the low `bits` bits of `first`, and drops what follows from the
 /// front of `rest`.
@@ -20,14 +20,14 @@ pub(super) fn read(first: u8, bits: u32, rest: &mut &[u8]) -> Result<u32, Decode
 
 fn read_long(prefix: u8, rest: &mut &[u8]) -> Result<u32, DecodeError> {
     let mut value = u64::from(prefix);
-    for (at, &byte) in rest.iter().take(LONGEST).enumerate() {
+    for (at, &byte) in rest.iter().take(BYTES_MAX).enumerate() {
         value += u64::from(byte & 0x7f) << (7 * at);
         if byte & 0x80 == 0 {
             *rest = &rest[at + 1..];
             return u32::try_from(value).map_err(|_| DecodeError::Integer);
         }
     }
-    Err(if rest.len() < LONGEST { DecodeError::Truncated } else { DecodeError::Integer })
+    Err(if rest.len() < BYTES_MAX { DecodeError::Truncated } else { DecodeError::Integer })
 }
 
 /// Writes an integer behind the `flags` of its first byte, whose low `bits` bits are free.

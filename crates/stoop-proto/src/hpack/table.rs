@@ -5,21 +5,21 @@
 
 use std::collections::VecDeque;
 
-use super::buffer::{Buffer, Place};
+use super::buffer::{Buffer, BufferSpan};
 
 /// What an entry counts beside its name and value (RFC 7541 §4.1).
-const OVERHEAD: usize = 32;
+const ENTRY_OVERHEAD_BYTES: usize = 32;
 
 /// The largest table: 1 GiB. A larger limit means this one.
-const CEILING: u32 = 1 << 30;
+const TABLE_BYTES_CEILING: u32 = 1 << 30;
 
 /// How many entries there is room for as soon as there is one, unless the limit is less.
 const ENTRIES_MIN: usize = 16;
 
 #[derive(Clone)]
-pub(super) struct Table {
+pub(super) struct DynamicTable {
     /// The newest first, so that an index is an index.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<TableEntry>,
     buffer: Buffer,
     size: usize,
     size_max: usize,
@@ -27,7 +27,7 @@ pub(super) struct Table {
 
 /// Sixteen bytes.
 #[derive(Clone, Copy)]
-struct Entry {
+struct TableEntry {
     at: u32,
     name_len: u32,
     value_len: u32,
@@ -35,7 +35,7 @@ struct Entry {
     mark: u8,
 }
 
-impl Entry {
+impl TableEntry {
     #[inline]
     fn size(&self) -> usize {
         entry_size(self.name_len as usize, self.value_len as usize)
@@ -45,14 +45,14 @@ impl Entry {
 /// Where the name of an entry is. It stays there until something else is inserted, even if the entry
 /// is evicted.
 #[derive(Clone, Copy)]
-pub(super) struct Name {
-    place: Place,
+pub(super) struct StoredName {
+    span: BufferSpan,
     pub(super) static_name: u8,
 }
 
 /// An entry, to be read.
 #[derive(Clone, Copy)]
-pub(super) struct Stored<'a> {
+pub(super) struct StoredEntry<'a> {
     pub(super) name: &'a [u8],
     pub(super) value: &'a [u8],
     pub(super) static_name: u8,
@@ -62,10 +62,10 @@ pub(super) struct Stored<'a> {
 /// What an entry of that name and value counts.
 #[inline]
 pub(super) const fn entry_size(name_len: usize, value_len: usize) -> usize {
-    name_len + value_len + OVERHEAD
+    name_len + value_len + ENTRY_OVERHEAD_BYTES
 }
 
-impl Table {
+impl DynamicTable {
     pub(super) const fn new(size_max: u32) -> Self {
         let size_max = clamp(size_max);
         Self { entries: VecDeque::new(), buffer: Buffer::new(), size: 0, size_max }
@@ -90,29 +90,29 @@ impl Table {
 
     /// The entry with that index, the newest being 0.
     #[inline]
-    pub(super) fn get(&self, index: usize) -> Option<Stored<'_>> {
-        let Entry { at, name_len, value_len, static_name, mark } = *self.entries.get(index)?;
-        let both = self.buffer.text(Place { at, len: name_len + value_len });
+    pub(super) fn get(&self, index: usize) -> Option<StoredEntry<'_>> {
+        let TableEntry { at, name_len, value_len, static_name, mark } = *self.entries.get(index)?;
+        let both = self.buffer.text(BufferSpan { at, len: name_len + value_len });
         let (name, value) = both.split_at(name_len as usize);
-        Some(Stored { name, value, static_name, mark })
+        Some(StoredEntry { name, value, static_name, mark })
     }
 
     /// All entries, the newest first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Stored<'_>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = StoredEntry<'_>> {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
     /// Where the name of an entry is.
     #[inline]
-    pub(super) fn name(&self, index: usize) -> Option<Name> {
-        let Entry { at, name_len: len, static_name, .. } = *self.entries.get(index)?;
-        Some(Name { place: Place { at, len }, static_name })
+    pub(super) fn name(&self, index: usize) -> Option<StoredName> {
+        let TableEntry { at, name_len: len, static_name, .. } = *self.entries.get(index)?;
+        Some(StoredName { span: BufferSpan { at, len }, static_name })
     }
 
     /// The name that is there.
     #[inline]
-    pub(super) fn text(&self, name: Name) -> &[u8] {
-        self.buffer.text(name.place)
+    pub(super) fn text(&self, name: StoredName) -> &[u8] {
+        self.buffer.text(name.span)
     }
 
     /// Remembers `mark` with an entry, if it is there.
@@ -136,12 +136,12 @@ impl Table {
     }
 
     /// The same for an entry that has the name of another, which may be evicted for it.
-    pub(super) fn insert_named(&mut self, name: Name, value: &[u8]) -> bool {
-        let name_len = name.place.len as usize;
+    pub(super) fn insert_named(&mut self, name: StoredName, value: &[u8]) -> bool {
+        let name_len = name.span.len as usize;
         let fits = self.make_room(name_len, value.len());
         if fits {
             let at = self.buffer.end();
-            self.buffer.push_again(name.place);
+            self.buffer.push_copy(name.span);
             self.add(at, name_len, value, name.static_name);
         }
         fits
@@ -153,7 +153,7 @@ impl Table {
         self.size_max = clamp(size_max);
         self.evict();
         self.buffer.shrink(self.front(), self.buffer_max());
-        self.entries.shrink_to(self.size_max / OVERHEAD);
+        self.entries.shrink_to(self.size_max / ENTRY_OVERHEAD_BYTES);
     }
 
     /// Memory, in whatever units.
@@ -184,7 +184,7 @@ impl Table {
             self.buffer.make_room(name_len + value_len, self.front(), self.buffer_max());
         }
         if self.entries.capacity() == 0 {
-            self.entries.reserve_exact(ENTRIES_MIN.min(self.size_max / OVERHEAD));
+            self.entries.reserve_exact(ENTRIES_MIN.min(self.size_max / ENTRY_OVERHEAD_BYTES));
         }
         true
     }
@@ -193,7 +193,7 @@ impl Table {
     fn add(&mut self, at: u32, name_len: usize, value: &[u8], static_name: u8) {
         self.buffer.push(value);
         let (name_len, value_len) = (name_len as u32, value.len() as u32);
-        let entry = Entry { at, name_len, value_len, static_name, mark: 0 };
+        let entry = TableEntry { at, name_len, value_len, static_name, mark: 0 };
         self.size += entry.size();
         self.entries.push_front(entry);
         self.evict();
@@ -210,7 +210,7 @@ impl Table {
 }
 
 const fn clamp(size_max: u32) -> usize {
-    (if size_max < CEILING { size_max } else { CEILING }) as usize
+    (if size_max < TABLE_BYTES_CEILING { size_max } else { TABLE_BYTES_CEILING }) as usize
 }
 
 #[cfg(test)]
@@ -245,7 +245,7 @@ mod tests {
         for seed in 0..200_u32 {
             let mut state = seed;
             let mut size_max = [0, 31, 32, 40, 100, 512, 4096][seed as usize % 7];
-            let (mut table, mut model) = (Table::new(size_max), Model::default());
+            let (mut table, mut model) = (DynamicTable::new(size_max), Model::default());
             // Positions wrap.
             table.buffer.begin_at(u32::MAX - 1_000);
             for _ in 0..300 {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_table_that_holds_nothing_has_no_memory() {
-        let mut table = Table::new(4096);
+        let mut table = DynamicTable::new(4096);
         assert_eq!(table.capacity(), 0);
         for n in 0..=255 {
             table.insert(b"name", &[n; 60], 0);
@@ -298,7 +298,7 @@ mod tests {
     /// A full table does not go on growing: what is evicted makes room.
     #[test]
     fn the_buffer_of_small_entries_is_not_much_larger_than_they_are() {
-        let mut table = Table::new(4096);
+        let mut table = DynamicTable::new(4096);
         for n in 0..10_000_u32 {
             table.insert(b"name", &[n as u8; 20], 0);
         }
@@ -308,12 +308,12 @@ mod tests {
 
     #[test]
     fn marks_stay_with_their_entries() {
-        let mut table = Table::new(200);
+        let mut table = DynamicTable::new(200);
         table.insert(b"a", b"1", 0);
         table.mark(0, 7);
         table.mark(1, 9);
         table.insert(b"b", b"2", 5);
-        let read = |table: &Table| {
+        let read = |table: &DynamicTable| {
             let all = table.iter().map(|entry| (entry.name[0], entry.static_name, entry.mark));
             all.collect::<Vec<_>>()
         };
@@ -325,6 +325,6 @@ mod tests {
 
     #[test]
     fn a_limit_beyond_the_ceiling_is_the_ceiling() {
-        assert_eq!(Table::new(u32::MAX).size_max(), 1 << 30);
+        assert_eq!(DynamicTable::new(u32::MAX).size_max(), 1 << 30);
     }
 }

@@ -1,11 +1,11 @@
 //! The client's end of an HTTP/1 connection: requests out, responses in.
 
 use crate::fields::Fields;
-use crate::h1::framing::Asked;
-use crate::h1::reader::Reader;
+use crate::h1::framing::RequestContext;
+use crate::h1::reader::BodyReader;
 use crate::h1::scan::Scan;
 use crate::h1::state::{Half, Input};
-use crate::h1::writer::Writer;
+use crate::h1::writer::BodyWriter;
 use crate::persistence::CloseReason;
 
 mod receive;
@@ -19,13 +19,13 @@ mod send;
 pub struct Client {
     sending: Half,
     receiving: Half,
-    reader: Reader,
-    writer: Writer,
+    reader: BodyReader,
+    writer: BodyWriter,
     scan: Scan,
     trailers: Option<Box<Fields>>,
-    asked: Asked,
+    request: RequestContext,
     /// Interim responses to this request, and the bytes they took.
-    interim: usize,
+    interim_count: usize,
     interim_bytes: usize,
     /// The response was not read to its end.
     in_flight: bool,
@@ -33,7 +33,7 @@ pub struct Client {
     close: Option<CloseReason>,
     awaiting_continue: bool,
     /// The length of the content is beyond the limit.
-    too_large: bool,
+    body_too_large: bool,
 }
 
 impl Default for Client {
@@ -48,17 +48,17 @@ impl Client {
         Self {
             sending: Half::Idle,
             receiving: Half::Idle,
-            reader: Reader::Length(0),
-            writer: Writer::Nothing,
+            reader: BodyReader::Length(0),
+            writer: BodyWriter::Nothing,
             scan: Scan::NEW,
             trailers: None,
-            asked: Asked { head_only: false, connect: false, upgrade: false },
-            interim: 0,
+            request: RequestContext { head_only: false, connect: false, upgrade: false },
+            interim_count: 0,
             interim_bytes: 0,
             in_flight: false,
             close: None,
             awaiting_continue: false,
-            too_large: false,
+            body_too_large: false,
         }
     }
 

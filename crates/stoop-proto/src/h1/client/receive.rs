@@ -5,11 +5,11 @@ use http::StatusCode;
 use super::Client;
 use crate::error::Violation;
 use crate::fields::Fields;
-use crate::h1::chunked::Piece;
+use crate::h1::chunked::BodyPiece;
 use crate::h1::framing::{self, Framing};
 use crate::h1::head;
-use crate::h1::reader::Reader;
-use crate::h1::scan::Section;
+use crate::h1::reader::BodyReader;
+use crate::h1::scan::SectionLimits;
 use crate::h1::state::{Half, Input};
 use crate::h1::{Event, Received};
 use crate::limits::Limits;
@@ -22,7 +22,7 @@ impl Client {
         match self.receiving {
             Half::Idle if !self.in_flight && input.is_empty() => Received::nothing(Event::NeedMore),
             // RFC 9112 §9.2: never taken for the next answer.
-            Half::Idle if !self.in_flight => self.violated(Violation::Unsolicited),
+            Half::Idle if !self.in_flight => self.fail(Violation::Unsolicited),
             Half::Idle => self.receive_head(input, head, limits),
             Half::Body | Half::LastBody => self.receive_body(input, limits),
             Half::Switched => Received::nothing(Event::Tunnel),
@@ -31,46 +31,46 @@ impl Client {
     }
 
     fn receive_head(&mut self, input: &[u8], head: &mut ResponseHead, limits: &Limits) -> Received {
-        let section = Section::response(limits, self.interim_bytes);
+        let section = SectionLimits::response(limits, self.interim_bytes);
         let skipped = match self.scan.skip_empty_lines(input, &section) {
             Ok(skipped) => skipped,
-            Err(violation) => return self.violated(violation),
+            Err(violation) => return self.fail(violation),
         };
         let parsed = match head::response(&mut self.scan, &input[skipped..], head, &section) {
             Ok(Some(parsed)) => parsed,
             Ok(None) => return Received { consumed: skipped, event: Event::NeedMore },
-            Err(violation) => return self.violated(violation),
+            Err(violation) => return self.fail(violation),
         };
         let event = match head.status {
-            StatusCode::SWITCHING_PROTOCOLS => self.switched(),
-            status if status.is_informational() => self.informed(status, parsed.len, limits),
-            _ => self.begin(&parsed.facts, head, limits),
+            StatusCode::SWITCHING_PROTOCOLS => self.accept_switch(),
+            status if status.is_informational() => self.count_interim(status, parsed.len, limits),
+            _ => self.begin_response(&parsed.facts, head, limits),
         };
         match event {
             Ok(event) => Received { consumed: skipped + parsed.len, event },
-            Err(violation) => self.violated(violation),
+            Err(violation) => self.fail(violation),
         }
     }
 
     /// RFC 9110 §7.8: only what was asked for, and only after the whole request.
-    fn switched(&mut self) -> Result<Event, Violation> {
-        if !self.asked.upgrade || self.sending != Half::Idle {
+    fn accept_switch(&mut self) -> Result<Event, Violation> {
+        if !self.request.upgrade || self.sending != Half::Idle {
             return Err(Violation::SwitchUnasked);
         }
-        self.switch();
+        self.become_tunnel();
         Ok(Event::Head { end: false })
     }
 
     /// RFC 9110 §15.2: any number of them is allowed, which is no reason to read for ever.
-    fn informed(
+    fn count_interim(
         &mut self,
         status: StatusCode,
         len: usize,
         limits: &Limits,
     ) -> Result<Event, Violation> {
-        self.interim += 1;
+        self.interim_count += 1;
         self.interim_bytes += len;
-        if self.interim > limits.interim_max {
+        if self.interim_count > limits.interim_max {
             return Err(Violation::TooManyInterim);
         }
         self.awaiting_continue &= status != StatusCode::CONTINUE;
@@ -78,21 +78,21 @@ impl Client {
     }
 
     /// Settles how the body is read and whether the connection lives on: RFC 9112 §6.3, §9.3.
-    fn begin(
+    fn begin_response(
         &mut self,
-        facts: &framing::Facts,
+        facts: &framing::FramingFacts,
         head: &mut ResponseHead,
         limits: &Limits,
     ) -> Result<Event, Violation> {
         self.awaiting_continue = false;
-        let framing = framing::of_response(facts, self.asked, head.status)?;
+        let framing = framing::of_response(facts, self.request, head.status)?;
         facts.settle_length(&mut head.fields);
         if framing == Framing::Tunnel {
-            self.switch();
+            self.become_tunnel();
             return Ok(Event::Head { end: false });
         }
         // Told when the content is asked for: the head may be all that matters, as a redirect's.
-        self.too_large = match framing {
+        self.body_too_large = match framing {
             Framing::Length(length) => limits.body_bytes_max.is_some_and(|max| length > max),
             _ => false,
         };
@@ -105,33 +105,35 @@ impl Client {
                 reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason));
             facts.close_reason(head.version).or(reason)
         });
-        self.reader = Reader::new(framing, true);
+        self.reader = BodyReader::new(framing, true);
         self.receive_step(if self.close.is_none() { Input::Head } else { Input::LastHead });
         let end = framing == Framing::Length(0);
         if end {
-            self.end();
+            self.end_response();
         }
         Ok(Event::Head { end })
     }
 
     fn receive_body(&mut self, input: &[u8], limits: &Limits) -> Received {
-        if self.too_large {
-            return self.violated(Violation::BodyTooLarge);
+        if self.body_too_large {
+            return self.fail(Violation::BodyTooLarge);
         }
         let mut trailers = Fields::new();
         match self.reader.read(input, &mut trailers, limits) {
-            Ok((consumed, Piece::NeedMore)) => Received { consumed, event: Event::NeedMore },
-            Ok((consumed, Piece::Data(span))) => Received { consumed, event: Event::Data(span) },
-            Ok((consumed, Piece::End { trailers: some })) => {
-                self.end();
+            Ok((consumed, BodyPiece::NeedMore)) => Received { consumed, event: Event::NeedMore },
+            Ok((consumed, BodyPiece::Data(span))) => {
+                Received { consumed, event: Event::Data(span) }
+            }
+            Ok((consumed, BodyPiece::End { trailers: some })) => {
+                self.end_response();
                 self.trailers = some.then(|| Box::new(trailers));
                 Received { consumed, event: Event::End { trailers: some } }
             }
-            Err(violation) => self.violated(violation),
+            Err(violation) => self.fail(violation),
         }
     }
 
-    fn end(&mut self) {
+    fn end_response(&mut self) {
         self.receive_step(Input::End);
         self.in_flight = false;
         // An answer that overtook its request leaves the request half said.
@@ -140,7 +142,7 @@ impl Client {
         }
     }
 
-    fn switch(&mut self) {
+    fn become_tunnel(&mut self) {
         self.receive_step(Input::Switch);
         self.sending = Half::Switched;
         self.in_flight = false;
@@ -155,7 +157,7 @@ impl Client {
             }
             Half::Body | Half::LastBody => match self.reader.at_end() {
                 Ok(()) => {
-                    self.end();
+                    self.end_response();
                     Event::End { trailers: false }
                 }
                 Err(violation) => Event::Violation(violation),
@@ -167,7 +169,7 @@ impl Client {
         event
     }
 
-    fn violated(&mut self, violation: Violation) -> Received {
+    fn fail(&mut self, violation: Violation) -> Received {
         self.close(CloseReason::Violation);
         self.abort();
         Received::nothing(Event::Violation(violation))

@@ -7,9 +7,9 @@ use crate::Sink;
 use crate::error::Misuse;
 use crate::fields::Fields;
 use crate::grammar::is_name;
-use crate::h1::framing::Asked;
+use crate::h1::framing::RequestContext;
 use crate::h1::state::{Half, Input};
-use crate::h1::writer::{Writer, announce, is_ours, put_field};
+use crate::h1::writer::{BodyWriter, announce, is_managed_field, put_field};
 use crate::message::{BodySize, RequestHead};
 use crate::persistence::CloseReason;
 use crate::semantics::{check_host, check_target};
@@ -31,17 +31,17 @@ impl Client {
         size: BodySize,
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {
-        let noted = Noted::of(&head.fields);
-        let announced = self.check(head, &noted, size)?;
+        let summary = FieldSummary::of(&head.fields);
+        let announced = self.check(head, &summary, size)?;
         let has_content = size != BodySize::Exact(0);
-        let closes = noted.has_connection && head.fields.lists("connection", "close");
+        let closes = summary.has_connection && head.fields.lists("connection", "close");
         self.close = closes.then_some(CloseReason::CallerCloses);
-        self.asked = Asked {
+        self.request = RequestContext {
             head_only: head.method == Method::HEAD,
             connect: head.method == Method::CONNECT,
-            upgrade: noted.upgrade,
+            upgrade: summary.upgrade,
         };
-        (self.interim, self.interim_bytes) = (0, 0);
+        (self.interim_count, self.interim_bytes) = (0, 0);
         self.in_flight = true;
         self.trailers = None;
         self.awaiting_continue = has_content && head.expects_continue() == Ok(true);
@@ -50,16 +50,16 @@ impl Client {
         out.put(head.target.as_bytes());
         out.put(b" HTTP/1.1\r\n");
         for field in head.fields.iter() {
-            if !is_ours(field.name_bytes()) && (has_content || !field.is("expect")) {
+            if !is_managed_field(field.name_bytes()) && (has_content || !field.is("expect")) {
                 put_field(field, out);
             }
         }
-        if self.close.is_some() || self.asked.upgrade || noted.te {
-            self.put_connection(noted.te, out);
+        if self.close.is_some() || self.request.upgrade || summary.te {
+            self.put_connection(summary.te, out);
         }
         self.writer = match announced {
             Some(size) => announce(size, true, out),
-            None => Writer::Length(0),
+            None => BodyWriter::Length(0),
         };
         out.put(b"\r\n");
         self.sending = self.sending.next(Input::Head).unwrap_or(Half::Closed);
@@ -70,10 +70,10 @@ impl Client {
     fn check(
         &self,
         head: &RequestHead,
-        noted: &Noted<'_>,
+        summary: &FieldSummary<'_>,
         size: BodySize,
     ) -> Result<Option<BodySize>, Misuse> {
-        check_host(noted.host, noted.hosts)?;
+        check_host(summary.host, summary.hosts)?;
         check_target(head)?;
         if head.protocol.is_some() {
             // An extended CONNECT is HTTP/2's (RFC 8441).
@@ -82,13 +82,13 @@ impl Client {
         if !self.is_reusable() {
             return Err(Misuse::Order);
         }
-        size.of_request(&head.method, &head.fields, noted.has_length)
+        size.announced_by_request(&head.method, &head.fields, summary.has_length)
     }
 
     /// RFC 9110 §7.6.1: fields that are meant for this connection are listed. There are some.
     fn put_connection(&self, te: bool, out: &mut impl Sink) {
         let options =
-            [(self.close.is_some(), "close"), (self.asked.upgrade, "upgrade"), (te, "te")];
+            [(self.close.is_some(), "close"), (self.request.upgrade, "upgrade"), (te, "te")];
         let mut separator: &[u8] = b"connection: ";
         for (_, option) in options.iter().filter(|(is_due, _)| *is_due) {
             out.put(separator);
@@ -124,7 +124,7 @@ impl Client {
 
 /// Which of the fields are there that say how a request is sent, in one look at all of them.
 #[derive(Default)]
-struct Noted<'a> {
+struct FieldSummary<'a> {
     host: Option<&'a [u8]>,
     hosts: u32,
     has_connection: bool,
@@ -133,23 +133,23 @@ struct Noted<'a> {
     upgrade: bool,
 }
 
-impl<'a> Noted<'a> {
+impl<'a> FieldSummary<'a> {
     fn of(fields: &'a Fields) -> Self {
-        let mut noted = Self::default();
+        let mut summary = Self::default();
         for field in fields.iter() {
             let name = field.name_bytes();
             match name.len() {
-                2 => noted.te |= is_name(name, b"te"),
+                2 => summary.te |= is_name(name, b"te"),
                 4 if is_name(name, b"host") => {
-                    noted.host = Some(field.value());
-                    noted.hosts += 1;
+                    summary.host = Some(field.value());
+                    summary.hosts += 1;
                 }
-                7 => noted.upgrade |= is_name(name, b"upgrade"),
-                10 => noted.has_connection |= is_name(name, b"connection"),
-                14 => noted.has_length |= is_name(name, b"content-length"),
+                7 => summary.upgrade |= is_name(name, b"upgrade"),
+                10 => summary.has_connection |= is_name(name, b"connection"),
+                14 => summary.has_length |= is_name(name, b"content-length"),
                 _ => {}
             }
         }
-        noted
+        summary
     }
 }

@@ -1,10 +1,10 @@
 //! The server's end of an HTTP/1 connection: requests in, responses out.
 
 use crate::fields::Fields;
-use crate::h1::reader::Reader;
+use crate::h1::reader::BodyReader;
 use crate::h1::scan::Scan;
 use crate::h1::state::{Half, Input};
-use crate::h1::writer::Writer;
+use crate::h1::writer::BodyWriter;
 use crate::persistence::CloseReason;
 
 mod receive;
@@ -23,8 +23,8 @@ mod send;
 pub struct Server {
     receiving: Half,
     sending: Half,
-    reader: Reader,
-    writer: Writer,
+    reader: BodyReader,
+    writer: BodyWriter,
     scan: Scan,
     trailers: Option<Box<Fields>>,
     answer: Answer,
@@ -46,7 +46,7 @@ pub struct Server {
 pub struct Answer {
     head_only: bool,
     connect: bool,
-    old: bool,
+    is_http_10: bool,
     close: Option<CloseReason>,
     upgrade: bool,
 }
@@ -75,14 +75,14 @@ impl Server {
         Self {
             receiving: Half::Idle,
             sending: Half::Idle,
-            reader: Reader::Length(0),
-            writer: Writer::Nothing,
+            reader: BodyReader::Length(0),
+            writer: BodyWriter::Nothing,
             scan: Scan::NEW,
             trailers: None,
             answer: Answer {
                 head_only: false,
                 connect: false,
-                old: false,
+                is_http_10: false,
                 close: None,
                 upgrade: false,
             },
@@ -134,7 +134,7 @@ impl Server {
     /// Whether a response was begun whose end only the end of the connection shows: broken off, it
     /// would pass for whole (RFC 9112 §8).
     pub fn is_until_close(&self) -> bool {
-        self.is_sending() && matches!(self.writer, Writer::UntilClose)
+        self.is_sending() && matches!(self.writer, BodyWriter::UntilClose)
     }
 
     /// Whether nothing more will be sent: the last response is finished, and no refusal is due.

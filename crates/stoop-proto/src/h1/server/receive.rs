@@ -5,11 +5,11 @@ use http::{Method, Version};
 use super::{Answer, Server};
 use crate::error::Violation;
 use crate::fields::Fields;
-use crate::h1::chunked::Piece;
+use crate::h1::chunked::BodyPiece;
 use crate::h1::framing::{self, Framing};
 use crate::h1::head;
-use crate::h1::reader::Reader;
-use crate::h1::scan::Section;
+use crate::h1::reader::BodyReader;
+use crate::h1::scan::SectionLimits;
 use crate::h1::state::{Half, Input};
 use crate::h1::{Event, Received};
 use crate::limits::Limits;
@@ -39,12 +39,12 @@ impl Server {
         if self.paused {
             return Received::nothing(Event::Paused);
         }
-        let section = Section::request(limits);
+        let section = SectionLimits::request(limits);
         let skipped = match self.scan.skip_empty_lines(input, &section) {
             Ok(skipped) => skipped,
             Err(violation) => {
                 self.method_is_head = false;
-                return self.refused(violation);
+                return self.refuse_head(violation);
             }
         };
         let input = &input[skipped..];
@@ -52,40 +52,45 @@ impl Server {
         let parsed = match head::request(&mut self.scan, input, head, &section) {
             Ok(Some(parsed)) => parsed,
             Ok(None) => return Received { consumed: skipped, event: Event::NeedMore },
-            Err(violation) => return self.refused(violation),
+            Err(violation) => return self.refuse_head(violation),
         };
         match framing::of_request(&parsed.facts, head.version) {
             Ok(Framing::Length(length))
                 if limits.body_bytes_max.is_some_and(|max| length > max) =>
             {
-                self.refused(Violation::BodyTooLarge)
+                self.refuse_head(Violation::BodyTooLarge)
             }
             Ok(framing) => {
-                let end = self.begin(&parsed.facts, head, framing);
+                let end = self.begin_request(&parsed.facts, head, framing);
                 Received { consumed: skipped + parsed.len, event: Event::Head { end } }
             }
-            Err(violation) => self.refused(violation),
+            Err(violation) => self.refuse_head(violation),
         }
     }
 
     /// Settles what follows from a head: how the body is read, whether another request may come,
     /// how the response is sent. Returns whether the message is complete.
-    fn begin(&mut self, facts: &framing::Facts, head: &RequestHead, framing: Framing) -> bool {
+    fn begin_request(
+        &mut self,
+        facts: &framing::FramingFacts,
+        head: &RequestHead,
+        framing: Framing,
+    ) -> bool {
         let end = framing == Framing::Length(0);
-        let old = head.version == Version::HTTP_10;
+        let is_http_10 = head.version == Version::HTTP_10;
         self.answer = Answer {
             head_only: head.method == Method::HEAD,
             connect: head.method == Method::CONNECT,
-            old,
+            is_http_10,
             close: facts.close_reason(head.version),
             // RFC 9110 §7.8: not in HTTP/1.0, and not unless Connection lists it.
-            upgrade: facts.offer_upgrade() && !old,
+            upgrade: facts.offers_upgrade() && !is_http_10,
         };
         self.in_flight += 1;
         // RFC 9110 §10.1.1: not for HTTP/1.0.
-        self.continue_owed = facts.expect_continue() && !old && !end;
+        self.continue_owed = facts.expects_continue() && !is_http_10 && !end;
         (self.trailers, self.unread_max) = (None, None);
-        self.reader = Reader::new(framing, false);
+        self.reader = BodyReader::new(framing, false);
         // A tunnel may follow even the last request; if it does not, the response is the last.
         let last = self.answer.close.is_some() && !self.answer.may_switch();
         self.receive_step(if last { Input::LastHead } else { Input::Head });
@@ -104,14 +109,16 @@ impl Server {
         self.continue_owed &= input.is_empty();
         let mut trailers = Fields::new();
         match self.reader.read(input, &mut trailers, limits) {
-            Ok((consumed, Piece::NeedMore)) => Received { consumed, event: Event::NeedMore },
-            Ok((consumed, Piece::Data(span))) => Received { consumed, event: Event::Data(span) },
-            Ok((consumed, Piece::End { trailers: some })) => {
+            Ok((consumed, BodyPiece::NeedMore)) => Received { consumed, event: Event::NeedMore },
+            Ok((consumed, BodyPiece::Data(span))) => {
+                Received { consumed, event: Event::Data(span) }
+            }
+            Ok((consumed, BodyPiece::End { trailers: some })) => {
                 self.receive_step(Input::End);
                 self.trailers = some.then(|| Box::new(trailers));
                 Received { consumed, event: Event::End { trailers: some } }
             }
-            Err(violation) => self.violated(violation),
+            Err(violation) => self.fail(violation),
         }
     }
 
@@ -150,19 +157,19 @@ impl Server {
         let mut trailers = Fields::new();
         loop {
             match reader.read(input, &mut trailers, limits)? {
-                (n, Piece::Data(_)) => input = &input[n..],
-                (_, Piece::NeedMore | Piece::End { .. }) => return Ok(()),
+                (n, BodyPiece::Data(_)) => input = &input[n..],
+                (_, BodyPiece::NeedMore | BodyPiece::End { .. }) => return Ok(()),
             }
         }
     }
 
     /// The head of a request is wrong: there is no such request.
-    fn refused(&mut self, violation: Violation) -> Received {
+    fn refuse_head(&mut self, violation: Violation) -> Received {
         self.head_refused = true;
-        self.violated(violation)
+        self.fail(violation)
     }
 
-    fn violated(&mut self, violation: Violation) -> Received {
+    fn fail(&mut self, violation: Violation) -> Received {
         self.close.get_or_insert(CloseReason::Violation);
         self.receive_step(Input::Close);
         Received::nothing(Event::Violation(violation))

@@ -8,10 +8,10 @@ use crate::error::{Misuse, Violation};
 use crate::fields::Fields;
 use crate::grammar;
 use crate::h1::state::{Half, Input};
-use crate::h1::writer::{Writer, announce, is_ours, put_field, put_length};
+use crate::h1::writer::{BodyWriter, announce, is_managed_field, put_field, put_length};
 use crate::message::{BodySize, ResponseParts};
 use crate::persistence::CloseReason;
-use crate::semantics::{Added, Present, check_final, check_interim};
+use crate::semantics::{AddedFields, PresentFields, check_final, check_interim};
 
 impl Server {
     /// Says 100 Continue, if the client waits for it and no response was begun (RFC 9110 §10.1.1).
@@ -39,13 +39,13 @@ impl Server {
             return Err(Misuse::Order);
         }
         self.sending = self.sending.next(Input::Interim).ok_or(Misuse::Order)?;
-        if answer.old {
+        if answer.is_http_10 {
             return Ok(());
         }
         self.continue_owed &= status != StatusCode::CONTINUE;
         put_status_line(status, out);
-        let theirs = fields.iter().filter(|field| !is_ours(field.name_bytes()));
-        theirs.for_each(|field| put_field(field, out));
+        let allowed = fields.iter().filter(|field| !is_managed_field(field.name_bytes()));
+        allowed.for_each(|field| put_field(field, out));
         out.put(b"\r\n");
         Ok(())
     }
@@ -72,8 +72,8 @@ impl Server {
             return Err(Misuse::Order);
         }
         parts.check()?;
-        let size = parts.announced(answer.head_only, size)?;
-        let close = self.decide(answer, parts, size);
+        let size = parts.announced_size(answer.head_only, size)?;
+        let close = self.decide_close(answer, parts, size);
         let last = close.is_some();
         let begun = self.sending.next(if last { Input::LastHead } else { Input::Head });
         self.sending = begun.ok_or(Misuse::Order)?;
@@ -84,16 +84,16 @@ impl Server {
         put_status_line(parts.status, out);
         let upgrade = put_fields(parts, out);
         self.writer = match (parts.may_have_content(answer.head_only), size) {
-            (true, size) => announce(size, !answer.old, out),
+            (true, size) => announce(size, !answer.is_http_10, out),
             (false, size) => {
                 if let BodySize::Exact(length) = size {
                     put_length(length, out);
                 }
-                Writer::Nothing
+                BodyWriter::Nothing
             }
         };
         // RFC 9110 §7.8: who sends Upgrade, as 426 must, lists it.
-        out.put(match (last, answer.old, upgrade) {
+        out.put(match (last, answer.is_http_10, upgrade) {
             (false, false, false) => b"\r\n",
             (false, false, true) => b"connection: upgrade\r\n\r\n",
             (false, true, false) => b"connection: keep-alive\r\n\r\n",
@@ -106,7 +106,7 @@ impl Server {
 
     /// Why the connection ends with this response, if it does: RFC 9112 §9.3, §9.6. All that decides it is
     /// here; the driver's own reasons are in `parts`.
-    fn decide(
+    fn decide_close(
         &self,
         answer: Answer,
         parts: &ResponseParts<'_>,
@@ -135,7 +135,10 @@ impl Server {
         {
             return Some(CloseReason::UnreadContent);
         }
-        if answer.old && size == BodySize::Unknown && parts.may_have_content(answer.head_only) {
+        if answer.is_http_10
+            && size == BodySize::Unknown
+            && parts.may_have_content(answer.head_only)
+        {
             return Some(CloseReason::UntilClose);
         }
         // A violation in the head that came next is still to be answered.
@@ -219,8 +222,8 @@ impl Server {
         out: &mut impl Sink,
     ) -> bool {
         // A violation within a body has its own request in flight, one in a head has none.
-        let own = u32::from(!self.head_refused);
-        if self.in_flight > own && self.sending != Half::Closed {
+        let refused_requests = u32::from(!self.head_refused);
+        if self.in_flight > refused_requests && self.sending != Half::Closed {
             return false;
         }
         let Some(status) = violation.answer() else {
@@ -247,7 +250,7 @@ impl Server {
                 ..ResponseParts::new(status)
             };
             // RFC 9110 §9.3.2: not even if the rest of the head is wrong, or never comes.
-            let silent = match self.in_flight {
+            let omits_text = match self.in_flight {
                 0 => self.method_is_head,
                 _ => self.answer.head_only,
             };
@@ -255,7 +258,7 @@ impl Server {
             put_fields(&parts, out);
             put_length(text.len() as u64, out);
             out.put(b"connection: close\r\n\r\n");
-            if !silent {
+            if !omits_text {
                 out.share(text);
             }
         }
@@ -264,23 +267,23 @@ impl Server {
 
     /// Whether the response under way has content at all: one to HEAD, a 204 or a 304 has none.
     pub fn sends_content(&self) -> bool {
-        !matches!(self.writer, Writer::Nothing)
+        !matches!(self.writer, BodyWriter::Nothing)
     }
 }
 
 /// Writes what is the caller's of the fields; whether there is an Upgrade among them.
 #[inline]
 fn put_fields(parts: &ResponseParts<'_>, out: &mut impl Sink) -> bool {
-    let (mut present, mut upgrade) = (Present::default(), false);
+    let (mut present, mut upgrade) = (PresentFields::default(), false);
     for field in parts.fields.into_iter().flat_map(Fields::iter) {
-        if is_ours(field.name_bytes()) {
+        if is_managed_field(field.name_bytes()) {
             continue;
         }
         present.note(field);
         upgrade |= field.is("upgrade");
         put_field(field, out);
     }
-    let Added { content_type, date } = parts.added(present);
+    let AddedFields { content_type, date } = parts.added_fields(present);
     if let Some(content_type) = content_type {
         out.put(b"content-type: ");
         out.put(content_type.as_bytes());

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::receive::{NEED_MORE, Progress};
-use super::{Connection, Reading, Skipped};
+use super::receive::{NEED_MORE, ReadResult};
+use super::{Connection, Reading, SkippedPayload};
 use crate::h2::Event;
 use crate::h2::fault::Fault;
 use crate::h2::frame::{HEADER_BYTES, Header, flag, kind};
@@ -13,11 +13,11 @@ use crate::h2::streams::StreamKey;
 use crate::limits::Limits;
 
 /// Content that comes too late in pieces smaller than this is only meant to keep us busy.
-const LITTLE_BYTES: u32 = 256;
+const LATE_DATA_BYTES_MIN: u32 = 256;
 
 /// A DATA frame under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Content {
+pub(super) struct DataFrame {
     pub(super) key: StreamKey,
     /// Of the content, and of the padding behind it.
     pub(super) left: u32,
@@ -34,7 +34,7 @@ impl Connection {
         header: Header,
         input: &[u8],
         limits: &Limits,
-    ) -> Progress {
+    ) -> ReadResult {
         let padded = header.has(flag::PADDED);
         let (begin, padding) = match (padded, input.get(HEADER_BYTES)) {
             (false, _) => (HEADER_BYTES, 0),
@@ -51,20 +51,20 @@ impl Connection {
         let end = header.has(flag::END_STREAM);
         if left == 0 && !end {
             // Flow control does not bound what has no content.
-            self.odd(now, limits)?;
+            self.count_overhead(now, limits)?;
         }
-        let skip = Reading::Skip { left: left + padding, of: Skipped::Content };
+        let skip = Reading::Skip { left: left + padding, payload: SkippedPayload::Content };
         let Some(key) = self.streams.find(header.stream) else {
             self.credit(header.len);
             self.reading = skip;
             // Above the last stream that we named no stream has a window.
-            let is_passed_over = self.end.passes_over(header.stream);
+            let is_passed_over = self.shutdown.is_beyond_last(header.stream);
             match (self.is_late(header.stream), self.role) {
-                (true, _) if is_passed_over => self.odd(now, limits)?,
+                (true, _) if is_passed_over => self.count_overhead(now, limits)?,
                 (true, _) => {
-                    self.resets.content_came(header.len)?;
-                    if left < LITTLE_BYTES {
-                        self.odd(now, limits)?;
+                    self.resets.receive_content(header.len)?;
+                    if left < LATE_DATA_BYTES_MIN {
+                        self.count_overhead(now, limits)?;
                     }
                 }
                 (false, Role::Server) => {
@@ -83,8 +83,8 @@ impl Connection {
         if overhead > 0 {
             self.consumed(key, overhead);
         }
-        self.reading = Reading::Content(Content { key, left, padding, end });
-        self.measure(header.len, now, limits);
+        self.reading = Reading::Content(DataFrame { key, left, padding, end });
+        self.measure_round_trip(header.len, now, limits);
         Ok((begin, None))
     }
 
@@ -105,9 +105,9 @@ impl Connection {
             return Err(Fault::HeadMissing);
         }
         let data = u64::from(data);
-        if let Some(coming) = &mut stream.coming {
-            *coming = coming.checked_sub(data).ok_or(Fault::Length)?;
-            if end && *coming > 0 {
+        if let Some(content_to_receive) = &mut stream.content_to_receive {
+            *content_to_receive = content_to_receive.checked_sub(data).ok_or(Fault::Length)?;
+            if end && *content_to_receive > 0 {
                 return Err(Fault::Length);
             }
         }
@@ -123,10 +123,10 @@ impl Connection {
         &mut self,
         now: Instant,
         input: &[u8],
-        mut content: Content,
+        mut content: DataFrame,
         limits: &Limits,
-    ) -> Progress {
-        let Content { key, end, .. } = content;
+    ) -> ReadResult {
+        let DataFrame { key, end, .. } = content;
         if content.left > 0 {
             let taken = input.len().min(content.left as usize);
             if taken == 0 {
@@ -165,14 +165,14 @@ impl Connection {
         now: Instant,
         key: StreamKey,
         limits: &Limits,
-    ) -> super::Step {
+    ) -> super::FrameResult {
         let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
-        if stream.coming.is_some_and(|coming| coming > 0) {
+        if stream.content_to_receive.is_some_and(|content_to_receive| content_to_receive > 0) {
             return self.end_stream(now, key, Fault::Length, limits);
         }
         stream.step(StreamInput::ReceiveEnd);
         let state = stream.state;
-        self.settle(key, state);
+        self.remove_if_closed(key, state);
         Ok(None)
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::receive::{NEED_MORE, Progress};
-use super::{Connection, Reading, Skipped, Step};
+use super::receive::{NEED_MORE, ReadResult};
+use super::{Connection, FrameResult, Reading, SkippedPayload};
 use crate::h2::fault::Fault;
 use crate::h2::frame::{HEADER_BYTES, Header, STREAM_MAX, flag, kind};
 use crate::h2::priority::Priority;
@@ -28,12 +28,12 @@ impl Connection {
         header: Header,
         payload: &[u8],
         limits: &Limits,
-    ) -> Step {
+    ) -> FrameResult {
         if header.has(flag::ACK) {
-            if std::mem::replace(&mut self.settings_known, true) {
-                self.odd(now, limits)?;
+            if std::mem::replace(&mut self.settings_acknowledged, true) {
+                self.count_overhead(now, limits)?;
             }
-            self.end.settings_by = None;
+            self.shutdown.settings_deadline = None;
             self.decoder.set_table_bytes_max(self.header_table_bytes);
             return Ok(None);
         }
@@ -41,12 +41,13 @@ impl Connection {
             Role::Client => Role::Server,
             Role::Server => Role::Client,
         };
-        let before = self.theirs;
-        let least_table_bytes = self.theirs.read(payload, sender)?;
-        let Settings { initial_window_bytes, header_table_bytes, .. } = self.theirs;
-        let priorities_change = self.theirs.no_rfc7540_priorities != before.no_rfc7540_priorities;
+        let before = self.peer_settings;
+        let least_table_bytes = self.peer_settings.read(payload, sender)?;
+        let Settings { initial_window_bytes, header_table_bytes, .. } = self.peer_settings;
+        let priorities_change =
+            self.peer_settings.no_rfc7540_priorities != before.no_rfc7540_priorities;
         // RFC 9218 §2.1
-        if self.settings_came && priorities_change {
+        if self.settings_received && priorities_change {
             return Err(Fault::Setting);
         }
         let by = i64::from(initial_window_bytes) - i64::from(before.initial_window_bytes);
@@ -56,8 +57,8 @@ impl Connection {
         for bytes in [least_table_bytes, header_table_bytes] {
             self.encoder.set_peer_table_bytes_max(bytes);
         }
-        if std::mem::replace(&mut self.settings_came, true) {
-            self.odd(now, limits)?;
+        if std::mem::replace(&mut self.settings_received, true) {
+            self.count_overhead(now, limits)?;
         }
         self.control(kind::SETTINGS, flag::ACK, 0, &[]);
         Ok(Some(Event::Settings))
@@ -69,36 +70,36 @@ impl Connection {
             stream.send.shift(by).map_err(|_| Fault::InitialWindow)?;
         }
         let keys: Vec<_> = self.streams.keys().collect();
-        keys.into_iter().for_each(|key| self.streams.settle(key));
+        keys.into_iter().for_each(|key| self.streams.update_queue(key));
         Ok(())
     }
 
     /// §6.7.
-    pub(super) fn ping_came(
+    pub(super) fn ping_frame(
         &mut self,
         now: Instant,
         header: Header,
         payload: &[u8],
         limits: &Limits,
-    ) -> Step {
+    ) -> FrameResult {
         if !header.has(flag::ACK) {
-            self.odd(now, limits)?;
+            self.count_overhead(now, limits)?;
             self.control(kind::PING, flag::ACK, 0, payload);
             return Ok(None);
         }
         match payload {
-            PING_MEASURE if self.bdp.is_measuring() => self.measured(now, limits),
-            PING_ALIVE if self.is_pinging() => self.end.ping_by = None,
-            PING_DRAIN if self.end.is_announced() => self.send_final_goaway(),
+            PING_MEASURE if self.bdp.is_measuring() => self.round_trip_measured(now, limits),
+            PING_ALIVE if self.is_pinging() => self.shutdown.ping_deadline = None,
+            PING_DRAIN if self.shutdown.is_announced() => self.send_final_goaway(),
             // It answers nothing.
-            _ => self.odd(now, limits)?,
+            _ => self.count_overhead(now, limits)?,
         }
         Ok(None)
     }
 
     /// Asks how long a round trip is, while windows may grow. So much content came.
     #[inline]
-    pub(super) fn measure(&mut self, bytes: u32, now: Instant, limits: &Limits) {
+    pub(super) fn measure_round_trip(&mut self, bytes: u32, now: Instant, limits: &Limits) {
         let http2 = &limits.http2;
         let may_grow = self.stream_window < http2.stream_window_bytes_max
             || self.connection_window < http2.connection_window_bytes_max;
@@ -107,7 +108,7 @@ impl Connection {
         }
     }
 
-    fn measured(&mut self, now: Instant, limits: &Limits) {
+    fn round_trip_measured(&mut self, now: Instant, limits: &Limits) {
         let grown =
             |size: u32, max: u32| size.max(size.saturating_mul(2).min(max)).min(window::MAX);
         let http2 = &limits.http2;
@@ -127,9 +128,9 @@ impl Connection {
         header: Header,
         payload: &[u8],
         limits: &Limits,
-    ) -> Step {
+    ) -> FrameResult {
         let increment = word(payload) & STREAM_MAX;
-        self.odd(now, limits)?;
+        self.count_overhead(now, limits)?;
         if header.stream == 0 {
             if increment == 0 {
                 return Err(Fault::WindowUnchanged);
@@ -147,7 +148,7 @@ impl Connection {
         if stream.send.grow(increment).is_err() {
             return self.end_stream(now, key, Fault::StreamWindowOverflow, limits);
         }
-        self.streams.settle(key);
+        self.streams.update_queue(key);
         Ok(None)
     }
 
@@ -158,12 +159,12 @@ impl Connection {
         header: Header,
         payload: &[u8],
         limits: &Limits,
-    ) -> Step {
+    ) -> FrameResult {
         if self.is_idle(header.stream) {
             return Err(Fault::StreamIdle);
         }
         let Some(key) = self.streams.find(header.stream) else {
-            self.odd(now, limits)?;
+            self.count_overhead(now, limits)?;
             return Ok(None);
         };
         self.count_ended(now, key, limits)?;
@@ -178,17 +179,17 @@ impl Connection {
         header: Header,
         input: &[u8],
         limits: &Limits,
-    ) -> Progress {
+    ) -> ReadResult {
         const FIXED: usize = 8;
         let bytes = (header.len as usize).min(FIXED + GO_AWAY_TEXT_BYTES_MAX);
         let Some(payload) = input.get(HEADER_BYTES..HEADER_BYTES + bytes) else { return NEED_MORE };
         let (last, code) = (word(payload) & STREAM_MAX, ErrorCode(word(&payload[4..])));
         if self.is_going_away() {
-            self.odd(now, limits)?;
+            self.count_overhead(now, limits)?;
         }
-        self.end.went_away(last, &payload[FIXED..])?;
+        self.shutdown.receive_go_away(last, &payload[FIXED..])?;
         let left = header.len - bytes as u32;
-        self.reading = Reading::Skip { left, of: Skipped::Frame };
+        self.reading = Reading::Skip { left, payload: SkippedPayload::Frame };
         Ok((HEADER_BYTES + bytes, Some(Event::GoAway { code })))
     }
 
@@ -199,8 +200,8 @@ impl Connection {
         header: Header,
         payload: &[u8],
         limits: &Limits,
-    ) -> Step {
-        self.odd(now, limits)?;
+    ) -> FrameResult {
+        self.count_overhead(now, limits)?;
         let fault = match payload.len() {
             5 if word(payload) & STREAM_MAX != header.stream => return Ok(None),
             5 => Fault::PrioritySelf,
@@ -221,8 +222,8 @@ impl Connection {
         _header: Header,
         payload: &[u8],
         limits: &Limits,
-    ) -> Step {
-        self.odd(now, limits)?;
+    ) -> FrameResult {
+        self.count_overhead(now, limits)?;
         let id = word(payload) & STREAM_MAX;
         if self.role == Role::Client || id.is_multiple_of(2) {
             return Err(Fault::PriorityUpdate);
@@ -231,23 +232,25 @@ impl Connection {
         if let Some(key) = self.streams.find(id) {
             self.streams.set_priority(key, priority);
         } else if self.is_idle(id) {
-            self.early.retain(|(other, _)| *other != id);
-            if self.early.len() + self.streams.len() >= limits.http2.streams_max as usize {
+            self.early_priorities.retain(|(other, _)| *other != id);
+            if self.early_priorities.len() + self.streams.len() >= limits.http2.streams_max as usize
+            {
                 return Err(Fault::PriorityUpdate);
             }
-            self.early.push((id, priority));
+            self.early_priorities.push((id, priority));
         }
         Ok(None)
     }
 
     /// What was said of a stream before it was opened.
-    pub(super) fn take_early(&mut self, id: u32) -> Option<Priority> {
-        if self.early.is_empty() {
+    pub(super) fn take_early_priority(&mut self, id: u32) -> Option<Priority> {
+        if self.early_priorities.is_empty() {
             return None;
         }
-        let told = self.early.iter().find(|(other, _)| *other == id).map(|(_, told)| *told);
+        let told =
+            self.early_priorities.iter().find(|(other, _)| *other == id).map(|(_, told)| *told);
         // Those that were passed over cannot be opened any more.
-        self.early.retain(|(other, _)| *other > id);
+        self.early_priorities.retain(|(other, _)| *other > id);
         told
     }
 }

@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use http::StatusCode;
 
-use super::{Connection, Step};
+use super::{Connection, FrameResult};
 use crate::h2::encode;
 use crate::h2::fault::Fault;
 use crate::h2::frame::{Header, STREAM_MAX, flag, kind};
 use crate::h2::priority::Priority;
-use crate::h2::section::Of;
+use crate::h2::section::SectionKind;
 use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
 use crate::h2::streams::{Stream, StreamKey};
@@ -24,11 +24,11 @@ const FRAME_BYTES_MIN: usize = 4 * 1024;
 
 /// The encoded block may be so many times the limit on what it decodes to: Huffman code is longer than
 /// the text for most bytes that are no text.
-const ENCODED: usize = 4;
+const BLOCK_FACTOR_MAX: usize = 4;
 
 /// A header block whose end has not come.
 #[derive(Debug)]
-pub(super) struct Partial {
+pub(super) struct PartialBlock {
     pub(super) stream: u32,
     end: bool,
     depends_on: Option<u32>,
@@ -36,14 +36,14 @@ pub(super) struct Partial {
     frames: usize,
 }
 
-impl Partial {
+impl PartialBlock {
     pub(super) fn heap_bytes(&self) -> usize {
         size_of::<Self>() + self.bytes.capacity()
     }
 }
 
 /// What HEADERS says beside its block.
-struct Opening {
+struct HeadersFrame {
     stream: u32,
     end: bool,
     depends_on: Option<u32>,
@@ -56,14 +56,14 @@ impl Connection {
         header: Header,
         payload: &[u8],
         limits: &Limits,
-    ) -> Step {
+    ) -> FrameResult {
         let (block, depends_on) = fragment(header, payload)?;
         let (stream, end) = (header.stream, header.has(flag::END_STREAM));
         if header.has(flag::END_HEADERS) {
-            return self.section(now, &Opening { stream, end, depends_on }, block, limits);
+            return self.section(now, &HeadersFrame { stream, end, depends_on }, block, limits);
         }
         let bytes = block.to_vec();
-        self.partial = Some(Box::new(Partial { stream, end, depends_on, bytes, frames: 1 }));
+        self.partial = Some(Box::new(PartialBlock { stream, end, depends_on, bytes, frames: 1 }));
         Ok(None)
     }
 
@@ -73,12 +73,12 @@ impl Connection {
         header: Header,
         payload: &[u8],
         limits: &Limits,
-    ) -> Step {
+    ) -> FrameResult {
         let Some(mut partial) = self.partial.take() else { return Err(Fault::Continuation) };
         partial.frames += 1;
         partial.bytes.extend_from_slice(payload);
         let bytes = partial.bytes.len();
-        if bytes > limits.head_bytes_max.saturating_mul(ENCODED)
+        if bytes > limits.head_bytes_max.saturating_mul(BLOCK_FACTOR_MAX)
             || partial.frames > FRAMES_MAX + bytes / FRAME_BYTES_MIN
         {
             return Err(Fault::BlockTooLarge);
@@ -87,32 +87,40 @@ impl Connection {
             self.partial = Some(partial);
             return Ok(None);
         }
-        let Partial { stream, end, depends_on, ref bytes, .. } = *partial;
-        self.section(now, &Opening { stream, end, depends_on }, bytes, limits)
+        let PartialBlock { stream, end, depends_on, ref bytes, .. } = *partial;
+        self.section(now, &HeadersFrame { stream, end, depends_on }, bytes, limits)
     }
 
     /// A whole header block.
-    fn section(&mut self, now: Instant, opening: &Opening, block: &[u8], limits: &Limits) -> Step {
-        let key = self.streams.find(opening.stream);
-        let opens = key.is_none() && self.is_idle(opening.stream);
-        if opens && (self.role == Role::Client || opening.stream.is_multiple_of(2)) {
+    fn section(
+        &mut self,
+        now: Instant,
+        frame: &HeadersFrame,
+        block: &[u8],
+        limits: &Limits,
+    ) -> FrameResult {
+        let key = self.streams.find(frame.stream);
+        let opens = key.is_none() && self.is_idle(frame.stream);
+        if opens && (self.role == Role::Client || frame.stream.is_multiple_of(2)) {
             return Err(match self.role {
                 Role::Client => Fault::StreamIdle,
                 Role::Server => Fault::StreamId,
             });
         }
-        let of = match key.and_then(|key| self.streams.get(key)) {
-            Some(stream) if stream.head_received => Of::Trailers,
-            Some(_) => Of::Response,
-            None => Of::Request,
+        let section = match key.and_then(|key| self.streams.get(key)) {
+            Some(stream) if stream.head_received => SectionKind::Trailers,
+            Some(_) => SectionKind::Response,
+            None => SectionKind::Request,
         };
-        let allowed = self.allowed(&limits.http2);
-        self.section.read(&mut self.decoder, block, of, allowed, limits)?;
+        let options = self.section_options(&limits.http2);
+        self.section.read(&mut self.decoder, block, section, options, limits)?;
         let Some(key) = key else {
             return match opens {
-                true => self.request(now, opening, limits),
-                false if self.is_late(opening.stream) => self.odd(now, limits).map(|()| None),
-                false if self.skipped.contains(&opening.stream) => Err(Fault::StreamId),
+                true => self.request(now, frame, limits),
+                false if self.is_late(frame.stream) => {
+                    self.count_overhead(now, limits).map(|()| None)
+                }
+                false if self.skipped_ids.contains(&frame.stream) => Err(Fault::StreamId),
                 false => Err(Fault::StreamEnded),
             };
         };
@@ -121,69 +129,72 @@ impl Connection {
         if stream.state.next(StreamInput::ReceiveHead).is_none() {
             return self.end_stream(now, key, Fault::AfterEnd, limits);
         }
-        if opening.depends_on == Some(opening.stream) {
+        if frame.depends_on == Some(frame.stream) {
             return self.end_stream(now, key, Fault::PrioritySelf, limits);
         }
-        if let Err(fault) = self.section.finish(of, allowed) {
+        if let Err(fault) = self.section.finish(section, options) {
             return self.end_stream(now, key, fault, limits);
         }
-        match of {
-            Of::Trailers if is_tunnel => self.end_stream(now, key, Fault::TunnelFields, limits),
-            Of::Trailers => self.trailers(now, key, opening.end, limits),
-            _ => self.response(now, key, opening.end, limits),
+        match section {
+            SectionKind::Trailers if is_tunnel => {
+                self.end_stream(now, key, Fault::TunnelFields, limits)
+            }
+            SectionKind::Trailers => self.trailers(now, key, frame.end, limits),
+            _ => self.response(now, key, frame.end, limits),
         }
     }
 
     /// A request opens a stream: §5.1.1, §5.1.2.
-    fn request(&mut self, now: Instant, opening: &Opening, limits: &Limits) -> Step {
-        let Opening { stream: id, end, .. } = *opening;
-        if id - self.last_peer > 2 {
-            self.skipped = self.last_peer + 1..id;
+    fn request(&mut self, now: Instant, frame: &HeadersFrame, limits: &Limits) -> FrameResult {
+        let HeadersFrame { stream: id, end, .. } = *frame;
+        if id - self.last_peer_stream > 2 {
+            self.skipped_ids = self.last_peer_stream + 1..id;
         }
-        self.last_peer = id;
-        let early = self.take_early(id);
-        if self.peers >= limits.http2.streams_max {
+        self.last_peer_stream = id;
+        let early = self.take_early_priority(id);
+        if self.peer_streams >= limits.http2.streams_max {
             return self.refuse(now, id, Fault::TooManyStreams, limits);
         }
-        if opening.depends_on == Some(id) {
+        if frame.depends_on == Some(id) {
             return self.refuse(now, id, Fault::PrioritySelf, limits);
         }
-        let length = match self.section.finish(Of::Request, self.allowed(&limits.http2)) {
-            Ok(()) => self.section.content_length,
-            Err(Fault::HeadTooLarge) => {
-                let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-                return self.answer_request(now, id, status, end, limits);
-            }
-            Err(fault) => return self.refuse(now, id, fault, limits),
-        };
+        let length =
+            match self.section.finish(SectionKind::Request, self.section_options(&limits.http2)) {
+                Ok(()) => self.section.content_length,
+                Err(Fault::HeadTooLarge) => {
+                    let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+                    return self.reject_request(now, id, status, end, limits);
+                }
+                Err(fault) => return self.refuse(now, id, fault, limits),
+            };
         if end && length.is_some_and(|length| length > 0) {
             return self.refuse(now, id, Fault::Length, limits);
         }
         if let (Some(length), Some(max)) = (length, limits.body_bytes_max)
             && length > max
         {
-            return self.answer_request(now, id, StatusCode::PAYLOAD_TOO_LARGE, end, limits);
+            return self.reject_request(now, id, StatusCode::PAYLOAD_TOO_LARGE, end, limits);
         }
-        let send = SendWindow::new(self.theirs.initial_window_bytes);
+        let send = SendWindow::new(self.peer_settings.initial_window_bytes);
         let mut stream = Stream::new(id, send, ReceiveWindow::new(self.initial_window));
         stream.step(StreamInput::ReceiveHead);
         if end {
             stream.step(StreamInput::ReceiveEnd);
         }
         stream.head_received = true;
-        stream.coming = if end { Some(0) } else { length };
+        stream.content_to_receive = if end { Some(0) } else { length };
         stream.is_head = self.section.method == http::Method::HEAD;
         stream.is_connect = self.section.method == http::Method::CONNECT;
-        if let Some(priority) = early.or_else(|| self.told_priority()) {
+        if let Some(priority) = early.or_else(|| self.priority_field()) {
             stream.priority = priority;
         }
-        self.peers += 1;
+        self.peer_streams += 1;
         let key = self.streams.insert(stream);
         Ok(Some(Event::Request { key, end }))
     }
 
     /// RFC 9218 §5.
-    fn told_priority(&self) -> Option<Priority> {
+    fn priority_field(&self) -> Option<Priority> {
         if !self.section.has_priority {
             return None;
         }
@@ -192,16 +203,16 @@ impl Connection {
     }
 
     /// Answers a request that is not handed on, and ends its stream.
-    fn answer_request(
+    fn reject_request(
         &mut self,
         now: Instant,
         id: u32,
         status: StatusCode,
         end: bool,
         limits: &Limits,
-    ) -> Step {
+    ) -> FrameResult {
         self.count_reset(now, limits)?;
-        self.answer_early(id, status);
+        self.queue_response(id, status);
         if !end {
             // §8.1: the rest of it is not needed.
             self.put_reset(id, ErrorCode::NO_ERROR);
@@ -210,7 +221,7 @@ impl Connection {
     }
 
     /// Queues a response without content. It fits into one frame.
-    pub(super) fn answer_early(&mut self, id: u32, status: StatusCode) {
+    pub(super) fn queue_response(&mut self, id: u32, status: StatusCode) {
         self.block.clear();
         let parts = ResponseParts::new(status);
         encode::response(&mut self.encoder, &parts, Some(0), &mut self.block);
@@ -221,7 +232,13 @@ impl Connection {
     }
 
     /// §8.1: interim responses, and then the final one.
-    fn response(&mut self, now: Instant, key: StreamKey, end: bool, limits: &Limits) -> Step {
+    fn response(
+        &mut self,
+        now: Instant,
+        key: StreamKey,
+        end: bool,
+        limits: &Limits,
+    ) -> FrameResult {
         let (status, length) = (self.section.status, self.section.content_length);
         let bytes = self.section.list_bytes();
         let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
@@ -243,7 +260,7 @@ impl Connection {
             stream.is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let is_tunnel = stream.is_connect && status.is_success();
         // RFC 9110 §9.3.6: any 2xx to CONNECT, even a 204; what follows is not its content.
-        stream.coming = match (is_tunnel, no_content) {
+        stream.content_to_receive = match (is_tunnel, no_content) {
             (true, _) => None,
             (_, true) => Some(0),
             _ => length,
@@ -255,7 +272,13 @@ impl Connection {
         Ok(Some(Event::Response { key, end }))
     }
 
-    fn trailers(&mut self, now: Instant, key: StreamKey, end: bool, limits: &Limits) -> Step {
+    fn trailers(
+        &mut self,
+        now: Instant,
+        key: StreamKey,
+        end: bool,
+        limits: &Limits,
+    ) -> FrameResult {
         if !end {
             return self.end_stream(now, key, Fault::TrailersOpen, limits);
         }

@@ -14,7 +14,7 @@ use crate::h2::budget::Bucket;
 use crate::h2::fault::Fault;
 use crate::h2::frame::{Header, kind};
 use crate::h2::priority::Priority;
-use crate::h2::section::{Allowed, Section};
+use crate::h2::section::{Section, SectionOptions};
 use crate::h2::settings::{Role, Settings};
 use crate::h2::streams::Streams;
 use crate::h2::window::{self, ReceiveWindow, SendWindow};
@@ -26,7 +26,7 @@ mod content;
 mod control;
 mod end;
 mod headers;
-mod look;
+mod inspect;
 mod open;
 mod receive;
 mod resets;
@@ -35,10 +35,10 @@ mod send;
 
 pub use open::Refusal;
 
-use content::Content;
-use end::End;
-use headers::Partial;
-use resets::Given;
+use content::DataFrame;
+use end::Shutdown;
+use headers::PartialBlock;
+use resets::ResetStreams;
 
 /// Capacity of buffers that is kept while nothing is in them.
 const BUFFER_KEPT_MAX: usize = 4 * 1024;
@@ -56,46 +56,46 @@ pub struct Connection {
     role: Role,
     reading: Reading,
     /// A header block whose end has not come.
-    partial: Option<Box<Partial>>,
+    partial: Option<Box<PartialBlock>>,
     decoder: Decoder,
     encoder: Encoder,
     section: Section,
     trailers: Option<Box<Fields>>,
     streams: Streams,
     /// Streams that the peer has opened and that are not over.
-    peers: u32,
+    peer_streams: u32,
     /// The highest stream that the peer has opened, and the next that we may.
-    last_peer: u32,
-    next_own: u32,
+    last_peer_stream: u32,
+    next_local_stream: u32,
     /// Identifiers that the peer has left out last: they were never opened, and cannot be any more.
-    skipped: Range<u32>,
+    skipped_ids: Range<u32>,
     send: SendWindow,
     receive: ReceiveWindow,
     /// How many streams we open at a time, whatever the peer allows.
-    own_streams_max: u32,
+    local_streams_max: u32,
     /// What windows are to be, of a stream and of the connection.
     stream_window: u32,
     connection_window: u32,
     /// What streams begin with.
     initial_window: u32,
     bdp: Bdp,
-    theirs: Settings,
+    peer_settings: Settings,
     header_table_bytes: u32,
     /// SETTINGS came from the peer; it has acknowledged ours.
-    settings_came: bool,
-    settings_known: bool,
+    settings_received: bool,
+    settings_acknowledged: bool,
     /// Frames of the connection that are to be sent, and how many they are.
     control: Vec<u8>,
     control_frames: u32,
     /// A header block on its way out.
     block: Vec<u8>,
-    resets: Given,
+    resets: ResetStreams,
     /// Priorities of streams that were not opened yet: RFC 9218 §7.
-    early: Vec<(u32, Priority)>,
+    early_priorities: Vec<(u32, Priority)>,
     reset_bucket: Bucket,
     abandoned_bucket: Bucket,
-    odd_bucket: Bucket,
-    end: End,
+    overhead_bucket: Bucket,
+    shutdown: Shutdown,
 }
 
 /// What the next bytes are.
@@ -104,17 +104,17 @@ enum Reading {
     Preface,
     Frame,
     /// Of a DATA frame.
-    Content(Content),
+    Content(DataFrame),
     /// Of a payload that is of no interest.
     Skip {
         left: u32,
-        of: Skipped,
+        payload: SkippedPayload,
     },
 }
 
 /// What a payload that is of no interest belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Skipped {
+enum SkippedPayload {
     /// DATA of a stream that is over.
     Content,
     /// A frame of a type that is not known, or text for people.
@@ -148,37 +148,37 @@ impl Connection {
             section: Section::default(),
             trailers: None,
             streams: Streams::default(),
-            peers: 0,
-            last_peer: 0,
-            next_own: 1,
-            skipped: 0..0,
-            own_streams_max: http2.streams_max,
+            peer_streams: 0,
+            last_peer_stream: 0,
+            next_local_stream: 1,
+            skipped_ids: 0..0,
+            local_streams_max: http2.streams_max,
             send: SendWindow::new(window::INITIAL),
             receive: ReceiveWindow::new(connection_window),
             stream_window,
             connection_window,
             initial_window: stream_window,
             bdp: Bdp::default(),
-            theirs: Settings::INITIAL,
+            peer_settings: Settings::INITIAL,
             header_table_bytes: http2.decoder_table_bytes_max,
-            settings_came: false,
-            settings_known: false,
+            settings_received: false,
+            settings_acknowledged: false,
             control: Vec::new(),
             control_frames: 0,
             block: Vec::new(),
-            resets: Given::default(),
-            early: Vec::new(),
+            resets: ResetStreams::default(),
+            early_priorities: Vec::new(),
             reset_bucket: Bucket::default(),
             abandoned_bucket: Bucket::default(),
-            odd_bucket: Bucket::default(),
-            end: End::default(),
+            overhead_bucket: Bucket::default(),
+            shutdown: Shutdown::default(),
         };
-        connection.introduce(limits);
+        connection.queue_preface(limits);
         connection
     }
 
     /// What goes out first: RFC 9113 §3.4.
-    fn introduce(&mut self, limits: &Limits) {
+    fn queue_preface(&mut self, limits: &Limits) {
         let http2 = &limits.http2;
         let ours = Settings {
             header_table_bytes: http2.decoder_table_bytes_max,
@@ -215,7 +215,7 @@ impl Connection {
     /// Sends what the connection itself has to say.
     #[inline]
     pub fn transmit(&mut self, now: Instant, limits: &Limits, out: &mut impl Sink) {
-        if !self.settings_known {
+        if !self.settings_acknowledged {
             self.await_settings(now, limits);
         }
         self.put_control(out);
@@ -236,7 +236,7 @@ impl Connection {
 
     /// Queues a frame of the connection. After GOAWAY has ended it there are none.
     fn control(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
-        if self.end.is_closed() {
+        if self.shutdown.is_closed() {
             return;
         }
         let len = payload.len() as u32;
@@ -245,8 +245,8 @@ impl Connection {
         self.control_frames += 1;
     }
 
-    fn allowed(&self, http2: &Http2Limits) -> Allowed {
-        Allowed {
+    fn section_options(&self, http2: &Http2Limits) -> SectionOptions {
+        SectionOptions {
             extended_connect: http2.extended_connect,
             equal_lengths: self.role == Role::Client,
         }
@@ -256,8 +256,8 @@ impl Connection {
     fn is_idle(&self, id: u32) -> bool {
         let by_client = id % 2 == 1;
         match (self.role, by_client) {
-            (Role::Server, true) => id > self.last_peer && !self.end.passes_over(id),
-            (Role::Client, true) => id >= self.next_own,
+            (Role::Server, true) => id > self.last_peer_stream && !self.shutdown.is_beyond_last(id),
+            (Role::Client, true) => id >= self.next_local_stream,
             // Nothing is pushed.
             (_, false) => true,
         }
@@ -273,4 +273,4 @@ impl Connection {
 }
 
 /// What a frame did: an event, nothing worth one, or the end of the connection.
-type Step = Result<Option<Event>, Fault>;
+type FrameResult = Result<Option<Event>, Fault>;

@@ -38,13 +38,13 @@ impl Connection {
         if !self.may_open() || self.role == Role::Server {
             return 0;
         }
-        let ids = (STREAM_MAX.saturating_sub(self.next_own) / 2) as usize + 1;
-        let ids = if self.next_own > STREAM_MAX { 0 } else { ids };
+        let ids = (STREAM_MAX.saturating_sub(self.next_local_stream) / 2) as usize + 1;
+        let ids = if self.next_local_stream > STREAM_MAX { 0 } else { ids };
         self.streams_max().saturating_sub(self.streams.len()).min(ids)
     }
 
     fn streams_max(&self) -> usize {
-        self.theirs.streams_max.min(self.own_streams_max) as usize
+        self.peer_settings.streams_max.min(self.local_streams_max) as usize
     }
 
     /// Sends the head of a request on a stream of its own; with [`BodySize::Exact`] of 0 that is all
@@ -72,33 +72,33 @@ impl Connection {
         if self.role == Role::Server || !self.may_open() {
             return Err(Refusal::GoingAway);
         }
-        if self.next_own > STREAM_MAX {
+        if self.next_local_stream > STREAM_MAX {
             return Err(Refusal::Exhausted);
         }
         if self.streams.len() >= self.streams_max() {
             return Err(Refusal::Full);
         }
-        if head.protocol.is_some() && !self.theirs.extended_connect {
+        if head.protocol.is_some() && !self.peer_settings.extended_connect {
             return Err(Refusal::ExtendedConnect);
         }
-        let list_bytes_max = self.theirs.header_list_bytes_max;
+        let list_bytes_max = self.peer_settings.header_list_bytes_max;
         if encode::list_bytes(head) > list_bytes_max as usize {
             return Err(Refusal::TooLarge(list_bytes_max));
         }
         let end = size == BodySize::Exact(0) && head.method != Method::CONNECT;
         let declares = head.fields.contains("content-length");
-        let announced = size.of_request(&head.method, &head.fields, declares);
+        let announced = size.announced_by_request(&head.method, &head.fields, declares);
         let length = match announced.map_err(Refusal::Misuse)? {
             Some(BodySize::Exact(length)) if head.method != Method::CONNECT => Some(length),
             _ => None,
         };
-        let id = self.next_own;
-        self.next_own += 2;
-        let send = SendWindow::new(self.theirs.initial_window_bytes);
+        let id = self.next_local_stream;
+        self.next_local_stream += 2;
+        let send = SendWindow::new(self.peer_settings.initial_window_bytes);
         let mut stream = Stream::new(id, send, ReceiveWindow::new(self.initial_window));
         stream.step(StreamInput::SendHead);
         stream.head_sent = true;
-        stream.going = length;
+        stream.content_to_send = length;
         stream.is_head = head.method == Method::HEAD;
         stream.is_connect = head.method == Method::CONNECT;
         if end {
@@ -132,7 +132,7 @@ mod tests {
     fn when_all_identifiers_are_used_the_last_streams_go_on() {
         let limits = Limits::client();
         let (mut client, mut out) = (Connection::client(&limits), Vec::new());
-        client.next_own = STREAM_MAX - 2;
+        client.next_local_stream = STREAM_MAX - 2;
         assert_eq!(client.room(), 2);
         open(&mut client, &mut out).unwrap();
         let last = open(&mut client, &mut out).unwrap();

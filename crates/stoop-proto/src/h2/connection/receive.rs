@@ -2,17 +2,17 @@
 
 use std::time::Instant;
 
-use super::{Connection, Reading, Skipped};
+use super::{Connection, Reading, SkippedPayload};
 use crate::h2::fault::Fault;
 use crate::h2::frame::{HEADER_BYTES, Header, PAYLOAD_MAX, flag, kind};
 use crate::h2::{Event, PREFACE, Received, Reset, Role};
 use crate::limits::Limits;
 
 /// What was read from the front of the input, and whether it is worth telling.
-pub(super) type Progress = Result<(usize, Option<Event>), Fault>;
+pub(super) type ReadResult = Result<(usize, Option<Event>), Fault>;
 
 /// Nothing can be read before more bytes come.
-pub(super) const NEED_MORE: Progress = Ok((0, Some(Event::NeedMore)));
+pub(super) const NEED_MORE: ReadResult = Ok((0, Some(Event::NeedMore)));
 
 impl Connection {
     /// Reads from the front of `input` up to one event. `may_open`: whether a request is wanted now;
@@ -26,7 +26,7 @@ impl Connection {
     ) -> Received {
         let mut at = 0;
         loop {
-            if self.end.is_closed() {
+            if self.shutdown.is_closed() {
                 return Received { consumed: input.len(), event: Event::Closed };
             }
             if let Some(key) = self.next_unprocessed() {
@@ -48,22 +48,22 @@ impl Connection {
 
     /// The peer will send no more.
     pub fn receive_end(&mut self) {
-        if !self.end.is_closed() {
+        if !self.shutdown.is_closed() {
             let is_whole = self.streams.len() == 0 && self.partial.is_none();
             self.terminate((!is_whole).then_some(Fault::CutShort));
         }
     }
 
     #[inline]
-    fn step(&mut self, now: Instant, input: &[u8], may_open: bool, limits: &Limits) -> Progress {
+    fn step(&mut self, now: Instant, input: &[u8], may_open: bool, limits: &Limits) -> ReadResult {
         match self.reading {
             Reading::Frame => self.frame(now, input, may_open, limits),
             Reading::Content(content) => self.content(now, input, content, limits),
-            Reading::Skip { left, of } => {
+            Reading::Skip { left, payload } => {
                 let skipped = input.len().min(left as usize);
                 self.reading = match left - skipped as u32 {
                     0 => Reading::Frame,
-                    left => Reading::Skip { left, of },
+                    left => Reading::Skip { left, payload },
                 };
                 if skipped == 0 && left > 0 { NEED_MORE } else { Ok((skipped, None)) }
             }
@@ -81,7 +81,7 @@ impl Connection {
         }
     }
 
-    fn frame(&mut self, now: Instant, input: &[u8], may_open: bool, limits: &Limits) -> Progress {
+    fn frame(&mut self, now: Instant, input: &[u8], may_open: bool, limits: &Limits) -> ReadResult {
         let Some(header) = Header::read(input) else { return NEED_MORE };
         self.check(header)?;
         match header.kind {
@@ -93,8 +93,8 @@ impl Connection {
             kind::HEADERS..=kind::CONTINUATION | kind::PRIORITY_UPDATE => {}
             // §5.5: what is not known is ignored.
             _ => {
-                self.odd(now, limits)?;
-                self.reading = Reading::Skip { left: header.len, of: Skipped::Frame };
+                self.count_overhead(now, limits)?;
+                self.reading = Reading::Skip { left: header.len, payload: SkippedPayload::Frame };
                 return Ok((HEADER_BYTES, None));
             }
         }
@@ -106,7 +106,7 @@ impl Connection {
             kind::SETTINGS => self.settings(now, header, payload, limits),
             kind::WINDOW_UPDATE => self.window_update(now, header, payload, limits),
             kind::RST_STREAM => self.rst_stream(now, header, payload, limits),
-            kind::PING => self.ping_came(now, header, payload, limits),
+            kind::PING => self.ping_frame(now, header, payload, limits),
             kind::PRIORITY => self.priority(now, header, payload, limits),
             _ => self.priority_update(now, header, payload, limits),
         };
@@ -117,7 +117,7 @@ impl Connection {
     #[inline]
     fn check(&self, header: Header) -> Result<(), Fault> {
         // Whoever speaks another protocol is told apart from who sends frames that are too large.
-        if !self.settings_came && (header.kind != kind::SETTINGS || header.has(flag::ACK)) {
+        if !self.settings_received && (header.kind != kind::SETTINGS || header.has(flag::ACK)) {
             return Err(Fault::NoSettings);
         }
         if header.len > PAYLOAD_MAX {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Connection, Reading, Skipped, Step};
+use super::{Connection, FrameResult, Reading, SkippedPayload};
 use crate::h2::code::ErrorCode;
 use crate::h2::fault::Fault;
 use crate::h2::frame::{STREAM_MAX, kind};
@@ -14,88 +14,88 @@ use crate::limits::Limits;
 
 /// So many exchanges that end well make up for one reset, and for one whose handler ran in vain: they
 /// may have been cheap, and what was reset was not.
-const EXCHANGES_A_RESET: u32 = 4;
-const EXCHANGES_AN_ABANDONED: u32 = 8;
+const EXCHANGES_PER_RESET: u32 = 4;
+const EXCHANGES_PER_ABANDONED_REQUEST: u32 = 8;
 
 /// So many streams that were given up are remembered one by one.
-const KEPT: usize = 64;
+const RECENT_MAX: usize = 64;
 
 /// Streams that were given up, whose frames may still be on their way.
 #[derive(Debug, Default)]
-pub(super) struct Given {
-    last: Vec<u32>,
-    next: usize,
+pub(super) struct ResetStreams {
+    recent: Vec<u32>,
+    next_slot: usize,
     /// Of those at and below this it is not known any more.
-    forgotten: u32,
+    forgotten_max: u32,
     /// Content that may still come for all of them: what their windows allowed when they were given
     /// up.
-    may_come: u64,
+    content_allowed: u64,
 }
 
-impl Given {
-    fn push(&mut self, id: u32, may_come: u32) {
-        self.may_come = self.may_come.saturating_add(may_come.into());
-        if self.last.len() < KEPT {
-            self.last.push(id);
+impl ResetStreams {
+    fn push(&mut self, id: u32, content_allowed: u32) {
+        self.content_allowed = self.content_allowed.saturating_add(content_allowed.into());
+        if self.recent.len() < RECENT_MAX {
+            self.recent.push(id);
             return;
         }
-        let forgotten = std::mem::replace(&mut self.last[self.next], id);
-        self.forgotten = self.forgotten.max(forgotten);
-        self.next = (self.next + 1) % KEPT;
+        let forgotten = std::mem::replace(&mut self.recent[self.next_slot], id);
+        self.forgotten_max = self.forgotten_max.max(forgotten);
+        self.next_slot = (self.next_slot + 1) % RECENT_MAX;
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.last.capacity() * size_of::<u32>()
+        self.recent.capacity() * size_of::<u32>()
     }
 
     /// Content came for one of them. Flow control bounds it as if the stream was there: no window was
     /// opened since.
-    pub(super) fn content_came(&mut self, bytes: u32) -> Result<(), Fault> {
-        let rest = self.may_come.checked_sub(bytes.into()).ok_or(Fault::LateContent)?;
-        self.may_come = rest;
+    pub(super) fn receive_content(&mut self, bytes: u32) -> Result<(), Fault> {
+        let rest = self.content_allowed.checked_sub(bytes.into()).ok_or(Fault::LateContent)?;
+        self.content_allowed = rest;
         Ok(())
     }
 
     /// Whether a stream may have been given up.
-    fn may_have(&self, id: u32) -> bool {
-        id <= self.forgotten || self.last.contains(&id)
+    fn may_contain(&self, id: u32) -> bool {
+        id <= self.forgotten_max || self.recent.contains(&id)
     }
 }
 
 impl Connection {
     /// Frames that bring nothing have a budget.
-    pub(super) fn odd(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
-        let taken = self.odd_bucket.take(limits.http2.odd_frames, now);
+    pub(super) fn count_overhead(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
+        let taken = self.overhead_bucket.take(limits.http2.odd_frames, now);
         taken.map_err(|_| Fault::TooMuchOverhead)
     }
 
     /// An exchange has ended well.
-    pub(super) fn exchanged(&mut self) {
-        self.reset_bucket.give_back_a_part(EXCHANGES_A_RESET);
-        self.abandoned_bucket.give_back_a_part(EXCHANGES_AN_ABANDONED);
-        self.odd_bucket.give_back(8);
+    pub(super) fn count_exchange(&mut self) {
+        self.reset_bucket.give_back_part(EXCHANGES_PER_RESET);
+        self.abandoned_bucket.give_back_part(EXCHANGES_PER_ABANDONED_REQUEST);
+        self.overhead_bucket.give_back(8);
     }
 
     /// Queues RST_STREAM.
     pub(super) fn put_reset(&mut self, id: u32, code: ErrorCode) {
         self.control(kind::RST_STREAM, 0, id, &code.0.to_be_bytes());
-        self.remember(id);
+        self.remember_reset(id);
     }
 
     /// Frames for this stream may be on their way: the peer sent them before it knew.
-    pub(super) fn remember(&mut self, id: u32) {
-        let may_come = match self.streams.find(id).and_then(|key| self.streams.get(key)) {
+    pub(super) fn remember_reset(&mut self, id: u32) {
+        let content_allowed = match self.streams.find(id).and_then(|key| self.streams.get(key)) {
             Some(stream) if stream.state.may_receive() => stream.receive.left(),
             Some(_) => 0,
             None => self.initial_window,
         };
-        self.resets.push(id, may_come);
+        self.resets.push(id, content_allowed);
     }
 
     /// Whether a frame for a stream that is not there may have been on its way when the stream was
     /// given up: it is then ignored.
     pub(super) fn is_late(&self, id: u32) -> bool {
-        self.resets.may_have(id) || self.end.passes_over(id)
+        self.resets.may_contain(id) || self.shutdown.is_beyond_last(id)
     }
 
     /// Ends a stream because of what the peer did with it. Such resets are bounded like the peer's.
@@ -105,12 +105,12 @@ impl Connection {
         key: StreamKey,
         fault: Fault,
         limits: &Limits,
-    ) -> Step {
+    ) -> FrameResult {
         self.count_ended(now, key, limits)?;
         let Some(stream) = self.streams.get(key) else { return Ok(None) };
-        let (id, says_so) = (stream.id, fault == Fault::BodyTooLarge && !stream.head_sent);
-        if says_so && self.role == Role::Server {
-            self.answer_early(id, http::StatusCode::PAYLOAD_TOO_LARGE);
+        let (id, is_answered) = (stream.id, fault == Fault::BodyTooLarge && !stream.head_sent);
+        if is_answered && self.role == Role::Server {
+            self.queue_response(id, http::StatusCode::PAYLOAD_TOO_LARGE);
             self.put_reset(id, ErrorCode::NO_ERROR);
         } else {
             self.put_reset(id, fault.code());
@@ -120,7 +120,13 @@ impl Connection {
     }
 
     /// The same for a stream that is not, or not any more.
-    pub(super) fn refuse(&mut self, now: Instant, id: u32, fault: Fault, limits: &Limits) -> Step {
+    pub(super) fn refuse(
+        &mut self,
+        now: Instant,
+        id: u32,
+        fault: Fault,
+        limits: &Limits,
+    ) -> FrameResult {
         self.count_reset(now, limits)?;
         self.put_reset(id, fault.code());
         Ok(None)
@@ -157,7 +163,7 @@ impl Connection {
             && content.key == key
         {
             let left = content.left + content.padding;
-            self.reading = Reading::Skip { left, of: Skipped::Content };
+            self.reading = Reading::Skip { left, payload: SkippedPayload::Content };
         }
         self.remove(key);
         self.credit(unread);
@@ -169,16 +175,16 @@ impl Connection {
         let Some(stream) = self.streams.get(key) else { return };
         if self.role == Role::Server {
             debug_assert!(stream.id <= STREAM_MAX && stream.id % 2 == 1);
-            self.peers -= 1;
+            self.peer_streams -= 1;
         }
         self.streams.remove(key);
     }
 
     /// Forgets a stream if it is over.
     #[inline]
-    pub(super) fn settle(&mut self, key: StreamKey, state: StreamState) {
+    pub(super) fn remove_if_closed(&mut self, key: StreamKey, state: StreamState) {
         if state == StreamState::Closed {
-            self.exchanged();
+            self.count_exchange();
             self.remove(key);
         }
     }

@@ -40,13 +40,13 @@ impl Connection {
             return Err(Misuse::Tunnel);
         }
         let end = size == BodySize::Exact(0) || !parts.may_have_content(stream.is_head);
-        let length = match parts.announced(stream.is_head, size)? {
+        let length = match parts.announced_size(stream.is_head, size)? {
             BodySize::Exact(length) => Some(length),
             BodySize::Unknown => None,
         };
         stream.head_sent = true;
         stream.is_connect = false;
-        stream.going = length.filter(|_| !end);
+        stream.content_to_send = length.filter(|_| !end);
         stream.step(StreamInput::SendHead);
         if end {
             stream.step(StreamInput::SendEnd);
@@ -56,8 +56,8 @@ impl Connection {
         encode::response(&mut self.encoder, parts, length, &mut self.block);
         self.put_block(id, end, out);
         match end {
-            true => self.settle(key, state),
-            false => self.streams.settle(key),
+            true => self.remove_if_closed(key, state),
+            false => self.streams.update_queue(key),
         }
         Ok(!end)
     }
@@ -82,13 +82,13 @@ impl Connection {
             return Err(Misuse::Order);
         }
         stream.head_sent = true;
-        stream.coming = None;
+        stream.content_to_receive = None;
         stream.step(StreamInput::SendHead);
         let id = stream.id;
         self.begin_block();
         encode::response(&mut self.encoder, parts, None, &mut self.block);
         self.put_block(id, false, out);
-        self.streams.settle(key);
+        self.streams.update_queue(key);
         Ok(())
     }
 

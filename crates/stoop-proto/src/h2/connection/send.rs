@@ -13,7 +13,7 @@ use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
 
 /// Less than this is little to send at a time, if a window was the reason.
-const CRUMB_BYTES: u32 = 256;
+const SMALL_DATA_BYTES: u32 = 256;
 
 impl Connection {
     /// How much content a stream may send now.
@@ -24,13 +24,13 @@ impl Connection {
             return 0;
         }
         let windows = stream.send.available().min(self.send.available());
-        windows.min(self.theirs.frame_bytes_max) as usize
+        windows.min(self.peer_settings.frame_bytes_max) as usize
     }
 
     /// Says whether a stream has content to send: only then does it get a turn.
     #[inline]
     pub fn want_to_send(&mut self, key: StreamKey, wants: bool) {
-        self.streams.set_wants(key, wants);
+        self.streams.set_wants_to_send(key, wants);
     }
 
     /// The stream whose turn it is, and how much it may send: by urgency, and fairly among those of
@@ -46,7 +46,7 @@ impl Connection {
 
     /// Whether content waits for the peer to open the connection's window, and for nothing else.
     pub fn is_blocked(&self) -> bool {
-        self.send.available() == 0 && self.streams.is_any_due()
+        self.send.available() == 0 && self.streams.has_sendable()
     }
 
     /// Sends content, in one frame; `end` if it is the last. Nothing is sent of nothing.
@@ -73,9 +73,10 @@ impl Connection {
         if len == 0 && !end {
             return Ok(());
         }
-        if let Some(going) = &mut stream.going {
-            *going = going.checked_sub(len as u64).ok_or(Misuse::BodyTooLong)?;
-            if end && *going > 0 {
+        if let Some(content_to_send) = &mut stream.content_to_send {
+            *content_to_send =
+                content_to_send.checked_sub(len as u64).ok_or(Misuse::BodyTooLong)?;
+            if end && *content_to_send > 0 {
                 return Err(Misuse::BodyTooShort);
             }
         }
@@ -87,8 +88,8 @@ impl Connection {
         self.send.take(bytes);
         let is_spent = self.streams.sent(key, bytes);
         // A peer that opens its windows by crumbs pays for that.
-        if bytes >= CRUMB_BYTES || self.send.available() > 0 && !is_spent {
-            self.odd_bucket.give_back(2 + (bytes >> 10));
+        if bytes >= SMALL_DATA_BYTES || self.send.available() > 0 && !is_spent {
+            self.overhead_bucket.give_back(2 + (bytes >> 10));
         }
         self.put_control(out);
         let flags = if end { flag::END_STREAM } else { 0 };
@@ -97,8 +98,8 @@ impl Connection {
             out.share(data);
         }
         if end {
-            self.streams.set_wants(key, false);
-            self.settle(key, state);
+            self.streams.set_wants_to_send(key, false);
+            self.remove_if_closed(key, state);
         }
         Ok(())
     }
@@ -119,7 +120,7 @@ impl Connection {
         if !stream.head_sent || !stream.state.may_send() {
             return Err(Misuse::Order);
         }
-        if stream.going.is_some_and(|going| going > 0) {
+        if stream.content_to_send.is_some_and(|content_to_send| content_to_send > 0) {
             return Err(Misuse::BodyTooShort);
         }
         stream.step(StreamInput::SendEnd);
@@ -135,8 +136,8 @@ impl Connection {
                 Header { len: 0, kind: kind::DATA, flags: flag::END_STREAM, stream: id }.put(out);
             }
         }
-        self.streams.set_wants(key, false);
-        self.settle(key, state);
+        self.streams.set_wants_to_send(key, false);
+        self.remove_if_closed(key, state);
         Ok(())
     }
 
@@ -158,7 +159,7 @@ impl Connection {
     /// Sends the block that was encoded: HEADERS, and CONTINUATION for what is beyond one frame.
     pub(super) fn put_block(&mut self, stream: u32, end: bool, out: &mut impl Sink) {
         self.put_control(out);
-        let max = self.theirs.frame_bytes_max as usize;
+        let max = self.peer_settings.frame_bytes_max as usize;
         let len = self.block.len() - HEADER_BYTES;
         let end = if end { flag::END_STREAM } else { 0 };
         let whole = if len <= max { flag::END_HEADERS } else { 0 };

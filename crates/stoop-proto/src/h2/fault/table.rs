@@ -4,7 +4,7 @@ use super::Fault;
 use crate::h2::code::ErrorCode;
 
 /// What is known of each: whether it ends the connection, the code, the section, the text.
-pub(super) struct Row {
+pub(super) struct FaultRow {
     pub(super) fault: Fault,
     pub(super) ends_connection: bool,
     pub(super) code: ErrorCode,
@@ -17,8 +17,8 @@ const fn stream(
     code: ErrorCode,
     section: &'static str,
     explain: &'static str,
-) -> Row {
-    Row { fault, ends_connection: false, code, section, explain }
+) -> FaultRow {
+    FaultRow { fault, ends_connection: false, code, section, explain }
 }
 
 const fn connection(
@@ -26,12 +26,12 @@ const fn connection(
     code: ErrorCode,
     section: &'static str,
     explain: &'static str,
-) -> Row {
-    Row { fault, ends_connection: true, code, section, explain }
+) -> FaultRow {
+    FaultRow { fault, ends_connection: true, code, section, explain }
 }
 
 /// In the order of the enumeration.
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[FaultRow] = &[
     connection(
         Fault::Preface,
         ErrorCode::PROTOCOL_ERROR,

@@ -38,17 +38,17 @@ fn only_who_wants_and_may_has_a_turn() {
     let mut streams = Streams::default();
     let key = open(&mut streams, 1, 3, true);
     assert_eq!(streams.next_to_send(), None);
-    streams.set_wants(key, true);
+    streams.set_wants_to_send(key, true);
     assert_eq!(streams.next_to_send(), Some(key));
     let all = streams.get(key).unwrap().send.available();
     streams.sent(key, all);
     assert_eq!(streams.next_to_send(), None);
     streams.get_mut(key).unwrap().send.grow(1).unwrap();
-    streams.settle(key);
+    streams.update_queue(key);
     assert_eq!(streams.next_to_send(), Some(key));
-    streams.set_wants(key, false);
+    streams.set_wants_to_send(key, false);
     assert_eq!(streams.next_to_send(), None);
-    streams.set_wants(key, true);
+    streams.set_wants_to_send(key, true);
     streams.remove(key);
     assert_eq!(streams.next_to_send(), None);
 }
@@ -58,17 +58,17 @@ fn incremental_ones_take_turns_and_others_go_one_after_the_other() {
     let mut streams = Streams::default();
     for id in [1, 3, 5] {
         let key = open(&mut streams, id, 3, true);
-        streams.set_wants(key, true);
+        streams.set_wants_to_send(key, true);
     }
     assert_eq!(turns(&mut streams, 6, 16_384), [1, 3, 5, 1, 3, 5]);
     let mut streams = Streams::default();
     for id in [1, 3] {
         let key = open(&mut streams, id, 3, false);
-        streams.set_wants(key, true);
+        streams.set_wants_to_send(key, true);
     }
     assert_eq!(turns(&mut streams, 4, 16_384), [1, 1, 1, 1]);
     let key = streams.find(1).unwrap();
-    streams.set_wants(key, false);
+    streams.set_wants_to_send(key, false);
     assert_eq!(turns(&mut streams, 2, 16_384), [3, 3]);
 }
 
@@ -77,7 +77,7 @@ fn nobody_waits_behind_an_endless_one() {
     let mut streams = Streams::default();
     for id in [1, 3] {
         let key = open(&mut streams, id, 3, false);
-        streams.set_wants(key, true);
+        streams.set_wants_to_send(key, true);
     }
     let ids = turns(&mut streams, 130, 16_384);
     assert_eq!(ids.iter().position(|&id| id == 3), Some(64));
@@ -89,7 +89,7 @@ fn the_more_urgent_go_first_but_not_always() {
     let mut streams = Streams::default();
     for (id, urgency) in [(1, 6), (3, 1), (5, 1)] {
         let key = open(&mut streams, id, urgency, true);
-        streams.set_wants(key, true);
+        streams.set_wants_to_send(key, true);
     }
     let ids = turns(&mut streams, 170, 1_000);
     assert_eq!(ids[..4], [3, 5, 3, 5]);
@@ -101,7 +101,7 @@ fn none_of_the_less_urgent_starves() {
     let mut streams = Streams::default();
     for urgency in 0..8 {
         let key = open(&mut streams, 1 + 2 * u32::from(urgency), urgency, urgency % 2 == 0);
-        streams.set_wants(key, true);
+        streams.set_wants_to_send(key, true);
     }
     let ids = turns(&mut streams, 230, 1_000);
     for urgency in 1..8 {
@@ -114,10 +114,10 @@ fn who_has_not_begun_its_message_has_no_turn() {
     let mut streams = Streams::default();
     let key = open(&mut streams, 1, 3, true);
     streams.get_mut(key).unwrap().head_sent = false;
-    streams.set_wants(key, true);
+    streams.set_wants_to_send(key, true);
     assert_eq!(streams.next_to_send(), None);
     streams.get_mut(key).unwrap().head_sent = true;
-    streams.settle(key);
+    streams.update_queue(key);
     assert_eq!(streams.next_to_send(), Some(key));
 }
 
@@ -126,7 +126,7 @@ fn a_priority_changes_while_it_waits() {
     let mut streams = Streams::default();
     for id in [1, 3] {
         let key = open(&mut streams, id, 3, true);
-        streams.set_wants(key, true);
+        streams.set_wants_to_send(key, true);
     }
     let last = streams.find(3).unwrap();
     streams.set_priority(last, Priority { urgency: 0, incremental: false });

@@ -7,7 +7,7 @@
 pub(super) const BYTES: usize = 256;
 
 /// The longest word, which EOS has too.
-pub(super) const LONGEST: usize = 30;
+pub(super) const WORD_BITS_MAX: usize = 30;
 
 /// How many bits the word of each symbol has, EOS included.
 #[rustfmt::skip]
@@ -40,7 +40,7 @@ pub(super) struct Word {
 
 /// The words of one length. They follow each other, as do their symbols in [`Code::symbols`].
 #[derive(Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct LengthRow {
     /// The first word and what comes after the last, each shifted to the high end of 32 bits. If there
     /// are no words of this length, both are what comes after the last shorter one.
     pub(super) first: u32,
@@ -49,24 +49,24 @@ pub(super) struct Row {
     pub(super) rank: u8,
 }
 
-pub(super) struct Code {
+pub(super) struct HuffmanCode {
     pub(super) words: [Word; BYTES],
     /// The bytes in the order of their words.
     pub(super) symbols: [u8; BYTES],
     /// By length. EOS is in none of them: it is what lies beyond all.
-    pub(super) rows: [Row; LONGEST + 1],
+    pub(super) rows: [LengthRow; WORD_BITS_MAX + 1],
 }
 
-pub(super) static CODE: Code = code();
+pub(super) static CODE: HuffmanCode = code();
 
-pub(super) const fn code() -> Code {
-    let mut code = Code {
+pub(super) const fn code() -> HuffmanCode {
+    let mut code = HuffmanCode {
         words: [Word { bits: 0, len: 0 }; BYTES],
         symbols: [0; BYTES],
-        rows: [Row { first: 0, end: 0, rank: 0 }; LONGEST + 1],
+        rows: [LengthRow { first: 0, end: 0, rank: 0 }; WORD_BITS_MAX + 1],
     };
     let (mut len, mut next, mut rank) = (1, 0_u32, 0);
-    while len <= LONGEST {
+    while len <= WORD_BITS_MAX {
         let high = 32 - len;
         code.rows[len].first = next << high;
         code.rows[len].rank = rank as u8;
@@ -85,6 +85,6 @@ pub(super) const fn code() -> Code {
         len += 1;
     }
     // The code is complete: after the last byte's word one of 30 bits is left, which is EOS.
-    assert!(rank == BYTES && next == (1 << (LONGEST + 1)) - 2);
+    assert!(rank == BYTES && next == (1 << (WORD_BITS_MAX + 1)) - 2);
     code
 }

@@ -13,48 +13,48 @@
 //! Behind the string's end there are ones, as padding has to be. No symbol is made of those alone, and
 //! so a symbol that ends beyond the end of the string is one that is not complete in it.
 
-use super::code::{CODE, LONGEST, code};
+use super::code::{CODE, WORD_BITS_MAX, code};
 use crate::hpack::DecodeError;
 
 /// How many bits [`SYMBOLS`] is asked with, and [`STRIDES`].
-const SHORT: u32 = 8;
-const STRIDE: u32 = 11;
+const SYMBOL_BITS: u32 = 8;
+const STRIDE_BITS: u32 = 11;
 
 /// How many bits are taken at once: 57 of 64 are there wherever in a byte the first one is. Each step
 /// takes so many at most.
 const STEPS: usize = 4;
-const STEP_MAX: u32 = 57 / STEPS as u32;
+const STEP_BITS_MAX: u32 = 57 / STEPS as u32;
 
 /// Room for what is written at once: the symbols of all steps, and one that does not count.
-const AT_ONCE: usize = 2 * STEPS + 1;
+const SYMBOLS_AT_ONCE: usize = 2 * STEPS + 1;
 
 /// The shortest word has so many bits.
-const SHORTEST: usize = 5;
+const WORD_BITS_MIN: usize = 5;
 
 /// The shortest word that is not in [`SYMBOLS`].
-const LONG: usize = 10;
+const LONG_WORD_BITS_MIN: usize = 10;
 
 /// The longest padding.
-const PADDING_MAX: usize = 7;
+const PADDING_BITS_MAX: usize = 7;
 
 /// One symbol, in numbers that count bits below 64.
-const ONE: u32 = 1 << 6;
+const ONE_SYMBOL: u32 = 1 << 6;
 
 /// By eight bits: the symbol they begin with, and in the low byte how many bits its word has. 0 where
 /// the word is longer.
-static SYMBOLS: [u16; 1 << SHORT] = symbols();
+static SYMBOLS: [u16; 1 << SYMBOL_BITS] = symbols();
 
 /// By eleven bits: how many bits the words of [`SYMBOLS`] have that they begin with, one or two, and
 /// how often [`ONE`] there are. 0 where there is none.
-static STRIDES: [u8; 1 << STRIDE] = strides();
+static STRIDES: [u8; 1 << STRIDE_BITS] = strides();
 
-const fn symbols() -> [u16; 1 << SHORT] {
-    let (mut symbols, code) = ([0; 1 << SHORT], code());
+const fn symbols() -> [u16; 1 << SYMBOL_BITS] {
+    let (mut symbols, code) = ([0; 1 << SYMBOL_BITS], code());
     let mut byte = 0;
     while byte < code.words.len() {
         let word = code.words[byte];
-        if word.len as u32 <= SHORT {
-            let spare = SHORT - word.len as u32;
+        if word.len as u32 <= SYMBOL_BITS {
+            let spare = SYMBOL_BITS - word.len as u32;
             let mut at = word.bits << spare;
             while at < (word.bits + 1) << spare {
                 symbols[at as usize] = (byte as u16) << 8 | word.len as u16;
@@ -66,22 +66,26 @@ const fn symbols() -> [u16; 1 << SHORT] {
     symbols
 }
 
-const fn strides() -> [u8; 1 << STRIDE] {
+const fn strides() -> [u8; 1 << STRIDE_BITS] {
     const fn first(symbols: &[u16], bits: usize) -> u32 {
-        symbols[bits >> (STRIDE - SHORT)] as u32 & 0xff
+        symbols[bits >> (STRIDE_BITS - SYMBOL_BITS)] as u32 & 0xff
     }
-    let (mut strides, symbols) = ([0; 1 << STRIDE], symbols());
+    let (mut strides, symbols) = ([0; 1 << STRIDE_BITS], symbols());
     let mut bits = 0;
-    while bits < 1 << STRIDE {
+    while bits < 1 << STRIDE_BITS {
         let one = first(&symbols, bits);
         if one != 0 {
             // The bits behind the first word, and zeros or ones for those that are not here: words are
             // in order of length, so that if both say the same length, so does all in between.
-            let low = bits << one & ((1 << STRIDE) - 1);
+            let low = bits << one & ((1 << STRIDE_BITS) - 1);
             let high = low | ((1 << one) - 1);
             let two = one + first(&symbols, low);
             let is_sure = two > one && two == one + first(&symbols, high);
-            let stride = if is_sure && two <= STEP_MAX { 2 * ONE + two } else { ONE + one };
+            let stride = if is_sure && two <= STEP_BITS_MAX {
+                2 * ONE_SYMBOL + two
+            } else {
+                ONE_SYMBOL + one
+            };
             strides[bits] = stride as u8;
         }
         bits += 1;
@@ -91,7 +95,7 @@ const fn strides() -> [u8; 1 << STRIDE] {
 
 /// How much room [`decode`] needs for a string of so many bytes.
 pub(crate) const fn room(len: usize) -> usize {
-    len * 8 / SHORTEST + AT_ONCE
+    len * 8 / WORD_BITS_MIN + SYMBOLS_AT_ONCE
 }
 
 /// Decodes the first `len` bytes of `input` into `out`, which has [`room`] for them, and says how many
@@ -104,26 +108,26 @@ pub(crate) fn decode(input: &[u8], len: usize, out: &mut [u8]) -> Result<usize, 
     while at < end {
         let mut bits = window(input, len, at);
         let (mut sum, mut is_short) = (0, true);
-        let Some(out_now) = out[n..].first_chunk_mut::<AT_ONCE>() else { break };
+        let Some(out_now) = out[n..].first_chunk_mut::<SYMBOLS_AT_ONCE>() else { break };
         for _ in 0..STEPS {
-            let stride = u32::from(STRIDES[(bits >> (64 - STRIDE)) as usize]);
-            let first = SYMBOLS[(bits >> (64 - SHORT)) as usize];
-            let second = SYMBOLS[((bits << (first % 64)) >> (64 - SHORT)) as usize];
+            let stride = u32::from(STRIDES[(bits >> (64 - STRIDE_BITS)) as usize]);
+            let first = SYMBOLS[(bits >> (64 - SYMBOL_BITS)) as usize];
+            let second = SYMBOLS[((bits << (first % 64)) >> (64 - SYMBOL_BITS)) as usize];
             // Of these the second counts only if the stride says so, and is written over if not.
-            let to = (sum / ONE) as usize % (AT_ONCE - 1);
+            let to = (sum / ONE_SYMBOL) as usize % (SYMBOLS_AT_ONCE - 1);
             out_now[to] = (first >> 8) as u8;
             out_now[to + 1] = (second >> 8) as u8;
             is_short = stride != 0;
             sum += stride;
-            bits <<= stride % ONE;
+            bits <<= stride % ONE_SYMBOL;
         }
-        at += (sum % ONE) as usize;
-        n += (sum / ONE) as usize;
+        at += (sum % ONE_SYMBOL) as usize;
+        n += (sum / ONE_SYMBOL) as usize;
         if !is_short && at < end {
-            if end - at <= PADDING_MAX {
+            if end - at <= PADDING_BITS_MAX {
                 return Ok(n);
             }
-            let (symbol, word_len) = long(window(input, len, at), end - at)?;
+            let (symbol, word_len) = decode_long_word(window(input, len, at), end - at)?;
             out[n] = symbol;
             at += word_len;
             n += 1;
@@ -153,9 +157,9 @@ fn at_end(bytes: &[u8]) -> u64 {
 
 /// The symbol whose word of ten bits or more `bits` begin with, of which `left` are in the string.
 #[inline(never)]
-fn long(bits: u64, left: usize) -> Result<(u8, usize), DecodeError> {
+fn decode_long_word(bits: u64, left: usize) -> Result<(u8, usize), DecodeError> {
     let bits = (bits >> 32) as u32;
-    for (len, row) in CODE.rows.iter().enumerate().skip(LONG) {
+    for (len, row) in CODE.rows.iter().enumerate().skip(LONG_WORD_BITS_MIN) {
         if bits < row.end {
             if len > left {
                 return Err(DecodeError::HuffmanPadding);
@@ -164,7 +168,7 @@ fn long(bits: u64, left: usize) -> Result<(u8, usize), DecodeError> {
             return Ok((CODE.symbols[rank], len));
         }
     }
-    match left < LONGEST {
+    match left < WORD_BITS_MAX {
         true => Err(DecodeError::HuffmanPaddingTooLong),
         false => Err(DecodeError::HuffmanEos),
     }

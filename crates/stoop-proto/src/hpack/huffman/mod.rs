@@ -13,7 +13,7 @@ pub(super) use encode::{encode, encoded_len};
 
 #[cfg(test)]
 mod tests {
-    use super::code::{CODE, LONGEST};
+    use super::code::{CODE, WORD_BITS_MAX};
     use super::*;
     use crate::hpack::DecodeError;
     use crate::hpack::DecodeError::{HuffmanEos, HuffmanPadding, HuffmanPaddingTooLong};
@@ -56,7 +56,7 @@ mod tests {
                     };
                 };
                 (word, len) = (word << 1 | u32::from(bit), len + 1);
-                if len == LONGEST && word == (1 << LONGEST) - 1 {
+                if len == WORD_BITS_MAX && word == (1 << WORD_BITS_MAX) - 1 {
                     return Err(HuffmanEos);
                 }
                 let mut words = CODE.words.iter();

@@ -1,6 +1,6 @@
 //! What a connection says of itself and its streams, and the heads that its events announce.
 
-use super::{Connection, Reading, Skipped};
+use super::{Connection, Reading, SkippedPayload};
 use crate::fields::Fields;
 use crate::h2::priority::Priority;
 use crate::h2::section::Section;
@@ -43,17 +43,17 @@ impl Connection {
 
     /// What the peer has said of itself.
     pub fn peer_settings(&self) -> &Settings {
-        &self.theirs
+        &self.peer_settings
     }
 
     /// Whether the peer's SETTINGS came.
     pub fn is_peer_known(&self) -> bool {
-        self.settings_came
+        self.settings_received
     }
 
     /// How much content of a stream is still to come, if a length says.
     pub fn remaining(&self, key: StreamKey) -> Option<u64> {
-        self.streams.get(key)?.coming
+        self.streams.get(key)?.content_to_receive
     }
 
     /// Content of all streams that came and was not used up: what stands in the way of more.
@@ -72,7 +72,8 @@ impl Connection {
         let tables = self.decoder.table_bytes() + self.encoder.table_bytes();
         let trailers = self.trailers.as_ref().map_or(0, |fields| fields.heap_bytes());
         let partial = self.partial.as_ref().map_or(0, |partial| partial.heap_bytes());
-        let told = self.early.capacity() * size_of::<(u32, Priority)>() + self.resets.heap_bytes();
+        let told = self.early_priorities.capacity() * size_of::<(u32, Priority)>()
+            + self.resets.heap_bytes();
         let told = told + self.go_away_text().len();
         let sections = self.section.heap_bytes() + trailers + partial;
         buffers + tables + told + sections + self.streams.heap_bytes()
@@ -82,8 +83,9 @@ impl Connection {
     /// payload is skipped, have to come next. What is here of any other frame that is not here as a
     /// whole was not consumed, and is for the caller to see.
     pub fn is_within_head(&self) -> bool {
-        let is_skipping = matches!(self.reading, Reading::Skip { of: Skipped::Frame, .. });
-        !self.is_closed() && (self.partial.is_some() || !self.settings_came || is_skipping)
+        let is_skipping =
+            matches!(self.reading, Reading::Skip { payload: SkippedPayload::Frame, .. });
+        !self.is_closed() && (self.partial.is_some() || !self.settings_received || is_skipping)
     }
 
     /// The head that [`Event::Request`](crate::h2::Event::Request) announced.
@@ -116,7 +118,7 @@ impl Connection {
             self.streams.shrink();
             self.section = Section::default();
             self.block = Vec::new();
-            self.early = Vec::new();
+            self.early_priorities = Vec::new();
         }
         if self.control.is_empty() {
             self.control = Vec::new();
