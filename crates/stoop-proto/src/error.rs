@@ -1,4 +1,4 @@
-//! What a peer can do wrong, what a caller can do wrong, and what each means.
+//! Errors: [`Violation`], the peer's, and [`Misuse`], the caller's; with the consequence of each.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use http::StatusCode;
 
 /// The peer broke the protocol or went past a limit.
 ///
-/// [`Violation::answer`] is what a server says before it closes; the text of each names the section
-/// it rests on.
+/// [`Violation::answer`] is the status that a server sends before it closes; the text of each violation
+/// names the section with the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Violation {
@@ -23,7 +23,7 @@ pub enum Violation {
     Version,
     /// The status line is not `HTTP-version SP status-code SP [reason-phrase]`.
     StatusLine,
-    /// A line ends in LF without CR.
+    /// A line ends in LF without CR before it.
     BareLf,
     /// A field name is not a token.
     FieldName,
@@ -45,21 +45,21 @@ pub enum Violation {
     HostInvalid,
     /// Content-Length is not one decimal number.
     LengthInvalid,
-    /// Several lengths were given, and they differ or the peer may not repeat them.
+    /// Several lengths were given, and they differ, or this peer may not repeat one.
     LengthRepeated,
-    /// Content-Length and Transfer-Encoding stand in one message.
+    /// One message has both Content-Length and Transfer-Encoding.
     LengthAndCoding,
-    /// Transfer-Encoding in an HTTP/1.0 message.
+    /// An HTTP/1.0 message has a Transfer-Encoding.
     CodingInOldVersion,
-    /// A transfer coding this end does not know.
+    /// A transfer coding is not implemented here.
     CodingUnknown,
-    /// Chunked is there, but not as the last transfer coding.
+    /// Chunked is given, but not as the last transfer coding.
     ChunkedNotLast,
     /// Chunked is applied more than once, or has parameters.
     ChunkedRepeated,
     /// Transfer-Encoding is not a list of codings.
     CodingInvalid,
-    /// An expectation other than 100-continue.
+    /// An expectation is not 100-continue.
     Expectation,
     /// A chunk size is not a hexadecimal number.
     ChunkSize,
@@ -75,9 +75,9 @@ pub enum Violation {
     TrailersTooLarge,
     /// The content is larger than the limit.
     BodyTooLarge,
-    /// A 101 that was not asked for, or to a request that did not offer to switch.
+    /// A 101 answers a request that did not offer to switch, or one that is not completely sent.
     SwitchUnasked,
-    /// More interim responses than the limit.
+    /// There are more interim responses than the limit.
     TooManyInterim,
     /// Bytes arrived that answer no request.
     Unsolicited,
@@ -88,7 +88,7 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// Each of them, for tables and tests.
+    /// All violations, for tables and tests.
     pub const ALL: &'static [Self] = &[
         Self::RequestLine,
         Self::RequestLineTooLong,
@@ -129,8 +129,7 @@ impl Violation {
         Self::BodyCutShort,
     ];
 
-    /// The status a server answers before it closes; `None` where there is nobody left to tell, or
-    /// the violation is a server's.
+    /// The status with which a server answers before it closes; `None` if the violation is a server's.
     pub const fn answer(self) -> Option<StatusCode> {
         match self {
             Self::RequestLine
@@ -172,7 +171,7 @@ impl Violation {
         }
     }
 
-    /// Where the rule stands.
+    /// The section with the rule, such as `RFC 9112 §3`.
     pub const fn section(self) -> &'static str {
         match self {
             Self::RequestLine | Self::RequestLineTooLong => "RFC 9112 §3",
@@ -202,7 +201,7 @@ impl Violation {
         }
     }
 
-    /// What happened, short and in lower case.
+    /// A description, short and in lower case.
     pub const fn explain(self) -> &'static str {
         match self {
             Self::RequestLine => "the request line is malformed",
@@ -254,7 +253,7 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// The caller asked for something that would break the protocol. Never caused by what a peer sent.
+/// The caller asked for something that would break the protocol. A peer cannot cause it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Misuse {
@@ -264,22 +263,22 @@ pub enum Misuse {
     FieldValue,
     /// A request-target has a character that no URI may have, such as a space.
     Target,
-    /// A request needs exactly one Host.
+    /// A request does not have exactly one Host.
     Host,
-    /// The Host is no host, or its port no port.
+    /// Host is not `uri-host [":" port]`.
     HostInvalid,
-    /// This call does not belong here: the message it continues was not begun, or has ended.
+    /// The call is not due now: the message that it continues was not begun, or has ended.
     Order,
     /// Content-Length is no number, is given several times and differs, or is not the size of the body,
     /// where that is known.
     ContentLength,
-    /// More body bytes than the length that was announced.
+    /// The body is longer than its announced length.
     BodyTooLong,
-    /// The body ended before the length that was announced.
+    /// The body is shorter than its announced length.
     BodyTooShort,
-    /// A 2xx to CONNECT, or a 101, without a tunnel to follow it.
+    /// A 2xx to CONNECT, or a 101, is not followed by a tunnel.
     Tunnel,
-    /// A 1xx status where a final one is needed, or the reverse.
+    /// The status is 1xx where a final one is needed, or the reverse.
     Status,
     /// The field section grew beyond 4 GiB or the limit on fields.
     TooLarge,
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_client_errors_or_what_the_server_lacks() {
+    fn answers_are_client_errors_or_501_or_505() {
         for violation in Violation::ALL {
             if let Some(status) = violation.answer() {
                 assert!(status.is_client_error() || matches!(status.as_u16(), 501 | 505));

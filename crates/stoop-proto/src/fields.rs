@@ -1,4 +1,4 @@
-//! A field section: field lines as bytes and spans, in the order they came.
+//! [`Fields`], a field section: field lines as bytes and spans, in the order in which they came.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use crate::error::Misuse;
 use crate::grammar;
 use crate::hidden;
 
-/// Fields that frame, route, authenticate or control, or say how the content is to be read, must
-/// not come behind it: RFC 9110 §6.5.1. They are dropped where they do, and not sent.
+/// Fields that must not stand in a trailer section, since they frame, route, authenticate or control,
+/// or tell how to read the content: RFC 9110 §6.5.1. They are dropped on receipt, and not sent.
 pub(crate) const FORBIDDEN_IN_TRAILERS: [&str; 35] = [
     "age",
     "authorization",
@@ -46,29 +46,28 @@ pub(crate) const FORBIDDEN_IN_TRAILERS: [&str; 35] = [
     "www-authenticate",
 ];
 
-/// Capacity kept when a section is cleared for the next message.
+/// The capacity that is kept when a section is cleared for the next message.
 const BYTES_KEPT_MAX: usize = 8 * 1024;
 const LINES_KEPT_MAX: usize = 128;
 
 /// The field lines of a head or of a trailer section (RFC 9110 §5).
 ///
 /// One allocation holds the bytes, one the index; both are kept for the next message. Names keep
-/// the case they came in and compare without it; values are bytes, without leading and trailing
-/// whitespace.
+/// their case and compare without it; values are bytes, without leading and trailing whitespace.
 #[derive(Clone, Default)]
 pub struct Fields {
     pub(crate) bytes: Vec<u8>,
     lines: Vec<LineSpans>,
 }
 
-/// Where a field line's name and value stand in the section's bytes.
+/// The spans of a field line's name and value in the section's bytes.
 #[derive(Clone, Copy)]
 struct LineSpans {
     name: Span,
     value: Span,
 }
 
-/// A part of a section's bytes. 32 bits suffice: `Limits` and `Fields::push` keep sections smaller.
+/// A range of a section's bytes. 32 bits suffice: `Limits` and `Fields::push` keep sections smaller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: u32,
@@ -95,12 +94,12 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// The name, in the case it was sent in.
+    /// The name, in the case in which it was sent.
     pub fn name(&self) -> &'a str {
         std::str::from_utf8(self.name).unwrap_or_default()
     }
 
-    /// The name as bytes: a token, which needs no look to be one.
+    /// The name as bytes. It is known to be a token.
     #[inline]
     pub(crate) fn name_bytes(&self) -> &'a [u8] {
         self.name
@@ -111,13 +110,13 @@ impl<'a> Field<'a> {
         self.value
     }
 
-    /// Whether this is the field of that name, in whatever case.
+    /// Whether the field has that name, in any case.
     pub fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 
-    /// Whether the value lets whoever knows it act as somebody else, as those of Authorization and
-    /// Cookie do: `Debug` does not show it.
+    /// Whether the value is a credential, as those of Authorization and Cookie are: `Debug` does not
+    /// show it.
     pub fn is_secret(&self) -> bool {
         hidden::is_secret(self.name())
     }
@@ -129,12 +128,12 @@ impl Fields {
         Self { bytes: Vec::new(), lines: Vec::new() }
     }
 
-    /// How many field lines there are.
+    /// The number of field lines.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no field lines.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -164,12 +163,12 @@ impl Fields {
             && line.name.of(&self.bytes).eq_ignore_ascii_case(name.as_bytes())
     }
 
-    /// Whether a field of that name is there.
+    /// Whether there is a field of that name.
     pub fn contains(&self, name: &str) -> bool {
         self.first(name).is_some()
     }
 
-    /// Whether a comma-separated field of that name lists `token`, in whatever case.
+    /// Whether a comma-separated field of that name lists `token`, in any case.
     pub fn lists(&self, name: &str, token: &str) -> bool {
         self.all(name)
             .flat_map(grammar::list)
@@ -180,7 +179,7 @@ impl Fields {
     ///
     /// # Errors
     /// [`Misuse::FieldName`] if the name is not a token, [`Misuse::FieldValue`] if the value has a
-    /// control character in it: what is passed here can never end a line.
+    /// control character in it, so that neither can end a line.
     pub fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Misuse> {
         let value = grammar::trim(value);
         check(name, value)?;
@@ -210,7 +209,7 @@ impl Fields {
         self.lines.retain(|line| !line.name.of(bytes).eq_ignore_ascii_case(name.as_bytes()));
     }
 
-    /// Removes everything and keeps the memory, up to some 10 KiB, for the next message.
+    /// Removes all field lines and keeps the memory, up to some 10 KiB, for the next message.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.bytes.shrink_to(BYTES_KEPT_MAX);
@@ -218,7 +217,7 @@ impl Fields {
         self.lines.shrink_to(LINES_KEPT_MAX);
     }
 
-    /// Appends a line that was checked.
+    /// Appends a line that is already checked.
     #[inline]
     pub(crate) fn append(&mut self, name: &[u8], value: &[u8]) {
         let start = self.bytes.len();
@@ -227,7 +226,7 @@ impl Fields {
         self.index(Span::new(start, name.len()), Span::new(start + name.len(), value.len()));
     }
 
-    /// Adds a line whose bytes are in `bytes` already and were checked.
+    /// Adds a line whose bytes are already in `bytes` and checked.
     #[inline]
     pub(crate) fn index(&mut self, name: Span, value: Span) {
         self.lines.push(LineSpans { name, value });
@@ -243,7 +242,7 @@ impl Fields {
     }
 }
 
-/// Whether a field line of that name and value is one line and no other.
+/// Checks that a field line of that name and value is exactly one line.
 fn check(name: &str, value: &[u8]) -> Result<(), Misuse> {
     if !grammar::is_token(name.as_bytes()) {
         return Err(Misuse::FieldName);
@@ -254,7 +253,7 @@ fn check(name: &str, value: &[u8]) -> Result<(), Misuse> {
     Ok(())
 }
 
-/// Without secrets: the values of Authorization, Cookie and their like are `<hidden>`.
+/// Shows no credentials: the values of Authorization, Cookie and the like are `<hidden>`.
 impl fmt::Debug for Fields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();
@@ -274,7 +273,7 @@ impl PartialEq for Fields {
 
 impl Eq for Fields {}
 
-/// Without secrets, as [`Fields`].
+/// Shows no credentials, as [`Fields`].
 impl fmt::Debug for Field<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.name(), hidden::redacted(self.name(), self.value))
@@ -286,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_pushed_can_end_a_line() {
+    fn a_pushed_field_cannot_end_a_line() {
         let mut fields = Fields::new();
         for value in [&b"a\r\nb: c"[..], b"a\nb", b"a\rb", b"a\0b", b"\x7f", b"a\r\n", b"\n"] {
             assert_eq!(fields.push("x", value), Err(Misuse::FieldValue), "{value:?}");

@@ -1,4 +1,4 @@
-//! Byte classes and small rules of RFC 9110 and RFC 3986, each beside its ABNF.
+//! Byte classes and small grammar rules of RFC 9110 and RFC 3986, each beside its ABNF.
 
 use http::Method;
 
@@ -27,13 +27,13 @@ const fn classes() -> [u8; 256] {
         if c == b'\t' || c >= b' ' && c != 0x7f {
             table[byte] |= FIELD;
         }
-        // The visible characters but "#": browsers and scripts leave "|", "{" and the like
+        // The visible characters except "#": browsers and scripts leave "|", "{" and the like
         // unescaped, which is harmless; a fragment is never sent, and a space would end the target.
         if c.is_ascii_graphic() && c != b'#' {
             table[byte] |= TARGET;
         }
-        // unreserved / sub-delims of reg-name (RFC 3986 §3.2.2), without ",", which real names do
-        // not have, and lists of hosts do.
+        // unreserved / sub-delims of reg-name (RFC 3986 §3.2.2), without ",", which lists of hosts
+        // have and real names do not.
         if c.is_ascii_alphanumeric()
             || matches!(c, b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&'..=b'+' | b';' | b'=')
         {
@@ -44,16 +44,16 @@ const fn classes() -> [u8; 256] {
     table
 }
 
-/// How many bytes at the front of `bytes` are of that class.
+/// The number of bytes at the front of `bytes` that are of that class.
 #[inline]
 fn run(bytes: &[u8], class: u8) -> usize {
     let ends = bytes.iter().position(|&byte| CLASSES[byte as usize] & class == 0);
     ends.unwrap_or(bytes.len())
 }
 
-/// The same, eight bytes at a time: `ends` marks, by the highest bit of each, the bytes that may not
-/// be of the class. Marks above a true one may be false, which is why only the lowest is believed,
-/// and the table asked.
+/// As [`run`], eight bytes at a time: `ends` marks, by the highest bit of each, the bytes that may not
+/// be of the class. Marks above a true one may be false, so only the lowest mark is used, and checked
+/// against the table.
 #[inline]
 fn run_fast(bytes: &[u8], class: u8, ends: impl Fn(u64) -> u64) -> usize {
     let mut at = 0;
@@ -81,32 +81,32 @@ const fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * limit as u64) & !word & HIGHS
 }
 
-/// Marks the bytes that are `byte`.
+/// Marks the bytes equal to `byte`.
 #[inline]
 const fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * byte as u64), 1)
 }
 
-/// Marks the bytes that are neither letters nor hyphens. Exact: no carry leaves a byte.
+/// Marks the bytes that are neither letters nor hyphens. It is exact: no carry leaves a byte.
 #[inline]
 const fn not_alpha(word: u64) -> u64 {
     let low = !HIGHS;
     let lower = (word | (ONES * 0x20)) & low;
-    // The highest bit of each becomes whether the byte is `a` or above, and above `z`.
+    // The highest bit of each byte tells whether it is `a` or above, and whether it is above `z`.
     let from_a = lower + ONES * (0x80 - b'a') as u64;
     let past_z = lower + ONES * (0x80 - (b'z' + 1)) as u64;
     let other_than_hyphen = ((word ^ (ONES * b'-' as u64)) & low) + low;
     (!(from_a & !past_z) & other_than_hyphen | word) & HIGHS
 }
 
-/// How much at the front of `bytes` is a token.
+/// The length of the token at the front of `bytes`.
 #[inline]
 pub(crate) fn token_len(bytes: &[u8]) -> usize {
     run_fast(bytes, TCHAR, not_alpha)
 }
 
-/// Whether a token is `name`, which is in lower case and of letters and hyphens. Setting 0x20 makes
-/// letters lower case, and nothing else that a token may have a letter or a hyphen.
+/// Whether a token equals `name` without case; `name` is in lower case, of letters and hyphens. Setting
+/// 0x20 makes letters lower case, and turns no other byte of a token into a letter or a hyphen.
 #[inline]
 pub(crate) fn is_name<const N: usize>(token: &[u8], name: &[u8; N]) -> bool {
     token.len() == N
@@ -116,13 +116,13 @@ pub(crate) fn is_name<const N: usize>(token: &[u8], name: &[u8; N]) -> bool {
         })
 }
 
-/// How much at the front of `bytes` may stand in a field value.
+/// The number of bytes at the front of `bytes` that may stand in a field value.
 #[inline]
 pub(crate) fn text_len(bytes: &[u8]) -> usize {
     run_fast(bytes, FIELD, |word| below(word, b' ') | equal(word, 0x7f))
 }
 
-/// How much at the front of `bytes` may stand in a request-target.
+/// The number of bytes at the front of `bytes` that may stand in a request-target.
 #[inline]
 pub(crate) fn target_len(bytes: &[u8]) -> usize {
     run_fast(bytes, TARGET, |word| {
@@ -136,14 +136,13 @@ pub(crate) fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && token_len(bytes) == bytes.len()
 }
 
-/// What may stand in a field value: no control character but HTAB.
+/// Whether all bytes may stand in a field value: no control character except HTAB.
 #[inline]
 pub(crate) fn is_field_value(bytes: &[u8]) -> bool {
     text_len(bytes) == bytes.len()
 }
 
-/// Whether a Date has no control character in it; written so that it becomes a few vector
-/// instructions.
+/// Whether a Date has no control character in it; compiles to a few vector instructions.
 #[inline]
 pub(crate) fn is_date(date: &[u8; 29]) -> bool {
     date.iter().fold(true, |fits, byte| fits & (b' '..0x7f).contains(byte))
@@ -155,7 +154,7 @@ pub(crate) const fn is_whitespace(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// What is left of `bytes` without the OWS around it.
+/// Returns `bytes` without the OWS around them.
 #[inline]
 pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
     while let [first, rest @ ..] = bytes
@@ -176,7 +175,7 @@ pub(crate) fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(trim).filter(|item| !item.is_empty())
 }
 
-/// Content-Length = 1*DIGIT (RFC 9110 §8.6), if it fits into 64 bits: no sign, no space.
+/// Parses Content-Length = 1*DIGIT (RFC 9110 §8.6), if it fits into 64 bits: no sign, no space.
 pub(crate) fn length(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -187,8 +186,8 @@ pub(crate) fn length(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// uri-host \[ ":" port \] (RFC 9110 §7.2), or nothing, as Host is where the target has no authority:
-/// no user, no path, a port that is one, and not without a host.
+/// Whether `value` is uri-host \[ ":" port \] (RFC 9110 §7.2), or empty, as Host is where the target has
+/// no authority: no user, no path, a valid port, and no port without a host.
 pub(crate) fn is_host(value: &[u8]) -> bool {
     let name_len = match value {
         [] => return true,
@@ -212,7 +211,7 @@ pub(crate) fn is_host(value: &[u8]) -> bool {
     !name.is_empty() && port_fits
 }
 
-/// "[" IPv6address "]", without a zone: what is left to check is done by whoever connects.
+/// The length of "[" IPv6address "]", without a zone. The address is fully checked only on connecting.
 fn ip_literal_len(value: &[u8]) -> Option<usize> {
     let end = memchr::memchr(b']', value)?;
     let address = &value[1..end];
@@ -221,7 +220,7 @@ fn ip_literal_len(value: &[u8]) -> Option<usize> {
     (fits && colons >= 2).then_some(end + 1)
 }
 
-/// How much of `value` is reg-name, in which pct-encoded = "%" HEXDIG HEXDIG.
+/// The length of the reg-name at the front of `value`, in which pct-encoded = "%" HEXDIG HEXDIG.
 fn reg_name_len(value: &[u8]) -> usize {
     let mut at = 0;
     loop {
@@ -233,13 +232,13 @@ fn reg_name_len(value: &[u8]) -> usize {
     }
 }
 
-/// How a request-target is written (RFC 9112 §3.2).
+/// The form of a request-target (RFC 9112 §3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TargetForm {
-    /// `/where?q=now`: what requests to an origin look like.
+    /// `/where?q=now`: in requests to an origin.
     #[default]
     Origin,
-    /// `http://example.com/where`: what requests to a proxy look like; every server accepts it.
+    /// `http://example.com/where`: in requests to a proxy; every server accepts it.
     Absolute,
     /// `example.com:443`: CONNECT only.
     Authority,
@@ -247,14 +246,14 @@ pub enum TargetForm {
     Asterisk,
 }
 
-/// Which of the four forms a request-target has (RFC 9112 §3.2), and whether the method may use it.
+/// Returns the form of a request-target (RFC 9112 §3.2), if the method may use it.
 pub(crate) fn target_form(method: &Method, target: &[u8]) -> Result<TargetForm, Violation> {
     if target_len(target) != target.len() {
         return Err(Violation::Target);
     }
     if *method == Method::CONNECT {
-        // authority-form = uri-host ":" port, where the port is not optional (§3.2.3), and neither
-        // empty nor invalid, as 0 is (RFC 9110 §9.3.6).
+        // authority-form = uri-host ":" port, where the port is required (§3.2.3) and neither empty
+        // nor invalid, as 0 is (RFC 9110 §9.3.6).
         let port = target.iter().rposition(|&byte| byte == b':').map(|at| &target[at + 1..]);
         let whole = port
             .is_some_and(|port| !port.ends_with(b"]") && port.iter().any(|&digit| digit != b'0'));
@@ -271,8 +270,8 @@ pub(crate) fn target_form(method: &Method, target: &[u8]) -> Result<TargetForm, 
     }
 }
 
-/// absolute-form = absolute-URI, of which an HTTP server knows the schemes http and https. User
-/// information is refused: RFC 9110 §4.2.4.
+/// Checks absolute-form = absolute-URI, with scheme http or https. User information is refused: RFC 9110
+/// §4.2.4.
 fn absolute_form(target: &[u8]) -> Result<TargetForm, Violation> {
     let strip = |scheme: &[u8]| {
         let (start, rest) = target.split_at_checked(scheme.len())?;
@@ -294,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_hold_what_their_rules_say() {
+    fn each_class_has_the_bytes_of_its_rule() {
         let members =
             |class| (0..=255u8).filter(|&c| CLASSES[c as usize] & class != 0).collect::<Vec<_>>();
         let tchar = members(TCHAR);
@@ -311,7 +310,7 @@ mod tests {
         {
             for stop in 0..=255u8 {
                 for before in 0..20 {
-                    // What follows must not matter, whatever it makes of the word's other bytes.
+                    // The bytes behind it must not matter, though they share a word with it.
                     for after in [b'a', 0, b' ', b'!', 0x7f, 0x80, 0xff] {
                         let mut bytes = vec![b'a'; before];
                         bytes.extend([stop, after, after, stop]);
@@ -338,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn names_compare_without_case_and_with_nothing_else() {
+    fn names_compare_without_case_and_exactly_otherwise() {
         assert!(is_name(b"Keep-Alive", b"keep-alive") && is_name(b"HOST", b"host"));
         for byte in (0..=255u8).filter(|&c| CLASSES[c as usize] & TCHAR != 0) {
             assert_eq!(is_name(&[b'x', byte], b"x-"), byte == b'-');
@@ -348,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts() {
+    fn a_host_is_a_name_or_address_with_or_without_a_port() {
         for good in ["a", "example.com:80", "", "a:", "[::1]", "[::1]:443", "a-b_c~d", "%41", "1.2"]
         {
             assert!(is_host(good.as_bytes()), "{good:?}");
@@ -381,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn forms() {
+    fn a_target_has_one_form_that_fits_its_method() {
         use TargetForm::*;
         let form = |method: Method, target: &str| target_form(&method, target.as_bytes()).ok();
         assert_eq!(form(Method::GET, "/"), Some(Origin));

@@ -1,14 +1,13 @@
-//! What is not shown where messages and errors are: credentials end up in logs that way.
+//! Hides credentials where messages and errors are shown, since that text ends up in logs.
 
 use std::borrow::Cow;
 
-/// What stands where a secret was.
+/// Shown instead of a secret value.
 const HIDDEN: &str = "<hidden>";
-/// What stands where a password was: as many programs write it, and short.
+/// Shown instead of a password; short, and the form that many programs use.
 const MASK: &str = "***";
 
-/// Fields whose values let whoever knows them act as somebody else (RFC 9110 §11.6.2 and §11.7.2,
-/// RFC 6265 §4).
+/// Fields whose values are credentials (RFC 9110 §11.6.2 and §11.7.2, RFC 6265 §4).
 const SECRET: [&str; 5] =
     ["authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2"];
 
@@ -23,7 +22,7 @@ pub(crate) fn is_secret(name: &str) -> bool {
     is_one_of(&SECRET, name)
 }
 
-/// A field's value as text for people: escaped, and without secrets.
+/// Returns a field's value as text for people: escaped, and without secrets.
 pub(crate) fn redacted(name: &str, value: &[u8]) -> String {
     if is_secret(name) {
         return HIDDEN.to_owned();
@@ -31,20 +30,20 @@ pub(crate) fn redacted(name: &str, value: &[u8]) -> String {
     if !is_one_of(&URLS, name) {
         return value.escape_ascii().to_string();
     }
-    // A character for each byte, whatever it stands for: a URL's parts end at ASCII's.
+    // One character for each byte, in any encoding: a URL's delimiters are ASCII.
     let url: String = value.iter().copied().map(char::from).collect();
     let shown: Vec<u8> = without_password(&url).chars().map(|c| c as u8).collect();
     shown.escape_ascii().to_string()
 }
 
-/// A URL, absolute or relative, with `***` for its password, so that it can be shown.
+/// Returns a URL, absolute or relative, with `***` for its password, so that it can be shown.
 ///
 /// The user is shown where a password follows, so that a reader recognises the URL. A user without a
-/// password is hidden as a whole: that is how tokens are written.
+/// password is hidden, since tokens are written that way.
 ///
-/// It need not be well-formed: a password with a slash in it, which ends the host's part and so
-/// makes most URLs malformed, is hidden too. Where what is before the slash looks like a host and
-/// its port, as in `http://me:12/s3cret@a.example/`, that is what it is, and the rest a path.
+/// The URL need not be well-formed: a password with a slash in it, which ends the authority and so
+/// makes most URLs malformed, is hidden too. If the part before the slash looks like a host and its
+/// port, as in `http://me:12/s3cret@a.example/`, it is taken for them, and the rest for a path.
 ///
 /// ```
 /// use stoop_proto::without_password;
@@ -54,7 +53,7 @@ pub(crate) fn redacted(name: &str, value: &[u8]) -> String {
 /// assert_eq!(without_password("/path/@b"), "/path/@b");
 /// ```
 pub fn without_password(url: &str) -> Cow<'_, str> {
-    // Spaces and control characters before a URL, and some within it, are no part of it.
+    // Spaces and control characters before a URL, and some within it, do not belong to it.
     let of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c) || c <= ' ';
     let of_slashes = |c| matches!(c, '/' | '\\') || c <= ' ';
     let after_scheme = match url.trim_start_matches(of_scheme) {
@@ -68,7 +67,7 @@ pub fn without_password(url: &str) -> Cow<'_, str> {
         return url.into();
     }
     let authority = &host_on[..host_on.find(['/', '\\', '?', '#']).unwrap_or(host_on.len())];
-    // What follows the colon of a host is digits. What follows a user's may be anything.
+    // Digits follow the colon of a host; any text may follow the colon of a user.
     let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
     let is_host = authority.starts_with('[') || port.bytes().all(|byte| byte.is_ascii_digit());
     let end = match authority.rfind('@') {
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_hidden_in_what_is_no_text() {
+    fn passwords_are_hidden_in_values_that_are_not_utf_8() {
         let location = |value| redacted("Location", value);
         assert_eq!(location(b"http://u:p@h/\xff"), r"http://u:***@h/\xff");
         assert_eq!(location(b"http://u:p\xff\xe9@h/\xc3\xa9"), r"http://u:***@h/\xc3\xa9");
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_user_is_shown() {
+    fn urls_without_a_user_are_shown_whole() {
         let all = "http://h/ http://h:80/@a http://h/?a@b http://h#@ http://[::1]:80/@a http:///x \
             /@a /a:b@c a/b@c ?a@b //h/@a http://h:80?x@y ://a";
         for url in all.split(' ').chain([""]) {

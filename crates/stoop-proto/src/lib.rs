@@ -1,13 +1,12 @@
-//! HTTP as state machines without I/O: bytes in, events out.
+//! HTTP/1.0, HTTP/1.1 and HTTP/2 as state machines without I/O: bytes in, events out.
 //!
 //! In scope: the messages and connections of RFC 9110, RFC 9112 (HTTP/1.0 and HTTP/1.1) and RFC 9113
-//! (HTTP/2), in both roles; and [`hpack`], how HTTP/2 writes field lines (RFC 7541). Out of scope:
+//! (HTTP/2), in both roles; and [`hpack`], HTTP/2's compression of field lines (RFC 7541). Out of scope:
 //! sockets, TLS, time, threads, URLs, redirects, cookies, content codings. A machine never blocks,
 //! never reads a clock and never allocates without a limit of [`Limits`].
 //!
-//! A machine reads from the front of a slice its caller owns and says how much it consumed; it
-//! writes through a [`Sink`]. Body bytes are never copied here: an event names them as a span of
-//! the input.
+//! A machine reads from the front of a slice that its caller owns and returns how much it consumed; it
+//! writes through a [`Sink`]. Content is never copied here: an event names it as a span of the input.
 //!
 //! ```
 //! use stoop_proto::{BodySize, Limits, RequestHead, ResponseParts, h1};
@@ -51,11 +50,11 @@ pub use persistence::CloseReason;
 
 use bytes::Bytes;
 
-/// Where a machine writes what is to be sent, in order.
+/// The output of a machine: bytes to be sent, in order.
 pub trait Sink {
     /// Appends a copy of `bytes`.
     fn put(&mut self, bytes: &[u8]);
-    /// Appends `bytes`, without a copy where that is worth it.
+    /// Appends `bytes`, without a copy where that is cheaper.
     fn share(&mut self, bytes: Bytes);
 }
 

@@ -1,17 +1,17 @@
-//! Every bound of the protocol machines, each with what happens beyond it.
+//! The limits of the protocol machines, each with the consequence of exceeding it.
 
 use std::time::{Duration, Instant};
 
-/// Nothing is waited for longer than this, whatever a limit says: clocks have an end.
+/// The longest wait, whatever a limit says: an [`Instant`] can overflow.
 const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
-/// So much later. [`Duration::MAX`] is as good as never: thirty years.
+/// Returns the instant `time` after `from`, at most thirty years: [`Duration::MAX`] is no limit.
 #[inline]
 pub fn after(from: Instant, time: Duration) -> Instant {
     from + time.min(FOREVER)
 }
 
-/// The most field lines any head may have, whatever [`Limits::fields_max`] says: parsing keeps its
+/// The largest number of field lines in a head, whatever [`Limits::fields_max`] says: parsing keeps its
 /// index of them on the stack.
 pub const FIELDS_CEILING: usize = 512;
 
@@ -45,7 +45,7 @@ pub struct Limits {
     pub pipelined_max: usize,
     /// Interim (1xx) responses before a final one: 16. Beyond it: an error at the client.
     pub interim_max: usize,
-    /// What HTTP/2 alone has.
+    /// Limits of HTTP/2 alone.
     pub http2: Http2Limits,
 }
 
@@ -55,54 +55,55 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Http2Limits {
-    /// Streams that a client may have open at a time: 100. Beyond it: REFUSED_STREAM. A client opens
-    /// no more than 256 of its own accord, whatever the server allows.
+    /// Streams that a client may have open at a time: 100. Beyond it: REFUSED_STREAM. Our client opens
+    /// no more than 256, whatever the server allows.
     pub streams_max: u32,
     /// Content of a stream that may be on its way or unread: 64 KiB for requests, 256 KiB for
     /// responses, and 65,535 at least. Beyond it: FLOW_CONTROL_ERROR.
     pub stream_window_bytes: u32,
-    /// What that may grow to where the connection is fast and long enough to need it: 1 MiB for
-    /// requests, 4 MiB for responses.
+    /// The size to which `stream_window_bytes` may grow where the connection's bandwidth and delay need
+    /// it: 1 MiB for requests, 4 MiB for responses.
     pub stream_window_bytes_max: u32,
-    /// The same of all streams together: 1 MiB for requests, 4 MiB for responses, and 65,535 at
-    /// least. Beyond it: FLOW_CONTROL_ERROR.
+    /// Content of all streams together that may be on its way or unread: 1 MiB for requests, 4 MiB for
+    /// responses, and 65,535 at least. Beyond it: FLOW_CONTROL_ERROR.
     pub connection_window_bytes: u32,
-    /// What that may grow to: 2 MiB for requests, 16 MiB for responses.
+    /// The size to which `connection_window_bytes` may grow: 2 MiB for requests, 16 MiB for responses.
     pub connection_window_bytes_max: u32,
-    /// The peer's table of fields, which it may make us keep: 4,096.
+    /// The dynamic table that the peer's encoder may make us keep: 4,096.
     pub decoder_table_bytes_max: u32,
-    /// Our own, if the peer allows as much: 1,024 for responses, 4,096 for requests.
+    /// The dynamic table of our encoder, if the peer allows as much: 1,024 for responses, 4,096 for
+    /// requests.
     pub encoder_table_bytes_max: u32,
-    /// Answers to PING and SETTINGS, and other frames of a connection, that wait until there is room
-    /// in the output because the peer does not read: 1,000. At it, reading stops.
+    /// Answers to PING and SETTINGS, and other control frames, that are queued because the peer does not
+    /// read: 1,000. At it, reading stops.
     pub control_frames_max: u32,
-    /// Streams that a client resets, or makes us reset: 200 at once and 20 a second; four that end
-    /// well give one back. Beyond it: ENHANCE_YOUR_CALM (CVE-2023-44487, CVE-2025-8671).
+    /// Streams that a client resets, or makes us reset: 200 at once and 20 a second; four exchanges that
+    /// end well give one back. Beyond it: ENHANCE_YOUR_CALM (CVE-2023-44487, CVE-2025-8671).
     pub resets: Rate,
-    /// Of those the ones whose request was not answered yet, so that its handler ran for nothing: 200
-    /// at once and 20 a second; eight that end well give one back, so that one in nine may be cancelled
-    /// at any rate. Beyond it: ENHANCE_YOUR_CALM.
+    /// Streams that a client resets before the request is answered, so that its handler ran for nothing:
+    /// 200 at once and 20 a second; eight exchanges that end well give one back, so that one in nine may
+    /// be cancelled at any rate. Beyond it: ENHANCE_YOUR_CALM.
     pub abandoned_requests: Rate,
-    /// Frames that ask for work and bring nothing (PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty
-    /// DATA, late and unknown ones): 10,000 at once and 330 a second; content that is sent and
+    /// Frames that cause work and carry no message (PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA,
+    /// late and unknown ones): 10,000 at once and 330 a second; content that is sent and completed
     /// exchanges give some back. Beyond it: ENHANCE_YOUR_CALM.
     pub odd_frames: Rate,
-    /// Until the peer acknowledges our SETTINGS: 10 s. Beyond it: SETTINGS_TIMEOUT. [`Duration::MAX`]
-    /// is no limit.
+    /// The time for the peer to acknowledge our SETTINGS: 10 s. Beyond it: SETTINGS_TIMEOUT.
+    /// [`Duration::MAX`] is no limit.
     pub settings_timeout: Duration,
-    /// Until it answers a PING: 10 s. Beyond it the connection is closed. As long as the peer takes what
-    /// was sent before the PING, it has that long again. [`Duration::MAX`] is no limit.
+    /// The time for the peer to answer a PING: 10 s. Beyond it the connection is closed. The time begins
+    /// again as long as the peer takes what was sent before the PING. [`Duration::MAX`] is no limit.
     pub ping_timeout: Duration,
-    /// Whether clients may ask for tunnels of other protocols (RFC 8441): no.
+    /// Whether clients may request tunnels of other protocols (RFC 8441): no.
     pub extended_connect: bool,
 }
 
-/// How often something may happen.
+/// A rate limit: how often something may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// So many at once.
+    /// How many at once.
     pub burst: u32,
-    /// And so many a second after that.
+    /// How many a second after that.
     pub per_second: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Heads of messages: RFC 9110 §6, the same for every version of HTTP.
+//! Heads of messages (RFC 9110 §6), the same for all versions of HTTP.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use crate::fields::Fields;
 use crate::grammar::{self, TargetForm};
 use crate::persistence::CloseReason;
 
-/// Capacity kept for the target or reason when a head is cleared for the next message.
+/// The capacity that is kept for the target or reason when a head is cleared for the next message.
 const LINE_KEPT_MAX: usize = 1024;
 
-/// Method, target, version and fields of a request.
+/// The head of a request: method, target, version and fields.
 ///
-/// Made to be used again: [`RequestHead::clear`] keeps its memory.
+/// It can be used for many requests: [`RequestHead::clear`] keeps its memory.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestHead {
     pub(crate) method: Method,
@@ -50,7 +50,7 @@ impl RequestHead {
         Ok(head)
     }
 
-    /// An extended CONNECT, which asks for a tunnel of a protocol such as `websocket` to a path
+    /// An extended CONNECT, which requests a tunnel of a protocol such as `websocket` to a path
     /// (RFC 8441 §4). Only HTTP/2 has it.
     ///
     /// # Errors
@@ -99,12 +99,12 @@ impl RequestHead {
         self.method = method;
     }
 
-    /// The request-target as it was sent: visible ASCII.
+    /// The request-target as sent: visible ASCII.
     pub fn target(&self) -> &str {
         &self.target
     }
 
-    /// How the target is written.
+    /// The form of the target.
     pub fn form(&self) -> TargetForm {
         self.form
     }
@@ -123,12 +123,12 @@ impl RequestHead {
         if path.is_empty() { "/" } else { path }
     }
 
-    /// What follows the first `?`, if there is one.
+    /// The query: the part behind the first `?`, if there is one.
     pub fn query(&self) -> Option<&str> {
         self.target().split_once('?').map(|(_, query)| query)
     }
 
-    /// Host and port the request is for: from the target if it names them, else from Host
+    /// The host and port to which the request goes: from the target if it names them, else from Host
     /// (RFC 9112 §3.3).
     pub fn authority(&self) -> &str {
         match self.form {
@@ -154,12 +154,12 @@ impl RequestHead {
         self.version
     }
 
-    /// Replaces the version. It says what a peer spoke; what is sent is in the machine's.
+    /// Replaces the version. It tells which one a peer spoke; a machine sends its own.
     pub fn set_version(&mut self, version: Version) {
         self.version = version;
     }
 
-    /// The protocol that an extended CONNECT asks for, such as `websocket` (RFC 8441 §4).
+    /// The protocol that an extended CONNECT requests, such as `websocket` (RFC 8441 §4).
     pub fn protocol(&self) -> Option<&str> {
         self.protocol.as_deref()
     }
@@ -169,7 +169,7 @@ impl RequestHead {
         &self.fields
     }
 
-    /// The fields, to change.
+    /// The fields, to be changed.
     pub fn fields_mut(&mut self) -> &mut Fields {
         &mut self.fields
     }
@@ -181,7 +181,7 @@ impl fmt::Debug for RequestHead {
     }
 }
 
-/// Status, reason, version and fields of a response.
+/// The head of a response: status, reason, version and fields.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ResponseHead {
     pub(crate) status: StatusCode,
@@ -248,39 +248,38 @@ impl fmt::Debug for ResponseHead {
     }
 }
 
-/// What a server wants said in the head of a response; the machine adds the framing.
+/// The caller's part of the head of a response; the machine adds the framing.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseParts<'a> {
     /// The status.
     pub status: StatusCode,
     /// A Content-Type, if the fields do not have one.
     pub content_type: Option<&'a str>,
-    /// The rest of the fields. Those that frame the message (Transfer-Encoding, Connection, Keep-Alive)
-    /// are not taken from here but decided by the machine, which heeds a `Connection: close`. A
-    /// Content-Length is that of a body whose size is [unknown](BodySize::Unknown), and of the one that
-    /// an answer to HEAD, or a 304, does not have; else it has to be right.
+    /// The other fields. Transfer-Encoding, Connection and Keep-Alive are not taken from here but decided
+    /// by the machine, which honours a `Connection: close`. A Content-Length declares the length of a body
+    /// whose size is [unknown](BodySize::Unknown), or of the body that a response to HEAD, or a 304, does
+    /// not have; otherwise it must equal the body's size.
     pub fields: Option<&'a Fields>,
     /// Date, as an IMF-fixdate, if the fields do not have one.
     pub date: Option<&'a [u8; 29]>,
-    /// Why the connection is to end with this response, if the caller wants it to. Over HTTP/2 that is
-    /// said by [`drain`](crate::h2::Connection::drain).
+    /// Why the connection is to end with this response, if the caller wants it to. Over HTTP/2,
+    /// [`drain`](crate::h2::Connection::drain) is called instead.
     pub close: Option<CloseReason>,
 }
 
 impl ResponseParts<'_> {
-    /// A response of that status and nothing else.
+    /// A response of that status without fields.
     pub fn new(status: StatusCode) -> Self {
         Self { status, content_type: None, fields: None, date: None, close: None }
     }
 }
 
-/// What is known of a body before it is sent.
+/// The size of a body, as far as it is known before the body is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodySize {
     /// Exactly this many bytes.
     Exact(u64),
-    /// It ends when it ends, unless a Content-Length among the fields says how long it is: then it is
-    /// held to that.
+    /// Not known, unless the fields have a Content-Length: then the body must have that length.
     Unknown,
 }
 

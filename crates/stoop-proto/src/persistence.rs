@@ -1,37 +1,37 @@
-//! Why a connection is closed. In each version one function of the machine decides it, from what was
-//! received and what the driver feeds it; the drivers read it.
+//! [`CloseReason`]: why a connection is closed. In each version one function of the machine decides it,
+//! from the bytes received and the driver's calls; the drivers read it.
 
 use std::fmt;
 
-/// Why a connection ends with the message under way, or has ended (RFC 9112 §9.3 to §9.6, RFC 9113 §6.8).
+/// Why a connection ends after the current message, or has ended (RFC 9112 §9.3 to §9.6, RFC 9113 §6.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CloseReason {
-    /// The peer said `Connection: close`.
+    /// The peer sent `Connection: close`.
     PeerCloses,
-    /// The peer speaks HTTP/1.0 and did not ask for the connection to be kept.
+    /// The peer speaks HTTP/1.0 and did not send `Connection: keep-alive`.
     OldVersion,
-    /// The caller, or the handler, said `Connection: close`.
+    /// The caller, or the handler, set `Connection: close`.
     CallerCloses,
-    /// The content has neither a length nor chunks: only the end of the connection ends it.
+    /// The content has neither a length nor chunks: the end of the connection ends it.
     UntilClose,
-    /// How the response is framed can be read in two ways (RFC 9112 §6.1, §6.3).
+    /// The framing of the response is ambiguous (RFC 9112 §6.1, §6.3).
     FramingInDoubt,
-    /// The client waits for a 100 that it does not get: nobody can tell whether its content follows
+    /// The client waits for a 100 and gets a final response: whether its content follows is not known
     /// (RFC 9110 §10.1.1).
     ContentInDoubt,
-    /// More of the request's content is unread than would be read to keep the connection.
+    /// More of the request's content is unread than the server reads to keep the connection.
     UnreadContent,
-    /// The response is complete and its request is not: the rest of it is not sent.
+    /// The response is complete before its request: the rest of the request is not sent.
     RequestUnfinished,
-    /// What follows a CONNECT that is declined was meant for the tunnel.
+    /// A CONNECT was declined: the bytes that follow it may have been meant for the tunnel.
     TunnelDeclined,
-    /// The connection belongs to another protocol now.
+    /// The connection was switched to another protocol.
     Switched,
-    /// The connection has served as many requests as it may.
+    /// The connection has served as many requests as the limit allows.
     RequestsMax,
     /// The server stops.
     Draining,
-    /// Nothing was asked for too long.
+    /// The connection was idle for too long.
     Idle,
     /// The next request did not come in time.
     Late,
@@ -44,7 +44,7 @@ pub enum CloseReason {
 }
 
 impl CloseReason {
-    /// Whether the peer expects the end, since it is its own wish.
+    /// Whether the peer itself asked for the connection to end.
     pub const fn is_expected(self) -> bool {
         matches!(self, Self::PeerCloses | Self::OldVersion)
     }

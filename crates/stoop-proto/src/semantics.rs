@@ -1,5 +1,5 @@
-//! RFC 9110's rules that do not depend on the version of HTTP: what has content, what says how much of
-//! it there is, and what a head must and must not have. Both machines call these.
+//! RFC 9110's rules that do not depend on the version of HTTP: which messages have content, which length
+//! is announced for it, and what a head must and must not have. Both machines call these.
 
 use http::{Method, StatusCode};
 
@@ -8,9 +8,9 @@ use crate::fields::{Field, Fields};
 use crate::grammar::{self, TargetForm};
 use crate::message::{BodySize, RequestHead, ResponseParts};
 
-/// The server's side: what may be said in a response.
+/// The rules for the head of a response.
 impl<'a> ResponseParts<'a> {
-    /// That nothing in it could end its line early, but for fields, whose type rules that out.
+    /// Checks that no value could end its line early. The type of the fields rules that out for them.
     ///
     /// # Errors
     /// [`Misuse::FieldValue`] if the Content-Type or Date has a control character.
@@ -20,16 +20,16 @@ impl<'a> ResponseParts<'a> {
         if type_fits && date_fits { Ok(()) } else { Err(Misuse::FieldValue) }
     }
 
-    /// Whether it may have content: not in answer to HEAD, nor with some statuses (RFC 9110 §6.4.1,
-    /// §15.3.6).
+    /// Whether the response may have content: not in answer to HEAD, nor with some statuses (RFC 9110
+    /// §6.4.1, §15.3.6).
     #[inline]
     pub(crate) fn may_have_content(&self, is_head: bool) -> bool {
         !is_head && !matches!(self.status.as_u16(), 204 | 205 | 304)
     }
 
-    /// The size that is announced in its head (RFC 9110 §8.6): that of its content, or where it has none,
-    /// of what a GET would have got. That is what its fields say; where they say nothing, content that
-    /// was given with it tells, but an empty one, which stands for content that is not known.
+    /// The size that the head announces (RFC 9110 §8.6): that of the content, or, where the response has
+    /// none, of the content that a GET would have got. The latter is the Content-Length in the fields;
+    /// without one, the size of the content that the caller gave, unless that is empty: then it is unknown.
     ///
     /// # Errors
     /// As [`BodySize::declared_by`], where there is content.
@@ -49,7 +49,7 @@ impl<'a> ResponseParts<'a> {
         })
     }
 
-    /// What the server adds to the fields, of which `present` were seen: RFC 9110 §6.6.1, §8.3.
+    /// The fields that the server adds to the caller's, which have `present`: RFC 9110 §6.6.1, §8.3.
     #[inline]
     pub(crate) fn added_fields(&self, present: PresentFields) -> AddedFields<'a> {
         AddedFields {
@@ -59,7 +59,7 @@ impl<'a> ResponseParts<'a> {
     }
 }
 
-/// Which fields of a response its caller gave that the server would add else.
+/// Which of the fields that the server would add are in the caller's.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PresentFields {
     content_type: bool,
@@ -80,14 +80,14 @@ impl PresentFields {
     }
 }
 
-/// What the server adds to a response.
+/// The fields that the server adds to a response.
 pub(crate) struct AddedFields<'a> {
     pub(crate) content_type: Option<&'a str>,
     pub(crate) date: Option<&'a [u8; 29]>,
 }
 
-/// That a response of that status may come before the final one. 101 is none: it is final for HTTP, and
-/// HTTP/2 does not have it (RFC 9110 §15.2.2, RFC 9113 §8.6).
+/// Checks that a status is interim. 101 is not: it is final for HTTP, and HTTP/2 does not have it (RFC
+/// 9110 §15.2.2, RFC 9113 §8.6).
 ///
 /// # Errors
 /// [`Misuse::Status`] if not.
@@ -98,7 +98,7 @@ pub(crate) fn check_interim(status: StatusCode) -> Result<(), Misuse> {
     }
 }
 
-/// That a response of that status is final.
+/// Checks that a status is final.
 ///
 /// # Errors
 /// [`Misuse::Status`] if not.
@@ -107,8 +107,8 @@ pub(crate) fn check_final(status: StatusCode) -> Result<(), Misuse> {
     if status.is_informational() { Err(Misuse::Status) } else { Ok(()) }
 }
 
-/// That a request has one Host, and a valid one (RFC 9110 §7.2): the `first` of as many as `hosts`. Over
-/// HTTP/2 it becomes the authority.
+/// Checks that a request has one Host, and a valid one (RFC 9110 §7.2): `first` is the first of `hosts`
+/// fields. Over HTTP/2 it becomes the authority.
 ///
 /// # Errors
 /// [`Misuse::Host`] unless there is exactly one; [`Misuse::HostInvalid`] if it is malformed.
@@ -121,8 +121,8 @@ pub(crate) fn check_host(first: Option<&[u8]>, hosts: u32) -> Result<(), Misuse>
     }
 }
 
-/// That a request has a target, in a form that fits its method (RFC 9110 §7.1, RFC 9112 §3.2; RFC 8441
-/// §4 for an extended CONNECT, which names a path).
+/// Checks that a request has a target, in a form that fits its method (RFC 9110 §7.1, RFC 9112 §3.2; RFC
+/// 8441 §4 for an extended CONNECT, which names a path).
 ///
 /// # Errors
 /// [`Misuse::Target`] if not.
@@ -141,7 +141,7 @@ impl RequestHead {
     /// Whether the client waits for a 100 before it sends the content (RFC 9110 §10.1.1), if there is any.
     ///
     /// # Errors
-    /// [`Violation::Expectation`] if it expects anything else, which may be refused by 417.
+    /// [`Violation::Expectation`] if the request has another expectation, which may be refused by 417.
     pub fn expects_continue(&self) -> Result<bool, Violation> {
         self.fields
             .all("expect")
@@ -152,7 +152,7 @@ impl RequestHead {
 /// Whether the value of an Expect, a list (RFC 9110 §10.1.1), has 100-continue in it.
 ///
 /// # Errors
-/// [`Violation::Expectation`] if it has anything else.
+/// [`Violation::Expectation`] if it has any other item.
 pub(crate) fn expects_continue(value: &[u8]) -> Result<bool, Violation> {
     grammar::list(value).try_fold(false, |_, expectation| {
         match expectation.eq_ignore_ascii_case(b"100-continue") {
@@ -163,15 +163,14 @@ pub(crate) fn expects_continue(value: &[u8]) -> Result<bool, Violation> {
 }
 
 impl BodySize {
-    /// The size that is announced of a body, where its sender may have declared a Content-Length among
-    /// `fields`.
+    /// The announced size of a body whose caller may have declared a Content-Length in `fields`.
     ///
     /// RFC 9110 §8.6: "a sender MUST NOT forward a message with a Content-Length header field value that
-    /// is known to be incorrect". To send another number than the caller meant would hide a defect of
-    /// its own, and content that a length was made for may be cut or mixed up: so it is refused.
+    /// is known to be incorrect". To replace the caller's number would hide a defect of the caller, whose
+    /// content may be cut or mixed up: so it is refused.
     ///
     /// # Errors
-    /// [`Misuse::ContentLength`] if the declared one is malformed, or is not that of the body.
+    /// [`Misuse::ContentLength`] if the declared length is malformed, or is not that of the body.
     #[inline]
     pub(crate) fn declared_by(self, fields: &Fields) -> Result<Self, Misuse> {
         if fields.is_empty() {
@@ -184,9 +183,8 @@ impl BodySize {
         }
     }
 
-    /// The size that a request announces, if it says anything of it: without content, only if its method
-    /// gives content a meaning or its caller declared a Content-Length (RFC 9110 §8.6), which `declares`
-    /// tells.
+    /// The size that a request announces, if any: without content, only if its method gives content a
+    /// meaning or the caller declared a Content-Length (RFC 9110 §8.6), which is `declares`.
     ///
     /// # Errors
     /// As [`BodySize::declared_by`].
@@ -208,10 +206,10 @@ impl BodySize {
     }
 }
 
-/// The Content-Length that a caller declared, if it did: RFC 9110 §8.6.
+/// The Content-Length that the caller declared, if any: RFC 9110 §8.6.
 ///
 /// # Errors
-/// [`Misuse::ContentLength`] if it is no number, or several are declared that differ.
+/// [`Misuse::ContentLength`] if it is not a number, or several are declared that differ.
 fn declared_length(fields: &Fields) -> Result<Option<u64>, Misuse> {
     let mut declared = None;
     for value in fields.all("content-length") {

@@ -1,4 +1,4 @@
-//! The chunked transfer coding, as it is read (RFC 9112 §7.1).
+//! The reader of the chunked transfer coding (RFC 9112 §7.1).
 
 use std::ops::Range;
 
@@ -9,45 +9,44 @@ use crate::h1::head;
 use crate::h1::scan::{Scan, SectionLimits};
 use crate::limits::Limits;
 
-/// What a body reader found at the front of its input.
+/// The result of reading a body from the front of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BodyPiece {
     /// Content, as a span of the input.
     Data(Range<usize>),
     /// The body is complete; `trailers` if a trailer section was read.
     End { trailers: bool },
-    /// Nothing more can be said before more bytes come.
+    /// More bytes are needed.
     NeedMore,
 }
 
-/// The most content a message may have, in bytes: many readers count in 63 bits, and a number that is
-/// negative to one of them has been a way to smuggle.
+/// The largest content of a message, in bytes: many recipients count in 63 bits, and a number that is
+/// negative to one of them has been used for request smuggling.
 const CONTENT_BYTES_MAX: u64 = i64::MAX as u64;
 
-/// Reads chunks: byte by byte up to the content, so that nothing is read twice however the input is
-/// cut.
+/// Reads chunks: the lines byte by byte, so that nothing is read twice however the input is cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunked {
     state: ChunkState,
-    /// The size being read, then what is left of the chunk.
+    /// The size being read, then the number of bytes left of the chunk.
     size: u64,
     digits: u8,
-    /// Old servers pad chunk sizes with spaces; only a client puts up with it.
+    /// Whether spaces may pad a chunk size, as old servers send them: only a client accepts that.
     padding_allowed: bool,
     /// Bytes of the chunk-size line so far.
     line: usize,
-    /// Bytes of chunk extensions, less those of content.
+    /// Bytes of chunk extensions minus bytes of content, zero at least.
     extensions: u64,
     /// Bytes of content.
     total: u64,
     scan: Scan,
 }
 
-/// Where in `chunk = chunk-size [ chunk-ext ] CRLF chunk-data CRLF` we are.
+/// The position in `chunk = chunk-size [ chunk-ext ] CRLF chunk-data CRLF`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ChunkState {
     Size,
-    /// Whitespace before an extension's semicolon: BWS, which only an extension may have.
+    /// In whitespace before an extension's semicolon: BWS, which only an extension may have.
     Space,
     Extension(ExtensionState),
     SizeLf,
@@ -57,16 +56,16 @@ enum ChunkState {
     Trailers,
 }
 
-/// Where in `chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )` we are
+/// The position in `chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )`
 /// (RFC 9112 §7.1.1); the value is a token or a quoted string (RFC 9110 §5.6.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExtensionState {
-    /// Behind the semicolon: a name has to come.
+    /// Behind the semicolon: a name must follow.
     BeforeName,
     Name,
-    /// Whitespace behind a name.
+    /// In whitespace behind a name.
     AfterName,
-    /// Behind the equals sign: a value has to come.
+    /// Behind the equals sign: a value must follow.
     BeforeValue,
     Token,
     Quoted,
@@ -74,12 +73,12 @@ enum ExtensionState {
     Escaped,
     /// Behind the closing quote.
     AfterQuoted,
-    /// Whitespace behind a value.
+    /// In whitespace behind a value.
     AfterValue,
 }
 
 impl ExtensionState {
-    /// The state after one more byte; none if the grammar has no place for it.
+    /// The state after one more byte; `None` if the grammar does not allow it.
     fn next(self, byte: u8) -> Option<Self> {
         let is_token = grammar::is_token(&[byte]);
         Some(match (self, byte) {
@@ -163,7 +162,7 @@ impl Chunked {
                     at += self.read_digits(&input[at..], limits)?;
                     continue;
                 }
-                // The usual cases: line ends that are here whole.
+                // The usual cases: line ends of which both bytes are here.
                 ChunkState::Size if self.digits > 0 && input[at..].starts_with(b"\r\n") => {
                     self.state = self.end_size_line();
                     at += 2;
@@ -186,7 +185,7 @@ impl Chunked {
         Ok((at, BodyPiece::NeedMore))
     }
 
-    /// The digits of `chunk-size` that are here, and how many.
+    /// Reads the digits of `chunk-size` that are here; returns how many.
     #[inline]
     fn read_digits(&mut self, input: &[u8], limits: &Limits) -> Result<usize, Violation> {
         let max = limits.body_bytes_max.unwrap_or(u64::MAX).min(CONTENT_BYTES_MAX);
@@ -200,8 +199,8 @@ impl Chunked {
             }
             self.digits += 1;
             self.size = self.size << 4 | u64::from(digit);
-            // Refused whether or not the content is ever read, and before the line has ended: more
-            // digits would only add to it.
+            // Refused before the content is read and before the line has ended: more digits could
+            // only make the number larger.
             if self.size > room {
                 return Err(self.size_violation());
             }
@@ -214,7 +213,7 @@ impl Chunked {
         Ok(read)
     }
 
-    /// Any other byte of `chunk-size [ chunk-ext ]`.
+    /// Reads any other byte of `chunk-size [ chunk-ext ]`.
     fn read_size_line_byte(&mut self, byte: u8, limits: &Limits) -> Result<(), Violation> {
         match (self.state, byte) {
             (ChunkState::Size, _) if self.digits == 0 => return Err(Violation::ChunkSize),
@@ -238,7 +237,7 @@ impl Chunked {
         }
     }
 
-    /// Why a chunk of this size is refused.
+    /// The violation that a chunk of this size is.
     #[cold]
     fn size_violation(&self) -> Violation {
         match self.size > CONTENT_BYTES_MAX.saturating_sub(self.total) {
@@ -247,14 +246,14 @@ impl Chunked {
         }
     }
 
-    /// What is behind the line of a chunk's size.
+    /// Ends the line of a chunk's size; returns the state that follows.
     #[inline]
     fn end_size_line(&mut self) -> ChunkState {
         (self.line, self.digits) = (0, 0);
         if self.size == 0 { ChunkState::Trailers } else { ChunkState::Data }
     }
 
-    /// A byte of the line ends around `chunk-data`, and nothing else is one.
+    /// Reads a byte of the line ends before and behind `chunk-data`; any other byte is a violation.
     fn read_line_end_byte(&mut self, byte: u8) -> Result<(), Violation> {
         self.state = match (self.state, byte) {
             (ChunkState::Size, b'\r') if self.digits > 0 => ChunkState::SizeLf,

@@ -1,7 +1,7 @@
-//! Names what is wrong with a head that could not be read.
+//! Names the violation in a head or trailer section that could not be parsed.
 //!
-//! The answer depends on the bytes up to the first offence, and on nothing else: not on how they
-//! were cut, nor on what follows. Nobody is in a hurry here, since the connection ends with it.
+//! The result depends on the bytes up to the first violation, and on nothing else: not on how they were
+//! cut, nor on the bytes that follow. It may be slow, since the connection ends with it.
 
 use std::mem::MaybeUninit;
 
@@ -13,7 +13,7 @@ use crate::h1::parsed::ParseFailure;
 use crate::h1::scan::{SectionKind, SectionLimits, bare_lf};
 use crate::limits::FIELDS_CEILING;
 
-/// What old servers are allowed: RFC 9112 §4, §5.1, §5.2.
+/// The parser configuration for responses, which allows what old servers send: RFC 9112 §4, §5.1, §5.2.
 pub(super) fn response_config() -> ParserConfig {
     let mut config = ParserConfig::default();
     config
@@ -23,7 +23,7 @@ pub(super) fn response_config() -> ParserConfig {
     config
 }
 
-/// The first thing that is wrong with `input`, which could not be read for the reason given.
+/// Returns the first violation in `input`, which could not be parsed for the reason given.
 #[cold]
 pub(super) fn first_violation(
     input: &[u8],
@@ -43,8 +43,8 @@ pub(super) fn first_violation(
     first_syntax_error(wrong, section).unwrap_or(violation)
 }
 
-/// Finds the shortest part of `input` that no more bytes can make right. A parser that refuses some
-/// bytes refuses them whatever follows, so bisection finds it.
+/// Finds the shortest prefix of `input` that no more bytes can make valid, by bisection: a parser that
+/// refuses some bytes refuses them whatever follows.
 fn first_syntax_error(input: &[u8], section: &SectionLimits) -> Option<Violation> {
     let mut violation = syntax_error(input, section)?;
     let (mut fits, mut fails) = (0, input.len());
@@ -93,7 +93,7 @@ fn syntax_error(input: &[u8], section: &SectionLimits) -> Option<Violation> {
     }
 }
 
-/// What `error` means, when the last byte of `input` is the one that caused it.
+/// The violation for `error`, which the last byte of `input` caused.
 fn name_violation(error: Error, input: &[u8], section: &SectionLimits) -> Violation {
     let (offender, before) = match input.split_last() {
         Some((&offender, before)) => (offender, before),
@@ -115,8 +115,8 @@ fn name_violation(error: Error, input: &[u8], section: &SectionLimits) -> Violat
     }
 }
 
-/// A copy of `input`, whose version httparse does not know, that claims HTTP/1.1, if its version is
-/// a later 1.x: that is how it is read (RFC 9110 §2.5).
+/// Copies `input`, whose version httparse does not know, with version HTTP/1.1 if its own is a later
+/// 1.x, since it is read so (RFC 9110 §2.5).
 #[cold]
 pub(super) fn as_version_1_1(
     input: &[u8],
@@ -142,7 +142,7 @@ pub(super) fn as_version_1_1(
             copy[at + "HTTP/1.".len()] = b'1';
             Ok(copy)
         }
-        // It is not the version that is wrong; and no version 0.x ever said so in its first line.
+        // The version is not the error; and no version 0.x ever stood in a first line.
         [_, _, _, _, _, b'1', _, _] | [_, _, _, _, _, b'0', ..] => Err(ParseFailure::Syntax),
         [_, _, _, _, _, _, _, _] => Err(ParseFailure::Rule(input.len(), Violation::Version)),
         _ => Err(ParseFailure::Incomplete),

@@ -1,5 +1,5 @@
-//! How long a message's body is: RFC 9112 §6.3, decided once from the head, for each role by one
-//! function. After it there are no fields any more, only a [`Framing`].
+//! The framing of a message's body (RFC 9112 §6.3), decided once from the head, for each role by one
+//! function. The rest of the machine uses the [`Framing`] and no fields.
 
 use http::{StatusCode, Version};
 
@@ -12,28 +12,28 @@ use crate::semantics::expects_continue;
 /// How the body of a message is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// This many bytes follow; none, if zero.
+    /// This many bytes follow; no body, if zero.
     Length(u64),
     /// Chunks follow, up to one of size zero and a trailer section.
     Chunked,
-    /// Everything until the connection ends.
+    /// All bytes until the connection ends.
     UntilClose,
-    /// No message at all: the bytes are the tunnel's.
+    /// No body: the bytes that follow belong to a tunnel.
     Tunnel,
 }
 
-/// What the field lines of one head say about framing and persistence, gathered while they are
+/// The facts about framing and persistence in the field lines of one head, gathered while they are
 /// indexed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FramingFacts {
     length: DeclaredLength,
     codings: Codings,
-    /// Bits, and no booleans: the compiler gathers six of those one by one, with a hundred
-    /// instructions for each head.
+    /// Bits instead of six booleans, which the compiler gathers one by one, with a hundred instructions
+    /// for each head.
     flags: u8,
 }
 
-/// What a head may say besides.
+/// Bits of [`FramingFacts::flags`].
 const HOST: u8 = 1;
 const CLOSE: u8 = 2;
 const KEEP_ALIVE: u8 = 4;
@@ -53,15 +53,15 @@ enum DeclaredLength {
 #[derive(Clone, Copy, Debug, Default)]
 struct Codings {
     present: bool,
-    /// Chunked was seen, as the last so far.
+    /// Whether chunked was seen.
     chunked: bool,
-    /// Something followed chunked, or chunked came again.
+    /// The violation, if another coding followed chunked, or chunked came again.
     after_chunked: Option<Violation>,
     unknown: bool,
 }
 
 impl Codings {
-    /// 4. Chunked must be the final coding, and it is the only one we decode.
+    /// Step 4: chunked must be the final coding, and it is the only one that is decoded.
     fn framing(&self) -> Result<Framing, Violation> {
         if let Some(violation) = self.after_chunked {
             return Err(violation);
@@ -74,7 +74,7 @@ impl Codings {
 }
 
 impl FramingFacts {
-    /// Takes note of one field line. Dispatches on the length first: most names end there.
+    /// Notes one field line. It compares the length first, which most names do not pass.
     #[inline]
     pub(super) fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Violation> {
         match name.len() {
@@ -94,7 +94,7 @@ impl FramingFacts {
         }
     }
 
-    /// The same of a response, in which Host and Expect mean nothing.
+    /// Notes one field line of a response, in which Host and Expect mean nothing.
     #[inline]
     pub(super) fn note_response(&mut self, name: &[u8], value: &[u8]) -> Result<(), Violation> {
         match name.len() {
@@ -111,7 +111,7 @@ impl FramingFacts {
         if grammar::is_host(value) { Ok(()) } else { Err(Violation::HostInvalid) }
     }
 
-    /// Expect = #expectation (RFC 9110 §10.1.1): one other than 100-continue may be refused.
+    /// Notes Expect = #expectation (RFC 9110 §10.1.1): one other than 100-continue may be refused.
     fn note_expect(&mut self, value: &[u8]) -> Result<(), Violation> {
         if expects_continue(value)? {
             self.flags |= EXPECTS_CONTINUE;
@@ -134,7 +134,7 @@ impl FramingFacts {
         }
     }
 
-    /// Content-Length = 1*DIGIT (RFC 9110 §8.6): no sign, no space, no list of differing numbers.
+    /// Notes Content-Length = 1*DIGIT (RFC 9110 §8.6): no sign, no space, no list of differing numbers.
     fn note_length(&mut self, value: &[u8]) -> Result<(), Violation> {
         for item in value.split(|&byte| byte == b',') {
             let number = grammar::length(grammar::trim(item)).ok_or(Violation::LengthInvalid)?;
@@ -151,10 +151,10 @@ impl FramingFacts {
         Ok(())
     }
 
-    /// Transfer-Encoding = #transfer-coding (RFC 9112 §6.1); the lines of a head are one list.
+    /// Notes Transfer-Encoding = #transfer-coding (RFC 9112 §6.1); the lines of a head are one list.
     ///
-    /// Empty items, which other lists may have, are refused here: who compares the whole value with
-    /// "chunked" would see another framing than who splits it.
+    /// Empty items, which other lists may have, are refused here: a recipient that compares the whole
+    /// value with "chunked" would see another framing than one that splits it.
     fn note_codings(&mut self, value: &[u8]) -> Result<(), Violation> {
         self.codings.present = true;
         for coding in value.split(|&byte| byte == b',') {
@@ -188,7 +188,7 @@ impl FramingFacts {
         self.has_all(HOST)
     }
 
-    /// Whether Upgrade is there, and Connection lists it (RFC 9110 §7.8).
+    /// Whether there is an Upgrade that Connection lists (RFC 9110 §7.8).
     pub(super) fn offers_upgrade(&self) -> bool {
         self.has_all(UPGRADE | UPGRADE_LISTED)
     }
@@ -197,7 +197,7 @@ impl FramingFacts {
         self.has_all(EXPECTS_CONTINUE)
     }
 
-    /// Why the peer does not mean to go on after this message, if it does not: RFC 9112 §9.3.
+    /// Why the peer ends the connection after this message, if it does: RFC 9112 §9.3.
     pub(super) fn close_reason(&self, version: Version) -> Option<CloseReason> {
         match version {
             _ if self.has_all(CLOSE) => Some(CloseReason::PeerCloses),
@@ -208,7 +208,7 @@ impl FramingFacts {
     }
 }
 
-/// The body of a request (RFC 9112 §6.3), read as strictly as the RFC allows: whatever two
+/// Decides the framing of a request (RFC 9112 §6.3), as strictly as the RFC allows: a head that two
 /// recipients could read differently is refused.
 pub(super) fn of_request(facts: &FramingFacts, version: Version) -> Result<Framing, Violation> {
     // 3. Both fields: an attempt at smuggling until proven otherwise.
@@ -222,7 +222,7 @@ pub(super) fn of_request(facts: &FramingFacts, version: Version) -> Result<Frami
         return facts.codings.framing();
     }
     match facts.length {
-        // 5. A list of equal numbers may be refused, and no honest client sends one.
+        // 5. A list of equal numbers may be refused; legitimate clients do not send one.
         DeclaredLength::Repeated(_) => Err(Violation::LengthRepeated),
         // 6. One number.
         DeclaredLength::One(length) => Ok(Framing::Length(length)),
@@ -231,7 +231,7 @@ pub(super) fn of_request(facts: &FramingFacts, version: Version) -> Result<Frami
     }
 }
 
-/// What of a request decides how its response is read.
+/// The facts about a request that decide how its response is read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RequestContext {
     pub(super) head_only: bool,
@@ -239,14 +239,14 @@ pub(super) struct RequestContext {
     pub(super) upgrade: bool,
 }
 
-/// The body of a response (RFC 9112 §6.3), accepting what servers really send where it has one
-/// meaning.
+/// Decides the framing of a response (RFC 9112 §6.3); accepts what servers are known to send if it has
+/// one meaning.
 pub(super) fn of_response(
     facts: &FramingFacts,
     request: RequestContext,
     status: StatusCode,
 ) -> Result<Framing, Violation> {
-    // 1. Some responses have no body, whatever their fields claim.
+    // 1. Some responses have no body, whatever their fields announce.
     if request.head_only || status.is_informational() || matches!(status.as_u16(), 204 | 304) {
         return Ok(Framing::Length(0));
     }
@@ -263,15 +263,15 @@ pub(super) fn of_response(
         DeclaredLength::One(length) | DeclaredLength::Repeated(length) => {
             Ok(Framing::Length(length))
         }
-        // 8. Nothing says: the end of the connection does.
+        // 8. No length is given: the end of the connection ends the body.
         DeclaredLength::None => Ok(Framing::UntilClose),
     }
 }
 
 impl FramingFacts {
-    /// Leaves of a response's Content-Length what its framing went by, for the caller may send it on: none
-    /// where there is a Transfer-Encoding, of which an intermediary "MUST first remove the received
-    /// Content-Length field" (RFC 9112 §6.3), and one number that was repeated once (RFC 9110 §8.6).
+    /// Makes a response's Content-Length agree with its framing, since the caller may forward it: none if
+    /// there is a Transfer-Encoding, where an intermediary "MUST first remove the received Content-Length
+    /// field" (RFC 9112 §6.3), and a single one if the number was repeated (RFC 9110 §8.6).
     pub(super) fn settle_length(&self, fields: &mut Fields) {
         match (self.codings.present, self.length) {
             (_, DeclaredLength::None) | (false, DeclaredLength::One(_)) => {}
@@ -283,12 +283,12 @@ impl FramingFacts {
         }
     }
 
-    /// Whether a response leaves doubt about its framing, so that its connection must not be used
-    /// again (RFC 9112 §6.1, §6.3): what it says about a body is not what we went by.
+    /// Whether the framing of a response is ambiguous, so that its connection must not be used again
+    /// (RFC 9112 §6.1, §6.3): the head announces a body other than the one that is read.
     pub(super) fn is_doubtful(&self, version: Version, status: StatusCode) -> bool {
         let has_length = !matches!(self.length, DeclaredLength::None);
         let two_ways = self.codings.present && (has_length || version == Version::HTTP_10);
-        // RFC 9110 §8.6, RFC 9112 §6.1: a 204 may not announce a body; one that does may send it.
+        // RFC 9110 §8.6, RFC 9112 §6.1: a 204 must not announce a body; one that does may send it.
         let body_where_none_is = status == StatusCode::NO_CONTENT
             && (self.codings.present
                 || !matches!(self.length, DeclaredLength::None | DeclaredLength::One(0)));

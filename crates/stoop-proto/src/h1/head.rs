@@ -1,6 +1,6 @@
-//! Reading heads and trailer sections: by `httparse`, then by checks of our own.
+//! Reading heads and trailer sections: by `httparse`, then by further checks.
 //!
-//! What is wrong with one is named in `diagnosis.rs`.
+//! `diagnosis.rs` names the violation in one that cannot be parsed.
 
 use std::mem::MaybeUninit;
 
@@ -19,7 +19,7 @@ use crate::h1::scan::{Scan, SectionLimits};
 use crate::limits::FIELDS_CEILING;
 use crate::message::{RequestHead, ResponseHead};
 
-/// `None`: more bytes are needed.
+/// The result of parsing a section; `None` if more bytes are needed.
 pub(super) type SectionResult = Result<Option<ParsedSection>, Violation>;
 
 /// Reads a request head from the front of `input` into `head`. The caller has dropped the empty
@@ -40,7 +40,7 @@ pub(super) fn request(
     }
 }
 
-/// Not part of its caller, who has no use for its room on the stack.
+/// Parses any request head. It is not inlined, since [`request`] does not need its room on the stack.
 #[inline(never)]
 fn parse_any_request(
     scan: &mut Scan,
@@ -74,7 +74,7 @@ pub(super) fn response(
     }
 }
 
-/// As [`any_request`].
+/// Parses any response head; not inlined, as [`parse_any_request`].
 #[inline(never)]
 fn parse_any_response(
     scan: &mut Scan,
@@ -85,7 +85,7 @@ fn parse_any_response(
     let mut lines = [const { MaybeUninit::uninit() }; 64];
     let room = section.fields_max.min(lines.len());
     let parsed = match parse_response(input, &mut lines[..room], head, section) {
-        // Few responses have more lines; those that do are parsed once more with all the room.
+        // Few responses have more lines; those that do are parsed once more with room for all.
         Err(ParseFailure::Syntax) if section.fields_max > room => {
             with_max_lines(section, |lines| parse_response(input, lines, head, section))
         }
@@ -117,7 +117,7 @@ pub(super) fn trailers(
     conclude(scan, input, parsed, section)
 }
 
-/// What an attempt means: read, not yet complete, or wrong.
+/// Turns the result of an attempt into complete, incomplete or a violation.
 fn conclude(
     scan: &mut Scan,
     input: &[u8],

@@ -1,4 +1,5 @@
-//! The field lines of a head or trailer section (RFC 9112 §5): from `httparse`'s slices to `Fields`.
+//! Indexes the field lines of a head or trailer section (RFC 9112 §5): from `httparse`'s slices to
+//! `Fields`.
 
 use httparse::Header;
 
@@ -8,8 +9,8 @@ use crate::grammar;
 
 /// Copies a field section, its final empty line included, into `fields` and indexes its lines.
 ///
-/// Checks what httparse does not: that each line begins where the one before ended, with CRLF and
-/// nothing else in between.
+/// It makes the checks that httparse does not: each line begins where the one before ended, with only
+/// CRLF in between.
 #[inline]
 pub(super) fn index(
     section: &[u8],
@@ -40,7 +41,7 @@ pub(super) fn index(
     }
 }
 
-/// Takes the section's bytes and makes room for its lines.
+/// Copies the section's bytes and makes room for its lines.
 #[inline]
 fn copy_section(section: &[u8], lines: &[Header<'_>], fields: &mut Fields) {
     fields.clear();
@@ -48,7 +49,7 @@ fn copy_section(section: &[u8], lines: &[Header<'_>], fields: &mut Fields) {
     fields.reserve(lines.len());
 }
 
-/// Where the line whose text ends at `at` is over: whitespace, then CRLF.
+/// The end of the line whose text ends at `at`: behind whitespace and CRLF.
 #[inline]
 fn line_end(section: &[u8], mut at: usize) -> Result<usize, Violation> {
     while section.get(at).is_some_and(|&byte| grammar::is_whitespace(byte)) {
@@ -61,8 +62,8 @@ fn line_end(section: &[u8], mut at: usize) -> Result<usize, Violation> {
     }
 }
 
-/// As [`index`], but accepts what RFC 9112 §2.2 and §5 allow a client to: bare LF, whitespace
-/// before a colon, and folded lines; not, however, in the fields that frame the message.
+/// As [`index`], but accepts what RFC 9112 §2.2 and §5 allow a client to accept: bare LF, whitespace
+/// before a colon, and folded lines; the latter two not in the fields that frame the message.
 pub(super) fn index_leniently(
     section: &[u8],
     lines: &[Header<'_>],
@@ -70,7 +71,7 @@ pub(super) fn index_leniently(
     mut note: impl FnMut(&[u8], &[u8]) -> Result<(), Violation>,
 ) -> Result<(), Violation> {
     copy_section(section, lines, fields);
-    // A line end for each line and the empty one, or some are folded.
+    // Lines are folded if there are more line ends than one for each line and the empty one.
     let has_folds = memchr::memchr_iter(b'\n', section).count() != lines.len() + 1;
     for line in lines {
         let name = line.name.as_bytes();
@@ -102,7 +103,7 @@ fn is_framing_field(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"content-length") || name.eq_ignore_ascii_case(b"transfer-encoding")
 }
 
-/// Where `part`, which is a slice of `whole`, begins in it.
+/// The offset in `whole` of `part`, a slice of it.
 #[inline]
 fn offset(whole: &[u8], part: &[u8]) -> usize {
     (part.as_ptr() as usize).wrapping_sub(whole.as_ptr() as usize)

@@ -1,7 +1,7 @@
-//! HTTP/1.0 and HTTP/1.1 (RFC 9112), a machine for each role.
+//! HTTP/1.0 and HTTP/1.1 (RFC 9112): a machine for each role.
 //!
-//! `receive` reads from the front of a slice up to one event; the `send` side writes to a
-//! [`Sink`](crate::Sink). See `README.md` beside this file for how bytes flow.
+//! `receive` reads from the front of a slice up to one event; the methods that send write to a
+//! [`Sink`](crate::Sink). `README.md` beside this file shows how bytes flow.
 
 use std::ops::Range;
 
@@ -25,19 +25,19 @@ pub use client::Client;
 pub use server::{Answer, Server};
 pub use state::{Half, Input};
 
-/// What `receive` read from the front of its input.
+/// The result of `receive`: an event read from the front of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// So many bytes are done with. Spans of the event lie within them.
+    /// The number of bytes consumed. Spans of the event lie within them.
     pub consumed: usize,
-    /// What they were.
+    /// The event.
     pub event: Event,
 }
 
-/// One thing that happened.
+/// An event that `receive` reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Nothing new can be said before more bytes come.
+    /// More bytes are needed.
     NeedMore,
     /// A head was read into the caller's head; `end` if no body follows.
     Head {
@@ -51,15 +51,15 @@ pub enum Event {
     Data(Range<usize>),
     /// The message is complete.
     End {
-        /// Whether a trailer section came; `take_trailers` has it.
+        /// Whether a trailer section came; `take_trailers` returns it.
         trailers: bool,
     },
-    /// The bytes are another protocol's from here on; none were consumed.
+    /// The bytes belong to another protocol from here on; none were consumed.
     Tunnel,
-    /// Nothing is read now: as many requests as allowed wait for their answers, one of them may
+    /// Nothing is read now: as many requests as allowed wait for their responses, one of them may
     /// switch protocols, or the last message was read.
     Paused,
-    /// The peer ended the connection where it may.
+    /// The peer ended the connection between messages, where it may.
     Closed,
     /// The peer broke the protocol; nothing more will be read.
     Violation(Violation),

@@ -1,21 +1,21 @@
-//! What parsing a section (a head or a trailer section) comes to.
+//! The results of parsing a section, which is a head or a trailer section.
 
 use crate::error::Violation;
 use crate::h1::framing::FramingFacts;
 
-/// A section that was read: how long it was, and what it says about what follows.
+/// A parsed section: its length, and its facts about the body that follows.
 pub(super) struct ParsedSection {
     pub(super) len: usize,
     pub(super) facts: FramingFacts,
 }
 
-/// Why a section was not read.
+/// Why a section was not parsed.
 #[derive(Clone, Copy)]
 pub(super) enum ParseFailure {
     /// More bytes are needed.
     Incomplete,
-    /// `httparse` does not understand it.
+    /// `httparse` refuses it.
     Syntax,
-    /// It is complete with so many bytes, and breaks a rule.
+    /// It is complete, with this many bytes, and breaks a rule.
     Rule(usize, Violation),
 }

@@ -1,9 +1,9 @@
-//! Heads as nearly every peer writes them, read in one pass.
+//! The fast path for plain heads, as nearly all peers write them: parsed in one pass.
 //!
-//! A head is plain if all of it is here and nothing in it needs a second look: CRLF, single spaces,
-//! a target that is a path. Anything else is `None` and left to `head`, which says what is wrong or
-//! how it is meant; so this can only err by reading something that `head` would not, or otherwise.
-//! What arrives in pieces is always `head`'s: whoever feeds a message whole and cut compares both.
+//! A head is plain if it is completely here and has only CRLF, single spaces, and a target that is a
+//! path. For any other head the result is `None`, and `head` parses it or reports the violation. So the
+//! only possible error here is to accept a head that `head` refuses, or to read it differently. A head
+//! that arrives in pieces is always parsed by `head`: feeding a message whole and cut compares both.
 
 use http::{Method, StatusCode, Version};
 
@@ -16,10 +16,10 @@ use crate::h1::scan::SectionLimits;
 use crate::limits::FIELDS_CEILING;
 use crate::message::{RequestHead, ResponseHead};
 
-/// Lines that an index has room for without growing.
+/// The number of lines for which an index has room at first.
 const FEW_LINES: usize = 16;
 
-/// Reads a request head that is plain.
+/// Parses a request head if it is plain.
 #[inline]
 pub(super) fn request(
     input: &[u8],
@@ -39,7 +39,7 @@ pub(super) fn request(
         _ => return None,
     };
     match method {
-        // Not made and moved, which costs more than all the rest of this line.
+        // Assigned directly: to create and move the value costs more than the rest of the line does.
         b"GET" => head.method = Method::GET,
         b"CONNECT" => return None,
         _ => head.method = Method::from_bytes(method).ok()?,
@@ -53,7 +53,7 @@ pub(super) fn request(
     (facts.has_host() || head.version == Version::HTTP_10).then_some(ParsedSection { len, facts })
 }
 
-/// Reads a response head that is plain.
+/// Parses a response head if it is plain.
 #[inline]
 pub(super) fn response(
     input: &[u8],
@@ -114,7 +114,7 @@ fn fields(
             return None;
         }
         let mut value = &text[..text_len];
-        // Of what a value may have in it, only whitespace is below `!`.
+        // Of the bytes that a value may have, only whitespace is below `!`.
         while let [rest @ .., ..=b' '] = value {
             value = rest;
         }

@@ -1,4 +1,4 @@
-//! Reading bodies: one reader for each framing, chosen once by the head.
+//! [`BodyReader`]: reads bodies, with one variant for each framing, chosen once by the head.
 
 use crate::error::Violation;
 use crate::fields::Fields;
@@ -6,7 +6,7 @@ use crate::h1::chunked::{BodyPiece, Chunked};
 use crate::h1::framing::Framing;
 use crate::limits::Limits;
 
-/// Reads a body. `Copy`, so that one can look ahead with a clone.
+/// Reads a body. It is `Copy`, so that a copy can look ahead.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BodyReader {
     Length(u64),
@@ -23,7 +23,7 @@ impl BodyReader {
         }
     }
 
-    /// Reads from the front of `input`: how many bytes are done with, and what they were.
+    /// Reads from the front of `input`; returns the number of bytes consumed and the piece.
     pub(super) fn read(
         &mut self,
         input: &[u8],
@@ -40,7 +40,7 @@ impl BodyReader {
             Self::Chunked(chunked) => chunked.read(input, trailers, limits),
             Self::UntilClose { .. } if input.is_empty() => Ok((0, BodyPiece::NeedMore)),
             Self::UntilClose { total } => {
-                // Up to the limit first: what is read must not depend on how it was cut.
+                // Up to the limit first: the result must not depend on how the input was cut.
                 let room = limits.body_bytes_max.map_or(u64::MAX, |max| max.saturating_sub(*total));
                 let n = usize::try_from(room).unwrap_or(usize::MAX).min(input.len());
                 if n == 0 {
@@ -52,7 +52,7 @@ impl BodyReader {
         }
     }
 
-    /// Whether the body is complete now that the peer will send no more.
+    /// Checks that the body is complete, as the peer will send no more.
     pub(super) fn at_end(&self) -> Result<(), Violation> {
         match self {
             Self::Length(0) | Self::UntilClose { .. } => Ok(()),
@@ -60,7 +60,7 @@ impl BodyReader {
         }
     }
 
-    /// How many bytes are still to come, where that is known.
+    /// How many bytes are still to come, if that is known.
     pub(super) fn remaining(&self) -> Option<u64> {
         match self {
             Self::Length(left) => Some(*left),

@@ -1,19 +1,19 @@
-//! When to parse an incomplete head, so that work stays linear however it is cut.
+//! Decides when to parse an incomplete head, so that work stays linear however it is cut.
 //!
 //! A head is parsed when its first bytes come, and again only when its start line or all of it is
-//! complete, when it has doubled, or cannot become right any more. In between only the new bytes are
-//! searched for line ends.
+//! complete, when its size has doubled, or when it can no longer become valid. In between only the new
+//! bytes are searched for line ends.
 
 use crate::error::Violation;
 use crate::limits::Limits;
 
-/// The three sections that end in an empty line, and their bounds.
+/// The limits of a section that ends in an empty line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectionLimits {
     pub(super) kind: SectionKind,
-    /// The start line, without its end.
+    /// Bytes of the start line, without its line end.
     pub(super) line_max: usize,
-    /// Everything, the empty line included.
+    /// Bytes of the whole section, the empty line included.
     pub(super) bytes_max: usize,
     pub(super) fields_max: usize,
 }
@@ -25,7 +25,7 @@ pub(super) enum SectionKind {
     Trailers,
 }
 
-/// What a `Span` can hold; `Limits` may say more.
+/// The most bytes that a `Span` can address; `Limits` may be larger.
 const BYTES_CEILING: usize = u32::MAX as usize;
 
 impl SectionLimits {
@@ -39,7 +39,7 @@ impl SectionLimits {
         }
     }
 
-    /// `spent` bytes went on interim responses to the same request already.
+    /// The limits of a response head; earlier interim responses to the request had `spent` bytes.
     pub(super) fn response(limits: &Limits, spent: usize) -> Self {
         Self {
             kind: SectionKind::Response,
@@ -64,20 +64,20 @@ impl SectionLimits {
         self.kind != SectionKind::Response
     }
 
-    /// What of `input` may belong to the section.
+    /// The part of `input` that may belong to the section.
     #[inline]
     pub(super) fn within<'a>(&self, input: &'a [u8]) -> &'a [u8] {
         &input[..input.len().min(self.bytes_max)]
     }
 
-    /// Whether no further bytes can make an incomplete section right.
+    /// Whether no further bytes can make an incomplete section valid.
     pub(super) fn is_hopeless(&self, input: &[u8]) -> bool {
         input.len() >= self.bytes_max
             || self.line_over(input).is_some()
             || self.is_strict() && bare_lf(input).is_some()
     }
 
-    /// What it is to be longer than `bytes_max`.
+    /// The violation of a section longer than `bytes_max`.
     pub(super) fn too_large(&self) -> Violation {
         match self.kind {
             SectionKind::Request | SectionKind::Response => Violation::HeadTooLarge,
@@ -85,7 +85,7 @@ impl SectionLimits {
         }
     }
 
-    /// What it is to begin with something else than a start line.
+    /// The violation of a section that does not begin with a valid line.
     pub(super) fn malformed_line(&self) -> Violation {
         match self.kind {
             SectionKind::Request => Violation::RequestLine,
@@ -94,33 +94,33 @@ impl SectionLimits {
         }
     }
 
-    /// The length at which a start line turned out too long, if `input` has that much.
+    /// The length at which the start line exceeds its limit, if `input` is that long.
     pub(super) fn line_over(&self, input: &[u8]) -> Option<usize> {
         let line = input.get(..=self.line_max)?;
         memchr::memchr2(b'\r', b'\n', line).is_none().then_some(line.len())
     }
 }
 
-/// How far an incomplete section was looked at.
+/// How far an incomplete section was searched and parsed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Scan {
-    /// Where the search for line ends goes on.
+    /// The position at which the search for line ends continues.
     searched: u32,
-    /// How many bytes the last attempt to parse had.
+    /// How many bytes there were at the last attempt to parse.
     tried: u32,
     /// Whether a line end was found.
     line_ended: bool,
-    /// How many empty lines came before.
+    /// How many empty lines were skipped before it.
     skipped: u8,
 }
 
-/// Empty lines that are ignored before a start line (RFC 9112 §2.2).
+/// The number of empty lines that are ignored before a start line (RFC 9112 §2.2).
 const EMPTY_LINES_MAX: u8 = 2;
 
 impl Scan {
     pub(super) const NEW: Self = Self { searched: 0, tried: 0, line_ended: false, skipped: 0 };
 
-    /// How many bytes of empty lines stand before the start line.
+    /// Skips empty lines before the start line; returns their bytes.
     #[inline]
     pub(super) fn skip_empty_lines(
         &mut self,
@@ -154,13 +154,13 @@ impl Scan {
         }
     }
 
-    /// Whether nothing came before what is to be parsed.
+    /// Whether this is the first attempt to parse, and no empty line was skipped.
     #[inline]
     pub(super) fn is_new(&self) -> bool {
         self.tried == 0 && self.skipped == 0
     }
 
-    /// Whether parsing can tell something new.
+    /// Whether the section is to be parsed again.
     #[inline]
     pub(super) fn is_due(&mut self, input: &[u8], section: &SectionLimits) -> bool {
         match self.tried {
@@ -180,8 +180,8 @@ impl Scan {
             || !self.line_ended && input.len() > section.line_max
     }
 
-    /// Searches what came since for a line end that matters: the start line's, the empty line's,
-    /// or one to complain of.
+    /// Searches the new bytes for a line end that matters: the start line's, the empty line's, or one that
+    /// is a violation.
     #[inline]
     fn found_line_end(&mut self, input: &[u8], mut from: usize, section: &SectionLimits) -> bool {
         while let Some(at) = line_feed(input.get(from..).unwrap_or_default()) {
@@ -198,13 +198,13 @@ impl Scan {
         false
     }
 
-    /// Takes note of an attempt that found the section incomplete.
+    /// Notes an attempt that found the section incomplete.
     pub(super) fn tried(&mut self, input: &[u8]) {
         self.tried = input.len() as u32;
     }
 }
 
-/// Where the first LF is. Most peers that send a head in pieces send small ones.
+/// The position of the first LF. Most peers that send a head in pieces send small pieces.
 #[inline]
 fn line_feed(bytes: &[u8]) -> Option<usize> {
     match bytes.len() {
@@ -212,7 +212,8 @@ fn line_feed(bytes: &[u8]) -> Option<usize> {
         _ => memchr::memchr(b'\n', bytes),
     }
 }
-/// Where the first LF without CR before it is.
+
+/// The position of the first LF without CR before it.
 pub(super) fn bare_lf(input: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'\n', input).find(|&at| at == 0 || input[at - 1] != b'\r')
 }

@@ -1,8 +1,8 @@
-//! One direction of an HTTP/1 connection as a table.
+//! The state table of one direction of an HTTP/1 connection.
 //!
 //! A connection has two halves, each a sequence of messages in one direction (RFC 9112 §1, §9.3).
-//! What couples them is not in the table but in `Server` and `Client`: a request that is the last
-//! makes its response the last, a tunnel switches both.
+//! `Server` and `Client` couple them, not the table: the last request makes its response the last, a
+//! tunnel switches both.
 //!
 //! ```text
 //!    Interim                          Data
@@ -24,7 +24,7 @@
 //!                                    └──────────┘
 //! ```
 
-/// Where one direction of a connection is.
+/// The state of one direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
     /// Between messages: a head may follow.
@@ -33,13 +33,13 @@ pub enum Half {
     Body,
     /// Within the last message.
     LastBody,
-    /// The bytes belong to another protocol now: RFC 9110 §7.8, §9.3.6.
+    /// Switched to another protocol: RFC 9110 §7.8, §9.3.6.
     Switched,
-    /// Nothing more in this direction.
+    /// Closed: nothing more follows in this direction.
     Closed,
 }
 
-/// What can happen to a half.
+/// An input of the state table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// An interim (1xx) response head.
@@ -50,23 +50,23 @@ pub enum Input {
     LastHead,
     /// Content.
     Data,
-    /// The message under way turns out to be the last.
+    /// The current message becomes the last.
     Last,
     /// The end of a message.
     End,
     /// The connection becomes a tunnel.
     Switch,
-    /// The direction is given up.
+    /// The direction is aborted.
     Close,
 }
 
 impl Half {
-    /// Each of them.
+    /// All states.
     pub const ALL: [Self; 5] =
         [Self::Idle, Self::Body, Self::LastBody, Self::Switched, Self::Closed];
 
-    /// The state that follows. These rows are all of it; a pair without a row is an error of ours
-    /// or of our caller's.
+    /// The state that follows. The table is complete; a pair without a row is a defect of the machine or
+    /// of its caller.
     #[inline]
     pub const fn next(self, input: Input) -> Option<Self> {
         use Half::*;
@@ -89,7 +89,7 @@ impl Half {
 }
 
 impl Input {
-    /// Each of them.
+    /// All inputs.
     pub const ALL: [Self; 8] = [
         Self::Interim,
         Self::Head,

@@ -1,4 +1,4 @@
-//! Writing bodies and fields: one writer for each framing, announced by the head.
+//! [`BodyWriter`]: writes bodies, with one variant for each framing; and functions to write fields.
 
 use bytes::Bytes;
 
@@ -11,13 +11,13 @@ use crate::message::BodySize;
 /// Writes a body in the framing its head announced.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BodyWriter {
-    /// This much is left to write.
+    /// This many bytes are left to write.
     Length(u64),
     /// Chunks.
     Chunked,
-    /// Whatever comes; the end of the connection ends it.
+    /// Any bytes; the end of the connection ends the body.
     UntilClose,
-    /// The head was all: an answer to HEAD, a 304. What is written is counted as sent.
+    /// The message has no body: a response to HEAD, a 304. Content is dropped.
     Nothing,
 }
 
@@ -65,7 +65,7 @@ impl BodyWriter {
     }
 }
 
-/// `chunk-size CRLF` in hexadecimal.
+/// Formats `chunk-size CRLF`, in hexadecimal.
 fn chunk_size(mut size: u64, line: &mut [u8; 18]) -> &[u8] {
     line[16..].copy_from_slice(b"\r\n");
     let mut at = 16;
@@ -79,7 +79,7 @@ fn chunk_size(mut size: u64, line: &mut [u8; 18]) -> &[u8] {
     }
 }
 
-/// Whether the machine decides on fields of that name, whatever the caller passes.
+/// Whether the machine decides the field of that name, whatever the caller passes.
 #[inline]
 pub(super) fn is_managed_field(name: &[u8]) -> bool {
     match name.len() {
@@ -90,7 +90,7 @@ pub(super) fn is_managed_field(name: &[u8]) -> bool {
     }
 }
 
-/// `field-name ": " field-value CRLF`. Both were checked when they were made.
+/// Writes `field-name ": " field-value CRLF`. Name and value were checked when the field was created.
 #[inline]
 pub(super) fn put_field(field: Field<'_>, out: &mut impl Sink) {
     out.put(field.name_bytes());
@@ -99,7 +99,7 @@ pub(super) fn put_field(field: Field<'_>, out: &mut impl Sink) {
     out.put(b"\r\n");
 }
 
-/// Announces a body of that size, and says how it is then written.
+/// Announces a body of that size, and returns its writer.
 pub(super) fn announce(
     size: BodySize,
     chunks_are_understood: bool,

@@ -1,4 +1,4 @@
-//! The client's end of an HTTP/1 connection: requests out, responses in.
+//! The client's machine of an HTTP/1 connection: requests out, responses in.
 
 use crate::fields::Fields;
 use crate::h1::framing::RequestContext;
@@ -14,7 +14,7 @@ mod send;
 /// The client's end of one connection: one exchange at a time.
 ///
 /// A request is [`send`](Self::send), any number of [`data`](Self::data), [`finish`](Self::finish);
-/// its response comes out of [`receive`](Self::receive), possibly before the request is complete.
+/// [`receive`](Self::receive) returns its response, possibly before the request is complete.
 #[derive(Debug)]
 pub struct Client {
     sending: Half,
@@ -24,15 +24,15 @@ pub struct Client {
     scan: Scan,
     trailers: Option<Box<Fields>>,
     request: RequestContext,
-    /// Interim responses to this request, and the bytes they took.
+    /// Number of interim responses to this request, and their bytes.
     interim_count: usize,
     interim_bytes: usize,
-    /// The response was not read to its end.
+    /// Whether a response is due or not read to its end.
     in_flight: bool,
-    /// Another exchange may follow.
+    /// Why no other exchange may follow.
     close: Option<CloseReason>,
     awaiting_continue: bool,
-    /// The length of the content is beyond the limit.
+    /// Whether the Content-Length of the response is beyond the limit.
     body_too_large: bool,
 }
 
@@ -43,7 +43,7 @@ impl Default for Client {
 }
 
 impl Client {
-    /// A fresh connection.
+    /// A new connection.
     pub const fn new() -> Self {
         Self {
             sending: Half::Idle,
@@ -94,29 +94,29 @@ impl Client {
         self.sending == Half::Idle
     }
 
-    /// How much of the response's body is still to come, if a length says.
+    /// How many bytes of the response's body are still to come, if a length is known.
     pub fn body_remaining(&self) -> Option<u64> {
         if self.in_body() { self.reader.remaining() } else { Some(0) }
     }
 
-    /// Whether the request asked for a 100 that has not come; its body should wait, but not for
-    /// ever (RFC 9110 §10.1.1).
+    /// Whether the request expects a 100 that has not come; its content should wait, but only for a
+    /// limited time (RFC 9110 §10.1.1).
     pub fn is_awaiting_continue(&self) -> bool {
         self.awaiting_continue
     }
 
-    /// Why no request can follow the one under way, or the last, if none can.
+    /// Why no request can follow the current or last one, if none can.
     pub fn close_reason(&self) -> Option<CloseReason> {
         self.close
     }
 
-    /// No request is to follow, for that reason, unless there is one already. The response under way is
-    /// read.
+    /// Lets no request follow, for that reason, unless there is one already. The current response is read
+    /// to its end.
     pub fn close(&mut self, reason: CloseReason) {
         self.close.get_or_insert(reason);
     }
 
-    /// Gives the connection up.
+    /// Aborts the connection: nothing more is sent or received.
     pub fn abort(&mut self) {
         self.sending = Half::Closed;
         self.receiving = Half::Closed;

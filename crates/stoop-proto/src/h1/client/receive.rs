@@ -1,4 +1,4 @@
-//! Reading responses.
+//! Reading responses: the receiving half of [`Client`].
 
 use http::StatusCode;
 
@@ -21,7 +21,7 @@ impl Client {
     pub fn receive(&mut self, input: &[u8], head: &mut ResponseHead, limits: &Limits) -> Received {
         match self.receiving {
             Half::Idle if !self.in_flight && input.is_empty() => Received::nothing(Event::NeedMore),
-            // RFC 9112 §9.2: never taken for the next answer.
+            // RFC 9112 §9.2: these bytes must not be taken for the response to the next request.
             Half::Idle if !self.in_flight => self.fail(Violation::Unsolicited),
             Half::Idle => self.receive_head(input, head, limits),
             Half::Body | Half::LastBody => self.receive_body(input, limits),
@@ -52,7 +52,7 @@ impl Client {
         }
     }
 
-    /// RFC 9110 §7.8: only what was asked for, and only after the whole request.
+    /// Accepts a 101 (RFC 9110 §7.8): only if the request offered it, and only after the whole request.
     fn accept_switch(&mut self) -> Result<Event, Violation> {
         if !self.request.upgrade || self.sending != Half::Idle {
             return Err(Violation::SwitchUnasked);
@@ -61,7 +61,7 @@ impl Client {
         Ok(Event::Head { end: false })
     }
 
-    /// RFC 9110 §15.2: any number of them is allowed, which is no reason to read for ever.
+    /// Counts an interim response: RFC 9110 §15.2 allows any number of them, `limits` do not.
     fn count_interim(
         &mut self,
         status: StatusCode,
@@ -77,7 +77,7 @@ impl Client {
         Ok(Event::Interim)
     }
 
-    /// Settles how the body is read and whether the connection lives on: RFC 9112 §6.3, §9.3.
+    /// Decides how the body is read and whether the connection persists: RFC 9112 §6.3, §9.3.
     fn begin_response(
         &mut self,
         facts: &framing::FramingFacts,
@@ -91,7 +91,7 @@ impl Client {
             self.become_tunnel();
             return Ok(Event::Head { end: false });
         }
-        // Told when the content is asked for: the head may be all that matters, as a redirect's.
+        // Reported on the first read of the body: the caller may need only the head, as of a redirect.
         self.body_too_large = match framing {
             Framing::Length(length) => limits.body_bytes_max.is_some_and(|max| length > max),
             _ => false,
@@ -136,7 +136,7 @@ impl Client {
     fn end_response(&mut self) {
         self.receive_step(Input::End);
         self.in_flight = false;
-        // An answer that overtook its request leaves the request half said.
+        // The response came before the end of its request, which stays incomplete.
         if self.sending != Half::Idle {
             self.close(CloseReason::RequestUnfinished);
         }
@@ -149,7 +149,8 @@ impl Client {
         self.close(CloseReason::Switched);
     }
 
-    /// The peer will send no more than `input`, which `receive` could make nothing of.
+    /// Ends the input: the peer will send no more than `input`, for which `receive` returned
+    /// [`Event::NeedMore`].
     pub fn receive_end(&mut self, input: &[u8]) -> Event {
         let event = match self.receiving {
             Half::Idle if self.in_flight && !input.is_empty() => {

@@ -1,4 +1,4 @@
-//! Sending requests.
+//! Sending requests: the sending half of [`Client`].
 
 use http::Method;
 
@@ -16,15 +16,14 @@ use crate::semantics::{check_host, check_target};
 
 impl Client {
     /// Sends the head of a request. Content-Length, Transfer-Encoding and Connection are decided
-    /// here; the caller's Content-Length is that of content of [`BodySize::Unknown`], of its Connection
-    /// only `close` is heeded, and Upgrade and TE are listed. An Expect is left out if there is no
-    /// content to wait with.
+    /// here: the caller's Content-Length is used for content of [`BodySize::Unknown`], of its Connection
+    /// only `close` is used, and Upgrade and TE are listed. An Expect is left out if there is no content.
     ///
     /// # Errors
     /// [`Misuse::Host`] unless there is exactly one Host, [`Misuse::HostInvalid`] if it is malformed;
     /// [`Misuse::Target`] without a target, or if its form does not fit the method;
-    /// [`Misuse::ContentLength`] if the caller's is none, or not that of the content; [`Misuse::Order`]
-    /// while an exchange is under way. Nothing was written then.
+    /// [`Misuse::ContentLength`] if the caller's is malformed, or not that of the content;
+    /// [`Misuse::Order`] during another exchange. Nothing was written then.
     pub fn send(
         &mut self,
         head: &RequestHead,
@@ -66,7 +65,7 @@ impl Client {
         Ok(())
     }
 
-    /// What stands in the way of sending a request; if nothing does, what it announces of its content.
+    /// Checks whether a request may be sent; returns the size that it announces of its content.
     fn check(
         &self,
         head: &RequestHead,
@@ -85,7 +84,8 @@ impl Client {
         size.announced_by_request(&head.method, &head.fields, summary.has_length)
     }
 
-    /// RFC 9110 §7.6.1: fields that are meant for this connection are listed. There are some.
+    /// Writes Connection, which lists the fields that are meant for this connection (RFC 9110 §7.6.1).
+    /// There is at least one option.
     fn put_connection(&self, te: bool, out: &mut impl Sink) {
         let options =
             [(self.close.is_some(), "close"), (self.request.upgrade, "upgrade"), (te, "te")];
@@ -98,10 +98,10 @@ impl Client {
         out.put(b"\r\n");
     }
 
-    /// Sends content of the request under way.
+    /// Sends content of the current request.
     ///
     /// # Errors
-    /// [`Misuse::Order`] if none is; [`Misuse::BodyTooLong`] if it is more than was announced, and
+    /// [`Misuse::Order`] if there is none; [`Misuse::BodyTooLong`] if it is more than was announced, and
     /// then the connection can only be closed.
     pub fn data(&mut self, data: bytes::Bytes, out: &mut impl Sink) -> Result<(), Misuse> {
         self.sending = self.sending.next(Input::Data).ok_or(Misuse::Order)?;
@@ -109,10 +109,10 @@ impl Client {
         self.writer.data(data, out).inspect_err(|_| self.abort())
     }
 
-    /// Ends the request under way.
+    /// Ends the current request.
     ///
     /// # Errors
-    /// [`Misuse::Order`] if none is; [`Misuse::BodyTooShort`] if less was sent than announced, and
+    /// [`Misuse::Order`] if there is none; [`Misuse::BodyTooShort`] if less was sent than announced, and
     /// then the connection can only be closed.
     pub fn finish(&mut self, trailers: Option<&Fields>, out: &mut impl Sink) -> Result<(), Misuse> {
         let ended = self.sending.next(Input::End).ok_or(Misuse::Order)?;
@@ -122,7 +122,7 @@ impl Client {
     }
 }
 
-/// Which of the fields are there that say how a request is sent, in one look at all of them.
+/// The fields of a request that decide how it is sent, found in one pass.
 #[derive(Default)]
 struct FieldSummary<'a> {
     host: Option<&'a [u8]>,

@@ -1,4 +1,4 @@
-//! The server's end of an HTTP/1 connection: requests in, responses out.
+//! The server's machine of an HTTP/1 connection: requests in, responses out.
 
 use crate::fields::Fields;
 use crate::h1::reader::BodyReader;
@@ -12,11 +12,11 @@ mod send;
 
 /// The server's end of one connection.
 ///
-/// Call [`receive`](Self::receive) with everything received and not consumed until it says
+/// Call [`receive`](Self::receive) with all bytes received and not consumed until it returns
 /// [`Event::NeedMore`](crate::h1::Event::NeedMore) or [`Event::Paused`](crate::h1::Event::Paused).
-/// After [`Event::Head`](crate::h1::Event::Head), [`answer`](Self::answer) is what
-/// [`respond`](Self::respond) needs to know of that request; responses go out in the order the
-/// requests came in. A response is `respond`, any number of `data`, `finish`. After
+/// After [`Event::Head`](crate::h1::Event::Head), [`answer`](Self::answer) returns the facts about that
+/// request that [`respond`](Self::respond) needs; responses are sent in the order of the requests. A
+/// response is `respond`, any number of `data`, `finish`. After
 /// [`Event::Violation`](crate::h1::Event::Violation), `refuse` answers it once the requests before
 /// it have been answered.
 #[derive(Debug)]
@@ -29,19 +29,19 @@ pub struct Server {
     trailers: Option<Box<Fields>>,
     answer: Answer,
     in_flight: u32,
-    /// A violation stood in a head: it belongs to no request in flight.
+    /// Whether a violation was in a head: it belongs to no request in flight.
     head_refused: bool,
-    /// The request whose head was last looked at, whole or wrong or in part, is a HEAD.
+    /// Whether the request whose head was last parsed, even if invalid or incomplete, is a HEAD.
     method_is_head: bool,
     paused: bool,
     continue_owed: bool,
-    /// Content of the request is not read by its handler: so much of it is read and dropped.
+    /// How much content of the request, which its handler does not read, is read and dropped.
     unread_max: Option<u64>,
-    /// Why the connection ends, once that is settled.
+    /// Why the connection ends, once that is decided.
     close: Option<CloseReason>,
 }
 
-/// What of a request decides how its response is sent.
+/// The facts about a request that decide how its response is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     head_only: bool,
@@ -57,7 +57,7 @@ impl Answer {
         self.upgrade || self.connect
     }
 
-    /// Why the client means to send no more requests, if it does not.
+    /// Why the client ends the connection after this request, if it does.
     pub fn close_reason(&self) -> Option<CloseReason> {
         self.close
     }
@@ -96,7 +96,7 @@ impl Server {
         }
     }
 
-    /// What [`respond`](Self::respond) needs to know of the request whose head was read last.
+    /// The facts about the request whose head was read last, for [`respond`](Self::respond).
     pub fn answer(&self) -> Answer {
         self.answer
     }
@@ -106,7 +106,7 @@ impl Server {
         self.trailers.take()
     }
 
-    /// How many requests were read whose responses are not finished.
+    /// The number of requests read whose responses are not finished.
     pub fn in_flight(&self) -> usize {
         self.in_flight as usize
     }
@@ -116,7 +116,7 @@ impl Server {
         matches!(self.receiving, Half::Body | Half::LastBody)
     }
 
-    /// How much of the request's body is still to come, if a length says.
+    /// How many bytes of the request's body are still to come, if a length is known.
     pub fn body_remaining(&self) -> Option<u64> {
         if self.in_body() { self.reader.remaining() } else { Some(0) }
     }
@@ -131,13 +131,13 @@ impl Server {
         matches!(self.sending, Half::Body | Half::LastBody)
     }
 
-    /// Whether a response was begun whose end only the end of the connection shows: broken off, it
-    /// would pass for whole (RFC 9112 §8).
+    /// Whether the current response is ended by the end of the connection: if it were aborted, the client
+    /// would take it for complete (RFC 9112 §8).
     pub fn is_until_close(&self) -> bool {
         self.is_sending() && matches!(self.writer, BodyWriter::UntilClose)
     }
 
-    /// Whether nothing more will be sent: the last response is finished, and no refusal is due.
+    /// Whether all was sent: the last response is finished, and no refusal is due.
     pub fn is_sent(&self) -> bool {
         let answered = self.in_flight == 0 && !self.head_refused;
         match self.sending {
@@ -152,12 +152,13 @@ impl Server {
         self.continue_owed
     }
 
-    /// Why the connection ends with the last response that was begun, if it does; or has ended.
+    /// Why the connection ends with the last response that was begun, or has ended, if it does.
     pub fn close_reason(&self) -> Option<CloseReason> {
         self.close
     }
 
-    /// Reads no more requests, for that reason: those in flight are answered, and the last answer says so.
+    /// Reads no more requests, for that reason: those in flight are answered, and the last response says
+    /// `Connection: close`.
     pub fn stop_receiving(&mut self, reason: CloseReason) {
         if let Some(last) = self.receiving.next(Input::Last) {
             self.receiving = last;
@@ -165,13 +166,13 @@ impl Server {
         }
     }
 
-    /// The handler of the request whose content is being read does not read it. Up to `max` bytes are
-    /// read and dropped to keep the connection; where there are more, it ends with the response.
+    /// Drops the content of the current request, which its handler does not read: up to `max` bytes, to
+    /// keep the connection. If there are more, the connection ends with the response.
     pub fn leave_unread(&mut self, max: u64) {
         self.unread_max = Some(max);
     }
 
-    /// Gives the connection up: the response under way cannot be completed.
+    /// Aborts the connection: the current response cannot be completed.
     pub fn abort(&mut self) {
         self.close.get_or_insert(CloseReason::Broken);
         self.receive_step(Input::Close);

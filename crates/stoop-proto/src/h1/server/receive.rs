@@ -1,4 +1,4 @@
-//! Reading requests.
+//! Reading requests: the receiving half of [`Server`].
 
 use http::{Method, Version};
 
@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::message::RequestHead;
 use crate::persistence::CloseReason;
 
-/// How a HEAD request begins.
+/// The beginning of a HEAD request.
 const HEAD: &[u8] = b"HEAD ";
 
 impl Server {
@@ -32,8 +32,8 @@ impl Server {
     }
 
     fn receive_head(&mut self, input: &[u8], head: &mut RequestHead, limits: &Limits) -> Received {
-        // What follows an offer to switch is HTTP only once the offer was declined, and what follows
-        // CONNECT never is.
+        // The bytes behind an offer to switch are HTTP only once the offer was declined, and those
+        // behind CONNECT never are.
         let undecided = self.in_flight > 0 && self.answer.may_switch();
         self.paused = undecided || self.in_flight() >= limits.pipelined_max.max(1);
         if self.paused {
@@ -68,8 +68,8 @@ impl Server {
         }
     }
 
-    /// Settles what follows from a head: how the body is read, whether another request may come,
-    /// how the response is sent. Returns whether the message is complete.
+    /// Decides from a head how the body is read, whether another request may come, and how the response is
+    /// sent. Returns whether the message is complete.
     fn begin_request(
         &mut self,
         facts: &framing::FramingFacts,
@@ -100,8 +100,8 @@ impl Server {
         end
     }
 
-    /// Reads on in a request's content: what [`receive`](Self::receive) does while
-    /// [`in_body`](Self::in_body), for callers that have no head at hand.
+    /// Reads a request's content, as [`receive`](Self::receive) does while [`in_body`](Self::in_body), for
+    /// callers that have no head at hand.
     pub fn receive_content(&mut self, input: &[u8], limits: &Limits) -> Received {
         if !self.in_body() {
             return Received::nothing(Event::Paused);
@@ -122,9 +122,9 @@ impl Server {
         }
     }
 
-    /// The peer will send no more than `input`, of which `receive` said [`Event::NeedMore`]. If it
-    /// did not look at it yet, the answer is [`Event::Paused`]: call both again once a response is
-    /// finished.
+    /// Ends the input: the peer will send no more than `input`, for which `receive` returned
+    /// [`Event::NeedMore`]. If `receive` returned [`Event::Paused`], so does this: call both again once a
+    /// response is finished.
     pub fn receive_end(&mut self, input: &[u8]) -> Event {
         let event = match self.receiving {
             Half::Idle if input.is_empty() => Event::Closed,
@@ -144,14 +144,14 @@ impl Server {
         event
     }
 
-    /// Looks ahead in the body whose head was just read: whether the bytes that are here already
-    /// break its framing. Nothing is consumed.
+    /// Checks the framing of the body, whose head was just read, as far as its bytes are here. Nothing is
+    /// consumed.
     ///
-    /// A server asks before it runs a handler, so that a malformed request is answered 400 rather
-    /// than by a handler that never looked at the body.
+    /// A server calls this before it runs a handler, so that a malformed request is answered 400 rather
+    /// than by a handler that never read the body.
     ///
     /// # Errors
-    /// The violation `receive` will come to.
+    /// The violation that `receive` will report.
     pub fn foresee(&self, mut input: &[u8], limits: &Limits) -> Result<(), Violation> {
         let mut reader = self.reader;
         let mut trailers = Fields::new();
@@ -163,7 +163,7 @@ impl Server {
         }
     }
 
-    /// The head of a request is wrong: there is no such request.
+    /// Refuses the head of a request: the violation belongs to no request in flight.
     fn refuse_head(&mut self, violation: Violation) -> Received {
         self.head_refused = true;
         self.fail(violation)

@@ -1,4 +1,4 @@
-//! Sending responses.
+//! Sending responses: the sending half of [`Server`].
 
 use http::StatusCode;
 
@@ -14,7 +14,7 @@ use crate::persistence::CloseReason;
 use crate::semantics::{AddedFields, PresentFields, check_final, check_interim};
 
 impl Server {
-    /// Says 100 Continue, if the client waits for it and no response was begun (RFC 9110 §10.1.1).
+    /// Sends 100 Continue, if the client waits for it and no response was begun (RFC 9110 §10.1.1).
     pub fn send_continue(&mut self, out: &mut impl Sink) {
         if self.continue_owed && self.sending == Half::Idle && self.in_flight == 1 {
             self.continue_owed = false;
@@ -54,8 +54,8 @@ impl Server {
     ///
     /// # Errors
     /// [`Misuse::Order`] if no response is due; [`Misuse::Status`] for 1xx; [`Misuse::Tunnel`] for a
-    /// 2xx to CONNECT: that is [`switch`](Self::switch); [`Misuse::FieldValue`] if the parts have a
-    /// control character in them; [`Misuse::ContentLength`] if the fields have one that is none, or not
+    /// 2xx to CONNECT, for which [`switch`](Self::switch) is; [`Misuse::FieldValue`] if the parts have a
+    /// control character in them; [`Misuse::ContentLength`] if the one in the fields is malformed, or not
     /// that of the content. Nothing was written then.
     pub fn respond(
         &mut self,
@@ -92,7 +92,7 @@ impl Server {
                 BodyWriter::Nothing
             }
         };
-        // RFC 9110 §7.8: who sends Upgrade, as 426 must, lists it.
+        // RFC 9110 §7.8: an Upgrade, which a 426 must have, is listed.
         out.put(match (last, answer.is_http_10, upgrade) {
             (false, false, false) => b"\r\n",
             (false, false, true) => b"connection: upgrade\r\n\r\n",
@@ -104,8 +104,8 @@ impl Server {
         Ok(())
     }
 
-    /// Why the connection ends with this response, if it does: RFC 9112 §9.3, §9.6. All that decides it is
-    /// here; the driver's own reasons are in `parts`.
+    /// Decides why the connection ends with this response, if it does: RFC 9112 §9.3, §9.6. All reasons
+    /// are decided here; the driver's own are in `parts`.
     fn decide_close(
         &self,
         answer: Answer,
@@ -115,17 +115,17 @@ impl Server {
         if let Some(reason) = answer.close.or(parts.close) {
             return Some(reason);
         }
-        // The field itself is ours to write, but a caller that passes it means it.
+        // The machine writes the field itself, but honours it if the caller passes it.
         if parts.fields.is_some_and(|fields| fields.lists("connection", "close")) {
             return Some(CloseReason::CallerCloses);
         }
-        // What follows a CONNECT that is declined was meant for the tunnel, by a client that did
-        // not wait for it: whoever chose those bytes must not get to make requests of them.
+        // The bytes behind a declined CONNECT were meant for the tunnel, by a client that did not wait
+        // for it: they may be chosen by a third party, and must not be read as requests.
         if answer.connect {
             return Some(CloseReason::TunnelDeclined);
         }
-        // The client may take a final response for a reason not to send the content it announced:
-        // then nobody can tell where the next request begins (RFC 9110 §10.1.1).
+        // After a final response the client may not send the content that it announced: then the
+        // beginning of the next request is not known (RFC 9110 §10.1.1).
         let is_alone = self.in_flight == 1;
         if self.continue_owed && (is_alone || self.unread_max.is_some()) {
             return Some(CloseReason::ContentInDoubt);
@@ -141,28 +141,28 @@ impl Server {
         {
             return Some(CloseReason::UntilClose);
         }
-        // A violation in the head that came next is still to be answered.
+        // A violation in the next head is still to be answered.
         if is_alone && !self.is_receiving() && !self.head_refused {
             return Some(self.close.unwrap_or(CloseReason::PeerClosed));
         }
         None
     }
 
-    /// Sends content of the response under way.
+    /// Sends content of the current response.
     ///
     /// # Errors
-    /// [`Misuse::Order`] if none is; [`Misuse::BodyTooLong`] if it is more than was announced, and
+    /// [`Misuse::Order`] if there is none; [`Misuse::BodyTooLong`] if it is more than was announced, and
     /// then the connection can only be closed.
     pub fn data(&mut self, data: bytes::Bytes, out: &mut impl Sink) -> Result<(), Misuse> {
         self.sending = self.sending.next(Input::Data).ok_or(Misuse::Order)?;
         self.writer.data(data, out).inspect_err(|_| self.abort())
     }
 
-    /// Ends the response under way. Trailers are sent where the framing has a place for them, and
-    /// those that RFC 9110 §6.5.1 forbids are left out.
+    /// Ends the current response. Trailers are sent if the body is chunked, without those that RFC 9110
+    /// §6.5.1 forbids.
     ///
     /// # Errors
-    /// [`Misuse::Order`] if none is; [`Misuse::BodyTooShort`] if less was sent than announced, and
+    /// [`Misuse::Order`] if there is none; [`Misuse::BodyTooShort`] if less was sent than announced, and
     /// then the connection can only be closed.
     pub fn finish(&mut self, trailers: Option<&Fields>, out: &mut impl Sink) -> Result<(), Misuse> {
         let ended = self.sending.next(Input::End).ok_or(Misuse::Order)?;
@@ -173,7 +173,7 @@ impl Server {
     }
 
     /// Switches to another protocol: 101 with its Upgrade field, or a 2xx to CONNECT. From here on
-    /// the bytes are the tunnel's.
+    /// the bytes belong to the tunnel.
     ///
     /// # Errors
     /// [`Misuse::Tunnel`] if the request did not offer it or the status does not fit;
@@ -211,9 +211,9 @@ impl Server {
         Ok(())
     }
 
-    /// Answers a violation and ends the connection: `true`. While requests that came before it are
-    /// unanswered nothing happens, since whoever reads on would take the answer for theirs: `false`,
-    /// and it is to be called again when they are. Nothing is said where the response to the very
+    /// Answers a violation and ends the connection: `true`. While requests before it are unanswered,
+    /// nothing happens, since the client would take the answer for the response to one of them: `false`,
+    /// and the caller calls again once they are answered. No answer is sent if the response to the same
     /// message was begun.
     pub fn refuse(
         &mut self,
@@ -221,7 +221,7 @@ impl Server {
         date: Option<&[u8; 29]>,
         out: &mut impl Sink,
     ) -> bool {
-        // A violation within a body has its own request in flight, one in a head has none.
+        // The request of a violation in a body is in flight; a violation in a head has none.
         let refused_requests = u32::from(!self.head_refused);
         if self.in_flight > refused_requests && self.sending != Half::Closed {
             return false;
@@ -234,8 +234,8 @@ impl Server {
         true
     }
 
-    /// Ends the connection with a final response of our own, such as a 408. Nothing is said where a
-    /// response was begun: whoever reads on would take it for content. To HEAD it says no `text`.
+    /// Ends the connection with a final response of the server's own, such as a 408. It is not sent if a
+    /// response was begun: the client would take it for content. To HEAD it is sent without `text`.
     pub fn refuse_with(
         &mut self,
         status: StatusCode,
@@ -249,7 +249,7 @@ impl Server {
                 date: date.filter(|date| grammar::is_date(date)),
                 ..ResponseParts::new(status)
             };
-            // RFC 9110 §9.3.2: not even if the rest of the head is wrong, or never comes.
+            // RFC 9110 §9.3.2: not even if the rest of the head is invalid, or never comes.
             let omits_text = match self.in_flight {
                 0 => self.method_is_head,
                 _ => self.answer.head_only,
@@ -265,13 +265,13 @@ impl Server {
         self.abort();
     }
 
-    /// Whether the response under way has content at all: one to HEAD, a 204 or a 304 has none.
+    /// Whether the current response has content at all: one to HEAD, a 204 or a 304 has none.
     pub fn sends_content(&self) -> bool {
         !matches!(self.writer, BodyWriter::Nothing)
     }
 }
 
-/// Writes what is the caller's of the fields; whether there is an Upgrade among them.
+/// Writes the caller's fields, without those that the machine decides; returns whether one is Upgrade.
 #[inline]
 fn put_fields(parts: &ResponseParts<'_>, out: &mut impl Sink) -> bool {
     let (mut present, mut upgrade) = (PresentFields::default(), false);
@@ -297,8 +297,8 @@ fn put_fields(parts: &ResponseParts<'_>, out: &mut impl Sink) -> bool {
     upgrade
 }
 
-/// `HTTP-version SP status-code SP [ reason-phrase ] CRLF`. We always say 1.1: the version is that
-/// of the server, not of the request (RFC 9110 §2.5).
+/// Writes `HTTP-version SP status-code SP [ reason-phrase ] CRLF`. The version is always 1.1: that of
+/// the server, not of the request (RFC 9110 §2.5).
 #[inline]
 fn put_status_line(status: StatusCode, out: &mut impl Sink) {
     match status.as_u16() {
