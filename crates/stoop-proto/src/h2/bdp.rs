@@ -1,26 +1,28 @@
-//! How large a window has to be: as much as arrives while an answer is on its way.
+//! Estimates the bandwidth-delay product, the size that a receive window needs.
 //!
-//! Where content keeps coming, a PING goes out now and then, and what arrives until its answer is what
-//! one round trip can carry. If that is most of the window, the window was what held the peer back,
-//! and it is doubled. Content that is a small part of a window was held back by nothing, so nothing is
-//! asked for it, and nothing where no window may grow any more.
+//! While content arrives, a PING is sent from time to time; the bytes that arrive until its answer are
+//! those of one round trip. If they are most of the window, the window limited the peer, and it is
+//! doubled. Content that is a small part of a window was not limited by it, so no PING is sent for it,
+//! and none when no window may grow any more.
 
 use std::time::{Duration, Instant};
 
-/// Round trips are measured at least so far apart.
+/// The least time between two measurements of a round trip.
 const MEASURE_INTERVAL: Duration = Duration::from_millis(10);
 
+/// The measurement of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bdp {
-    /// What came and was not measured yet.
+    /// Bytes that came since the last measurement.
     unmeasured: u64,
-    /// What came since the PING that is out.
+    /// Bytes that came since the unanswered PING was sent.
     sample: Option<u64>,
+    /// When a measurement last began or ended.
     last: Option<Instant>,
 }
 
 impl Bdp {
-    /// Content came, under a window of that size. True if a PING is to be sent.
+    /// Counts content that came, with a window of that size. True if a PING is to be sent.
     #[inline]
     pub(super) fn received(&mut self, bytes: u32, window: u32, now: Instant) -> bool {
         if let Some(sample) = &mut self.sample {
@@ -40,12 +42,12 @@ impl Bdp {
         true
     }
 
-    /// Whether a PING is out.
+    /// Whether a PING is unanswered.
     pub(super) fn is_measuring(&self) -> bool {
         self.sample.is_some()
     }
 
-    /// The PING was answered. True if a window of that size is too small.
+    /// Ends the measurement, as the PING was answered. True if a window of that size is too small.
     pub(super) fn answered(&mut self, now: Instant, window: u32) -> bool {
         self.last = Some(now);
         let sample = self.sample.take().unwrap_or(0);

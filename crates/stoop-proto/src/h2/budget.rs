@@ -1,4 +1,4 @@
-//! What a peer may ask for without need: a bucket that time and useful work fill again.
+//! [`Bucket`]: a budget for what a peer may cause without need, which time and useful work refill.
 
 use std::time::{Duration, Instant};
 
@@ -6,22 +6,23 @@ use crate::limits::Rate;
 
 const NANOS: u64 = 1_000_000_000;
 
-/// The bucket. It is full as long as nothing was taken.
+/// A token bucket. It is full at first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bucket {
+    /// How many tokens are missing.
     taken: u32,
-    /// What was given back and is not a whole one yet.
+    /// Parts of a token that were given back.
     parts: u32,
-    /// From when on time has not been counted.
+    /// The time up to which the bucket was refilled.
     since: Option<Instant>,
 }
 
-/// It is empty.
+/// The bucket is empty.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BudgetSpent;
 
 impl Bucket {
-    /// Takes one.
+    /// Takes a token.
     pub(super) fn take(&mut self, rate: Rate, now: Instant) -> Result<(), BudgetSpent> {
         self.refill(rate, now);
         if self.taken >= rate.burst {
@@ -31,13 +32,13 @@ impl Bucket {
         Ok(())
     }
 
-    /// Something useful was done: so many are given back.
+    /// Gives back `count` tokens, for useful work.
     #[inline]
     pub(super) fn give_back(&mut self, count: u32) {
         self.taken = self.taken.saturating_sub(count);
     }
 
-    /// The same of one part of one, which consists of so many.
+    /// Gives back one part of a token, which has `parts_in_one` parts.
     #[inline]
     pub(super) fn give_back_part(&mut self, parts_in_one: u32) {
         if self.taken > 0 {
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_holds_no_more_than_the_burst_however_long_it_rests() {
+    fn a_bucket_holds_no_more_than_the_burst_after_any_time() {
         let rate = Rate { burst: 10, per_second: 1 };
         let (mut bucket, start) = (Bucket::default(), Instant::now());
         bucket.take(rate, start).unwrap();
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_lost_however_often_it_is_asked() {
+    fn a_bucket_loses_no_time_however_often_tokens_are_taken() {
         let rate = Rate { burst: 10, per_second: 20 };
         let (mut bucket, start) = (Bucket::default(), Instant::now());
         let asked = (0..10_000).map(|n| start + Duration::from_millis(n));
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_spent_and_fills_with_time_and_use() {
+    fn a_spent_bucket_is_refilled_by_time_and_useful_work() {
         let rate = Rate { burst: 3, per_second: 2 };
         let (mut bucket, start) = (Bucket::default(), Instant::now());
         for _ in 0..3 {

@@ -1,17 +1,17 @@
-//! Error codes: RFC 9113 §7.
+//! Error codes of RST_STREAM and GOAWAY: RFC 9113 §7.
 
 use std::fmt;
 
-/// Why a stream or a connection was ended, as RST_STREAM and GOAWAY say it.
+/// An error code: why a stream or a connection was ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ErrorCode(pub u32);
 
 impl ErrorCode {
-    /// Nothing is wrong: a graceful end.
+    /// No error: a graceful end.
     pub const NO_ERROR: Self = Self(0x00);
     /// The protocol was broken in a way that has no code of its own.
     pub const PROTOCOL_ERROR: Self = Self(0x01);
-    /// Something unexpected happened on the side that says so.
+    /// An internal error of the sender.
     pub const INTERNAL_ERROR: Self = Self(0x02);
     /// More was sent than the windows allowed, or a window grew too large.
     pub const FLOW_CONTROL_ERROR: Self = Self(0x03);
@@ -21,7 +21,7 @@ impl ErrorCode {
     pub const STREAM_CLOSED: Self = Self(0x05);
     /// A frame has a size it may not have.
     pub const FRAME_SIZE_ERROR: Self = Self(0x06);
-    /// The stream was not processed at all: what it asked for may be asked again.
+    /// The stream was not processed at all: its request may be retried.
     pub const REFUSED_STREAM: Self = Self(0x07);
     /// The stream is not wanted any more.
     pub const CANCEL: Self = Self(0x08);
@@ -53,7 +53,7 @@ impl ErrorCode {
         "HTTP_1_1_REQUIRED",
     ];
 
-    /// The name RFC 9113 §7 gives it, if it does.
+    /// The name in RFC 9113 §7, if the code is one of those.
     pub fn name(self) -> Option<&'static str> {
         Self::NAMES.get(self.0 as usize).copied()
     }

@@ -1,7 +1,7 @@
-//! Structured fields that are dictionaries: RFC 9651 §3.2, read as strictly as its §4.2 has it.
+//! Parser of structured fields that are dictionaries: RFC 9651 §3.2, as strict as its §4.2 requires.
 //!
-//! Of the types of values only integers and booleans are told apart: nothing here has use for others,
-//! which are checked and passed over, as parameters are.
+//! Only integers and booleans are returned: values of other types, which are not used here, are checked
+//! and skipped, as parameters are.
 
 /// The value of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,12 +12,12 @@ pub(super) enum Value {
     Other,
 }
 
-/// Not what the rule says.
+/// The text is not a dictionary.
 pub(super) struct MalformedDictionary;
 
 type ParseResult<T> = Result<T, MalformedDictionary>;
 
-/// Calls `member` with each key and value, in order. If it fails, none of them counts.
+/// Calls `member` with each key and value, in order. If parsing fails, none of them counts.
 pub(super) fn members<'a>(
     text: &'a [u8],
     mut member: impl FnMut(&'a [u8], Value),
@@ -45,7 +45,7 @@ pub(super) fn members<'a>(
     Ok(())
 }
 
-/// What is still to be read.
+/// The rest of the text.
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
@@ -55,7 +55,7 @@ impl<'a> Cursor<'a> {
         Ok(first)
     }
 
-    /// Whether that byte is next; then it is read.
+    /// Reads that byte if it is next; returns whether it was.
     fn take(&mut self, byte: u8) -> bool {
         let is_next = self.0.first() == Some(&byte);
         if is_next {
@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
         self.run(|byte| bytes.contains(&byte));
     }
 
-    /// What is at the front of that class.
+    /// Reads the bytes of that class at the front.
     fn run(&mut self, class: impl Fn(u8) -> bool) -> &'a [u8] {
         let len = self.0.iter().take_while(|&&byte| class(byte)).count();
         let (run, rest) = self.0.split_at(len);

@@ -1,4 +1,4 @@
-//! Writing header sections: from heads to header blocks.
+//! Encodes heads and trailer sections as header blocks.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ mod entry {
     pub(super) const DATE: u8 = 33;
 }
 
-/// The head of a response, interim or final; `length` is all that it says of its content's.
+/// Encodes the head of a response, interim or final, with `length` as its Content-Length.
 pub(super) fn response(
     encoder: &mut Encoder,
     parts: &ResponseParts<'_>,
@@ -73,7 +73,7 @@ fn status(encoder: &mut Encoder, status: StatusCode, out: &mut Vec<u8>) {
     encoder.static_line(index, out);
 }
 
-/// The head of a request: RFC 9113 §8.3.1, §8.5, RFC 8441 §4. Of its fields Host is the authority.
+/// Encodes the head of a request: RFC 9113 §8.3.1, §8.5, RFC 8441 §4. Its Host becomes `:authority`.
 pub(super) fn request(
     encoder: &mut Encoder,
     head: &RequestHead,
@@ -134,7 +134,7 @@ pub(super) fn request(
     }
 }
 
-/// Path and query, whatever the form of the target: §8.3.1.
+/// The path and query of a target of any form: §8.3.1.
 fn path(head: &RequestHead) -> Cow<'_, str> {
     if head.form != TargetForm::Absolute {
         return Cow::Borrowed(&head.target);
@@ -148,7 +148,7 @@ fn path(head: &RequestHead) -> Cow<'_, str> {
     }
 }
 
-/// A trailer section.
+/// Encodes a trailer section.
 pub(super) fn trailers(encoder: &mut Encoder, fields: &Fields, out: &mut Vec<u8>) {
     encoder.begin(out);
     for field in fields.iter() {
@@ -158,7 +158,8 @@ pub(super) fn trailers(encoder: &mut Encoder, fields: &Fields, out: &mut Vec<u8>
     }
 }
 
-/// What [`crate::Limits::head_bytes_max`] counts, and SETTINGS_MAX_HEADER_LIST_SIZE: at most so much.
+/// An upper bound on the size of a head as [`crate::Limits::head_bytes_max`] and
+/// SETTINGS_MAX_HEADER_LIST_SIZE count it.
 pub(super) fn list_bytes(head: &RequestHead) -> usize {
     let lines: usize =
         head.fields.iter().map(|field| field.name_bytes().len() + field.value().len() + 32).sum();
@@ -172,7 +173,7 @@ fn put_length(encoder: &mut Encoder, length: u64, out: &mut Vec<u8>) {
     encoder.line_with_static_name(entry::CONTENT_LENGTH, digits, Indexing::Without, out);
 }
 
-/// §8.2.2: of TE's values only one may be said.
+/// Writes TE, whose only allowed value is `trailers`: §8.2.2.
 fn put_te(encoder: &mut Encoder, value: &[u8], out: &mut Vec<u8>) {
     if value.eq_ignore_ascii_case(b"trailers") {
         encoder.line(b"te", b"trailers", Indexing::Insert, out);
@@ -192,7 +193,8 @@ fn put_field(encoder: &mut Encoder, field: Field<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// What is different in each message would only push out of the table what is not.
+/// How a field of that name is indexed: values that differ in each message would only evict others from
+/// the table.
 fn indexing(name: &[u8]) -> Indexing {
     let differs = match name.len() {
         3 => is_name(name, b"age"),
@@ -205,7 +207,7 @@ fn indexing(name: &[u8]) -> Indexing {
     if differs { Indexing::Without } else { Indexing::Insert }
 }
 
-/// §8.2.2: what only an HTTP/1 connection has a meaning for is left out.
+/// Whether a field has a meaning only for an HTTP/1 connection, and is left out: §8.2.2.
 #[inline]
 fn is_of_connection(name: &[u8]) -> bool {
     match name.len() {

@@ -1,5 +1,5 @@
-//! What a peer can do wrong over HTTP/2, whether a stream or the connection ends of it, and with
-//! which code.
+//! [`Fault`]: a peer's errors over HTTP/2, whether each ends a stream or the connection, and with which
+//! code.
 
 use std::fmt;
 
@@ -20,11 +20,11 @@ pub enum Fault {
     NoSettings,
     /// A frame is larger than we allow.
     FrameTooLarge,
-    /// A frame has a length that its type does not have.
+    /// A frame has a length that does not fit its type.
     FrameSize,
-    /// A frame that belongs to a stream came for the connection.
+    /// A frame of a type that belongs to a stream has stream identifier 0.
     OnConnection,
-    /// A frame that belongs to the connection came for a stream.
+    /// A frame of a type that belongs to the connection has a stream identifier.
     OnStream,
     /// Padding as long as the frame or longer.
     Padding,
@@ -52,11 +52,11 @@ pub enum Fault {
     PingIgnored,
     /// More DATA than the connection's window allowed.
     WindowExceeded,
-    /// More DATA for streams that were given up than their windows had allowed before.
+    /// More DATA for streams that were reset than their windows had allowed before.
     LateContent,
     /// The connection's window grew beyond 2^31−1.
     WindowOverflow,
-    /// WINDOW_UPDATE of the connection by nothing.
+    /// WINDOW_UPDATE of the connection by 0.
     WindowUnchanged,
     /// GOAWAY with a higher last stream than before.
     GoAway,
@@ -64,49 +64,49 @@ pub enum Fault {
     PriorityUpdate,
     /// A header block beyond four times the limit, or in too many frames.
     BlockTooLarge,
-    /// More settings in one frame than anybody has use for.
+    /// More than 32 settings in one frame.
     TooManySettings,
-    /// Streams reset, or made to be reset, faster than they are of use.
+    /// Streams are reset, or made to be reset, faster than the limits allow.
     TooManyResets,
-    /// Frames that ask for work and bring nothing.
+    /// Frames that cause work and carry no message, more than the limit allows.
     TooMuchOverhead,
     /// The connection ended while streams were open.
     CutShort,
-    /// A field name that is no lower-case token.
+    /// A field name that is not a lower-case token.
     FieldName,
     /// A field value with NUL, CR or LF in it, or whitespace around it.
     FieldValue,
     /// A field that belongs to HTTP/1 connections.
     ConnectionField,
-    /// A pseudo-field that is not known, or not for this message.
+    /// A pseudo-field that is unknown, or not allowed in this message.
     PseudoUnknown,
     /// A pseudo-field behind a field.
     PseudoLate,
     /// A pseudo-field that is given twice.
     PseudoRepeated,
-    /// A pseudo-field that has to be there and is not.
+    /// A required pseudo-field is missing.
     PseudoMissing,
-    /// The method is no token.
+    /// The method is not a token.
     Method,
-    /// The scheme is none.
+    /// The scheme is malformed.
     Scheme,
     /// The path is empty, does not begin with a slash, or has a character that no URI may have.
     Path,
-    /// The authority is no host, has user information, or is not what Host says.
+    /// The authority is malformed, has user information, or differs from Host.
     Authority,
-    /// CONNECT with a scheme or path, or the extended one without or uninvited.
+    /// CONNECT with a scheme or path, or an extended CONNECT without them or without permission.
     Connect,
     /// Header or trailer sections within a tunnel.
     TunnelFields,
-    /// The status is no three-digit number, or 101.
+    /// The status is not a three-digit number, or is 101.
     Status,
-    /// Content-Length is no number, or several, or not what DATA adds up to.
+    /// Content-Length is not a number, or repeated, or not the length of the content.
     Length,
     /// An interim response that ends the stream.
     InterimEnds,
     /// More interim responses than the limit.
     TooManyInterim,
-    /// Content ahead of a response.
+    /// Content before the head of a response.
     HeadMissing,
     /// Trailers that do not end the stream.
     TrailersOpen,
@@ -122,7 +122,7 @@ pub enum Fault {
     StreamWindowExceeded,
     /// The stream's window grew beyond 2^31−1.
     StreamWindowOverflow,
-    /// WINDOW_UPDATE of the stream by nothing.
+    /// WINDOW_UPDATE of the stream by 0.
     StreamWindowUnchanged,
     /// PRIORITY that is not five bytes.
     PrioritySize,
@@ -135,27 +135,27 @@ impl Fault {
         &ROWS[self as usize]
     }
 
-    /// Each of them, for tables and tests.
+    /// All faults, for tables and tests.
     pub fn all() -> impl Iterator<Item = Self> {
         ROWS.iter().map(|row| row.fault)
     }
 
-    /// Whether the connection ends of it, and not only a stream.
+    /// Whether the fault ends the connection, and not only a stream.
     pub const fn ends_connection(self) -> bool {
         self.row().ends_connection
     }
 
-    /// What GOAWAY or RST_STREAM says.
+    /// The error code that is sent in GOAWAY or RST_STREAM.
     pub const fn code(self) -> ErrorCode {
         self.row().code
     }
 
-    /// Where the rule stands.
+    /// The section with the rule, such as `RFC 9113 §6.9`.
     pub const fn section(self) -> &'static str {
         self.row().section
     }
 
-    /// What happened, short and in lower case.
+    /// A description, short and in lower case.
     pub const fn explain(self) -> &'static str {
         self.row().explain
     }

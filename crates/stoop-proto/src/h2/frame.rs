@@ -1,16 +1,17 @@
-//! The header every frame begins with: RFC 9113 §4.1.
+//! The header with which every frame begins: RFC 9113 §4.1.
 
 use crate::Sink;
 
+/// The size of the header.
 pub(super) const HEADER_BYTES: usize = 9;
 
-/// What a frame's payload may be until SETTINGS say otherwise; ours always, §4.2.
+/// The largest payload of a frame until SETTINGS say otherwise, and always of those we receive: §4.2.
 pub(super) const PAYLOAD_MAX: u32 = 16_384;
 
-/// The highest stream identifier, and the bit that is to be ignored: §4.1, §5.1.1.
+/// The highest stream identifier, and the mask without the reserved bit: §4.1, §5.1.1.
 pub(super) const STREAM_MAX: u32 = (1 << 31) - 1;
 
-/// Types of frames: §6, RFC 9218 §7.1.
+/// Frame types: §6, RFC 9218 §7.1.
 pub(super) mod kind {
     pub(in crate::h2) const DATA: u8 = 0x00;
     pub(in crate::h2) const HEADERS: u8 = 0x01;
@@ -25,7 +26,7 @@ pub(super) mod kind {
     pub(in crate::h2) const PRIORITY_UPDATE: u8 = 0x10;
 }
 
-/// Flags, each of some types only.
+/// Flags; each belongs to certain types only.
 pub(super) mod flag {
     pub(in crate::h2) const END_STREAM: u8 = 0x01;
     pub(in crate::h2) const ACK: u8 = 0x01;
@@ -34,9 +35,10 @@ pub(super) mod flag {
     pub(in crate::h2) const PRIORITY: u8 = 0x20;
 }
 
+/// A frame header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Of the payload.
+    /// Bytes of the payload.
     pub(super) len: u32,
     pub(super) kind: u8,
     pub(super) flags: u8,
@@ -44,7 +46,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The header at the front of `input`, if it is there.
+    /// Reads the header at the front of `input`, if it is complete.
     #[inline]
     pub(super) fn read(input: &[u8]) -> Option<Self> {
         let [a, b, c, kind, flags, w, x, y, z] = *input.first_chunk::<HEADER_BYTES>()?;
@@ -73,7 +75,7 @@ impl Header {
         self.flags & flag != 0
     }
 
-    /// The whole frame, header included.
+    /// The size of the whole frame, header included.
     #[inline]
     pub(super) fn frame_bytes(self) -> usize {
         HEADER_BYTES + self.len as usize

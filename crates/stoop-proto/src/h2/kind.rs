@@ -1,15 +1,15 @@
-//! What a field line is: RFC 9113 §8.2, §8.3. Found once for each entry of the tables, and then
-//! remembered with it.
+//! [`LineKind`]: the meaning of a field line for the protocol (RFC 9113 §8.2, §8.3), found once for each
+//! entry of the dynamic table and stored with it.
 
 use crate::grammar;
 use crate::h2::fault::Fault;
 use crate::hpack::Line;
 
-/// What a field line is, as a number that the decoder remembers.
+/// The kind of a field line, as a number that the decoder stores as the entry's mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum LineKind {
-    /// A field of no interest to the protocol.
+    /// A field without a meaning for the protocol.
     Plain = 1,
     Method,
     Scheme,
@@ -50,7 +50,7 @@ impl LineKind {
         self as u8
     }
 
-    /// What a line is: remembered, or examined.
+    /// The kind of a line: from its mark, or by examining it.
     #[inline]
     pub(super) fn of(line: &Line<'_>) -> Self {
         if let Some(kind) = Self::ALL.get(usize::from(line.mark).wrapping_sub(1)) {
@@ -62,7 +62,7 @@ impl LineKind {
         };
         if line.is_static || is_value(line.value) {
             return match kind {
-                // §8.2.2: of TE's values one may stand in a request.
+                // §8.2.2: TE may have one value in a request.
                 Self::ConnectionField if is_te_trailers(line) => Self::Plain,
                 kind => kind,
             };
@@ -73,7 +73,7 @@ impl LineKind {
         }
     }
 
-    /// Names of the static table: RFC 7541, Appendix A.
+    /// The kind of a name in the static table: RFC 7541, Appendix A.
     #[inline]
     fn of_static(index: u8) -> Self {
         match index {
@@ -112,7 +112,7 @@ impl LineKind {
         }
     }
 
-    /// The fault that a line of this kind is wherever it stands.
+    /// The fault of a line of this kind, if it is one in any section.
     #[inline]
     pub(super) fn fault(self) -> Option<Fault> {
         match self {
@@ -129,12 +129,13 @@ fn is_te_trailers(line: &Line<'_>) -> bool {
     line.name == b"te" && line.value.eq_ignore_ascii_case(b"trailers")
 }
 
-/// §8.2.1, and a token (RFC 9110 §5.1).
+/// Whether a field name is valid: in lower case (§8.2.1), and a token (RFC 9110 §5.1).
 fn is_name(name: &[u8]) -> bool {
     grammar::is_token(name) && !name.iter().any(u8::is_ascii_uppercase)
 }
 
-/// §8.2.1, and RFC 9110 §5.5: no control characters, no whitespace at either end.
+/// Whether a field value is valid (§8.2.1, RFC 9110 §5.5): no control characters, no whitespace at
+/// either end.
 #[inline]
 fn is_value(value: &[u8]) -> bool {
     let trimmed = |end: Option<&u8>| end.is_none_or(|&byte| !grammar::is_whitespace(byte));
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_static_table_has_is_what_its_names_are() {
+    fn a_static_entry_has_the_kind_of_its_name() {
         for index in 1..=61 {
             let (name, value) = static_entry(index).unwrap();
             let line = Line {
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_says_the_same_again() {
+    fn a_mark_gives_the_kind_that_was_stored() {
         for kind in LineKind::ALL {
             let line = Line {
                 name: b"x",

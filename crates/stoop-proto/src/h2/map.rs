@@ -1,11 +1,13 @@
-//! From stream identifiers to the places of streams: an open-addressing table.
+//! [`StreamMap`]: an open-addressing table from stream identifiers to the places of streams.
 //!
-//! Identifiers of live streams are mostly neighbours, so that half of each is a perfect hash: a look
-//! is one comparison. Nothing is allocated before the first stream.
+//! Identifiers of live streams are mostly consecutive, so that half of each is nearly a perfect hash: a
+//! lookup is one comparison. Nothing is allocated before the first stream.
 
+/// The map of a connection.
 #[derive(Debug, Default)]
 pub(super) struct StreamMap {
-    /// Identifier and place; identifier 0 is an empty entry. A power of two long, at most half full.
+    /// Identifier and place; identifier 0 is an empty entry. The length is a power of two, and at most half
+    /// is used.
     entries: Vec<(u32, u32)>,
     len: usize,
 }
@@ -13,6 +15,7 @@ pub(super) struct StreamMap {
 const CAPACITY_MIN: usize = 8;
 
 impl StreamMap {
+    /// The slot at which the search for an identifier begins.
     #[inline]
     fn first_slot(&self, id: u32) -> usize {
         (id >> 1) as usize & (self.entries.len() - 1)
@@ -33,7 +36,7 @@ impl StreamMap {
         }
     }
 
-    /// Adds an identifier that is not there.
+    /// Adds an identifier that is not in the map.
     #[inline]
     pub(super) fn insert(&mut self, id: u32, place: u32) {
         if self.len * 2 >= self.entries.len() {
@@ -73,7 +76,7 @@ impl StreamMap {
             hole = (hole + 1) & mask;
         }
         self.len -= 1;
-        // What was pushed on by this entry moves up, so that no look stops short of it.
+        // Entries that this one displaced move up, so that no lookup stops before them.
         let mut at = hole;
         loop {
             at = (at + 1) & mask;
@@ -94,7 +97,7 @@ impl StreamMap {
         self.entries.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// Gives memory back while nothing is in it.
+    /// Frees the memory if the map is empty.
     pub(super) fn shrink(&mut self) {
         if self.len == 0 {
             self.entries = Vec::new();
@@ -109,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_a_map_whatever_comes_and_goes() {
+    fn the_map_agrees_with_a_hash_map_after_any_inserts_and_removes() {
         let (mut map, mut model) = (StreamMap::default(), HashMap::new());
         let mut state = 1u32;
         for step in 0..5_000u32 {
@@ -130,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_one_holds_nothing_and_finds_nothing() {
+    fn an_empty_map_has_no_memory_and_finds_nothing() {
         let mut map = StreamMap::default();
         map.remove(1);
         assert_eq!((map.get(1), map.entries.capacity()), (None, 0));

@@ -1,9 +1,8 @@
-//! HTTP/2 (RFC 9113), one machine for both roles.
+//! HTTP/2 (RFC 9113): one machine for both roles.
 //!
-//! [`Connection::receive`] reads from the front of a slice up to one event; what is to be sent goes to
-//! a [`Sink`](crate::Sink). Nothing is queued but frames of the connection itself: content is asked
-//! for when there is room for it ([`Connection::next_to_send`]). See `README.md` beside this file for
-//! how bytes flow.
+//! [`Connection::receive`] reads from the front of a slice up to one event; output goes to a
+//! [`Sink`](crate::Sink). Only frames of the connection itself are queued: the caller sends content when
+//! there is room for it ([`Connection::next_to_send`]). `README.md` beside this file shows how bytes flow.
 //!
 //! ```
 //! use std::time::Instant;
@@ -18,7 +17,7 @@
 //! let mut wire = Vec::new();
 //! client.open(&request, "https", BodySize::Exact(0), &mut wire).unwrap();
 //!
-//! // Preface and SETTINGS come first, and are no event but that the peer's settings are known.
+//! // Preface and SETTINGS come first; their one event is that the peer's settings are known.
 //! let first = server.receive(now, &wire, true, &theirs);
 //! assert_eq!(first.event, h2::Event::Settings);
 //! let second = server.receive(now, &wire[first.consumed..], true, &theirs);
@@ -62,96 +61,95 @@ pub use settings::{Role, Settings};
 pub use state::{StreamInput, StreamState};
 pub use streams::StreamKey;
 
-/// What a client says first: RFC 9113 §3.4.
+/// The client's connection preface: RFC 9113 §3.4.
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How many bytes one frame may have, header included: what a caller of [`Connection::receive`] has to
-/// have room for.
+/// The largest frame in bytes, header included: a caller of [`Connection::receive`] needs room for it.
 pub const FRAME_BYTES_MAX: usize = frame::HEADER_BYTES + frame::PAYLOAD_MAX as usize;
 
-/// What `receive` read from the front of its input.
+/// The result of `receive`: an event read from the front of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// So many bytes are done with. Spans of the event lie within them.
+    /// The number of bytes consumed. Spans of the event lie within them.
     pub consumed: usize,
-    /// What they were.
+    /// The event.
     pub event: Event,
 }
 
-/// One thing that happened.
+/// An event that `receive` reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Nothing new can be said before more bytes come.
+    /// More bytes are needed.
     NeedMore,
-    /// A request is next and was said not to be wanted now, or too many frames wait to be sent.
+    /// A request is next and the caller wants none now, or too many frames wait to be sent.
     Paused,
-    /// The peer's SETTINGS came: [`Connection::peer_settings`] are other ones now.
+    /// The peer's SETTINGS came: [`Connection::peer_settings`] may have changed.
     Settings,
-    /// A stream was opened; [`Connection::take_request`] has its head. Servers only.
+    /// The peer opened a stream; [`Connection::take_request`] returns its head. Servers only.
     Request {
         /// The stream.
         key: StreamKey,
         /// Whether the request has no content.
         end: bool,
     },
-    /// An interim (1xx) response came; [`Connection::take_response`] has it. Clients only.
+    /// An interim (1xx) response came; [`Connection::take_response`] returns it. Clients only.
     Interim {
         /// The stream.
         key: StreamKey,
     },
-    /// The response came; [`Connection::take_response`] has its head. Clients only.
+    /// The final response came; [`Connection::take_response`] returns its head. Clients only.
     Response {
         /// The stream.
         key: StreamKey,
-        /// Whether it has no content.
+        /// Whether the response has no content.
         end: bool,
     },
-    /// Content, as a span of the input. Once it was used up, [`Connection::consumed`] is to be told.
+    /// Content, as a span of the input. Once it is used up, [`Connection::consumed`] is to be called.
     Data {
         /// The stream.
         key: StreamKey,
-        /// Where it stands in the input; empty only at the end.
+        /// The content's position in the input; empty only at the end.
         span: Range<usize>,
         /// Whether it is the last.
         end: bool,
     },
-    /// A trailer section ended the content; [`Connection::take_trailers`] has it.
+    /// A trailer section ended the content; [`Connection::take_trailers`] returns it.
     Trailers {
         /// The stream.
         key: StreamKey,
     },
-    /// A stream is over before its end. Its key means nothing from here on.
+    /// A stream ended before its messages did. Its key is invalid from here on.
     Reset {
         /// The stream.
         key: StreamKey,
-        /// Why.
+        /// The reason.
         why: Reset,
     },
     /// The peer will not answer streams that are opened from now on; [`Connection::go_away_text`]
-    /// has what it said beside the code.
+    /// returns the text beside the code.
     GoAway {
-        /// Why.
+        /// The reason.
         code: ErrorCode,
     },
-    /// The connection is over: [`Connection::fault`] says why, if somebody is to blame. All streams
-    /// are gone.
+    /// The connection is closed: [`Connection::fault`] returns the peer's fault, if there was one. All
+    /// streams are gone.
     Closed,
 }
 
-/// Why a stream was over before its end.
+/// Why a stream ended before its messages did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reset {
-    /// The peer said so.
+    /// The peer sent RST_STREAM.
     Peer(ErrorCode),
-    /// The peer did something that ends it; the peer was told.
+    /// The peer committed a fault that ends the stream; RST_STREAM is sent.
     Fault(Fault),
-    /// The peer has closed the connection and did not come to this stream (RFC 9113 §6.8).
+    /// The peer has sent GOAWAY and did not process this stream (RFC 9113 §6.8).
     Unprocessed,
 }
 
 impl Reset {
-    /// Whether the peer surely did nothing of what the stream asked for, so that it may be asked
-    /// again whatever it is (RFC 9113 §8.7).
+    /// Whether the peer certainly did not process the request, so that it may be retried whatever its
+    /// method (RFC 9113 §8.7).
     pub fn is_unprocessed(self) -> bool {
         matches!(self, Self::Unprocessed | Self::Peer(ErrorCode::REFUSED_STREAM))
     }

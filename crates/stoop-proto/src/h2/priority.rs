@@ -1,25 +1,25 @@
-//! Extensible priorities: RFC 9218 §4, as the `priority` field and PRIORITY_UPDATE carry them.
+//! [`Priority`]: extensible priorities (RFC 9218 §4), from the `priority` field and PRIORITY_UPDATE.
 
 use crate::h2::dictionary::{self, Value};
 
-/// How urgent a response is, and whether a part of it is of use.
+/// The priority of a response: its urgency, and whether it is incremental.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
-    /// 0 is the most urgent, 7 the least, 3 what is not told.
+    /// 0 is the most urgent, 7 the least, 3 the default.
     pub urgency: u8,
-    /// Whether it is of use piece by piece: then it shares the bandwidth with others of its urgency,
-    /// which otherwise go one after the other.
+    /// Whether a part of the response is useful: then it shares the bandwidth with others of its urgency,
+    /// which otherwise are sent one after the other.
     pub incremental: bool,
 }
 
 impl Priority {
-    /// What holds for a client that says nothing. RFC 9218 §4.2 would have such responses go one
-    /// after the other, which suits pages and not downloads: a client that does not know of
-    /// priorities gets fairness.
+    /// The priority for a client that sends none. RFC 9218 §4.2 would send such responses one after the
+    /// other, which suits pages and not downloads: a client that does not know of priorities gets
+    /// fairness.
     pub const UNTOLD: Self = Self { urgency: 3, incremental: true };
 
-    /// What a field or frame says: a dictionary (RFC 9651 §3.2), in which what is absent, unknown
-    /// or out of range stands for its default, and which is ignored as a whole if it is none.
+    /// Parses a field or frame: a dictionary (RFC 9651 §3.2), in which a value that is absent, unknown or
+    /// out of range means its default, and which is ignored as a whole if it is malformed.
     pub fn parse(text: &[u8]) -> Self {
         const DEFAULT: Priority = Priority { urgency: 3, incremental: false };
         let mut told = DEFAULT;
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_counts_and_what_is_not_has_its_default() {
+    fn a_parameter_that_is_absent_or_invalid_has_its_default() {
         for (text, urgency, incremental) in [
             ("", 3, false),
             ("u=0", 0, false),

@@ -1,7 +1,7 @@
-//! Reading a header section: from a header block to a head, by the rules of RFC 9113 §8.
+//! [`Section`]: reads a header block into a head or trailer section, by the rules of RFC 9113 §8.
 //!
-//! A block is always decoded to its end, whatever is wrong with it, because the tables of both ends
-//! must stay alike; the first thing that is wrong is what counts.
+//! A block is always decoded to its end, even after a fault, because the tables of both ends must stay
+//! equal; the first fault counts.
 
 use http::{Method, StatusCode};
 
@@ -13,17 +13,17 @@ use crate::h2::kind::LineKind;
 use crate::hpack::{Decoder, Line};
 use crate::limits::Limits;
 
-/// What RFC 9113 §6.5.2 counts for a line beside its name and value.
+/// The bytes that RFC 9113 §6.5.2 counts for a line beside its name and value.
 const LINE_BYTES: usize = 32;
 
-/// A list that is larger than so many times the limit ends the connection: until then it is decoded,
-/// and not kept, so that only its stream ends.
+/// A section larger than this many times the limit ends the connection: up to there it is decoded, and
+/// not kept, so that only its stream ends.
 const LIST_FACTOR_MAX: usize = 4;
 
 /// Capacity that is kept for cookies.
 const COOKIE_KEPT_MAX: usize = 4 * 1024;
 
-/// Whose header section it is.
+/// The kind of a field section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SectionKind {
     Request,
@@ -31,7 +31,7 @@ pub(super) enum SectionKind {
     Trailers,
 }
 
-/// A header section as it was read. Used again for the next.
+/// A decoded field section. It is used again for the next.
 #[derive(Debug, Default)]
 pub(super) struct Section {
     pub(super) fields: Fields,
@@ -42,16 +42,16 @@ pub(super) struct Section {
     pub(super) protocol: Option<Box<str>>,
     pub(super) status: StatusCode,
     pub(super) content_length: Option<u64>,
-    /// The `priority` field's value is among the fields.
+    /// Whether the fields have a `priority`.
     pub(super) has_priority: bool,
     bytes: usize,
     seen: SeenFields,
-    /// The crumbs of a request's cookie, joined.
+    /// The cookie fields of a request, joined.
     cookie: Vec<u8>,
     fault: Option<Fault>,
 }
 
-/// Which pseudo-fields were there, and whether a field was.
+/// Which pseudo-fields were seen, and whether a field was.
 #[derive(Clone, Copy, Debug, Default)]
 struct SeenFields(u16);
 
@@ -84,12 +84,12 @@ impl SeenFields {
     }
 }
 
-/// What a server allows beyond the rule.
+/// Options for the rules of a section.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectionOptions {
-    /// We have said SETTINGS_ENABLE_CONNECT_PROTOCOL: RFC 8441.
+    /// Whether we sent SETTINGS_ENABLE_CONNECT_PROTOCOL: RFC 8441.
     pub(super) extended_connect: bool,
-    /// Equal Content-Lengths count as one: what servers send is read as far as it has one meaning.
+    /// Whether equal Content-Lengths count as one: responses are accepted if they have one meaning.
     pub(super) equal_lengths: bool,
 }
 
@@ -97,7 +97,7 @@ impl Section {
     /// Reads a whole header block.
     ///
     /// # Errors
-    /// Those that end the connection. What ends the stream is [`Section::finish`]'s.
+    /// A fault that ends the connection. [`Section::finish`] returns one that ends the stream.
     pub(super) fn read(
         &mut self,
         decoder: &mut Decoder,
@@ -137,7 +137,7 @@ impl Section {
         Ok(())
     }
 
-    /// How large it is as a list: names, values and 32 bytes for each line (RFC 9113 §6.5.2).
+    /// The size of the section: names, values and 32 bytes for each line (RFC 9113 §6.5.2).
     pub(super) fn list_bytes(&self) -> usize {
         self.bytes
     }
@@ -147,7 +147,7 @@ impl Section {
         self.fields.heap_bytes() + text + self.protocol.as_ref().map_or(0, |name| name.len())
     }
 
-    /// How many fields there are.
+    /// The number of fields.
     fn field_count(&self) -> usize {
         self.fields.len() + usize::from(self.seen.has(COOKIE))
     }
@@ -224,7 +224,7 @@ impl Section {
                 if line.value.is_empty() || !grammar::is_host(line.value) {
                     return Err(Fault::Authority);
                 }
-                // §8.3.1: for whoever knows only HTTP/1.1, it is Host.
+                // §8.3.1: in HTTP/1.1 it is Host.
                 self.fields.append(b"host", line.value);
             }
             (LineKind::Protocol, SectionKind::Request) => {
@@ -260,7 +260,7 @@ impl Section {
         options: SectionOptions,
     ) -> Result<(), Fault> {
         if section == SectionKind::Trailers {
-            // RFC 9110 §6.5.1: what must not come behind the content is not believed.
+            // RFC 9110 §6.5.1: a field that must not be a trailer is dropped.
             let is_forbidden = |name: &&str| name.as_bytes() == line.name;
             if !FORBIDDEN_IN_TRAILERS.iter().any(is_forbidden) {
                 self.fields.append(line.name, line.value);
@@ -268,7 +268,7 @@ impl Section {
             return Ok(());
         }
         match kind {
-            // §8.2.3: crumbs become one field for those who do not know of HTTP/2.
+            // §8.2.3: several cookie fields become one, as HTTP/1.1 requires.
             LineKind::Cookie if section == SectionKind::Request => {
                 if self.seen.has(COOKIE) {
                     self.cookie.extend_from_slice(b"; ");
@@ -305,10 +305,10 @@ impl Section {
         Ok(())
     }
 
-    /// Settles what is true only of the whole section.
+    /// Checks the rules for the whole section.
     ///
     /// # Errors
-    /// What is wrong with it, which ends its stream.
+    /// The first fault of the section, which ends its stream.
     pub(super) fn finish(
         &mut self,
         section: SectionKind,
@@ -327,7 +327,7 @@ impl Section {
         }
     }
 
-    /// §8.3.1, §8.5, RFC 8441 §4.
+    /// Checks the pseudo-fields of a request: §8.3.1, §8.5, RFC 8441 §4.
     fn finish_request(&mut self, options: SectionOptions) -> Result<(), Fault> {
         let seen = self.seen;
         if !seen.has(METHOD) {
@@ -361,7 +361,7 @@ impl Section {
     }
 }
 
-/// scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." ) (RFC 3986 §3.1)
+/// Whether `value` is scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." ) (RFC 3986 §3.1)
 fn is_scheme(value: &[u8]) -> bool {
     match value {
         b"http" | b"https" => true,
@@ -373,7 +373,7 @@ fn is_scheme(value: &[u8]) -> bool {
     }
 }
 
-/// 1*DIGIT (RFC 9110 §8.6)
+/// Parses 1*DIGIT (RFC 9110 §8.6).
 fn digits(value: &[u8]) -> Option<u64> {
     let add = |sum: u64, &digit: &u8| {
         let digit = char::from(digit).to_digit(10)?;

@@ -1,4 +1,4 @@
-//! SETTINGS: RFC 9113 §6.5, and the two that RFC 8441 and RFC 9218 add.
+//! [`Settings`]: those of RFC 9113 §6.5, and the two that RFC 8441 and RFC 9218 add.
 
 use crate::Sink;
 use crate::h2::fault::Fault;
@@ -8,24 +8,24 @@ use crate::h2::window;
 /// Bytes of one setting.
 const ENTRY_BYTES: usize = 6;
 
-/// Settings in one frame: there are eight, and peers may send some that we do not know.
+/// The most settings in one frame: eight are known, and peers may send unknown ones.
 pub(super) const ENTRIES_MAX: usize = 32;
 
-/// Which end of a connection.
+/// The role of one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It opened the connection, and opens its streams.
+    /// The end that opened the connection, and opens its streams.
     Client,
-    /// It answers.
+    /// The end that accepted the connection, and responds.
     Server,
 }
 
-/// What one end has told the other about itself.
+/// The settings of one end, as it has sent them to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// SETTINGS_HEADER_TABLE_SIZE, bytes: 4,096.
     pub header_table_bytes: u32,
-    /// SETTINGS_ENABLE_PUSH: true, of a client.
+    /// SETTINGS_ENABLE_PUSH of a client: true.
     pub push: bool,
     /// SETTINGS_MAX_CONCURRENT_STREAMS that the other end may open: unlimited.
     pub streams_max: u32,
@@ -42,7 +42,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What holds before any SETTINGS came.
+    /// The settings before any SETTINGS frame.
     pub const INITIAL: Self = Self {
         header_table_bytes: 4_096,
         push: true,
@@ -68,7 +68,7 @@ impl Settings {
         ]
     }
 
-    /// The frame that tells what differs from `known`.
+    /// Writes the SETTINGS frame with the settings that differ from `known`.
     pub(super) fn put(&self, known: &Self, out: &mut impl Sink) {
         let differ = || {
             let pairs = self.entries().into_iter().zip(known.entries());
@@ -82,8 +82,8 @@ impl Settings {
         }
     }
 
-    /// Takes over what a frame's payload says, in its order (§6.5.3). What is not known is ignored.
-    /// Returns the least SETTINGS_HEADER_TABLE_SIZE on the way (RFC 7541 §4.2).
+    /// Applies the settings of a frame's payload, in its order (§6.5.3). Unknown ones are ignored. Returns
+    /// the least SETTINGS_HEADER_TABLE_SIZE among them and the one before (RFC 7541 §4.2).
     pub(super) fn read(&mut self, payload: &[u8], sender: Role) -> Result<u32, Fault> {
         let (entries, rest) = payload.as_chunks::<ENTRY_BYTES>();
         if !rest.is_empty() {
@@ -100,11 +100,11 @@ impl Settings {
         Ok(least)
     }
 
-    /// §6.5.2, with what each may be.
+    /// Applies one setting, if its value is in range: §6.5.2.
     fn set(&mut self, id: u16, value: u32, sender: Role) -> Result<(), Fault> {
         match id {
             0x1 => self.header_table_bytes = value,
-            // A server may only say that it does not push either.
+            // A server may only send 0.
             0x2 if sender == Role::Server && value != 0 => return Err(Fault::Setting),
             0x2 => self.push = flag(value)?,
             0x3 => self.streams_max = value,
@@ -113,7 +113,7 @@ impl Settings {
             0x5 if !(PAYLOAD_MAX..1 << 24).contains(&value) => return Err(Fault::Setting),
             0x5 => self.frame_bytes_max = value,
             0x6 => self.header_list_bytes_max = value,
-            // RFC 8441 §3: it cannot be taken back. Of a client it means nothing.
+            // RFC 8441 §3: 0 must not follow 1. Of a client it means nothing.
             0x8 if self.extended_connect && value == 0 => return Err(Fault::Setting),
             0x8 => self.extended_connect = flag(value)?,
             0x9 => self.no_rfc7540_priorities = flag(value)?,
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_told() {
+    fn only_settings_that_differ_are_sent() {
         let ours = Settings { push: false, streams_max: 100, ..Settings::INITIAL };
         let mut wire = Vec::new();
         ours.put(&Settings::INITIAL, &mut wire);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_ones_are_ignored_the_last_of_equals_counts_and_floods_do_not() {
+    fn unknown_settings_are_ignored_the_last_of_equals_counts_and_floods_are_refused() {
         let wire = [0, 3, 0, 0, 0, 1, 0xff, 0xff, 1, 2, 3, 4, 0, 3, 0, 0, 0, 2];
         assert_eq!(read(&wire, Role::Client).unwrap().streams_max, 2);
         assert_eq!(read(&wire[..5], Role::Client), Err(Fault::FrameSize));

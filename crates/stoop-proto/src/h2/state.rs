@@ -1,8 +1,7 @@
-//! One stream as a table: RFC 9113 §5.1.
+//! The state table of a stream: RFC 9113 §5.1.
 //!
-//! The two reserved states are left out: our client refuses pushes (§8.4), our server makes none. What
-//! the diagram calls `send ES` and `recv ES` are inputs of their own here, behind the frame that
-//! carries them.
+//! The two reserved states are left out: our client refuses pushes (§8.4), our server makes none. The
+//! RFC's `send ES` and `recv ES` are inputs of their own here, behind the frame that carries them.
 //!
 //! ```text
 //!                      ┌──────┐
@@ -26,47 +25,47 @@
 //!                      └────────┘
 //! ```
 
-/// Where a stream is.
+/// The state of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamState {
     /// Nothing was sent or received.
     Idle,
     /// Both sides may send.
     Open,
-    /// We have sent all we will.
+    /// We have sent END_STREAM.
     HalfClosedLocal,
-    /// The peer has sent all it will.
+    /// The peer has sent END_STREAM.
     HalfClosedRemote,
-    /// It is over.
+    /// The stream has ended.
     Closed,
 }
 
-/// What can happen to a stream.
+/// An input of the state table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamInput {
-    /// We send a header section: a request, a response, interim or not, or trailers.
+    /// We send a field section: a request, a response, interim or final, or trailers.
     SendHead,
     /// We send content.
     SendData,
-    /// What we sent last was the last.
+    /// We end our message.
     SendEnd,
-    /// The peer sends a header section.
+    /// The peer sends a field section.
     ReceiveHead,
     /// The peer sends content.
     ReceiveData,
-    /// What the peer sent last was the last.
+    /// The peer ends its message.
     ReceiveEnd,
-    /// Either side gives the stream up.
+    /// Either end resets the stream.
     Reset,
 }
 
 impl StreamState {
-    /// Each of them.
+    /// All states.
     pub const ALL: [Self; 5] =
         [Self::Idle, Self::Open, Self::HalfClosedLocal, Self::HalfClosedRemote, Self::Closed];
 
-    /// The state that follows. These rows are all of it; a pair without a row is the peer's fault
-    /// where the peer sends, and ours where we do.
+    /// The state that follows. The table is complete; a pair without a row is a fault of the peer if the
+    /// peer sends, and a defect of this end if we send.
     #[inline]
     pub const fn next(self, input: StreamInput) -> Option<Self> {
         use StreamInput::*;
@@ -99,7 +98,7 @@ impl StreamState {
 }
 
 impl StreamInput {
-    /// Each of them.
+    /// All inputs.
     pub const ALL: [Self; 7] = [
         Self::SendHead,
         Self::SendData,

@@ -1,16 +1,16 @@
-//! The streams of a connection, and whose turn it is to send.
+//! [`Streams`]: the streams of a connection, and the order in which they send.
 //!
-//! A stream stands in one place for as long as it lives, and its place is its key; keys of streams
-//! that ended are used again. Those that have something to send and may are in a queue for their
-//! urgency (RFC 9218 §4.1), linked through the streams themselves.
+//! A stream keeps one place as long as it exists, and its place is its key; keys of ended streams are
+//! used again. Streams that have content to send, and may, are in a queue for their urgency (RFC 9218
+//! §4.1), linked through the streams themselves.
 
 use crate::h2::map::StreamMap;
 use crate::h2::priority::Priority;
 use crate::h2::state::{StreamInput, StreamState};
 use crate::h2::window::{ReceiveWindow, SendWindow};
 
-/// Which stream: a small number, used again after its stream has ended, so that a caller can keep
-/// what belongs to a stream in a `Vec` of its own.
+/// The key of a stream: a small number, used again after its stream has ended, so that a caller can keep
+/// its own data of streams in a `Vec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StreamKey(u32);
 
@@ -27,43 +27,43 @@ const NONE: u32 = u32::MAX;
 
 const URGENCIES: usize = 8;
 
-/// So much of a response goes out before others of its urgency have a turn, even if it is of no use
-/// piece by piece: nobody waits for an endless one.
+/// The bytes of a response that are sent before others of its urgency have a turn, even if it is not
+/// incremental: no stream waits for an endless response.
 const BURST_BYTES_MAX: u32 = 1 << 20;
 
-/// After so many turns in which the streams of an urgency waited for more urgent ones, one of them
-/// has one.
+/// The turns that streams of an urgency wait for more urgent ones before one of them has a turn.
 const TURNS_WAITED_MAX: u8 = 16;
 
+/// A stream, or a free place.
 #[derive(Debug)]
 pub(super) struct Stream {
-    /// 0 where there is none: the place is free.
+    /// The stream identifier; 0 if the place is free.
     pub(super) id: u32,
     pub(super) state: StreamState,
     pub(super) send: SendWindow,
     pub(super) receive: ReceiveWindow,
-    /// What is still to come by the peer's Content-Length.
+    /// Bytes still to be received by the peer's Content-Length.
     pub(super) content_to_receive: Option<u64>,
-    /// What is still to go by ours.
+    /// Bytes still to be sent by our Content-Length.
     pub(super) content_to_send: Option<u64>,
-    /// Content that came.
+    /// Bytes of content received.
     pub(super) received: u64,
     pub(super) priority: Priority,
-    /// Interim responses that came, and their sizes together, in bytes.
+    /// Number of interim responses received, and their bytes.
     pub(super) interim: u32,
     pub(super) interim_bytes: u32,
-    /// The peer's request, or final response, was received.
+    /// Whether the peer's request, or final response, was received.
     pub(super) head_received: bool,
-    /// Ours was sent.
+    /// Whether our request, or final response, was sent.
     pub(super) head_sent: bool,
-    /// The request is a HEAD: its response has no content, whatever it says.
+    /// Whether the request is a HEAD: its response has no content, whatever it announces.
     pub(super) is_head: bool,
-    /// The request is a CONNECT: DATA is a tunnel's.
+    /// Whether the request is a CONNECT: DATA belongs to a tunnel.
     pub(super) is_connect: bool,
-    /// It has content to send, or an end.
+    /// Whether the stream has content, or the end of it, to send.
     wants_to_send: bool,
     queued: bool,
-    /// What it sent in this turn.
+    /// Bytes sent in this turn.
     burst: u32,
     next: u32,
     previous: u32,
@@ -94,7 +94,7 @@ impl Stream {
         }
     }
 
-    /// Takes a step that is known to be allowed.
+    /// Applies an input that is known to be allowed.
     #[inline]
     pub(super) fn step(&mut self, input: StreamInput) {
         debug_assert!(self.state.next(input).is_some(), "{:?} {input:?}", self.state);
@@ -102,23 +102,25 @@ impl Stream {
     }
 }
 
+/// The first and last stream of a queue, by place.
 #[derive(Debug)]
 struct StreamQueue {
     first: u32,
     last: u32,
 }
 
+/// The streams of a connection.
 #[derive(Debug)]
 pub(super) struct Streams {
-    /// A free place has a stream without identifier, whose `next` is the next free place.
+    /// A free place is a stream without identifier, whose `next` is the next free place.
     places: Vec<Stream>,
     free: u32,
     map: StreamMap,
     len: usize,
     queues: [StreamQueue; URGENCIES],
-    /// Which queues are not empty.
+    /// Bits of the queues that are not empty.
     nonempty_queues: u8,
-    /// Turns in which the streams of an urgency waited for more urgent ones.
+    /// Turns that the streams of each urgency have waited for more urgent ones.
     turns_waited: [u8; URGENCIES],
 }
 
@@ -176,7 +178,7 @@ impl Streams {
         StreamKey(place)
     }
 
-    /// Forgets a stream.
+    /// Removes a stream.
     #[inline]
     pub(super) fn remove(&mut self, key: StreamKey) {
         self.leave_queue(key);
@@ -202,7 +204,7 @@ impl Streams {
         self.places.capacity() * size_of::<Stream>() + self.map.heap_bytes()
     }
 
-    /// Gives memory back while there are none.
+    /// Frees the memory if there are no streams.
     pub(super) fn shrink(&mut self) {
         if self.len == 0 {
             self.places = Vec::new();
@@ -211,7 +213,7 @@ impl Streams {
         }
     }
 
-    /// Says whether a stream has content to send.
+    /// Sets whether a stream has content to send.
     #[inline]
     pub(super) fn set_wants_to_send(&mut self, key: StreamKey, wants: bool) {
         if let Some(stream) = self.get_mut(key) {
@@ -228,7 +230,7 @@ impl Streams {
         }
     }
 
-    /// Puts a stream into its queue or takes it out, after its wish, window or state changed.
+    /// Puts a stream into its queue or takes it out, after its `wants_to_send`, window or state changed.
     #[inline]
     pub(super) fn update_queue(&mut self, key: StreamKey) {
         let Some(stream) = self.get(key) else { return };
@@ -241,7 +243,7 @@ impl Streams {
         }
     }
 
-    /// Whether a stream has content that its own window lets through.
+    /// Whether any stream has content that its own window allows.
     #[inline]
     pub(super) fn has_sendable(&self) -> bool {
         self.nonempty_queues != 0
@@ -262,7 +264,7 @@ impl Streams {
         Some(StreamKey(self.queues.get(urgency)?.first))
     }
 
-    /// A stream sent so much: the turn may be another's. Says whether its window is used up.
+    /// Counts bytes that a stream sent, and may end its turn. Returns whether its window is used up.
     #[inline]
     pub(super) fn sent(&mut self, key: StreamKey, bytes: u32) -> bool {
         let Some(stream) = self.places.get_mut(key.index()) else { return false };
@@ -283,7 +285,7 @@ impl Streams {
         !has_room
     }
 
-    /// A stream of that urgency had a turn: less urgent ones have waited for it.
+    /// Counts a turn of a stream of that urgency, for which less urgent ones have waited.
     #[inline]
     fn count_turn(&mut self, urgency: u8) {
         self.turns_waited[usize::from(urgency)] = 0;

@@ -1,12 +1,12 @@
-//! Flow control as arithmetic: RFC 9113 §5.2, §6.9.
+//! Flow-control windows: RFC 9113 §5.2, §6.9.
 //!
 //! A window is a count of bytes of DATA frames, padding included. It never exceeds 2^31−1, and a
 //! sender's can fall below zero when the peer lowers SETTINGS_INITIAL_WINDOW_SIZE (§6.9.2).
 
-/// What every window begins with until SETTINGS say otherwise; that of the connection always does.
+/// The initial size of every window until SETTINGS say otherwise, and always of the connection's.
 pub(super) const INITIAL: u32 = 65_535;
 
-/// §6.9.1.
+/// The largest window: §6.9.1.
 pub(super) const MAX: u32 = (1 << 31) - 1;
 
 /// A window went beyond 2^31−1.
@@ -17,7 +17,7 @@ pub(super) struct Overflow;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Exceeded;
 
-/// How much we may send.
+/// The window for sending: how many bytes we may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SendWindow(i32);
 
@@ -31,37 +31,39 @@ impl SendWindow {
         self.0.max(0) as u32
     }
 
-    /// So much was sent. More than available is never taken.
+    /// Takes bytes that are sent, never more than are available.
     #[inline]
     pub(super) fn take(&mut self, bytes: u32) {
         debug_assert!(bytes <= self.available());
         self.0 = self.0.saturating_sub_unsigned(bytes);
     }
 
-    /// WINDOW_UPDATE.
+    /// Applies a WINDOW_UPDATE.
     pub(super) fn grow(&mut self, increment: u32) -> Result<(), Overflow> {
         self.shift(i64::from(increment))
     }
 
-    /// The peer's SETTINGS_INITIAL_WINDOW_SIZE changed by so much.
+    /// Applies a change of the peer's SETTINGS_INITIAL_WINDOW_SIZE.
     pub(super) fn shift(&mut self, by: i64) -> Result<(), Overflow> {
         let sum = i64::from(self.0) + by;
         if sum > i64::from(MAX) {
             return Err(Overflow);
         }
-        // The peer's sizes are 31 bits: it cannot fall below i32's least.
+        // The peer's sizes have 31 bits: the window cannot fall below the least i32.
         self.0 = i32::try_from(sum).unwrap_or(i32::MIN);
         Ok(())
     }
 }
 
-/// How much the peer may send, and how much of what it sent was used up and not yet allowed again.
+/// The window for receiving: how many bytes the peer may send, and how many it sent that were used up and
+/// not yet allowed again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReceiveWindow {
     /// Below zero only if we lowered our SETTINGS_INITIAL_WINDOW_SIZE, which we do not.
     left: u32,
+    /// Bytes used up and not yet allowed again.
     owed: u32,
-    /// What the peer may send while nothing is used up.
+    /// The bytes that the peer may send while none are used up.
     size: u32,
 }
 
@@ -70,21 +72,21 @@ impl ReceiveWindow {
         Self { left: size, owed: 0, size }
     }
 
-    /// The peer sent so much.
+    /// Counts bytes that the peer sent.
     #[inline]
     pub(super) fn receive(&mut self, bytes: u32) -> Result<(), Exceeded> {
         self.left = self.left.checked_sub(bytes).ok_or(Exceeded)?;
         Ok(())
     }
 
-    /// So much of it was used up.
+    /// Counts received bytes that were used up.
     #[inline]
     pub(super) fn consume(&mut self, bytes: u32) {
         self.owed = self.owed.saturating_add(bytes).min(self.size - self.left);
     }
 
-    /// The increment of a WINDOW_UPDATE, once half of the window is owed, or the window is to be
-    /// so much larger. `size` is what it is to be; windows do not shrink.
+    /// The increment of a WINDOW_UPDATE, once half of the window is owed, or the window is to grow by
+    /// that much. `size` is its new size; windows do not shrink.
     #[inline]
     pub(super) fn update(&mut self, size: u32) -> Option<u32> {
         let growth = size.min(MAX).saturating_sub(self.size);
@@ -98,12 +100,12 @@ impl ReceiveWindow {
         Some(due)
     }
 
-    /// What the peer may send still.
+    /// The bytes that the peer may still send.
     pub(super) fn left(&self) -> u32 {
         self.left
     }
 
-    /// What was received and is not used up.
+    /// The bytes that were received and are not used up.
     pub(super) fn unread(&self) -> u32 {
         self.size - self.left - self.owed
     }
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_up_is_allowed_again_by_halves() {
+    fn used_up_bytes_are_allowed_again_by_halves_of_the_window() {
         let mut window = ReceiveWindow::new(100);
         window.receive(60).unwrap();
         window.consume(49);

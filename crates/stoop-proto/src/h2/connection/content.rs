@@ -1,4 +1,4 @@
-//! DATA: RFC 9113 §6.1.
+//! Receiving DATA frames: RFC 9113 §6.1.
 
 use std::time::Instant;
 
@@ -12,22 +12,22 @@ use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
 use crate::limits::Limits;
 
-/// Content that comes too late in pieces smaller than this is only meant to keep us busy.
+/// DATA for an ended stream that is smaller than this counts as overhead.
 const LATE_DATA_BYTES_MIN: u32 = 256;
 
-/// A DATA frame under way.
+/// A DATA frame that is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DataFrame {
     pub(super) key: StreamKey,
-    /// Of the content, and of the padding behind it.
+    /// Bytes left of the content, and of the padding behind it.
     pub(super) left: u32,
     pub(super) padding: u32,
     end: bool,
 }
 
 impl Connection {
-    /// Reads the beginning of a DATA frame, and settles what follows from it. All of the frame counts
-    /// for the windows at once.
+    /// Reads the beginning of a DATA frame, and decides how the rest is read. The whole frame counts for
+    /// the windows at once.
     pub(super) fn begin_content(
         &mut self,
         now: Instant,
@@ -50,14 +50,14 @@ impl Connection {
         self.receive.receive(header.len).map_err(|_| Fault::WindowExceeded)?;
         let end = header.has(flag::END_STREAM);
         if left == 0 && !end {
-            // Flow control does not bound what has no content.
+            // Flow control does not bound frames without content.
             self.count_overhead(now, limits)?;
         }
         let skip = Reading::Skip { left: left + padding, payload: SkippedPayload::Content };
         let Some(key) = self.streams.find(header.stream) else {
             self.credit(header.len);
             self.reading = skip;
-            // Above the last stream that we named no stream has a window.
+            // No stream above the last one in our GOAWAY has a window.
             let is_passed_over = self.shutdown.is_beyond_last(header.stream);
             match (self.is_late(header.stream), self.role) {
                 (true, _) if is_passed_over => self.count_overhead(now, limits)?,
@@ -70,7 +70,7 @@ impl Connection {
                 (false, Role::Server) => {
                     self.refuse(now, header.stream, Fault::AfterEnd, limits)?;
                 }
-                // The stream is over in both directions: the server has lost count.
+                // The stream has ended in both directions: an error of the server.
                 (false, Role::Client) => return Err(Fault::StreamEnded),
             }
             return Ok((begin, None));
@@ -88,7 +88,8 @@ impl Connection {
         Ok((begin, None))
     }
 
-    /// Whether a stream takes a frame of that size, with so much content, perhaps the last.
+    /// Checks whether a stream accepts a frame of `size` bytes with `data` bytes of content, and counts
+    /// them.
     fn admit(
         &mut self,
         key: StreamKey,
@@ -118,7 +119,7 @@ impl Connection {
         stream.receive.receive(size).map_err(|_| Fault::StreamWindowExceeded)
     }
 
-    /// Hands on as much of the content as is here.
+    /// Reports as much of the content as is here.
     pub(super) fn content(
         &mut self,
         now: Instant,
@@ -159,7 +160,7 @@ impl Connection {
         Ok((skipped, Some(reset.unwrap_or(ended))))
     }
 
-    /// The peer has sent all it will on a stream: §8.1.1. Returns the event if that was too little.
+    /// Ends the peer's message on a stream (§8.1.1). Returns an event if its content was too short.
     pub(super) fn content_ended(
         &mut self,
         now: Instant,
@@ -176,8 +177,8 @@ impl Connection {
         Ok(None)
     }
 
-    /// So many bytes of an open stream's content were used up: the peer may send as many more, which
-    /// it is told by halves of a window.
+    /// Counts bytes of an open stream's content that were used up: the peer may send as many more.
+    /// WINDOW_UPDATE is sent for halves of a window.
     #[inline]
     pub fn consumed(&mut self, key: StreamKey, bytes: u32) {
         let size = self.stream_window;
@@ -192,7 +193,7 @@ impl Connection {
         self.credit(bytes);
     }
 
-    /// The same for a stream that has ended in both directions, and was not reset.
+    /// As [`consumed`](Self::consumed), for a stream that has ended in both directions and was not reset.
     pub fn consumed_late(&mut self, bytes: u32) {
         self.credit(bytes);
     }

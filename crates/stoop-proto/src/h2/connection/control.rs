@@ -1,4 +1,5 @@
-//! Frames that carry no message: SETTINGS, PING, GOAWAY, WINDOW_UPDATE, RST_STREAM, and priorities.
+//! Receiving frames that carry no message: SETTINGS, PING, GOAWAY, WINDOW_UPDATE, RST_STREAM, and
+//! priorities.
 
 use std::time::Instant;
 
@@ -12,16 +13,16 @@ use crate::h2::window;
 use crate::h2::{ErrorCode, Event, Reset};
 use crate::limits::Limits;
 
-/// What our PINGs carry, by what they are for.
+/// The payloads of our PINGs, one for each purpose.
 const PING_MEASURE: &[u8] = b"measure\0";
 pub(super) const PING_ALIVE: &[u8] = b"alive?\0\0";
 pub(super) const PING_DRAIN: &[u8] = b"drained\0";
 
-/// So much is kept of what GOAWAY says beside its code: a sentence.
+/// The most bytes that are kept of GOAWAY's debug data: a sentence.
 const GO_AWAY_TEXT_BYTES_MAX: usize = 256;
 
 impl Connection {
-    /// §6.5.
+    /// Handles SETTINGS: §6.5.
     pub(super) fn settings(
         &mut self,
         now: Instant,
@@ -64,7 +65,7 @@ impl Connection {
         Ok(Some(Event::Settings))
     }
 
-    /// §6.9.2: a change of the initial window changes that of each stream.
+    /// Changes the window of each stream with the initial window: §6.9.2.
     fn shift_windows(&mut self, by: i64) -> Result<(), Fault> {
         for stream in self.streams.iter_mut() {
             stream.send.shift(by).map_err(|_| Fault::InitialWindow)?;
@@ -74,7 +75,7 @@ impl Connection {
         Ok(())
     }
 
-    /// §6.7.
+    /// Handles PING: §6.7.
     pub(super) fn ping_frame(
         &mut self,
         now: Instant,
@@ -91,13 +92,13 @@ impl Connection {
             PING_MEASURE if self.bdp.is_measuring() => self.round_trip_measured(now, limits),
             PING_ALIVE if self.is_pinging() => self.shutdown.ping_deadline = None,
             PING_DRAIN if self.shutdown.is_announced() => self.send_final_goaway(),
-            // It answers nothing.
+            // It answers no PING of ours.
             _ => self.count_overhead(now, limits)?,
         }
         Ok(None)
     }
 
-    /// Asks how long a round trip is, while windows may grow. So much content came.
+    /// Counts content that came, and sends a PING to measure a round trip, while windows may grow.
     #[inline]
     pub(super) fn measure_round_trip(&mut self, bytes: u32, now: Instant, limits: &Limits) {
         let http2 = &limits.http2;
@@ -121,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// §6.9.
+    /// Handles WINDOW_UPDATE: §6.9.
     pub(super) fn window_update(
         &mut self,
         now: Instant,
@@ -152,7 +153,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// §6.4.
+    /// Handles RST_STREAM: §6.4.
     pub(super) fn rst_stream(
         &mut self,
         now: Instant,
@@ -172,7 +173,7 @@ impl Connection {
         Ok(Some(Event::Reset { key, why: Reset::Peer(ErrorCode(word(payload))) }))
     }
 
-    /// §6.8. What it says beside the code is for people: the beginning is kept, the rest skipped.
+    /// Handles GOAWAY: §6.8. Its debug data is for people: the beginning is kept, the rest skipped.
     pub(super) fn go_away(
         &mut self,
         now: Instant,
@@ -193,7 +194,7 @@ impl Connection {
         Ok((HEADER_BYTES + bytes, Some(Event::GoAway { code })))
     }
 
-    /// §6.3: what it says is not heeded, but it has to be well-formed.
+    /// Handles PRIORITY (§6.3), which is ignored, but must be well-formed.
     pub(super) fn priority(
         &mut self,
         now: Instant,
@@ -215,7 +216,7 @@ impl Connection {
         }
     }
 
-    /// RFC 9218 §7.1.
+    /// Handles PRIORITY_UPDATE: RFC 9218 §7.1.
     pub(super) fn priority_update(
         &mut self,
         now: Instant,
@@ -242,20 +243,20 @@ impl Connection {
         Ok(None)
     }
 
-    /// What was said of a stream before it was opened.
+    /// The priority that was received for a stream before it was opened.
     pub(super) fn take_early_priority(&mut self, id: u32) -> Option<Priority> {
         if self.early_priorities.is_empty() {
             return None;
         }
         let told =
             self.early_priorities.iter().find(|(other, _)| *other == id).map(|(_, told)| *told);
-        // Those that were passed over cannot be opened any more.
+        // Streams with lower identifiers cannot be opened any more.
         self.early_priorities.retain(|(other, _)| *other > id);
         told
     }
 }
 
-/// The first four bytes of a payload that is known to have them.
+/// The first four bytes of a payload, as a number; the payload is known to have them.
 fn word(payload: &[u8]) -> u32 {
     payload.first_chunk().map_or(0, |word| u32::from_be_bytes(*word))
 }

@@ -1,4 +1,4 @@
-//! How a connection ends, and what it waits for: RFC 9113 §5.4.1, §6.5.3, §6.8.
+//! Shutdown of a connection, and its timeouts: RFC 9113 §5.4.1, §6.5.3, §6.8.
 
 use std::time::{Duration, Instant};
 
@@ -12,35 +12,36 @@ use crate::h2::streams::{StreamKey, Streams};
 use crate::limits::{Limits, after};
 use crate::persistence::CloseReason;
 
-/// How long requests that were on their way when a server said that it ends are still taken, if
-/// nothing tells that they have arrived: §6.8 asks for one round trip.
+/// How long a server still accepts requests that were on their way when it announced its end, if no PING
+/// answer shows that they have arrived: §6.8 asks for one round trip.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How far the end of a connection has come, in both directions, and the deadlines that may end it.
 #[derive(Debug, Default)]
 pub(super) struct Shutdown {
-    /// Nothing is read or opened any more, for this fault of the peer if it is one.
+    /// Set once the connection is closed, with the fault of the peer, if it was one.
     closed: Option<Option<Fault>>,
-    /// Why the connection ends, or has ended: the first reason.
+    /// The first reason for which the connection ends, or has ended.
     reason: Option<CloseReason>,
-    /// The last stream that the peer will answer.
+    /// The last stream in the peer's GOAWAY.
     peer_last_stream: Option<u32>,
-    /// What the peer said of it, for people.
+    /// The text in the peer's GOAWAY, for people.
     peer_text: Box<[u8]>,
-    /// Whether streams above it were looked for, and given up.
+    /// Whether all streams above `peer_last_stream` were reported as unprocessed.
     unprocessed_reported: bool,
     drain: DrainState,
     pub(super) settings_deadline: Option<Instant>,
     pub(super) ping_deadline: Option<Instant>,
 }
 
-/// How far our own end is.
+/// The state of our own graceful shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum DrainState {
     #[default]
     Open,
-    /// It was announced; streams are taken still, until then.
+    /// GOAWAY was sent; streams are still accepted, until then.
     Announced { until: Instant },
-    /// The last stream was named, and those above it are not looked at.
+    /// The final GOAWAY was sent with the last stream; those above it are ignored.
     Named { last: u32 },
 }
 
@@ -50,29 +51,29 @@ impl Shutdown {
         self.closed.is_some()
     }
 
-    /// Whether the last stream is still to be named.
+    /// Whether the final GOAWAY is still to be sent.
     pub(super) fn is_announced(&self) -> bool {
         matches!(self.drain, DrainState::Announced { .. })
     }
 
-    /// Whether the peer's new streams are still taken.
+    /// Whether the peer's new streams are still accepted.
     #[inline]
     fn accepts(&self) -> bool {
         !matches!(self.drain, DrainState::Named { .. })
     }
 
-    /// Whether a stream of the peer is above the last one that it was told of.
+    /// Whether a stream of the peer is above the last one in our final GOAWAY.
     #[inline]
     pub(super) fn is_beyond_last(&self, id: u32) -> bool {
         matches!(self.drain, DrainState::Named { last } if id > last)
     }
 
-    /// Whether the peer still answers new streams.
+    /// Whether new streams may be opened by this end.
     pub(super) fn may_open(&self) -> bool {
         self.peer_last_stream.is_none() && self.drain == DrainState::Open && !self.is_closed()
     }
 
-    /// GOAWAY came. The last stream it names may only fall.
+    /// Applies the peer's GOAWAY. Its last stream must not rise.
     pub(super) fn receive_go_away(&mut self, last: u32, text: &[u8]) -> Result<(), Fault> {
         if self.peer_last_stream.is_some_and(|before| last > before) {
             return Err(Fault::GoAway);
@@ -86,13 +87,13 @@ impl Shutdown {
 }
 
 impl Connection {
-    /// Whether the connection is over: nothing will be read or opened. What it had to say about it is
-    /// [`transmit`](Self::transmit)'s.
+    /// Whether the connection is closed: nothing will be read or opened. [`transmit`](Self::transmit) sends
+    /// its last GOAWAY.
     pub fn is_closed(&self) -> bool {
         self.shutdown.is_closed()
     }
 
-    /// What the peer did to end the connection, if it did.
+    /// The fault of the peer that ended the connection, if there was one.
     pub fn fault(&self) -> Option<Fault> {
         self.shutdown.closed.flatten()
     }
@@ -102,26 +103,24 @@ impl Connection {
         self.shutdown.reason
     }
 
-    /// Whether the peer has said that it ends: no stream can be opened.
+    /// Whether the peer has sent GOAWAY: no stream can be opened.
     pub fn is_going_away(&self) -> bool {
         self.shutdown.peer_last_stream.is_some()
     }
 
-    /// What the peer's last GOAWAY says beside its code, for people and in no form that is known: the
-    /// first 256 bytes.
+    /// The debug data of the peer's last GOAWAY, for people and of no defined form: the first 256 bytes.
     pub fn go_away_text(&self) -> &[u8] {
         &self.shutdown.peer_text
     }
 
-    /// Whether nothing will come any more that was promised: one side has said that it ends, and
-    /// there are no streams.
+    /// Whether the connection is drained: one end has sent its GOAWAY, and there are no streams.
     pub fn is_drained(&self) -> bool {
         let ends = self.shutdown.peer_last_stream.is_some() || !self.shutdown.accepts();
         self.shutdown.is_closed() || ends && self.streams.len() == 0
     }
 
-    /// Says that this end is to stop, for that reason: streams that are on their way are still taken,
-    /// those that were taken go on. After a round trip, or a second, the last one is named (§6.8).
+    /// Begins a graceful shutdown, for that reason: streams that are on their way are still accepted, open
+    /// ones go on. After a round trip, or a second, the final GOAWAY names the last stream (§6.8).
     pub fn drain(&mut self, now: Instant, reason: CloseReason) {
         if self.shutdown.drain != DrainState::Open || self.shutdown.is_closed() {
             return;
@@ -133,7 +132,7 @@ impl Connection {
                 self.control(kind::PING, 0, 0, PING_DRAIN);
                 self.shutdown.drain = DrainState::Announced { until: now + DRAIN_TIMEOUT };
             }
-            // Servers push nothing: there is no last stream to wait for.
+            // Servers do not push: there is no last stream to wait for.
             Role::Client => {
                 self.put_go_away(0, ErrorCode::NO_ERROR, "");
                 self.shutdown.drain = DrainState::Named { last: 0 };
@@ -141,7 +140,7 @@ impl Connection {
         }
     }
 
-    /// The second GOAWAY: all streams that the client had sent before it knew are here.
+    /// Sends the second GOAWAY: all streams that the client sent before it received the first are here.
     pub(super) fn send_final_goaway(&mut self) {
         if self.shutdown.is_announced() {
             let last = self.last_peer_stream;
@@ -150,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once, for that reason, and says so.
+    /// Ends the connection at once, for that reason, with GOAWAY.
     pub fn close(&mut self, code: ErrorCode, reason: CloseReason) {
         if !self.shutdown.is_closed() {
             self.put_go_away(self.last_peer_stream, code, "");
@@ -159,7 +158,7 @@ impl Connection {
         }
     }
 
-    /// The peer broke the protocol so that the connection must end.
+    /// Ends the connection for a fault of the peer, with GOAWAY.
     pub(super) fn fail(&mut self, fault: Fault) {
         if !self.shutdown.is_closed() {
             self.put_go_away(self.last_peer_stream, fault.code(), fault.explain());
@@ -168,7 +167,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection without a word: calls for streams that were there find none.
+    /// Ends the connection without GOAWAY, and removes all streams.
     pub(super) fn terminate(&mut self, fault: Option<Fault>) {
         self.shutdown.closed = Some(fault);
         self.shutdown.reason.get_or_insert(CloseReason::PeerClosed);
@@ -187,7 +186,7 @@ impl Connection {
         self.control(kind::GOAWAY, 0, 0, &payload);
     }
 
-    /// A stream that the peer's GOAWAY has passed over, each once. It is forgotten.
+    /// Removes and returns a stream above the last one in the peer's GOAWAY, each once.
     #[inline]
     pub(super) fn next_unprocessed(&mut self) -> Option<StreamKey> {
         let last =
@@ -207,7 +206,7 @@ impl Connection {
         key
     }
 
-    /// Asks the peer whether it is there; if it does not answer, the connection ends.
+    /// Sends a PING; if the peer does not answer it in time, the connection ends.
     pub fn ping(&mut self, now: Instant, limits: &Limits) {
         if self.shutdown.ping_deadline.is_none() && !self.shutdown.is_closed() {
             self.shutdown.ping_deadline = Some(after(now, limits.http2.ping_timeout));
@@ -215,8 +214,8 @@ impl Connection {
         }
     }
 
-    /// Gives the peer as long again for its answer to [`ping`](Self::ping): it is busy with what was sent
-    /// before.
+    /// Restarts the time for the answer to [`ping`](Self::ping): the peer is still reading what was sent
+    /// before it.
     pub fn renew_ping(&mut self, now: Instant, limits: &Limits) {
         if let Some(by) = &mut self.shutdown.ping_deadline {
             *by = after(now, limits.http2.ping_timeout);
@@ -232,7 +231,7 @@ impl Connection {
         self.shutdown.settings_deadline.get_or_insert(after(now, limits.http2.settings_timeout));
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if nothing happens before.
+    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if no other call changes that.
     pub fn next_timeout(&self) -> Option<Instant> {
         if self.shutdown.is_closed() {
             return None;
@@ -247,7 +246,7 @@ impl Connection {
             .min()
     }
 
-    /// Time has passed.
+    /// Handles the timeouts that have passed at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         let is_over = |by: Option<Instant>| by.is_some_and(|by| now >= by);
         if is_over(self.shutdown.settings_deadline) {

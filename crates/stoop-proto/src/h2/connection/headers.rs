@@ -1,4 +1,4 @@
-//! HEADERS and CONTINUATION: RFC 9113 §6.2, §6.10, and what their field sections mean: §8.
+//! Receiving HEADERS and CONTINUATION (RFC 9113 §6.2, §6.10), and the messages in them (§8).
 
 use std::time::Instant;
 
@@ -18,15 +18,15 @@ use crate::h2::{ErrorCode, Event};
 use crate::limits::Limits;
 use crate::message::ResponseParts;
 
-/// A block may take this many frames however short they are, and one more for each 4 KiB.
+/// A block may have this many frames however short they are, and one more for each 4 KiB.
 const FRAMES_MAX: usize = 8;
 const FRAME_BYTES_MIN: usize = 4 * 1024;
 
-/// The encoded block may be so many times the limit on what it decodes to: Huffman code is longer than
-/// the text for most bytes that are no text.
+/// The encoded block may be this many times the limit on its decoded size: for most bytes that are not
+/// text, Huffman code is longer than the bytes.
 const BLOCK_FACTOR_MAX: usize = 4;
 
-/// A header block whose end has not come.
+/// A header block that is not complete.
 #[derive(Debug)]
 pub(super) struct PartialBlock {
     pub(super) stream: u32,
@@ -42,7 +42,7 @@ impl PartialBlock {
     }
 }
 
-/// What HEADERS says beside its block.
+/// The parts of a HEADERS frame other than its block.
 struct HeadersFrame {
     stream: u32,
     end: bool,
@@ -91,7 +91,7 @@ impl Connection {
         self.section(now, &HeadersFrame { stream, end, depends_on }, bytes, limits)
     }
 
-    /// A whole header block.
+    /// Handles a complete header block.
     fn section(
         &mut self,
         now: Instant,
@@ -144,7 +144,7 @@ impl Connection {
         }
     }
 
-    /// A request opens a stream: §5.1.1, §5.1.2.
+    /// Opens a stream for a request: §5.1.1, §5.1.2.
     fn request(&mut self, now: Instant, frame: &HeadersFrame, limits: &Limits) -> FrameResult {
         let HeadersFrame { stream: id, end, .. } = *frame;
         if id - self.last_peer_stream > 2 {
@@ -193,7 +193,7 @@ impl Connection {
         Ok(Some(Event::Request { key, end }))
     }
 
-    /// RFC 9218 §5.
+    /// The priority in the `priority` field, if there is one: RFC 9218 §5.
     fn priority_field(&self) -> Option<Priority> {
         if !self.section.has_priority {
             return None;
@@ -202,7 +202,7 @@ impl Connection {
         Some(Priority::parse(&lines.join(&b","[..])))
     }
 
-    /// Answers a request that is not handed on, and ends its stream.
+    /// Answers a request that is not reported, and ends its stream.
     fn reject_request(
         &mut self,
         now: Instant,
@@ -214,7 +214,7 @@ impl Connection {
         self.count_reset(now, limits)?;
         self.queue_response(id, status);
         if !end {
-            // §8.1: the rest of it is not needed.
+            // §8.1: the rest of the request is not needed.
             self.put_reset(id, ErrorCode::NO_ERROR);
         }
         Ok(None)
@@ -231,7 +231,7 @@ impl Connection {
         self.block = block;
     }
 
-    /// §8.1: interim responses, and then the final one.
+    /// Handles a response, interim or final: §8.1.
     fn response(
         &mut self,
         now: Instant,
@@ -255,11 +255,11 @@ impl Connection {
             };
         }
         stream.head_received = true;
-        // RFC 9110 §6.4.1: what is said of the content is then not said of this message.
+        // RFC 9110 §6.4.1: these have no content, whatever they announce.
         let no_content =
             stream.is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let is_tunnel = stream.is_connect && status.is_success();
-        // RFC 9110 §9.3.6: any 2xx to CONNECT, even a 204; what follows is not its content.
+        // RFC 9110 §9.3.6: any 2xx to CONNECT, even a 204; DATA behind it is not its content.
         stream.content_to_receive = match (is_tunnel, no_content) {
             (true, _) => None,
             (_, true) => Some(0),
@@ -290,8 +290,8 @@ impl Connection {
     }
 }
 
-/// The part of a header block that HEADERS carries, and the stream it depends on by RFC 7540: which
-/// means nothing any more, but may not be itself.
+/// The part of a header block in a HEADERS frame, and the stream on which it depends by RFC 7540. The
+/// dependency is ignored, but must not be on the stream itself.
 fn fragment(header: Header, payload: &[u8]) -> Result<(&[u8], Option<u32>), Fault> {
     let (padding, rest) = match header.has(flag::PADDED) {
         false => (0, payload),

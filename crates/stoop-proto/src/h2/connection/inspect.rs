@@ -1,4 +1,4 @@
-//! What a connection says of itself and its streams, and the heads that its events announce.
+//! Queries about a connection and its streams, and access to the heads that its events announce.
 
 use super::{Connection, Reading, SkippedPayload};
 use crate::fields::Fields;
@@ -9,7 +9,7 @@ use crate::h2::streams::StreamKey;
 use crate::message::{RequestHead, ResponseHead};
 
 impl Connection {
-    /// Whether a key names a stream that is not over.
+    /// Whether a key names a stream that has not ended.
     #[inline]
     pub fn is_open(&self, key: StreamKey) -> bool {
         self.streams.get(key).is_some()
@@ -25,7 +25,7 @@ impl Connection {
         self.streams.get(key).is_some_and(|stream| stream.state.may_send())
     }
 
-    /// How many streams there are.
+    /// The number of streams.
     #[inline]
     pub fn streams(&self) -> usize {
         self.streams.len()
@@ -36,37 +36,37 @@ impl Connection {
         self.streams.keys()
     }
 
-    /// The identifier of a stream, as frames name it.
+    /// The identifier of a stream, as in frames.
     pub fn stream_id(&self, key: StreamKey) -> Option<u32> {
         self.streams.get(key).map(|stream| stream.id)
     }
 
-    /// What the peer has said of itself.
+    /// The peer's settings.
     pub fn peer_settings(&self) -> &Settings {
         &self.peer_settings
     }
 
-    /// Whether the peer's SETTINGS came.
+    /// Whether the peer's SETTINGS were received.
     pub fn is_peer_known(&self) -> bool {
         self.settings_received
     }
 
-    /// How much content of a stream is still to come, if a length says.
+    /// How many bytes of a stream's content are still to come, if a length is known.
     pub fn remaining(&self, key: StreamKey) -> Option<u64> {
         self.streams.get(key)?.content_to_receive
     }
 
-    /// Content of all streams that came and was not used up: what stands in the way of more.
+    /// Bytes of content of all streams that were received and not used up: they reduce the window.
     pub fn unread(&self) -> u32 {
         self.receive.unread()
     }
 
-    /// How much content the peer takes now, of all streams together.
+    /// How many bytes of content the peer accepts now, of all streams together.
     pub fn window(&self) -> u32 {
         self.send.available()
     }
 
-    /// What is kept on the heap, about, in bytes: for figures and tests.
+    /// The memory on the heap, approximately, in bytes: for statistics and tests.
     pub fn heap_bytes(&self) -> usize {
         let buffers = self.control.capacity() + self.block.capacity();
         let tables = self.decoder.table_bytes() + self.encoder.table_bytes();
@@ -80,15 +80,15 @@ impl Connection {
     }
 
     /// Whether the peer's preface or SETTINGS, the rest of a header block, or the rest of a frame whose
-    /// payload is skipped, have to come next. What is here of any other frame that is not here as a
-    /// whole was not consumed, and is for the caller to see.
+    /// payload is skipped, must come next. Any other incomplete frame is not consumed, so the caller sees
+    /// it in its input.
     pub fn is_within_head(&self) -> bool {
         let is_skipping =
             matches!(self.reading, Reading::Skip { payload: SkippedPayload::Frame, .. });
         !self.is_closed() && (self.partial.is_some() || !self.settings_received || is_skipping)
     }
 
-    /// The head that [`Event::Request`](crate::h2::Event::Request) announced.
+    /// Takes the head that [`Event::Request`](crate::h2::Event::Request) announced.
     pub fn take_request(&mut self, head: &mut RequestHead) {
         head.clear();
         head.version = http::Version::HTTP_2;
@@ -99,7 +99,8 @@ impl Connection {
         head.form = self.section.form;
     }
 
-    /// The head that [`Event::Response`](crate::h2::Event::Response) or [`Event::Interim`](crate::h2::Event::Interim) announced.
+    /// Takes the head that [`Event::Response`](crate::h2::Event::Response) or
+    /// [`Event::Interim`](crate::h2::Event::Interim) announced.
     pub fn take_response(&mut self, head: &mut ResponseHead) {
         head.clear();
         head.version = http::Version::HTTP_2;
@@ -107,12 +108,12 @@ impl Connection {
         std::mem::swap(&mut head.fields, &mut self.section.fields);
     }
 
-    /// The section that [`Event::Trailers`](crate::h2::Event::Trailers) announced.
+    /// Takes the section that [`Event::Trailers`](crate::h2::Event::Trailers) announced.
     pub fn take_trailers(&mut self) -> Option<Box<Fields>> {
         self.trailers.take()
     }
 
-    /// Gives memory back that an idle connection has no use for.
+    /// Frees the memory that an idle connection does not need.
     pub fn rest(&mut self) {
         if self.streams.len() == 0 {
             self.streams.shrink();

@@ -1,8 +1,8 @@
-//! One connection, of either role.
+//! [`Connection`]: the machine of one connection, for either role.
 //!
-//! `receive` reads frames; `headers`, `content` and `control` are what the frames of each sort do;
-//! `open` and `respond` begin messages, `send` writes the rest of them; `resets` is how streams end,
-//! and `end` how the connection does, and what it waits for; `look` says what there is.
+//! `receive` reads frames; `headers`, `content` and `control` handle the frames of each sort; `open` and
+//! `respond` begin messages, `send` writes the rest of them; `resets` ends streams, and `end` the
+//! connection, with its timeouts; `inspect` has the queries.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -40,57 +40,56 @@ use end::Shutdown;
 use headers::PartialBlock;
 use resets::ResetStreams;
 
-/// Capacity of buffers that is kept while nothing is in them.
+/// The capacity that empty buffers keep.
 const BUFFER_KEPT_MAX: usize = 4 * 1024;
 
 /// One end of a connection.
 ///
-/// Call [`receive`](Self::receive) with everything received and not consumed until it says
-/// [`Event::NeedMore`], then [`transmit`](Self::transmit) for what the connection itself has to say.
-/// A key names a stream from the event or the call that opened it to the one that ends it; after
-/// that it may name another, so [`is_open`](Self::is_open) is to be asked after the end of either
-/// direction. On a connection that has [closed](Self::is_closed) no call but `transmit` does
-/// anything.
+/// Call [`receive`](Self::receive) with all bytes received and not consumed until it returns
+/// [`Event::NeedMore`], then [`transmit`](Self::transmit) to send the connection's own frames. A key
+/// names a stream from the event or the call that opened it to the one that ends it; after that it may
+/// name another, so call [`is_open`](Self::is_open) after the end of either direction. On a
+/// [closed](Self::is_closed) connection only `transmit` has an effect.
 #[derive(Debug)]
 pub struct Connection {
     role: Role,
     reading: Reading,
-    /// A header block whose end has not come.
+    /// A header block that is not complete.
     partial: Option<Box<PartialBlock>>,
     decoder: Decoder,
     encoder: Encoder,
     section: Section,
     trailers: Option<Box<Fields>>,
     streams: Streams,
-    /// Streams that the peer has opened and that are not over.
+    /// The number of streams that the peer has opened and that have not ended.
     peer_streams: u32,
-    /// The highest stream that the peer has opened, and the next that we may.
+    /// The highest stream that the peer has opened, and the next that we may open.
     last_peer_stream: u32,
     next_local_stream: u32,
-    /// Identifiers that the peer has left out last: they were never opened, and cannot be any more.
+    /// The identifiers that the peer left out last: they were never opened, and cannot be any more.
     skipped_ids: Range<u32>,
     send: SendWindow,
     receive: ReceiveWindow,
     /// How many streams we open at a time, whatever the peer allows.
     local_streams_max: u32,
-    /// What windows are to be, of a stream and of the connection.
+    /// The intended size of the windows, of a stream and of the connection.
     stream_window: u32,
     connection_window: u32,
-    /// What streams begin with.
+    /// The window of a new stream.
     initial_window: u32,
     bdp: Bdp,
     peer_settings: Settings,
     header_table_bytes: u32,
-    /// SETTINGS came from the peer; it has acknowledged ours.
+    /// Whether the peer's SETTINGS were received, and whether it has acknowledged ours.
     settings_received: bool,
     settings_acknowledged: bool,
-    /// Frames of the connection that are to be sent, and how many they are.
+    /// The queued frames of the connection, and their number.
     control: Vec<u8>,
     control_frames: u32,
-    /// A header block on its way out.
+    /// The header block that is being encoded.
     block: Vec<u8>,
     resets: ResetStreams,
-    /// Priorities of streams that were not opened yet: RFC 9218 §7.
+    /// Priorities of streams that are not opened yet: RFC 9218 §7.
     early_priorities: Vec<(u32, Priority)>,
     reset_bucket: Bucket,
     abandoned_bucket: Bucket,
@@ -98,36 +97,36 @@ pub struct Connection {
     shutdown: Shutdown,
 }
 
-/// What the next bytes are.
+/// The kind of the next bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
     Preface,
     Frame,
-    /// Of a DATA frame.
+    /// The rest of a DATA frame.
     Content(DataFrame),
-    /// Of a payload that is of no interest.
+    /// The rest of a payload that is skipped.
     Skip {
         left: u32,
         payload: SkippedPayload,
     },
 }
 
-/// What a payload that is of no interest belongs to.
+/// The kind of a payload that is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SkippedPayload {
-    /// DATA of a stream that is over.
+    /// DATA of a stream that has ended.
     Content,
-    /// A frame of a type that is not known, or text for people.
+    /// A frame of an unknown type, or debug data of GOAWAY.
     Frame,
 }
 
 impl Connection {
-    /// The end of a client that has just connected.
+    /// The machine of a client that has just connected.
     pub fn client(limits: &Limits) -> Self {
         Self::new(Role::Client, limits)
     }
 
-    /// The end of a server that has just accepted.
+    /// The machine of a server that has just accepted a connection.
     pub fn server(limits: &Limits) -> Self {
         Self::new(Role::Server, limits)
     }
@@ -177,7 +176,7 @@ impl Connection {
         connection
     }
 
-    /// What goes out first: RFC 9113 §3.4.
+    /// Queues the connection preface: RFC 9113 §3.4.
     fn queue_preface(&mut self, limits: &Limits) {
         let http2 = &limits.http2;
         let ours = Settings {
@@ -206,13 +205,13 @@ impl Connection {
         }
     }
 
-    /// Whether there is something that only [`transmit`](Self::transmit) sends.
+    /// Whether frames of the connection are queued, which [`transmit`](Self::transmit) sends.
     #[inline]
     pub fn has_control(&self) -> bool {
         !self.control.is_empty()
     }
 
-    /// Sends what the connection itself has to say.
+    /// Sends the queued frames of the connection.
     #[inline]
     pub fn transmit(&mut self, now: Instant, limits: &Limits, out: &mut impl Sink) {
         if !self.settings_acknowledged {
@@ -221,8 +220,8 @@ impl Connection {
         self.put_control(out);
     }
 
-    /// What is to be sent by the connection goes ahead of what its streams send: header blocks have
-    /// an order.
+    /// Writes the queued frames of the connection, ahead of its streams' frames: header blocks must keep
+    /// their order.
     #[inline]
     fn put_control(&mut self, out: &mut impl Sink) {
         if self.control.is_empty() {
@@ -234,7 +233,7 @@ impl Connection {
         self.control_frames = 0;
     }
 
-    /// Queues a frame of the connection. After GOAWAY has ended it there are none.
+    /// Queues a frame of the connection, unless it is closed.
     fn control(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         if self.shutdown.is_closed() {
             return;
@@ -252,18 +251,18 @@ impl Connection {
         }
     }
 
-    /// Whether a stream was never opened. One that is not looked at any more counts as if it was.
+    /// Whether a stream was never opened. One above the last in our final GOAWAY counts as opened.
     fn is_idle(&self, id: u32) -> bool {
         let by_client = id % 2 == 1;
         match (self.role, by_client) {
             (Role::Server, true) => id > self.last_peer_stream && !self.shutdown.is_beyond_last(id),
             (Role::Client, true) => id >= self.next_local_stream,
-            // Nothing is pushed.
+            // There is no push.
             (_, false) => true,
         }
     }
 
-    /// The connection's window is owed `bytes` more; what is due is said.
+    /// Counts bytes that were used up for the connection's window, and queues WINDOW_UPDATE if it is due.
     fn credit(&mut self, bytes: u32) {
         self.receive.consume(bytes);
         if let Some(increment) = self.receive.update(self.connection_window) {
@@ -272,5 +271,5 @@ impl Connection {
     }
 }
 
-/// What a frame did: an event, nothing worth one, or the end of the connection.
+/// The result of a frame: an event, no event, or a fault that ends the connection.
 type FrameResult = Result<Option<Event>, Fault>;

@@ -1,4 +1,4 @@
-//! Sending requests: RFC 9113 §8.3.1, §8.5.
+//! Opening streams with requests: RFC 9113 §8.3.1, §8.5.
 
 use http::Method;
 
@@ -17,23 +17,23 @@ use crate::semantics::{check_host, check_target};
 /// Why a stream cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// As many streams are open as the server allows, or we allow ourselves.
+    /// As many streams are open as the server, or our own limit, allows.
     Full,
-    /// The server has said that it ends, or the connection is over.
+    /// The server has sent GOAWAY, or the connection is closed.
     GoingAway,
     /// All identifiers were used: RFC 9113 §5.1.1.
     Exhausted,
-    /// The server takes no extended CONNECT (RFC 8441 §3).
+    /// The server does not accept extended CONNECT (RFC 8441 §3).
     ExtendedConnect,
-    /// The server takes no header list of more than so many bytes: SETTINGS_MAX_HEADER_LIST_SIZE, RFC
-    /// 9113 §6.5.2.
+    /// The head is larger than this many bytes, the server's SETTINGS_MAX_HEADER_LIST_SIZE: RFC 9113
+    /// §6.5.2.
     TooLarge(u32),
-    /// The request is none.
+    /// The request is invalid.
     Misuse(Misuse),
 }
 
 impl Connection {
-    /// How many streams may be opened now.
+    /// The number of streams that may be opened now.
     pub fn room(&self) -> usize {
         if !self.may_open() || self.role == Role::Server {
             return 0;
@@ -47,12 +47,12 @@ impl Connection {
         self.peer_settings.streams_max.min(self.local_streams_max) as usize
     }
 
-    /// Sends the head of a request on a stream of its own; with [`BodySize::Exact`] of 0 that is all
-    /// of it. Host becomes `:authority`; fields that belong to HTTP/1 connections are left out. The
-    /// caller's Content-Length is that of content of [`BodySize::Unknown`].
+    /// Opens a stream and sends the head of a request; with [`BodySize::Exact`] of 0 the request is then
+    /// complete. Host becomes `:authority`; fields that belong to HTTP/1 connections are left out. The
+    /// caller's Content-Length is used for content of [`BodySize::Unknown`].
     ///
     /// # Errors
-    /// The reason; nothing was written then.
+    /// Why the stream cannot be opened; nothing was written then.
     pub fn open(
         &mut self,
         head: &RequestHead,
@@ -64,7 +64,7 @@ impl Connection {
         let first = hosts.next();
         let count = first.map_or(0, |_| 1 + hosts.count() as u32);
         check_host(first, count).map_err(Refusal::Misuse)?;
-        // It becomes the authority, which is not empty (RFC 9113 §8.3.1).
+        // It becomes the authority, which must not be empty (RFC 9113 §8.3.1).
         if first.is_some_and(<[u8]>::is_empty) {
             return Err(Refusal::Misuse(Misuse::HostInvalid));
         }
@@ -127,9 +127,9 @@ mod tests {
     }
 
     /// RFC 9113 §5.1.1: "A client that is unable to establish a new stream identifier can establish a
-    /// new connection for new streams." Those that are open go on.
+    /// new connection for new streams." Open ones go on.
     #[test]
-    fn when_all_identifiers_are_used_the_last_streams_go_on() {
+    fn open_streams_go_on_when_all_identifiers_are_used() {
         let limits = Limits::client();
         let (mut client, mut out) = (Connection::client(&limits), Vec::new());
         client.next_local_stream = STREAM_MAX - 2;

@@ -1,4 +1,4 @@
-//! Reading frames: RFC 9113 §4, and which of them may come when.
+//! Reading frames (RFC 9113 §4), with the checks of type, size and order.
 
 use std::time::Instant;
 
@@ -8,15 +8,15 @@ use crate::h2::frame::{HEADER_BYTES, Header, PAYLOAD_MAX, flag, kind};
 use crate::h2::{Event, PREFACE, Received, Reset, Role};
 use crate::limits::Limits;
 
-/// What was read from the front of the input, and whether it is worth telling.
+/// The result of reading: the number of bytes consumed, and an event, if there is one.
 pub(super) type ReadResult = Result<(usize, Option<Event>), Fault>;
 
-/// Nothing can be read before more bytes come.
+/// More bytes are needed.
 pub(super) const NEED_MORE: ReadResult = Ok((0, Some(Event::NeedMore)));
 
 impl Connection {
-    /// Reads from the front of `input` up to one event. `may_open`: whether a request is wanted now;
-    /// if not, and one comes, the answer is [`Event::Paused`] and it stays in the input.
+    /// Reads from the front of `input` up to one event. `may_open`: whether the caller wants a request now;
+    /// if not, and one comes, the event is [`Event::Paused`] and the request stays in the input.
     pub fn receive(
         &mut self,
         now: Instant,
@@ -46,7 +46,7 @@ impl Connection {
         }
     }
 
-    /// The peer will send no more.
+    /// Ends the input: the peer will send no more.
     pub fn receive_end(&mut self) {
         if !self.shutdown.is_closed() {
             let is_whole = self.streams.len() == 0 && self.partial.is_none();
@@ -91,7 +91,7 @@ impl Connection {
                 return Ok((0, Some(Event::Paused)));
             }
             kind::HEADERS..=kind::CONTINUATION | kind::PRIORITY_UPDATE => {}
-            // §5.5: what is not known is ignored.
+            // §5.5: frames of unknown types are ignored.
             _ => {
                 self.count_overhead(now, limits)?;
                 self.reading = Reading::Skip { left: header.len, payload: SkippedPayload::Frame };
@@ -113,10 +113,10 @@ impl Connection {
         Ok((bytes, event?))
     }
 
-    /// What is wrong with a frame by its header alone.
+    /// Checks a frame by its header alone.
     #[inline]
     fn check(&self, header: Header) -> Result<(), Fault> {
-        // Whoever speaks another protocol is told apart from who sends frames that are too large.
+        // First, so that a peer of another protocol is not reported as one with too large frames.
         if !self.settings_received && (header.kind != kind::SETTINGS || header.has(flag::ACK)) {
             return Err(Fault::NoSettings);
         }
@@ -130,7 +130,7 @@ impl Connection {
         }
         let (of_stream, size_fits) = match header.kind {
             kind::DATA | kind::HEADERS | kind::CONTINUATION => (Some(true), true),
-            // Of another size it only ends its stream: §6.3.
+            // A PRIORITY of another size only ends its stream: §6.3.
             kind::PRIORITY => (Some(true), true),
             kind::RST_STREAM => (Some(true), header.len == 4),
             kind::PUSH_PROMISE => return Err(Fault::Push),
@@ -149,14 +149,14 @@ impl Connection {
         }
     }
 
-    /// Whether HEADERS on that stream are a new request.
+    /// Whether HEADERS on that stream begin a new request.
     fn would_open(&self, stream: u32) -> bool {
         self.role == Role::Server && self.is_idle(stream)
     }
 }
 
 impl Event {
-    /// The same event, of which `at` bytes came before.
+    /// Moves the event's span by `at` bytes, which came before.
     #[inline]
     fn moved_by(self, at: usize) -> Self {
         match self {

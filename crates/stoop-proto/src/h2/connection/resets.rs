@@ -1,4 +1,4 @@
-//! How streams end, well or not, and what that costs the peer.
+//! The end of streams, complete or reset, and the budgets that bound resets and overhead.
 
 use std::time::Instant;
 
@@ -12,23 +12,23 @@ use crate::h2::streams::StreamKey;
 use crate::h2::{Event, Reset};
 use crate::limits::Limits;
 
-/// So many exchanges that end well make up for one reset, and for one whose handler ran in vain: they
-/// may have been cheap, and what was reset was not.
+/// How many exchanges that end well give back one reset, and one abandoned request: the exchanges may
+/// have been cheap, and the requests that were reset were not.
 const EXCHANGES_PER_RESET: u32 = 4;
 const EXCHANGES_PER_ABANDONED_REQUEST: u32 = 8;
 
-/// So many streams that were given up are remembered one by one.
+/// The number of reset streams that are remembered one by one.
 const RECENT_MAX: usize = 64;
 
-/// Streams that were given up, whose frames may still be on their way.
+/// Reset streams, for which frames may still be on their way.
 #[derive(Debug, Default)]
 pub(super) struct ResetStreams {
     recent: Vec<u32>,
     next_slot: usize,
-    /// Of those at and below this it is not known any more.
+    /// The highest stream that is no longer remembered. Streams up to it may have been reset.
     forgotten_max: u32,
-    /// Content that may still come for all of them: what their windows allowed when they were given
-    /// up.
+    /// Bytes of content that may still come for all of them: what their windows allowed when they were
+    /// reset.
     content_allowed: u64,
 }
 
@@ -48,28 +48,28 @@ impl ResetStreams {
         self.recent.capacity() * size_of::<u32>()
     }
 
-    /// Content came for one of them. Flow control bounds it as if the stream was there: no window was
-    /// opened since.
+    /// Counts content that came for a reset stream. Flow control bounds it as if the stream was open: its
+    /// window has not grown since.
     pub(super) fn receive_content(&mut self, bytes: u32) -> Result<(), Fault> {
         let rest = self.content_allowed.checked_sub(bytes.into()).ok_or(Fault::LateContent)?;
         self.content_allowed = rest;
         Ok(())
     }
 
-    /// Whether a stream may have been given up.
+    /// Whether a stream may have been reset.
     fn may_contain(&self, id: u32) -> bool {
         id <= self.forgotten_max || self.recent.contains(&id)
     }
 }
 
 impl Connection {
-    /// Frames that bring nothing have a budget.
+    /// Counts a frame that causes work and carries no message: such frames have a budget.
     pub(super) fn count_overhead(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
         let taken = self.overhead_bucket.take(limits.http2.odd_frames, now);
         taken.map_err(|_| Fault::TooMuchOverhead)
     }
 
-    /// An exchange has ended well.
+    /// Counts an exchange that has ended well: it gives back part of the budgets.
     pub(super) fn count_exchange(&mut self) {
         self.reset_bucket.give_back_part(EXCHANGES_PER_RESET);
         self.abandoned_bucket.give_back_part(EXCHANGES_PER_ABANDONED_REQUEST);
@@ -82,7 +82,7 @@ impl Connection {
         self.remember_reset(id);
     }
 
-    /// Frames for this stream may be on their way: the peer sent them before it knew.
+    /// Remembers a reset stream: frames that the peer sent before it knew may be on their way.
     pub(super) fn remember_reset(&mut self, id: u32) {
         let content_allowed = match self.streams.find(id).and_then(|key| self.streams.get(key)) {
             Some(stream) if stream.state.may_receive() => stream.receive.left(),
@@ -92,13 +92,13 @@ impl Connection {
         self.resets.push(id, content_allowed);
     }
 
-    /// Whether a frame for a stream that is not there may have been on its way when the stream was
-    /// given up: it is then ignored.
+    /// Whether a frame for a stream that does not exist may have been on its way when the stream was
+    /// reset: it is then ignored.
     pub(super) fn is_late(&self, id: u32) -> bool {
         self.resets.may_contain(id) || self.shutdown.is_beyond_last(id)
     }
 
-    /// Ends a stream because of what the peer did with it. Such resets are bounded like the peer's.
+    /// Resets a stream for a fault of the peer. Such resets are bounded like the peer's.
     pub(super) fn end_stream(
         &mut self,
         now: Instant,
@@ -119,7 +119,7 @@ impl Connection {
         Ok(Some(Event::Reset { key, why: Reset::Fault(fault) }))
     }
 
-    /// The same for a stream that is not, or not any more.
+    /// As [`end_stream`](Self::end_stream), for a stream that was not opened or has ended.
     pub(super) fn refuse(
         &mut self,
         now: Instant,
@@ -132,8 +132,8 @@ impl Connection {
         Ok(None)
     }
 
-    /// Counts the end of a stream that was there, and the work that was begun for it in vain. Of those
-    /// a server cannot end more than its client has opened.
+    /// Counts the reset of a stream, and the request if it was abandoned. A client does not count: a
+    /// server cannot end more streams than the client has opened.
     pub(super) fn count_ended(
         &mut self,
         now: Instant,
@@ -155,7 +155,7 @@ impl Connection {
         taken.map_err(|_| Fault::TooManyResets)
     }
 
-    /// Forgets a stream that was broken off: what of it was not used up never will be.
+    /// Removes a stream that was reset: its content that was not used up never will be.
     pub(super) fn forget(&mut self, key: StreamKey) {
         let Some(stream) = self.streams.get(key) else { return };
         let unread = stream.receive.unread();
@@ -169,7 +169,7 @@ impl Connection {
         self.credit(unread);
     }
 
-    /// Forgets a stream that is over in both directions. What of it was not used up still may be:
+    /// Removes a stream that has ended in both directions. Its content that was not used up still may be:
     /// [`consumed_late`](Self::consumed_late).
     pub(super) fn remove(&mut self, key: StreamKey) {
         let Some(stream) = self.streams.get(key) else { return };
@@ -180,7 +180,7 @@ impl Connection {
         self.streams.remove(key);
     }
 
-    /// Forgets a stream if it is over.
+    /// Removes a stream if it has ended in both directions.
     #[inline]
     pub(super) fn remove_if_closed(&mut self, key: StreamKey, state: StreamState) {
         if state == StreamState::Closed {

@@ -1,4 +1,4 @@
-//! Beginning responses: RFC 9113 §8.1, §8.3.2.
+//! Sending the heads of responses: RFC 9113 §8.1, §8.3.2.
 
 use http::StatusCode;
 
@@ -15,13 +15,12 @@ use crate::semantics::{check_final, check_interim};
 
 impl Connection {
     /// Begins the response on a stream. True if content is to follow: [`data`](Self::data) and
-    /// [`finish`](Self::finish); if not, the response is complete, whatever was said of content, as
-    /// it is to HEAD.
+    /// [`finish`](Self::finish); if not, the response is complete, whatever its `size`, as it is to HEAD.
     ///
     /// # Errors
     /// [`Misuse::Order`] if none is due; [`Misuse::Status`] for 1xx; [`Misuse::Tunnel`] for a 2xx to
-    /// CONNECT: that is [`open_tunnel`](Self::open_tunnel); [`Misuse::FieldValue`] if the parts have
-    /// a control character in them; [`Misuse::ContentLength`] if the fields have one that is none, or
+    /// CONNECT, for which [`open_tunnel`](Self::open_tunnel) is; [`Misuse::FieldValue`] if the parts have
+    /// a control character in them; [`Misuse::ContentLength`] if the one in the fields is malformed, or
     /// not that of the content. Nothing was written then.
     pub fn respond(
         &mut self,
@@ -62,10 +61,10 @@ impl Connection {
         Ok(!end)
     }
 
-    /// Accepts a CONNECT with a 2xx: from here on DATA is the tunnel's, in both directions.
+    /// Accepts a CONNECT with a 2xx: from here on DATA belongs to the tunnel, in both directions.
     ///
     /// # Errors
-    /// [`Misuse::Tunnel`] if the request was none or the status does not fit; else as
+    /// [`Misuse::Tunnel`] if the request is not a CONNECT or the status does not fit; else as
     /// [`respond`](Self::respond).
     pub fn open_tunnel(
         &mut self,

@@ -1,4 +1,4 @@
-//! Sending content and the ends of messages: RFC 9113 §8.1, and whose turn it is.
+//! Sending content and the ends of messages (RFC 9113 §8.1), in the order of the streams' turns.
 
 use bytes::Bytes;
 
@@ -12,11 +12,11 @@ use crate::h2::frame::{HEADER_BYTES, Header, flag, kind};
 use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
 
-/// Less than this is little to send at a time, if a window was the reason.
+/// DATA smaller than this gives back no budget if the peer's window made it small.
 const SMALL_DATA_BYTES: u32 = 256;
 
 impl Connection {
-    /// How much content a stream may send now.
+    /// How many bytes of content a stream may send now.
     #[inline]
     pub fn sendable(&self, key: StreamKey) -> usize {
         let Some(stream) = self.streams.get(key) else { return 0 };
@@ -27,14 +27,14 @@ impl Connection {
         windows.min(self.peer_settings.frame_bytes_max) as usize
     }
 
-    /// Says whether a stream has content to send: only then does it get a turn.
+    /// Sets whether a stream has content to send: only then does it get a turn.
     #[inline]
     pub fn want_to_send(&mut self, key: StreamKey, wants: bool) {
         self.streams.set_wants_to_send(key, wants);
     }
 
-    /// The stream whose turn it is, and how much it may send: by urgency, and fairly among those of
-    /// one (RFC 9218 §10). It has its turn until it sends, or says that it has nothing to send.
+    /// The stream that has its turn, and how many bytes it may send: by urgency, and fairly among those of
+    /// one urgency (RFC 9218 §10). The turn lasts until the stream sends, or has nothing to send.
     #[inline]
     pub fn next_to_send(&mut self) -> Option<(StreamKey, usize)> {
         if self.send.available() == 0 {
@@ -44,16 +44,16 @@ impl Connection {
         Some((key, self.sendable(key)))
     }
 
-    /// Whether content waits for the peer to open the connection's window, and for nothing else.
+    /// Whether content waits only for the peer to open the connection's window.
     pub fn is_blocked(&self) -> bool {
         self.send.available() == 0 && self.streams.has_sendable()
     }
 
-    /// Sends content, in one frame; `end` if it is the last. Nothing is sent of nothing.
+    /// Sends content, in one frame; `end` if it is the last. Empty content without `end` sends no frame.
     ///
     /// # Errors
     /// [`Misuse::Order`] if none is due; [`Misuse::BodyTooLong`] if it is more than
-    /// [`sendable`](Self::sendable) or was announced, [`Misuse::BodyTooShort`] if it ends before:
+    /// [`sendable`](Self::sendable) or than was announced, [`Misuse::BodyTooShort`] if it ends before:
     /// then the stream can only be reset.
     pub fn data(
         &mut self,
@@ -87,7 +87,7 @@ impl Connection {
         let state = stream.state;
         self.send.take(bytes);
         let is_spent = self.streams.sent(key, bytes);
-        // A peer that opens its windows by crumbs pays for that.
+        // A peer that opens its windows by small amounts gets no budget back for that.
         if bytes >= SMALL_DATA_BYTES || self.send.available() > 0 && !is_spent {
             self.overhead_bucket.give_back(2 + (bytes >> 10));
         }
@@ -108,7 +108,7 @@ impl Connection {
     /// none.
     ///
     /// # Errors
-    /// [`Misuse::Order`] if none is under way; [`Misuse::BodyTooShort`] if less was sent than
+    /// [`Misuse::Order`] if no message was begun; [`Misuse::BodyTooShort`] if less was sent than
     /// announced: then the stream can only be reset.
     pub fn finish(
         &mut self,
@@ -141,7 +141,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Gives a stream up. What of its content was not used up is allowed again at once.
+    /// Resets a stream. Its content that was not used up is allowed again at once.
     pub fn reset(&mut self, key: StreamKey, code: ErrorCode) {
         if let Some(stream) = self.streams.get(key) {
             let id = stream.id;
@@ -152,11 +152,11 @@ impl Connection {
 
     pub(super) fn begin_block(&mut self) {
         self.block.clear();
-        // Where the frame's header will be.
+        // Room for the frame's header.
         self.block.resize(HEADER_BYTES, 0);
     }
 
-    /// Sends the block that was encoded: HEADERS, and CONTINUATION for what is beyond one frame.
+    /// Sends the encoded block: HEADERS, and CONTINUATION for the part beyond one frame.
     pub(super) fn put_block(&mut self, stream: u32, end: bool, out: &mut impl Sink) {
         self.put_control(out);
         let max = self.peer_settings.frame_bytes_max as usize;

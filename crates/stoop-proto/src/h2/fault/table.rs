@@ -1,9 +1,9 @@
-//! What is known of each fault.
+//! The table of faults: the consequence, code, section and text of each.
 
 use super::Fault;
 use crate::h2::code::ErrorCode;
 
-/// What is known of each: whether it ends the connection, the code, the section, the text.
+/// A row of the table: whether a fault ends the connection, its code, section and text.
 pub(super) struct FaultRow {
     pub(super) fault: Fault,
     pub(super) ends_connection: bool,
@@ -30,7 +30,7 @@ const fn connection(
     FaultRow { fault, ends_connection: true, code, section, explain }
 }
 
-/// In the order of the enumeration.
+/// All rows, in the order of [`Fault`].
 pub(super) const ROWS: &[FaultRow] = &[
     connection(
         Fault::Preface,

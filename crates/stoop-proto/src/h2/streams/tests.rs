@@ -34,7 +34,7 @@ fn places_are_used_again() {
 }
 
 #[test]
-fn only_who_wants_and_may_has_a_turn() {
+fn only_a_stream_with_content_and_window_has_a_turn() {
     let mut streams = Streams::default();
     let key = open(&mut streams, 1, 3, true);
     assert_eq!(streams.next_to_send(), None);
@@ -54,7 +54,7 @@ fn only_who_wants_and_may_has_a_turn() {
 }
 
 #[test]
-fn incremental_ones_take_turns_and_others_go_one_after_the_other() {
+fn incremental_streams_take_turns_and_others_go_one_after_the_other() {
     let mut streams = Streams::default();
     for id in [1, 3, 5] {
         let key = open(&mut streams, id, 3, true);
@@ -73,7 +73,7 @@ fn incremental_ones_take_turns_and_others_go_one_after_the_other() {
 }
 
 #[test]
-fn nobody_waits_behind_an_endless_one() {
+fn no_stream_waits_for_an_endless_one() {
     let mut streams = Streams::default();
     for id in [1, 3] {
         let key = open(&mut streams, id, 3, false);
@@ -85,7 +85,7 @@ fn nobody_waits_behind_an_endless_one() {
 }
 
 #[test]
-fn the_more_urgent_go_first_but_not_always() {
+fn more_urgent_streams_go_first_but_not_always() {
     let mut streams = Streams::default();
     for (id, urgency) in [(1, 6), (3, 1), (5, 1)] {
         let key = open(&mut streams, id, urgency, true);
@@ -97,7 +97,7 @@ fn the_more_urgent_go_first_but_not_always() {
 }
 
 #[test]
-fn none_of_the_less_urgent_starves() {
+fn less_urgent_streams_do_not_starve() {
     let mut streams = Streams::default();
     for urgency in 0..8 {
         let key = open(&mut streams, 1 + 2 * u32::from(urgency), urgency, urgency % 2 == 0);
@@ -110,7 +110,7 @@ fn none_of_the_less_urgent_starves() {
 }
 
 #[test]
-fn who_has_not_begun_its_message_has_no_turn() {
+fn a_stream_that_has_not_begun_its_message_has_no_turn() {
     let mut streams = Streams::default();
     let key = open(&mut streams, 1, 3, true);
     streams.get_mut(key).unwrap().head_sent = false;
@@ -122,7 +122,7 @@ fn who_has_not_begun_its_message_has_no_turn() {
 }
 
 #[test]
-fn a_priority_changes_while_it_waits() {
+fn the_priority_of_a_waiting_stream_can_change() {
     let mut streams = Streams::default();
     for id in [1, 3] {
         let key = open(&mut streams, id, 3, true);
