@@ -1,12 +1,13 @@
-//! The bytes of the dynamic table, in the order they came.
+//! [`Buffer`]: the bytes of the dynamic table, in the order in which they came.
 //!
-//! They are added behind and given up in front. What was given up is dropped in one move, when it is as
-//! much as what is left or the buffer would grow beyond its limit, so that a byte is moved about once
-//! in its life.
+//! Bytes are added at the end and released at the front. Released bytes are dropped in one move, when
+//! they are as many as those left or the buffer would grow beyond its limit, so that each byte is moved
+//! about once.
 
-/// What a buffer begins with, unless its limit is less.
+/// The initial capacity of a buffer, unless its limit is less.
 const CAPACITY_MIN: usize = 512;
 
+/// The buffer of one dynamic table.
 #[derive(Clone)]
 pub(super) struct Buffer {
     bytes: Vec<u8>,
@@ -14,7 +15,7 @@ pub(super) struct Buffer {
     base: u32,
 }
 
-/// A string in a buffer. Its position counts all bytes that there ever were, modulo 2^32, so that it
+/// The span of a string in a buffer. Its position counts all bytes ever added, modulo 2^32, so that it
 /// stays the same when they move.
 #[derive(Clone, Copy)]
 pub(super) struct BufferSpan {
@@ -32,7 +33,7 @@ impl Buffer {
         at.wrapping_sub(self.base) as usize
     }
 
-    /// The bytes that are there.
+    /// The bytes of a span.
     #[inline]
     pub(super) fn text(&self, BufferSpan { at, len }: BufferSpan) -> &[u8] {
         let start = self.index(at);
@@ -49,20 +50,20 @@ impl Buffer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Adds a copy of what is at that place.
+    /// Adds a copy of the bytes of a span.
     pub(super) fn push_copy(&mut self, BufferSpan { at, len }: BufferSpan) {
         let start = self.index(at);
         self.bytes.extend_from_within(start..start + len as usize);
     }
 
-    /// Whether there is room for so many bytes without more memory.
+    /// Whether there is room for `len` bytes without more memory.
     #[inline]
     pub(super) fn has_room(&self, len: usize) -> bool {
         len <= self.bytes.capacity() - self.bytes.len()
     }
 
-    /// Makes room for so many bytes, by dropping what is in front of `front` or by growing. The limit
-    /// has room for them and what is left.
+    /// Makes room for `len` bytes, by dropping those before `front` or by growing. The limit has room
+    /// for them and those that are left.
     #[cold]
     pub(super) fn make_room(&mut self, len: usize, front: u32, capacity_max: usize) {
         if 2 * self.index(front) >= self.bytes.len() || self.bytes.len() + len > capacity_max {
@@ -75,7 +76,7 @@ impl Buffer {
         }
     }
 
-    /// Gives back memory beyond a limit that has room for what is not in front of `front`.
+    /// Frees memory beyond a limit, which has room for the bytes from `front` on.
     pub(super) fn shrink(&mut self, front: u32, capacity_max: usize) {
         if self.bytes.capacity() > capacity_max {
             self.drop_before(front);

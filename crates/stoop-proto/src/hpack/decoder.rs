@@ -1,4 +1,4 @@
-//! The decoder: header blocks to field lines (RFC 7541 §3 and §6).
+//! [`Decoder`]: header blocks to field lines (RFC 7541 §3 and §6).
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use super::static_table::ENTRIES;
 use super::table::{DynamicTable, StoredEntry, StoredName};
 use crate::hpack::{DecodeError, Line};
 
-/// The scratch buffer, when there is one, and what of it is kept from block to block.
+/// The least size of the scratch buffer, and the most that is kept from block to block.
 const SCRATCH_MIN: usize = 256;
 const SCRATCH_KEPT_MAX: usize = 4 * 1024;
 
-/// No limit is due to be answered.
+/// The value of `size_update_due` when no size update is due.
 const NONE_DUE: u32 = u32::MAX;
 
 /// No entry of the dynamic table.
@@ -20,8 +20,8 @@ const NO_ENTRY: usize = usize::MAX;
 
 /// Reads the header blocks of one direction of one connection, in their order.
 ///
-/// Without heap memory when it is new. What it comes to hold is the dynamic table, in at most three
-/// times its limit, and up to 4 KiB for strings in Huffman code.
+/// A new decoder has no heap memory. Later it holds the dynamic table, in at most three times its limit,
+/// and up to 4 KiB for strings in Huffman code.
 ///
 /// ```
 /// use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, Decoder};
@@ -38,25 +38,26 @@ const NO_ENTRY: usize = usize::MAX;
 #[derive(Clone)]
 pub struct Decoder {
     table: DynamicTable,
-    /// Strings out of Huffman code, those of one line at a time. Only ever as long as it needs to be:
-    /// what is in it between lines means nothing.
+    /// Strings decoded from Huffman code, those of one line at a time. It grows as needed; its bytes mean
+    /// nothing between lines.
     scratch: Vec<u8>,
     table_bytes_max: u32,
-    /// The least limit since the last block that is lower than what the peer uses.
+    /// The least limit since the last block, if lower than the size in use: the next block must begin
+    /// with a size update.
     size_update_due: u32,
 }
 
 impl Decoder {
-    /// `table_bytes_max` is the SETTINGS_HEADER_TABLE_SIZE in force for the peer's encoder: what it was
-    /// told and has acknowledged, 4,096 until then. More than 1 GiB is taken for 1 GiB.
+    /// `table_bytes_max` is the SETTINGS_HEADER_TABLE_SIZE in force for the peer's encoder: the value that
+    /// it has acknowledged, 4,096 until then. More than 1 GiB is taken for 1 GiB.
     pub const fn new(table_bytes_max: u32) -> Self {
         let table = DynamicTable::new(table_bytes_max);
         Self { table, scratch: Vec::new(), table_bytes_max, size_update_due: NONE_DUE }
     }
 
-    /// The peer has acknowledged another SETTINGS_HEADER_TABLE_SIZE. If that is less than the size in
-    /// use, the next block has to begin with a size update that says as much (RFC 7541 §4.2). If it is
-    /// more, nothing changes until the peer makes use of it.
+    /// Sets the SETTINGS_HEADER_TABLE_SIZE that the peer has acknowledged. If it is less than the size in
+    /// use, the next block must begin with a size update to at most that (RFC 7541 §4.2). If it is more,
+    /// nothing changes until the peer sends a size update.
     pub fn set_table_bytes_max(&mut self, bytes: u32) {
         self.table_bytes_max = bytes;
         if (bytes as usize) < self.table.size_max() {
@@ -64,27 +65,27 @@ impl Decoder {
         }
     }
 
-    /// Begins a header block, which is here as a whole: its fragments in CONTINUATION frames joined.
+    /// Begins a header block, which must be complete, with its fragments in CONTINUATION frames joined.
     ///
-    /// It has to be read to its end, even by who has seen enough of it: the lines that are not read do
-    /// not get into the dynamic table, and the next block is decoded wrongly.
+    /// It must be read to its end, even if the caller needs no more lines: lines that are not read do not
+    /// get into the dynamic table, and the next block is decoded wrongly.
     #[inline]
     pub fn block<'a>(&'a mut self, input: &'a [u8]) -> Block<'a> {
         Block { decoder: self, input, last: NO_ENTRY, size_updates: 0, is_begun: false }
     }
 
-    /// What the entries of the dynamic table count (RFC 7541 §4.1).
+    /// The size of the dynamic table (RFC 7541 §4.1).
     pub fn table_bytes(&self) -> usize {
         self.table.size()
     }
 
-    /// Name and value of the entries of the dynamic table, the newest first.
+    /// Names and values of the entries of the dynamic table, the newest first.
     pub fn entries(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.table.iter().map(|entry| (entry.name, entry.value))
     }
 }
 
-/// Without the entries, which may be secrets.
+/// Shows no entries, which may be secrets.
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Decoder")
@@ -97,20 +98,20 @@ impl fmt::Debug for Decoder {
 
 /// A header block that is being read, line by line.
 ///
-/// [`Decoder::block`] says why it must be read to its end.
+/// It must be read to its end: see [`Decoder::block`].
 #[derive(Debug)]
 pub struct Block<'a> {
     decoder: &'a mut Decoder,
-    /// What is left. A representation is taken from it once it is known to be right, so that what is
-    /// wrong stays wrong.
+    /// The rest of the block. A representation is removed from it once it is known to be valid, so that
+    /// an error is returned again.
     input: &'a [u8],
-    /// The entry the last line came from or went into.
+    /// The entry from which the last line came, or into which it went.
     last: usize,
     size_updates: u8,
     is_begun: bool,
 }
 
-/// A string of a literal, before anything else is done with the decoder.
+/// A string of a literal: in the input, or decoded into the scratch buffer.
 enum LiteralText<'a> {
     Input(&'a [u8]),
     Scratch { start: usize, end: usize },
@@ -126,7 +127,7 @@ impl<'a> LiteralText<'a> {
     }
 }
 
-/// Where the name of a literal is.
+/// The name of a literal: in a table, or a literal itself.
 enum LiteralName<'a> {
     Static(u8),
     Dynamic(StoredName),
@@ -137,8 +138,8 @@ impl<'a> Block<'a> {
     /// The next field line; `None` at the end.
     ///
     /// # Errors
-    /// What is wrong with the block. The connection has to be closed, since the two ends no longer
-    /// agree on the dynamic table.
+    /// The error of the block. The connection must be closed, since the two ends no longer agree on the
+    /// dynamic table.
     #[inline]
     #[allow(clippy::should_implement_trait, reason = "it lends what it returns")]
     pub fn next(&mut self) -> Result<Option<Line<'_>>, DecodeError> {
@@ -156,17 +157,17 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Remembers `mark` with the entry of the dynamic table that the last line came from or went into,
-    /// for all later lines that come from it: whoever has examined a line need not examine it again. 0
-    /// forgets it. Nothing happens if the line has nothing to do with an entry.
+    /// Stores `mark` with the entry of the dynamic table from which the last line came, or into which it
+    /// went, for all later lines from that entry: a caller need not examine the same line again. 0 removes
+    /// the mark. Nothing happens if the line has no entry.
     ///
-    /// An entry that has only its name from another does not have that one's mark.
+    /// An entry that has only its name from another does not have that entry's mark.
     #[inline]
     pub fn mark(&mut self, mark: u8) {
         self.decoder.table.mark(self.last, mark);
     }
 
-    /// Nothing is left. A large block leaves no large buffer behind.
+    /// Ends the block. The scratch buffer of a large block is shrunk.
     #[inline]
     fn end(&mut self) {
         self.last = NO_ENTRY;
@@ -177,7 +178,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Dynamic table size updates (RFC 7541 §6.3): at the start of a block, two at most, and one at
+    /// Reads dynamic table size updates (RFC 7541 §6.3): at the start of a block, two at most, and one at
     /// least if the limit was lowered (§4.2).
     fn begin(&mut self) -> Result<(), DecodeError> {
         let decoder = &mut *self.decoder;
@@ -189,7 +190,7 @@ impl<'a> Block<'a> {
             if bytes > decoder.table_bytes_max {
                 return Err(DecodeError::SizeUpdateTooLarge);
             }
-            // Of several limits the least has to be among them, and is the first.
+            // Of several limits the least must be among them, and is the first.
             if bytes > decoder.size_update_due {
                 return Err(DecodeError::SizeUpdateMissing);
             }
@@ -205,7 +206,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Indexed field line (RFC 7541 §6.1).
+    /// Reads an indexed field line (RFC 7541 §6.1).
     #[inline]
     fn indexed(&mut self, first: u8, mut rest: &'a [u8]) -> Result<Line<'_>, DecodeError> {
         let index = integer::read(first, 7, &mut rest)? as usize;
@@ -228,7 +229,7 @@ impl<'a> Block<'a> {
         Ok(line)
     }
 
-    /// Literal field line, with incremental indexing, without, or never indexed (RFC 7541 §6.2).
+    /// Reads a literal field line, with incremental indexing, without, or never indexed (RFC 7541 §6.2).
     fn literal(&mut self, first: u8, mut rest: &'a [u8]) -> Result<Line<'_>, DecodeError> {
         let inserts = first & 0x40 != 0;
         let index = integer::read(first, if inserts { 6 } else { 4 }, &mut rest)? as usize;
@@ -264,7 +265,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// String literal (RFC 7541 §5.2). Out of Huffman code it goes behind what of `scratch` is `used`.
+/// Reads a string literal (RFC 7541 §5.2). Huffman code is decoded into `scratch`, behind its `used` bytes.
 fn string<'a>(
     rest: &mut &'a [u8],
     scratch: &mut Vec<u8>,
@@ -292,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fresh_one_has_no_memory() {
+    fn a_new_decoder_has_no_memory() {
         let mut decoder = Decoder::new(4096);
         let mut block = decoder.block(b"\x82\x04\x02/a");
         while block.next().unwrap().is_some() {}

@@ -1,4 +1,4 @@
-//! The encoder: field lines to header blocks (RFC 7541 §2.5 and §6).
+//! [`Encoder`]: field lines to header blocks (RFC 7541 §2.5 and §6).
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::hpack::DEFAULT_TABLE_BYTES_MAX;
 
 /// Writes the header blocks of one direction of one connection.
 ///
-/// Without heap memory when it is new; what it comes to hold is the dynamic table, in at most four
-/// times its size. Names have to be in lower case: they are written as they are.
+/// A new encoder has no heap memory; later it holds the dynamic table, in at most four times its size.
+/// Names must be in lower case: they are written as they are.
 ///
 /// ```
 /// use stoop_proto::hpack::{DEFAULT_TABLE_BYTES_MAX, Encoder, Indexing};
@@ -30,30 +30,31 @@ pub struct Encoder {
     table: DynamicTable,
     index: LineIndex,
     local_bytes_max: u32,
-    /// The size that the peer was told last, and the least one since.
+    /// The table size that was announced to the peer last, and the least size since.
     size_announced: u32,
     size_least: u32,
     huffman: bool,
 }
 
-/// What is to become of a field line that the tables do not have.
+/// How a field line that is not in the tables is indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Indexing {
-    /// It goes into the dynamic table, so that the next time it is one byte or two. For what many
-    /// blocks of a connection say alike.
+    /// It is inserted into the dynamic table, so that the next time it takes one byte or two. For lines
+    /// that many blocks of a connection have in common.
     Insert,
-    /// It does not, and is not looked for there either. For what is different each time.
+    /// It is not inserted, and not looked up in the dynamic table. For values that differ each time.
     Without,
-    /// It does not, and whoever forwards it must not put it into a table either (RFC 7541 §7.1.3). For
-    /// secrets short enough to be guessed.
+    /// It is not inserted, and an intermediary must not index it either (RFC 7541 §7.1.3). For secrets
+    /// short enough to be guessed.
     Never,
 }
 
 impl Encoder {
-    /// `table_bytes_max` is how large a dynamic table may become, whatever the peer allows. More than 1
+    /// `table_bytes_max` is the largest size of the dynamic table, whatever the peer allows. More than 1
     /// GiB is taken for 1 GiB.
     ///
-    /// The peer starts with a table of 4,096 bytes; with less, the first block says so.
+    /// The peer starts with a table of 4,096 bytes; if it is less here, the first block begins with a size
+    /// update.
     pub const fn new(table_bytes_max: u32) -> Self {
         let size_announced = DEFAULT_TABLE_BYTES_MAX;
         let size = if table_bytes_max < size_announced { table_bytes_max } else { size_announced };
@@ -67,23 +68,23 @@ impl Encoder {
         }
     }
 
-    /// The peer's SETTINGS_HEADER_TABLE_SIZE, when it comes. The smaller of this and our own limit is
-    /// the size of the table from the next block on.
+    /// Sets the peer's SETTINGS_HEADER_TABLE_SIZE. The smaller of this and the encoder's own limit is the
+    /// size of the table from the next block on.
     pub fn set_peer_table_bytes_max(&mut self, bytes: u32) {
         self.table.set_size_max(bytes.min(self.local_bytes_max));
         self.index.truncate(self.table.len());
         self.size_least = self.size_least.min(self.size_max());
     }
 
-    /// Whether strings are written in Huffman code where that is shorter. Off by default: it saves a
+    /// Sets whether strings are written in Huffman code where that is shorter. Off by default: it saves a
     /// quarter of the bytes of a literal, for two and a half times the processor time here and more at
     /// the other end. That pays over slow links, and seldom on a server.
     pub fn set_huffman(&mut self, on: bool) {
         self.huffman = on;
     }
 
-    /// Begins a header block: says what has become of the table's size since the last, the least in
-    /// between and the one it is now (RFC 7541 §4.2). Nothing, as a rule.
+    /// Begins a header block, with size updates if the table's size has changed since the last: the least
+    /// in between and the current one (RFC 7541 §4.2). Usually writes nothing.
     #[inline]
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         if self.size_least != self.size_announced || self.size_max() != self.size_announced {
@@ -94,7 +95,7 @@ impl Encoder {
     /// Writes a field line as briefly as the tables allow.
     ///
     /// With [`Indexing::Never`] the value is always written out. A line larger than the table is not
-    /// inserted, since nothing but an empty table would be left.
+    /// inserted, since that would only empty the table.
     pub fn line(&mut self, name: &[u8], value: &[u8], indexing: Indexing, out: &mut Vec<u8>) {
         match static_table::static_name(name) {
             0 => self.other_line(LookupName::new(name), value, indexing, out),
@@ -115,7 +116,7 @@ impl Encoder {
         out.push(0x80 | index);
     }
 
-    /// Writes a field line whose name is that of an entry of the static table, and whose value is not.
+    /// Writes a field line that has the name of an entry of the static table, and another value.
     ///
     /// # Panics
     /// If there is no such entry: the index is 0 or more than 61.
@@ -131,12 +132,12 @@ impl Encoder {
         self.other_line(name, value, indexing, out);
     }
 
-    /// What the entries of the dynamic table count (RFC 7541 §4.1).
+    /// The size of the dynamic table (RFC 7541 §4.1).
     pub fn table_bytes(&self) -> usize {
         self.table.size()
     }
 
-    /// Name and value of the entries of the dynamic table, the newest first.
+    /// Names and values of the entries of the dynamic table, the newest first.
     pub fn entries(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.table.iter().map(|entry| (entry.name, entry.value))
     }
@@ -176,7 +177,7 @@ impl Encoder {
         }
     }
 
-    /// String literal (RFC 7541 §5.2).
+    /// Writes a string literal (RFC 7541 §5.2).
     #[inline]
     fn string(&self, text: &[u8], out: &mut Vec<u8>) {
         if self.huffman {
@@ -208,7 +209,7 @@ impl Encoder {
     }
 }
 
-/// Without the entries, which may be secrets.
+/// Shows no entries, which may be secrets.
 impl fmt::Debug for Encoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Encoder")
@@ -224,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fresh_one_has_no_memory() {
+    fn a_new_encoder_has_no_memory() {
         let mut encoder = Encoder::new(DEFAULT_TABLE_BYTES_MAX);
         let mut out = Vec::new();
         encoder.begin(&mut out);

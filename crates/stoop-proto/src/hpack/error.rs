@@ -1,9 +1,9 @@
-//! What can be wrong with a header block.
+//! [`DecodeError`]: the errors of a header block.
 
 use std::fmt;
 
-/// The peer's encoder broke the format, or the two ends no longer agree on the tables: neither can be
-/// repaired, so each of these ends the connection with COMPRESSION_ERROR (RFC 9113 §4.3).
+/// An error of the peer's encoder: the format is broken, or the two ends no longer agree on the tables.
+/// Neither can be repaired, so each ends the connection with COMPRESSION_ERROR (RFC 9113 §4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -15,7 +15,7 @@ pub enum DecodeError {
     IndexZero,
     /// An index beyond the last entry of the dynamic table.
     IndexBeyondTables,
-    /// What follows the last symbol of a Huffman-coded string is not the start of EOS.
+    /// The padding behind the last symbol of a Huffman-coded string is not the start of EOS.
     HuffmanPadding,
     /// The padding of a Huffman-coded string is longer than seven bits.
     HuffmanPaddingTooLong,
@@ -27,12 +27,12 @@ pub enum DecodeError {
     SizeUpdateLate,
     /// More than two size updates in one block.
     TooManySizeUpdates,
-    /// The limit was lowered, and the next block does not begin by saying so.
+    /// The limit was lowered, and the next block does not begin with a size update.
     SizeUpdateMissing,
 }
 
 impl DecodeError {
-    /// Each of them, for tables and tests.
+    /// All errors, for tables and tests.
     pub const ALL: &'static [Self] = &[
         Self::Truncated,
         Self::Integer,
@@ -47,7 +47,7 @@ impl DecodeError {
         Self::SizeUpdateMissing,
     ];
 
-    /// Where the rule stands.
+    /// The section with the rule, such as `RFC 7541 §6`.
     pub const fn section(self) -> &'static str {
         match self {
             Self::Truncated => "RFC 7541 §6",
@@ -64,7 +64,7 @@ impl DecodeError {
         }
     }
 
-    /// What happened, short and in lower case.
+    /// A description, short and in lower case.
     pub const fn explain(self) -> &'static str {
         match self {
             Self::Truncated => "a header block is cut short",

@@ -1,17 +1,17 @@
-//! How the encoder finds a line in the dynamic table: by a hash of each, in the table's order.
+//! [`LineIndex`]: by which the encoder finds a line in the dynamic table, with hashes in the table's order.
 //!
-//! Equal hashes are always followed by a comparison. Whoever can foresee them costs us time, of which
-//! the table's size is the bound, and no more.
+//! Equal hashes are always followed by a comparison. An attacker that can predict them can only cost
+//! time, which the table's size bounds.
 
 use std::collections::VecDeque;
 
 use super::table::DynamicTable;
 
-/// A name, and what is known about it.
+/// A name to be looked up, with its hash.
 #[derive(Clone, Copy)]
 pub(super) struct LookupName<'a> {
     pub(super) text: &'a [u8],
-    /// Where it is in the static table, or 0.
+    /// Its index in the static table, or 0.
     pub(super) static_name: u8,
     hash: u64,
 }
@@ -22,10 +22,10 @@ impl<'a> LookupName<'a> {
         Self { text, static_name: 0, hash: hash(0, text) }
     }
 
-    /// One of the static table.
+    /// A name of the static table.
     #[inline]
     pub(super) fn of_static(text: &'a [u8], static_name: u8) -> Self {
-        // Its index, where a length does not reach.
+        // The index in the high bits, where no length reaches.
         Self { text, static_name, hash: u64::from(static_name) << 32 }
     }
 
@@ -36,8 +36,8 @@ impl<'a> LookupName<'a> {
     }
 }
 
-/// Of each entry of the table a hash of the line, and one of its name; of names in the static table
-/// that one does not matter.
+/// For each entry of the table, a hash of the line and one of its name; the latter is not used for names
+/// in the static table.
 #[derive(Clone)]
 pub(super) struct LineIndex {
     lines: VecDeque<u32>,
@@ -55,7 +55,7 @@ impl LineIndex {
         self.names.push_front(short(name.hash));
     }
 
-    /// Forgets all but the `len` newest.
+    /// Removes all entries but the `len` newest.
     pub(super) fn truncate(&mut self, len: usize) {
         self.lines.truncate(len);
         self.names.truncate(len);
@@ -93,7 +93,7 @@ impl LineIndex {
     }
 }
 
-/// The first entry with that hash that `is` the one.
+/// The first entry with that hash for which `is` is true.
 #[inline]
 fn find(hashes: &VecDeque<u32>, hash: u32, is: impl Fn(usize) -> bool) -> Option<usize> {
     let (newer, older) = hashes.as_slices();
@@ -105,7 +105,7 @@ fn find(hashes: &VecDeque<u32>, hash: u32, is: impl Fn(usize) -> bool) -> Option
 fn find_in(hashes: &[u32], hash: u32, is: impl Fn(usize) -> bool) -> Option<usize> {
     let (eights, _) = hashes.as_chunks::<8>();
     let mut at = 0;
-    // Those among which it cannot be: eight of them are two or four vector instructions.
+    // Skips groups without the hash: eight comparisons are two or four vector instructions.
     for eight in eights {
         if eight.iter().fold(false, |any, &one| any | (one == hash)) {
             break;
@@ -121,16 +121,16 @@ fn find_in(hashes: &[u32], hash: u32, is: impl Fn(usize) -> bool) -> Option<usiz
     None
 }
 
-/// Odd, and of no pattern: the golden ratio, as most such hashes have it.
+/// The golden ratio, as in most such hashes: odd, and without a pattern.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The hash of `bytes`, behind what `seed` is the hash of.
+/// Continues the hash `seed` with `bytes`.
 #[inline]
 fn hash(seed: u64, bytes: &[u8]) -> u64 {
     let hash = mix(seed, bytes.len() as u64);
     let (eights, rest) = bytes.as_chunks::<8>();
     let hash = eights.iter().fold(hash, |hash, eight| mix(hash, u64::from_le_bytes(*eight)));
-    // The last bytes, and if they are few some before them a second time, which does no harm.
+    // The last bytes, with some before them a second time if they are few, which does no harm.
     match (bytes.last_chunk::<8>(), rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
         (_, _, _) if rest.is_empty() => hash,
         (Some(last), _, _) => mix(hash, u64::from_le_bytes(*last)),
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_is_found_wherever_it_is() {
+    fn a_hash_is_found_at_every_position() {
         // In a ring that begins in the middle, and with others that only have the same hash.
         for len in 0..40 {
             for front in 0..=len {
@@ -184,9 +184,9 @@ mod tests {
         }
     }
 
-    /// Hashes that are equal only cost time. Still, those of what is alike have to differ.
+    /// Equal hashes only cost time. Still, those of similar strings must differ.
     #[test]
-    fn what_differs_in_a_bit_has_another_hash() {
+    fn strings_that_differ_in_a_bit_have_different_hashes() {
         let (mut seen, mut count) = (HashSet::new(), 0);
         for len in 0..40 {
             for byte in 0..len {

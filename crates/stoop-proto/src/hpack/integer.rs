@@ -1,15 +1,15 @@
-//! Integers (RFC 7541 §5.1): what fits into a prefix of a byte stands there, the rest behind it in
-//! groups of seven bits, the lowest first.
+//! Reads and writes integers (RFC 7541 §5.1): a value that fits is in the prefix of a byte, the rest of a
+//! larger one behind it in groups of seven bits, the lowest first.
 //!
-//! An encoder may pad with zeros, without end as far as the format goes. What we write needs at most
-//! five bytes for 32 bits, and so many are read.
+//! The format allows an encoder to pad with any number of zeros. 32 bits need at most five bytes, and no
+//! more are read.
 
 use crate::hpack::DecodeError;
 
-/// So many bytes behind the prefix hold 32 bits.
+/// The number of bytes behind the prefix that hold 32 bits.
 const BYTES_MAX: usize = 5;
 
-/// Reads an integer whose prefix is the low `bits` bits of `first`, and drops what follows from the
+/// Reads an integer whose prefix is the low `bits` bits of `first`, and removes its other bytes from the
 /// front of `rest`.
 #[inline]
 pub(super) fn read(first: u8, bits: u32, rest: &mut &[u8]) -> Result<u32, DecodeError> {
@@ -30,7 +30,7 @@ fn read_long(prefix: u8, rest: &mut &[u8]) -> Result<u32, DecodeError> {
     Err(if rest.len() < BYTES_MAX { DecodeError::Truncated } else { DecodeError::Integer })
 }
 
-/// Writes an integer behind the `flags` of its first byte, whose low `bits` bits are free.
+/// Writes an integer with `flags` in its first byte, whose low `bits` bits are free.
 #[inline]
 pub(super) fn write(flags: u8, bits: u32, value: usize, out: &mut Vec<u8>) {
     let prefix_max = (1 << bits) - 1;
@@ -58,7 +58,7 @@ mod tests {
 
     /// RFC 7541 §C.1.1 to §C.1.3
     #[test]
-    fn the_examples_of_the_appendix() {
+    fn the_examples_of_the_appendix_are_written_and_read() {
         for (bits, value, wire) in
             [(5, 10, &[0b01010][..]), (5, 1337, &[0b11111, 0b1001_1010, 0b1010]), (8, 42, &[42])]
         {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_integer_is_read_back() {
         for bits in 4..=7 {
             let edges = (0..32).flat_map(|shift| {
                 let edge = 1_u64 << shift;
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_32_bits_is_refused() {
+    fn an_integer_beyond_32_bits_is_refused() {
         // 2^32 - 1 = 127 + (15 << 28 | 0xfffff80)
         assert_eq!(read_all(7, b"\x7f\x80\xff\xff\xff\x0f"), Ok((u32::MAX, 6)));
         assert_eq!(read_all(7, b"\x7f\x81\xff\xff\xff\x0f"), Err(DecodeError::Integer));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_is_refused() {
+    fn a_truncated_integer_is_refused() {
         for wire in [&b"\x7f"[..], b"\x7f\x80", b"\x7f\xff\xff\xff\xff"] {
             assert_eq!(read_all(7, wire), Err(DecodeError::Truncated));
         }

@@ -1,10 +1,10 @@
-//! HPACK (RFC 7541): field lines as the header blocks of HTTP/2, and back.
+//! HPACK (RFC 7541): encodes field lines as header blocks of HTTP/2, and decodes them.
 //!
 //! A [`Decoder`] reads the blocks of one direction of a connection, line by line; an [`Encoder`] writes
-//! those of the other. Each keeps the table that the peer's other half keeps too, which is why every
-//! block has to be read, in order and to its end. Neither knows what a field means, nor that a name
-//! must not be empty or have capitals in it: that is for whoever reads the lines. See `README.md`
-//! beside this file for how bytes flow, and what is bounded by what.
+//! those of the other. Each keeps the same table as the peer's counterpart, so every block must be read,
+//! in order and to its end. Neither knows the meaning of a field, nor that a name must not be empty or
+//! have capitals in it: the caller checks that. `README.md` beside this file shows how bytes flow, and
+//! the limits.
 
 mod buffer;
 mod decoder;

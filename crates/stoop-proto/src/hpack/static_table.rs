@@ -1,9 +1,9 @@
-//! The static table (RFC 7541 Appendix A), and how names are found in it.
+//! The static table (RFC 7541 Appendix A), and the lookup of names in it.
 
-/// How many entries the static table has; the dynamic table begins behind them.
+/// The number of entries; the dynamic table begins behind them.
 pub(super) const LEN: u8 = 61;
 
-/// By index. There is no entry 0; what stands there has a name that no field has.
+/// The entries by index. Index 0 is not used; its empty name is not that of any field.
 #[rustfmt::skip]
 pub(super) static ENTRIES: [(&[u8], &[u8]); LEN as usize + 1] = [
     (b"", b""),
@@ -96,24 +96,24 @@ pub fn static_name(name: &[u8]) -> u8 {
     if ENTRIES[usize::from(index)].0 == name { index } else { 0 }
 }
 
-/// The index of the entry that has this value and the name of entry `first`, its first.
+/// The index of the entry that has this value and the name of `first`, the first entry of that name.
 #[inline]
 pub(super) fn with_value(first: u8, value: &[u8]) -> Option<u8> {
     let last = match first {
         2 | 4 | 6 => first + 1,
         8 => 14,
         16 => 16,
-        // All others have none.
+        // All others have an empty value.
         _ => return value.is_empty().then_some(first),
     };
     (first..=last).find(|&index| ENTRIES[usize::from(index)].1 == value)
 }
 
-/// The length, the first and the last byte tell all names apart. Multiplied by this, so do the highest
-/// eight bits of them, as no smaller number makes them.
+/// The multiplier of the hash: length, first and last byte tell all names apart, and multiplied by this,
+/// so do the highest eight bits. No smaller number has this property.
 const MULTIPLIER: u32 = 0x41_70f9;
 
-/// Where in [`SLOTS`] a name is, if it is there.
+/// The slot of a name in [`SLOTS`], if it has one.
 #[inline]
 const fn slot(name: &[u8]) -> Option<usize> {
     let [first, .., last] = name else { return None };
@@ -121,7 +121,7 @@ const fn slot(name: &[u8]) -> Option<usize> {
     Some((key.wrapping_mul(MULTIPLIER) >> 24) as usize)
 }
 
-/// The first index of a name, by its slot; 0 where none is.
+/// The first index of each name, by its slot; 0 if there is none.
 static SLOTS: [u8; 256] = slots();
 
 const fn slots() -> [u8; 256] {
@@ -129,7 +129,7 @@ const fn slots() -> [u8; 256] {
     let mut index = LEN;
     while index > 0 {
         if let Some(slot) = slot(ENTRIES[index as usize].0) {
-            // Entries of one name follow each other. That no two names share a slot is tested below.
+            // Entries of one name are consecutive. The tests below check that no two names share a slot.
             assert!(slots[slot] == 0 || slots[slot] == index + 1);
             slots[slot] = index;
         }

@@ -1,31 +1,32 @@
-//! The dynamic table (RFC 7541 §2.3.2 and §4), as both ends of a connection keep it.
+//! [`DynamicTable`]: the dynamic table (RFC 7541 §2.3.2 and §4), as both ends of a connection keep it.
 //!
-//! Its entries are a ring; their names and values stand in one buffer, name before value, so that
-//! either is one slice. An entry costs no allocation.
+//! Its entries are a ring; their names and values are in one buffer, name before value, so that
+//! either is one slice. An entry needs no allocation.
 
 use std::collections::VecDeque;
 
 use super::buffer::{Buffer, BufferSpan};
 
-/// What an entry counts beside its name and value (RFC 7541 §4.1).
+/// The bytes that an entry counts beside its name and value (RFC 7541 §4.1).
 const ENTRY_OVERHEAD_BYTES: usize = 32;
 
 /// The largest table: 1 GiB. A larger limit means this one.
 const TABLE_BYTES_CEILING: u32 = 1 << 30;
 
-/// How many entries there is room for as soon as there is one, unless the limit is less.
+/// The number of entries for which the first one allocates room, unless the limit is less.
 const ENTRIES_MIN: usize = 16;
 
+/// The dynamic table of one end.
 #[derive(Clone)]
 pub(super) struct DynamicTable {
-    /// The newest first, so that an index is an index.
+    /// The newest first, so that the position in the ring is the index.
     entries: VecDeque<TableEntry>,
     buffer: Buffer,
     size: usize,
     size_max: usize,
 }
 
-/// Sixteen bytes.
+/// An entry, in sixteen bytes.
 #[derive(Clone, Copy)]
 struct TableEntry {
     at: u32,
@@ -42,15 +43,14 @@ impl TableEntry {
     }
 }
 
-/// Where the name of an entry is. It stays there until something else is inserted, even if the entry
-/// is evicted.
+/// The position of an entry's name. It is valid until the next insertion, even if the entry is evicted.
 #[derive(Clone, Copy)]
 pub(super) struct StoredName {
     span: BufferSpan,
     pub(super) static_name: u8,
 }
 
-/// An entry, to be read.
+/// A view of an entry.
 #[derive(Clone, Copy)]
 pub(super) struct StoredEntry<'a> {
     pub(super) name: &'a [u8],
@@ -59,7 +59,7 @@ pub(super) struct StoredEntry<'a> {
     pub(super) mark: u8,
 }
 
-/// What an entry of that name and value counts.
+/// The size of an entry of that name and value.
 #[inline]
 pub(super) const fn entry_size(name_len: usize, value_len: usize) -> usize {
     name_len + value_len + ENTRY_OVERHEAD_BYTES
@@ -71,18 +71,18 @@ impl DynamicTable {
         Self { entries: VecDeque::new(), buffer: Buffer::new(), size: 0, size_max }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// What all entries count.
+    /// The size of all entries.
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// What all entries may count.
+    /// The largest size of all entries.
     #[inline]
     pub(super) fn size_max(&self) -> usize {
         self.size_max
@@ -102,20 +102,20 @@ impl DynamicTable {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
-    /// Where the name of an entry is.
+    /// The position of an entry's name.
     #[inline]
     pub(super) fn name(&self, index: usize) -> Option<StoredName> {
         let TableEntry { at, name_len: len, static_name, .. } = *self.entries.get(index)?;
         Some(StoredName { span: BufferSpan { at, len }, static_name })
     }
 
-    /// The name that is there.
+    /// The name at that position.
     #[inline]
     pub(super) fn text(&self, name: StoredName) -> &[u8] {
         self.buffer.text(name.span)
     }
 
-    /// Remembers `mark` with an entry, if it is there.
+    /// Stores `mark` with an entry, if it exists.
     #[inline]
     pub(super) fn mark(&mut self, index: usize, mark: u8) {
         if let Some(entry) = self.entries.get_mut(index) {
@@ -123,8 +123,8 @@ impl DynamicTable {
         }
     }
 
-    /// Adds an entry, and evicts those that it leaves no room for. One that is larger than the table
-    /// empties it and is not added, which is no error (RFC 7541 §4.4).
+    /// Adds an entry, and evicts the oldest to make room. One that is larger than the table empties it and
+    /// is not added, which is no error (RFC 7541 §4.4).
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8], static_name: u8) -> bool {
         let fits = self.make_room(name.len(), value.len());
         if fits {
@@ -135,7 +135,7 @@ impl DynamicTable {
         fits
     }
 
-    /// The same for an entry that has the name of another, which may be evicted for it.
+    /// As [`insert`](Self::insert), for an entry with the name of another, which may be evicted for it.
     pub(super) fn insert_named(&mut self, name: StoredName, value: &[u8]) -> bool {
         let name_len = name.span.len as usize;
         let fits = self.make_room(name_len, value.len());
@@ -147,8 +147,8 @@ impl DynamicTable {
         fits
     }
 
-    /// Sets what all entries may count, evicts what is beyond it (RFC 7541 §4.3), and gives back memory
-    /// that a smaller table cannot use.
+    /// Sets the largest size of all entries, evicts those beyond it (RFC 7541 §4.3), and frees memory that
+    /// a smaller table cannot use.
     pub(super) fn set_size_max(&mut self, size_max: u32) {
         self.size_max = clamp(size_max);
         self.evict();
@@ -156,24 +156,24 @@ impl DynamicTable {
         self.entries.shrink_to(self.size_max / ENTRY_OVERHEAD_BYTES);
     }
 
-    /// Memory, in whatever units.
+    /// The capacity of buffer and ring, added up: 0 if nothing is allocated.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.buffer.capacity() + self.entries.capacity()
     }
 
-    /// All entries of a full table and one more, which is added before others are evicted.
+    /// The limit of the buffer: for a full table and one more entry, which is added before others are
+    /// evicted.
     fn buffer_max(&self) -> usize {
         2 * self.size_max
     }
 
-    /// The position of the first byte that an entry has.
+    /// The position of the first byte of the oldest entry.
     fn front(&self) -> u32 {
         self.entries.back().map_or(self.buffer.end(), |oldest| oldest.at)
     }
 
-    /// Makes room in the buffer for an entry, unless that is larger than the table, which then loses
-    /// all it has.
+    /// Makes room in the buffer for an entry. If that is larger than the table, empties the table instead.
     fn make_room(&mut self, name_len: usize, value_len: usize) -> bool {
         if entry_size(name_len, value_len) > self.size_max {
             self.entries.clear();
@@ -189,7 +189,7 @@ impl DynamicTable {
         true
     }
 
-    /// Adds the entry whose name has been put at `at`.
+    /// Adds the entry whose name is in the buffer at `at`.
     fn add(&mut self, at: u32, name_len: usize, value: &[u8], static_name: u8) {
         self.buffer.push(value);
         let (name_len, value_len) = (name_len as u32, value.len() as u32);
@@ -199,7 +199,7 @@ impl DynamicTable {
         self.evict();
     }
 
-    /// Evicts the oldest entries until the others are within the limit. Their bytes stay for a while.
+    /// Evicts the oldest entries until the others are within the limit. Their bytes are dropped later.
     fn evict(&mut self) {
         while self.size > self.size_max
             && let Some(oldest) = self.entries.pop_back()
@@ -217,7 +217,7 @@ const fn clamp(size_max: u32) -> usize {
 mod tests {
     use super::*;
 
-    /// The same without any thought for memory.
+    /// A simple table to compare with, of unbounded memory.
     #[derive(Default)]
     struct Model(VecDeque<(Vec<u8>, Vec<u8>)>);
 
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn it_holds_what_a_simple_one_holds_in_bounded_memory() {
+    fn a_table_agrees_with_a_simple_one_in_bounded_memory() {
         for seed in 0..200_u32 {
             let mut state = seed;
             let mut size_max = [0, 31, 32, 40, 100, 512, 4096][seed as usize % 7];
@@ -295,7 +295,7 @@ mod tests {
         assert!(!table.insert(b"", b"", 0));
     }
 
-    /// A full table does not go on growing: what is evicted makes room.
+    /// A full table does not grow further: evicted entries make room.
     #[test]
     fn the_buffer_of_small_entries_is_not_much_larger_than_they_are() {
         let mut table = DynamicTable::new(4096);

@@ -1,15 +1,15 @@
-//! The code of RFC 7541 Appendix B, as its lengths.
+//! The Huffman code of RFC 7541 Appendix B, given by the lengths of its words.
 //!
-//! The code is canonical: words are numbered by length, and within one by symbol, so that the
-//! lengths say all there is to it. Everything else is made of them when this is compiled.
+//! The code is canonical: words are numbered by length, and within a length by symbol, so that the
+//! lengths define it. All tables are computed from them at compile time.
 
-/// How many symbols there are but for EOS, the last one.
+/// The number of symbols without EOS, the last one.
 pub(super) const BYTES: usize = 256;
 
-/// The longest word, which EOS has too.
+/// Bits of the longest words, of which EOS is one.
 pub(super) const WORD_BITS_MAX: usize = 30;
 
-/// How many bits the word of each symbol has, EOS included.
+/// The number of bits of each symbol's word, EOS included.
 #[rustfmt::skip]
 const LENGTHS: [u8; BYTES + 1] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -31,29 +31,30 @@ const LENGTHS: [u8; BYTES + 1] = [
     30,
 ];
 
-/// A symbol's word: its bits, at the low end, and how many.
+/// A symbol's word: its bits, at the low end, and their number.
 #[derive(Clone, Copy)]
 pub(super) struct Word {
     pub(super) bits: u32,
     pub(super) len: u8,
 }
 
-/// The words of one length. They follow each other, as do their symbols in [`Code::symbols`].
+/// The words of one length. They are consecutive, as are their symbols in [`HuffmanCode::symbols`].
 #[derive(Clone, Copy)]
 pub(super) struct LengthRow {
-    /// The first word and what comes after the last, each shifted to the high end of 32 bits. If there
-    /// are no words of this length, both are what comes after the last shorter one.
+    /// The first word and the one after the last, each shifted to the high end of 32 bits. If there are no
+    /// words of this length, both are the one after the last shorter one.
     pub(super) first: u32,
     pub(super) end: u32,
-    /// Which symbol of all the first word is.
+    /// The index of the first word's symbol in [`HuffmanCode::symbols`].
     pub(super) rank: u8,
 }
 
+/// The code: its words by symbol and by length.
 pub(super) struct HuffmanCode {
     pub(super) words: [Word; BYTES],
     /// The bytes in the order of their words.
     pub(super) symbols: [u8; BYTES],
-    /// By length. EOS is in none of them: it is what lies beyond all.
+    /// The words by length. EOS is in no row: it is beyond all.
     pub(super) rows: [LengthRow; WORD_BITS_MAX + 1],
 }
 

@@ -1,51 +1,51 @@
-//! Strings from Huffman code.
+//! Decodes strings from Huffman code.
 //!
-//! A step takes one symbol or two. What it costs is waiting: where the next one begins is known only
-//! when the bits have been shifted by what a table says. So there are two tables, both small.
-//! [`STRIDES`] says how far one or two symbols go, and is all that the next step waits for;
-//! [`SYMBOLS`] says which symbol eight bits begin with, and has the 74 that texts are made of. How long
-//! a word is shows before which it is: five bits tell, up to seven. Therefore eleven bits nearly always
-//! say how far two words go, though those may have fourteen.
+//! A step decodes one symbol or two. Its cost is latency: the position of the next step is known only
+//! after a table lookup and a shift. So there are two tables, both small. [`STRIDES`] gives the length of
+//! one or two words, and the next step waits for it alone; [`SYMBOLS`] gives the symbol with which eight
+//! bits begin, and has the 74 that are common in text. The length of a word is known before the word: from
+//! five bits, for up to seven. Therefore eleven bits nearly always give the length of two words, though
+//! those may have fourteen.
 //!
-//! The other words have ten bits and more. They are found by their length: words are in order, so that
-//! the first row which ends beyond the bits at hand has them.
+//! The other words have ten bits and more. They are found by their length: words are in order, so the
+//! first row that ends beyond the bits at hand has the word.
 //!
-//! Behind the string's end there are ones, as padding has to be. No symbol is made of those alone, and
-//! so a symbol that ends beyond the end of the string is one that is not complete in it.
+//! Behind the string's end the bits are ones, as in the padding. No symbol consists of ones alone, so a
+//! symbol that ends beyond the end of the string is incomplete in it.
 
 use super::code::{CODE, WORD_BITS_MAX, code};
 use crate::hpack::DecodeError;
 
-/// How many bits [`SYMBOLS`] is asked with, and [`STRIDES`].
+/// The number of bits that index [`SYMBOLS`], and [`STRIDES`].
 const SYMBOL_BITS: u32 = 8;
 const STRIDE_BITS: u32 = 11;
 
-/// How many bits are taken at once: 57 of 64 are there wherever in a byte the first one is. Each step
-/// takes so many at most.
+/// The number of steps on one window of bits, and the most bits of each: of 64 bits, 57 are valid
+/// wherever in a byte the first one is.
 const STEPS: usize = 4;
 const STEP_BITS_MAX: u32 = 57 / STEPS as u32;
 
-/// Room for what is written at once: the symbols of all steps, and one that does not count.
+/// The number of bytes that are written at once: the symbols of all steps, and one that does not count.
 const SYMBOLS_AT_ONCE: usize = 2 * STEPS + 1;
 
-/// The shortest word has so many bits.
+/// Bits of the shortest words.
 const WORD_BITS_MIN: usize = 5;
 
-/// The shortest word that is not in [`SYMBOLS`].
+/// Bits of the shortest words that are not in [`SYMBOLS`].
 const LONG_WORD_BITS_MIN: usize = 10;
 
-/// The longest padding.
+/// Bits of the longest padding.
 const PADDING_BITS_MAX: usize = 7;
 
-/// One symbol, in numbers that count bits below 64.
+/// One symbol, in a sum whose low six bits count bits.
 const ONE_SYMBOL: u32 = 1 << 6;
 
-/// By eight bits: the symbol they begin with, and in the low byte how many bits its word has. 0 where
+/// For each eight bits: the symbol with which they begin, and in the low byte the bits of its word. 0 if
 /// the word is longer.
 static SYMBOLS: [u16; 1 << SYMBOL_BITS] = symbols();
 
-/// By eleven bits: how many bits the words of [`SYMBOLS`] have that they begin with, one or two, and
-/// how often [`ONE`] there are. 0 where there is none.
+/// For each eleven bits: the bits of the one or two words of [`SYMBOLS`] with which they begin, plus
+/// [`ONE_SYMBOL`] for each. 0 if there is none.
 static STRIDES: [u8; 1 << STRIDE_BITS] = strides();
 
 const fn symbols() -> [u16; 1 << SYMBOL_BITS] {
@@ -75,8 +75,8 @@ const fn strides() -> [u8; 1 << STRIDE_BITS] {
     while bits < 1 << STRIDE_BITS {
         let one = first(&symbols, bits);
         if one != 0 {
-            // The bits behind the first word, and zeros or ones for those that are not here: words are
-            // in order of length, so that if both say the same length, so does all in between.
+            // The bits behind the first word, then zeros or ones for unknown bits: words are in order of
+            // length, so that if both have the same length, so do all in between.
             let low = bits << one & ((1 << STRIDE_BITS) - 1);
             let high = low | ((1 << one) - 1);
             let two = one + first(&symbols, low);
@@ -93,13 +93,13 @@ const fn strides() -> [u8; 1 << STRIDE_BITS] {
     strides
 }
 
-/// How much room [`decode`] needs for a string of so many bytes.
+/// The bytes of room that [`decode`] needs for a string of `len` bytes.
 pub(crate) const fn room(len: usize) -> usize {
     len * 8 / WORD_BITS_MIN + SYMBOLS_AT_ONCE
 }
 
-/// Decodes the first `len` bytes of `input` into `out`, which has [`room`] for them, and says how many
-/// bytes they became. What is behind them is not looked at, but may save a copy by being there.
+/// Decodes the first `len` bytes of `input` into `out`, which has [`room`] for them; returns the number
+/// of decoded bytes. The bytes behind them do not matter, but may save a copy.
 #[inline(never)]
 pub(crate) fn decode(input: &[u8], len: usize, out: &mut [u8]) -> Result<usize, DecodeError> {
     let end = len * 8;
@@ -113,7 +113,7 @@ pub(crate) fn decode(input: &[u8], len: usize, out: &mut [u8]) -> Result<usize, 
             let stride = u32::from(STRIDES[(bits >> (64 - STRIDE_BITS)) as usize]);
             let first = SYMBOLS[(bits >> (64 - SYMBOL_BITS)) as usize];
             let second = SYMBOLS[((bits << (first % 64)) >> (64 - SYMBOL_BITS)) as usize];
-            // Of these the second counts only if the stride says so, and is written over if not.
+            // The second symbol counts only if the stride has two, and is overwritten if not.
             let to = (sum / ONE_SYMBOL) as usize % (SYMBOLS_AT_ONCE - 1);
             out_now[to] = (first >> 8) as u8;
             out_now[to + 1] = (second >> 8) as u8;
@@ -136,7 +136,7 @@ pub(crate) fn decode(input: &[u8], len: usize, out: &mut [u8]) -> Result<usize, 
     if at == end { Ok(n) } else { Err(DecodeError::HuffmanPadding) }
 }
 
-/// The bits from `at` on: 57 at least, and ones behind the end.
+/// The bits of the input from bit `at` on: 57 at least, with ones behind the end.
 #[inline]
 fn window(input: &[u8], len: usize, at: usize) -> u64 {
     let from = &input[at / 8..];
@@ -149,13 +149,14 @@ fn window(input: &[u8], len: usize, at: usize) -> u64 {
     (bits | behind) << (at % 8)
 }
 
-/// Fewer than eight bytes, as the highest of eight.
+/// Fewer than eight bytes, as the highest bytes of a number.
 #[inline(never)]
 fn at_end(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |bits, &byte| bits >> 8 | u64::from(byte) << 56)
 }
 
-/// The symbol whose word of ten bits or more `bits` begin with, of which `left` are in the string.
+/// Decodes the word of ten bits or more with which `bits` begin, of which `left` are in the string;
+/// returns its symbol and length.
 #[inline(never)]
 fn decode_long_word(bits: u64, left: usize) -> Result<(u8, usize), DecodeError> {
     let bits = (bits >> 32) as u32;

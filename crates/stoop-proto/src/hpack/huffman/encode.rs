@@ -1,16 +1,16 @@
-//! Strings to Huffman code.
+//! Encodes strings in Huffman code.
 
 use super::code::CODE;
 
-/// How many bytes the code of `string` takes, padding included.
+/// The number of bytes of `string` in Huffman code, padding included.
 pub(crate) fn encoded_len(string: &[u8]) -> usize {
     let bits: usize = string.iter().map(|&byte| usize::from(CODE.words[byte as usize].len)).sum();
     bits.div_ceil(8)
 }
 
-/// Appends the code of `string`, padded with ones.
+/// Appends `string` in Huffman code, padded with ones.
 pub(crate) fn encode(string: &[u8], out: &mut Vec<u8>) {
-    // `count` bits wait at the low end, fewer than 32 between two symbols.
+    // `count` bits wait at the low end of `waiting`, fewer than 32 between two symbols.
     let (mut waiting, mut count) = (0_u64, 0);
     for &byte in string {
         let word = CODE.words[byte as usize];

@@ -1,8 +1,8 @@
 //! The Huffman code for strings (RFC 7541 §5.2 and Appendix B).
 //!
-//! - `code`: the code itself, from the lengths of its words
-//! - `decode`: by two small tables, one symbol or two a step
-//! - `encode`: symbol by symbol
+//! - `code`: the code, from the lengths of its words
+//! - `decode`: decodes by two small tables, one symbol or two a step
+//! - `encode`: encodes symbol by symbol
 
 mod code;
 mod decode;
@@ -25,7 +25,7 @@ mod tests {
         out.split_off(1)
     }
 
-    /// What `decode` says, with nothing behind the string, and with something.
+    /// The result of `decode`, which must be the same with and without bytes behind the string.
     fn decoded(wire: &[u8]) -> Result<Vec<u8>, DecodeError> {
         let decode = |input: &[u8]| {
             let mut out = vec![0; room(wire.len())];
@@ -40,7 +40,7 @@ mod tests {
         alone
     }
 
-    /// The same, bit by bit and word by word.
+    /// The result of a simple decoder, bit by bit and word by word.
     fn by_bits(wire: &[u8]) -> Result<Vec<u8>, DecodeError> {
         let mut bits = wire.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
         let mut out = Vec::new();
@@ -70,7 +70,7 @@ mod tests {
         }
     }
 
-    /// Bits, written as such, padded with ones.
+    /// Bits, written as `0` and `1`, padded with ones.
     fn bits(text: &str) -> Vec<u8> {
         let bits: Vec<u8> = text.bytes().filter(|byte| matches!(byte, b'0' | b'1')).collect();
         let byte = |bits: &[u8]| {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_the_appendix() {
+    fn the_code_has_the_words_of_the_appendix() {
         for (symbol, len, word) in [
             (0, 13, 0x1ff8),
             (1, 23, 0x7f_ffd8),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn random_bytes_are_as_bit_by_bit() {
+    fn random_bytes_decode_as_bit_by_bit() {
         let mut state = 1_u32;
         let mut next = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -169,7 +169,7 @@ mod tests {
 
     /// RFC 7541 §5.2: "a padding strictly longer than 7 bits MUST be treated as a decoding error"
     #[test]
-    fn padding_is_of_seven_ones_at_most() {
+    fn padding_has_at_most_seven_bits() {
         // Words of 5 to 8 bits leave every length of padding.
         for string in ["", "00000000", "0www", "000www0", "00", "0w", "w", "000", "&", "0"] {
             let wire = encoded(string.as_bytes());
@@ -186,7 +186,7 @@ mod tests {
     /// RFC 7541 §5.2: "A padding not corresponding to the most significant bits of the code for the
     /// EOS symbol MUST be treated as a decoding error."
     #[test]
-    fn padding_is_of_ones() {
+    fn padding_has_only_ones() {
         for wire in [
             "00011 110",
             "00011 011",
