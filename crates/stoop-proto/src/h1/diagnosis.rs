@@ -27,10 +27,10 @@ pub(super) fn response_config() -> ParserConfig {
 #[cold]
 pub(super) fn first_violation(
     input: &[u8],
-    unread: ParseFailure,
+    failure: ParseFailure,
     section: &SectionLimits,
 ) -> Violation {
-    let (mut wrong, mut violation) = match unread {
+    let (mut wrong, mut violation) = match failure {
         ParseFailure::Rule(len, violation) => (&input[..len], violation),
         ParseFailure::Incomplete | ParseFailure::Syntax => (input, section.too_large()),
     };

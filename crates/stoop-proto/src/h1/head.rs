@@ -133,7 +133,7 @@ fn conclude(
             scan.tried(input);
             Ok(None)
         }
-        Err(unread) => Err(diagnosis::first_violation(input, unread, section)),
+        Err(failure) => Err(diagnosis::first_violation(input, failure, section)),
     }
 }
 

@@ -54,7 +54,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Misuse::Order`] if no response is due; [`Misuse::Status`] for 1xx; [`Misuse::Tunnel`] for a
-    /// 2xx to CONNECT, for which [`switch`](Self::switch) is; [`Misuse::FieldValue`] if the parts have a
+    /// 2xx to CONNECT (call [`switch`](Self::switch)); [`Misuse::FieldValue`] if the parts have a
     /// control character in them; [`Misuse::ContentLength`] if the one in the fields is malformed, or not
     /// that of the content. Nothing was written then.
     pub fn respond(

@@ -70,7 +70,7 @@ pub struct Connection {
     skipped_ids: Range<u32>,
     send: SendWindow,
     receive: ReceiveWindow,
-    /// How many streams we open at a time, whatever the peer allows.
+    /// The most streams that this end opens at a time, whatever the peer allows.
     local_streams_max: u32,
     /// The intended size of the windows, of a stream and of the connection.
     stream_window: u32,

@@ -19,7 +19,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`Misuse::Order`] if none is due; [`Misuse::Status`] for 1xx; [`Misuse::Tunnel`] for a 2xx to
-    /// CONNECT, for which [`open_tunnel`](Self::open_tunnel) is; [`Misuse::FieldValue`] if the parts have
+    /// CONNECT (call [`open_tunnel`](Self::open_tunnel)); [`Misuse::FieldValue`] if the parts have
     /// a control character in them; [`Misuse::ContentLength`] if the one in the fields is malformed, or
     /// not that of the content. Nothing was written then.
     pub fn respond(
