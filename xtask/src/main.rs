@@ -37,14 +37,13 @@ a state table:
 
 const NEVERS_HELP: &str = "\
 Checks the rules of ARCHITECTURE.md that a program can check: which crate depends on which, and
-that each dependency is listed there; which modules never import each other, where `unsafe` and
-tower may appear, what stoop-proto and the libraries do without, and what a public signature may
-show.
+that each dependency is listed there; which modules never import each other, where tower may appear,
+what stoop-proto and the libraries do without, and what a public signature may show.
 
 Usage: cargo xtask nevers
 
 Prints each rule, and each place that breaks it as `file:line: what to do instead`. Comments,
-strings and tests are not looked at, but for `unsafe`. Exits with 1 if a rule is broken.
+strings and tests are not looked at. Exits with 1 if a rule is broken.
 The rules are the table in xtask/src/nevers/mod.rs.
 ";
 

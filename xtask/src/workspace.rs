@@ -54,6 +54,17 @@ mod tests {
         assert_eq!(features_in(manifest), ["b", "d"]);
     }
 
+    /// `unsafe_code` is forbidden there; stoop-io says in its own list why not to it.
+    #[test]
+    fn every_package_but_stoop_io_takes_the_lints_of_the_workspace() {
+        let folders = packages().unwrap().into_iter().map(|package| format!("crates/{package}"));
+        for folder in folders.chain(["xtask".to_owned()]) {
+            let manifest = fs::read_to_string(root().join(&folder).join("Cargo.toml")).unwrap();
+            let takes = manifest.contains("[lints]\nworkspace = true\n");
+            assert_eq!(takes, folder != "crates/stoop-io", "{folder}");
+        }
+    }
+
     #[test]
     fn this_workspace_is_found() {
         assert!(packages().unwrap().contains(&"stoop-proto".to_owned()));

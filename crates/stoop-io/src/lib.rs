@@ -7,6 +7,8 @@
 //!
 //! This is the only crate of the workspace with `unsafe`; each use states its invariant.
 
+#![allow(unsafe_code, reason = "this crate talks to the kernel")]
+
 #[cfg(windows)]
 compile_error!(
     "stoop runs on Linux and macOS. On Windows, build it inside WSL: its per-core listeners and \

@@ -47,7 +47,6 @@ const RULES: &[Rule] = &[
     ("ARCHITECTURE.md lists the dependencies, and no others", reasons::check),
     ("h1, h2 and hpack, client and server, never import each other", imports::modules),
     ("tower appears in one file", imports::tower),
-    ("unsafe only in stoop-io", purity::no_unsafe),
     ("stoop-proto does no I/O, reads no clock and never waits", purity::sans_io),
     ("libraries never print, read the environment or exit", purity::quiet_libraries),
     ("no private dependency in a public signature of stoop", signatures::check),

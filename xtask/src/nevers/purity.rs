@@ -1,10 +1,7 @@
-//! What whole crates do without: `unsafe`, I/O and clocks in the machines, output in libraries.
+//! What whole crates do without: I/O and clocks in the machines, output in libraries.
 
-use super::source::{Named, Source};
+use super::source::Named;
 use super::{Finding, Tree};
-
-/// The crate that talks to the kernel, and the only one that may say `unsafe`.
-const UNSAFE_HOME: &str = "crates/stoop-io/src/";
 
 const LIBRARIES: &[&str] = &[
     "crates/stoop-proto/src/",
@@ -12,52 +9,6 @@ const LIBRARIES: &[&str] = &[
     "crates/stoop/src/",
     "crates/stoop-testbed/src/",
 ];
-
-/// `unsafe` anywhere else, tests and examples included: they are read as models.
-pub(crate) fn no_unsafe(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for source in tree.sources.iter().filter(|source| !source.is_in(UNSAFE_HOME)) {
-        let said = source.tokens.iter().filter(|token| token.is_word("unsafe"));
-        findings.extend(said.map(|token| {
-            Finding {
-                path: source.path.clone(),
-                line: token.line,
-                message:
-                    "`unsafe` outside stoop-io: wrap it there in a safe function and call that"
-                        .to_owned(),
-            }
-        }));
-        if is_crate_root(source) && !forbids_unsafe(source) {
-            findings.push(Finding {
-                path: source.path.clone(),
-                line: 1,
-                message:
-                    "a crate root without `#![forbid(unsafe_code)]`: add it below the crate's \
-                          docs"
-                        .to_owned(),
-            });
-        }
-    }
-    findings
-}
-
-fn is_crate_root(source: &Source) -> bool {
-    matches!(source.path.split_once("/src/"), Some((_, "lib.rs" | "main.rs")))
-        || source.path.contains("/src/bin/")
-}
-
-fn forbids_unsafe(source: &Source) -> bool {
-    let tokens = &source.tokens;
-    tokens.windows(3).enumerate().any(|(at, window)| {
-        window[0].is_mark('!')
-            && window[1].is_mark('[')
-            && window[2].is_word("forbid")
-            && tokens[at..]
-                .iter()
-                .take_while(|token| !token.is_mark(']'))
-                .any(|token| token.is_word("unsafe_code"))
-    })
-}
 
 /// What would make a machine depend on when and where it runs, and what it does instead.
 const IMPURE: &[(&[&str], &str)] = &[
@@ -138,35 +89,8 @@ fn loud(name: &Named) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{lines, tree};
+    use super::super::testing::tree;
     use super::*;
-
-    const FORBID: &str = "//! Docs.\n#![forbid(unsafe_code)]\n";
-
-    #[test]
-    fn unsafe_stays_in_io() {
-        let tree = tree(&[
-            ("crates/stoop-io/src/ring.rs", "unsafe fn f() {}"),
-            ("crates/stoop/src/body.rs", "// unsafe\nconst A: &str = \"unsafe\";\nunsafe {}"),
-            ("crates/stoop-io/tests/ring.rs", "#[unsafe(no_mangle)] fn f() {}"),
-            ("crates/stoop-proto/src/lib.rs", FORBID),
-        ]);
-        let expected = ["crates/stoop/src/body.rs:3", "crates/stoop-io/tests/ring.rs:1"];
-        let mut found = lines(&no_unsafe(&tree));
-        found.sort_by_key(|line| !line.starts_with(expected[0]));
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn roots_forbid_unsafe() {
-        let roots = [
-            ("crates/stoop-io/src/lib.rs", ""),
-            ("crates/stoop/src/lib.rs", "#![allow(unsafe_code)] // #![forbid(unsafe_code)]"),
-            ("crates/stoop-cli/src/main.rs", "#![forbid(missing_docs, unsafe_code)]"),
-            ("crates/stoop/src/client/mod.rs", ""),
-        ];
-        assert_eq!(lines(&no_unsafe(&tree(&roots))), ["crates/stoop/src/lib.rs:1"]);
-    }
 
     #[test]
     fn machines_are_sans_io() {

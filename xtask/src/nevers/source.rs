@@ -8,8 +8,6 @@ use super::shipped::without_tests;
 pub(crate) struct Source {
     /// From the root of the workspace, with `/`: `crates/stoop/src/client/pool.rs`.
     pub(crate) path: String,
-    /// Every token.
-    pub(crate) tokens: Vec<Token>,
     /// The tokens that reach users: without items under `#[cfg(test)]`.
     pub(crate) shipped: Vec<Token>,
     /// Modules that this file declares under `#[cfg(test)]`, from the root of the crate: their
@@ -38,7 +36,7 @@ impl Source {
         let module = module_of(path);
         let test_modules =
             declared.into_iter().map(|name| [module.as_slice(), &[name]].concat()).collect();
-        Self { path: path.to_owned(), tokens, shipped, test_modules }
+        Self { path: path.to_owned(), shipped, test_modules }
     }
 
     /// Whether the file is under `folder`, which ends in `/`.
