@@ -38,7 +38,7 @@ a state table:
 const NEVERS_HELP: &str = "\
 Checks the rules of ARCHITECTURE.md that a program can check: which crate depends on which, and
 that each dependency is listed there; which modules never import each other, where tower may appear,
-what stoop-proto and the libraries do without, and what a public signature may show.
+and what a public signature may show. Clippy and rustc check others.
 
 Usage: cargo xtask nevers
 

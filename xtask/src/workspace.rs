@@ -65,6 +65,35 @@ mod tests {
         }
     }
 
+    /// The lints are off in the workspace's list, because tests and programs may do these things.
+    #[test]
+    fn every_library_forbids_to_what_it_ships_what_its_clippy_toml_lists() {
+        let read = |path: &str| fs::read_to_string(root().join("crates").join(path));
+        let is_entry = |line: &&str| line.trim_start().starts_with("{ path");
+        let listed = read("clippy.toml").unwrap();
+        for package in packages().unwrap() {
+            let Ok(library) = read(&format!("{package}/src/lib.rs")) else { continue };
+            let lints =
+                library.split_once("not(test),\n    forbid(").map_or("", |(_, lints)| lints);
+            let lints = lints.split(')').next().unwrap_or_default();
+            let forbids = |lint: &str| lints.contains(&format!("clippy::{lint}"));
+            let all =
+                ["disallowed_methods", "print_stderr", "print_stdout"].into_iter().all(forbids);
+            assert_eq!(all, package != "stoop-test", "{package}");
+            if let Ok(own) = read(&format!("{package}/clippy.toml")) {
+                assert!(
+                    listed.lines().filter(is_entry).all(|entry| own.contains(entry)),
+                    "{package}"
+                );
+                assert_eq!(
+                    forbids("disallowed_types"),
+                    own.contains("disallowed-types"),
+                    "{package}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn this_workspace_is_found() {
         assert!(packages().unwrap().contains(&"stoop-proto".to_owned()));

@@ -8,6 +8,11 @@
 //! This is the only crate of the workspace with `unsafe`; each use states its invariant.
 
 #![allow(unsafe_code, reason = "this crate talks to the kernel")]
+// What ships never prints, exits or reads the environment; crates/clippy.toml lists the ways to.
+#![cfg_attr(
+    not(test),
+    forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
+)]
 
 #[cfg(windows)]
 compile_error!(

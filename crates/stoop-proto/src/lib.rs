@@ -27,6 +27,16 @@
 //! ```
 
 #![forbid(unsafe_code)]
+// What ships does no I/O, reads no clock and never waits; clippy.toml lists the ways to.
+#![cfg_attr(
+    not(test),
+    forbid(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
 
 mod error;
 mod fields;

@@ -58,6 +58,11 @@
 //! loopback does not.
 
 #![forbid(unsafe_code)]
+// What ships never prints, exits or reads the environment; crates/clippy.toml lists the ways to.
+#![cfg_attr(
+    not(test),
+    forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
+)]
 
 mod body;
 mod certificates;

@@ -7,7 +7,6 @@
 mod dependencies;
 mod imports;
 mod lexer;
-mod purity;
 mod reasons;
 mod shipped;
 mod signatures;
@@ -47,8 +46,6 @@ const RULES: &[Rule] = &[
     ("ARCHITECTURE.md lists the dependencies, and no others", reasons::check),
     ("h1, h2 and hpack, client and server, never import each other", imports::modules),
     ("tower appears in one file", imports::tower),
-    ("stoop-proto does no I/O, reads no clock and never waits", purity::sans_io),
-    ("libraries never print, read the environment or exit", purity::quiet_libraries),
     ("no private dependency in a public signature of stoop", signatures::check),
 ];
 

@@ -75,26 +75,10 @@ impl Named {
         Some(at)
     }
 
-    /// Whether the path starts with these segments, `core` and `alloc` counting as `std`.
-    pub(crate) fn starts_with(&self, segments: &[&str]) -> bool {
-        self.segments.len() >= segments.len()
-            && self.segments.iter().zip(segments).enumerate().all(|(at, (found, wanted))| {
-                found == wanted || (at == 0 && *wanted == "std" && is_std(found))
-            })
-    }
-
-    pub(crate) fn ends_with(&self, segments: &[&str]) -> bool {
-        self.segments.iter().map(String::as_str).collect::<Vec<_>>().ends_with(segments)
-    }
-
     /// As written, for messages.
     pub(crate) fn text(&self) -> String {
         self.segments.join("::")
     }
-}
-
-fn is_std(name: &str) -> bool {
-    matches!(name, "std" | "core" | "alloc")
 }
 
 /// `crates/stoop/src/client/pool.rs` → `client`, `pool`.
