@@ -37,8 +37,8 @@ a state table:
 
 const NEVERS_HELP: &str = "\
 Checks the rules of ARCHITECTURE.md that a program can check: which crate depends on which, and
-that each dependency is listed there; which modules never import each other, where tower may appear,
-and what a public signature may show. Clippy and rustc check others.
+that each dependency is listed there; which modules never import each other, and where tower may appear.
+Clippy and rustc check others.
 
 Usage: cargo xtask nevers
 

@@ -9,14 +9,12 @@ mod imports;
 mod lexer;
 mod reasons;
 mod shipped;
-mod signatures;
 mod source;
 
 use crate::command::Command;
 use crate::workspace;
 use dependencies::Dependency;
 use source::Source;
-use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -26,8 +24,6 @@ pub(crate) struct Tree {
     pub(crate) dependencies: Vec<Dependency>,
     /// The text of ARCHITECTURE.md.
     pub(crate) architecture: String,
-    /// Direct dependencies of the library that its users must not see, as code spells them.
-    pub(crate) private_crates: HashSet<String>,
 }
 
 /// One place that breaks a rule.
@@ -46,7 +42,6 @@ const RULES: &[Rule] = &[
     ("ARCHITECTURE.md lists the dependencies, and no others", reasons::check),
     ("h1, h2 and hpack, client and server, never import each other", imports::modules),
     ("tower appears in one file", imports::tower),
-    ("no private dependency in a public signature of stoop", signatures::check),
 ];
 
 /// Checks every rule and prints each with its findings. An error means that there were some.
@@ -94,27 +89,13 @@ impl Tree {
         let page = root.join("ARCHITECTURE.md");
         let architecture = fs::read_to_string(&page)
             .map_err(|error| format!("cannot read {}: {error}", page.display()))?;
-        let mut tree = Self { sources, dependencies, architecture, private_crates: HashSet::new() };
-        tree.private_crates = tree.private_crates();
+        let mut tree = Self { sources, dependencies, architecture };
         for at in 0..tree.dependencies.len() {
             let Dependency { from, to, .. } = &tree.dependencies[at];
             let manifest = fs::read_to_string(root.join(tree.manifest_of(from)));
             tree.dependencies[at].line = dependencies::line_of(&manifest.unwrap_or_default(), to);
         }
         Ok(tree)
-    }
-
-    /// What the library and its transport depend on, but for the public dependencies and ours.
-    fn private_crates(&self) -> HashSet<String> {
-        let below = self.dependencies.iter().filter(|dependency| {
-            ["stoop", "stoop-io", "stoop-proto"].contains(&dependency.from.as_str())
-                && !dependency.dev
-                && !dependency.to.starts_with("stoop")
-        });
-        below
-            .map(|dependency| dependency.to.replace('-', "_"))
-            .filter(|name| !signatures::PUBLIC.contains(&name.as_str()))
-            .collect()
     }
 
     /// The sources that reach users: no tests, examples or benches, and no modules for tests.
@@ -162,12 +143,10 @@ mod testing {
 
     /// A tree of snippets, for the tests of the rules.
     pub(crate) fn tree(files: &[(&str, &str)]) -> Tree {
-        let private = ["tokio", "rustls", "hickory_resolver", "url"];
         Tree {
             sources: files.iter().map(|(path, text)| Source::new(path, text)).collect(),
             dependencies: Vec::new(),
             architecture: String::new(),
-            private_crates: private.map(str::to_owned).into(),
         }
     }
 

@@ -9,6 +9,7 @@
 mod corpora;
 mod demo;
 mod examples;
+mod interface;
 pub(crate) mod programs;
 pub(crate) mod secure;
 pub(crate) mod serve;

@@ -1,7 +1,7 @@
 //! The steps, in their order: what is quick to run and often wrong comes first.
 
 use super::skips::Tally;
-use super::{Context, Outcome, Step, corpora, demo, examples, tools};
+use super::{Context, Outcome, Step, corpora, demo, examples, interface, tools};
 use crate::command::Command;
 use crate::{conformance, nevers, workspace};
 use std::path::PathBuf;
@@ -25,6 +25,11 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "doctests", what: "the examples in the documentation", run: doctests },
     Step { name: "docs", what: "the documentation, warnings denied", run: docs },
     Step { name: "features", what: "each crate alone, and each feature alone", run: features },
+    Step {
+        name: interface::STEP,
+        what: "no private dependency in the public interface",
+        run: interface::run,
+    },
     Step { name: "msrv", what: "the oldest compiler we promise", run: msrv },
     Step { name: "examples", what: "the programs in examples/, run", run: examples::run },
     Step {
