@@ -36,9 +36,8 @@ a state table:
 ";
 
 const NEVERS_HELP: &str = "\
-Checks the rules of ARCHITECTURE.md that a program can check: which crate depends on which, and
-that each dependency is listed there; which modules never import each other, and where tower may appear.
-Clippy and rustc check others.
+Checks the rules of ARCHITECTURE.md that no other program checks: each dependency is listed there,
+and which modules never import each other. rustc, clippy and cargo-deny check the others.
 
 Usage: cargo xtask nevers
 

@@ -1,94 +1,113 @@
-//! Who may depend on whom.
+//! Every dependency has a row in ARCHITECTURE.md that says why it is there, and every row a
+//! dependency.
 //!
-//! ```text
-//! stoop-cli ──► stoop ──► stoop-proto      stoop-test ─► all
-//!       │           └───► stoop-io
-//!       ├─► stoop-testbed ─► stoop, stoop-io
-//!       └─► stoop-io, for what the process was started with
-//! ```
+//! A row names crates and the places that depend on each of them: a crate of ours without its
+//! `stoop-`, and ` tests` behind it if only its tests do. A reviewer judges whether the reason is a
+//! good one. deny.toml says which crates of ours may depend on which; one that it does not name needs
+//! a row here.
 
 use super::{Finding, Tree};
+use std::collections::BTreeSet;
 
-/// An edge of the dependency graph, as `cargo tree` tells it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+const PAGE: &str = "ARCHITECTURE.md";
+const HEADING: &str = "## Dependencies";
+
+/// The complete list of what stoop-proto may depend on: values and byte searches, no I/O, no runtime.
+const PROTO_MAY: &[&str] = &["http", "bytes", "httparse", "memchr", "itoa"];
+
+/// A dependency of a package on a crate, as `cargo tree` prints it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Dependency {
     pub(crate) from: String,
     pub(crate) to: String,
-    /// A dev-dependency: nothing of it reaches users.
+    /// Whether only tests, examples and benches use it.
     pub(crate) dev: bool,
-    /// Where it is declared, as near as a text search finds it.
-    pub(crate) line: usize,
 }
 
-/// Each crate of the workspace and those of the workspace that it may depend on.
-const OURS: &[(&str, &[&str])] = &[
-    ("stoop-proto", &[]),
-    ("stoop-io", &[]),
-    ("stoop", &["stoop-proto", "stoop-io"]),
-    ("stoop-testbed", &["stoop", "stoop-io"]),
-    ("stoop-cli", &["stoop", "stoop-testbed", "stoop-io"]),
-    ("stoop-test", &["stoop-proto", "stoop-io", "stoop", "stoop-testbed", "stoop-cli"]),
-    ("xtask", &[]),
-];
-
-/// What the crates above the engine may use besides, in their tests only.
-const IN_TESTS: &[(&str, &str)] =
-    &[("stoop", "stoop-test"), ("stoop-testbed", "stoop-test"), ("stoop-cli", "stoop-test")];
-
-/// All that the protocol machines may depend on: values and byte searches, no I/O and no runtime.
-const PROTO_MAY: &[&str] = &["http", "bytes", "httparse", "memchr", "itoa"];
-
-/// Crates that would give a layer knowledge it must not have.
-const NEVER: &[(&str, &[&str], &str)] = &[
-    ("stoop-io", &["http", "http-body", "httparse"], "stoop-io knows no HTTP; do this in stoop"),
-    ("stoop", &["tower", "tower-layer"], "tower-service is the whole contract; use that"),
-];
-
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let rows = rows(&tree.architecture);
+    if rows.is_empty() {
+        let message = format!("no table of crates and places under `{HEADING}`");
+        return vec![Finding::new(PAGE, 1, message)];
+    }
+    let actual = to_be_listed(&tree.dependencies, &tree.deny);
     let mut findings = Vec::new();
-    for dependency in &tree.dependencies {
-        if let Some(message) = verdict(dependency) {
-            let path = tree.manifest_of(&dependency.from);
-            findings.push(Finding { path, line: dependency.line, message });
+    for dependency in &actual {
+        let Dependency { from, to, dev } = dependency;
+        if !rows.iter().any(|(_, listed)| listed.contains(dependency)) {
+            let message = format!(
+                "`{to}` has no row for {} under `{HEADING}` of {PAGE}; say there what it does and \
+                 why not its rival, or do without",
+                place(dependency)
+            );
+            findings.push(Finding::new(&manifest(from), 1, message));
+        }
+        if from == "stoop-proto" && !dev && !PROTO_MAY.contains(&to.as_str()) {
+            let may = PROTO_MAY.join(", ");
+            let message = format!(
+                "`stoop-proto` depends on `{to}`, and may depend on {may} alone; do without, or move \
+                 what needs it to stoop or stoop-io"
+            );
+            findings.push(Finding::new(&manifest(from), 1, message));
+        }
+    }
+    for (line, listed) in &rows {
+        for missing in listed.difference(&actual) {
+            let (place, to) = (place(missing), &missing.to);
+            let message =
+                format!("{place} does not depend on `{to}`; correct the row, or remove it");
+            findings.push(Finding::new(PAGE, *line, message));
         }
     }
     findings
 }
 
-/// Whether a crate is one of the workspace.
-pub(crate) fn is_ours(name: &str) -> bool {
-    OURS.iter().any(|(ours, _)| *ours == name)
+/// The dependencies that need a row: all but those between crates that deny.toml has a rule for, and
+/// those of tests on what their package depends on anyway.
+fn to_be_listed(all: &[Dependency], deny: &str) -> BTreeSet<Dependency> {
+    let is_layer = |name: &str| {
+        name.starts_with("stoop") && deny.contains(&format!("{{ crate = \"{name}\", wrappers"))
+    };
+    let is_normal_too =
+        |dependency: &Dependency| all.contains(&Dependency { dev: false, ..dependency.clone() });
+    all.iter()
+        .filter(|dependency| !is_layer(&dependency.to))
+        .filter(|dependency| !dependency.dev || !is_normal_too(dependency))
+        .cloned()
+        .collect()
 }
 
-fn verdict(Dependency { from, to, dev, .. }: &Dependency) -> Option<String> {
-    let Some((_, may)) = OURS.iter().find(|(name, _)| name == from) else {
-        return Some(format!(
-            "`{from}` has no place among the layers; give it a row in \
-             xtask/src/nevers/dependencies.rs, and a line in ARCHITECTURE.md"
-        ));
-    };
-    if is_ours(to) {
-        let in_tests = *dev && IN_TESTS.contains(&(from.as_str(), to.as_str()));
-        if may.contains(&to.as_str()) || in_tests {
-            return None;
-        }
-        let may = if may.is_empty() { "no crate of ours".to_owned() } else { may.join(", ") };
-        return Some(format!(
-            "`{from}` depends on `{to}`, and may depend on {may}; move the code to the layer \
-             that may see both, or a test to stoop-test"
-        ));
-    }
-    if from == "stoop-proto" && !dev && !PROTO_MAY.contains(&to.as_str()) {
-        return Some(format!(
-            "`stoop-proto` depends on `{to}`, and may depend on {} alone; do without, or move \
-             what needs it to stoop or stoop-io",
-            PROTO_MAY.join(", ")
-        ));
-    }
-    let (.., why) = NEVER
-        .iter()
-        .find(|(name, never, _)| name == from && !dev && never.contains(&to.as_str()))?;
-    Some(format!("`{from}` depends on `{to}`: {why}"))
+/// The rows of the tables under the heading, each with its line: every crate at every place.
+fn rows(page: &str) -> Vec<(usize, BTreeSet<Dependency>)> {
+    let lines = page.lines().enumerate().skip_while(|(_, line)| *line != HEADING).skip(1);
+    let section = lines.take_while(|(_, line)| !line.starts_with("## "));
+    section.filter_map(|(at, line)| Some((at + 1, row(line)?))).collect()
+}
+
+fn row(line: &str) -> Option<BTreeSet<Dependency>> {
+    let mut cells = line.strip_prefix("| `")?.split('|');
+    let (crates, places) = (cells.next()?, cells.next()?);
+    let crates = || crates.split(['`', ',', ' ']).filter(|name| !name.is_empty());
+    let places = places.split(',').map(|place| {
+        let place = place.trim();
+        let (name, dev) = place.strip_suffix(" tests").map_or((place, false), |name| (name, true));
+        let prefix = if matches!(name, "stoop" | "xtask") { "" } else { "stoop-" };
+        (format!("{prefix}{name}"), dev)
+    });
+    let dependency =
+        |from: &String, to: &str, dev| Dependency { from: from.clone(), to: to.to_owned(), dev };
+    Some(
+        places.flat_map(|(from, dev)| crates().map(move |to| dependency(&from, to, dev))).collect(),
+    )
+}
+
+fn place(Dependency { from, dev, .. }: &Dependency) -> String {
+    if *dev { format!("the tests of `{from}`") } else { format!("`{from}`") }
+}
+
+fn manifest(package: &str) -> String {
+    let folder = if package == "xtask" { "" } else { "crates/" };
+    format!("{folder}{package}/Cargo.toml")
 }
 
 /// Reads `cargo tree --depth 1 --prefix depth --format {p}`: `0stoop v0.1.0 (…)`, then a line
@@ -100,12 +119,9 @@ pub(crate) fn parse_tree(text: &str, dev: bool) -> Vec<Dependency> {
         let name = line.get(1..).and_then(|rest| rest.split(' ').next()).unwrap_or("");
         match line.as_bytes().first() {
             Some(b'0') => from = name,
-            Some(b'1') => dependencies.push(Dependency {
-                from: from.to_owned(),
-                to: name.to_owned(),
-                dev,
-                line: 1,
-            }),
+            Some(b'1') => {
+                dependencies.push(Dependency { from: from.to_owned(), to: name.to_owned(), dev });
+            }
             // Blank lines between packages, and headings such as `[dev-dependencies]`.
             _ => {}
         }
@@ -113,87 +129,80 @@ pub(crate) fn parse_tree(text: &str, dev: bool) -> Vec<Dependency> {
     dependencies
 }
 
-/// The line of `manifest` that declares `name`, or its first.
-pub(crate) fn line_of(manifest: &str, name: &str) -> usize {
-    let declares = |line: &str| {
-        line.strip_prefix(name).is_some_and(|rest| rest.starts_with([' ', '.', '=']))
-            || line.contains(&format!("package = \"{name}\""))
-    };
-    manifest.lines().position(declares).map_or(1, |at| at + 1)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::testing;
     use super::*;
 
-    fn said(from: &str, to: &str, dev: bool) -> Option<String> {
-        verdict(&Dependency { from: from.into(), to: to.into(), dev, line: 1 })
+    fn found(dependencies: &[(&str, &str, bool)], page: &str) -> Vec<(String, usize)> {
+        let mut tree = testing::tree(&[]);
+        tree.architecture = page.to_owned();
+        tree.deny = "    { crate = \"stoop\", wrappers = [\"stoop-cli\"] },\n".to_owned();
+        let dependency = |(from, to, dev): &(&str, &str, bool)| Dependency {
+            from: (*from).to_owned(),
+            to: (*to).to_owned(),
+            dev: *dev,
+        };
+        tree.dependencies = dependencies.iter().map(dependency).collect();
+        check(&tree).into_iter().map(|finding| (finding.path, finding.line)).collect()
+    }
+
+    const PAGE_OF_TWO: &str = "# A\n\n## Dependencies\n\n| crate | where | why |\n|---|---|---|\n\
+                               | `http`, `url` | stoop, cli | values |\n\
+                               | `csv` | cli tests | a reader |\n\n## Rest\n| `x` | io | no |\n";
+
+    const AS_LISTED: &[(&str, &str, bool)] = &[
+        ("stoop", "http", false),
+        ("stoop", "url", false),
+        ("stoop-cli", "http", false),
+        ("stoop-cli", "url", false),
+        ("stoop-cli", "csv", true),
+        ("stoop-cli", "url", true),
+        ("stoop-cli", "stoop", false),
+    ];
+
+    #[test]
+    fn each_row_is_a_dependency() {
+        assert_eq!(found(AS_LISTED, PAGE_OF_TWO), []);
+        assert_eq!(found(&AS_LISTED[1..], PAGE_OF_TWO), [(PAGE.to_owned(), 7)]);
     }
 
     #[test]
-    fn layers_look_down_only() {
-        assert!(said("stoop", "stoop-io", false).is_none());
-        assert!(said("stoop-cli", "stoop-testbed", false).is_none());
-        for (from, to) in [
-            ("stoop-proto", "stoop-io"),
-            ("stoop-io", "stoop-proto"),
-            ("stoop", "stoop-cli"),
-            ("stoop", "stoop-testbed"),
-            ("stoop-testbed", "stoop-proto"),
-            ("stoop-cli", "stoop-proto"),
-            ("stoop-io", "stoop-test"),
-        ] {
-            assert!(said(from, to, false).is_some(), "{from} -> {to}");
-            assert!(said(from, to, true).is_some(), "{from} -> {to} in tests");
+    fn each_dependency_has_a_row() {
+        let manifest = || ("crates/stoop-cli/Cargo.toml".to_owned(), 1);
+        for more in [("stoop-cli", "slab", false), ("stoop-cli", "slab", true)] {
+            assert_eq!(found(&[AS_LISTED, &[more]].concat(), PAGE_OF_TWO), [manifest()]);
         }
+        // A reason for its tests is none for the crate.
+        let mut shipped = AS_LISTED.to_vec();
+        shipped[4].2 = false;
+        assert_eq!(found(&shipped, PAGE_OF_TWO), [manifest(), (PAGE.to_owned(), 8)]);
     }
 
     #[test]
-    fn the_kit_is_for_tests() {
-        assert!(said("stoop-cli", "stoop-test", true).is_none());
-        assert!(said("stoop-cli", "stoop-test", false).is_some());
+    fn a_crate_of_ours_needs_a_row_unless_deny_toml_has_a_rule_for_it() {
+        let new = [AS_LISTED, &[("stoop-cli", "stoop-extra", false)]].concat();
+        assert_eq!(found(&new, PAGE_OF_TWO).len(), 1);
     }
 
     #[test]
-    fn proto_has_a_short_list() {
-        assert!(said("stoop-proto", "http", false).is_none());
-        assert!(said("stoop-proto", "tokio", false).is_some());
-        assert!(said("stoop-proto", "proptest", true).is_none());
+    fn the_list_of_stoop_proto_is_closed() {
+        let page = |name: &str| format!("{HEADING}\n| `{name}` | proto | why |\n");
+        assert_eq!(found(&[("stoop-proto", "http", false)], &page("http")), []);
+        assert_eq!(found(&[("stoop-proto", "tokio", false)], &page("tokio")).len(), 1);
     }
 
     #[test]
-    fn io_knows_no_http_and_stoop_no_tower() {
-        assert!(said("stoop-io", "http", false).is_some());
-        assert!(said("stoop", "tower", false).is_some());
-        assert!(said("stoop", "tower-service", false).is_none());
+    fn a_page_without_the_table_is_a_finding() {
+        assert_eq!(found(AS_LISTED, "# A\n"), [(PAGE.to_owned(), 1)]);
     }
 
     #[test]
-    fn a_new_crate_needs_a_row() {
-        assert!(said("stoop-extra", "bytes", false).is_some());
-    }
-
-    #[test]
-    fn cargo_tree_is_read() {
+    fn the_output_of_cargo_tree_is_read() {
         let text = "0stoop-io v0.1.0 (/w/io)\n1bytes v1.12.1\n\n0stoop v0.1.0 (/w/stoop)\n\
                     [dev-dependencies]\n1stoop-io v0.1.0 (/w/io)\n";
-        let edges: Vec<_> = parse_tree(text, false)
-            .into_iter()
-            .map(|dependency| (dependency.from, dependency.to))
-            .collect();
-        assert_eq!(
-            edges,
-            [
-                ("stoop-io".to_owned(), "bytes".to_owned()),
-                ("stoop".to_owned(), "stoop-io".to_owned())
-            ]
-        );
-    }
-
-    #[test]
-    fn a_declaration_is_found() {
-        let manifest = "[dependencies]\nhttp-body = \"1\"\nhttp.workspace = true\n";
-        assert_eq!(line_of(manifest, "http"), 3);
-        assert_eq!(line_of(manifest, "absent"), 1);
+        let read = parse_tree(text, false).into_iter().map(|found| (found.from, found.to));
+        let expected = [("stoop-io", "bytes"), ("stoop", "stoop-io")];
+        assert!(read.eq(expected.map(|(from, to)| (from.to_owned(), to.to_owned()))));
     }
 }

@@ -1,4 +1,4 @@
-//! Modules that never import each other, and the crate that appears in one file.
+//! Modules that never import each other.
 
 use super::source::{Named, Source};
 use super::{Finding, Tree};
@@ -64,33 +64,6 @@ fn crossings(source: &Source, instead: &str, never: impl Fn(&str) -> bool) -> Ve
     names
         .map(|name| {
             let message = format!("`{}` crosses a border: {instead}", name.text());
-            Finding { path: source.path.clone(), line: name.line, message }
-        })
-        .collect()
-}
-
-/// `tower` in one file of the library, so that another version of it is one file's work.
-pub(crate) fn tower(tree: &Tree) -> Vec<Finding> {
-    let names_tower = |name: &Named| {
-        matches!(name.segments[0].as_str(), "tower_service" | "tower_layer")
-            && (name.segments.len() > 1 || name.imported_as.is_some())
-    };
-    let library = tree.shipped().filter(|source| source.is_in("crates/stoop/src/"));
-    let mut users: Vec<(&Source, Named)> = library
-        .filter_map(|source| Some((source, source.names().into_iter().find(names_tower)?)))
-        .collect();
-    // The file that is named for it, if there is one, is the one that may.
-    users.sort_by_key(|(source, _)| !source.module().iter().any(|name| name == "tower"));
-    let Some(((home, _), others)) = users.split_first() else { return Vec::new() };
-    others
-        .iter()
-        .map(|(source, name)| {
-            let message = format!(
-                "`{}` here and in {}: tower appears in one file; move this there and name our \
-                 own trait here",
-                name.text(),
-                home.path
-            );
             Finding { path: source.path.clone(), line: name.line, message }
         })
         .collect()
@@ -164,15 +137,5 @@ mod tests {
     fn tests_may_cross() {
         let text = "#[cfg(test)] mod tests { use crate::h2::Frame; }";
         assert!(modules(&tree(&[("crates/stoop-proto/src/h1/head.rs", text)])).is_empty());
-    }
-
-    #[test]
-    fn tower_has_one_home() {
-        let home = ("crates/stoop/src/tower.rs", "use tower_service::Service;");
-        let lib = ("crates/stoop/src/lib.rs", "mod tower; pub use crate::tower::Adapter;");
-        let other =
-            ("crates/stoop/src/server/mod.rs", "\nimpl tower_service::Service<()> for S {}");
-        assert!(tower(&tree(&[home, lib])).is_empty());
-        assert_eq!(lines(&tower(&tree(&[home, lib, other]))), ["crates/stoop/src/server/mod.rs:2"]);
     }
 }

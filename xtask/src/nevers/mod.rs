@@ -7,7 +7,6 @@
 mod dependencies;
 mod imports;
 mod lexer;
-mod reasons;
 mod shipped;
 mod source;
 
@@ -24,6 +23,8 @@ pub(crate) struct Tree {
     pub(crate) dependencies: Vec<Dependency>,
     /// The text of ARCHITECTURE.md.
     pub(crate) architecture: String,
+    /// The text of deny.toml.
+    pub(crate) deny: String,
 }
 
 /// One place that breaks a rule.
@@ -38,10 +39,8 @@ pub(crate) struct Finding {
 type Rule = (&'static str, fn(&Tree) -> Vec<Finding>);
 
 const RULES: &[Rule] = &[
-    ("layers depend downwards only", dependencies::check),
-    ("ARCHITECTURE.md lists the dependencies, and no others", reasons::check),
+    ("ARCHITECTURE.md lists the dependencies, and no others", dependencies::check),
     ("h1, h2 and hpack, client and server, never import each other", imports::modules),
-    ("tower appears in one file", imports::tower),
 ];
 
 /// Checks every rule and prints each with its findings. An error means that there were some.
@@ -86,16 +85,12 @@ impl Tree {
                         See parse_tree in xtask/src/nevers/dependencies.rs"
                 .to_owned());
         }
-        let page = root.join("ARCHITECTURE.md");
-        let architecture = fs::read_to_string(&page)
-            .map_err(|error| format!("cannot read {}: {error}", page.display()))?;
-        let mut tree = Self { sources, dependencies, architecture };
-        for at in 0..tree.dependencies.len() {
-            let Dependency { from, to, .. } = &tree.dependencies[at];
-            let manifest = fs::read_to_string(root.join(tree.manifest_of(from)));
-            tree.dependencies[at].line = dependencies::line_of(&manifest.unwrap_or_default(), to);
-        }
-        Ok(tree)
+        let [architecture, deny] = ["ARCHITECTURE.md", "deny.toml"].map(|name| {
+            let page = root.join(name);
+            fs::read_to_string(&page)
+                .map_err(|error| format!("cannot read {}: {error}", page.display()))
+        });
+        Ok(Self { sources, dependencies, architecture: architecture?, deny: deny? })
     }
 
     /// The sources that reach users: no tests, examples or benches, and no modules for tests.
@@ -110,12 +105,11 @@ impl Tree {
             source.path.contains("/src/") && !is_test
         })
     }
+}
 
-    pub(crate) fn manifest_of(&self, package: &str) -> String {
-        match package {
-            "xtask" => "xtask/Cargo.toml".to_owned(),
-            _ => format!("crates/{package}/Cargo.toml"),
-        }
+impl Finding {
+    pub(crate) fn new(path: &str, line: usize, message: String) -> Self {
+        Self { path: path.to_owned(), line, message }
     }
 }
 
@@ -147,6 +141,7 @@ mod testing {
             sources: files.iter().map(|(path, text)| Source::new(path, text)).collect(),
             dependencies: Vec::new(),
             architecture: String::new(),
+            deny: String::new(),
         }
     }
 

@@ -40,7 +40,11 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "proto", what: "instructions of the protocol machines, printed", run: proto },
     Step { name: "demo", what: "the README's first command, in under 30 s", run: demo::run },
     Step { name: "fuzz", what: "each fuzz target for a few seconds", run: fuzz },
-    Step { name: "deny", what: "licences, sources and banned crates", run: deny },
+    Step {
+        name: "deny",
+        what: "licences, sources, and which crate may depend on which",
+        run: deny,
+    },
 ];
 
 /// Workspaces of their own, so that their dependencies stay out of ours; formatted all the same.
