@@ -37,12 +37,13 @@ a state table:
 
 const NEVERS_HELP: &str = "\
 Checks the rules of ARCHITECTURE.md that no other program checks: each dependency is listed there,
-and which modules never import each other. rustc, clippy and cargo-deny check the others.
+and which modules never import each other. rustc, clippy and cargo-deny check the others;
+ARCHITECTURE.md says which.
 
 Usage: cargo xtask nevers
 
-Prints each rule, and each place that breaks it as `file:line: what to do instead`. Comments,
-strings and tests are not looked at. Exits with 1 if a rule is broken.
+Prints each rule, and each place that breaks it as `file:line: what to do instead`. Comments and
+tests are not looked at. Exits with 1 if a rule is broken.
 The rules are the table in xtask/src/nevers/mod.rs.
 ";
 

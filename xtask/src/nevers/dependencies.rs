@@ -6,7 +6,7 @@
 //! good one. deny.toml says which crates of ours may depend on which; one that it does not name needs
 //! a row here.
 
-use super::{Finding, Tree};
+use super::tree::{Dependency, Finding, Tree};
 use std::collections::BTreeSet;
 
 const PAGE: &str = "ARCHITECTURE.md";
@@ -14,15 +14,6 @@ const HEADING: &str = "## Dependencies";
 
 /// The complete list of what stoop-proto may depend on: values and byte searches, no I/O, no runtime.
 const PROTO_MAY: &[&str] = &["http", "bytes", "httparse", "memchr", "itoa"];
-
-/// A dependency of a package on a crate, as `cargo tree` prints it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Dependency {
-    pub(crate) from: String,
-    pub(crate) to: String,
-    /// Whether only tests, examples and benches use it.
-    pub(crate) dev: bool,
-}
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let rows = rows(&tree.architecture);
@@ -110,32 +101,13 @@ fn manifest(package: &str) -> String {
     format!("{folder}{package}/Cargo.toml")
 }
 
-/// Reads `cargo tree --depth 1 --prefix depth --format {p}`: `0stoop v0.1.0 (…)`, then a line
-/// that starts with `1` for each dependency.
-pub(crate) fn parse_tree(text: &str, dev: bool) -> Vec<Dependency> {
-    let mut dependencies = Vec::new();
-    let mut from = "";
-    for line in text.lines() {
-        let name = line.get(1..).and_then(|rest| rest.split(' ').next()).unwrap_or("");
-        match line.as_bytes().first() {
-            Some(b'0') => from = name,
-            Some(b'1') => {
-                dependencies.push(Dependency { from: from.to_owned(), to: name.to_owned(), dev });
-            }
-            // Blank lines between packages, and headings such as `[dev-dependencies]`.
-            _ => {}
-        }
-    }
-    dependencies
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::testing;
+    use super::super::tree::testing;
     use super::*;
 
     fn found(dependencies: &[(&str, &str, bool)], page: &str) -> Vec<(String, usize)> {
-        let mut tree = testing::tree(&[]);
+        let mut tree = testing::tree::<&str>(&[]);
         tree.architecture = page.to_owned();
         tree.deny = "    { crate = \"stoop\", wrappers = [\"stoop-cli\"] },\n".to_owned();
         let dependency = |(from, to, dev): &(&str, &str, bool)| Dependency {
@@ -195,14 +167,5 @@ mod tests {
     #[test]
     fn a_page_without_the_table_is_a_finding() {
         assert_eq!(found(AS_LISTED, "# A\n"), [(PAGE.to_owned(), 1)]);
-    }
-
-    #[test]
-    fn the_output_of_cargo_tree_is_read() {
-        let text = "0stoop-io v0.1.0 (/w/io)\n1bytes v1.12.1\n\n0stoop v0.1.0 (/w/stoop)\n\
-                    [dev-dependencies]\n1stoop-io v0.1.0 (/w/io)\n";
-        let read = parse_tree(text, false).into_iter().map(|found| (found.from, found.to));
-        let expected = [("stoop-io", "bytes"), ("stoop", "stoop-io")];
-        assert!(read.eq(expected.map(|(from, to)| (from.to_owned(), to.to_owned()))));
     }
 }

@@ -1,260 +1,190 @@
-//! One Rust file of the workspace, as the rules see it: where it stands, which module it is, its
-//! tokens, and every path that it names.
+//! One Rust file of the workspace, as the rules see it: the paths that its code names.
+//!
+//! It is read line by line, as rustfmt writes lines; `cargo xtask test` checks the formatting first.
+//! A string that looks like code is taken for code: a path in it may be found, and none is missed.
 
-use super::lexer::{Kind, Token, lex};
-use super::shipped::without_tests;
-
-/// A file, lexed.
-pub(crate) struct Source {
+/// A file of a package's `src` folder.
+pub(crate) struct SourceFile {
     /// From the root of the workspace, with `/`: `crates/stoop/src/client/pool.rs`.
     pub(crate) path: String,
-    /// The tokens that reach users: without items under `#[cfg(test)]`.
-    pub(crate) shipped: Vec<Token>,
-    /// Modules that this file declares under `#[cfg(test)]`, from the root of the crate: their
-    /// files are tests too.
-    pub(crate) test_modules: Vec<Vec<String>>,
+    /// The module that the file is, from its crate's root: `client::pool`; empty for the root.
+    pub(crate) module: String,
+    /// The paths in the code that reaches users: not in comments or tests.
+    pub(crate) names: Vec<NamedPath>,
+    /// The modules that the file declares for tests alone, whose files are tests too.
+    pub(crate) test_modules: Vec<String>,
 }
 
-/// A path as it is written, `use` groups spread out: `use std::{env, io}` is two of them.
+/// A path of several segments as it is written, or one of a `use`, whose groups are spread out:
+/// `use std::{env, io}` names two.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct NamedPath {
     pub(crate) line: usize,
     pub(crate) segments: Vec<String>,
-    /// `B` of `use a::B` and `C` of `use a::B as C`, if the `use` stands between items and not
-    /// inside a function: the name that the module knows it by.
+    /// The name by which a `use` imports it: `B` of `use a::B` and `C` of `use a::B as C`.
     pub(crate) imported_as: Option<String>,
-    /// `println!` is a path too, and a macro.
-    pub(crate) is_macro: bool,
-    /// The module it stands in, from the root of the crate; what `self` and `super` start from.
-    module: Vec<String>,
 }
 
-impl Source {
+impl SourceFile {
     pub(crate) fn new(path: &str, text: &str) -> Self {
-        let tokens = lex(text);
-        let (shipped, declared) = without_tests(&tokens);
+        let (lines, declared) = shipped(text);
         let module = module_of(path);
-        let test_modules =
-            declared.into_iter().map(|name| [module.as_slice(), &[name]].concat()).collect();
-        Self { path: path.to_owned(), shipped, test_modules }
+        let test_modules = declared.iter().map(|name| inner(&module, name)).collect();
+        Self { path: path.to_owned(), module, names: names(&lines), test_modules }
     }
 
-    /// Whether the file is under `folder`, which ends in `/`.
-    pub(crate) fn is_in(&self, folder: &str) -> bool {
-        self.path.starts_with(folder)
+    /// The folder of the package: `crates/stoop`.
+    pub(crate) fn package(&self) -> &str {
+        self.path.split_once("/src/").map_or("", |(package, _)| package)
     }
 
-    /// The module that the file is, from the root of its crate.
-    pub(crate) fn module(&self) -> Vec<String> {
-        module_of(&self.path)
-    }
-
-    /// Every path in the code that reaches users.
-    pub(crate) fn names(&self) -> Vec<Named> {
-        names(&self.shipped, self.module())
+    /// Whether it is the module `place` or one inside it: `place.rs`, `place/…` or `place` itself.
+    pub(crate) fn is_in(&self, place: &str) -> bool {
+        let rest = self.path.strip_prefix(place);
+        rest.is_some_and(|rest| rest.is_empty() || rest == ".rs" || rest.starts_with('/'))
     }
 }
 
-impl Named {
-    /// Where a path that starts with `crate`, `self` or `super` leads, from the crate's root.
-    pub(crate) fn resolved(&self) -> Option<Vec<String>> {
-        let mut at = match self.segments.first()?.as_str() {
-            "crate" => Vec::new(),
-            "self" | "super" => self.module.clone(),
-            _ => return None,
-        };
-        for segment in &self.segments {
-            match segment.as_str() {
-                "crate" | "self" => {}
-                "super" => {
-                    at.pop();
-                }
-                name => at.push(name.to_owned()),
-            }
-        }
-        Some(at)
-    }
-
-    /// As written, for messages.
-    pub(crate) fn text(&self) -> String {
-        self.segments.join("::")
-    }
+/// The module `name` inside `module`.
+pub(crate) fn inner(module: &str, name: &str) -> String {
+    if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
 }
 
-/// `crates/stoop/src/client/pool.rs` → `client`, `pool`.
-fn module_of(path: &str) -> Vec<String> {
+/// `crates/stoop/src/client/pool.rs` → `client::pool`.
+fn module_of(path: &str) -> String {
     let inside = path.split_once("/src/").map_or("", |(_, inside)| inside);
-    let mut module: Vec<String> =
-        inside.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
-    match module.last().map(String::as_str) {
-        Some("mod" | "") => {
-            module.pop();
+    let inside = inside.trim_end_matches(".rs").trim_end_matches("/mod");
+    if matches!(inside, "lib" | "main") { String::new() } else { inside.replace('/', "::") }
+}
+
+/// The numbered lines without comments and without the items under `#[cfg(test)]` or
+/// `#[cfg(all(test, …))]`, and the names of the modules among these that have files of their own.
+fn shipped(text: &str) -> (Vec<(usize, &str)>, Vec<String>) {
+    let (mut lines, mut modules) = (Vec::new(), Vec::new());
+    // How far the item is indented that is being left out.
+    let mut test = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.split(" //").next().unwrap_or_default().trim_end();
+        let item = line.trim_start();
+        let indent = line.len() - item.len();
+        if item.starts_with("#[cfg(test)]") || item.starts_with("#[cfg(all(test,") {
+            test = test.or(Some(indent));
+        } else if test.is_none() && !item.starts_with("//") {
+            lines.push((number, line));
+        } else if test == Some(indent) && item.ends_with([';', ',', '}']) {
+            let name = item.strip_suffix(';').and_then(|item| item.split_once("mod "));
+            modules.extend(name.map(|(_, name)| name.to_owned()));
+            test = None;
         }
-        Some("lib" | "main") if module.len() == 1 => module.clear(),
-        _ => {}
     }
-    module
+    (lines, modules)
 }
 
-/// Every path in `tokens`, which stand in `module`.
-pub(crate) fn names(tokens: &[Token], module: Vec<String>) -> Vec<Named> {
-    let mut walk = Walk { tokens, scope: Scope::new(module), in_use: false, found: Vec::new() };
-    let mut at = 0;
-    while at < tokens.len() {
-        walk.scope.step(tokens, at);
-        at = match &tokens[at].kind {
-            Kind::Word(word) if word == "use" => {
-                // `impl Trait + use<'a>` imports nothing.
-                walk.in_use = !tokens.get(at + 1).is_some_and(|token| token.is_mark('<'));
-                at + 1
-            }
-            Kind::Word(_) => walk.path(at, Vec::new()),
-            Kind::Mark('{') if walk.in_use => walk.group(at, &[]),
-            Kind::Mark(';') => {
-                walk.in_use = false;
-                at + 1
-            }
-            _ => at + 1,
+fn names(lines: &[(usize, &str)]) -> Vec<NamedPath> {
+    let mut found = Vec::new();
+    let mut lines = lines.iter();
+    while let Some(&(line, text)) = lines.next() {
+        let Some(tree) = import(text) else {
+            let words = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':'));
+            let paths = words.map(|word| word.trim_matches(':')).filter(|word| word.contains("::"));
+            let segments = |path: &str| path.split("::").map(str::to_owned).collect();
+            found.extend(paths.map(|path| NamedPath {
+                line,
+                segments: segments(path),
+                imported_as: None,
+            }));
+            continue;
         };
-    }
-    walk.found
-}
-
-struct Walk<'a> {
-    tokens: &'a [Token],
-    scope: Scope,
-    in_use: bool,
-    found: Vec<Named>,
-}
-
-impl Walk<'_> {
-    /// Reads the path at `at`, which may end in a group, and returns the index after it.
-    fn path(&mut self, mut at: usize, mut segments: Vec<String>) -> usize {
-        let line = self.tokens[at].line;
-        loop {
-            match self.tokens.get(at).map(|token| &token.kind) {
-                Some(Kind::Word(word)) => segments.push(word.clone()),
-                Some(Kind::Mark('*')) if self.in_use => segments.push("*".to_owned()),
-                Some(Kind::Mark('{')) if self.in_use => return self.group(at, &segments),
-                // `Vec::<u8>` and the like: the path ends before its arguments.
-                _ => break,
-            }
-            at += 1;
-            match self.tokens.get(at).map(|token| &token.kind) {
-                Some(Kind::Path) => at += 1,
-                _ => break,
-            }
+        let mut tree = tree.to_owned();
+        while !tree.contains(';') {
+            let Some((_, more)) = lines.next() else { break };
+            tree += more.trim_start();
         }
-        let mut imported_as = match segments.as_slice() {
-            [.., parent, last] if last == "self" => Some(parent.clone()),
-            [.., last] => Some(last.clone()),
-            [] => None,
-        };
-        if self.in_use && self.tokens.get(at).is_some_and(|token| token.is_word("as")) {
-            imported_as = self.tokens.get(at + 1).and_then(|token| token.word().map(str::to_owned));
-            at += 2;
-        }
-        self.found.push(Named {
-            line,
-            segments,
-            imported_as: imported_as.filter(|_| self.in_use && self.scope.between_items()),
-            is_macro: self.tokens.get(at).is_some_and(|token| token.is_mark('!')),
-            module: self.scope.module.clone(),
+        spread_out("", tree.split(';').next().unwrap_or_default(), &mut |path| {
+            let (path, renamed) = path.split_once(" as ").unwrap_or((path, ""));
+            let mut segments: Vec<String> = path.split("::").map(str::to_owned).collect();
+            segments.retain(|segment| !segment.is_empty());
+            segments.pop_if(|last| last == "self");
+            let last = segments.last().map(String::as_str).unwrap_or_default();
+            let name = if renamed.is_empty() { last } else { renamed };
+            found.push(NamedPath { line, imported_as: Some(name.to_owned()), segments });
         });
-        at
     }
-
-    /// Reads `{a, b::C}`, each with `prefix` before it, and returns the index after the brace.
-    fn group(&mut self, mut at: usize, prefix: &[String]) -> usize {
-        at += 1;
-        loop {
-            at = match self.tokens.get(at).map(|token| &token.kind) {
-                Some(Kind::Mark('}')) | None => return at + 1,
-                Some(Kind::Word(_) | Kind::Mark('*' | '{')) => self.path(at, prefix.to_vec()),
-                _ => at + 1,
-            };
-        }
-    }
+    found
 }
 
-/// Which inline module a token stands in, and whether between items or inside one.
-pub(crate) struct Scope {
-    module: Vec<String>,
-    depth: usize,
-    /// The depth inside each inline module that is open.
-    inline: Vec<usize>,
+/// What stands behind the keyword of a `use` item.
+fn import(line: &str) -> Option<&str> {
+    let (before, tree) = line.trim_start().split_once("use ")?;
+    let is_item = before.is_empty() || (before.starts_with("pub") && before.ends_with(' '));
+    is_item.then_some(tree)
 }
 
-impl Scope {
-    pub(crate) fn new(module: Vec<String>) -> Self {
-        Self { module, depth: 0, inline: Vec::new() }
-    }
-
-    /// Takes note of the token at `at`; called for every token but those of `use` groups.
-    pub(crate) fn step(&mut self, tokens: &[Token], at: usize) {
-        if tokens[at].is_mark('{') {
-            self.depth += 1;
-            if let Some([keyword, name]) = at.checked_sub(2).map(|before| &tokens[before..at])
-                && keyword.is_word("mod")
-                && let Some(name) = name.word()
-            {
-                self.module.push(name.to_owned());
-                self.inline.push(self.depth);
-            }
-        } else if tokens[at].is_mark('}') {
-            if self.inline.last() == Some(&self.depth) {
-                self.inline.pop();
-                self.module.pop();
-            }
-            self.depth = self.depth.saturating_sub(1);
+/// Hands each path of a `use` tree to `found`.
+fn spread_out(prefix: &str, tree: &str, found: &mut impl FnMut(&str)) {
+    let tree = tree.trim();
+    let Some((path, group)) = tree.split_once('{') else {
+        if !tree.is_empty() {
+            found(&format!("{prefix}{tree}"));
         }
-    }
-
-    pub(crate) fn between_items(&self) -> bool {
-        self.depth == self.inline.last().copied().unwrap_or(0)
-    }
+        return;
+    };
+    let group = group.rsplit_once('}').map_or(group, |(group, _)| group);
+    let mut depth = 0;
+    let members = group.split(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    });
+    members.for_each(|member| spread_out(&format!("{prefix}{path}"), member, found));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn named(path: &str, text: &str) -> Vec<String> {
-        let source = Source::new(path, text);
-        source.names().iter().filter(|name| name.segments.len() > 1).map(Named::text).collect()
+    fn named(text: &str) -> Vec<String> {
+        let names = SourceFile::new("crates/x/src/y.rs", text).names;
+        let text = |name: NamedPath| {
+            let known = name.imported_as.map(|known| format!(" as {known}")).unwrap_or_default();
+            format!("{} {}{known}", name.line, name.segments.join("::"))
+        };
+        names.into_iter().map(text).collect()
     }
 
     #[test]
-    fn groups_are_spread_out() {
-        let text = "use std::{env, io::{self, Read as R}, fmt::*}; use {a::b, c::d};";
-        assert_eq!(
-            named("crates/x/src/lib.rs", text),
-            ["std::env", "std::io::self", "std::io::Read", "std::fmt::*", "a::b", "c::d"]
-        );
+    fn the_groups_of_imports_are_spread_out() {
+        let text =
+            "pub use std::{\n    env,\n    io::{self, Read as R},\n    fmt::*,\n};\nuse {a::b, c};";
+        let expected = ["1 std::env as env", "1 std::io as io", "1 std::io::Read as R"];
+        assert_eq!(named(text)[..3], expected);
+        assert_eq!(named(text)[3..], ["1 std::fmt::* as *", "6 a::b as b", "6 c as c"]);
     }
 
     #[test]
-    fn imports_are_known_by_their_last_name() {
-        let text = "use a::B; use a::{self, c as d}; fn f() { use a::E; a::g(); }";
-        let source = Source::new("crates/x/src/lib.rs", text);
-        let known: Vec<_> =
-            source.names().into_iter().filter_map(|name| name.imported_as).collect();
-        assert_eq!(known, ["B", "a", "d"]);
+    fn paths_of_several_segments_are_named() {
+        let text =
+            "fn f(a: &b::C) -> ::d::E<g::H> {\n    i::j::<K>(\"://\", l, m::n!()); // o::p\n}";
+        assert_eq!(named(text), ["1 b::C", "1 d::E", "1 g::H", "2 i::j", "2 m::n"]);
+        assert_eq!(named("/// a::b\n//! c::d\n    // e::f\n"), [""; 0]);
     }
 
     #[test]
-    fn supers_lead_somewhere() {
-        let text = "use super::super::h2::A; mod inner { use super::B; use crate::C; }";
-        let source = Source::new("crates/stoop-proto/src/h1/state.rs", text);
-        let resolved: Vec<_> =
-            source.names().iter().filter_map(Named::resolved).map(|path| path.join("::")).collect();
-        assert_eq!(resolved, ["h2::A", "h1::state::B", "C"]);
+    fn code_for_tests_is_left_out() {
+        let text = "a::b;\n#[cfg(test)]\nmod more;\n#[cfg(all(test, unix))]\n#[x]\npub(crate) fn f(\n    \
+                    y: c::d,\n) -> e::f {\n    g::h;\n}\nstruct S {\n    #[cfg(test)]\n    y: V<i::j, k::l>,\
+                    \n    z: m::n,\n}\n#[cfg(feature = \"test-util\")]\nfn f() -> o::p {}";
+        assert_eq!(named(text), ["1 a::b", "14 m::n", "17 o::p"]);
+        assert_eq!(SourceFile::new("crates/x/src/y.rs", text).test_modules, ["y::more"]);
     }
 
     #[test]
-    fn modules_come_from_the_place_of_the_file() {
-        assert!(module_of("crates/stoop/src/lib.rs").is_empty());
-        assert_eq!(module_of("crates/stoop/src/client/mod.rs"), ["client"]);
-        assert_eq!(module_of("crates/stoop/src/client/pool.rs"), ["client", "pool"]);
+    fn a_file_is_in_its_module_and_in_those_around_it() {
+        let file = SourceFile::new("crates/stoop/src/client/pool.rs", "");
+        assert_eq!((file.package(), file.module.as_str()), ("crates/stoop", "client::pool"));
+        let places = ["", "/client", "/client/pool", "/client/pool.rs"];
+        assert!(places.iter().all(|place| file.is_in(&format!("crates/stoop/src{place}"))));
+        assert!(!file.is_in("crates/stoop/src/cli"));
+        assert_eq!(module_of("crates/stoop/src/lib.rs"), "");
+        assert_eq!(module_of("crates/stoop/src/client/mod.rs"), "client");
     }
 }

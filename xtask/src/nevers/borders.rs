@@ -1,0 +1,116 @@
+//! Modules that never import each other.
+
+use super::routes::Package;
+use super::source::SourceFile;
+use super::tree::{Finding, Tree};
+
+/// A module, the module of the same package that it may not import, and what to do instead. Each is
+/// a file or a folder under `crates/`, without `.rs`; `or` stands between the names of one that moves.
+type Border = (&'static str, &'static str, &'static str);
+
+const VERSIONS: &str = "what both versions need belongs to message, error or limits";
+const ROLES: &str = "client and server meet in conn, handler and body";
+
+const BORDERS: &[Border] = &[
+    ("stoop-proto/src/h1", "stoop-proto/src/h2", VERSIONS),
+    ("stoop-proto/src/h2", "stoop-proto/src/h1", VERSIONS),
+    (
+        "stoop-proto/src/hpack",
+        "stoop-proto/src",
+        "hpack imports nothing of ours; pass the value in, or move it into hpack",
+    ),
+    ("stoop/src/client", "stoop/src/server", ROLES),
+    ("stoop/src/server", "stoop/src/client", ROLES),
+];
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    BORDERS.iter().flat_map(|border| check_border(tree, border)).collect()
+}
+
+fn check_border(tree: &Tree, (inside, never, instead): &Border) -> Vec<Finding> {
+    let places = |names: &str| {
+        names.split(" or ").map(|name| format!("crates/{name}")).collect::<Vec<String>>()
+    };
+    let (inside, never) = (places(inside), places(never));
+    let package = inside[0].split_once("/src").map_or("", |(package, _)| package);
+    let package = Package::new(tree, package);
+    let is_in = |places: &[String], file: &SourceFile| places.iter().any(|place| file.is_in(place));
+    let mut findings = Vec::new();
+    for places in [&inside, &never] {
+        if !package.files().any(|file| is_in(places, file)) {
+            let message = format!("no file in {}: correct the row in BORDERS", places.join(" or "));
+            findings.push(Finding::new("xtask/src/nevers/borders.rs", 1, message));
+        }
+    }
+    for file in package.files().filter(|file| is_in(&inside, file)) {
+        for name in &file.names {
+            let mut route = package.route(file, name).into_iter();
+            if route.any(|through| is_in(&never, through) && !is_in(&inside, through)) {
+                let message = format!("`{}` crosses a border: {instead}", name.segments.join("::"));
+                findings.push(Finding::new(&file.path, name.line, message));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::testing::{lines, tree};
+    use super::*;
+
+    /// The findings in these files of one package, with a file inside of each border.
+    fn found(package: &str, files: &[(&str, &str)]) -> Vec<String> {
+        let path = |path: &str| format!("crates/{path}.rs");
+        let others = BORDERS.iter().map(|(inside, ..)| (path(&format!("{inside}/other")), ""));
+        let files = files.iter().map(|(at, text)| (path(&format!("{package}/src/{at}")), *text));
+        lines(&check(&tree(&files.chain(others).collect::<Vec<_>>())))
+    }
+
+    #[test]
+    fn versions_never_import_each_other() {
+        let files = [
+            ("lib", "pub use crate::h1::A;\npub use crate::h2::B;"),
+            ("h1/mod", ""),
+            ("h1/head", "use crate::message::Head;\nuse crate::h2::Frame;"),
+            ("h2/mod", "use crate::{error, h1::{state, head}};\nuse self::stream::S;"),
+            ("h2/stream", "use super::super::h1::Framing;"),
+        ];
+        let expected = ["h1/head.rs:2", "h2/mod.rs:1", "h2/mod.rs:1", "h2/stream.rs:1"];
+        let expected = expected.map(|at| format!("crates/stoop-proto/src/{at}"));
+        assert_eq!(found("stoop-proto", &files), expected);
+    }
+
+    #[test]
+    fn hpack_imports_nothing_of_ours() {
+        let files = [
+            ("lib", ""),
+            ("hpack/mod", "fn f() {\n    super::g();\n}"),
+            ("hpack/table", "use bytes::Bytes;"),
+            ("hpack/encoder", "use super::table;\nuse crate::limits;\nuse crate::hpack::table;"),
+        ];
+        let expected = ["mod.rs:2", "encoder.rs:2"];
+        let expected = expected.map(|at| format!("crates/stoop-proto/src/hpack/{at}"));
+        assert_eq!(found("stoop-proto", &files), expected);
+    }
+
+    #[test]
+    fn client_and_server_never_import_each_other() {
+        let pool =
+            "// crate::server\nuse crate::server::Server;\nuse crate::Server;\nuse crate::conn::C;";
+        let files = [
+            ("lib", "pub use server::Server;\nmod client;\nmod server;"),
+            ("client", "#[cfg(test)]\nmod tests {\n    use crate::server;\n}"),
+            ("client/pool", pool),
+            ("server", "use crate::client::Client;"),
+            ("conn/mod", "use crate::{client, server};"),
+        ];
+        let expected = ["client/pool.rs:2", "client/pool.rs:3", "server.rs:1"];
+        assert_eq!(found("stoop", &files), expected.map(|at| format!("crates/stoop/src/{at}")));
+    }
+
+    #[test]
+    fn a_border_around_nothing_is_a_finding() {
+        assert_eq!(check(&tree::<&str>(&[])).len(), 2 * BORDERS.len());
+    }
+}
