@@ -1,12 +1,13 @@
 //! h2spec against `examples/hello`: what a server of HTTP/2 must do with what clients may send.
 
+use super::parts::{Choice, build, each_part};
 use super::report::{Case, cases};
 use super::verdict::{Expected, Other, judge};
-use super::{Choice, build, each_part};
 use crate::command::Command;
 use crate::test::secure::Certificate;
-use crate::test::serve::Running;
-use crate::test::{Outcome, programs, tools};
+use crate::test::serve::RunningProgram;
+use crate::test::step::StepOutcome;
+use crate::test::{programs, tools};
 use crate::workspace;
 use std::fs;
 use std::time::Duration;
@@ -52,14 +53,14 @@ pub(super) const OPTIONS: &[(&str, &str)] = &[
     (TLS.option, "over TLS, by ALPN"),
 ];
 
-pub(super) fn run(choice: &Choice) -> Outcome {
+pub(super) fn run(choice: &Choice) -> StepOutcome {
     if let Some(why) = tools::absent(&[tools::GO, tools::OPENSSL]) {
-        return Outcome::Skipped(why);
+        return StepOutcome::Skipped(why);
     }
     run_built(choice).unwrap_or_else(|failed| failed)
 }
 
-fn run_built(choice: &Choice) -> Result<Outcome, Outcome> {
+fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
     let h2spec = build("h2spec")?;
     let hello = programs::build(&["--package", "stoop", "--example", "hello"])?;
     let whole = choice.arguments.is_empty();
@@ -87,12 +88,12 @@ fn serve_and_try(
         server = server.args(certificate.files());
         h2spec = h2spec.args(["--tls", "--insecure"]);
     }
-    let mut server = Running::start(&server)?;
+    let mut server = RunningProgram::start(&server)?;
     let address = server.address(LIMIT)?;
     let report = workspace::root().join(format!("target/tools/h2spec{}.xml", way.option));
     let _ = fs::remove_file(&report);
     let h2spec = h2spec.arg("--port").arg(address.port().to_string());
-    let mut running = Running::start(&h2spec.arg("--junit-report").arg(&report))?;
+    let mut running = RunningProgram::start(&h2spec.arg("--junit-report").arg(&report))?;
     if !shown {
         running = running.in_silence();
     }

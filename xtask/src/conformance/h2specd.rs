@@ -3,13 +3,14 @@
 //! It listens on a port of its own for each case, has the command run once for each (see
 //! [`on_demand`](super::on_demand)), and judges what it sees on the connection.
 
-use super::on_demand::OnDemand;
+use super::on_demand::CommandOnDemand;
+use super::parts::{Choice, build, each_part};
 use super::report::{Case, CaseResult};
 use super::verdict::{Expected, judge};
-use super::{Choice, build, each_part};
 use crate::command::Command;
-use crate::test::serve::Running;
-use crate::test::{Outcome, programs, tools};
+use crate::test::serve::RunningProgram;
+use crate::test::step::StepOutcome;
+use crate::test::{programs, tools};
 use std::net::TcpListener;
 use std::process;
 use std::time::Duration;
@@ -26,14 +27,14 @@ const TLS: &str = "--tls";
 pub(super) const OPTIONS: &[(&str, &str)] =
     &[(HTTP2, "without TLS, by prior knowledge"), (TLS, "over TLS, by ALPN")];
 
-pub(super) fn run(choice: &Choice) -> Outcome {
+pub(super) fn run(choice: &Choice) -> StepOutcome {
     if let Some(why) = tools::absent(&[tools::GO, tools::OPENSSL]) {
-        return Outcome::Skipped(why);
+        return StepOutcome::Skipped(why);
     }
     run_built(choice).unwrap_or_else(|failed| failed)
 }
 
-fn run_built(choice: &Choice) -> Result<Outcome, Outcome> {
+fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
     let h2specd = build("h2specd")?;
     let stoop = programs::build(&["--package", "stoop-cli", "--bin", "stoop"])?;
     let whole = choice.arguments.is_empty();
@@ -51,14 +52,14 @@ fn run_built(choice: &Choice) -> Result<Outcome, Outcome> {
             _ => fetch.arg("--http2-prior-knowledge"),
         };
         let fetch = fetch.arg(format!("http://{at}/"));
-        let demand = OnDemand::new(chain.with_file_name("asked"), fetch, !whole)?;
+        let demand = CommandOnDemand::new(chain.with_file_name("asked"), fetch, !whole)?;
         let h2specd = Command::new(&h2specd).args(["--host", "127.0.0.1", "--exec", &demand.ask()]);
         let h2specd = h2specd.args(["--from-port", &free_ports()?.to_string()]);
         let h2specd = match option {
             TLS => h2specd.args(["--tls", "-c"]).arg(&chain).arg("-k").arg(&key),
             _ => h2specd,
         };
-        let mut running = Running::start(&h2specd.args(&choice.arguments))?;
+        let mut running = RunningProgram::start(&h2specd.args(&choice.arguments))?;
         if whole {
             running = running.in_silence();
         }

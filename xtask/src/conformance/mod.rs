@@ -7,14 +7,12 @@
 mod h2spec;
 mod h2specd;
 mod on_demand;
+mod parts;
 mod report;
 mod verdict;
 
-use crate::command::Command;
-use crate::test::secure::Certificate;
-use crate::test::{Context, Outcome};
-use crate::workspace;
-use std::path::PathBuf;
+use crate::test::step::{Context, StepOutcome};
+use parts::Choice;
 use std::process::ExitCode;
 
 /// The name of the step.
@@ -27,7 +25,7 @@ struct Suite {
     what: &'static str,
     /// Parts of it that can be run alone, each with a word for `--help`.
     options: &'static [(&'static str, &'static str)],
-    run: fn(&Choice) -> Outcome,
+    run: fn(&Choice) -> StepOutcome,
 }
 
 const SUITES: &[Suite] = &[
@@ -44,18 +42,6 @@ const SUITES: &[Suite] = &[
         run: h2specd::run,
     },
 ];
-
-/// Where h2spec's module is pinned, with all that it depends on. h2specd is part of it.
-const MODULE: &str = "xtask/h2spec";
-
-/// What of a suite to run: without anything, all.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Choice {
-    /// The chosen parts.
-    options: Vec<String>,
-    /// For the other project's program, as they are.
-    arguments: Vec<String>,
-}
 
 /// The text of `cargo xtask conformance --help`.
 pub(crate) fn help() -> String {
@@ -81,59 +67,17 @@ impl Suite {
     }
 }
 
-/// Builds one of h2spec's programs. Go knows by itself whether it is built already.
-fn build(name: &str) -> Result<PathBuf, Outcome> {
-    let program = workspace::root().join("target/tools").join(name);
-    let build = Command::new("go").args(["build", "-o"]).arg(&program);
-    let package = format!("github.com/summerwind/h2spec/cmd/{name}");
-    let build = build.arg(package).in_folder(MODULE);
-    build.run().map_err(|why| Outcome::Failed { why, repeat: build.to_string() })?;
-    Ok(program)
-}
-
-/// Runs each of a suite's parts that is chosen, with a certificate for those that need one. What
-/// `run` says is noted; the first failure is the suite's.
-fn each_part<P>(
-    suite: &str,
-    choice: &Choice,
-    parts: impl Iterator<Item = (&'static str, P)>,
-    run: impl Fn(P, &Certificate) -> Result<String, String>,
-) -> Result<Outcome, Outcome> {
-    let failed = |option: &str, why: String| {
-        println!("{suite} {option}: {why}");
-        let command = Command::cargo("xtask").args(["conformance", suite, option]);
-        let separator = if choice.arguments.is_empty() { None } else { Some("--") };
-        let repeat = command.args(separator).args(&choice.arguments).to_string();
-        Outcome::Failed { why: format!("{option}: {why}"), repeat }
-    };
-    let certificate = Certificate::make().map_err(|why| failed("--tls", why))?;
-    let (mut notes, mut first) = (Vec::new(), None);
-    for (option, part) in parts {
-        if !choice.options.is_empty() && !choice.options.iter().any(|chosen| chosen == option) {
-            continue;
-        }
-        match run(part, &certificate) {
-            Ok(note) => {
-                println!("{suite} {option}: {note}");
-                notes.push(format!("{option}: {note}"));
-            }
-            Err(why) => first = first.or(Some(failed(option, why))),
-        }
-    }
-    Ok(first.unwrap_or_else(|| Outcome::Passed(notes.join("; "))))
-}
-
 /// Runs what `args` choose. An error means that nothing ran.
 pub(crate) fn run(args: &[String]) -> Result<ExitCode, String> {
     let (suites, choice) = chosen(args)?;
     let mut all_passed = true;
     for suite in suites {
         let outcome = (suite.run)(&choice);
-        all_passed &= matches!(outcome, Outcome::Passed(_));
+        all_passed &= matches!(outcome, StepOutcome::Passed(_));
         match outcome {
-            Outcome::Passed(note) => println!("{}: {note}", suite.name),
-            Outcome::Skipped(why) => println!("{}: not run: {why}", suite.name),
-            Outcome::Failed { why, repeat } => {
+            StepOutcome::Passed(note) => println!("{}: {note}", suite.name),
+            StepOutcome::Skipped(why) => println!("{}: not run: {why}", suite.name),
+            StepOutcome::Failed { why, repeat } => {
                 println!("{}: FAILED: {why}\nrepeat:  {repeat}", suite.name);
             }
         }
@@ -162,15 +106,15 @@ fn chosen(args: &[String]) -> Result<(&[Suite], Choice), String> {
 }
 
 /// The step: all suites, whole.
-pub(crate) fn step(_: &Context) -> Outcome {
+pub(crate) fn step(_: &Context) -> StepOutcome {
     let mut notes = Vec::new();
     for suite in SUITES {
         match (suite.run)(&Choice::default()) {
-            Outcome::Passed(note) => notes.push(format!("{}: {note}", suite.name)),
+            StepOutcome::Passed(note) => notes.push(format!("{}: {note}", suite.name)),
             other => return other,
         }
     }
-    Outcome::Passed(notes.join("; "))
+    StepOutcome::Passed(notes.join("; "))
 }
 
 #[cfg(test)]

@@ -16,15 +16,15 @@ use std::thread::{self, JoinHandle};
 const ASK: &str = "xtask/h2spec/ask.sh";
 
 /// Dropped, it ends what it started last.
-pub(super) struct OnDemand {
+pub(super) struct CommandOnDemand {
     fifo: PathBuf,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Killed when it is dropped.
-struct Killed(Child);
+/// KilledOnDrop when it is dropped.
+struct KilledOnDrop(Child);
 
-impl OnDemand {
+impl CommandOnDemand {
     /// For each word that comes through `fifo`, ends the command that runs and starts `command` with
     /// the word behind its arguments. What it prints is seen if it is to be `shown`.
     pub(super) fn new(fifo: PathBuf, command: Command, shown: bool) -> Result<Self, String> {
@@ -49,7 +49,7 @@ impl OnDemand {
     }
 }
 
-impl Drop for OnDemand {
+impl Drop for CommandOnDemand {
     fn drop(&mut self) {
         if open(&self.fifo).is_ok_and(|mut fifo| fifo.write_all(b"\n").is_ok()) {
             let _ = self.thread.take().map(JoinHandle::join);
@@ -64,10 +64,10 @@ fn open(fifo: &PathBuf) -> Result<File, String> {
     opened.map_err(|error| format!("cannot open {}: {error}", fifo.display()))
 }
 
-fn started(command: &Command, shown: bool) -> Option<Killed> {
+fn started(command: &Command, shown: bool) -> Option<KilledOnDrop> {
     let output = || if shown { Stdio::inherit() } else { Stdio::null() };
     match command.build().stdout(output()).stderr(output()).spawn() {
-        Ok(child) => Some(Killed(child)),
+        Ok(child) => Some(KilledOnDrop(child)),
         Err(error) => {
             println!("cannot start `{command}`: {error}");
             None
@@ -75,7 +75,7 @@ fn started(command: &Command, shown: bool) -> Option<Killed> {
     }
 }
 
-impl Drop for Killed {
+impl Drop for KilledOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -95,7 +95,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let hold = "exec 3<>/dev/tcp/127.0.0.1/$0 && echo hello >&3 && exec sleep 60";
         let command = Command::new("bash").args(["-c", hold]);
-        let demand = OnDemand::new(fifo.clone(), command, true).unwrap();
+        let demand = CommandOnDemand::new(fifo.clone(), command, true).unwrap();
         let ask = || {
             let words: Vec<String> = demand.ask().split(' ').map(str::to_owned).collect();
             let port = listener.local_addr().unwrap().port().to_string();

@@ -5,7 +5,7 @@
 //! That takes the network, so it is done with `CI=true` or when asked for by name; without, what
 //! was brought once is used, and what was not is skipped by the test that wants it.
 
-use super::{Context, Outcome};
+use super::step::{Context, StepOutcome};
 use crate::command::Command;
 use crate::workspace;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ const CORPORA: &[Corpus] = &[
 ];
 
 /// Brings what is not there. It tries each, also after one failed.
-pub(crate) fn bring(_: &Context) -> Outcome {
+pub(crate) fn bring(_: &Context) -> StepOutcome {
     let root = workspace::root();
     let home = root.join(HOME);
     let written = fs::create_dir_all(&home)
@@ -57,7 +57,7 @@ pub(crate) fn bring(_: &Context) -> Outcome {
         .and_then(|()| fs::write(home.join("lib.rs"), ""));
     if let Err(error) = written {
         let why = format!("cannot write to {}: {error}", home.display());
-        return Outcome::Failed { why, repeat: format!("cargo xtask test --only {BRING}") };
+        return StepOutcome::Failed { why, repeat: format!("cargo xtask test --only {BRING}") };
     }
     let mut failed = Vec::new();
     for corpus in CORPORA.iter().filter(|corpus| !root.join(corpus.folder).is_dir()) {
@@ -65,10 +65,11 @@ pub(crate) fn bring(_: &Context) -> Outcome {
     }
     let (count, all) = (failed.len(), CORPORA.len());
     match failed.into_iter().next() {
-        None => Outcome::Passed(format!("{all} collections")),
-        Some((how, repeat)) => {
-            Outcome::Failed { why: format!("{count} of {all} collections failed: {how}"), repeat }
-        }
+        None => StepOutcome::Passed(format!("{all} collections")),
+        Some((how, repeat)) => StepOutcome::Failed {
+            why: format!("{count} of {all} collections failed: {how}"),
+            repeat,
+        },
     }
 }
 

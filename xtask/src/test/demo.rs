@@ -1,7 +1,8 @@
 //! The first command of the README, run as a newcomer runs it: `cargo run --release -- demo`.
 
-use super::serve::Running;
-use super::{Context, Outcome, programs};
+use super::programs;
+use super::serve::RunningProgram;
+use super::step::{Context, StepOutcome};
 use crate::command::Command;
 use std::time::{Duration, Instant};
 
@@ -18,18 +19,20 @@ const SHOWN: &[(&str, &str)] = &[
     ("what to run next", "stoop fetch https://example.com/"),
 ];
 
-pub(crate) fn run(_: &Context) -> Outcome {
-    let fail = |why| Outcome::Failed { why, repeat: "cargo run --release -- demo".to_owned() };
+pub(crate) fn run(_: &Context) -> StepOutcome {
+    let fail = |why| StepOutcome::Failed { why, repeat: "cargo run --release -- demo".to_owned() };
     // The program that `cargo run` starts: the only one of the default members.
     let program = match programs::build(&["--release", "--bin", "stoop"]) {
         Ok(program) => program,
         Err(failed) => return failed,
     };
     let began = Instant::now();
-    let ran = Running::start(&Command::new(program).arg("demo"))
+    let ran = RunningProgram::start(&Command::new(program).arg("demo"))
         .and_then(|mut running| running.finish(LIMIT));
     match ran.and_then(|printed| check(&printed)) {
-        Ok(()) => Outcome::Passed(format!("2,000 URLs in {:.1} s", began.elapsed().as_secs_f64())),
+        Ok(()) => {
+            StepOutcome::Passed(format!("2,000 URLs in {:.1} s", began.elapsed().as_secs_f64()))
+        }
         Err(why) => fail(why),
     }
 }

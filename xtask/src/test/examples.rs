@@ -2,9 +2,10 @@
 //!
 //! To add an example, add a line to `EXAMPLES`. One that is not on the list fails the step.
 
+use super::programs;
 use super::secure;
-use super::serve::{Ask, Running, ask};
-use super::{Context, Outcome, programs};
+use super::serve::{HttpRequest, RunningProgram, ask};
+use super::step::{Context, StepOutcome};
 use crate::command::Command;
 use crate::workspace;
 use std::collections::BTreeSet;
@@ -23,7 +24,7 @@ enum Expect {
     Prints(&'static str),
     /// It prints `127.0.0.1:PORT`, serves until it is killed, and answers each request with this
     /// among other things.
-    Serves(&'static [(Ask, &'static str)]),
+    Serves(&'static [(HttpRequest, &'static str)]),
 }
 
 const EXAMPLES: &[Example] = &[
@@ -32,9 +33,9 @@ const EXAMPLES: &[Example] = &[
         name: "hello",
         args: &["--listen", "127.0.0.1:0", "--workers", "1"],
         expect: Expect::Serves(&[
-            (Ask { path: "/", content: None }, "\r\n\r\nHello, world!"),
-            (Ask { path: "/echo", content: Some("to and fro") }, "\r\n\r\nto and fro"),
-            (Ask { path: "/body", content: Some("to and fro") }, "\r\n\r\n10\n"),
+            (HttpRequest { path: "/", content: None }, "\r\n\r\nHello, world!"),
+            (HttpRequest { path: "/echo", content: Some("to and fro") }, "\r\n\r\nto and fro"),
+            (HttpRequest { path: "/body", content: Some("to and fro") }, "\r\n\r\n10\n"),
         ]),
     },
     Example {
@@ -60,9 +61,9 @@ const EXAMPLES: &[Example] = &[
 /// Far more than any of them needs; a hanging one must not hang the test.
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub(crate) fn run(_: &Context) -> Outcome {
+pub(crate) fn run(_: &Context) -> StepOutcome {
     if let Err(why) = check_list() {
-        return Outcome::Failed { why, repeat: "cargo xtask test --only examples".to_owned() };
+        return StepOutcome::Failed { why, repeat: "cargo xtask test --only examples".to_owned() };
     }
     let mut skipped = None;
     for example in EXAMPLES {
@@ -74,24 +75,24 @@ pub(crate) fn run(_: &Context) -> Outcome {
         };
         if let Err(why) = try_one(example, &program) {
             let repeat = Command::cargo("run").args(select).arg("--").args(*args).to_string();
-            return Outcome::Failed { why: format!("{name}: {why}"), repeat };
+            return StepOutcome::Failed { why: format!("{name}: {why}"), repeat };
         }
         if *name == "hello" {
             match secure::hello(&program, LIMIT) {
-                Outcome::Passed(_) => {}
-                Outcome::Skipped(why) => skipped = Some(why),
-                failed @ Outcome::Failed { .. } => return failed,
+                StepOutcome::Passed(_) => {}
+                StepOutcome::Skipped(why) => skipped = Some(why),
+                failed @ StepOutcome::Failed { .. } => return failed,
             }
         }
     }
     if let Some(why) = skipped {
-        return Outcome::Skipped(format!("{why}; the others passed"));
+        return StepOutcome::Skipped(format!("{why}; the others passed"));
     }
-    Outcome::Passed(format!("{} examples", EXAMPLES.len()))
+    StepOutcome::Passed(format!("{} examples", EXAMPLES.len()))
 }
 
 fn try_one(Example { args, expect, .. }: &Example, program: &str) -> Result<(), String> {
-    let mut running = Running::start(&Command::new(program).args(*args))?;
+    let mut running = RunningProgram::start(&Command::new(program).args(*args))?;
     match expect {
         Expect::Prints(text) => {
             let printed = running.finish(LIMIT)?;

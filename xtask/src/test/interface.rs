@@ -8,7 +8,8 @@
 //! which needs a nightly toolchain. No manifest says which dependencies are public, because a stable
 //! cargo warns of that key. So all are private to the lint, and its reports are sorted here.
 
-use super::{Context, Outcome, tools};
+use super::step::{Context, StepOutcome};
+use super::tools;
 use crate::command::Command;
 
 /// The name of the step.
@@ -24,9 +25,9 @@ const PUBLIC: &[&str] = &["bytes", "http", "http_body", "stoop_io", "stoop_proto
 const EXPOSED: &[(&str, &str)] =
     &[("crates/stoop/src/tokio", "tokio"), ("crates/stoop/src/rustls_0_23", "rustls")];
 
-pub(crate) fn run(_: &Context) -> Outcome {
+pub(crate) fn run(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::NIGHTLY_TOOLCHAIN]) {
-        return Outcome::Skipped(why);
+        return StepOutcome::Skipped(why);
     }
     let check = Command::new("rustup").args(["run", tools::NIGHTLY, "cargo", "check"]);
     let check = check.args(["--package", "stoop", "--lib", "--all-features"]);
@@ -34,7 +35,7 @@ pub(crate) fn run(_: &Context) -> Outcome {
     let check = check.args(["-Zpublic-dependency", "--target-dir", "target/nightly"]);
     let messages = check.clone().arg("--message-format=json-diagnostic-short").output();
     match messages.and_then(|messages| findings(&messages)) {
-        Ok(found) if found.is_empty() => Outcome::Passed(String::new()),
+        Ok(found) if found.is_empty() => StepOutcome::Passed(String::new()),
         Ok(found) => {
             let why = format!(
                 "the interface shows only our own types, std's and those of {}; wrap these in a \
@@ -42,9 +43,9 @@ pub(crate) fn run(_: &Context) -> Outcome {
                 PUBLIC.join(", "),
                 found.join("\n  ")
             );
-            Outcome::Failed { why, repeat: check.to_string() }
+            StepOutcome::Failed { why, repeat: check.to_string() }
         }
-        Err(why) => Outcome::Failed { why, repeat: check.to_string() },
+        Err(why) => StepOutcome::Failed { why, repeat: check.to_string() },
     }
 }
 

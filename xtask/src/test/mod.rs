@@ -4,7 +4,7 @@
 //! skipped and why, the command to repeat for each failure, and one line of counts. On a machine
 //! with a Rust toolchain and a C compiler it passes; what needs more is skipped by name. With
 //! `CI=true` it installs what it needs first, and a skip is a failure: otherwise a missing tool
-//! would turn a check off without anybody noticing.
+//! would turn a check off unnoticed.
 
 mod corpora;
 mod demo;
@@ -14,6 +14,7 @@ pub(crate) mod programs;
 pub(crate) mod secure;
 pub(crate) mod serve;
 mod skips;
+pub(crate) mod step;
 mod steps;
 pub(crate) mod tools;
 
@@ -21,36 +22,8 @@ use skips::Skips;
 use std::env;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use step::{Context, StepOutcome, TestStep};
 use steps::STEPS;
-
-/// A named part of the test.
-pub(crate) struct Step {
-    pub(crate) name: &'static str,
-    /// For `--list`.
-    pub(crate) what: &'static str,
-    pub(crate) run: fn(&Context) -> Outcome,
-}
-
-/// What the steps may want to know.
-pub(crate) struct Context {
-    /// Whether `CI` is set: install tools, run slow tests too, and fail for a skip.
-    pub(crate) ci: bool,
-    pub(crate) skips: Skips,
-}
-
-/// How a step ended.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// With a word on how much it was, or nothing.
-    Passed(String),
-    /// With what to do about it.
-    Skipped(String),
-    Failed {
-        why: String,
-        /// A command that shows the failure again.
-        repeat: String,
-    },
-}
 
 /// The text of `cargo xtask test --help`.
 pub(crate) fn help() -> String {
@@ -74,7 +47,7 @@ pub(crate) fn help() -> String {
 }
 
 fn list() -> String {
-    STEPS.iter().map(|step| format!("  {:11} {}\n", step.name, step.what)).collect()
+    STEPS.iter().map(|step| format!("  {:11} {}\n", step.name, step.summary)).collect()
 }
 
 /// Runs the steps that `args` choose. An error means that none ran.
@@ -109,70 +82,62 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode, String> {
     Ok(conclude(&records))
 }
 
-struct Record {
+struct StepRecord {
     name: &'static str,
-    outcome: Outcome,
+    outcome: StepOutcome,
     took: Duration,
     /// Parts of the step that were skipped, each with its reason.
     skipped_inside: Vec<String>,
 }
 
-fn run_steps<'a>(steps: impl Iterator<Item = &'a Step>, context: &Context) -> Vec<Record> {
+fn run_steps<'a>(steps: impl Iterator<Item = &'a TestStep>, context: &Context) -> Vec<StepRecord> {
     let mut records = Vec::new();
     for step in steps {
-        println!("\n── {} ── {}", step.name, step.what);
+        println!("\n── {} ── {}", step.name, step.summary);
         let started = Instant::now();
         let outcome = (step.run)(context);
         let took = started.elapsed();
         let skipped_inside = context.skips.take();
         let outcome = strict(context.ci, step.name, outcome, &skipped_inside);
         println!("── {}: {} after {:.1} s", step.name, outcome.verb(), took.as_secs_f64());
-        records.push(Record { name: step.name, outcome, took, skipped_inside });
+        records.push(StepRecord { name: step.name, outcome, took, skipped_inside });
     }
     records
 }
 
 /// With `CI=true` a skip is a failure, also one inside a step that passed.
-fn strict(ci: bool, name: &str, outcome: Outcome, skipped_inside: &[String]) -> Outcome {
+fn strict(ci: bool, name: &str, outcome: StepOutcome, skipped_inside: &[String]) -> StepOutcome {
     let repeat = format!("CI=true cargo xtask test --only {name}");
     match outcome {
-        Outcome::Skipped(why) if ci => Outcome::Failed { why: format!("skipped: {why}"), repeat },
-        Outcome::Passed(_) if ci && !skipped_inside.is_empty() => {
+        StepOutcome::Skipped(why) if ci => {
+            StepOutcome::Failed { why: format!("skipped: {why}"), repeat }
+        }
+        StepOutcome::Passed(_) if ci && !skipped_inside.is_empty() => {
             let why = format!("skipped inside: {}", skipped_inside.join("; "));
-            Outcome::Failed { why, repeat }
+            StepOutcome::Failed { why, repeat }
         }
         other => other,
     }
 }
 
-impl Outcome {
-    fn verb(&self) -> &'static str {
-        match self {
-            Self::Passed(_) => "passed",
-            Self::Skipped(_) => "skipped",
-            Self::Failed { .. } => "FAILED",
-        }
-    }
-}
-
 /// Prints the end of the report, whose last line is the counts.
-fn conclude(records: &[Record]) -> ExitCode {
+fn conclude(records: &[StepRecord]) -> ExitCode {
     println!("\n── summary ──");
-    for Record { name, outcome, took, .. } in records {
+    for StepRecord { name, outcome, took, .. } in records {
         let note = match outcome {
-            Outcome::Passed(note) => note,
-            Outcome::Skipped(why) | Outcome::Failed { why, .. } => why,
+            StepOutcome::Passed(note) => note,
+            StepOutcome::Skipped(why) | StepOutcome::Failed { why, .. } => why,
         };
         let line = format!("{name:11} {:7} {:7.1} s  {note}", outcome.verb(), took.as_secs_f64());
         println!("{}", line.trim_end());
     }
     let mut skipped = Vec::new();
     let mut repeat = Vec::new();
-    for Record { name, outcome, skipped_inside, .. } in records {
+    for StepRecord { name, outcome, skipped_inside, .. } in records {
         match outcome {
-            Outcome::Skipped(why) => skipped.push(format!("{name}: {why}")),
-            Outcome::Failed { repeat: command, .. } => repeat.push(command),
-            Outcome::Passed(_) => {}
+            StepOutcome::Skipped(why) => skipped.push(format!("{name}: {why}")),
+            StepOutcome::Failed { repeat: command, .. } => repeat.push(command),
+            StepOutcome::Passed(_) => {}
         }
         skipped.extend(skipped_inside.iter().map(|why| format!("{name}: {why}")));
     }
@@ -194,12 +159,15 @@ mod tests {
 
     #[test]
     fn a_skip_fails_in_ci_alone() {
-        let skipped = || Outcome::Skipped("needs x".into());
+        let skipped = || StepOutcome::Skipped("needs x".into());
         assert_eq!(strict(false, "a", skipped(), &[]).verb(), "skipped");
         assert_eq!(strict(true, "a", skipped(), &[]).verb(), "FAILED");
         let inside = ["a test: needs y".to_owned()];
-        assert_eq!(strict(false, "a", Outcome::Passed(String::new()), &inside).verb(), "passed");
-        assert_eq!(strict(true, "a", Outcome::Passed(String::new()), &inside).verb(), "FAILED");
+        assert_eq!(
+            strict(false, "a", StepOutcome::Passed(String::new()), &inside).verb(),
+            "passed"
+        );
+        assert_eq!(strict(true, "a", StepOutcome::Passed(String::new()), &inside).verb(), "FAILED");
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Programs of the workspace, built, and where cargo put them.
 
-use super::Outcome;
+use super::step::StepOutcome;
 use crate::command::Command;
 
 /// Builds one program, with its output streamed, and says where it is: `cargo run` would outlive
 /// being killed. The failure is the step's.
-pub(crate) fn build(select: &[&str]) -> Result<String, Outcome> {
+pub(crate) fn build(select: &[&str]) -> Result<String, StepOutcome> {
     let build = Command::cargo("build").args(select);
-    let failed = |why| Outcome::Failed { why, repeat: build.to_string() };
+    let failed = |why| StepOutcome::Failed { why, repeat: build.to_string() };
     build.run().map_err(failed)?;
     let asked = Command::cargo("build").args(["--quiet", "--message-format=json"]).args(select);
     let messages = asked.output().map_err(failed)?;

@@ -1,34 +1,34 @@
 //! `hello --tls`, with a certificate made for the occasion, and asked by somebody else's TLS.
 
-use super::Outcome;
-use super::serve::Running;
+use super::serve::RunningProgram;
+use super::step::StepOutcome;
 use crate::command::Command;
 use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs, process};
 
 /// Runs it and asks it once, over TLS, for what it says to everybody.
-pub(crate) fn hello(program: &str, limit: Duration) -> Outcome {
+pub(crate) fn hello(program: &str, limit: Duration) -> StepOutcome {
     for (name, version) in [("openssl", "version"), ("curl", "--version")] {
         if !Command::new(name).arg(version).succeeds() {
-            return Outcome::Skipped(format!("hello --tls needs {name}"));
+            return StepOutcome::Skipped(format!("hello --tls needs {name}"));
         }
     }
     match Certificate::make().and_then(|certificate| answer(program, &certificate, limit)) {
-        Ok(answer) if answer == "Hello, world!" => Outcome::Passed(String::new()),
+        Ok(answer) if answer == "Hello, world!" => StepOutcome::Passed(String::new()),
         Ok(answer) => failed(format!("it answered over TLS:\n{answer}")),
         Err(why) => failed(why),
     }
 }
 
-fn failed(why: String) -> Outcome {
+fn failed(why: String) -> StepOutcome {
     let repeat = "cargo xtask test --only examples".to_owned();
-    Outcome::Failed { why: format!("hello --tls: {why}"), repeat }
+    StepOutcome::Failed { why: format!("hello --tls: {why}"), repeat }
 }
 
 fn answer(program: &str, certificate: &Certificate, limit: Duration) -> Result<String, String> {
     let server = Command::new(program).args(["--listen", "127.0.0.1:0", "--workers", "1", "--tls"]);
-    let mut running = Running::start(&server.args(certificate.files()))?;
+    let mut running = RunningProgram::start(&server.args(certificate.files()))?;
     let address = running.address(limit)?;
     Command::new("curl")
         .args(["--silent", "--show-error", "--noproxy", "*", "--max-time"])

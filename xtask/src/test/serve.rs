@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// It is killed when this is dropped.
-pub(crate) struct Running {
+pub(crate) struct RunningProgram {
     child: Child,
     lines: Receiver<String>,
     printed: String,
@@ -17,7 +17,7 @@ pub(crate) struct Running {
     shown: bool,
 }
 
-impl Running {
+impl RunningProgram {
     pub(crate) fn start(command: &Command) -> Result<Self, String> {
         println!("$ {command}");
         let mut child = command
@@ -97,7 +97,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -123,14 +123,18 @@ fn address_in(line: &str) -> Option<SocketAddr> {
 
 /// A request: a GET without content, and a POST with.
 #[derive(Clone, Copy)]
-pub(crate) struct Ask {
+pub(crate) struct HttpRequest {
     pub(crate) path: &'static str,
     pub(crate) content: Option<&'static str>,
 }
 
 /// A whole answer, head and body, as text. By hand: what is tested must not test itself.
-pub(crate) fn ask(address: SocketAddr, what: Ask, limit: Duration) -> Result<String, String> {
-    let Ask { path, content } = what;
+pub(crate) fn ask(
+    address: SocketAddr,
+    what: HttpRequest,
+    limit: Duration,
+) -> Result<String, String> {
+    let HttpRequest { path, content } = what;
     let method = if content.is_some() { "POST" } else { "GET" };
     let length = content.map(|content| format!("Content-Length: {}\r\n", content.len()));
     let (length, content) = (length.unwrap_or_default(), content.unwrap_or_default());
@@ -158,8 +162,8 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    fn shell(script: &str) -> Running {
-        Running::start(&Command::new("sh").args(["-c", script])).unwrap()
+    fn shell(script: &str) -> RunningProgram {
+        RunningProgram::start(&Command::new("sh").args(["-c", script])).unwrap()
     }
 
     #[test]
@@ -193,7 +197,7 @@ mod tests {
     }
 
     /// What a server sees of a request, and what is seen of its answer.
-    fn exchange(what: Ask) -> (String, String) {
+    fn exchange(what: HttpRequest) -> (String, String) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = thread::spawn(move || {
@@ -209,14 +213,14 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_to_its_end() {
-        let (request, answer) = exchange(Ask { path: "/x", content: None });
+        let (request, answer) = exchange(HttpRequest { path: "/x", content: None });
         assert!(request.starts_with("GET /x HTTP/1.1\r\n") && request.ends_with("\r\n\r\n"));
         assert!(!request.contains("Content-Length") && answer.ends_with("hello"));
     }
 
     #[test]
     fn content_is_posted() {
-        let (request, _) = exchange(Ask { path: "/x", content: Some("abc") });
+        let (request, _) = exchange(HttpRequest { path: "/x", content: Some("abc") });
         assert!(request.starts_with("POST /x HTTP/1.1\r\n"), "{request}");
         assert!(request.contains("\r\nContent-Length: 3\r\n"), "{request}");
         assert!(request.ends_with("\r\n\r\nabc"), "{request}");

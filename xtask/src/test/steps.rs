@@ -1,48 +1,57 @@
 //! The steps, in their order: what is quick to run and often wrong comes first.
 
 use super::skips::Tally;
-use super::{Context, Outcome, Step, corpora, demo, examples, interface, tools};
+use super::step::{Context, StepOutcome, TestStep};
+use super::{corpora, demo, examples, interface, tools};
 use crate::command::Command;
 use crate::{conformance, nevers, workspace};
 use std::path::PathBuf;
 use std::{env, fs, path};
 
-pub(crate) const STEPS: &[Step] = &[
-    Step {
+pub(crate) const STEPS: &[TestStep] = &[
+    TestStep {
         name: tools::INSTALL,
-        what: "the tools that are missing (CI=true only)",
+        summary: "the tools that are missing (CI=true only)",
         run: tools::install,
     },
-    Step {
+    TestStep {
         name: corpora::BRING,
-        what: "other projects' bad requests, for the tests (CI=true only)",
+        summary: "other projects' bad requests, for the tests (CI=true only)",
         run: corpora::bring,
     },
-    Step { name: "fmt", what: "formatting", run: fmt },
-    Step { name: "clippy", what: "lints, warnings denied", run: clippy },
-    Step { name: "nevers", what: "the rules of ARCHITECTURE.md", run: nevers },
-    Step { name: "tests", what: "unit and integration tests", run: tests },
-    Step { name: "doctests", what: "the examples in the documentation", run: doctests },
-    Step { name: "docs", what: "the documentation, warnings denied", run: docs },
-    Step { name: "features", what: "each crate alone, and each feature alone", run: features },
-    Step {
+    TestStep { name: "fmt", summary: "formatting", run: fmt },
+    TestStep { name: "clippy", summary: "lints, warnings denied", run: clippy },
+    TestStep { name: "nevers", summary: "the rules of ARCHITECTURE.md", run: nevers },
+    TestStep { name: "tests", summary: "unit and integration tests", run: tests },
+    TestStep { name: "doctests", summary: "the examples in the documentation", run: doctests },
+    TestStep { name: "docs", summary: "the documentation, warnings denied", run: docs },
+    TestStep {
+        name: "features",
+        summary: "each crate alone, and each feature alone",
+        run: features,
+    },
+    TestStep {
         name: interface::STEP,
-        what: "no private dependency in the public interface",
+        summary: "no private dependency in the public interface",
         run: interface::run,
     },
-    Step { name: "msrv", what: "the oldest compiler we promise", run: msrv },
-    Step { name: "examples", what: "the programs in examples/, run", run: examples::run },
-    Step {
+    TestStep { name: "msrv", summary: "the oldest compiler we promise", run: msrv },
+    TestStep { name: "examples", summary: "the programs in examples/, run", run: examples::run },
+    TestStep {
         name: conformance::STEP,
-        what: "other projects' conformance suites: h2spec and h2specd, for both ends of HTTP/2",
+        summary: "other projects' conformance suites: h2spec and h2specd, for both ends of HTTP/2",
         run: conformance::step,
     },
-    Step { name: "proto", what: "instructions of the protocol machines, printed", run: proto },
-    Step { name: "demo", what: "the README's first command, in under 30 s", run: demo::run },
-    Step { name: "fuzz", what: "each fuzz target for a few seconds", run: fuzz },
-    Step {
+    TestStep {
+        name: "proto",
+        summary: "instructions of the protocol machines, printed",
+        run: proto,
+    },
+    TestStep { name: "demo", summary: "the README's first command, in under 30 s", run: demo::run },
+    TestStep { name: "fuzz", summary: "each fuzz target for a few seconds", run: fuzz },
+    TestStep {
         name: "deny",
-        what: "licences, sources, and which crate may depend on which",
+        summary: "licences, sources, and which crate may depend on which",
         run: deny,
     },
 ];
@@ -54,18 +63,18 @@ const WORKSPACES: &[&str] = &["Cargo.toml", "bench/Cargo.toml", "fuzz/Cargo.toml
 const FUZZ_SECONDS: u32 = 5;
 
 /// Runs `commands` until one fails, and passes with `note`.
-pub(crate) fn all(commands: &[Command], note: &str) -> Outcome {
+pub(crate) fn all(commands: &[Command], note: &str) -> StepOutcome {
     for command in commands {
         if let Err(why) = command.run() {
-            return Outcome::Failed { why, repeat: command.to_string() };
+            return StepOutcome::Failed { why, repeat: command.to_string() };
         }
     }
-    Outcome::Passed(note.to_owned())
+    StepOutcome::Passed(note.to_owned())
 }
 
-fn fmt(_: &Context) -> Outcome {
+fn fmt(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::RUSTFMT]) {
-        return Outcome::Skipped(why);
+        return StepOutcome::Skipped(why);
     }
     let check = |manifest: &&str| {
         Command::cargo("fmt").args(["--all", "--check", "--manifest-path", manifest])
@@ -73,22 +82,22 @@ fn fmt(_: &Context) -> Outcome {
     all(&WORKSPACES.iter().map(check).collect::<Vec<_>>(), "")
 }
 
-fn clippy(_: &Context) -> Outcome {
+fn clippy(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::CLIPPY]) {
-        return Outcome::Skipped(why);
+        return StepOutcome::Skipped(why);
     }
     let clippy = Command::cargo("clippy").args(["--workspace", "--all-targets"]);
     all(&[clippy.args(["--", "-D", "warnings"])], "")
 }
 
-fn nevers(_: &Context) -> Outcome {
+fn nevers(_: &Context) -> StepOutcome {
     match nevers::run() {
-        Ok(()) => Outcome::Passed(String::new()),
-        Err(why) => Outcome::Failed { why, repeat: "cargo xtask nevers".to_owned() },
+        Ok(()) => StepOutcome::Passed(String::new()),
+        Err(why) => StepOutcome::Failed { why, repeat: "cargo xtask nevers".to_owned() },
     }
 }
 
-fn tests(context: &Context) -> Outcome {
+fn tests(context: &Context) -> StepOutcome {
     let mut tests = Command::cargo("test").args(["--workspace", "--no-fail-fast"]);
     tests = tests.args(["--lib", "--bins", "--tests", "--examples"]);
     if let Some(folder) = test_data() {
@@ -97,20 +106,20 @@ fn tests(context: &Context) -> Outcome {
     libtest(corpora::told_to(tests), context)
 }
 
-fn doctests(context: &Context) -> Outcome {
+fn doctests(context: &Context) -> StepOutcome {
     libtest(Command::cargo("test").args(["--workspace", "--no-fail-fast", "--doc"]), context)
 }
 
 /// Runs tests and counts them. What is marked as ignored is a measurement, which means nothing on a
 /// busy machine: it is counted, and run by its name.
-fn libtest(command: Command, context: &Context) -> Outcome {
+fn libtest(command: Command, context: &Context) -> StepOutcome {
     let mut tally = Tally::default();
     let ran = context.skips.told_to(command.clone()).run_and_look(|line| tally.look(line));
     let Tally { passed, ignored } = tally;
     match ran {
-        Ok(()) if ignored == 0 => Outcome::Passed(format!("{passed} tests")),
-        Ok(()) => Outcome::Passed(format!("{passed} tests, {ignored} measurements not run")),
-        Err(why) => Outcome::Failed { why, repeat: command.to_string() },
+        Ok(()) if ignored == 0 => StepOutcome::Passed(format!("{passed} tests")),
+        Ok(()) => StepOutcome::Passed(format!("{passed} tests, {ignored} measurements not run")),
+        Err(why) => StepOutcome::Failed { why, repeat: command.to_string() },
     }
 }
 
@@ -121,7 +130,7 @@ fn test_data() -> Option<PathBuf> {
     Some(path::absolute(&folder).unwrap_or_else(|_| folder.into()))
 }
 
-fn docs(_: &Context) -> Outcome {
+fn docs(_: &Context) -> StepOutcome {
     let docs = Command::cargo("doc").env("RUSTDOCFLAGS", "-D warnings");
     // Libraries alone: the command is named like the library, and its pages would replace them.
     all(&[docs.args(["--workspace", "--lib", "--no-deps", "--all-features"])], "")
@@ -129,13 +138,15 @@ fn docs(_: &Context) -> Outcome {
 
 /// Each crate by itself, because in the workspace the features of all of them are united, and so
 /// a crate may compile there that does not compile for those who depend on it alone.
-fn features(_: &Context) -> Outcome {
+fn features(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::CLIPPY]) {
-        return Outcome::Skipped(why);
+        return StepOutcome::Skipped(why);
     }
     match feature_commands() {
         Ok(commands) => all(&commands, &format!("{} combinations", commands.len())),
-        Err(why) => Outcome::Failed { why, repeat: "cargo xtask test --only features".to_owned() },
+        Err(why) => {
+            StepOutcome::Failed { why, repeat: "cargo xtask test --only features".to_owned() }
+        }
     }
 }
 
@@ -159,9 +170,11 @@ fn feature_commands() -> Result<Vec<Command>, String> {
 }
 
 /// `rust-version` is a promise; here it is kept. The toolchain is one that rustup knows by number.
-fn msrv(context: &Context) -> Outcome {
-    let failed =
-        |why: String| Outcome::Failed { why, repeat: "cargo xtask test --only msrv".to_owned() };
+fn msrv(context: &Context) -> StepOutcome {
+    let failed = |why: String| StepOutcome::Failed {
+        why,
+        repeat: "cargo xtask test --only msrv".to_owned(),
+    };
     let promised = match fs::read_to_string(workspace::root().join("Cargo.toml")) {
         Ok(manifest) => rust_version(&manifest).to_owned(),
         Err(error) => return failed(format!("cannot read Cargo.toml: {error}")),
@@ -171,7 +184,7 @@ fn msrv(context: &Context) -> Outcome {
         Err(why) => return failed(why),
     };
     if in_use.starts_with(&format!("rustc {promised}.")) {
-        return Outcome::Passed(format!("{promised} is the compiler of the other steps"));
+        return StepOutcome::Passed(format!("{promised} is the compiler of the other steps"));
     }
     let install = Command::new("rustup").args(["toolchain", "install", &promised]);
     let install = install.arg("--profile=minimal");
@@ -182,7 +195,7 @@ fn msrv(context: &Context) -> Outcome {
     match (is_there, context.ci) {
         (true, _) => all(&[check], &promised),
         (false, true) => all(&[install, check], &promised),
-        (false, false) => Outcome::Skipped(format!("needs Rust {promised} ({install})")),
+        (false, false) => StepOutcome::Skipped(format!("needs Rust {promised} ({install})")),
     }
 }
 
@@ -193,23 +206,23 @@ fn rust_version(manifest: &str) -> &str {
 
 /// Prints what the protocol machines cost beside what the changelog says. A count is no test: what
 /// it may be is decided by whoever reads it.
-fn proto(_: &Context) -> Outcome {
+fn proto(_: &Context) -> StepOutcome {
     if let Some(why) = tools::absent(&[tools::VALGRIND]) {
-        return Outcome::Skipped(why);
+        return StepOutcome::Skipped(why);
     }
     let bench = Command::cargo("run").args(["--release", "--manifest-path", "bench/Cargo.toml"]);
     all(&[bench.args(["--", "proto"])], "")
 }
 
-fn fuzz(_: &Context) -> Outcome {
+fn fuzz(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::CARGO_FUZZ, &tools::NIGHTLY_TOOLCHAIN]) {
-        return Outcome::Skipped(why);
+        return StepOutcome::Skipped(why);
     }
     let fuzz = || Command::new("rustup").args(["run", tools::NIGHTLY, "cargo", "fuzz"]);
     let list = fuzz().arg("list");
     let targets = match list.output() {
         Ok(targets) => targets,
-        Err(why) => return Outcome::Failed { why, repeat: list.to_string() },
+        Err(why) => return StepOutcome::Failed { why, repeat: list.to_string() },
     };
     let mut commands = vec![fuzz().arg("build")];
     for target in targets.lines() {
@@ -217,7 +230,7 @@ fn fuzz(_: &Context) -> Outcome {
         let found = workspace::root().join("target/fuzz-smoke").join(target);
         if let Err(error) = fs::create_dir_all(&found) {
             let why = format!("cannot create {}: {error}", found.display());
-            return Outcome::Failed { why, repeat: list.to_string() };
+            return StepOutcome::Failed { why, repeat: list.to_string() };
         }
         let seeds = format!("fuzz/seeds/{target}");
         let mut run = fuzz().args(["run", target]).arg(&found);
@@ -231,9 +244,9 @@ fn fuzz(_: &Context) -> Outcome {
 
 /// Advisories need a database from the network and change without a commit of ours, so they are
 /// for a person or a schedule to ask: `cargo deny check advisories`.
-fn deny(_: &Context) -> Outcome {
+fn deny(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::CARGO_DENY]) {
-        return Outcome::Skipped(why);
+        return StepOutcome::Skipped(why);
     }
     all(&[Command::cargo("deny").args(["check", "bans", "licenses", "sources"])], "")
 }

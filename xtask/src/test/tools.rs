@@ -1,6 +1,6 @@
 //! Programs that some steps need beside cargo, and how they are installed.
 
-use super::{Context, Outcome};
+use super::step::{Context, StepOutcome};
 use crate::command::Command;
 
 /// The name of the step that installs; it runs with `CI=true`, or when asked for by name.
@@ -102,7 +102,7 @@ pub(crate) fn absent(programs: &[&str]) -> Option<String> {
 }
 
 /// Installs what is missing. It tries everything, so that one report names all that failed.
-pub(crate) fn install(_: &Context) -> Outcome {
+pub(crate) fn install(_: &Context) -> StepOutcome {
     let mut commands: Vec<Command> =
         TOOLS.iter().filter(|tool| !tool.is_there()).map(|tool| command(tool.install)).collect();
     let absent = PEERS.iter().filter(|(program, _)| !is_on_path(program));
@@ -119,10 +119,10 @@ pub(crate) fn install(_: &Context) -> Outcome {
         }
     }
     match failed.first() {
-        None => Outcome::Passed(format!("{} commands", commands.len())),
+        None => StepOutcome::Passed(format!("{} commands", commands.len())),
         Some((repeat, how)) => {
             let why = format!("{} of {} commands failed: {how}", failed.len(), commands.len());
-            Outcome::Failed { why, repeat: repeat.clone() }
+            StepOutcome::Failed { why, repeat: repeat.clone() }
         }
     }
 }
