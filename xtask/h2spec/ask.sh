@@ -1,2 +1,2 @@
-# Says what another program is asked for, which listens: ask.sh FIFO WHAT
+# Reports the URL that h2specd asks for to the program that listens: ask.sh FIFO URL
 echo "$2" >"$1"

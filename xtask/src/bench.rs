@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: passes its arguments on to the runner in `bench/`.
 //!
-//! That is a workspace of its own, so that the programs we compare with stay out of our lock file.
+//! `bench/` is a workspace of its own, so that the programs we compare with stay out of our lock file.
 
 use crate::command::Command;
 use crate::workspace;
@@ -21,6 +21,6 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         return Err("bench/Cargo.toml is not there; run this in a complete checkout".to_owned());
     }
     let runner = Command::cargo("run").args(["--release", "--manifest-path"]).arg(manifest);
-    // It stops what it started when it is told to stop, so nobody may stand in between.
-    Err(runner.arg("--").args(args).become_it())
+    // The runner stops what it started when a signal stops it, so it must get the signals itself.
+    Err(runner.arg("--").args(args).exec())
 }

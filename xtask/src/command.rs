@@ -1,5 +1,5 @@
-//! Commands that this program runs: from the root of the workspace or a folder in it, output
-//! streamed, and written so that a failing one can be pasted into a shell.
+//! Commands that this program runs: from the root of the workspace or a folder in it, with their
+//! output streamed. Each is printed so that it can be pasted into a shell.
 
 use crate::workspace;
 use std::ffi::{OsStr, OsString};
@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{self, ExitStatus, Stdio};
 
-/// A command under construction. It displays as one would type it.
+/// A command under construction. It displays as it would be typed into a shell.
 #[derive(Clone)]
 pub(crate) struct Command {
     env: Vec<(&'static str, OsString)>,
@@ -48,8 +48,8 @@ impl Command {
         self
     }
 
-    /// The standard library's command, from the root of the workspace and without input: nothing
-    /// here may wait for somebody to type.
+    /// The standard library's command, from the root of the workspace and without input: no command
+    /// may wait for a user to type.
     pub(crate) fn build(&self) -> process::Command {
         let mut command = self.bare();
         command.current_dir(workspace::root().join(self.folder)).stdin(Stdio::null());
@@ -62,9 +62,9 @@ impl Command {
         command
     }
 
-    /// Becomes it, in the folder where the user is: relative paths, signals and the exit status
-    /// are its own. What returns is the reason why not.
-    pub(crate) fn become_it(&self) -> String {
+    /// Replaces this process by it, in the folder where the user is: relative paths, signals and the
+    /// exit status are its own. It returns only if that failed, with the reason.
+    pub(crate) fn exec(&self) -> String {
         self.announce();
         self.cannot_start(&self.bare().stdin(Stdio::null()).exec())
     }
@@ -76,8 +76,8 @@ impl Command {
         ended(status)
     }
 
-    /// Runs it with its output streamed, and shows each line of its standard output to `look`.
-    pub(crate) fn run_and_look(&self, mut look: impl FnMut(&str)) -> Result<(), String> {
+    /// Runs it with its output streamed, and calls `on_line` with each line of its standard output.
+    pub(crate) fn run_with(&self, mut on_line: impl FnMut(&str)) -> Result<(), String> {
         self.announce();
         let mut child = self
             .build()
@@ -86,17 +86,17 @@ impl Command {
             .map_err(|error| self.cannot_start(&error))?;
         let mut out = io::stdout().lock();
         if let Some(stdout) = child.stdout.take() {
-            // By bytes: a test may print anything, and this must not end before it does.
+            // By bytes: a test may print what is not UTF-8, and this must read to the end of it.
             for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
                 let _ = out.write_all(&line).and_then(|()| out.write_all(b"\n"));
-                look(&String::from_utf8_lossy(&line));
+                on_line(&String::from_utf8_lossy(&line));
             }
         }
         let _ = out.flush();
         ended(child.wait().map_err(|error| self.cannot_start(&error))?)
     }
 
-    /// What it prints to its standard output; its standard error is streamed.
+    /// Runs it and returns what it prints to its standard output; its standard error is streamed.
     pub(crate) fn output(&self) -> Result<String, String> {
         let output = self.build().stderr(Stdio::inherit()).output();
         let output = output.map_err(|error| self.cannot_start(&error))?;
@@ -104,7 +104,7 @@ impl Command {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Whether it runs and succeeds, in silence.
+    /// Runs it without showing its output, and says whether it succeeds.
     pub(crate) fn succeeds(&self) -> bool {
         let status = self.build().stdout(Stdio::null()).stderr(Stdio::null()).status();
         status.is_ok_and(|status| status.success())
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_part_of_it() {
+    fn a_command_shows_the_folder_that_it_runs_in() {
         let command = Command::new("sh").args(["-c", "basename \"$PWD\""]).in_folder("xtask");
         assert_eq!(command.output().unwrap(), "xtask\n");
         assert!(command.to_string().starts_with("(cd xtask && sh "), "{command}");
@@ -167,15 +167,15 @@ mod tests {
     }
 
     #[test]
-    fn output_is_looked_at_line_by_line() {
+    fn output_is_handed_over_line_by_line() {
         let mut lines = Vec::new();
         let command = Command::new("printf").arg("a\\nb");
-        command.run_and_look(|line| lines.push(line.to_owned())).unwrap();
+        command.run_with(|line| lines.push(line.to_owned())).unwrap();
         assert_eq!(lines, ["a", "b"]);
     }
 
     #[test]
-    fn a_failure_is_told() {
+    fn a_failed_command_says_how_it_failed() {
         assert!(Command::new("false").run().unwrap_err().contains("exit status"));
         assert!(Command::new("no such program").run().unwrap_err().contains("installed"));
     }

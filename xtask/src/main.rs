@@ -1,7 +1,7 @@
-//! `cargo xtask`: the project's own chores. `cargo xtask --help` teaches them.
+//! `cargo xtask`: the project's own commands, which `cargo xtask --help` lists.
 //!
-//! Nothing but std, so that it starts within seconds on a fresh checkout, and nothing that only
-//! it can do: each step prints the command it runs, and that command works on its own.
+//! It depends on std alone, so that it starts within seconds on a fresh checkout. Nothing can be done
+//! only with it: each step prints the command that it runs, and that command works on its own.
 
 #![forbid(unsafe_code)]
 
@@ -16,13 +16,13 @@ mod workspace;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-The project's own chores.
+The project's own commands.
 
 Usage: cargo xtask <COMMAND> [ARGS]
 
 Commands:
   test         Everything a change must pass, in one command; start here
-  nevers       The rules of ARCHITECTURE.md that a program can check
+  nevers       The rules of ARCHITECTURE.md that no other program checks
   goldens      Rewrite the golden files of the tests, and show what changed
   conformance  Other projects' conformance suites, against our programs
   bench        Measure, side by side with other programs

@@ -1,4 +1,4 @@
-//! Where the workspace is, and what of it there is to find without asking cargo.
+//! Where the workspace is, and its packages and features, read without asking cargo.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn this_workspace_is_found() {
+    fn the_packages_of_this_workspace_are_found() {
         assert!(packages().unwrap().contains(&"stoop-proto".to_owned()));
     }
 }

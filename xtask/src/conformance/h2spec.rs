@@ -1,8 +1,8 @@
-//! h2spec against `examples/hello`: what a server of HTTP/2 must do with what clients may send.
+//! h2spec against `examples/hello`: how an HTTP/2 server must treat what clients may send.
 
 use super::parts::{Choice, build, each_part};
 use super::report::{Case, cases};
-use super::verdict::{Expected, Other, judge};
+use super::verdict::{CaseCount, KnownFault, judge};
 use crate::command::Command;
 use crate::test::secure::Certificate;
 use crate::test::serve::RunningProgram;
@@ -12,37 +12,37 @@ use crate::workspace;
 use std::fs;
 use std::time::Duration;
 
-/// How many cases its pinned version has. When fewer ran, something kept them from it.
+/// The number of cases of the pinned version. If fewer ran, the suite is broken.
 const CASES: usize = 146;
 
-/// Seconds that a case may wait for an answer. Nearly all need milliseconds.
+/// Seconds that a case may wait for a response. Nearly all need milliseconds.
 const CASE_SECONDS: &str = "10";
 
-/// Far more than all cases need together; a hanging one must not hang the test.
+/// Far more than all cases need together: a hanging one must not hang the test.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A way to reach the same server.
-struct Way {
+/// An option of this suite, and how the server is started for it.
+struct ServerSetup {
     option: &'static str,
-    /// What `hello` is told.
+    /// The arguments of `hello`.
     hello: &'static [&'static str],
-    /// The only case that does not apply, and the fault that it must have instead.
-    other: Option<Other>,
+    /// The only case that does not apply, and the fault that it must report instead.
+    known: Option<KnownFault>,
 }
 
-/// Bytes that are no preface of HTTP/2 are for HTTP/1 to refuse where both are spoken, so what
-/// h2spec reads is a 400, and the end of the connection where it takes that for a long frame.
-const NO_PREFACE: Other = Other {
+/// On a port that speaks both versions, HTTP/1 refuses bytes that are no preface of HTTP/2. So h2spec
+/// reads a 400, which it takes for a long frame, and then the end of the connection.
+const NO_PREFACE: KnownFault = KnownFault {
     section: "http2/3.5",
     title: "Sends invalid connection preface",
     fault: "unexpected EOF",
-    what: "HTTP/1 answers",
+    reason: "HTTP/1 answers",
 };
 
-const SHARED: Way = Way { option: "--shared", hello: &[], other: Some(NO_PREFACE) };
-const HTTP2: Way = Way { option: "--http2", hello: &["--http2"], other: None };
-const TLS: Way = Way { option: "--tls", hello: &["--tls"], other: None };
-const WAYS: &[Way] = &[SHARED, HTTP2, TLS];
+const SHARED: ServerSetup = ServerSetup { option: "--shared", hello: &[], known: Some(NO_PREFACE) };
+const HTTP2: ServerSetup = ServerSetup { option: "--http2", hello: &["--http2"], known: None };
+const TLS: ServerSetup = ServerSetup { option: "--tls", hello: &["--tls"], known: None };
+const SETUPS: &[ServerSetup] = &[SHARED, HTTP2, TLS];
 
 pub(super) const OPTIONS: &[(&str, &str)] = &[
     (
@@ -64,41 +64,46 @@ fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
     let h2spec = build("h2spec")?;
     let hello = programs::build(&["--package", "stoop", "--example", "hello"])?;
     let whole = choice.arguments.is_empty();
-    let expected = if whole { Expected::All(CASES) } else { Expected::Some };
-    each_part("h2spec", choice, WAYS.iter().map(|way| (way.option, way)), |way, certificate| {
-        let command = Command::new(&h2spec).args(["--strict", "--timeout", CASE_SECONDS]);
-        let command = command.args(&choice.arguments);
-        let cases = serve_and_try(way, &hello, certificate, command, !whole)?;
-        judge(&cases, expected, way.other.as_ref())
-    })
+    let expected = if whole { CaseCount::Exactly(CASES) } else { CaseCount::AtLeastOne };
+    each_part(
+        "h2spec",
+        choice,
+        SETUPS.iter().map(|setup| (setup.option, setup)),
+        |setup, certificate| {
+            let command = Command::new(&h2spec).args(["--strict", "--timeout", CASE_SECONDS]);
+            let command = command.args(&choice.arguments);
+            let cases = serve_and_run(setup, &hello, certificate, command, !whole)?;
+            judge(&cases, expected, setup.known.as_ref())
+        },
+    )
 }
 
 /// Starts the server, runs h2spec against it, ends it, and reads the report.
-fn serve_and_try(
-    way: &Way,
+fn serve_and_run(
+    setup: &ServerSetup,
     hello: &str,
     certificate: &Certificate,
     h2spec: Command,
     shown: bool,
 ) -> Result<Vec<Case>, String> {
     let server = Command::new(hello).args(["--listen", "127.0.0.1:0", "--workers", "1"]);
-    let mut server = server.args(way.hello);
+    let mut server = server.args(setup.hello);
     let mut h2spec = h2spec;
-    if way.option == TLS.option {
+    if setup.option == TLS.option {
         server = server.args(certificate.files());
         h2spec = h2spec.args(["--tls", "--insecure"]);
     }
     let mut server = RunningProgram::start(&server)?;
     let address = server.address(LIMIT)?;
-    let report = workspace::root().join(format!("target/tools/h2spec{}.xml", way.option));
+    let report = workspace::root().join(format!("target/tools/h2spec{}.xml", setup.option));
     let _ = fs::remove_file(&report);
     let h2spec = h2spec.arg("--port").arg(address.port().to_string());
     let mut running = RunningProgram::start(&h2spec.arg("--junit-report").arg(&report))?;
     if !shown {
-        running = running.in_silence();
+        running = running.hiding_output();
     }
     let ended = running.finish(LIMIT);
-    // A failing case is a failing end, too; the report says which. Without one, the end says why.
+    // h2spec fails if a case does; the report says which. Without a report, its output says why.
     match (fs::read_to_string(&report), ended) {
         (Ok(report), _) => Ok(cases(&report)),
         (Err(_), Err(why)) => Err(why),
@@ -112,8 +117,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_way_can_be_chosen() {
-        let options: Vec<_> = WAYS.iter().map(|way| way.option).collect();
+    fn each_setup_can_be_chosen() {
+        let options: Vec<_> = SETUPS.iter().map(|setup| setup.option).collect();
         assert_eq!(options, OPTIONS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
     }
 }

@@ -1,12 +1,12 @@
-//! h2specd against `stoop fetch`: what a client of HTTP/2 must do with what servers may send.
+//! h2specd against `stoop fetch`: how an HTTP/2 client must treat what servers may send.
 //!
-//! It listens on a port of its own for each case, has the command run once for each (see
+//! h2specd listens on a port of its own for each case, has the command started once for each (see
 //! [`on_demand`](super::on_demand)), and judges what it sees on the connection.
 
 use super::on_demand::CommandOnDemand;
 use super::parts::{Choice, build, each_part};
 use super::report::{Case, CaseResult};
-use super::verdict::{Expected, judge};
+use super::verdict::{CaseCount, judge};
 use crate::command::Command;
 use crate::test::serve::RunningProgram;
 use crate::test::step::StepOutcome;
@@ -15,10 +15,10 @@ use std::net::TcpListener;
 use std::process;
 use std::time::Duration;
 
-/// How many cases its pinned version has. When fewer ran, something kept them from it.
+/// The number of cases of the pinned version. If fewer ran, the suite is broken.
 const CASES: usize = 57;
 
-/// Far more than all cases need together; a hanging one must not hang the test.
+/// Far more than all cases need together: a hanging one must not hang the test.
 const LIMIT: Duration = Duration::from_secs(200);
 
 const HTTP2: &str = "--http2";
@@ -38,11 +38,11 @@ fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
     let h2specd = build("h2specd")?;
     let stoop = programs::build(&["--package", "stoop-cli", "--bin", "stoop"])?;
     let whole = choice.arguments.is_empty();
-    let expected = if whole { Expected::All(CASES) } else { Expected::Some };
+    let expected = if whole { CaseCount::Exactly(CASES) } else { CaseCount::AtLeastOne };
     let parts = OPTIONS.iter().map(|(option, _)| (*option, *option));
     each_part("h2specd", choice, parts, |option, certificate| {
         let [chain, key] = certificate.files();
-        // Nobody answers there, so that the command does not end when it has its response.
+        // A listener that never accepts, so that the command does not end when it has its response.
         let silent = TcpListener::bind("127.0.0.1:0")
             .and_then(|silent| silent.local_addr().map(|at| (silent, at)));
         let (_silent, at) = silent.map_err(|error| error.to_string())?;
@@ -61,15 +61,15 @@ fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
         };
         let mut running = RunningProgram::start(&h2specd.args(&choice.arguments))?;
         if whole {
-            running = running.in_silence();
+            running = running.hiding_output();
         }
-        // After the last line come thousands about listeners that it closed itself.
+        // Behind the summary it prints thousands of lines about listeners that it closed itself.
         let printed = running.until(|line| line.contains(" tests, "), LIMIT)?;
         judge(&cases(&printed), expected, None)
     })
 }
 
-/// The first of as many free ports as there are cases, below those that the system gives out.
+/// The first of `CASES` free ports in a row, below those that the system assigns.
 fn free_ports() -> Result<u16, String> {
     const RANGES: u16 = 100;
     let first = process::id() as u16 % RANGES;
@@ -80,7 +80,7 @@ fn free_ports() -> Result<u16, String> {
     bases.find(are_free).ok_or_else(|| format!("no {CASES} ports in a row are free"))
 }
 
-/// What it prints up to the failures, which are repeated.
+/// Reads the cases from its output, up to the list that repeats the failures.
 fn cases(printed: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let mut section = String::new();
@@ -118,9 +118,9 @@ fn cases(printed: &str) -> Vec<Case> {
     cases
 }
 
-/// A connection that is reset has ended too, and h2specd means to see it so. Go has wrapped that
-/// error since, and h2specd looks for it as it was. Whether it comes is chance: what h2specd writes
-/// may cross the end.
+/// Whether a fault is the end of the connection that the case expected. A reset is an end too, and
+/// h2specd means to accept it, but looks for the error as Go reported it before wrapping it. A reset
+/// comes by chance, when what h2specd writes crosses the end.
 fn is_end(fault: &str) -> bool {
     fault.contains("Connection closed | Actual: Error: read ")
         && fault.ends_with(": connection reset by peer")

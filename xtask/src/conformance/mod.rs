@@ -1,5 +1,4 @@
-//! `cargo xtask conformance`: collections of checks that other projects wrote, run against our
-//! programs.
+//! `cargo xtask conformance`: other projects' conformance suites, run against our programs.
 //!
 //! To add a suite: a module, and a row in `SUITES`. The step `conformance` of `cargo xtask test`
 //! runs all of them.
@@ -18,12 +17,12 @@ use std::process::ExitCode;
 /// The name of the step.
 pub(crate) const STEP: &str = "conformance";
 
-/// Checks that another project wrote, all against one program.
+/// Another project's checks of one of our programs.
 struct Suite {
     name: &'static str,
-    /// For `--help`.
-    what: &'static str,
-    /// Parts of it that can be run alone, each with a word for `--help`.
+    /// What it checks, for `--help`.
+    summary: &'static str,
+    /// The parts of it that can be run alone, each with its summary for `--help`.
     options: &'static [(&'static str, &'static str)],
     run: fn(&Choice) -> StepOutcome,
 }
@@ -31,13 +30,13 @@ struct Suite {
 const SUITES: &[Suite] = &[
     Suite {
         name: "h2spec",
-        what: "the server over HTTP/2: 146 cases, the strict ones too, in each of the parts",
+        summary: "the server over HTTP/2: 146 cases, the strict ones too, in each of the parts",
         options: h2spec::OPTIONS,
         run: h2spec::run,
     },
     Suite {
         name: "h2specd",
-        what: "the client over HTTP/2, with servers that misbehave: 57 cases in each of the parts",
+        summary: "the client over HTTP/2, with servers that misbehave: 57 cases in each of the parts",
         options: h2specd::OPTIONS,
         run: h2specd::run,
     },
@@ -55,15 +54,15 @@ pub(crate) fn help() -> String {
          \x20 cargo xtask conformance h2spec -- -v http2/6.9   some cases, with every frame\n\n\
          Suites, each with the parts that can be run alone:\n{suites}\n\
          ARGS go to the suite's own program (`-- --help` lists them), and what it prints is shown.\n\
-         Programs of others are built into target/tools. It exits with 1 if a case fails, if fewer\n\
+         Their programs are built into target/tools. It exits with 1 if a case fails, if fewer\n\
          cases ran than there are, or if something is missing; it says what.\n"
     )
 }
 
 impl Suite {
     fn help(&self) -> String {
-        let options = self.options.iter().map(|(name, what)| format!("      {name:9} {what}\n"));
-        format!("  {:11} {}\n{}", self.name, self.what, options.collect::<String>())
+        let options = self.options.iter().map(|(name, text)| format!("      {name:9} {text}\n"));
+        format!("  {:11} {}\n{}", self.name, self.summary, options.collect::<String>())
     }
 }
 
@@ -105,7 +104,7 @@ fn chosen(args: &[String]) -> Result<(&[Suite], Choice), String> {
     Ok((&SUITES[at..=at], Choice { options: options.to_vec(), arguments }))
 }
 
-/// The step: all suites, whole.
+/// Runs the step: all suites, with all their parts.
 pub(crate) fn step(_: &Context) -> StepOutcome {
     let mut notes = Vec::new();
     for suite in SUITES {
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_choice_all_is_run() {
+    fn without_a_choice_all_suites_are_run() {
         let (suites, choice) = choose("").unwrap();
         assert_eq!((suites.len(), choice), (SUITES.len(), Choice::default()));
     }
@@ -142,17 +141,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_refused() {
+    fn unknown_suites_and_options_are_refused() {
         assert!(choose("h3spec").unwrap_err().contains("there are: h2spec, h2specd"));
         assert!(choose("--tls").unwrap_err().contains("no suite `--tls`"));
         assert!(choose("h2spec -v").unwrap_err().contains("after `--`"));
     }
 
     #[test]
-    fn the_help_names_what_there_is() {
+    fn the_help_names_every_suite_and_option() {
         let help = help();
         for suite in SUITES {
-            assert!(help.contains(suite.name) && help.contains(suite.what), "{help}");
+            assert!(help.contains(suite.name) && help.contains(suite.summary), "{help}");
             assert!(suite.options.iter().all(|(name, _)| help.contains(name)), "{help}");
         }
     }

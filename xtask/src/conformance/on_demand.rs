@@ -1,9 +1,9 @@
-//! A command that is started whenever a program of others asks for it.
+//! A command that is started whenever another program asks for it.
 //!
-//! h2specd starts a command for each case, and waits for its end before it waits for what the case
-//! comes to. A client that has its response ends, closes its connection, and sees nothing of what the
-//! case sends then: what is judged is chance. So the command is ours to start and to end, and what
-//! h2specd starts only says which URL it has.
+//! h2specd starts a command for each case, and waits for its end before it judges the case. A client
+//! that has its response ends, closes its connection, and sees nothing of what the case sends then:
+//! the verdict would be chance. So this module starts and ends the command, and what h2specd starts
+//! only reports the URL.
 
 use crate::command::Command;
 use std::fs::{self, File, OpenOptions};
@@ -12,21 +12,21 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::thread::{self, JoinHandle};
 
-/// Writes its last argument to its first.
+/// The script that h2specd starts: it writes its last argument to its first.
 const ASK: &str = "xtask/h2spec/ask.sh";
 
-/// Dropped, it ends what it started last.
+/// Starts a command for each word that arrives; when dropped, it ends the last one.
 pub(super) struct CommandOnDemand {
     fifo: PathBuf,
     thread: Option<JoinHandle<()>>,
 }
 
-/// KilledOnDrop when it is dropped.
+/// A process that is killed when this is dropped.
 struct KilledOnDrop(Child);
 
 impl CommandOnDemand {
-    /// For each word that comes through `fifo`, ends the command that runs and starts `command` with
-    /// the word behind its arguments. What it prints is seen if it is to be `shown`.
+    /// For each word that comes through `fifo`, ends the running command and starts `command` with the
+    /// word behind its arguments. Its output is `shown` or discarded.
     pub(super) fn new(fifo: PathBuf, command: Command, shown: bool) -> Result<Self, String> {
         Command::new("mkfifo").arg(&fifo).run()?;
         let opened = open(&fifo)?;
@@ -37,13 +37,13 @@ impl CommandOnDemand {
                 if word.is_empty() {
                     return;
                 }
-                running = started(&command.clone().arg(&word), shown);
+                running = start(&command.clone().arg(&word), shown);
             }
         });
         Ok(Self { fifo, thread: Some(thread) })
     }
 
-    /// What to start, with a word behind it, to ask for it.
+    /// The command line that, with a word behind it, asks for the command.
     pub(super) fn ask(&self) -> String {
         format!("sh {ASK} {}", self.fifo.display())
     }
@@ -58,13 +58,14 @@ impl Drop for CommandOnDemand {
     }
 }
 
-/// For both directions, so that it neither waits for the other end nor sees one when that goes.
+/// Opens it in both directions, so that opening does not wait for the other end, and reading does not
+/// end when that closes.
 fn open(fifo: &PathBuf) -> Result<File, String> {
     let opened = OpenOptions::new().read(true).write(true).open(fifo);
     opened.map_err(|error| format!("cannot open {}: {error}", fifo.display()))
 }
 
-fn started(command: &Command, shown: bool) -> Option<KilledOnDrop> {
+fn start(command: &Command, shown: bool) -> Option<KilledOnDrop> {
     let output = || if shown { Stdio::inherit() } else { Stdio::null() };
     match command.build().stdout(output()).stderr(output()).spawn() {
         Ok(child) => Some(KilledOnDrop(child)),
@@ -88,9 +89,9 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::{env, process};
 
-    /// Each holds a connection as long as it runs.
+    /// Each command holds a connection as long as it runs.
     #[test]
-    fn who_asks_gets_a_new_one_and_the_last_one_ends() {
+    fn each_request_ends_the_last_command_and_starts_a_new_one() {
         let fifo = env::temp_dir().join(format!("stoop-xtask-asked-{}", process::id()));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let hold = "exec 3<>/dev/tcp/127.0.0.1/$0 && echo hello >&3 && exec sleep 60";
@@ -101,18 +102,18 @@ mod tests {
             let port = listener.local_addr().unwrap().port().to_string();
             Command::new(&words[0]).args(&words[1..]).arg(port).run().unwrap();
             let mut stream = BufReader::new(listener.accept().unwrap().0);
-            let mut said = String::new();
-            stream.read_line(&mut said).unwrap();
-            assert_eq!(said, "hello\n");
+            let mut line = String::new();
+            stream.read_line(&mut line).unwrap();
+            assert_eq!(line, "hello\n");
             stream
         };
-        let is_over = |mut stream: BufReader<TcpStream>| {
+        let assert_ended = |mut stream: BufReader<TcpStream>| {
             assert_eq!(stream.read_line(&mut String::new()).unwrap_or_default(), 0);
         };
         let (first, second) = (ask(), ask());
-        is_over(first);
+        assert_ended(first);
         drop(demand);
-        is_over(second);
+        assert_ended(second);
         assert!(!fifo.exists());
     }
 }

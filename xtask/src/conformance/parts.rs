@@ -6,19 +6,19 @@ use crate::test::step::StepOutcome;
 use crate::workspace;
 use std::path::PathBuf;
 
-/// Where h2spec's module is pinned, with all that it depends on. h2specd is part of it.
+/// The folder of the Go module that pins h2spec, h2specd and all that they depend on.
 const MODULE: &str = "xtask/h2spec";
 
-/// What of a suite to run: without anything, all.
+/// The part of a suite to run: by default all of it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Choice {
     /// The chosen parts.
     pub(super) options: Vec<String>,
-    /// For the other project's program, as they are.
+    /// Arguments for the other project's program, unchanged.
     pub(super) arguments: Vec<String>,
 }
 
-/// Builds one of h2spec's programs. Go knows by itself whether it is built already.
+/// Builds one of h2spec's programs and returns its path. Go does nothing if it is built already.
 pub(super) fn build(name: &str) -> Result<PathBuf, StepOutcome> {
     let program = workspace::root().join("target/tools").join(name);
     let build = Command::new("go").args(["build", "-o"]).arg(&program);
@@ -28,8 +28,8 @@ pub(super) fn build(name: &str) -> Result<PathBuf, StepOutcome> {
     Ok(program)
 }
 
-/// Runs each of a suite's parts that is chosen, with a certificate for those that need one. What
-/// `run` says is noted; the first failure is the suite's.
+/// Runs each chosen part of a suite, with a certificate for those that need one. The outcome joins
+/// what `run` returned for each, or is the first failure.
 pub(super) fn each_part<P>(
     suite: &str,
     choice: &Choice,

@@ -1,9 +1,9 @@
-//! What h2spec reports: the form that JUnit's reports have, as far as h2spec writes it.
+//! Reads h2spec's reports, which have the form of JUnit's as far as h2spec writes it.
 
-/// One case, and how it went.
+/// One case and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Case {
-    /// `http2/6.9`: h2spec's own name for the cases of a section, and what to give it for them.
+    /// h2spec's name for the cases of a section, such as `http2/6.9`; as an argument it selects them.
     pub(super) section: String,
     pub(super) title: String,
     pub(super) result: CaseResult,
@@ -12,13 +12,13 @@ pub(super) struct Case {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CaseResult {
     Passed,
-    /// h2spec could not do it.
+    /// h2spec could not run it.
     Skipped,
-    /// What h2spec expected, and what came.
+    /// What h2spec expected, and what it received.
     Failed(String),
 }
 
-/// The cases of a report, in its order.
+/// Reads the cases of a report, in its order.
 pub(super) fn cases(report: &str) -> Vec<Case> {
     report.split("<testcase ").skip(1).map(case).collect()
 }

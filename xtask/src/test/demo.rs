@@ -1,4 +1,4 @@
-//! The first command of the README, run as a newcomer runs it: `cargo run --release -- demo`.
+//! The first command of the README, run as a new user runs it: `cargo run --release -- demo`.
 
 use super::programs;
 use super::serve::RunningProgram;
@@ -6,10 +6,10 @@ use super::step::{Context, StepOutcome};
 use crate::command::Command;
 use std::time::{Duration, Instant};
 
-/// What the README promises. It takes some 10 s, of which nearly all is waiting that was planned.
+/// The limit that the README promises. It takes some 10 s, nearly all of it planned waiting.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What of its output a newcomer is to see, and by which text it is known.
+/// The parts that its output must have, each with a text that shows it.
 const SHOWN: &[(&str, &str)] = &[
     ("how many URLs there are", "A synthetic internet of 2000 URLs"),
     ("the table's columns", " totalUrls "),
@@ -40,8 +40,8 @@ pub(crate) fn run(_: &Context) -> StepOutcome {
 fn check(printed: &str) -> Result<(), String> {
     match SHOWN.iter().find(|(_, text)| !printed.contains(text)) {
         None => Ok(()),
-        Some((what, text)) => {
-            Err(format!("it does not show {what}: no `{text}` anywhere in\n{printed}"))
+        Some((part, text)) => {
+            Err(format!("it does not show {part}: no `{text}` anywhere in\n{printed}"))
         }
     }
 }
@@ -51,13 +51,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_shown_is_named() {
+    fn a_part_that_is_not_shown_is_named() {
         let whole: Vec<&str> = SHOWN.iter().map(|(_, text)| *text).collect();
         assert_eq!(check(&whole.join("\n")), Ok(()));
-        for (at, (what, _)) in SHOWN.iter().enumerate() {
-            let mut part = whole.clone();
-            part.remove(at);
-            assert!(check(&part.join("\n")).unwrap_err().contains(what));
+        for (at, (part, _)) in SHOWN.iter().enumerate() {
+            let mut rest = whole.clone();
+            rest.remove(at);
+            assert!(check(&rest.join("\n")).unwrap_err().contains(part));
         }
     }
 }

@@ -1,10 +1,10 @@
-//! The programs in `examples/`, run, so that what a newcomer tries first works.
+//! Runs the programs in `examples/`, because they are what a new user tries first.
 //!
 //! To add an example, add a line to `EXAMPLES`. One that is not on the list fails the step.
 
 use super::programs;
 use super::secure;
-use super::serve::{HttpRequest, RunningProgram, ask};
+use super::serve::{HttpRequest, RunningProgram, send};
 use super::step::{Context, StepOutcome};
 use crate::command::Command;
 use crate::workspace;
@@ -16,14 +16,14 @@ struct Example {
     package: &'static str,
     name: &'static str,
     args: &'static [&'static str],
-    expect: Expect,
+    expect: Expectation,
 }
 
-enum Expect {
-    /// It ends by itself, with success, and prints this among other things.
+enum Expectation {
+    /// It ends by itself, with success, and prints the text among other things.
     Prints(&'static str),
-    /// It prints `127.0.0.1:PORT`, serves until it is killed, and answers each request with this
-    /// among other things.
+    /// It prints `127.0.0.1:PORT`, serves until it is killed, and answers each request with a
+    /// response that contains the text.
     Serves(&'static [(HttpRequest, &'static str)]),
 }
 
@@ -32,7 +32,7 @@ const EXAMPLES: &[Example] = &[
         package: "stoop",
         name: "hello",
         args: &["--listen", "127.0.0.1:0", "--workers", "1"],
-        expect: Expect::Serves(&[
+        expect: Expectation::Serves(&[
             (HttpRequest { path: "/", content: None }, "\r\n\r\nHello, world!"),
             (HttpRequest { path: "/echo", content: Some("to and fro") }, "\r\n\r\nto and fro"),
             (HttpRequest { path: "/body", content: Some("to and fro") }, "\r\n\r\n10\n"),
@@ -42,23 +42,23 @@ const EXAMPLES: &[Example] = &[
         package: "stoop",
         name: "together",
         args: &[],
-        expect: Expect::Prints("Hello from /here"),
+        expect: Expectation::Prints("Hello from /here"),
     },
     Example {
         package: "stoop",
         name: "upload",
         args: &[],
-        expect: Expect::Prints("67108864 bytes"),
+        expect: Expectation::Prints("67108864 bytes"),
     },
     Example {
         package: "stoop",
         name: "without_socket",
         args: &[],
-        expect: Expect::Prints("greet greets"),
+        expect: Expectation::Prints("greet greets"),
     },
 ];
 
-/// Far more than any of them needs; a hanging one must not hang the test.
+/// Far more than any of them needs: a hanging example must not hang the test.
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(_: &Context) -> StepOutcome {
@@ -73,7 +73,7 @@ pub(crate) fn run(_: &Context) -> StepOutcome {
             Ok(program) => program,
             Err(failed) => return failed,
         };
-        if let Err(why) = try_one(example, &program) {
+        if let Err(why) = run_one(example, &program) {
             let repeat = Command::cargo("run").args(select).arg("--").args(*args).to_string();
             return StepOutcome::Failed { why: format!("{name}: {why}"), repeat };
         }
@@ -91,28 +91,28 @@ pub(crate) fn run(_: &Context) -> StepOutcome {
     StepOutcome::Passed(format!("{} examples", EXAMPLES.len()))
 }
 
-fn try_one(Example { args, expect, .. }: &Example, program: &str) -> Result<(), String> {
+fn run_one(Example { args, expect, .. }: &Example, program: &str) -> Result<(), String> {
     let mut running = RunningProgram::start(&Command::new(program).args(*args))?;
     match expect {
-        Expect::Prints(text) => {
+        Expectation::Prints(text) => {
             let printed = running.finish(LIMIT)?;
             expect_in(text, &printed, "it printed")
         }
-        Expect::Serves(exchanges) => {
+        Expectation::Serves(exchanges) => {
             let address = running.address(LIMIT)?;
-            for (what, answer) in *exchanges {
-                expect_in(answer, &ask(address, *what, LIMIT)?, "it answered")?;
+            for (request, text) in *exchanges {
+                expect_in(text, &send(address, *request, LIMIT)?, "it answered")?;
             }
             Ok(())
         }
     }
 }
 
-fn expect_in(text: &str, whole: &str, what: &str) -> Result<(), String> {
+fn expect_in(text: &str, whole: &str, action: &str) -> Result<(), String> {
     if whole.contains(text) {
         return Ok(());
     }
-    Err(format!("{what}, without `{text}` anywhere:\n{whole}"))
+    Err(format!("{action}, without `{text}` anywhere:\n{whole}"))
 }
 
 /// Every example of the workspace is on the list, and nothing else is.
@@ -137,7 +137,7 @@ fn check_list() -> Result<(), String> {
         None => Ok(()),
         Some((package, name)) => Err(format!(
             "example `{name}` of {package} is not both in its examples/ and in EXAMPLES of \
-             xtask/src/test/examples.rs; give it a line there, or take the line out"
+             xtask/src/test/examples.rs; add the line, or remove it"
         )),
     }
 }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_answer_is_shown_whole() {
+    fn output_without_the_text_is_shown_whole() {
         assert!(expect_in("b", "abc", "it printed").is_ok());
         assert!(expect_in("x", "abc", "it printed").unwrap_err().ends_with("abc"));
     }

@@ -1,10 +1,10 @@
 //! `cargo xtask test`: everything a change must pass, in one command.
 //!
-//! It runs named steps one after the other, goes on after a failure, and closes with what was
-//! skipped and why, the command to repeat for each failure, and one line of counts. On a machine
-//! with a Rust toolchain and a C compiler it passes; what needs more is skipped by name. With
-//! `CI=true` it installs what it needs first, and a skip is a failure: otherwise a missing tool
-//! would turn a check off unnoticed.
+//! It runs named steps one after the other, goes on after a failure, and ends with a report: what was
+//! skipped and why, a command that repeats each failure, and one line of counts. On a machine with a
+//! Rust toolchain and a C compiler it passes, and skips, by name, each step that needs more. With
+//! `CI=true` it installs what it needs first, and a skip is a failure: otherwise a missing tool would
+//! turn a check off unnoticed.
 
 mod corpora;
 mod demo;
@@ -37,9 +37,9 @@ pub(crate) fn help() -> String {
          repeat the failures, and a line `N passed, N failed, N skipped`. It exits with 1 if a step\n\
          failed.\n\n\
          Environment:\n\
-         \x20 CI=true           install the tools that are missing (as root, or with sudo), bring the\n\
-         \x20                   collections of requests that tests use, run slow tests too, and\n\
-         \x20                   let a skip be a failure\n\
+         \x20 CI=true           install the tools that are missing (as root, or with sudo), download\n\
+         \x20                   the collections of requests that tests use, and let a skip be a\n\
+         \x20                   failure\n\
          \x20 STOOP_TEST_DATA   the folder with the public test vectors; tests that need them are\n\
          \x20                   skipped without\n",
         list()
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode, String> {
                 return Ok(ExitCode::SUCCESS);
             }
             ("--only", "") => {
-                let names = args.next().ok_or("--only wants names of steps; see --list")?;
+                let names = args.next().ok_or("--only takes names of steps; see --list")?;
                 only.get_or_insert_default().extend(names.split(','));
             }
             ("--only", names) => only.get_or_insert_default().extend(names.split(',')),
@@ -75,11 +75,11 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode, String> {
     let context = Context { ci, skips: Skips::new()? };
     let chosen = STEPS.iter().filter(|step| match &only {
         Some(names) => names.contains(&step.name),
-        None => ci || ![tools::INSTALL, corpora::BRING].contains(&step.name),
+        None => ci || ![tools::INSTALL, corpora::STEP].contains(&step.name),
     });
     let records = run_steps(chosen, &context);
     context.skips.remove();
-    Ok(conclude(&records))
+    Ok(print_report(&records))
 }
 
 struct StepRecord {
@@ -98,7 +98,7 @@ fn run_steps<'a>(steps: impl Iterator<Item = &'a TestStep>, context: &Context) -
         let outcome = (step.run)(context);
         let took = started.elapsed();
         let skipped_inside = context.skips.take();
-        let outcome = strict(context.ci, step.name, outcome, &skipped_inside);
+        let outcome = deny_skips(context.ci, step.name, outcome, &skipped_inside);
         println!("── {}: {} after {:.1} s", step.name, outcome.verb(), took.as_secs_f64());
         records.push(StepRecord { name: step.name, outcome, took, skipped_inside });
     }
@@ -106,7 +106,12 @@ fn run_steps<'a>(steps: impl Iterator<Item = &'a TestStep>, context: &Context) -
 }
 
 /// With `CI=true` a skip is a failure, also one inside a step that passed.
-fn strict(ci: bool, name: &str, outcome: StepOutcome, skipped_inside: &[String]) -> StepOutcome {
+fn deny_skips(
+    ci: bool,
+    name: &str,
+    outcome: StepOutcome,
+    skipped_inside: &[String],
+) -> StepOutcome {
     let repeat = format!("CI=true cargo xtask test --only {name}");
     match outcome {
         StepOutcome::Skipped(why) if ci => {
@@ -121,7 +126,7 @@ fn strict(ci: bool, name: &str, outcome: StepOutcome, skipped_inside: &[String])
 }
 
 /// Prints the end of the report, whose last line is the counts.
-fn conclude(records: &[StepRecord]) -> ExitCode {
+fn print_report(records: &[StepRecord]) -> ExitCode {
     println!("\n── summary ──");
     for StepRecord { name, outcome, took, .. } in records {
         let note = match outcome {
@@ -158,16 +163,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_skip_fails_in_ci_alone() {
+    fn a_skip_is_a_failure_in_ci_alone() {
         let skipped = || StepOutcome::Skipped("needs x".into());
-        assert_eq!(strict(false, "a", skipped(), &[]).verb(), "skipped");
-        assert_eq!(strict(true, "a", skipped(), &[]).verb(), "FAILED");
+        assert_eq!(deny_skips(false, "a", skipped(), &[]).verb(), "skipped");
+        assert_eq!(deny_skips(true, "a", skipped(), &[]).verb(), "FAILED");
         let inside = ["a test: needs y".to_owned()];
         assert_eq!(
-            strict(false, "a", StepOutcome::Passed(String::new()), &inside).verb(),
+            deny_skips(false, "a", StepOutcome::Passed(String::new()), &inside).verb(),
             "passed"
         );
-        assert_eq!(strict(true, "a", StepOutcome::Passed(String::new()), &inside).verb(), "FAILED");
+        assert_eq!(
+            deny_skips(true, "a", StepOutcome::Passed(String::new()), &inside).verb(),
+            "FAILED"
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Programs of the workspace, built, and where cargo put them.
+//! Builds programs of the workspace and says where cargo put them.
 
 use super::step::StepOutcome;
 use crate::command::Command;
 
-/// Builds one program, with its output streamed, and says where it is: `cargo run` would outlive
-/// being killed. The failure is the step's.
+/// Builds one program, with cargo's output streamed, and returns its path. It is not started with
+/// `cargo run`: killing that would leave the program running. An error is the step's outcome.
 pub(crate) fn build(select: &[&str]) -> Result<String, StepOutcome> {
     let build = Command::cargo("build").args(select);
     let failed = |why| StepOutcome::Failed { why, repeat: build.to_string() };
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cargo_names_the_program() {
+    fn the_program_is_read_from_the_messages_of_cargo() {
         let messages =
             "{\"executable\":null}\n{\"executable\":\"/t/debug/examples/hello\",\"a\":1}\n";
         assert_eq!(executable(messages), Some("/t/debug/examples/hello"));

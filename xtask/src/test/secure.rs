@@ -1,4 +1,4 @@
-//! `hello --tls`, with a certificate made for the occasion, and asked by somebody else's TLS.
+//! `hello --tls`, with a certificate of its own, checked with curl.
 
 use super::serve::RunningProgram;
 use super::step::StepOutcome;
@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs, process};
 
-/// Runs it and asks it once, over TLS, for what it says to everybody.
+/// Runs it and sends it one request over TLS.
 pub(crate) fn hello(program: &str, limit: Duration) -> StepOutcome {
     for (name, version) in [("openssl", "version"), ("curl", "--version")] {
         if !Command::new(name).arg(version).succeeds() {
             return StepOutcome::Skipped(format!("hello --tls needs {name}"));
         }
     }
-    match Certificate::make().and_then(|certificate| answer(program, &certificate, limit)) {
-        Ok(answer) if answer == "Hello, world!" => StepOutcome::Passed(String::new()),
-        Ok(answer) => failed(format!("it answered over TLS:\n{answer}")),
+    match Certificate::make().and_then(|certificate| response(program, &certificate, limit)) {
+        Ok(response) if response == "Hello, world!" => StepOutcome::Passed(String::new()),
+        Ok(response) => failed(format!("it answered over TLS:\n{response}")),
         Err(why) => failed(why),
     }
 }
@@ -26,7 +26,7 @@ fn failed(why: String) -> StepOutcome {
     StepOutcome::Failed { why: format!("hello --tls: {why}"), repeat }
 }
 
-fn answer(program: &str, certificate: &Certificate, limit: Duration) -> Result<String, String> {
+fn response(program: &str, certificate: &Certificate, limit: Duration) -> Result<String, String> {
     let server = Command::new(program).args(["--listen", "127.0.0.1:0", "--workers", "1", "--tls"]);
     let mut running = RunningProgram::start(&server.args(certificate.files()))?;
     let address = running.address(limit)?;
@@ -45,13 +45,13 @@ pub(crate) struct Certificate {
 }
 
 impl Certificate {
-    /// Made by openssl.
+    /// Makes one with openssl.
     pub(crate) fn make() -> Result<Self, String> {
         let folder = env::temp_dir().join(format!("stoop-xtask-{}", process::id()));
         fs::create_dir_all(&folder)
             .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         let made = Self { folder };
-        // Not a CA's, which no server's may be.
+        // No CA's certificate: a server's may not be one.
         Command::new("openssl")
             .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"])
             .args(["-nodes", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"])
@@ -72,7 +72,7 @@ impl Certificate {
         self.folder.join("key.pem")
     }
 
-    /// What follows `--tls`.
+    /// The arguments of `--tls`.
     pub(crate) fn files(&self) -> [PathBuf; 2] {
         [self.chain(), self.key()]
     }

@@ -1,4 +1,5 @@
-//! A program under test: its output, its address if it serves, and its end, each within a limit.
+//! A program under test: reads its output and its address, and waits for its end, each within a
+//! limit.
 
 use crate::command::Command;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,13 +9,13 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// It is killed when this is dropped.
+/// A started program, which is killed when this is dropped.
 pub(crate) struct RunningProgram {
     child: Child,
     lines: Receiver<String>,
     printed: String,
-    /// Whether what it prints is shown at once.
-    shown: bool,
+    /// Whether its output is shown as it comes.
+    is_shown: bool,
 }
 
 impl RunningProgram {
@@ -29,12 +30,12 @@ impl RunningProgram {
         let (sender, lines) = mpsc::channel();
         child.stdout.take().into_iter().for_each(|stdout| forward(stdout, sender.clone()));
         child.stderr.take().into_iter().for_each(|stderr| forward(stderr, sender.clone()));
-        Ok(Self { child, lines, printed: String::new(), shown: true })
+        Ok(Self { child, lines, printed: String::new(), is_shown: true })
     }
 
-    /// Does not show what it prints from here on.
-    pub(crate) fn in_silence(mut self) -> Self {
-        self.shown = false;
+    /// Does not show its output from here on.
+    pub(crate) fn hiding_output(mut self) -> Self {
+        self.is_shown = false;
         self
     }
 
@@ -49,7 +50,7 @@ impl RunningProgram {
         Err(format!("it printed no address of the form 127.0.0.1:PORT, but:\n{}", self.printed))
     }
 
-    /// Waits until it prints a line like that, and returns all that it printed.
+    /// Waits until it prints a line that `is_last`, and returns all that it printed.
     pub(crate) fn until(
         &mut self,
         is_last: impl Fn(&str) -> bool,
@@ -88,7 +89,7 @@ impl RunningProgram {
     fn next_line(&mut self, deadline: Instant) -> Option<String> {
         let line = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now()));
         let line = line.ok()?;
-        if self.shown {
+        if self.is_shown {
             println!("  {line}");
         }
         self.printed += &line;
@@ -128,13 +129,14 @@ pub(crate) struct HttpRequest {
     pub(crate) content: Option<&'static str>,
 }
 
-/// A whole answer, head and body, as text. By hand: what is tested must not test itself.
-pub(crate) fn ask(
+/// Sends a request and returns the whole response as text. Written by hand, because stoop must not be
+/// tested by itself.
+pub(crate) fn send(
     address: SocketAddr,
-    what: HttpRequest,
+    request: HttpRequest,
     limit: Duration,
 ) -> Result<String, String> {
-    let HttpRequest { path, content } = what;
+    let HttpRequest { path, content } = request;
     let method = if content.is_some() { "POST" } else { "GET" };
     let length = content.map(|content| format!("Content-Length: {}\r\n", content.len()));
     let (length, content) = (length.unwrap_or_default(), content.unwrap_or_default());
@@ -142,17 +144,18 @@ pub(crate) fn ask(
         let mut stream = TcpStream::connect_timeout(&address, limit)?;
         stream.set_read_timeout(Some(limit))?;
         stream.set_write_timeout(Some(limit))?;
-        // In one write: a server that answers the first piece and closes would reset the rest.
+        // In one write: a server that answers the first piece and closes would reset the connection.
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: {address}\r\n{length}Connection: close\r\n\r\n{content}"
         );
         stream.write_all(request.as_bytes())?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer)?;
-        Ok(answer)
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response)?;
+        Ok(response)
     };
-    let answer = exchange().map_err(|error: std::io::Error| format!("{method} {path}: {error}"))?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
+    let response =
+        exchange().map_err(|error: std::io::Error| format!("{method} {path}: {error}"))?;
+    Ok(String::from_utf8_lossy(&response).into_owned())
 }
 
 #[cfg(test)]
@@ -167,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_ends_is_heard_to_the_end() {
+    fn the_output_of_a_program_is_read_to_its_end() {
         let printed = shell("echo one; echo two >&2; echo three").finish(LIMIT).unwrap();
         assert!(["one", "two", "three"].iter().all(|line| printed.contains(line)), "{printed}");
         assert!(shell("echo why; exit 3").finish(LIMIT).unwrap_err().contains("why"));
     }
 
     #[test]
-    fn a_program_that_hangs_is_given_up() {
+    fn a_program_that_hangs_is_an_error_after_the_limit() {
         let started = Instant::now();
         let error = shell("echo waiting; exec sleep 60").finish(Duration::from_millis(100));
         assert!(error.unwrap_err().contains("waiting"));
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_heard_until_it_says_something() {
+    fn output_is_read_until_the_line_that_is_last() {
         let mut running = shell("echo one; echo two; exec sleep 60");
         assert_eq!(running.until(|line| line == "two", LIMIT).unwrap(), "one\ntwo\n");
         let error = shell("echo one").until(|line| line == "two", LIMIT).unwrap_err();
@@ -190,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_tells_its_address() {
+    fn the_address_of_a_server_is_read_from_its_output() {
         let mut server = shell("echo listening on http://127.0.0.1:8080/; exec sleep 60");
         assert_eq!(server.address(LIMIT).unwrap().port(), 8080);
         assert!(shell("echo nothing").address(LIMIT).unwrap_err().contains("nothing"));
     }
 
-    /// What a server sees of a request, and what is seen of its answer.
-    fn exchange(what: HttpRequest) -> (String, String) {
+    /// The request as a server receives it, and the response as `send` returns it.
+    fn exchange(request: HttpRequest) -> (String, String) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = thread::spawn(move || {
@@ -207,19 +210,19 @@ mod tests {
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello").unwrap();
             String::from_utf8_lossy(&request[..len]).into_owned()
         });
-        let answer = ask(address, what, LIMIT).unwrap();
-        (server.join().unwrap(), answer)
+        let response = send(address, request, LIMIT).unwrap();
+        (server.join().unwrap(), response)
     }
 
     #[test]
-    fn an_answer_is_read_to_its_end() {
-        let (request, answer) = exchange(HttpRequest { path: "/x", content: None });
+    fn a_response_is_read_to_its_end() {
+        let (request, response) = exchange(HttpRequest { path: "/x", content: None });
         assert!(request.starts_with("GET /x HTTP/1.1\r\n") && request.ends_with("\r\n\r\n"));
-        assert!(!request.contains("Content-Length") && answer.ends_with("hello"));
+        assert!(!request.contains("Content-Length") && response.ends_with("hello"));
     }
 
     #[test]
-    fn content_is_posted() {
+    fn content_is_sent_with_its_length() {
         let (request, _) = exchange(HttpRequest { path: "/x", content: Some("abc") });
         assert!(request.starts_with("POST /x HTTP/1.1\r\n"), "{request}");
         assert!(request.contains("\r\nContent-Length: 3\r\n"), "{request}");

@@ -1,6 +1,6 @@
-//! What was skipped inside a step that otherwise passed.
+//! Tests that were skipped inside a step that otherwise passed.
 //!
-//! A test that lacks a program or a file cannot tell cargo that it was skipped: to libtest it
+//! A test that lacks a program or a file cannot report to cargo that it was skipped: to libtest it
 //! passed. So it appends a line `name: reason` to the file that `STOOP_SKIPS` names, and this
 //! reads it. Tests that are marked `#[ignore]` are found in libtest's own output.
 
@@ -8,7 +8,7 @@ use crate::command::Command;
 use std::path::PathBuf;
 use std::{env, fs, process};
 
-/// The variable that tells tests where to say that they skipped.
+/// The variable that names the file in which tests report that they skipped.
 pub(crate) const VARIABLE: &str = "STOOP_SKIPS";
 
 pub(crate) struct Skips {
@@ -23,15 +23,15 @@ impl Skips {
         Ok(Self { file })
     }
 
-    /// Tells the tests that `command` runs where to say that they skipped.
-    pub(crate) fn told_to(&self, command: Command) -> Command {
+    /// Sets the variable for the tests that `command` runs.
+    pub(crate) fn with_file(&self, command: Command) -> Command {
         command.env(VARIABLE, &self.file)
     }
 
-    /// What was told since the last call, each line once.
+    /// The skips reported since the last call, each line once.
     pub(crate) fn take(&self) -> Vec<String> {
-        let told = fs::read_to_string(&self.file).unwrap_or_default();
-        let lines = told.lines().filter(|line| !line.trim().is_empty());
+        let reported = fs::read_to_string(&self.file).unwrap_or_default();
+        let lines = reported.lines().filter(|line| !line.trim().is_empty());
         let mut skips: Vec<String> = lines.map(str::to_owned).collect();
         let _ = fs::write(&self.file, "");
         skips.sort();
@@ -52,8 +52,8 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Takes note of a line of libtest's output.
-    pub(crate) fn look(&mut self, line: &str) {
+    /// Counts the tests that a line of libtest's output reports.
+    pub(crate) fn count(&mut self, line: &str) {
         if let Some(result) = line.strip_prefix("test result: ") {
             let words: Vec<&str> = result.split([' ', ';']).collect();
             let before = |at: usize| words.get(at.checked_sub(1)?)?.parse::<usize>().ok();
@@ -70,17 +70,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_say_that_they_skipped() {
+    fn the_skips_that_tests_report_are_taken_once() {
         let skips = Skips::new().unwrap();
-        let tell = format!("echo 'peer: needs nginx' >> ${VARIABLE}; echo >> ${VARIABLE}");
-        skips.told_to(Command::new("sh").args(["-c", &tell])).run().unwrap();
+        let report = format!("echo 'peer: needs nginx' >> ${VARIABLE}; echo >> ${VARIABLE}");
+        skips.with_file(Command::new("sh").args(["-c", &report])).run().unwrap();
         assert_eq!(skips.take(), ["peer: needs nginx"]);
         assert!(skips.take().is_empty());
         skips.remove();
     }
 
     #[test]
-    fn libtest_is_read() {
+    fn the_output_of_libtest_is_counted() {
         let mut tally = Tally::default();
         for line in [
             "test h1::head ... ok",
@@ -89,7 +89,7 @@ mod tests {
             "test result: ok. 12 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out",
             "test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
         ] {
-            tally.look(line);
+            tally.count(line);
         }
         assert_eq!(tally.passed, 15);
         assert_eq!(tally.ignored, 2);

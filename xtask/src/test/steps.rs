@@ -1,4 +1,4 @@
-//! The steps, in their order: what is quick to run and often wrong comes first.
+//! The steps, in their order: those that are quick and often fail come first.
 
 use super::skips::Tally;
 use super::step::{Context, StepOutcome, TestStep};
@@ -15,9 +15,9 @@ pub(crate) const STEPS: &[TestStep] = &[
         run: tools::install,
     },
     TestStep {
-        name: corpora::BRING,
-        summary: "other projects' bad requests, for the tests (CI=true only)",
-        run: corpora::bring,
+        name: corpora::STEP,
+        summary: "other projects' bad requests, downloaded for the tests (CI=true only)",
+        run: corpora::download,
     },
     TestStep { name: "fmt", summary: "formatting", run: fmt },
     TestStep { name: "clippy", summary: "lints, warnings denied", run: clippy },
@@ -56,10 +56,11 @@ pub(crate) const STEPS: &[TestStep] = &[
     },
 ];
 
-/// Workspaces of their own, so that their dependencies stay out of ours; formatted all the same.
+/// The manifests of all workspaces: bench and fuzz have their own, so that their dependencies stay out
+/// of ours.
 const WORKSPACES: &[&str] = &["Cargo.toml", "bench/Cargo.toml", "fuzz/Cargo.toml"];
 
-/// How long each fuzz target runs: enough to see that it works and to find a shallow crash.
+/// Seconds that each fuzz target runs: enough to see that it works and to find a shallow crash.
 const FUZZ_SECONDS: u32 = 5;
 
 /// Runs `commands` until one fails, and passes with `note`.
@@ -103,18 +104,18 @@ fn tests(context: &Context) -> StepOutcome {
     if let Some(folder) = test_data() {
         tests = tests.env("STOOP_TEST_DATA", folder);
     }
-    libtest(corpora::told_to(tests), context)
+    libtest(corpora::with_folders(tests), context)
 }
 
 fn doctests(context: &Context) -> StepOutcome {
     libtest(Command::cargo("test").args(["--workspace", "--no-fail-fast", "--doc"]), context)
 }
 
-/// Runs tests and counts them. What is marked as ignored is a measurement, which means nothing on a
-/// busy machine: it is counted, and run by its name.
+/// Runs tests and counts them. An ignored test is a measurement, which means nothing on a busy
+/// machine: it is counted here, and run by its name.
 fn libtest(command: Command, context: &Context) -> StepOutcome {
     let mut tally = Tally::default();
-    let ran = context.skips.told_to(command.clone()).run_and_look(|line| tally.look(line));
+    let ran = context.skips.with_file(command.clone()).run_with(|line| tally.count(line));
     let Tally { passed, ignored } = tally;
     match ran {
         Ok(()) if ignored == 0 => StepOutcome::Passed(format!("{passed} tests")),
@@ -137,7 +138,7 @@ fn docs(_: &Context) -> StepOutcome {
 }
 
 /// Each crate by itself, because in the workspace the features of all of them are united, and so
-/// a crate may compile there that does not compile for those who depend on it alone.
+/// a crate may compile there that does not compile for a user who depends on it alone.
 fn features(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::CLIPPY]) {
         return StepOutcome::Skipped(why);
@@ -169,7 +170,8 @@ fn feature_commands() -> Result<Vec<Command>, String> {
     Ok(commands)
 }
 
-/// `rust-version` is a promise; here it is kept. The toolchain is one that rustup knows by number.
+/// Checks that the oldest compiler that `rust-version` promises compiles the workspace. rustup
+/// installs that toolchain by its number.
 fn msrv(context: &Context) -> StepOutcome {
     let failed = |why: String| StepOutcome::Failed {
         why,
@@ -190,7 +192,7 @@ fn msrv(context: &Context) -> StepOutcome {
     let install = install.arg("--profile=minimal");
     let is_there = Command::new("rustup").args(["run", &promised, "rustc", "--version"]).succeeds();
     let check = Command::new("rustup").args(["run", &promised, "cargo", "check", "--workspace"]);
-    // A folder of its own: two compilers in one would each throw out what the other built.
+    // A folder of its own: two compilers in one would each discard what the other built.
     let check = check.args(["--all-targets", "--target-dir", "target/msrv"]);
     match (is_there, context.ci) {
         (true, _) => all(&[check], &promised),
@@ -204,8 +206,8 @@ fn rust_version(manifest: &str) -> &str {
     line.map_or("", |rest| rest.trim_end_matches('"'))
 }
 
-/// Prints what the protocol machines cost beside what the changelog says. A count is no test: what
-/// it may be is decided by whoever reads it.
+/// Prints what the protocol machines cost beside what the changelog says. A count is no test: the
+/// reader decides what it may be.
 fn proto(_: &Context) -> StepOutcome {
     if let Some(why) = tools::absent(&[tools::VALGRIND]) {
         return StepOutcome::Skipped(why);
@@ -242,8 +244,9 @@ fn fuzz(_: &Context) -> StepOutcome {
     all(&commands, &format!("{} targets, {FUZZ_SECONDS} s each", commands.len() - 1))
 }
 
-/// Advisories need a database from the network and change without a commit of ours, so they are
-/// for a person or a schedule to ask: `cargo deny check advisories`.
+/// Checks the dependencies, but for advisories: those need a database from the network and change
+/// without a commit of ours, so they are asked for by hand, or by a schedule, with
+/// `cargo deny check advisories`.
 fn deny(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::CARGO_DENY]) {
         return StepOutcome::Skipped(why);

@@ -3,13 +3,13 @@
 use super::step::{Context, StepOutcome};
 use crate::command::Command;
 
-/// The name of the step that installs; it runs with `CI=true`, or when asked for by name.
+/// The name of the step that installs them; it runs with `CI=true`, or when it is named.
 pub(crate) const INSTALL: &str = "install";
 
 /// The toolchain that libFuzzer needs.
 pub(crate) const NIGHTLY: &str = "nightly";
 
-/// A program, how to see that it is there, and how to get it.
+/// A program, a command that succeeds if it is installed, and the command that installs it.
 pub(crate) struct Tool {
     name: &'static str,
     probe: &'static [&'static str],
@@ -44,8 +44,8 @@ pub(crate) const CARGO_DENY: Tool = Tool {
 
 const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_DENY];
 
-/// Programs that the tests talk to or that bring what they read, and the Debian packages that hold
-/// them. A test that does not find its program says that it skipped.
+/// Programs that the tests talk to or that download what they read, and their Debian packages. A
+/// test that does not find its program reports that it skipped.
 const PEERS: &[(&str, &str)] = &[
     ("nginx", "nginx"),
     ("curl", "curl"),
@@ -62,14 +62,14 @@ const PEERS: &[(&str, &str)] = &[
 /// Makes certificates.
 pub(crate) const OPENSSL: &str = "openssl";
 
-/// Builds what others wrote in Go.
+/// Builds other projects' programs that are written in Go.
 pub(crate) const GO: &str = "go";
 
 /// Counts instructions.
 pub(crate) const VALGRIND: &str = "valgrind";
 
 impl Tool {
-    fn is_there(&self) -> bool {
+    fn is_installed(&self) -> bool {
         command(self.probe).succeeds()
     }
 }
@@ -78,9 +78,9 @@ fn command(words: &[&str]) -> Command {
     Command::new(words[0]).args(&words[1..])
 }
 
-/// What a step that needs these would be skipped for.
+/// Why a step that needs these tools is skipped, if it is.
 pub(crate) fn missing(tools: &[&Tool]) -> Option<String> {
-    let absent: Vec<_> = tools.iter().filter(|tool| !tool.is_there()).collect();
+    let absent: Vec<_> = tools.iter().filter(|tool| !tool.is_installed()).collect();
     if absent.is_empty() {
         return None;
     }
@@ -89,7 +89,7 @@ pub(crate) fn missing(tools: &[&Tool]) -> Option<String> {
     Some(format!("needs {} ({})", names.join(" and "), installs.join(" && ")))
 }
 
-/// What a step that needs these programs of Debian's packages would be skipped for.
+/// Why a step that needs these of the `PEERS` is skipped, if it is.
 pub(crate) fn absent(programs: &[&str]) -> Option<String> {
     let absent = PEERS.iter().filter(|(program, _)| programs.contains(program));
     let absent = absent.filter(|(program, _)| !is_on_path(program));
@@ -101,10 +101,13 @@ pub(crate) fn absent(programs: &[&str]) -> Option<String> {
     Some(format!("needs {} ({install})", names.join(" and ")))
 }
 
-/// Installs what is missing. It tries everything, so that one report names all that failed.
+/// Installs the tools that are missing. It tries all, so that one report names each that failed.
 pub(crate) fn install(_: &Context) -> StepOutcome {
-    let mut commands: Vec<Command> =
-        TOOLS.iter().filter(|tool| !tool.is_there()).map(|tool| command(tool.install)).collect();
+    let mut commands: Vec<Command> = TOOLS
+        .iter()
+        .filter(|tool| !tool.is_installed())
+        .map(|tool| command(tool.install))
+        .collect();
     let absent = PEERS.iter().filter(|(program, _)| !is_on_path(program));
     let packages: Vec<&str> = absent.map(|(_, package)| *package).collect();
     if !packages.is_empty() {
@@ -127,7 +130,7 @@ pub(crate) fn install(_: &Context) -> StepOutcome {
     }
 }
 
-/// Found as a shell finds it. Servers live in /usr/sbin, which is not on everybody's path.
+/// Whether a shell finds it. Servers are in /usr/sbin, which is not on every user's path.
 pub(crate) fn is_on_path(program: &str) -> bool {
     let look = format!("PATH=\"$PATH:/usr/sbin\"; command -v {program}");
     Command::new("sh").args(["-c", &look]).succeeds()
@@ -147,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_tool_is_named_with_its_cure() {
+    fn a_missing_tool_is_named_with_the_command_that_installs_it() {
         let absent = Tool {
             name: "teapot",
             probe: &["no-such-program-at-all"],
