@@ -9,11 +9,12 @@ behaviour, and the commit message says why it is right.
 
 Usage: cargo xtask goldens --bless [CARGO TEST ARGS]
 
-  cargo xtask goldens --bless                       all of them
-  cargo xtask goldens --bless -p stoop-proto        those of one crate
-  cargo xtask goldens --bless -p stoop-proto h1::   those of some tests
+  cargo xtask goldens --bless                            all of them
+  cargo xtask goldens --bless -p stoop-test              those of one crate
+  cargo xtask goldens --bless -p stoop-test rfc9113::    those of some tests
 
-It runs the tests with STOOP_BLESS=1 in the environment, and nothing else reads that.
+It runs the tests with STOOP_BLESS=1 in the environment, which nothing but the golden files' tests
+reads. stoop-test and stoop-testbed have golden files, in folders named goldens.
 ";
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -36,5 +37,5 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 fn ask_for_bless() -> String {
-    "goldens rewrites files: say `cargo xtask goldens --bless`, or `--help` to read more".to_owned()
+    "goldens rewrites files: run `cargo xtask goldens --bless`, or `--help` to read more".to_owned()
 }
