@@ -33,6 +33,7 @@ pub(crate) fn run(_: &Context) -> StepOutcome {
     let check = check.args(["--package", "stoop", "--lib", "--all-features"]);
     // A folder of its own: two compilers in one would each discard what the other built.
     let check = check.args(["-Zpublic-dependency", "--target-dir", "target/nightly"]);
+    println!("$ {check}");
     let messages = check.clone().arg("--message-format=json-diagnostic-short").output();
     match messages.and_then(|messages| findings(&messages)) {
         Ok(found) if found.is_empty() => StepOutcome::Passed(String::new()),
