@@ -5,11 +5,12 @@ use super::source::SourceFile;
 use super::tree::{Finding, Tree};
 
 /// A module, the module of the same package that it may not import, and what to do instead. Each is
-/// a file or a folder under `crates/`, without `.rs`; `or` stands between the names of one that moves.
+/// a file or a folder under `crates/`, without `.rs`, with an `or` where it may have either of two names.
 type Border = (&'static str, &'static str, &'static str);
 
 const VERSIONS: &str = "what both versions need belongs to message, error or limits";
 const ROLES: &str = "client and server meet in conn, handler and body";
+const DRIVERS: &str = "what the drivers of both versions need belongs in a module beside them";
 
 const BORDERS: &[Border] = &[
     ("stoop-proto/src/h1", "stoop-proto/src/h2", VERSIONS),
@@ -21,6 +22,18 @@ const BORDERS: &[Border] = &[
     ),
     ("stoop/src/client", "stoop/src/server", ROLES),
     ("stoop/src/server", "stoop/src/client", ROLES),
+    ("stoop/src/server/http1", "stoop/src/server/http2", DRIVERS),
+    ("stoop/src/server/http2", "stoop/src/server/http1", DRIVERS),
+    (
+        "stoop/src/client/http1 or stoop/src/conn/http1",
+        "stoop/src/client/http2 or stoop/src/conn/http2",
+        DRIVERS,
+    ),
+    (
+        "stoop/src/client/http2 or stoop/src/conn/http2",
+        "stoop/src/client/http1 or stoop/src/conn/http1",
+        DRIVERS,
+    ),
 ];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
@@ -59,12 +72,13 @@ mod tests {
     use super::super::tree::testing::{lines, tree};
     use super::*;
 
-    /// The findings in these files of one package, with a file inside of each border.
+    /// The findings in these files of one package, with an empty file on each side of each border.
     fn found(package: &str, files: &[(&str, &str)]) -> Vec<String> {
-        let path = |path: &str| format!("crates/{path}.rs");
-        let others = BORDERS.iter().map(|(inside, ..)| (path(&format!("{inside}/other")), ""));
-        let files = files.iter().map(|(at, text)| (path(&format!("{package}/src/{at}")), *text));
-        lines(&check(&tree(&files.chain(others).collect::<Vec<_>>())))
+        let sides = BORDERS.iter().flat_map(|(inside, never, _)| [inside, never]);
+        let empty = sides.map(|names| names.split(" or ").next().unwrap());
+        let empty = empty.map(|place| (format!("crates/{place}/empty.rs"), ""));
+        let files = files.iter().map(|(at, text)| (format!("crates/{package}/src/{at}.rs"), *text));
+        lines(&check(&tree(&files.chain(empty).collect::<Vec<_>>())))
     }
 
     #[test]
@@ -107,6 +121,21 @@ mod tests {
         ];
         let expected = ["client/pool.rs:2", "client/pool.rs:3", "server.rs:1"];
         assert_eq!(found("stoop", &files), expected.map(|at| format!("crates/stoop/src/{at}")));
+    }
+
+    #[test]
+    fn a_module_is_known_by_either_of_its_names() {
+        for place in ["client", "conn"] {
+            let files = [
+                (format!("{place}/http1/mod"), "use super::http2::Cell;"),
+                (format!("{place}/http2/mod"), "use super::exchange::Exchange;\npub struct Cell;"),
+            ];
+            let files = files.each_ref().map(|(path, text)| (path.as_str(), *text));
+            assert_eq!(
+                found("stoop", &files),
+                [format!("crates/stoop/src/{place}/http1/mod.rs:1")]
+            );
+        }
     }
 
     #[test]
