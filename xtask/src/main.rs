@@ -37,8 +37,8 @@ a state table:
 
 const NEVERS_HELP: &str = "\
 Checks the rules of ARCHITECTURE.md that no other program checks: each dependency is listed there,
-and which modules never import each other. rustc, clippy and cargo-deny check the others;
-ARCHITECTURE.md says which.
+certain modules never import each other, and files import each other in a circle only where that
+is explained there. rustc, clippy and cargo-deny check the others; ARCHITECTURE.md says which.
 
 Usage: cargo xtask nevers
 

@@ -6,20 +6,20 @@
 //! good one. deny.toml says which crates of ours may depend on which; one that it does not name needs
 //! a row here.
 
-use super::tree::{Dependency, Finding, Tree};
+use super::tree::{ARCHITECTURE, Dependency, Finding, Tree, rows};
 use std::collections::BTreeSet;
 
-const PAGE: &str = "ARCHITECTURE.md";
 const HEADING: &str = "## Dependencies";
 
 /// The complete list of what stoop-proto may depend on: values and byte searches, no I/O, no runtime.
 const PROTO_MAY: &[&str] = &["http", "bytes", "httparse", "memchr", "itoa"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rows = rows(&tree.architecture);
+    let rows = rows(&tree.architecture, HEADING).into_iter();
+    let rows: Vec<_> = rows.map(|(line, crates, places)| (line, listed(&crates, places))).collect();
     if rows.is_empty() {
         let message = format!("no table of crates and places under `{HEADING}`");
-        return vec![Finding::new(PAGE, 1, message)];
+        return vec![Finding::new(ARCHITECTURE, 1, message)];
     }
     let actual = to_be_listed(&tree.dependencies, &tree.deny);
     let mut findings = Vec::new();
@@ -27,7 +27,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         let Dependency { from, to, dev } = dependency;
         if !rows.iter().any(|(_, listed)| listed.contains(dependency)) {
             let message = format!(
-                "`{to}` has no row for {} under `{HEADING}` of {PAGE}; say there what it does and \
+                "`{to}` has no row for {} under `{HEADING}` of {ARCHITECTURE}; say there what it does and \
                  why not its rival, or do without",
                 place(dependency)
             );
@@ -47,7 +47,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             let (place, to) = (place(missing), &missing.to);
             let message =
                 format!("{place} does not depend on `{to}`; correct the row, or remove it");
-            findings.push(Finding::new(PAGE, *line, message));
+            findings.push(Finding::new(ARCHITECTURE, *line, message));
         }
     }
     findings
@@ -68,28 +68,18 @@ fn to_be_listed(all: &[Dependency], deny: &str) -> BTreeSet<Dependency> {
         .collect()
 }
 
-/// The rows of the tables under the heading, each with its line: every crate at every place.
-fn rows(page: &str) -> Vec<(usize, BTreeSet<Dependency>)> {
-    let lines = page.lines().enumerate().skip_while(|(_, line)| *line != HEADING).skip(1);
-    let section = lines.take_while(|(_, line)| !line.starts_with("## "));
-    section.filter_map(|(at, line)| Some((at + 1, row(line)?))).collect()
-}
-
-fn row(line: &str) -> Option<BTreeSet<Dependency>> {
-    let mut cells = line.strip_prefix("| `")?.split('|');
-    let (crates, places) = (cells.next()?, cells.next()?);
-    let crates = || crates.split(['`', ',', ' ']).filter(|name| !name.is_empty());
+/// The dependencies that a row lists: every crate at every place.
+fn listed(crates: &[&str], places: &str) -> BTreeSet<Dependency> {
     let places = places.split(',').map(|place| {
         let place = place.trim();
         let (name, dev) = place.strip_suffix(" tests").map_or((place, false), |name| (name, true));
         let prefix = if matches!(name, "stoop" | "xtask") { "" } else { "stoop-" };
         (format!("{prefix}{name}"), dev)
     });
-    let dependency =
-        |from: &String, to: &str, dev| Dependency { from: from.clone(), to: to.to_owned(), dev };
-    Some(
-        places.flat_map(|(from, dev)| crates().map(move |to| dependency(&from, to, dev))).collect(),
-    )
+    let at = |(from, dev): (String, bool)| {
+        crates.iter().map(move |to| Dependency { from: from.clone(), to: (*to).to_owned(), dev })
+    };
+    places.flat_map(at).collect()
 }
 
 fn place(Dependency { from, dev, .. }: &Dependency) -> String {
@@ -136,7 +126,7 @@ mod tests {
     #[test]
     fn each_row_is_a_dependency() {
         assert_eq!(found(AS_LISTED, PAGE_OF_TWO), []);
-        assert_eq!(found(&AS_LISTED[1..], PAGE_OF_TWO), [(PAGE.to_owned(), 7)]);
+        assert_eq!(found(&AS_LISTED[1..], PAGE_OF_TWO), [(ARCHITECTURE.to_owned(), 7)]);
     }
 
     #[test]
@@ -148,7 +138,7 @@ mod tests {
         // A reason for its tests is none for the crate.
         let mut shipped = AS_LISTED.to_vec();
         shipped[4].2 = false;
-        assert_eq!(found(&shipped, PAGE_OF_TWO), [manifest(), (PAGE.to_owned(), 8)]);
+        assert_eq!(found(&shipped, PAGE_OF_TWO), [manifest(), (ARCHITECTURE.to_owned(), 8)]);
     }
 
     #[test]
@@ -166,6 +156,6 @@ mod tests {
 
     #[test]
     fn a_page_without_the_table_is_a_finding() {
-        assert_eq!(found(AS_LISTED, "# A\n"), [(PAGE.to_owned(), 1)]);
+        assert_eq!(found(AS_LISTED, "# A\n"), [(ARCHITECTURE.to_owned(), 1)]);
     }
 }

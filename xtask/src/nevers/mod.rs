@@ -5,6 +5,7 @@
 //! row in `RULES`. First look whether rustc, clippy or cargo-deny can check it.
 
 mod borders;
+mod circles;
 mod dependencies;
 mod routes;
 mod source;
@@ -18,6 +19,7 @@ type Rule = (&'static str, fn(&Tree) -> Vec<Finding>);
 const RULES: &[Rule] = &[
     ("ARCHITECTURE.md lists the dependencies, and no others", dependencies::check),
     ("versions, roles, drivers and hpack never import each other", borders::check),
+    ("no files import each other in a circle that is not explained", circles::check),
 ];
 
 /// Checks every rule and prints each with its findings. An error means that there were some.

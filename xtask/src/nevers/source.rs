@@ -3,6 +3,8 @@
 //! It is read line by line, as rustfmt writes lines; `cargo xtask test` checks the formatting first.
 //! A string that looks like code is taken for code: a path in it may be found, and none is missed.
 
+use std::collections::HashSet;
+
 /// A file of a package's `src` folder.
 pub(crate) struct SourceFile {
     /// From the root of the workspace, with `/`: `crates/stoop/src/client/pool.rs`.
@@ -23,6 +25,8 @@ pub(crate) struct NamedPath {
     pub(crate) segments: Vec<String>,
     /// The name by which a `use` imports it: `B` of `use a::B` and `C` of `use a::B as C`.
     pub(crate) imported_as: Option<String>,
+    /// Whether a `pub use` or the like hands it on, and the file names it nowhere else.
+    pub(crate) is_only_reexported: bool,
 }
 
 impl SourceFile {
@@ -40,9 +44,14 @@ impl SourceFile {
 
     /// Whether it is the module `place` or one inside it: `place.rs`, `place/…` or `place` itself.
     pub(crate) fn is_in(&self, place: &str) -> bool {
-        let rest = self.path.strip_prefix(place);
-        rest.is_some_and(|rest| rest.is_empty() || rest == ".rs" || rest.starts_with('/'))
+        is_in(&self.path, place)
     }
+}
+
+/// Whether a path is that of the module `place` or of one inside it.
+pub(crate) fn is_in(path: &str, place: &str) -> bool {
+    let rest = path.strip_prefix(place);
+    rest.is_some_and(|rest| rest.is_empty() || rest == ".rs" || rest.starts_with('/'))
 }
 
 /// The module `name` inside `module`.
@@ -81,18 +90,25 @@ fn shipped(text: &str) -> (Vec<(usize, &str)>, Vec<String>) {
 }
 
 fn names(lines: &[(usize, &str)]) -> Vec<NamedPath> {
-    let mut found = Vec::new();
+    let (mut found, mut words) = (Vec::new(), HashSet::new());
     let mut lines = lines.iter();
     while let Some(&(line, text)) = lines.next() {
-        let Some(tree) = import(text) else {
-            let words = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':'));
-            let paths = words.map(|word| word.trim_matches(':')).filter(|word| word.contains("::"));
-            let segments = |path: &str| path.split("::").map(str::to_owned).collect();
-            found.extend(paths.map(|path| NamedPath {
-                line,
-                segments: segments(path),
-                imported_as: None,
-            }));
+        let mut push = |path: &str, imported_as, is_only_reexported| {
+            let segments = path.split("::").filter(|segment| !matches!(*segment, "" | "self"));
+            let segments = segments.map(str::to_owned).collect();
+            found.push(NamedPath { line, segments, imported_as, is_only_reexported });
+        };
+        let Some((visibility, tree)) = import(text) else {
+            // `pub(in a::b)` says where an item is visible, and imports nothing.
+            let item = text.split_once("pub(in ").and_then(|(_, item)| item.split_once(')'));
+            let item = item.map_or(text, |(_, item)| item);
+            for word in item.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':')) {
+                let word = word.trim_matches(':');
+                words.extend(word.split("::").next());
+                if word.contains("::") {
+                    push(word, None, false);
+                }
+            }
             continue;
         };
         let mut tree = tree.to_owned();
@@ -102,22 +118,23 @@ fn names(lines: &[(usize, &str)]) -> Vec<NamedPath> {
         }
         spread_out("", tree.split(';').next().unwrap_or_default(), &mut |path| {
             let (path, renamed) = path.split_once(" as ").unwrap_or((path, ""));
-            let mut segments: Vec<String> = path.split("::").map(str::to_owned).collect();
-            segments.retain(|segment| !segment.is_empty());
-            segments.pop_if(|last| last == "self");
-            let last = segments.last().map(String::as_str).unwrap_or_default();
+            let last = path.trim_end_matches("::self").rsplit("::").next().unwrap_or_default();
             let name = if renamed.is_empty() { last } else { renamed };
-            found.push(NamedPath { line, imported_as: Some(name.to_owned()), segments });
+            push(path, Some(name.to_owned()), !visibility.is_empty());
         });
+    }
+    for name in &mut found {
+        let is_used = name.imported_as.as_deref().is_some_and(|name| words.contains(name));
+        name.is_only_reexported &= !is_used;
     }
     found
 }
 
-/// What stands behind the keyword of a `use` item.
-fn import(line: &str) -> Option<&str> {
+/// What stands before and behind the keyword of a `use` item.
+fn import(line: &str) -> Option<(&str, &str)> {
     let (before, tree) = line.trim_start().split_once("use ")?;
     let is_item = before.is_empty() || (before.starts_with("pub") && before.ends_with(' '));
-    is_item.then_some(tree)
+    is_item.then_some((before, tree))
 }
 
 /// Hands each path of a `use` tree to `found`.

@@ -5,6 +5,9 @@ use crate::command::Command;
 use std::fs;
 use std::path::Path;
 
+/// The page that lists dependencies and circles with their reasons.
+pub(crate) const ARCHITECTURE: &str = "ARCHITECTURE.md";
+
 /// The files and the dependencies of the workspace.
 pub(crate) struct Tree {
     /// The sources that reach users: no tests, examples or benches.
@@ -43,7 +46,7 @@ impl Finding {
 impl Tree {
     pub(crate) fn load(root: &Path) -> Result<Self, String> {
         let mut files = Vec::new();
-        for folder in ["crates", "xtask"] {
+        for folder in ["bench", "crates", "xtask"] {
             read_sources(root, &root.join(folder), &mut files)?;
         }
         let mut dependencies = Vec::new();
@@ -61,8 +64,7 @@ impl Tree {
                         See parse_tree in xtask/src/nevers/tree.rs"
                 .to_owned());
         }
-        let [architecture, deny] =
-            ["ARCHITECTURE.md", "deny.toml"].map(|name| read(&root.join(name)));
+        let [architecture, deny] = [ARCHITECTURE, "deny.toml"].map(|name| read(&root.join(name)));
         Ok(Self {
             files: without_test_modules(files),
             dependencies,
@@ -89,6 +91,19 @@ fn parse_tree(text: &str, dev: bool) -> Vec<Dependency> {
         }
     }
     dependencies
+}
+
+/// The rows of the tables under a heading: the line of each, the names in its first cell, and its
+/// second cell.
+pub(crate) fn rows<'a>(page: &'a str, heading: &str) -> Vec<(usize, Vec<&'a str>, &'a str)> {
+    let lines = page.lines().zip(1..).skip_while(|(line, _)| *line != heading).skip(1);
+    let section = lines.take_while(|(line, _)| !line.starts_with("## "));
+    let rows = section.filter_map(|(line, number)| {
+        let mut cells = line.strip_prefix("| `")?.split('|');
+        let names = cells.next()?.split(['`', ',', ' ']).filter(|name| !name.is_empty());
+        Some((number, names.collect(), cells.next()?))
+    });
+    rows.collect()
 }
 
 fn read(path: &Path) -> Result<String, String> {
