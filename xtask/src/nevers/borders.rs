@@ -11,6 +11,7 @@ type Border = (&'static str, &'static str, &'static str);
 const VERSIONS: &str = "what both versions need belongs to message, error or limits";
 const ROLES: &str = "client and server meet in conn, handler and body";
 const DRIVERS: &str = "what the drivers of both versions need belongs in a module beside them";
+const PLACE: &str = "what a driver needs of its connection belongs in a module below both";
 
 const BORDERS: &[Border] = &[
     ("stoop-proto/src/h1", "stoop-proto/src/h2", VERSIONS),
@@ -33,6 +34,18 @@ const BORDERS: &[Border] = &[
         "stoop/src/client/http2 or stoop/src/conn/http2",
         "stoop/src/client/http1 or stoop/src/conn/http1",
         DRIVERS,
+    ),
+    ("stoop/src/server/http1", "stoop/src/server/connection", PLACE),
+    ("stoop/src/server/http2", "stoop/src/server/connection", PLACE),
+    (
+        "stoop/src/body",
+        "stoop/src/client",
+        "it stands on body; body has a trait that it implements",
+    ),
+    (
+        "stoop/src/request",
+        "stoop/src/client",
+        "client stands on request; move what both need to a module below them",
     ),
 ];
 

@@ -11,7 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 const HEADING: &str = "## Circles";
 
 /// The packages that are checked.
-const PACKAGES: &[&str] = &["xtask"];
+const PACKAGES: &[&str] = &[
+    "xtask",
+    "bench",
+    "crates/stoop",
+    "crates/stoop-cli",
+    "crates/stoop-io",
+    "crates/stoop-proto",
+];
 
 /// The files that each file imports, and the first place where it names each.
 type Imports<'a> = BTreeMap<&'a str, BTreeMap<&'a str, String>>;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use stoop_proto::{Fields, ResponseHead};
 
 use crate::body::Incoming;
+use crate::client::response_start::ResponseStart;
 use crate::client::{http1, http2};
 use crate::conn::recycle::Recycle;
 use crate::error::Error;
@@ -17,14 +18,6 @@ pub(crate) enum Exchange {
     Http2(Box<http2::exchange::Exchange>),
 }
 
-/// What came of waiting for a response's head.
-pub(crate) enum Answered {
-    /// A final head.
-    Head,
-    /// The connection was switched.
-    Switched,
-}
-
 impl Exchange {
     /// Waits for the final head of the response.
     pub(crate) fn poll_head(
@@ -32,14 +25,14 @@ impl Exchange {
         cx: &mut Context<'_>,
         head: &mut Recycle<ResponseHead>,
         interim: &mut dyn FnMut(&ResponseHead),
-    ) -> Poll<Result<Answered, Error>> {
+    ) -> Poll<Result<ResponseStart, Error>> {
         match self {
             Self::Http1(exchange) => exchange.poll_head(cx, head, interim),
             Self::Http2(exchange) => exchange.poll_head(cx, head, interim),
         }
     }
 
-    /// The connection, after [`Answered::Switched`].
+    /// The connection, after [`ResponseStart::Switched`].
     pub(crate) fn into_upgraded(self) -> Result<Upgraded, Error> {
         match self {
             Self::Http1(exchange) => exchange.into_upgraded(),
@@ -93,7 +86,7 @@ impl Incoming for Exchange {
     fn remaining(&self) -> Option<u64> {
         match self {
             Self::Http1(exchange) => exchange.content_remaining(),
-            Self::Http2(exchange) => exchange.content_remaining(),
+            Self::Http2(exchange) => exchange.remaining(),
         }
     }
 }

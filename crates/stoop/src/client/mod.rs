@@ -11,7 +11,9 @@ pub(crate) mod outgoing;
 mod pool;
 mod promote;
 mod redirect;
+mod response_start;
 mod send;
+mod shared;
 mod terms;
 
 use std::fmt;
@@ -36,6 +38,7 @@ use crate::versions::Versions;
 
 use connect::{Connector, Route};
 pub use redirect::Redirects;
+use shared::Shared;
 
 /// Sends requests. Cheap to clone; all clones share their connections. Works on any tokio runtime,
 /// and on several.
@@ -51,15 +54,6 @@ pub use redirect::Redirects;
 /// For bulk work, make one client for each core and send all requests of an origin to the same one.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
-
-pub(crate) struct Shared {
-    connector: Connector,
-    pool: Arc<pool::Pool>,
-    limits: Arc<ClientLimits>,
-    redirects: Redirects,
-    user_agent: Option<Box<str>>,
-    allow_private: bool,
-}
 
 impl Client {
     /// A client with the default limits, the platform's root certificates and the system's name

@@ -7,7 +7,8 @@ use stoop_proto::{RequestHead, ResponseHead, TargetForm};
 use url::Url;
 
 use crate::body::{Body, Kind};
-use crate::client::{Shared, redirect};
+use crate::client::redirect;
+use crate::client::shared::Shared;
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::request::{Request, RequestParts};

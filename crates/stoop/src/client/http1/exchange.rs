@@ -10,10 +10,10 @@ use stoop_proto::{BodySize, CloseReason, Fields, RequestHead, ResponseHead, h1};
 
 use crate::body::Body;
 use crate::client::deadlines::{Deadlines, Due, Waiting};
-use crate::client::exchange::Answered;
 use crate::client::http1::Http1;
 use crate::client::http1::upload::Upload;
 use crate::client::pool::Lease;
+use crate::client::response_start::ResponseStart;
 use crate::conn::Sink;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientLimits, ClientTime, after};
@@ -89,12 +89,12 @@ impl Exchange {
         cx: &mut Context<'_>,
         head: &mut ResponseHead,
         interim: &mut dyn FnMut(&ResponseHead),
-    ) -> Poll<Result<Answered, Error>> {
+    ) -> Poll<Result<ResponseStart, Error>> {
         loop {
             match ready!(self.poll_step(cx, head, Phase::Wait))? {
                 Step::Interim => interim(head),
-                Step::Head => return Poll::Ready(Ok(Answered::Head)),
-                Step::Switched => return Poll::Ready(Ok(Answered::Switched)),
+                Step::Head => return Poll::Ready(Ok(ResponseStart::Head)),
+                Step::Switched => return Poll::Ready(Ok(ResponseStart::Switched)),
                 Step::Data { .. } | Step::End => {
                     return Poll::Ready(Err(Error::new(ErrorKind::Internal, Phase::Wait)));
                 }
@@ -102,7 +102,7 @@ impl Exchange {
         }
     }
 
-    /// The connection, after [`Answered::Switched`].
+    /// The connection, after [`ResponseStart::Switched`].
     pub(crate) fn into_upgraded(mut self) -> Result<Upgraded, Error> {
         let http1 = self.lease.take().ok_or_else(|| no_connection(Phase::Wait))?;
         Ok(Upgraded { io: http1.wire.io, keep: None })

@@ -9,12 +9,12 @@ use http::Method;
 use stoop_io::{Stream, Timer};
 use stoop_proto::{BodySize, Fields, ResponseHead};
 
-use crate::body::{Body, Kind};
+use crate::body::{Body, Incoming, Kind};
 use crate::client::deadlines::{Deadlines, Due, Waiting};
-use crate::client::exchange::{self, Answered};
 use crate::client::http2::shared_exchange::{Abandoned, Found, Notice, SharedExchange};
 use crate::client::http2::{Order, SharedConnection};
 use crate::client::pool::StreamPermit;
+use crate::client::response_start::ResponseStart;
 use crate::conn::recycle::Recycle;
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::error::{Error, ErrorKind, Phase};
@@ -111,7 +111,7 @@ impl Exchange {
         cx: &mut Context<'_>,
         head: &mut Recycle<ResponseHead>,
         interim: &mut dyn FnMut(&ResponseHead),
-    ) -> Poll<Result<Answered, Error>> {
+    ) -> Poll<Result<ResponseStart, Error>> {
         loop {
             match ready!(self.poll_found(cx, Phase::Wait))? {
                 Found::Interim(head) => {
@@ -126,8 +126,8 @@ impl Exchange {
                     let switched =
                         matches!(self.tunnel, Tunnel::Asked(_)) && head.status().is_success();
                     return Poll::Ready(Ok(match switched {
-                        true => Answered::Switched,
-                        false => Answered::Head,
+                        true => ResponseStart::Switched,
+                        false => ResponseStart::Head,
                     }));
                 }
                 _ => return Poll::Ready(Err(Error::new(ErrorKind::Internal, Phase::Wait))),
@@ -135,49 +135,14 @@ impl Exchange {
         }
     }
 
-    /// The tunnel, after [`Answered::Switched`].
+    /// The tunnel, after [`ResponseStart::Switched`].
     pub(crate) fn into_upgraded(mut self) -> Result<Upgraded, Error> {
         let Tunnel::Asked(Some(writer)) = std::mem::replace(&mut self.tunnel, Tunnel::Open) else {
             return Err(Error::new(ErrorKind::Internal, Phase::Wait));
         };
         let peer = self.connection.peer;
-        let incoming = Body(Kind::Response(Box::new(exchange::Exchange::Http2(Box::new(self)))));
+        let incoming = Body(Kind::Response(Box::new(self)));
         Ok(Upgraded { io: tunnel(incoming, writer, peer), keep: None })
-    }
-
-    /// The next piece of content.
-    pub(crate) fn poll_chunk(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Error>>> {
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        let piece = ready!(self.poll_found(cx, Phase::Receive)).map(|found| match found {
-            Found::Piece(piece) => Some(piece),
-            _ => None,
-        });
-        Poll::Ready(piece.transpose())
-    }
-
-    /// Shows all content to `look`.
-    pub(crate) fn poll_all(
-        &mut self,
-        cx: &mut Context<'_>,
-        look: &mut dyn FnMut(&[u8]),
-    ) -> Poll<Result<(), Error>> {
-        while let Some(piece) = ready!(self.poll_chunk(cx)) {
-            look(&piece?);
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    pub(crate) fn take_trailers(&mut self) -> Option<Box<Fields>> {
-        self.cell.take_trailers()
-    }
-
-    pub(crate) fn content_remaining(&self) -> Option<u64> {
-        if self.ended { Some(0) } else { self.cell.remaining() }
     }
 
     /// Takes what came next, or waits for it, or for the nearest deadline.
@@ -246,6 +211,40 @@ impl Exchange {
             Notice::Call(number) => self.connection.ready.mark(number),
             Notice::Consumed(bytes) => self.connection.consumed(bytes),
         }
+    }
+}
+
+impl Incoming for Exchange {
+    /// The next piece of content.
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let piece = ready!(self.poll_found(cx, Phase::Receive)).map(|found| match found {
+            Found::Piece(piece) => Some(piece),
+            _ => None,
+        });
+        Poll::Ready(piece.transpose())
+    }
+
+    /// Shows all content to `look`.
+    fn poll_all(
+        &mut self,
+        cx: &mut Context<'_>,
+        look: &mut dyn FnMut(&[u8]),
+    ) -> Poll<Result<(), Error>> {
+        while let Some(piece) = ready!(self.poll_chunk(cx)) {
+            look(&piece?);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        self.cell.take_trailers()
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        if self.ended { Some(0) } else { self.cell.remaining() }
     }
 }
 

@@ -14,9 +14,11 @@ use stoop_proto::ResponseHead;
 
 use crate::body::{Body, Kind};
 use crate::client::deadlines::Due;
-use crate::client::exchange::{Answered, Exchange};
+use crate::client::exchange::Exchange;
 use crate::client::outgoing::Outgoing;
-use crate::client::{Shared, promote};
+use crate::client::promote;
+use crate::client::response_start::ResponseStart;
+use crate::client::shared::Shared;
 use crate::client::{http1, http2};
 use crate::conn::recycle::Recycle;
 use crate::error::Hop;
@@ -209,8 +211,8 @@ impl Job<'_> {
             outgoing.parts = parts;
         }
         match answered {
-            Ok(Answered::Head) => Ok(Outcome::Response { head, exchange, peer }),
-            Ok(Answered::Switched) => {
+            Ok(ResponseStart::Head) => Ok(Outcome::Response { head, exchange, peer }),
+            Ok(ResponseStart::Switched) => {
                 exchange.into_upgraded().map(Outcome::Switched).map_err(unsent)
             }
             Err(error) => {
