@@ -38,7 +38,7 @@ impl Request {
     /// handler is tested.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidUrl`] if the target is neither a path nor an http or https URL.
+    /// [`ErrorKind::InvalidUrl`](crate::ErrorKind::InvalidUrl) if the target is neither a path nor an http or https URL.
     pub fn new(method: Method, target: &str) -> Result<Self, Error> {
         let mut parts = Recycle::<RequestParts>::new();
         parts.head.set_method(method);
@@ -79,7 +79,7 @@ impl Request {
     /// with [`Client::switch`](crate::Client::switch).
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidUrl`] if either is malformed.
+    /// [`ErrorKind::InvalidUrl`](crate::ErrorKind::InvalidUrl) if either is malformed.
     pub fn connect(proxy: &str, authority: &str) -> Result<Self, Error> {
         let mut request = Self::new(Method::CONNECT, authority)?;
         request.parts.url = Some(crate::url::parse(proxy)?);
@@ -91,7 +91,7 @@ impl Request {
     /// which ours does if [`extended_connect`](crate::WireLimits::http2) says so.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidUrl`] if the URL is malformed, or the protocol is no token.
+    /// [`ErrorKind::InvalidUrl`](crate::ErrorKind::InvalidUrl) if the URL is malformed, or the protocol is no token.
     pub fn extended_connect(url: &str, protocol: &str) -> Result<Self, Error> {
         let mut request = Self::new(Method::GET, url)?;
         let head = RequestHead::extended_connect(protocol, request.target());

@@ -46,7 +46,7 @@ pub enum ErrorKind {
     /// The peer's HTTP/2 is malformed or goes past a limit.
     H2Protocol,
     /// The server ends the HTTP/2 connection, and does not answer the request:
-    /// [`Error::is_unprocessed`] tells whether it surely did nothing of it.
+    /// [`Error::is_unprocessed`](crate::Error::is_unprocessed) tells whether it surely did nothing of it.
     H2GoAway,
     /// The server refused the request's HTTP/2 stream before it did anything of it.
     H2Refused,
