@@ -50,7 +50,7 @@ fn a_server_names_why_it_closes() {
     assert_eq!(of_server(&get(""), &passed, None), Some(CallerCloses));
 }
 
-/// §9.6: content that nobody reads is read and dropped up to a bound, to keep the connection.
+/// §9.6: content that the handler does not read is dropped up to a bound, to keep the connection.
 #[test]
 fn a_server_closes_for_unread_content_beyond_its_bound() {
     use CloseReason::*;
