@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use http::{Method, StatusCode};
-use stoop_proto::h2::{Connection, ErrorCode, Event, Fault, Refusal, Reset, StreamKey};
+use stoop_proto::h2::{Connection, ErrorCode, Event, Fault, Refusal, ResetReason, StreamKey};
 use stoop_proto::{
     BodySize, CloseReason, Fields, Limits, Misuse, RequestHead, ResponseHead, ResponseParts,
 };
@@ -21,7 +21,7 @@ enum Told {
     Response(u32, ResponseHead, bool),
     Content(u32, Vec<u8>, bool),
     Trailers(u32, Fields),
-    Reset(u32, Reset),
+    Reset(u32, ResetReason),
     GoAway(ErrorCode),
     Closed(Option<Fault>),
 }
@@ -221,8 +221,8 @@ impl End {
                 self.told.push(Told::Trailers(self.ids[&key], fields));
                 self.heard(key, true);
             }
-            Event::Reset { key, why } => {
-                self.told.push(Told::Reset(self.ids[&key], why));
+            Event::Reset { key, reason } => {
+                self.told.push(Told::Reset(self.ids[&key], reason));
                 self.over(key);
             }
             Event::NeedMore | Event::Paused | Event::Closed => unreachable!("they are no news"),
@@ -254,7 +254,7 @@ impl End {
     fn use_up(&mut self, key: StreamKey, bytes: u32) {
         match self.machine.is_open(key) {
             true => self.machine.consumed(key, bytes),
-            false => self.machine.consumed_late(bytes),
+            false => self.machine.consumed_after_end(bytes),
         }
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn limits(is_server: bool, choice: u8) -> Limits {
     }
     if choice & 2 != 0 {
         http2.streams_max = 3;
-        (http2.resets.burst, http2.odd_frames.burst) = (3, 16);
+        (http2.resets.burst, http2.overhead_frames.burst) = (3, 16);
     }
     if choice & 4 != 0 {
         http2.extended_connect = true;

@@ -61,7 +61,7 @@ fn limits(mut limits: Limits, streams: u32) -> Limits {
     let http2 = &mut limits.http2;
     http2.streams_max = streams;
     (http2.connection_window_bytes, http2.stream_window_bytes) = (65_535, 65_535);
-    (http2.resets.burst, http2.odd_frames.burst) = (10_000, 100_000);
+    (http2.resets.burst, http2.overhead_frames.burst) = (10_000, 100_000);
     limits
 }
 
@@ -126,7 +126,7 @@ impl Pair {
             3 => self.server.data(argument, all),
             4 => self.client.finish(argument, &trailers(argument), all),
             5 => self.server.finish(argument, &trailers(argument), all),
-            6 => self.inform(argument),
+            6 => self.send_interim(argument),
             7 => {
                 if let Some(key) = self.server.choose(argument) {
                     self.respond(key, argument);
@@ -171,7 +171,7 @@ impl Pair {
             }
             _ => {
                 let side = self.side(argument >> 3);
-                side.machine.rest();
+                side.machine.shrink();
             }
         }
     }
@@ -213,11 +213,12 @@ impl Pair {
         }
     }
 
-    fn inform(&mut self, choice: u8) {
+    fn send_interim(&mut self, choice: u8) {
         let Some(key) = self.server.choose(choice) else { return };
         let before = self.server.sent.len();
         let (status, fields) = (StatusCode::EARLY_HINTS, fields(choice));
-        let informed = self.server.machine.inform(key, status, &fields, &mut self.server.sent);
+        let informed =
+            self.server.machine.send_interim(key, status, &fields, &mut self.server.sent);
         assert_eq!(informed.is_ok(), !self.server.talks[&key].has_begun);
         assert!(informed.is_ok() || self.server.sent.len() == before);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use stoop_proto::h2::{Connection, ErrorCode, Event, Reset, StreamKey};
+use stoop_proto::h2::{Connection, ErrorCode, Event, ResetReason, StreamKey};
 use stoop_proto::{BodySize, Fields, Limits, Misuse, RequestHead, ResponseHead};
 
 use super::h2_pair::{All, theirs};
@@ -166,7 +166,7 @@ impl Side {
         let at = usize::from(choice) % self.unread.len();
         match self.unread.swap_remove(at) {
             (Some(key), bytes) => self.machine.consumed(key, bytes),
-            (None, bytes) => self.machine.consumed_late(bytes),
+            (None, bytes) => self.machine.consumed_after_end(bytes),
         }
     }
 
@@ -244,9 +244,9 @@ impl Side {
                 assert_eq!(theirs(&trailers), std::mem::take(&mut said.trailers));
                 self.read_to_its_end(key, true, all);
             }
-            Event::Reset { key, why } => {
-                let is_honest = matches!(why, Reset::Peer(_) | Reset::Unprocessed);
-                assert!(is_honest, "{why:?}");
+            Event::Reset { key, reason } => {
+                let is_honest = matches!(reason, ResetReason::Peer(_) | ResetReason::Unprocessed);
+                assert!(is_honest, "{reason:?}");
                 self.over(key, true);
             }
             Event::NeedMore | Event::Paused | Event::Closed => {

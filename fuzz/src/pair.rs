@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
-use stoop_proto::h1::{Answer, Client, Event, Server};
+use stoop_proto::h1::{Client, Event, ResponseContext, Server};
 use stoop_proto::{
     BodySize, CloseReason, Fields, Limits, RequestHead, ResponseHead, ResponseParts,
 };
@@ -28,7 +28,7 @@ pub fn check(data: &[u8]) {
             1 => pair.client_data(argument),
             2 => pair.client_finish(argument),
             3 | 4 => pair.hand_to_server(argument),
-            5 => pair.inform(argument),
+            5 => pair.send_interim(argument),
             6 => pair.respond(argument),
             7 => pair.server_data(argument),
             8 => pair.server_finish(argument),
@@ -52,7 +52,7 @@ struct Pair {
     server: Server,
     forth: Wire,
     back: Wire,
-    answers: VecDeque<Answer>,
+    answers: VecDeque<ResponseContext>,
     asked: VecDeque<Said>,
     answered: VecDeque<Said>,
     heard: Option<Said>,
@@ -155,11 +155,12 @@ impl Pair {
         self.is_over = misuse != stoop_proto::Misuse::Order;
     }
 
-    fn inform(&mut self, choice: u8) {
+    fn send_interim(&mut self, choice: u8) {
         let answer = self.answers.front().copied().unwrap_or_default();
         let before = self.back.sent.len();
         let status = StatusCode::EARLY_HINTS;
-        let informed = self.server.inform(answer, status, &fields(choice), &mut self.back.sent);
+        let informed =
+            self.server.send_interim(answer, status, &fields(choice), &mut self.back.sent);
         assert!(informed.is_ok() || self.back.sent.len() == before);
     }
 

@@ -71,8 +71,8 @@ fn receive(
             served.told.push(Told::Head(head.clone()));
             if end {
                 respond(server, served);
-            } else if let Err(violation) = server.foresee(buffer, limits) {
-                foreseen(server, head, buffer, limits, violation, served);
+            } else if let Err(violation) = server.validate_buffered_body(buffer, limits) {
+                violation_in_buffer(server, head, buffer, limits, violation, served);
             }
             return true;
         }
@@ -101,7 +101,7 @@ fn receive(
 }
 
 /// The violation must come, with these bytes and no others.
-fn foreseen(
+fn violation_in_buffer(
     server: &mut Server,
     head: &mut RequestHead,
     buffer: &mut Vec<u8>,
@@ -116,10 +116,10 @@ fn foreseen(
                 return;
             }
             Some(Told::Content(_)) => {}
-            told => panic!("{violation:?} was foreseen, {told:?} came"),
+            told => panic!("{violation:?} was violation_in_buffer, {told:?} came"),
         }
     }
-    panic!("{violation:?} was foreseen and did not come");
+    panic!("{violation:?} was violation_in_buffer and did not come");
 }
 
 fn respond(server: &mut Server, served: &mut Served) {

@@ -9,7 +9,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use stoop_testbed::{Answer, Plan};
+use stoop_testbed::{Plan, PlannedResult};
 
 fn main() -> io::Result<()> {
     let words: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
@@ -20,9 +20,9 @@ fn main() -> io::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
     for url in Plan::new(seed, urls).iter() {
         let expect = if version == 2 { url.expect } else { url.expect.over_http1() };
-        match expect.answer {
-            Answer::Status { code, body } => write!(output, "{code},{body},")?,
-            Answer::Failure { kinds } => write!(output, "{},,", kinds.join("|"))?,
+        match expect.result {
+            PlannedResult::Status { code, body } => write!(output, "{code},{body},")?,
+            PlannedResult::Failure { kinds } => write!(output, "{},,", kinds.join("|"))?,
         }
         match expect.until_deadline {
             true => writeln!(output)?,

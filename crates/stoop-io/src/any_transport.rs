@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::socket::{Tcp, Unix};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use crate::tls::Tls;
-use crate::transport::{Filled, Liveness, Look, Peer, Transport};
+use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
 /// Any of the transports, dispatched by a branch rather than a pointer.
 pub enum AnyTransport {
@@ -33,12 +33,12 @@ impl AnyTransport {
     ///
     /// # Errors
     /// If the runtime cannot watch the socket.
-    pub fn rehome(self) -> io::Result<Self> {
+    pub fn move_to_current_runtime(self) -> io::Result<Self> {
         Ok(match self {
-            Self::Tcp(tcp) => Self::Tcp(tcp.rehome()?),
-            Self::Unix(unix) => Self::Unix(unix.rehome()?),
+            Self::Tcp(tcp) => Self::Tcp(tcp.move_to_current_runtime()?),
+            Self::Unix(unix) => Self::Unix(unix.move_to_current_runtime()?),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            Self::Tls(tls) => Self::Tls(Box::new(tls.rehome()?)),
+            Self::Tls(tls) => Self::Tls(Box::new(tls.move_to_current_runtime()?)),
             Self::Custom(custom) => Self::Custom(custom),
         })
     }
@@ -106,7 +106,7 @@ macro_rules! each {
 }
 
 impl Transport for AnyTransport {
-    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<FillResult>> {
         each!(self, t => t.poll_fill(cx, room))
     }
     fn received(&self) -> &[u8] {
@@ -136,13 +136,13 @@ impl Transport for AnyTransport {
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         each!(self, t => t.poll_shutdown(cx))
     }
-    fn liveness(&mut self, look: Look) -> Liveness {
+    fn liveness(&mut self, look: LivenessCheck) -> Liveness {
         each!(self, t => t.liveness(look))
     }
     fn has_failed(&self) -> bool {
         each!(self, t => t.has_failed())
     }
-    fn peer(&self) -> Peer {
+    fn peer(&self) -> PeerAddress {
         each!(self, t => t.peer())
     }
     fn alpn(&self) -> Option<&[u8]> {

@@ -45,7 +45,7 @@ struct Mailbox<T> {
 }
 
 struct MailboxState<T> {
-    waiting: VecDeque<Placed<T>>,
+    waiting: VecDeque<PlacedConnection<T>>,
     waker: Option<Waker>,
     open: bool,
 }
@@ -58,18 +58,18 @@ struct WorkerLoads(Box<[WorkerLoad]>);
 struct WorkerLoad(AtomicUsize);
 
 /// A connection with its place on a worker.
-pub struct Placed<T = Accepted> {
+pub struct PlacedConnection<T = Accepted> {
     /// The connection.
     pub connection: T,
     /// To be kept as long as the connection.
-    pub seat: Seat,
+    pub slot: ConnectionSlot,
 }
 
 /// A connection's place on a worker: counted from when it is placed until this is dropped.
 ///
 /// Keep it beside the connection, declared behind it so that it is dropped after it: dropping it
 /// tells listeners that are out of descriptors to try again.
-pub struct Seat {
+pub struct ConnectionSlot {
     loads: Arc<WorkerLoads>,
     worker: usize,
 }
@@ -77,13 +77,13 @@ pub struct Seat {
 /// A worker's part in a [`Balance`]: it places what it accepted and picks up what it is handed.
 ///
 /// Dropped, as by a panic, it closes what was not picked up, and counts it: see [`Balance::lost`].
-pub struct Post<T = Accepted> {
+pub struct WorkerHandle<T = Accepted> {
     shared: Arc<Shared<T>>,
     worker: usize,
 }
 
 impl<T> Balance<T> {
-    /// A balance for `workers` workers, none of which has taken its post yet.
+    /// A balance for `workers` workers, none of which has taken its handle yet.
     pub fn new(workers: usize) -> Self {
         let mailbox = |_| Mailbox {
             state: Mutex::new(MailboxState { waiting: VecDeque::new(), waker: None, open: false }),
@@ -100,18 +100,18 @@ impl<T> Balance<T> {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Takes the post of a worker, which may be handed connections from now on.
+    /// Takes the handle of a worker, which may be handed connections from now on.
     ///
     /// # Panics
-    /// If there is no such worker, or its post is taken.
-    pub fn post(&self, worker: usize) -> Post<T> {
+    /// If there is no such worker, or its handle is taken.
+    pub fn handle(&self, worker: usize) -> WorkerHandle<T> {
         let mailbox = &self.shared.mailboxes[worker];
         let mut state = mailbox.lock();
-        assert!(!state.open, "the post is taken");
+        assert!(!state.open, "the handle is taken");
         state.open = true;
         mailbox.open.store(true, Ordering::Relaxed);
         drop(state);
-        Post { shared: Arc::clone(&self.shared), worker }
+        WorkerHandle { shared: Arc::clone(&self.shared), worker }
     }
 
     /// How many connections each worker has.
@@ -125,7 +125,7 @@ impl<T> Balance<T> {
     }
 
     /// How many connections were closed because the worker that they were handed to ended before
-    /// it picked them up. None, as long as workers end by [`Post::close`].
+    /// it picked them up. None, as long as workers end by [`WorkerHandle::close`].
     pub fn lost(&self) -> u64 {
         self.shared.lost.load(Ordering::Relaxed)
     }
@@ -137,7 +137,7 @@ impl<T> Clone for Balance<T> {
     }
 }
 
-impl<T> Post<T> {
+impl<T> WorkerHandle<T> {
     /// Which worker this is.
     pub fn worker(&self) -> usize {
         self.worker
@@ -145,10 +145,11 @@ impl<T> Post<T> {
 
     /// Decides which worker serves a connection that this one accepted. Returns it if that is this
     /// worker: as long as it has at most max(1, 12 % of the mean) more than the one with fewest.
-    pub fn place(&self, connection: T) -> Option<Placed<T>> {
+    pub fn place(&self, connection: T) -> Option<PlacedConnection<T>> {
         let shared = &*self.shared;
         let target = shared.target(self.worker);
-        let placed = Placed { connection, seat: Seat::take(&shared.loads, target) };
+        let placed =
+            PlacedConnection { connection, slot: ConnectionSlot::take(&shared.loads, target) };
         if target == self.worker {
             return Some(placed);
         }
@@ -158,14 +159,15 @@ impl<T> Post<T> {
                 None
             }
             // That worker has just ended, or does not keep up: better served here than not.
-            Err(Placed { connection, .. }) => {
-                Some(Placed { connection, seat: Seat::take(&shared.loads, self.worker) })
-            }
+            Err(PlacedConnection { connection, .. }) => Some(PlacedConnection {
+                connection,
+                slot: ConnectionSlot::take(&shared.loads, self.worker),
+            }),
         }
     }
 
     /// Waits for a connection that another worker placed here.
-    pub fn poll_handed(&mut self, cx: &mut Context<'_>) -> Poll<Placed<T>> {
+    pub fn poll_handed(&mut self, cx: &mut Context<'_>) -> Poll<PlacedConnection<T>> {
         let mut state = self.mailbox().lock();
         if let Some(placed) = state.waiting.pop_front() {
             return Poll::Ready(placed);
@@ -177,9 +179,9 @@ impl<T> Post<T> {
         Poll::Pending
     }
 
-    /// Leaves the post: nothing more is placed here. Returns what was handed over and not picked
+    /// Ends this part: nothing more is placed here. Returns what was handed over and not picked
     /// up, which is this worker's to serve still.
-    pub fn close(self) -> Vec<Placed<T>> {
+    pub fn close(self) -> Vec<PlacedConnection<T>> {
         self.mailbox().close()
     }
 
@@ -188,7 +190,7 @@ impl<T> Post<T> {
     }
 }
 
-impl<T> Drop for Post<T> {
+impl<T> Drop for WorkerHandle<T> {
     fn drop(&mut self) {
         let lost = self.mailbox().close().len();
         self.shared.lost.fetch_add(lost as u64, Ordering::Relaxed);
@@ -222,7 +224,7 @@ impl<T> Mailbox<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, placed: Placed<T>) -> Result<(), Placed<T>> {
+    fn push(&self, placed: PlacedConnection<T>) -> Result<(), PlacedConnection<T>> {
         let mut state = self.lock();
         if !state.open || state.waiting.len() >= HANDED_MAX {
             return Err(placed);
@@ -236,7 +238,7 @@ impl<T> Mailbox<T> {
         Ok(())
     }
 
-    fn close(&self) -> Vec<Placed<T>> {
+    fn close(&self) -> Vec<PlacedConnection<T>> {
         let mut state = self.lock();
         state.open = false;
         self.open.store(false, Ordering::Relaxed);
@@ -247,7 +249,7 @@ impl<T> Mailbox<T> {
     }
 }
 
-impl Seat {
+impl ConnectionSlot {
     fn take(loads: &Arc<WorkerLoads>, worker: usize) -> Self {
         loads.0[worker].0.fetch_add(1, Ordering::Relaxed);
         Self { loads: Arc::clone(loads), worker }
@@ -259,7 +261,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.loads.0[self.worker].0.fetch_sub(1, Ordering::Relaxed);
         descriptors_freed();

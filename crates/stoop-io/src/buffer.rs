@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 /// Bytes in a pooled receive buffer.
 pub const CHUNK: usize = 16 * 1024;
 
-/// From this many bytes on, [`Inbox::take`] shares its buffer instead of copying: below it, a copy
+/// From this many bytes on, [`ReceiveBuffer::take`] shares its buffer instead of copying: below it, a copy
 /// costs less than pinning 16 KiB for as long as the caller keeps the piece.
 pub const SHARE_MIN: usize = 4 * 1024;
 
@@ -45,12 +45,12 @@ fn return_buffer(mut buffer: BytesMut) {
 ///
 /// Holds a buffer of the thread's pool only while it has bytes.
 #[derive(Default)]
-pub struct Inbox {
+pub struct ReceiveBuffer {
     buffer: BytesMut,
     start: usize,
 }
 
-impl Inbox {
+impl ReceiveBuffer {
     /// Everything received and not consumed.
     #[inline]
     pub fn received(&self) -> &[u8] {
@@ -106,7 +106,7 @@ impl Inbox {
 
     /// Room to receive into, so that at most `room` bytes wait afterwards; `None` if that many do.
     ///
-    /// Follow it with [`Inbox::filled`], or with [`Inbox::settle`] if nothing came.
+    /// Follow it with [`ReceiveBuffer::filled`], or with [`ReceiveBuffer::settle`] if nothing came.
     pub fn spare(&mut self, room: usize) -> Option<&mut [std::mem::MaybeUninit<u8>]> {
         let waiting = self.len();
         let allowed = room.checked_sub(waiting).filter(|&n| n > 0)?;
@@ -139,10 +139,10 @@ impl Inbox {
         self.start = 0;
     }
 
-    /// Adds `n` bytes that were written at the front of the last [`Inbox::spare`].
+    /// Adds `n` bytes that were written at the front of the last [`ReceiveBuffer::spare`].
     ///
     /// # Safety
-    /// The first `n` bytes of the slice that [`Inbox::spare`] returned last must be initialised,
+    /// The first `n` bytes of the slice that [`ReceiveBuffer::spare`] returned last must be initialised,
     /// and nothing else may have been called on this inbox since.
     #[inline]
     pub unsafe fn filled(&mut self, n: usize) {
@@ -152,7 +152,7 @@ impl Inbox {
         unsafe { self.buffer.set_len(self.buffer.len() + n) };
     }
 
-    /// Appends bytes that came some other way than through [`Inbox::spare`].
+    /// Appends bytes that came some other way than through [`ReceiveBuffer::spare`].
     pub fn append(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let room = self.len() + bytes.len();
@@ -179,7 +179,7 @@ impl Inbox {
     }
 }
 
-impl Drop for Inbox {
+impl Drop for ReceiveBuffer {
     fn drop(&mut self) {
         self.start = self.buffer.len();
         self.settle();
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn an_empty_inbox_holds_no_buffer() {
-        let mut inbox = Inbox::default();
+        let mut inbox = ReceiveBuffer::default();
         inbox.append(b"GET / HTTP/1.1");
         assert!(inbox.buffer.capacity() >= CHUNK);
         inbox.consume(4);
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn bytes_stay_contiguous_while_they_grow_past_a_chunk() {
-        let mut inbox = Inbox::default();
+        let mut inbox = ReceiveBuffer::default();
         let all: Vec<u8> = (0..100_000u32).map(|n| n as u8).collect();
         for piece in all.chunks(1000) {
             inbox.append(piece);
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn an_inbox_offers_no_more_than_the_room() {
-        let mut inbox = Inbox::default();
+        let mut inbox = ReceiveBuffer::default();
         assert_eq!(inbox.spare(10).unwrap().len(), 10);
         inbox.append(b"0123456789");
         assert!(inbox.spare(10).is_none());
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn large_pieces_are_shared_and_small_ones_copied() {
-        let mut inbox = Inbox::default();
+        let mut inbox = ReceiveBuffer::default();
         inbox.append(&[7; 10_000]);
         let address = inbox.received().as_ptr();
         assert_eq!(inbox.take(5_000).as_ptr(), address);

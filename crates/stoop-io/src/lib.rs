@@ -41,8 +41,8 @@ mod transport;
 mod worker;
 
 pub use any_transport::AnyTransport;
-pub use balance::{Balance, Placed, Post, Seat};
-pub use buffer::{CHUNK, Inbox, SHARE_MIN};
+pub use balance::{Balance, ConnectionSlot, PlacedConnection, WorkerHandle};
+pub use buffer::{CHUNK, ReceiveBuffer, SHARE_MIN};
 pub use descriptors::descriptors_max;
 pub use dns::{Addresses, DnsError, DnsErrorKind, Families, Resolver, ResolverBuilder, is_public};
 pub use listener::{Accepted, Address, ListenOptions, Listener, descriptors_freed};
@@ -58,5 +58,5 @@ pub use tls::{
     Alert, ClientTls, ClientTlsBuilder, ServerTls, ServerTlsBuilder, Tls, TlsConfigError, TlsError,
     TlsErrorKind, TlsVersion,
 };
-pub use transport::{Filled, Liveness, Look, Peer, Transport};
+pub use transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 pub use worker::{Panicked, Stopper, Worker, WorkerOptions, Workers};

@@ -9,7 +9,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use crate::any_transport::AnyTransport;
 use crate::buffer::SHARE_MIN;
 use crate::output::Output;
-use crate::transport::{Filled, Liveness, Look, Peer, Transport};
+use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
 /// Bytes that a pair holds in each direction by default.
 pub const MEMORY_BYTES: usize = 64 * 1024;
@@ -109,7 +109,7 @@ fn wait(slot: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
 }
 
 impl Transport for Memory {
-    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<FillResult>> {
         let room = room.saturating_sub(self.held.len());
         let mut directions = lock(&self.directions);
         let direction = &mut directions[self.incoming()];
@@ -118,8 +118,8 @@ impl Transport for Memory {
             DirectionState::Reset => {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
             }
-            _ if room == 0 => return Poll::Ready(Ok(Filled::Full)),
-            DirectionState::Ended if n == 0 => return Poll::Ready(Ok(Filled::End)),
+            _ if room == 0 => return Poll::Ready(Ok(FillResult::Full)),
+            DirectionState::Ended if n == 0 => return Poll::Ready(Ok(FillResult::End)),
             _ if n == 0 => {
                 let old = wait(&mut direction.reader, cx);
                 drop(directions);
@@ -139,7 +139,7 @@ impl Transport for Memory {
         if let Some(writer) = writer {
             writer.wake();
         }
-        Poll::Ready(Ok(Filled::Bytes(n)))
+        Poll::Ready(Ok(FillResult::Bytes(n)))
     }
 
     fn received(&self) -> &[u8] {
@@ -216,7 +216,7 @@ impl Transport for Memory {
         Poll::Ready(Ok(()))
     }
 
-    fn liveness(&mut self, _: Look) -> Liveness {
+    fn liveness(&mut self, _: LivenessCheck) -> Liveness {
         let directions = lock(&self.directions);
         let (incoming, outgoing) = (&directions[self.incoming()], &directions[self.side]);
         if incoming.state == DirectionState::Reset {
@@ -236,8 +236,8 @@ impl Transport for Memory {
         lock(&self.directions)[self.incoming()].state == DirectionState::Reset
     }
 
-    fn peer(&self) -> Peer {
-        Peer::Memory
+    fn peer(&self) -> PeerAddress {
+        PeerAddress::Memory
     }
 }
 

@@ -14,9 +14,9 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::buffer::Inbox;
+use crate::buffer::ReceiveBuffer;
 use crate::output::Output;
-use crate::transport::{Filled, Liveness, Look, Peer, Transport};
+use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
 /// A TCP connection. `TCP_NODELAY` is set: what a turn produced leaves in one call anyway.
 pub type Tcp = Socket<TcpStream>;
@@ -27,8 +27,8 @@ pub type Unix = Socket<UnixStream>;
 /// A connected stream socket with its receive buffer.
 pub struct Socket<S> {
     stream: S,
-    inbox: Inbox,
-    peer: Peer,
+    inbox: ReceiveBuffer,
+    peer: PeerAddress,
 }
 
 /// The methods that TCP and Unix sockets of tokio have in common.
@@ -36,14 +36,14 @@ pub trait Readiness: AsyncRead + AsyncWrite + AsFd + Unpin + Sized + 'static {
     /// Ready if the event loop has noticed something to read.
     fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
     /// Moves the socket to the runtime this is called on.
-    fn rehome(self) -> io::Result<Self>;
+    fn move_to_current_runtime(self) -> io::Result<Self>;
 }
 
 impl Readiness for TcpStream {
     fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_read_ready(cx)
     }
-    fn rehome(self) -> io::Result<Self> {
+    fn move_to_current_runtime(self) -> io::Result<Self> {
         Self::from_std(self.into_std()?)
     }
 }
@@ -52,7 +52,7 @@ impl Readiness for UnixStream {
     fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_read_ready(cx)
     }
-    fn rehome(self) -> io::Result<Self> {
+    fn move_to_current_runtime(self) -> io::Result<Self> {
         Self::from_std(self.into_std()?)
     }
 }
@@ -60,7 +60,7 @@ impl Readiness for UnixStream {
 impl Tcp {
     /// Wraps a connected stream, already registered with the runtime that will poll it.
     pub fn new(stream: TcpStream, peer: SocketAddr) -> Self {
-        Self { stream, inbox: Inbox::default(), peer: Peer::Inet(peer) }
+        Self { stream, inbox: ReceiveBuffer::default(), peer: PeerAddress::Inet(peer) }
     }
 
     /// Connects to `address`, with `TCP_NODELAY` set.
@@ -79,7 +79,7 @@ impl Tcp {
 impl Unix {
     /// Wraps a connected stream, already registered with the runtime that will poll it.
     pub fn new(stream: UnixStream) -> Self {
-        Self { stream, inbox: Inbox::default(), peer: Peer::Unix }
+        Self { stream, inbox: ReceiveBuffer::default(), peer: PeerAddress::Unix }
     }
 
     /// Connects to the socket at `path`.
@@ -90,13 +90,17 @@ impl Unix {
 
 impl<S: Readiness> Socket<S> {
     /// Moves the socket to the runtime this is called on; what was received stays.
-    pub fn rehome(self) -> io::Result<Self> {
-        Ok(Self { stream: self.stream.rehome()?, inbox: self.inbox, peer: self.peer })
+    pub fn move_to_current_runtime(self) -> io::Result<Self> {
+        Ok(Self {
+            stream: self.stream.move_to_current_runtime()?,
+            inbox: self.inbox,
+            peer: self.peer,
+        })
     }
 
     /// The received bytes, for a layer that works on them in place.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    pub(crate) fn inbox(&mut self) -> &mut Inbox {
+    pub(crate) fn inbox(&mut self) -> &mut ReceiveBuffer {
         &mut self.inbox
     }
 
@@ -113,18 +117,18 @@ impl<S: Readiness> AsFd for Socket<S> {
 }
 
 impl<S: Readiness> Transport for Socket<S> {
-    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
-        let Some(spare) = self.inbox.spare(room) else { return Poll::Ready(Ok(Filled::Full)) };
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<FillResult>> {
+        let Some(spare) = self.inbox.spare(room) else { return Poll::Ready(Ok(FillResult::Full)) };
         let mut into = ReadBuf::uninit(spare);
         let polled = Pin::new(&mut self.stream).poll_read(cx, &mut into);
         let n = into.filled().len();
         if n == 0 {
             self.inbox.settle();
-            return polled.map_ok(|()| Filled::End);
+            return polled.map_ok(|()| FillResult::End);
         }
         // SAFETY: `into` was made over the last spare slice, and its filled bytes are initialised.
         unsafe { self.inbox.filled(n) };
-        Poll::Ready(Ok(Filled::Bytes(n)))
+        Poll::Ready(Ok(FillResult::Bytes(n)))
     }
 
     fn received(&self) -> &[u8] {
@@ -172,11 +176,11 @@ impl<S: Readiness> Transport for Socket<S> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 
-    fn liveness(&mut self, look: Look) -> Liveness {
+    fn liveness(&mut self, look: LivenessCheck) -> Liveness {
         if !self.inbox.is_empty() {
             return Liveness::Readable;
         }
-        if look == Look::Cached {
+        if look == LivenessCheck::Cached {
             let mut cx = Context::from_waker(Waker::noop());
             return match self.stream.poll_readable(&mut cx) {
                 Poll::Pending => Liveness::Quiet,
@@ -203,7 +207,7 @@ impl<S: Readiness> Transport for Socket<S> {
         found > 0 && asked.revents & (libc::POLLERR | libc::POLLHUP) != 0
     }
 
-    fn peer(&self) -> Peer {
+    fn peer(&self) -> PeerAddress {
         self.peer
     }
 }

@@ -12,9 +12,9 @@ use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::any_transport::AnyTransport;
-use crate::buffer::{CHUNK, Inbox};
+use crate::buffer::{CHUNK, ReceiveBuffer};
 use crate::output::{OUTPUT_BYTES_MAX, Output};
-use crate::transport::{Filled, Liveness, Look, Peer, Transport};
+use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
 /// Bytes that one write accepts at most: what is copied must not outgrow the pooled buffers.
 const WRITE_BYTES_MAX: usize = 32 * 1024;
@@ -37,7 +37,7 @@ impl Stream {
     }
 
     /// The other end of the connection.
-    pub fn peer(&self) -> Peer {
+    pub fn peer(&self) -> PeerAddress {
         self.transport.peer()
     }
 
@@ -62,7 +62,7 @@ impl Stream {
             let _ = self.transport.poll_flush(cx, &mut self.out);
         }
         let filled = ready!(self.transport.poll_fill(cx, CHUNK))?;
-        Poll::Ready(Ok(filled != Filled::End))
+        Poll::Ready(Ok(filled != FillResult::End))
     }
 
     /// Offers the transport what `put` writes, and returns how many bytes it took.
@@ -157,21 +157,26 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// A transport over a stream that tokio can read and write; its peer is [`Peer::Memory`].
+/// A transport over a stream that tokio can read and write; its peer is [`PeerAddress::Memory`].
 pub fn from_io<I>(io: I) -> AnyTransport
 where
     I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    from_io_with_peer(io, Peer::Memory)
+    from_io_with_peer(io, PeerAddress::Memory)
 }
 
 /// A transport over a stream that tokio can read and write, with `peer` as its peer.
-pub fn from_io_with_peer<I>(io: I, peer: Peer) -> AnyTransport
+pub fn from_io_with_peer<I>(io: I, peer: PeerAddress) -> AnyTransport
 where
     I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let io = Mutex::new(io);
-    AnyTransport::Custom(Box::new(IoTransport { io, inbox: Inbox::default(), ended: false, peer }))
+    AnyTransport::Custom(Box::new(IoTransport {
+        io,
+        inbox: ReceiveBuffer::default(),
+        ended: false,
+        peer,
+    }))
 }
 
 /// A transport over a stream that tokio can read and write.
@@ -179,17 +184,17 @@ struct IoTransport<I> {
     /// Never locked: its one owner reaches it by `get_mut`, which costs nothing. It makes the transport
     /// `Sync`, and so what holds it, whatever a user's stream is.
     io: Mutex<I>,
-    inbox: Inbox,
+    inbox: ReceiveBuffer,
     ended: bool,
-    peer: Peer,
+    peer: PeerAddress,
 }
 
 impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for IoTransport<I> {
-    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<FillResult>> {
         if self.ended {
-            return Poll::Ready(Ok(Filled::End));
+            return Poll::Ready(Ok(FillResult::End));
         }
-        let Some(spare) = self.inbox.spare(room) else { return Poll::Ready(Ok(Filled::Full)) };
+        let Some(spare) = self.inbox.spare(room) else { return Poll::Ready(Ok(FillResult::Full)) };
         let start = spare.as_ptr().cast::<u8>();
         let mut into = ReadBuf::uninit(spare);
         let io = self.io.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -198,13 +203,13 @@ impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for IoTranspo
         if n == 0 {
             self.inbox.settle();
             self.ended = matches!(polled, Poll::Ready(Ok(())));
-            return polled.map_ok(|()| Filled::End);
+            return polled.map_ok(|()| FillResult::End);
         }
         assert_eq!(start, into.filled().as_ptr(), "the reader exchanged the buffer");
         // SAFETY: the filled bytes of `into` are initialised, and as the assertion checks, they are
         // the first of the spare slice: safe code can only have put another buffer in its place.
         unsafe { self.inbox.filled(n) };
-        Poll::Ready(Ok(Filled::Bytes(n)))
+        Poll::Ready(Ok(FillResult::Bytes(n)))
     }
 
     fn received(&self) -> &[u8] {
@@ -246,18 +251,18 @@ impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for IoTranspo
     }
 
     /// Reads, since these traits offer no other way to look.
-    fn liveness(&mut self, _: Look) -> Liveness {
+    fn liveness(&mut self, _: LivenessCheck) -> Liveness {
         if !self.inbox.is_empty() {
             return Liveness::Readable;
         }
         match self.poll_fill(&mut Context::from_waker(Waker::noop()), CHUNK) {
             Poll::Pending => Liveness::Quiet,
-            Poll::Ready(Ok(Filled::Bytes(_) | Filled::Full)) => Liveness::Readable,
-            Poll::Ready(Ok(Filled::End) | Err(_)) => Liveness::Dead,
+            Poll::Ready(Ok(FillResult::Bytes(_) | FillResult::Full)) => Liveness::Readable,
+            Poll::Ready(Ok(FillResult::End) | Err(_)) => Liveness::Dead,
         }
     }
 
-    fn peer(&self) -> Peer {
+    fn peer(&self) -> PeerAddress {
         self.peer
     }
 }

@@ -10,7 +10,7 @@ use crate::output::Output;
 
 /// The result of [`Transport::poll_fill`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filled {
+pub enum FillResult {
     /// This many more bytes than before are in [`Transport::received`]; never zero.
     Bytes(usize),
     /// The peer will send no more. What was received before stays until consumed.
@@ -21,7 +21,7 @@ pub enum Filled {
 
 /// How thoroughly [`Transport::liveness`] looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum LivenessCheck {
     /// Only at what the event loop has noticed: no system call, but it may be out of date.
     Cached,
     /// Asks the kernel: one system call, and up to date.
@@ -41,7 +41,7 @@ pub enum Liveness {
 
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peer {
+pub enum PeerAddress {
     /// A TCP peer's address.
     Inet(SocketAddr),
     /// A process on this machine, by a Unix socket.
@@ -62,7 +62,7 @@ pub trait Transport: 'static {
     ///
     /// A transport that can tell a stream that was cut short from one that ended (TLS without
     /// close_notify, RFC 9112 §9.8) fails with [`io::ErrorKind::UnexpectedEof`] for the former.
-    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>>;
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<FillResult>>;
 
     /// Everything received and not consumed, contiguous.
     fn received(&self) -> &[u8];
@@ -112,7 +112,7 @@ pub trait Transport: 'static {
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
     /// Whether an idle stream is still fit for use.
-    fn liveness(&mut self, look: Look) -> Liveness;
+    fn liveness(&mut self, look: LivenessCheck) -> Liveness;
 
     /// Whether the connection is known to be reset or closed in both directions, although bytes may
     /// wait to be read: at most one system call, which reads nothing. False where a transport
@@ -122,7 +122,7 @@ pub trait Transport: 'static {
     }
 
     /// The other end of the connection.
-    fn peer(&self) -> Peer;
+    fn peer(&self) -> PeerAddress;
 
     /// The protocol that ALPN chose, where there is TLS and a choice was made. Known once the
     /// handshake is done.

@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::task::{Context, Waker};
 
 use stoop_io::{
-    Accepted, Balance, ListenOptions, Listener, Output, Placed, Post, Transport, WorkerOptions,
-    Workers,
+    Accepted, Balance, ListenOptions, Listener, Output, PlacedConnection, Transport, WorkerHandle,
+    WorkerOptions, Workers,
 };
 
 /// Random numbers from a seed.
@@ -22,11 +22,11 @@ impl Random {
     }
 }
 
-fn picked_up(post: &mut Post<usize>) -> Vec<Placed<usize>> {
+fn picked_up(handle: &mut WorkerHandle<usize>) -> Vec<PlacedConnection<usize>> {
     let mut cx = Context::from_waker(Waker::noop());
     let mut all = Vec::new();
-    while let std::task::Poll::Ready(placed) = post.poll_handed(&mut cx) {
-        assert_eq!(placed.seat.worker(), post.worker());
+    while let std::task::Poll::Ready(placed) = handle.poll_handed(&mut cx) {
+        assert_eq!(placed.slot.worker(), handle.worker());
         all.push(placed);
     }
     all
@@ -35,10 +35,10 @@ fn picked_up(post: &mut Post<usize>) -> Vec<Placed<usize>> {
 #[test]
 fn a_worker_within_its_share_keeps_what_it_accepts() {
     let balance = Balance::new(3);
-    let posts: Vec<_> = (0..3).map(|worker| balance.post(worker)).collect();
+    let handles: Vec<_> = (0..3).map(|worker| balance.handle(worker)).collect();
     let mut kept = Vec::new();
     for n in 0..300 {
-        kept.extend(posts[n % 3].place(n));
+        kept.extend(handles[n % 3].place(n));
     }
     assert_eq!((kept.len(), balance.handed_over()), (300, 0));
     assert_eq!(balance.connections(), [100, 100, 100]);
@@ -51,19 +51,19 @@ fn any_order_of_64_connections_is_split_within_12_percent_of_even() {
     for seed in 0..1_000 {
         let mut random = Random(seed);
         let balance = Balance::new(2);
-        let mut posts = [balance.post(0), balance.post(1)];
+        let mut handles = [balance.handle(0), balance.handle(1)];
         let (mut kept, mut opened) = (Vec::new(), 0);
         while opened < 64 {
             let (worker, burst) = (random.below(2), 1 + random.below(20));
             for _ in 0..burst.min(64 - opened) {
-                kept.extend(posts[worker].place(opened));
+                kept.extend(handles[worker].place(opened));
                 opened += 1;
             }
             if random.below(2) == 0 {
-                kept.extend(posts.iter_mut().flat_map(picked_up));
+                kept.extend(handles.iter_mut().flat_map(picked_up));
             }
         }
-        kept.extend(posts.iter_mut().flat_map(picked_up));
+        kept.extend(handles.iter_mut().flat_map(picked_up));
         let mut numbers: Vec<_> = kept.iter().map(|placed| placed.connection).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, (0..64).collect::<Vec<_>>(), "each once");
@@ -75,64 +75,64 @@ fn any_order_of_64_connections_is_split_within_12_percent_of_even() {
 #[test]
 fn new_connections_make_up_for_those_that_ended_unevenly() {
     let balance = Balance::new(2);
-    let mut posts = [balance.post(0), balance.post(1)];
-    let mut kept: Vec<_> = (0..64).flat_map(|n| posts[n % 2].place(n)).collect();
-    kept.retain(|placed| placed.seat.worker() == 0);
+    let mut handles = [balance.handle(0), balance.handle(1)];
+    let mut kept: Vec<_> = (0..64).flat_map(|n| handles[n % 2].place(n)).collect();
+    kept.retain(|placed| placed.slot.worker() == 0);
     assert_eq!(balance.connections(), [32, 0]);
     for n in 0..32 {
-        kept.extend(posts[0].place(n));
+        kept.extend(handles[0].place(n));
     }
-    kept.extend(picked_up(&mut posts[1]));
+    kept.extend(picked_up(&mut handles[1]));
     assert!(balance.connections()[1] >= 28, "{:?}", balance.connections());
 }
 
 #[test]
 fn no_connection_is_handed_to_an_absent_worker() {
     let balance = Balance::new(2);
-    let post = balance.post(0);
-    let kept: Vec<_> = (0..10).flat_map(|n| post.place(n)).collect();
+    let handle = balance.handle(0);
+    let kept: Vec<_> = (0..10).flat_map(|n| handle.place(n)).collect();
     assert_eq!(kept.len(), 10, "the other has not come yet");
-    let other = balance.post(1);
-    assert!(post.place(10).is_none());
+    let other = balance.handle(1);
+    assert!(handle.place(10).is_none());
     let waiting = other.close();
     assert_eq!(waiting.len(), 1, "what was handed over is returned");
-    assert!(post.place(11).is_some(), "the other has left");
+    assert!(handle.place(11).is_some(), "the other has left");
     assert_eq!((balance.lost(), balance.connections()), (0, vec![10, 1]));
 }
 
 #[test]
 fn connections_handed_to_a_worker_that_panicked_are_closed_and_counted() {
     let balance = Balance::new(2);
-    let (post, broken) = (balance.post(0), balance.post(1));
+    let (handle, broken) = (balance.handle(0), balance.handle(1));
     let connection = Rc::new(());
-    let kept: Vec<_> = (0..10).flat_map(|_| post.place(Rc::clone(&connection))).collect();
+    let kept: Vec<_> = (0..10).flat_map(|_| handle.place(Rc::clone(&connection))).collect();
     let handed = 10 - kept.len();
     assert!(handed > 0);
     drop(broken);
     assert_eq!(balance.lost(), handed as u64);
     assert_eq!(Rc::strong_count(&connection), 1 + kept.len(), "closed");
     assert_eq!(balance.connections(), [kept.len(), 0]);
-    drop(balance.post(1));
+    drop(balance.handle(1));
 }
 
 #[test]
 fn a_worker_that_does_not_keep_up_is_handed_a_bounded_number() {
     let balance = Balance::new(2);
-    let (post, idle) = (balance.post(0), balance.post(1));
-    let kept: Vec<_> = (0..10_000).flat_map(|n| post.place(n)).collect();
+    let (handle, idle) = (balance.handle(0), balance.handle(1));
+    let kept: Vec<_> = (0..10_000).flat_map(|n| handle.place(n)).collect();
     assert_eq!(kept.len(), 10_000 - 1_024);
     assert_eq!(idle.close().len(), 1_024);
 }
 
 /// Serves a connection: sends one byte, and waits for the client to close.
-async fn serve(Placed { connection, seat }: Placed<Accepted>) {
+async fn serve(PlacedConnection { connection, slot }: PlacedConnection<Accepted>) {
     let mut transport = connection.register().unwrap();
     let mut out = Output::default();
     out.put(b"!");
     poll_fn(|cx| transport.poll_flush(cx, &mut out)).await.unwrap();
     let _ = poll_fn(|cx| transport.poll_fill(cx, 1)).await;
     drop(transport);
-    drop(seat);
+    drop(slot);
 }
 
 #[test]
@@ -146,15 +146,15 @@ fn two_workers_get_64_connections_within_12_percent_of_even_50_times() {
     let options = WorkerOptions { count: 2, ..WorkerOptions::default() };
     let workers = Workers::start(&options, move |mut worker| {
         let mut listener = listeners.lock().unwrap().pop().unwrap();
-        let mut post = shared.post(worker.index());
+        let mut handle = shared.handle(worker.index());
         async move {
             let run = async {
                 loop {
                     let placed = poll_fn(|cx| {
-                        if let std::task::Poll::Ready(placed) = post.poll_handed(cx) {
+                        if let std::task::Poll::Ready(placed) = handle.poll_handed(cx) {
                             return std::task::Poll::Ready(Some(placed));
                         }
-                        listener.poll_accept(cx).map(|accepted| post.place(accepted.unwrap()))
+                        listener.poll_accept(cx).map(|accepted| handle.place(accepted.unwrap()))
                     });
                     if let Some(placed) = placed.await {
                         tokio::task::spawn_local(serve(placed));

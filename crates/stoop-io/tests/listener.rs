@@ -11,8 +11,8 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use socket2::SockRef;
 use stoop_io::{
-    Accepted, Address, Balance, Filled, ListenOptions, Listener, Output, Peer, Placed, Post, Seat,
-    Stopper, Transport, Worker, Workers,
+    Accepted, Address, Balance, ConnectionSlot, FillResult, ListenOptions, Listener, Output,
+    PeerAddress, PlacedConnection, Stopper, Transport, Worker, WorkerHandle, Workers,
 };
 
 const OPTIONS: ListenOptions = ListenOptions { backlog: 4096, reuse_port: false, nodelay: true };
@@ -57,13 +57,13 @@ async fn a_connection_is_accepted_and_then_registered() {
     assert_ne!(inet(&listener).port(), 0);
     let mut client = TcpStream::connect(inet(&listener)).unwrap();
     let accepted = listener.accept().await.unwrap();
-    assert_eq!(accepted.peer(), Peer::Inet(client.local_addr().unwrap()));
+    assert_eq!(accepted.peer(), PeerAddress::Inet(client.local_addr().unwrap()));
     let socket = SockRef::from(&accepted);
     assert!(socket.tcp_nodelay().unwrap(), "inherited");
     assert!(socket.nonblocking().unwrap());
     let mut transport = accepted.register().unwrap();
     client.write_all(b"ping").unwrap();
-    assert_eq!(poll_fn(|cx| transport.poll_fill(cx, 100)).await.unwrap(), Filled::Bytes(4));
+    assert_eq!(poll_fn(|cx| transport.poll_fill(cx, 100)).await.unwrap(), FillResult::Bytes(4));
     let mut out = Output::default();
     out.put(b"pong");
     poll_fn(|cx| transport.poll_flush(cx, &mut out)).await.unwrap();
@@ -148,7 +148,7 @@ async fn ipv4_peers_of_an_ipv6_listener_appear_as_ipv4() {
     let Ok(mut listener) = Listener::bind(&any, &OPTIONS) else { return };
     let client = TcpStream::connect(("127.0.0.1", inet(&listener).port())).unwrap();
     let peer = listener.accept().await.unwrap().peer();
-    assert_eq!(peer, Peer::Inet(client.local_addr().unwrap()));
+    assert_eq!(peer, PeerAddress::Inet(client.local_addr().unwrap()));
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn a_listener_can_be_made_from_a_descriptor() {
     let waiting = TcpStream::connect(inet(&listener)).unwrap();
     let mut heir = Listener::from_fd(listener.into_fd(), &OPTIONS).unwrap();
     let peer = heir.accept().await.unwrap().peer();
-    assert_eq!(peer, Peer::Inet(waiting.local_addr().unwrap()));
+    assert_eq!(peer, PeerAddress::Inet(waiting.local_addr().unwrap()));
 
     let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
     let error = Listener::from_fd(datagrams.into(), &OPTIONS).err().unwrap();
@@ -174,11 +174,11 @@ async fn a_listener_can_be_made_from_a_descriptor() {
 async fn a_connection_can_be_made_from_a_descriptor() {
     let (near, far) = UnixStream::pair().unwrap();
     let accepted = Accepted::from_fd(near.into()).unwrap();
-    assert_eq!(accepted.peer(), Peer::Unix);
+    assert_eq!(accepted.peer(), PeerAddress::Unix);
     assert!(SockRef::from(&accepted).nonblocking().unwrap());
     (&far).write_all(b"!").unwrap();
     let mut transport = accepted.register().unwrap();
-    assert_eq!(poll_fn(|cx| transport.poll_fill(cx, 100)).await.unwrap(), Filled::Bytes(1));
+    assert_eq!(poll_fn(|cx| transport.poll_fill(cx, 100)).await.unwrap(), FillResult::Bytes(1));
     let unconnected = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
     assert!(Accepted::from_fd(unconnected.unwrap().into()).is_err());
 }
@@ -198,7 +198,7 @@ fn queued_connections_can_be_taken_without_waiting() {
     let clients: Vec<_> = (0..3).map(|_| TcpStream::connect(inet(&listener)).unwrap()).collect();
     for client in &clients {
         let accepted = listener.accept_queued().unwrap().expect("it is there");
-        assert_eq!(accepted.peer(), Peer::Inet(client.local_addr().unwrap()));
+        assert_eq!(accepted.peer(), PeerAddress::Inet(client.local_addr().unwrap()));
     }
     assert!(listener.accept_queued().unwrap().is_none());
 }
@@ -206,9 +206,9 @@ fn queued_connections_can_be_taken_without_waiting() {
 #[test]
 fn accepted_sockets_and_listeners_are_send() {
     fn send<T: Send>() {}
-    send::<(Listener, Accepted, Post, Placed)>();
+    send::<(Listener, Accepted, WorkerHandle, PlacedConnection)>();
     fn shared<T: Send + Sync>() {}
-    shared::<(Seat, Balance, Worker, Workers, Stopper)>();
+    shared::<(ConnectionSlot, Balance, Worker, Workers, Stopper)>();
 }
 
 #[derive(Default)]
@@ -252,10 +252,10 @@ async fn a_unix_listener_removes_its_file_with_its_last_copy() {
     assert_eq!(listeners[0].address(), &path.address());
     let mut client = UnixStream::connect(&path.0).unwrap();
     let accepted = listeners[1].accept().await.unwrap();
-    assert_eq!(accepted.peer(), Peer::Unix);
+    assert_eq!(accepted.peer(), PeerAddress::Unix);
     let mut transport = accepted.register().unwrap();
     client.write_all(b"!").unwrap();
-    assert_eq!(poll_fn(|cx| transport.poll_fill(cx, 100)).await.unwrap(), Filled::Bytes(1));
+    assert_eq!(poll_fn(|cx| transport.poll_fill(cx, 100)).await.unwrap(), FillResult::Bytes(1));
     listeners.pop();
     assert!(path.0.exists());
     listeners.pop();

@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use stoop_io::{Accepted, Balance, ListenOptions, Listener, Placed, Seat, Wheel};
+use stoop_io::{
+    Accepted, Balance, ConnectionSlot, ListenOptions, Listener, PlacedConnection, Wheel,
+};
 use tokio::runtime::{Builder, LocalOptions};
 
 const CLIENTS: usize = 150;
@@ -38,7 +40,7 @@ fn a_listener_survives_without_descriptors_and_recovers_at_once() {
     drop(clients);
 }
 
-type ServedConnections = Rc<RefCell<Vec<(Accepted, Option<Seat>)>>>;
+type ServedConnections = Rc<RefCell<Vec<(Accepted, Option<ConnectionSlot>)>>>;
 
 #[test]
 #[ignore = "run by the test above, in a process with few descriptors"]
@@ -50,7 +52,7 @@ fn starved() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0)).into();
         let mut listener = Listener::bind(&any, &ListenOptions::default()).unwrap();
         println!("listening on {}", listener.address());
-        let (served, post) = (ServedConnections::default(), Balance::new(1).post(0));
+        let (served, handle) = (ServedConnections::default(), Balance::new(1).handle(0));
         let into = Rc::clone(&served);
         let starved = Rc::new(RefCell::new(0));
         let counted = Rc::clone(&starved);
@@ -61,8 +63,9 @@ fn starved() {
                     *counted.borrow_mut() = listener.starved();
                     polled
                 });
-                let Placed { connection, seat } = post.place(accept.await.unwrap()).unwrap();
-                into.borrow_mut().push((connection, Some(seat)));
+                let PlacedConnection { connection, slot } =
+                    handle.place(accept.await.unwrap()).unwrap();
+                into.borrow_mut().push((connection, Some(slot)));
             }
         });
 
@@ -83,7 +86,7 @@ fn starved() {
         assert!(*starved.borrow() < 20);
         assert_eq!(served.borrow().len(), full);
 
-        // 2. Descriptors that come free with their seats are used at once, although by now the
+        // 2. Descriptors that come free with their slots are used at once, although by now the
         //    pauses are a second long.
         let began = Instant::now();
         served.borrow_mut().truncate(full - 20);
@@ -98,8 +101,8 @@ fn starved() {
             wait(10).await;
         }
         let began = Instant::now();
-        for (_, seat) in served.borrow_mut().iter_mut() {
-            std::mem::forget(seat.take());
+        for (_, slot) in served.borrow_mut().iter_mut() {
+            std::mem::forget(slot.take());
         }
         served.borrow_mut().truncate(full - 20);
         while served.borrow().len() < full {

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use stoop_io::{
-    AnyTransport, Filled, Liveness, Look, MEMORY_BYTES, Memory, Output, Peer, Stream, Tcp,
-    Transport, from_io, from_io_with_peer,
+    AnyTransport, FillResult, Liveness, LivenessCheck, MEMORY_BYTES, Memory, Output, PeerAddress,
+    Stream, Tcp, Transport, from_io, from_io_with_peer,
 };
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
@@ -166,46 +166,46 @@ async fn bytes_that_the_peers_kernel_has_not_acknowledged_are_counted() {
 #[tokio::test]
 async fn a_transport_is_made_of_what_is_readable_and_writable() {
     let (mut a, mut b) = unix_pair();
-    assert_eq!(a.peer(), Peer::Memory);
+    assert_eq!(a.peer(), PeerAddress::Memory);
     let mut out = Output::default();
     out.put(b"head ");
     out.share(vec![7; 5_000].into());
     poll_fn(|cx| a.poll_flush(cx, &mut out)).await.unwrap();
     assert_eq!(read(&mut b, 5_005).await.unwrap(), [b"head ", &[7; 5_000][..]].concat());
     write_all(&mut b, b"answer").await.unwrap();
-    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 3)).await.unwrap(), Filled::Bytes(3));
-    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 3)).await.unwrap(), Filled::Full);
-    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 100)).await.unwrap(), Filled::Bytes(3));
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 3)).await.unwrap(), FillResult::Bytes(3));
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 3)).await.unwrap(), FillResult::Full);
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 100)).await.unwrap(), FillResult::Bytes(3));
     assert_eq!(a.take(6), "answer");
     poll_fn(|cx| a.poll_shutdown(cx)).await.unwrap();
     assert_eq!(read(&mut b, 10).await.unwrap(), b"");
     drop(b);
-    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 100)).await.unwrap(), Filled::End);
-    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 100)).await.unwrap(), Filled::End);
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 100)).await.unwrap(), FillResult::End);
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 100)).await.unwrap(), FillResult::End);
 }
 
 #[tokio::test]
 async fn the_liveness_of_foreign_io_is_found_by_reading() {
     let (mut a, mut b) = unix_pair();
-    assert_eq!(a.liveness(Look::Kernel), Liveness::Quiet);
+    assert_eq!(a.liveness(LivenessCheck::Kernel), Liveness::Quiet);
     write_all(&mut b, b"!").await.unwrap();
     // Until the event loop has noticed what was written.
-    while a.liveness(Look::Kernel) == Liveness::Quiet {
+    while a.liveness(LivenessCheck::Kernel) == Liveness::Quiet {
         tokio::task::yield_now().await;
     }
     assert_eq!(a.received(), b"!");
-    assert_eq!(a.liveness(Look::Cached), Liveness::Readable);
+    assert_eq!(a.liveness(LivenessCheck::Cached), Liveness::Readable);
     a.consume(1);
     drop(b);
-    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 10)).await.unwrap(), Filled::End);
-    assert_eq!(a.liveness(Look::Kernel), Liveness::Dead);
+    assert_eq!(poll_fn(|cx| a.poll_fill(cx, 10)).await.unwrap(), FillResult::End);
+    assert_eq!(a.liveness(LivenessCheck::Kernel), Liveness::Dead);
 }
 
 #[tokio::test]
 async fn a_stream_round_trips_through_both_adapters() {
     let (a, b) = pair();
-    let mut a = Stream::new(from_io_with_peer(a, Peer::Unix));
-    assert_eq!(a.peer(), Peer::Unix);
+    let mut a = Stream::new(from_io_with_peer(a, PeerAddress::Unix));
+    assert_eq!(a.peer(), PeerAddress::Unix);
     let mut b = Stream::new(from_io(b));
     write_all(&mut a, b"through four layers").await.unwrap();
     shutdown(&mut a).await.unwrap();

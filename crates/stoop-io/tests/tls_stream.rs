@@ -6,7 +6,8 @@ mod tls_support;
 use std::io;
 
 use stoop_io::{
-    AnyTransport, Filled, Liveness, Look, Output, Peer, Tls, TlsErrorKind, Transport, Unix,
+    AnyTransport, FillResult, Liveness, LivenessCheck, Output, PeerAddress, Tls, TlsErrorKind,
+    Transport, Unix,
 };
 use tls_support::*;
 
@@ -52,7 +53,7 @@ async fn exchange(mut tls: Tls, all: &[u8]) -> Vec<u8> {
         while got.len() < all.len() {
             match tls.poll_fill(cx, 64 * 1024).map(Result::unwrap) {
                 std::task::Poll::Pending => return std::task::Poll::Pending,
-                std::task::Poll::Ready(Filled::End) => panic!("ended early"),
+                std::task::Poll::Ready(FillResult::End) => panic!("ended early"),
                 std::task::Poll::Ready(_) => {}
             }
             got.extend_from_slice(tls.received());
@@ -96,7 +97,7 @@ async fn a_session_may_run_over_a_unix_socket() {
     let (ours, theirs) = tokio::net::UnixStream::pair().unwrap();
     let client = ca.client().build().unwrap().connect(Unix::new(ours), "localhost").unwrap();
     let server = ca.server().build().unwrap().accept(Unix::new(theirs)).unwrap();
-    assert_eq!(client.peer(), Peer::Unix);
+    assert_eq!(client.peer(), PeerAddress::Unix);
     let all = pattern(100_000);
     let (a, b) = tokio::join!(exchange(client, &all), exchange(server, &all));
     assert!(a == all && b == all);
@@ -120,13 +121,13 @@ async fn a_session_announces_no_more_than_the_room() {
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (mut client, mut server) = open_pair(&client, &server).await;
     send(&mut client, b"0123456789").await.unwrap();
-    assert_eq!(fill(&mut server, 4).await.unwrap(), Filled::Bytes(4));
+    assert_eq!(fill(&mut server, 4).await.unwrap(), FillResult::Bytes(4));
     assert_eq!(server.received(), b"0123");
-    assert_eq!(fill(&mut server, 4).await.unwrap(), Filled::Full);
+    assert_eq!(fill(&mut server, 4).await.unwrap(), FillResult::Full);
     server.consume(1);
-    assert_eq!(fill(&mut server, 4).await.unwrap(), Filled::Bytes(1));
+    assert_eq!(fill(&mut server, 4).await.unwrap(), FillResult::Bytes(1));
     assert_eq!(server.take(4), &b"1234"[..]);
-    assert_eq!(fill(&mut server, 100).await.unwrap(), Filled::Bytes(5));
+    assert_eq!(fill(&mut server, 100).await.unwrap(), FillResult::Bytes(5));
     assert_eq!(server.received(), b"56789");
 }
 
@@ -140,8 +141,8 @@ async fn close_notify_ends_the_stream() {
     let (all, end) = receive_all(&mut client).await;
     assert_eq!(all, b"all of it");
     end.unwrap();
-    assert_eq!(fill(&mut client, 100).await.unwrap(), Filled::End, "and stays one");
-    assert_eq!(client.liveness(Look::Kernel), Liveness::Dead);
+    assert_eq!(fill(&mut client, 100).await.unwrap(), FillResult::End, "and stays one");
+    assert_eq!(client.liveness(LivenessCheck::Kernel), Liveness::Dead);
     // The other direction is still open.
     send(&mut client, b"thanks").await.unwrap();
     assert_eq!(receive(&mut server, 6).await.unwrap(), b"thanks");
@@ -241,20 +242,20 @@ async fn tickets_do_not_make_an_idle_session_look_used() {
     let ca = Ca::new("test");
     let (client, server) = (ca.client().build().unwrap(), ca.server().build().unwrap());
     let (mut client, mut server) = open_pair(&client, &server).await;
-    assert_eq!(client.liveness(Look::Kernel), Liveness::Quiet);
+    assert_eq!(client.liveness(LivenessCheck::Kernel), Liveness::Quiet);
     // Waiting for a request, the server sends its tickets.
     tokio::select! {
         _ = fill(&mut server, 100) => panic!("nothing was sent"),
         () = tokio::time::sleep(std::time::Duration::from_millis(20)) => {}
     }
-    assert_eq!(client.liveness(Look::Kernel), Liveness::Quiet);
-    assert_eq!(client.liveness(Look::Cached), Liveness::Quiet);
+    assert_eq!(client.liveness(LivenessCheck::Kernel), Liveness::Quiet);
+    assert_eq!(client.liveness(LivenessCheck::Cached), Liveness::Quiet);
     send(&mut server, b"unasked").await.unwrap();
-    assert_eq!(client.liveness(Look::Kernel), Liveness::Readable);
+    assert_eq!(client.liveness(LivenessCheck::Kernel), Liveness::Readable);
     assert_eq!(receive(&mut client, 7).await.unwrap(), b"unasked");
-    assert_eq!(client.liveness(Look::Kernel), Liveness::Quiet);
+    assert_eq!(client.liveness(LivenessCheck::Kernel), Liveness::Quiet);
     shutdown(&mut server).await.unwrap();
-    assert_eq!(client.liveness(Look::Kernel), Liveness::Dead);
+    assert_eq!(client.liveness(LivenessCheck::Kernel), Liveness::Dead);
 }
 
 /// The error of a handshake tells a peer that closed from one that does not speak TLS, for any transport.

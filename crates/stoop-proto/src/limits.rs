@@ -87,7 +87,7 @@ pub struct Http2Limits {
     /// Frames that cause work and carry no message (PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA,
     /// late and unknown ones): 10,000 at once and 330 a second; content that is sent and completed
     /// exchanges give some back. Beyond it: ENHANCE_YOUR_CALM.
-    pub odd_frames: Rate,
+    pub overhead_frames: Rate,
     /// The time for the peer to acknowledge our SETTINGS: 10 s. Beyond it: SETTINGS_TIMEOUT.
     /// [`Duration::MAX`] is no limit.
     pub settings_timeout: Duration,
@@ -120,7 +120,7 @@ impl Http2Limits {
             control_frames_max: 1_000,
             resets: Rate { burst: 200, per_second: 20 },
             abandoned_requests: Rate { burst: 200, per_second: 20 },
-            odd_frames: Rate { burst: 10_000, per_second: 330 },
+            overhead_frames: Rate { burst: 10_000, per_second: 330 },
             settings_timeout: Duration::from_secs(10),
             ping_timeout: Duration::from_secs(10),
             extended_connect: false,

@@ -34,13 +34,13 @@ pub enum CloseReason {
     /// The connection was idle for too long.
     Idle,
     /// The next request did not come in time.
-    Late,
+    RequestTimeout,
     /// The peer broke the protocol.
     Violation,
     /// The peer will send nothing more.
     PeerClosed,
     /// A message cannot be completed, or the transport failed.
-    Broken,
+    Aborted,
 }
 
 impl CloseReason {
@@ -66,10 +66,10 @@ impl fmt::Display for CloseReason {
             Self::RequestsMax => "the connection has served as many requests as it may",
             Self::Draining => "the server stops",
             Self::Idle => "nothing was asked for too long",
-            Self::Late => "the next request did not come in time",
+            Self::RequestTimeout => "the next request did not come in time",
             Self::Violation => "the peer broke the protocol",
             Self::PeerClosed => "the peer closed the connection",
-            Self::Broken => "a message could not be completed",
+            Self::Aborted => "a message could not be completed",
         })
     }
 }

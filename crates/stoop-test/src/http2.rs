@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::Method;
-use stoop_proto::h2::{self, Connection, ErrorCode, Event, Reset, StreamKey};
+use stoop_proto::h2::{self, Connection, ErrorCode, Event, ResetReason, StreamKey};
 use stoop_proto::{BodySize, Fields, Limits, RequestHead, ResponseHead};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -33,7 +33,7 @@ pub enum ClientEvent {
     /// Trailers came, and ended the stream.
     Trailers(StreamKey, Fields),
     /// A stream was reset.
-    Reset(StreamKey, Reset),
+    Reset(StreamKey, ResetReason),
     /// The server sent GOAWAY.
     GoAway(ErrorCode),
     /// The connection is closed.
@@ -141,7 +141,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
                     let trailers = self.machine.take_trailers().expect("they were announced");
                     Some(ClientEvent::Trailers(*key, *trailers))
                 }
-                Event::Reset { key, why } => Some(ClientEvent::Reset(*key, *why)),
+                Event::Reset { key, reason } => Some(ClientEvent::Reset(*key, *reason)),
                 Event::GoAway { code } => Some(ClientEvent::GoAway(*code)),
                 Event::Closed => Some(ClientEvent::Closed),
                 _ => None,
@@ -193,7 +193,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
                     response.trailers = Some(trailers);
                     true
                 }
-                ClientEvent::Reset(of, why) if of == key => panic!("reset: {why:?}"),
+                ClientEvent::Reset(of, reason) if of == key => panic!("reset: {reason:?}"),
                 ClientEvent::Closed => panic!("closed: {:?}", self.machine.fault()),
                 _ => false,
             };
@@ -207,10 +207,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     ///
     /// # Panics
     /// If the stream ends without one, or the connection ends.
-    pub async fn reset_reason(&mut self, key: StreamKey) -> Reset {
+    pub async fn reset_reason(&mut self, key: StreamKey) -> ResetReason {
         loop {
             match self.next_event().await {
-                ClientEvent::Reset(of, why) if of == key => return why,
+                ClientEvent::Reset(of, reason) if of == key => return reason,
                 ClientEvent::Closed => panic!("closed: {:?}", self.machine.fault()),
                 ClientEvent::Data(of, _, true) if of == key => panic!("it ended well"),
                 _ => {}

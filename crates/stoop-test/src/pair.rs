@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use http::StatusCode;
-use stoop_proto::h1::{Answer, Client, Event, Server};
+use stoop_proto::h1::{Client, Event, ResponseContext, Server};
 use stoop_proto::{
     BodySize, CloseReason, Fields, Limits, RequestHead, ResponseHead, ResponseParts,
 };
@@ -178,7 +178,7 @@ impl Pair {
     fn send_response(
         &mut self,
         exchange: &PlannedExchange,
-        answer: Answer,
+        answer: ResponseContext,
         progress: &mut SendProgress,
     ) -> bool {
         let (body, out) = (&exchange.response_body, &mut self.to_client.sent);
@@ -187,7 +187,7 @@ impl Pair {
         } else if let (false, Some(&status)) =
             (progress.is_begun, exchange.interim.get(progress.next))
         {
-            let informed = self.server.inform(answer, status, &Fields::new(), out);
+            let informed = self.server.send_interim(answer, status, &Fields::new(), out);
             informed.expect("the status is an interim one");
             progress.next += 1;
         } else if !progress.is_begun {
@@ -210,7 +210,7 @@ impl Pair {
     }
 
     /// Reads what arrived at the server.
-    fn read_request(&mut self, seen: &mut ReceivedExchange, answer: &mut Option<Answer>) {
+    fn read_request(&mut self, seen: &mut ReceivedExchange, answer: &mut Option<ResponseContext>) {
         let mut head = RequestHead::default();
         loop {
             let arrived = &mut self.to_server.arrived;

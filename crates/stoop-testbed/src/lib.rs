@@ -81,8 +81,8 @@ mod stats;
 pub use body::is_body;
 pub use dns::{DnsAnswer, DnsServer, Records};
 pub use internet::{
-    Answer, Class, Expect, Family, HOSTS_MAX, HostAddresses, Internet, Options, Plan, PlannedUrl,
-    Ports,
+    Class, Expect, Family, HOSTS_MAX, HostAddresses, Internet, Options, Plan, PlannedResult,
+    PlannedUrl, Ports,
 };
 pub use log::{
     COLUMNS, EntryEnd, EntryKind, Log, LogEntry, MEMORY_ENTRIES_MAX, MalformedEntry, Span, Spans,

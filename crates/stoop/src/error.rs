@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
-use stoop_io::Peer;
+use stoop_io::PeerAddress;
 use stoop_proto::{Misuse, Violation, h2};
 
 use crate::timings::Timings;
@@ -133,8 +133,8 @@ impl Error {
     }
 
     /// Adds who is at the other end, unless that is known.
-    pub(crate) fn with_peer(mut self, peer: Peer) -> Self {
-        if let Peer::Inet(address) = peer {
+    pub(crate) fn with_peer(mut self, peer: PeerAddress) -> Self {
+        if let PeerAddress::Inet(address) = peer {
             self.0.remote.get_or_insert(address);
         }
         self

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use http::{Extensions, Method, Version};
-use stoop_io::Peer;
+use stoop_io::PeerAddress;
 use stoop_proto::{Fields, Misuse, RequestHead};
 use url::Url;
 
@@ -218,8 +218,8 @@ impl Request {
     /// The client's address, if it came over TCP.
     pub fn remote_address(&self) -> Option<SocketAddr> {
         match self.parts.peer {
-            Some(Peer::Inet(address)) => Some(address),
-            Some(Peer::Unix | Peer::Memory) | None => None,
+            Some(PeerAddress::Inet(address)) => Some(address),
+            Some(PeerAddress::Unix | PeerAddress::Memory) | None => None,
         }
     }
 

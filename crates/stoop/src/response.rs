@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http::{StatusCode, Version};
-use stoop_io::Peer;
+use stoop_io::PeerAddress;
 use stoop_proto::{BodySize, Fields, Misuse, ResponseHead};
 use url::Url;
 
@@ -198,8 +198,8 @@ impl<B> Response<B> {
     /// was made here. Through a tunnel or a proxy it is theirs.
     pub fn remote_address(&self) -> Option<SocketAddr> {
         match self.sent.as_ref()?.peer {
-            Some(Peer::Inet(address)) => Some(address),
-            Some(Peer::Unix | Peer::Memory) | None => None,
+            Some(PeerAddress::Inet(address)) => Some(address),
+            Some(PeerAddress::Unix | PeerAddress::Memory) | None => None,
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use stoop::{Request, Response, Server, ServerLimits, ServerTls, Versions};
-use stoop_testbed::{Answer, BadHttp2, Class, Internet, Options, Plan};
+use stoop_testbed::{BadHttp2, Class, Internet, Options, Plan, PlannedResult};
 use tokio::sync::Barrier;
 
 use crate::stoop::{CommandResult, finish, lines, run, stoop};
@@ -35,7 +35,7 @@ fn http2_is_spoken_with_the_https_hosts_that_offer_it() {
     let answered: Vec<_> = internet
         .planned()
         .iter()
-        .filter(|url| matches!(url.expect.answer, Answer::Status { .. }))
+        .filter(|url| matches!(url.expect.result, PlannedResult::Status { .. }))
         .collect();
     let input: String = answered.iter().map(|url| url.text.clone() + "\n").collect();
     let line = format!(
@@ -98,7 +98,7 @@ fn hosts_that_fail_over_http2_alone_have_their_error_kind_in_time() {
         for url in &urls {
             let expect = if is_alone { url.expect.over_http1() } else { url.expect };
             let line = lines.iter().find(|line| line.url == url.text.as_bytes()).expect("a line");
-            let met = expect.answer.is_met_by(&line.code, line.length);
+            let met = expect.result.is_met_by(&line.code, line.length);
             assert!(met && line.duration_ms < 2_200, "{} {expect:?}: {line:?}", url.class);
         }
     }

@@ -68,7 +68,7 @@ impl InternetRun {
         assert!(u128::from(end.abs_diff(last_start)) <= self.latest().as_millis());
         for planned in internet.planned().iter() {
             let line = lines[planned.text.as_bytes()];
-            let met = planned.expect.answer.is_met_by(&line.code, line.length);
+            let met = planned.expect.result.is_met_by(&line.code, line.length);
             assert!(met, "{:?} {:?}: {line:?}", planned.class, planned.expect);
             assert!(u128::from(line.duration_ms) <= self.latest().as_millis(), "{line:?}");
         }

@@ -9,13 +9,13 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::any_transport::AnyTransport;
 use crate::socket::{Tcp, Unix};
-use crate::transport::Peer;
+use crate::transport::PeerAddress;
 
 /// An accepted socket that is not registered with a runtime yet, so that it may go to any thread.
 /// Dropping it closes it.
 pub struct Accepted {
     socket: Socket,
-    peer: Peer,
+    peer: PeerAddress,
 }
 
 impl Accepted {
@@ -33,8 +33,8 @@ impl Accepted {
 
     fn new(socket: Socket, peer: &SockAddr) -> io::Result<Self> {
         let peer = match peer.as_socket() {
-            Some(address) => Peer::Inet(canonical(address)),
-            None if peer.domain() == Domain::UNIX => Peer::Unix,
+            Some(address) => PeerAddress::Inet(canonical(address)),
+            None if peer.domain() == Domain::UNIX => PeerAddress::Unix,
             // Some systems report no address of a connection that is gone already.
             None => return Err(io::ErrorKind::ConnectionAborted.into()),
         };
@@ -42,7 +42,7 @@ impl Accepted {
     }
 
     /// The other end of the connection. An IPv4 peer of an IPv6 socket appears as IPv4.
-    pub fn peer(&self) -> Peer {
+    pub fn peer(&self) -> PeerAddress {
         self.peer
     }
 
@@ -55,7 +55,9 @@ impl Accepted {
     /// Outside a tokio runtime with I/O enabled.
     pub fn register(self) -> io::Result<AnyTransport> {
         match self.peer {
-            Peer::Inet(peer) => Ok(Tcp::new(TcpStream::from_std(self.socket.into())?, peer).into()),
+            PeerAddress::Inet(peer) => {
+                Ok(Tcp::new(TcpStream::from_std(self.socket.into())?, peer).into())
+            }
             _ => Ok(Unix::new(UnixStream::from_std(self.socket.into())?).into()),
         }
     }

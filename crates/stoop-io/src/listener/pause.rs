@@ -28,7 +28,7 @@ static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 /// Tells the listeners of this process that a descriptor was closed, so that one that is out of
 /// them accepts again at once and not only at its next attempt.
 ///
-/// Costs one load while no listener waits. A [`Seat`](crate::Seat) calls it when it is dropped.
+/// Costs one load while no listener waits. A [`ConnectionSlot`](crate::ConnectionSlot) calls it when it is dropped.
 pub fn descriptors_freed() {
     if WAITING_COUNT.load(Ordering::Relaxed) == 0 {
         return;

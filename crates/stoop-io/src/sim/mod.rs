@@ -19,7 +19,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use crate::any_transport::AnyTransport;
 use crate::output::Output;
 use crate::timer::{Timer, now};
-use crate::transport::{Filled, Liveness, Look, Peer, Transport};
+use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
 use direction::{Available, SimDirection};
 pub use link::{Fault, Link, Split};
@@ -82,7 +82,7 @@ impl SimConnection {
 }
 
 impl Transport for Sim {
-    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<FillResult>> {
         let room = room.saturating_sub(self.held.len());
         loop {
             let mut connection = lock(&self.connection);
@@ -96,8 +96,8 @@ impl Transport for Sim {
             }
             direction.reader = Some(cx.waker().clone());
             let available = match direction.available() {
-                Available::End => return Poll::Ready(Ok(Filled::End)),
-                Available::Bytes(_) if room == 0 => return Poll::Ready(Ok(Filled::Full)),
+                Available::End => return Poll::Ready(Ok(FillResult::End)),
+                Available::Bytes(_) if room == 0 => return Poll::Ready(Ok(FillResult::Full)),
                 Available::Bytes(n) => n,
                 Available::Nothing => return Poll::Pending,
                 Available::NotBefore(at) => {
@@ -114,7 +114,7 @@ impl Transport for Sim {
             if direction.link.fault == Fault::ResetAfter(direction.delivered) {
                 connection.break_connection();
             }
-            return Poll::Ready(Ok(Filled::Bytes(n)));
+            return Poll::Ready(Ok(FillResult::Bytes(n)));
         }
     }
 
@@ -172,7 +172,7 @@ impl Transport for Sim {
         Poll::Ready(Ok(()))
     }
 
-    fn liveness(&mut self, _: Look) -> Liveness {
+    fn liveness(&mut self, _: LivenessCheck) -> Liveness {
         let connection = lock(&self.connection);
         if connection.reset {
             return Liveness::Dead;
@@ -192,8 +192,8 @@ impl Transport for Sim {
         lock(&self.connection).reset
     }
 
-    fn peer(&self) -> Peer {
-        Peer::Memory
+    fn peer(&self) -> PeerAddress {
+        PeerAddress::Memory
     }
 }
 

@@ -16,14 +16,14 @@ async fn send(to: &mut Sim, bytes: &[u8]) -> io::Result<()> {
     poll_fn(|cx| to.poll_flush(cx, &mut out)).await
 }
 
-async fn fill(from: &mut Sim) -> io::Result<Filled> {
+async fn fill(from: &mut Sim) -> io::Result<FillResult> {
     poll_fn(|cx| from.poll_fill(cx, usize::MAX)).await
 }
 
 /// The sizes of all reads until the end.
 async fn reads(from: &mut Sim) -> Vec<usize> {
     let mut sizes = Vec::new();
-    while let Filled::Bytes(n) = fill(from).await.unwrap() {
+    while let FillResult::Bytes(n) = fill(from).await.unwrap() {
         sizes.push(n);
     }
     sizes
@@ -46,7 +46,7 @@ async fn stalls<T>(what: impl Future<Output = T>) -> bool {
 async fn a_default_link_is_a_plain_connection() {
     let (mut a, mut b, log) = Sim::pair(1, &clean(), &clean());
     send(&mut a, b"ping").await.unwrap();
-    assert_eq!(fill(&mut b).await.unwrap(), Filled::Bytes(4));
+    assert_eq!(fill(&mut b).await.unwrap(), FillResult::Bytes(4));
     send(&mut b, b"pong").await.unwrap();
     shutdown(&mut b).await;
     assert_eq!(reads(&mut a).await, [4]);
@@ -140,12 +140,12 @@ async fn a_reset_after_n_bytes_reaches_both_ends() {
         let (mut a, mut b, log) = Sim::pair(1, &Link::faulty(Fault::ResetAfter(n)), &clean());
         send(&mut a, b"012345").await.unwrap();
         if n > 0 {
-            assert_eq!(fill(&mut b).await.unwrap(), Filled::Bytes(n as usize));
+            assert_eq!(fill(&mut b).await.unwrap(), FillResult::Bytes(n as usize));
         }
         assert_eq!(kind(fill(&mut b).await), ErrorKind::ConnectionReset);
         assert_eq!(kind(fill(&mut a).await), ErrorKind::ConnectionReset);
         assert_eq!(kind(send(&mut a, b"x").await), ErrorKind::ConnectionReset);
-        assert_eq!(a.liveness(Look::Kernel), Liveness::Dead);
+        assert_eq!(a.liveness(LivenessCheck::Kernel), Liveness::Dead);
         assert_eq!(log.sent(Way::There), "012345");
         assert_eq!(log.delivered(Way::There), "012345"[..n as usize]);
     }
@@ -156,13 +156,13 @@ async fn a_stall_delivers_neither_bytes_nor_an_end() {
     let (mut a, mut b, _) = Sim::pair(1, &Link::faulty(Fault::StallAfter(4)), &clean());
     send(&mut a, b"012345").await.unwrap();
     shutdown(&mut a).await;
-    assert_eq!(fill(&mut b).await.unwrap(), Filled::Bytes(4));
+    assert_eq!(fill(&mut b).await.unwrap(), FillResult::Bytes(4));
     assert!(stalls(fill(&mut b)).await);
     assert_eq!(b.received(), b"0123");
     b.consume(4);
-    assert_eq!(b.liveness(Look::Kernel), Liveness::Quiet);
+    assert_eq!(b.liveness(LivenessCheck::Kernel), Liveness::Quiet);
     send(&mut b, b"the other way works").await.unwrap();
-    assert_eq!(fill(&mut a).await.unwrap(), Filled::Bytes(19));
+    assert_eq!(fill(&mut a).await.unwrap(), FillResult::Bytes(19));
 }
 
 #[tokio::test(start_paused = true)]
@@ -176,14 +176,14 @@ async fn an_early_end_loses_what_is_sent_after_it() {
     assert_eq!(reads(&mut b).await, [3, 1]);
     assert_eq!(b.received(), b"0123");
     b.consume(4);
-    assert_eq!(b.liveness(Look::Kernel), Liveness::Dead);
+    assert_eq!(b.liveness(LivenessCheck::Kernel), Liveness::Dead);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_shut_window_stops_the_writer_for_ever() {
     let (mut a, mut b, log) = Sim::pair(1, &Link::faulty(Fault::RefuseAfter(4)), &clean());
     assert!(stalls(send(&mut a, b"012345")).await);
-    assert_eq!(fill(&mut b).await.unwrap(), Filled::Bytes(4));
+    assert_eq!(fill(&mut b).await.unwrap(), FillResult::Bytes(4));
     assert!(stalls(send(&mut a, b"more")).await);
     assert_eq!(log.sent(Way::There), "0123");
     drop(b);
@@ -197,7 +197,11 @@ async fn closing_ends_the_stream_after_the_latency() {
     send(&mut a, b"last").await.unwrap();
     drop(a);
     let begin = now();
-    assert_eq!(b.liveness(Look::Kernel), Liveness::Dead, "the peer would not read what we send");
+    assert_eq!(
+        b.liveness(LivenessCheck::Kernel),
+        Liveness::Dead,
+        "the peer would not read what we send"
+    );
     assert_eq!(reads(&mut b).await, [4]);
     assert_eq!((now() - begin).as_millis(), 100);
     assert_eq!(kind(send(&mut b, b"x").await), ErrorKind::BrokenPipe);

@@ -11,7 +11,7 @@ use rustls::{CommonState, ServerConfig};
 
 use super::limits::{PLAINTEXT_BYTES_MAX, SHARED_RECORD_BYTES_MIN};
 use super::record::RecordBuffer;
-use crate::buffer::Inbox;
+use crate::buffer::ReceiveBuffer;
 use crate::output::Output;
 
 /// One end of a TLS session.
@@ -55,7 +55,7 @@ impl Machine {
     pub(super) fn step(
         &mut self,
         input: &mut [u8],
-        plain: &mut Inbox,
+        plain: &mut ReceiveBuffer,
         sealed: &mut Output,
         goal: Goal<'_>,
     ) -> (usize, StepResult) {
@@ -77,7 +77,7 @@ impl Machine {
 /// Does what the state of the connection asks for.
 fn handle<D>(
     status: UnbufferedStatus<'_, '_, D>,
-    plain: &mut Inbox,
+    plain: &mut ReceiveBuffer,
     sealed: &mut Output,
     goal: Goal<'_>,
 ) -> (usize, StepResult) {

@@ -14,9 +14,9 @@ use super::error::TlsError;
 use super::limits::DRAINED_FILLS_MAX;
 use super::machine::{Goal, Machine, StepResult};
 use crate::any_transport::AnyTransport;
-use crate::buffer::{CHUNK, Inbox};
+use crate::buffer::{CHUNK, ReceiveBuffer};
 use crate::output::Output;
-use crate::transport::{Filled, Transport};
+use crate::transport::{FillResult, Transport};
 
 /// The version of TLS that was agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,17 +34,17 @@ pub enum TlsVersion {
 ///
 /// A stream that ends without the peer's close_notify may have been cut short by an attacker
 /// on the way (RFC 9112 §9.8): then [`Transport::poll_fill`] fails with [`io::ErrorKind::UnexpectedEof`],
-/// while [`Filled::End`] says that the peer ended it. What came before stays to be consumed in both
+/// while [`FillResult::End`] says that the peer ended it. What came before stays to be consumed in both
 /// cases. Likewise [`Transport::poll_shutdown`] sends close_notify; merely dropping a session does
 /// not.
 pub struct Tls {
     inner: AnyTransport,
     machine: Machine,
     /// A copy of the ciphertext of an `inner` that does not lend its buffer to be decrypted in place.
-    ciphertext_copy: Inbox,
+    ciphertext_copy: ReceiveBuffer,
     /// Plaintext that was not consumed, of which the caller knows of `announced` bytes: a record is
     /// decrypted as a whole, however little room the caller has.
-    plaintext: Inbox,
+    plaintext: ReceiveBuffer,
     announced: usize,
     /// Sealed records that wait to be sent.
     sealed: Output,
@@ -79,8 +79,8 @@ impl Tls {
         Self {
             inner,
             machine,
-            ciphertext_copy: Inbox::default(),
-            plaintext: Inbox::default(),
+            ciphertext_copy: ReceiveBuffer::default(),
+            plaintext: ReceiveBuffer::default(),
             announced: 0,
             sealed: Output::default(),
             phase: SessionPhase::Handshake { peer: peer.into(), bytes_max },
@@ -123,9 +123,9 @@ impl Tls {
                 Poll::Ready(Ok(())) | Poll::Pending => {}
             }
             match ready!(self.poll_ciphertext(cx)) {
-                Ok(Filled::Bytes(_)) => {}
-                Ok(Filled::End) => self.fail_with(TlsError::closed(self.peer_name())),
-                Ok(Filled::Full) => self.fail_with(TlsError::too_large(self.peer_name())),
+                Ok(FillResult::Bytes(_)) => {}
+                Ok(FillResult::End) => self.fail_with(TlsError::closed(self.peer_name())),
+                Ok(FillResult::Full) => self.fail_with(TlsError::too_large(self.peer_name())),
                 Err(error) => self.fail_with(TlsError::io(&error)),
             }
         }
@@ -151,8 +151,8 @@ impl Tls {
     }
 
     /// Moves the connection to the runtime this is called on; what was received stays.
-    pub fn rehome(mut self) -> io::Result<Self> {
-        self.inner = self.inner.rehome()?;
+    pub fn move_to_current_runtime(mut self) -> io::Result<Self> {
+        self.inner = self.inner.move_to_current_runtime()?;
         Ok(self)
     }
 
@@ -223,7 +223,8 @@ impl Tls {
             // alert: take what is there already.
             for _ in 0..DRAINED_FILLS_MAX {
                 self.inner.consume(self.inner.received().len());
-                if !matches!(self.inner.poll_fill(cx, CHUNK), Poll::Ready(Ok(Filled::Bytes(_)))) {
+                if !matches!(self.inner.poll_fill(cx, CHUNK), Poll::Ready(Ok(FillResult::Bytes(_))))
+                {
                     break;
                 }
             }

@@ -8,8 +8,8 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
 };
 use stoop_io::{
-    AnyTransport, ClientTls, ClientTlsBuilder, Filled, Output, ServerTls, ServerTlsBuilder, Tcp,
-    Tls, TlsError, Transport,
+    AnyTransport, ClientTls, ClientTlsBuilder, FillResult, Output, ServerTls, ServerTlsBuilder,
+    Tcp, Tls, TlsError, Transport,
 };
 use tokio::net::{TcpListener, TcpStream};
 
@@ -140,7 +140,7 @@ pub async fn shutdown(it: &mut impl Transport) -> io::Result<()> {
     poll_fn(|cx| it.poll_shutdown(cx)).await
 }
 
-pub async fn fill(from: &mut impl Transport, room: usize) -> io::Result<Filled> {
+pub async fn fill(from: &mut impl Transport, room: usize) -> io::Result<FillResult> {
     poll_fn(|cx| from.poll_fill(cx, room)).await
 }
 
@@ -149,8 +149,8 @@ pub async fn receive(from: &mut impl Transport, n: usize) -> io::Result<Vec<u8>>
     let mut all = Vec::new();
     while all.len() < n {
         match fill(from, 64 * 1024).await? {
-            Filled::End => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Filled::Bytes(_) | Filled::Full => {}
+            FillResult::End => return Err(io::ErrorKind::UnexpectedEof.into()),
+            FillResult::Bytes(_) | FillResult::Full => {}
         }
         let step = from.received().len().min(n - all.len());
         all.extend_from_slice(&from.received()[..step]);
@@ -167,7 +167,7 @@ pub async fn receive_all(from: &mut impl Transport) -> (Vec<u8>, io::Result<()>)
         all.extend_from_slice(from.received());
         from.consume(from.received().len());
         match filled {
-            Ok(Filled::End) => return (all, Ok(())),
+            Ok(FillResult::End) => return (all, Ok(())),
             Ok(_) => {}
             Err(error) => return (all, Err(error)),
         }
@@ -204,20 +204,20 @@ impl Transport for DripTransport {
         &mut self,
         cx: &mut std::task::Context<'_>,
         room: usize,
-    ) -> std::task::Poll<io::Result<Filled>> {
+    ) -> std::task::Poll<io::Result<FillResult>> {
         if self.visible >= room {
-            return std::task::Poll::Ready(Ok(Filled::Full));
+            return std::task::Poll::Ready(Ok(FillResult::Full));
         }
         if self.inner.received().len() == self.visible {
             match std::task::ready!(self.inner.poll_fill(cx, usize::MAX))? {
-                Filled::Bytes(_) => {}
+                FillResult::Bytes(_) => {}
                 other => return std::task::Poll::Ready(Ok(other)),
             }
         }
         let hidden = self.inner.received().len() - self.visible;
         let more = hidden.min(self.step).min(room - self.visible);
         self.visible += more;
-        std::task::Poll::Ready(Ok(Filled::Bytes(more)))
+        std::task::Poll::Ready(Ok(FillResult::Bytes(more)))
     }
     fn received(&self) -> &[u8] {
         &self.inner.received()[..self.visible]
@@ -259,10 +259,10 @@ impl Transport for DripTransport {
     ) -> std::task::Poll<io::Result<()>> {
         self.inner.poll_shutdown(cx)
     }
-    fn liveness(&mut self, look: stoop_io::Look) -> stoop_io::Liveness {
+    fn liveness(&mut self, look: stoop_io::LivenessCheck) -> stoop_io::Liveness {
         self.inner.liveness(look)
     }
-    fn peer(&self) -> stoop_io::Peer {
+    fn peer(&self) -> stoop_io::PeerAddress {
         self.inner.peer()
     }
 }

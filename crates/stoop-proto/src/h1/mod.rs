@@ -22,7 +22,7 @@ mod state;
 mod writer;
 
 pub use client::Client;
-pub use server::{Answer, Server};
+pub use server::{ResponseContext, Server};
 pub use state::{Half, Input};
 
 /// The result of `receive`: an event read from the front of the input.

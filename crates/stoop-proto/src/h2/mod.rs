@@ -123,7 +123,7 @@ pub enum Event {
         /// The stream.
         key: StreamKey,
         /// The reason.
-        why: Reset,
+        reason: ResetReason,
     },
     /// The peer will not answer streams that are opened from now on; [`Connection::go_away_text`]
     /// returns the text beside the code.
@@ -138,7 +138,7 @@ pub enum Event {
 
 /// Why a stream ended before its messages did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reset {
+pub enum ResetReason {
     /// The peer sent RST_STREAM.
     Peer(ErrorCode),
     /// The peer committed a fault that ends the stream; RST_STREAM is sent.
@@ -147,7 +147,7 @@ pub enum Reset {
     Unprocessed,
 }
 
-impl Reset {
+impl ResetReason {
     /// Whether the peer certainly did not process the request, so that it may be retried whatever its
     /// method (RFC 9113 §8.7).
     pub fn is_unprocessed(self) -> bool {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use http::{Method, StatusCode};
-use stoop_proto::h2::{Connection, ErrorCode, Event, Fault, Reset, StreamKey};
+use stoop_proto::h2::{Connection, ErrorCode, Event, Fault, ResetReason, StreamKey};
 use stoop_proto::{BodySize, Fields, Limits, RequestHead, ResponseHead, ResponseParts};
 
 use super::same_for_every_cut;
@@ -21,7 +21,7 @@ pub enum EndpointEvent {
     Response { stream: u32, head: ResponseHead, end: bool },
     Content { stream: u32, bytes: Vec<u8>, end: bool },
     Trailers { stream: u32, fields: Fields },
-    Reset { stream: u32, why: Reset },
+    Reset { stream: u32, reason: ResetReason },
     GoAway(ErrorCode),
     Closed,
 }
@@ -112,9 +112,9 @@ impl EndpointOutcome {
     }
 
     /// Why that stream was reset, if it was.
-    pub fn reset(&self, id: u32) -> Option<Reset> {
+    pub fn reset(&self, id: u32) -> Option<ResetReason> {
         self.events.iter().find_map(|event| match event {
-            EndpointEvent::Reset { stream, why } if *stream == id => Some(*why),
+            EndpointEvent::Reset { stream, reason } if *stream == id => Some(*reason),
             _ => None,
         })
     }
@@ -406,9 +406,9 @@ impl EndpointFeed<'_> {
                 self.after_event(key, true);
                 return true;
             }
-            Event::Reset { key, why } => {
+            Event::Reset { key, reason } => {
                 assert!(!self.connection.is_open(key), "it is over");
-                EndpointEvent::Reset { stream: self.ids.remove(&key).expect("it was open"), why }
+                EndpointEvent::Reset { stream: self.ids.remove(&key).expect("it was open"), reason }
             }
         };
         self.outcome.events.push(recorded);
@@ -435,7 +435,7 @@ impl EndpointFeed<'_> {
             let bytes = piece.len() as u32;
             match self.connection.is_open(key) {
                 true => self.connection.consumed(key, bytes),
-                false => self.connection.consumed_late(bytes),
+                false => self.connection.consumed_after_end(bytes),
             }
         }
     }

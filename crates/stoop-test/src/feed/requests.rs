@@ -152,7 +152,7 @@ impl ServerFeed<'_> {
     /// Reads until more bytes are needed.
     fn read(&mut self) {
         let mut head = RequestHead::default();
-        let mut foreseen = None;
+        let mut violation_in_buffer = None;
         loop {
             let received = self.server.receive(&self.served.rest, &mut head, self.limits);
             let consumed = received.consumed;
@@ -164,8 +164,8 @@ impl ServerFeed<'_> {
             match received.event {
                 Event::NeedMore | Event::Paused | Event::Tunnel => {
                     self.served.rest.drain(..consumed);
-                    if let Some(Err(violation)) = foreseen {
-                        panic!("{violation:?} was foreseen and did not come");
+                    if let Some(Err(violation)) = violation_in_buffer {
+                        panic!("{violation:?} was violation_in_buffer and did not come");
                     }
                     return;
                 }
@@ -177,7 +177,9 @@ impl ServerFeed<'_> {
                     if end {
                         self.complete();
                     } else {
-                        foreseen = Some(self.server.foresee(&self.served.rest, self.limits));
+                        violation_in_buffer = Some(
+                            self.server.validate_buffered_body(&self.served.rest, self.limits),
+                        );
                     }
                 }
                 Event::Data(span) => {
@@ -192,12 +194,16 @@ impl ServerFeed<'_> {
                     assert_eq!(section.is_some(), trailers);
                     let reading = self.reading.as_mut().expect("an end follows a head");
                     reading.trailers = section.map(|section| *section);
-                    assert!(foreseen.take().is_none_or(|foreseen| foreseen.is_ok()));
+                    assert!(
+                        violation_in_buffer
+                            .take()
+                            .is_none_or(|violation_in_buffer| violation_in_buffer.is_ok())
+                    );
                     self.complete();
                 }
                 Event::Violation(violation) => {
-                    assert!(foreseen.is_none_or(|foreseen| foreseen == Err(violation)));
-                    foreseen = None;
+                    assert!(violation_in_buffer.is_none_or(|violation_in_buffer| violation_in_buffer == Err(violation)));
+                    violation_in_buffer = None;
                     self.refuse(violation);
                 }
                 event @ (Event::Interim | Event::Closed) => panic!("a server got {event:?}"),

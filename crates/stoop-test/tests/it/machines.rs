@@ -1,18 +1,18 @@
 //! Short ways to drive one HTTP/1 machine.
 
 use http::{Method, StatusCode};
-use stoop_proto::h1::{Answer, Client, Event, Server};
+use stoop_proto::h1::{Client, Event, ResponseContext, Server};
 use stoop_proto::{BodySize, Fields, Limits, RequestHead, ResponseHead, ResponseParts};
 
 /// Has the server receive one event. Returns it, and the key to answer the request with.
-pub(crate) fn receive(server: &mut Server, input: &mut &[u8]) -> (Event, Answer) {
+pub(crate) fn receive(server: &mut Server, input: &mut &[u8]) -> (Event, ResponseContext) {
     let received = server.receive(input, &mut RequestHead::default(), &Limits::server());
     *input = &input[received.consumed..];
     (received.event, server.answer())
 }
 
 /// A server that has read the head of a request.
-pub(crate) fn server_after_head(wire: &str) -> (Server, Answer) {
+pub(crate) fn server_after_head(wire: &str) -> (Server, ResponseContext) {
     let mut server = Server::new();
     let mut input = wire.as_bytes();
     let (event, answer) = receive(&mut server, &mut input);
@@ -21,14 +21,18 @@ pub(crate) fn server_after_head(wire: &str) -> (Server, Answer) {
 }
 
 /// Sends a whole response without content. Returns its bytes.
-pub(crate) fn respond(server: &mut Server, answer: Answer, parts: &ResponseParts<'_>) -> String {
+pub(crate) fn respond(
+    server: &mut Server,
+    answer: ResponseContext,
+    parts: &ResponseParts<'_>,
+) -> String {
     respond_with(server, answer, parts, BodySize::Exact(0), b"")
 }
 
 /// Sends a whole response. Returns its bytes.
 pub(crate) fn respond_with(
     server: &mut Server,
-    answer: Answer,
+    answer: ResponseContext,
     parts: &ResponseParts<'_>,
     size: BodySize,
     content: &'static [u8],

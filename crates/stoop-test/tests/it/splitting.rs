@@ -255,7 +255,7 @@ fn a_message_that_is_not_due_is_refused_and_nothing_is_written() {
     assert_eq!(server.respond(answer, &ok(), BodySize::Exact(0), &mut out), Err(Misuse::Order));
     assert_eq!(server.data(Bytes::from_static(b"x"), &mut out), Err(Misuse::Order));
     assert_eq!(server.finish(None, &mut out), Err(Misuse::Order));
-    let informed = server.inform(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out);
+    let informed = server.send_interim(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out);
     assert_eq!(informed, Err(Misuse::Order));
     server.send_continue(&mut out);
 
@@ -268,7 +268,7 @@ fn a_message_that_is_not_due_is_refused_and_nothing_is_written() {
     server.respond(answer, &ok(), BodySize::Exact(1), &mut out).unwrap();
     let begun = out.len();
     assert_eq!(server.respond(answer, &ok(), BodySize::Exact(0), &mut out), Err(Misuse::Order));
-    let informed = server.inform(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out);
+    let informed = server.send_interim(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out);
     assert_eq!(informed, Err(Misuse::Order));
     assert_eq!(out.len(), begun);
 

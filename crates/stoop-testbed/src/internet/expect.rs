@@ -6,10 +6,10 @@ use std::time::Duration;
 /// HTTP/1.1, and has a deadline that is longer than `wait`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expect {
-    /// The answer, or the failure.
-    pub answer: Answer,
+    /// The response, or the failure.
+    pub result: PlannedResult,
     /// The same for a client that does not offer HTTP/2: see [`Expect::over_http1`].
-    pub in_http1: Answer,
+    pub in_http1: PlannedResult,
     /// Whether that comes over HTTP/2 to a client that offers both by ALPN.
     pub http2: bool,
     /// How many redirects there are before that; `None` where they never end.
@@ -25,14 +25,14 @@ impl Expect {
     /// and all else is the same.
     #[must_use]
     pub fn over_http1(self) -> Self {
-        let until_deadline = self.until_deadline && self.answer == self.in_http1;
-        Self { answer: self.in_http1, http2: false, until_deadline, ..self }
+        let until_deadline = self.until_deadline && self.result == self.in_http1;
+        Self { result: self.in_http1, http2: false, until_deadline, ..self }
     }
 }
 
 /// How a URL ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum PlannedResult {
     /// With a response.
     Status {
         /// Its status.
@@ -47,7 +47,7 @@ pub enum Answer {
     },
 }
 
-impl Answer {
+impl PlannedResult {
     /// Whether a client that reports `code`, a status or an error kind, and this length is right. The
     /// length counts only for a response.
     pub fn is_met_by(&self, code: &str, length: u64) -> bool {

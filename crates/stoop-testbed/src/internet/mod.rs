@@ -26,7 +26,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 pub use address::HOSTS_MAX;
 pub use class::{Class, Family};
-pub use expect::{Answer, Expect};
+pub use expect::{Expect, PlannedResult};
 pub use plan::{Plan, PlannedUrl};
 pub use route::Ports;
 

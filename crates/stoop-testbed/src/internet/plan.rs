@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::address::{self, HOSTS_MAX, Prefix};
 use super::class::{Class, Family};
 use super::draft::{Draft, PlannedFraming};
-use super::expect::{Answer, Expect};
+use super::expect::{Expect, PlannedResult};
 use super::route::{Ports, UrlParts, authority};
 use crate::origin::BadHttp2;
 
@@ -141,14 +141,14 @@ impl Plan {
 
     fn expect(&self, draft: &Draft, http2: bool) -> Expect {
         let hops = draft.route.hops() as u32;
-        let good = Answer::Status { code: draft.status, body: self.body_length(draft) };
-        let (answer, hops) = match draft.class {
+        let good = PlannedResult::Status { code: draft.status, body: self.body_length(draft) };
+        let (result, hops) = match draft.class {
             class if class.family() == Family::Answered => (good, Some(hops)),
-            Class::RedirectLoop => (Answer::Failure { kinds: draft.class.kinds() }, None),
+            Class::RedirectLoop => (PlannedResult::Failure { kinds: draft.class.kinds() }, None),
             Class::RedirectToNxDomain | Class::RedirectToRefused | Class::RedirectToBlackHole => {
-                (Answer::Failure { kinds: draft.class.kinds() }, Some(hops + 1))
+                (PlannedResult::Failure { kinds: draft.class.kinds() }, Some(hops + 1))
             }
-            class => (Answer::Failure { kinds: class.kinds() }, Some(hops)),
+            class => (PlannedResult::Failure { kinds: class.kinds() }, Some(hops)),
         };
         let waits = !matches!(
             draft.class,
@@ -160,14 +160,14 @@ impl Plan {
                 | Class::HangAfterAccept
                 | Class::BadHttp2(BadHttp2::Refused | BadHttp2::GoAway | BadHttp2::Silence)
         );
-        let is_answered = matches!(answer, Answer::Status { .. });
+        let is_answered = matches!(result, PlannedResult::Status { .. });
         let is_last_secure = draft.route.steps.last().is_some_and(|step| step.tls);
         let (in_http1, http2) = match draft.class {
             Class::BadHttp2(kind) => (good, kind != BadHttp2::WantsHttp1),
-            _ => (answer, http2 && is_last_secure && draft.framed != PlannedFraming::UntilClose),
+            _ => (result, http2 && is_last_secure && draft.framed != PlannedFraming::UntilClose),
         };
         Expect {
-            answer,
+            result,
             in_http1,
             http2: http2 && is_answered,
             hops,

@@ -224,7 +224,7 @@ fn is_served(class: Class) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::internet::expect::Answer;
+    use crate::internet::expect::PlannedResult;
 
     /// Follows the redirects of a URL through the plan: status, length and number of redirects.
     fn follow(plan: &Plan, index: u64) -> Option<(u16, u64, u32)> {
@@ -257,7 +257,9 @@ mod tests {
     fn every_well_behaved_url_leads_to_its_planned_answer() {
         let plan = Plan::new(5, 6_000);
         for url in plan.iter() {
-            let Answer::Status { code, body } = url.expect.over_http1().answer else { continue };
+            let PlannedResult::Status { code, body } = url.expect.over_http1().result else {
+                continue;
+            };
             let host = address::parse(&url.host, plan.domain()).map(|(_, host)| host);
             match plan.site(host.unwrap(), true) {
                 // A host that goes wrong over HTTP/2 alone is well-behaved without it.
@@ -279,7 +281,7 @@ mod tests {
             let good = plan.site(host, true) == Site::Good;
             assert!(good || !plan.offers_http2(host), "{}", url.text);
             let scripted = matches!(url.class, Class::BadHttp2(_));
-            if let (true, Answer::Status { .. }) = (secure && !scripted, url.expect.answer) {
+            if let (true, PlannedResult::Status { .. }) = (secure && !scripted, url.expect.result) {
                 assert_eq!(url.expect.http2, plan.offers_http2(host), "{}", url.text);
                 hosts += u32::from(good);
                 offer += u32::from(url.expect.http2);

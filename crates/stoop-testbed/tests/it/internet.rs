@@ -44,11 +44,11 @@ pub(crate) fn assert_as_planned(urls: impl Iterator<Item = PlannedUrl>, outcomes
         // The client of these tests speaks nothing else.
         let expect = url.expect.over_http1();
         assert!(
-            expect.answer.is_met_by(&found.code, found.length),
+            expect.result.is_met_by(&found.code, found.length),
             "{} {}: {:?} expected, {found:?} found",
             url.text,
             url.class,
-            expect.answer
+            expect.result
         );
         if let Some(hops) = expect.hops {
             assert_eq!(found.hops, hops, "{} {}", url.text, url.class);

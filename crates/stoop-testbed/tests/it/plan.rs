@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use stoop_testbed::{Answer, Class, Family, HOSTS_MAX, Internet, Plan, PlannedUrl, Ports};
+use stoop_testbed::{Class, Family, HOSTS_MAX, Internet, Plan, PlannedResult, PlannedUrl, Ports};
 
 /// How many of so many URLs, per 10,000.
 fn share(urls: &[PlannedUrl], is: impl Fn(&PlannedUrl) -> bool) -> f64 {
@@ -12,9 +12,9 @@ fn share(urls: &[PlannedUrl], is: impl Fn(&PlannedUrl) -> bool) -> f64 {
 }
 
 fn status(url: &PlannedUrl) -> u16 {
-    match url.expect.answer {
-        Answer::Status { code, .. } => code,
-        Answer::Failure { .. } => 0,
+    match url.expect.result {
+        PlannedResult::Status { code, .. } => code,
+        PlannedResult::Failure { .. } => 0,
     }
 }
 
@@ -107,8 +107,10 @@ fn factors_scale_what_they_say() {
         assert_eq!((full.class, &full.text), (none.class, &none.text));
         assert_eq!(none.expect.wait, Duration::ZERO);
         assert!(full.expect.wait <= Duration::from_millis(2_500));
-        if let (Answer::Status { body: full, .. }, Answer::Status { body: half, .. }) =
-            (full.expect.answer, none.expect.answer)
+        if let (
+            PlannedResult::Status { body: full, .. },
+            PlannedResult::Status { body: half, .. },
+        ) = (full.expect.result, none.expect.result)
         {
             assert!(full / 2 == half);
         }
@@ -129,10 +131,12 @@ fn the_plan_of_seed_1_equals_the_golden_file() {
     let plan = Plan::new(1, 10_000);
     let mut text = String::new();
     for url in plan.iter().take(60) {
-        let (kinds, until) = match url.expect.answer {
-            Answer::Status { code, body } => (format!("{code} {body} bytes"), ""),
-            Answer::Failure { kinds } if url.expect.until_deadline => (kinds.join("|"), " stalls"),
-            Answer::Failure { kinds } => (kinds.join("|"), ""),
+        let (kinds, until) = match url.expect.result {
+            PlannedResult::Status { code, body } => (format!("{code} {body} bytes"), ""),
+            PlannedResult::Failure { kinds } if url.expect.until_deadline => {
+                (kinds.join("|"), " stalls")
+            }
+            PlannedResult::Failure { kinds } => (kinds.join("|"), ""),
         };
         let hops = url.expect.hops.map_or("endless".into(), |hops| hops.to_string());
         let wait = url.expect.wait.as_millis();

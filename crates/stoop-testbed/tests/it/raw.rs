@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use stoop_io::{ClientTls, Filled, Output, Tcp, Transport};
+use stoop_io::{ClientTls, FillResult, Output, Tcp, Transport};
 use stoop_testbed::Origin;
 use tokio::time::timeout;
 
@@ -60,7 +60,7 @@ impl RawConnection {
     }
 
     fn poll_some(&mut self, cx: &mut Context<'_>, into: &mut Vec<u8>) -> Poll<io::Result<bool>> {
-        let more = ready!(self.transport.poll_fill(cx, 1 << 20))? != Filled::End;
+        let more = ready!(self.transport.poll_fill(cx, 1 << 20))? != FillResult::End;
         let received = self.transport.received();
         let length = received.len();
         into.extend_from_slice(received);

@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use stoop_io::{Peer, Tcp};
+use stoop_io::{PeerAddress, Tcp};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::terms::Terms;
@@ -36,7 +36,7 @@ pub(super) async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> R
     let connecting = Tcp::connect(address);
     let connected = terms.within(terms.time.connect, Phase::Connect, connecting).await;
     let connected = connected.and_then(|tcp| tcp.map_err(|e| Error::io(e, Phase::Connect)));
-    connected.map_err(|error| error.with_detail(address).with_peer(Peer::Inet(address)))
+    connected.map_err(|error| error.with_detail(address).with_peer(PeerAddress::Inet(address)))
 }
 
 async fn first_of<T, F>(
@@ -64,7 +64,7 @@ where
             let last = race.failed.last().map(|(address, _)| *address);
             let late = late.with_detail(Reasons(&race.failed));
             Err(match last {
-                Some(address) => late.with_peer(Peer::Inet(address)),
+                Some(address) => late.with_peer(PeerAddress::Inet(address)),
                 None => late,
             })
         }
@@ -136,7 +136,7 @@ fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> Error {
     // There is one at least.
     let at = failed.iter().rposition(|attempt| weight(attempt) == most).unwrap_or(0);
     let (address, reason) = failed.remove(at);
-    let error = Error::io(reason, Phase::Connect).with_peer(Peer::Inet(address));
+    let error = Error::io(reason, Phase::Connect).with_peer(PeerAddress::Inet(address));
     // Its reason is its source, which is shown behind this.
     match failed.is_empty() {
         true => error.with_detail(address),

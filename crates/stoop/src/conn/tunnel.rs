@@ -8,7 +8,8 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use http_body::Frame;
 use stoop_io::{
-    AnyTransport, Filled, MEMORY_BYTES, Memory, Peer, Stream, Transport, from_io_with_peer,
+    AnyTransport, FillResult, MEMORY_BYTES, Memory, PeerAddress, Stream, Transport,
+    from_io_with_peer,
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -21,7 +22,7 @@ pub(crate) fn outgoing() -> (Stream, Outgoing) {
 }
 
 /// The tunnel, as any other transport.
-pub(crate) fn tunnel(incoming: Body, outgoing: Stream, peer: Peer) -> AnyTransport {
+pub(crate) fn tunnel(incoming: Body, outgoing: Stream, peer: PeerAddress) -> AnyTransport {
     from_io_with_peer(Tunnel { incoming, piece: Bytes::new(), outgoing }, peer)
 }
 
@@ -42,8 +43,8 @@ impl http_body::Body for Outgoing {
                 return Poll::Ready(Some(Ok(Frame::data(self.0.take(waiting)))));
             }
             match ready!(self.0.poll_fill(cx, MEMORY_BYTES)) {
-                Ok(Filled::Bytes(_) | Filled::Full) => {}
-                Ok(Filled::End) => return Poll::Ready(None),
+                Ok(FillResult::Bytes(_) | FillResult::Full) => {}
+                Ok(FillResult::End) => return Poll::Ready(None),
                 Err(error) => return Poll::Ready(Some(Err(error.into()))),
             }
         }

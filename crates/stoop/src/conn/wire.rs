@@ -4,7 +4,7 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use stoop_io::{AnyTransport, Filled, Output, Transport};
+use stoop_io::{AnyTransport, FillResult, Output, Transport};
 
 use crate::limits::after;
 
@@ -113,7 +113,7 @@ impl Wire {
         let unread = self.io.received().len();
         self.io.consume(unread);
         self.io.poll_fill(cx, usize::MAX).map(|filled| {
-            let Ok(Filled::Bytes(n)) = filled else { return false };
+            let Ok(FillResult::Bytes(n)) = filled else { return false };
             let less = left.checked_sub(n as u64);
             *left = less.unwrap_or(0);
             less.is_some()

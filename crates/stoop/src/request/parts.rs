@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use http::Extensions;
-use stoop_io::Peer;
+use stoop_io::PeerAddress;
 use stoop_proto::RequestHead;
 use url::Url;
 
@@ -16,7 +16,7 @@ use crate::timings::Timings;
 pub(crate) struct RequestParts {
     pub(crate) head: RequestHead,
     /// Who is at the other end of its connection.
-    pub(crate) peer: Option<Peer>,
+    pub(crate) peer: Option<PeerAddress>,
     /// Where a client sends it.
     pub(crate) url: Option<Url>,
     /// What a client measured of it.

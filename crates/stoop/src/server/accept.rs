@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use stoop_io::{Accepted, AnyTransport, Listener, Placed, Post, Timer};
+use stoop_io::{Accepted, AnyTransport, Listener, PlacedConnection, Timer, WorkerHandle};
 
 use crate::handler::Handler;
 use crate::server::connection::Connection;
@@ -22,7 +22,7 @@ pub(crate) struct Acceptor<H: Handler> {
     core: Arc<Core<H>>,
     shared: Shared,
     /// Its part in spreading connections, where there are several cores.
-    post: Option<Post<Fresh>>,
+    worker: Option<WorkerHandle<Fresh>>,
 }
 
 impl<H: Handler> Acceptor<H> {
@@ -30,9 +30,9 @@ impl<H: Handler> Acceptor<H> {
         (listener, _accepting): (Listener, Accepting),
         core: Arc<Core<H>>,
         shared: Shared,
-        post: Option<Post<Fresh>>,
+        worker: Option<WorkerHandle<Fresh>>,
     ) -> Self {
-        Self { listener, _accepting, core, shared, post }
+        Self { listener, _accepting, core, shared, worker }
     }
 
     /// Accepts until the server is told to stop, and then what has been waiting to be accepted, whose
@@ -47,7 +47,7 @@ impl<H: Handler> Acceptor<H> {
         {
             self.begin(Next::Own(queued), &timer, &spawn);
         }
-        let handed = self.post.take().map(Post::close);
+        let handed = self.worker.take().map(WorkerHandle::close);
         for placed in handed.into_iter().flatten() {
             self.begin(Next::Placed(placed), &timer, &spawn);
         }
@@ -60,8 +60,8 @@ impl<H: Handler> Acceptor<H> {
             return Poll::Ready(None);
         }
         loop {
-            if let Some(post) = &mut self.post
-                && let Poll::Ready(placed) = post.poll_handed(cx)
+            if let Some(worker) = &mut self.worker
+                && let Poll::Ready(placed) = worker.poll_handed(cx)
             {
                 return Poll::Ready(Some(Next::Placed(placed)));
             }
@@ -72,10 +72,10 @@ impl<H: Handler> Acceptor<H> {
                 // The listener itself is broken, which only happens if it was closed under us.
                 Err(_) => return Poll::Ready(None),
             };
-            match &self.post {
+            match &self.worker {
                 None => return Poll::Ready(Some(Next::Own((accepted, place)))),
-                Some(post) => {
-                    if let Some(placed) = post.place((accepted, place)) {
+                Some(worker) => {
+                    if let Some(placed) = worker.place((accepted, place)) {
                         return Poll::Ready(Some(Next::Placed(placed)));
                     }
                 }
@@ -93,7 +93,7 @@ impl<H: Handler> Acceptor<H> {
     fn begin(&self, next: Next, timer: &impl Fn() -> Timer, spawn: &impl Fn(Connection<H>)) {
         let ((accepted, place), balance) = match next {
             Next::Own(fresh) => (fresh, None),
-            Next::Placed(placed) => (placed.connection, Some(placed.seat)),
+            Next::Placed(placed) => (placed.connection, Some(placed.slot)),
         };
         // What cannot be registered or has no TLS session is closed: nothing was said on it yet.
         let Ok(io) = accepted.register() else { return };
@@ -119,7 +119,7 @@ impl<H: Handler> Acceptor<H> {
 enum Next {
     /// Where there is no other core.
     Own(Fresh),
-    Placed(Placed<Fresh>),
+    Placed(PlacedConnection<Fresh>),
 }
 
 /// An acceptor of a server, running or about to run, as [`Control`] counts it.

@@ -32,7 +32,7 @@ impl<H: Handler> Connection<H> {
         core: Arc<Core<H>>,
         timer: Timer,
         registration: Registration,
-        balance: Option<stoop_io::Seat>,
+        balance: Option<stoop_io::ConnectionSlot>,
     ) -> Self {
         let place = ConnectionParts { wire: Wire::new(io), core, timer, registration, balance };
         Self(Some(Driver::Http1(http1::Driver::new(place))))

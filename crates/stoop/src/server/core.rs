@@ -56,5 +56,5 @@ pub(super) struct ConnectionParts<H: Handler> {
     pub(super) timer: Timer,
     pub(super) registration: Registration,
     /// Its place on its core, behind the transport because it is dropped after it.
-    pub(super) balance: Option<stoop_io::Seat>,
+    pub(super) balance: Option<stoop_io::ConnectionSlot>,
 }

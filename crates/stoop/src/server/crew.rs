@@ -52,8 +52,8 @@ impl<M> Crew<M> {
         let listening = self.listeners().get_mut(worker.index()).and_then(Option::take);
         let acceptor = listening.map(|listening| {
             let core = self.shared.core((self.make)());
-            let post = self.balance.post(worker.index());
-            Acceptor::new(listening, core, self.shared.clone(), Some(post))
+            let handle = self.balance.handle(worker.index());
+            Acceptor::new(listening, core, self.shared.clone(), Some(handle))
         });
         async move {
             let Some(acceptor) = acceptor else { return };

@@ -20,7 +20,7 @@ use crate::dns::race::{First, race};
 use crate::dns::settings::{DATAGRAM_BYTES, UDP_BYTES_MAX, UNCLAIMED_MAX};
 use crate::output::Output;
 use crate::socket::Tcp;
-use crate::transport::{Filled, Transport};
+use crate::transport::{FillResult, Transport};
 
 /// A query as it is sent to a server.
 pub(super) struct EncodedQuery {
@@ -172,7 +172,7 @@ impl ServerSocket {
                 continue;
             }
             let room = 2 + usize::from(u16::MAX);
-            if poll_fn(|cx| tcp.poll_fill(cx, room)).await? == Filled::End {
+            if poll_fn(|cx| tcp.poll_fill(cx, room)).await? == FillResult::End {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }

@@ -1,7 +1,7 @@
 //! Finds the received ciphertext of a session: in the socket's own buffer, or in a copy beside it.
 
 use crate::any_transport::AnyTransport;
-use crate::buffer::Inbox;
+use crate::buffer::ReceiveBuffer;
 
 /// Whether `inner` lends its receive buffer, to be decrypted in place.
 pub(super) fn lends_inbox(inner: &AnyTransport) -> bool {
@@ -9,7 +9,10 @@ pub(super) fn lends_inbox(inner: &AnyTransport) -> bool {
 }
 
 /// The buffer that holds the received ciphertext.
-pub(super) fn ciphertext<'a>(inner: &'a mut AnyTransport, copied: &'a mut Inbox) -> &'a mut Inbox {
+pub(super) fn ciphertext<'a>(
+    inner: &'a mut AnyTransport,
+    copied: &'a mut ReceiveBuffer,
+) -> &'a mut ReceiveBuffer {
     match inner {
         AnyTransport::Tcp(tcp) => tcp.inbox(),
         AnyTransport::Unix(unix) => unix.inbox(),

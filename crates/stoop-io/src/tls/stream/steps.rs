@@ -9,7 +9,7 @@ use super::ciphertext::{ciphertext, lends_inbox};
 use super::{SessionPhase, Tls};
 use crate::buffer::CHUNK;
 use crate::output::Output;
-use crate::transport::{Filled, Transport};
+use crate::transport::{FillResult, Transport};
 
 impl Tls {
     /// Decrypts the ciphertext that is there, up to plaintext, an end, or its exhaustion.
@@ -66,7 +66,7 @@ impl Tls {
     }
 
     /// Waits for ciphertext.
-    pub(super) fn poll_ciphertext(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Filled>> {
+    pub(super) fn poll_ciphertext(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<FillResult>> {
         let max = match &self.phase {
             SessionPhase::Handshake { bytes_max, .. } => *bytes_max,
             SessionPhase::Open | SessionPhase::Failed(_) => OPEN_SESSION_BYTES_MAX,

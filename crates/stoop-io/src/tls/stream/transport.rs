@@ -14,10 +14,10 @@ use super::ciphertext::ciphertext;
 use super::{SessionPhase, Tls};
 use crate::any_transport::AnyTransport;
 use crate::output::Output;
-use crate::transport::{Filled, Liveness, Look, Peer, Transport};
+use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
 impl Transport for Tls {
-    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<Filled>> {
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<FillResult>> {
         loop {
             if let Some(filled) = self.announce(room) {
                 return Poll::Ready(Ok(filled));
@@ -28,7 +28,7 @@ impl Transport for Tls {
                 continue;
             }
             if self.peer_closed {
-                return Poll::Ready(Ok(Filled::End));
+                return Poll::Ready(Ok(FillResult::End));
             }
             if !ciphertext(&mut self.inner, &mut self.ciphertext_copy).is_empty() {
                 if let Err(error) = self.process_input() {
@@ -45,9 +45,9 @@ impl Transport for Tls {
                 return Poll::Ready(Err(error));
             }
             match ready!(self.poll_ciphertext(cx))? {
-                Filled::Bytes(_) => {}
-                Filled::End => return Poll::Ready(Err(truncated())),
-                Filled::Full => self.fail_with(TlsError::too_large(self.peer_name())),
+                FillResult::Bytes(_) => {}
+                FillResult::End => return Poll::Ready(Err(truncated())),
+                FillResult::Full => self.fail_with(TlsError::too_large(self.peer_name())),
             }
         }
     }
@@ -96,7 +96,7 @@ impl Transport for Tls {
 
     /// Readable ciphertext may be a ticket or a key update, which say nothing about the session's
     /// fitness: it is decrypted, and only plaintext or an end counts.
-    fn liveness(&mut self, look: Look) -> Liveness {
+    fn liveness(&mut self, look: LivenessCheck) -> Liveness {
         if self.peer_closed || self.is_failed() {
             Liveness::Dead
         } else if !self.plaintext.is_empty() {
@@ -110,7 +110,7 @@ impl Transport for Tls {
         self.is_failed() || self.inner.has_failed()
     }
 
-    fn peer(&self) -> Peer {
+    fn peer(&self) -> PeerAddress {
         self.inner.peer()
     }
 
@@ -161,13 +161,13 @@ impl Tls {
     }
 
     /// Announces as much of the plaintext as the caller has room for.
-    fn announce(&mut self, room: usize) -> Option<Filled> {
+    fn announce(&mut self, room: usize) -> Option<FillResult> {
         if self.announced >= room {
-            return Some(Filled::Full);
+            return Some(FillResult::Full);
         }
         let more = self.plaintext.len().min(room) - self.announced;
         self.announced += more;
-        (more > 0).then_some(Filled::Bytes(more))
+        (more > 0).then_some(FillResult::Bytes(more))
     }
 
     /// Reads what the kernel has and the event loop may not have noticed yet. `None`: nothing.
@@ -189,7 +189,7 @@ impl Tls {
     }
 
     /// Decrypts what came while the session was idle, and says what that makes of it.
-    fn idle_liveness(&mut self, look: Look) -> Liveness {
+    fn idle_liveness(&mut self, look: LivenessCheck) -> Liveness {
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..IDLE_READS_MAX {
             match self.inner.liveness(look) {
@@ -197,8 +197,8 @@ impl Tls {
                 other => return other,
             }
             let more = match look {
-                Look::Cached => None,
-                Look::Kernel => match self.take_from_kernel() {
+                LivenessCheck::Cached => None,
+                LivenessCheck::Kernel => match self.take_from_kernel() {
                     Ok(Some(0)) | Err(_) => return Liveness::Dead,
                     Ok(more) => more,
                 },
@@ -209,8 +209,10 @@ impl Tls {
             match filled {
                 Poll::Pending if more.is_none() => return Liveness::Quiet,
                 Poll::Pending => {}
-                Poll::Ready(Ok(Filled::Bytes(_) | Filled::Full)) => return Liveness::Readable,
-                Poll::Ready(Ok(Filled::End) | Err(_)) => return Liveness::Dead,
+                Poll::Ready(Ok(FillResult::Bytes(_) | FillResult::Full)) => {
+                    return Liveness::Readable;
+                }
+                Poll::Ready(Ok(FillResult::End) | Err(_)) => return Liveness::Dead,
             }
         }
         Liveness::Dead

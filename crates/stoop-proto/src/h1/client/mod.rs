@@ -120,7 +120,7 @@ impl Client {
     pub fn abort(&mut self) {
         self.sending = Half::Closed;
         self.receiving = Half::Closed;
-        self.close(CloseReason::Broken);
+        self.close(CloseReason::Aborted);
     }
 
     #[inline]

@@ -27,7 +27,7 @@ pub struct Server {
     writer: BodyWriter,
     scan: Scan,
     trailers: Option<Box<Fields>>,
-    answer: Answer,
+    answer: ResponseContext,
     in_flight: u32,
     /// Whether a violation was in a head: it belongs to no request in flight.
     head_refused: bool,
@@ -43,7 +43,7 @@ pub struct Server {
 
 /// The facts about a request that decide how its response is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct ResponseContext {
     head_only: bool,
     connect: bool,
     is_http_10: bool,
@@ -51,7 +51,7 @@ pub struct Answer {
     upgrade: bool,
 }
 
-impl Answer {
+impl ResponseContext {
     /// Whether the request offered to switch protocols, by Upgrade or by CONNECT.
     pub fn may_switch(&self) -> bool {
         self.upgrade || self.connect
@@ -79,7 +79,7 @@ impl Server {
             writer: BodyWriter::Nothing,
             scan: Scan::NEW,
             trailers: None,
-            answer: Answer {
+            answer: ResponseContext {
                 head_only: false,
                 connect: false,
                 is_http_10: false,
@@ -97,7 +97,7 @@ impl Server {
     }
 
     /// The facts about the request whose head was read last, for [`respond`](Self::respond).
-    pub fn answer(&self) -> Answer {
+    pub fn answer(&self) -> ResponseContext {
         self.answer
     }
 
@@ -174,7 +174,7 @@ impl Server {
 
     /// Aborts the connection: the current response cannot be completed.
     pub fn abort(&mut self) {
-        self.close.get_or_insert(CloseReason::Broken);
+        self.close.get_or_insert(CloseReason::Aborted);
         self.receive_step(Input::Close);
         self.sending = Half::Closed;
     }

@@ -2,7 +2,7 @@
 
 use http::{Method, Version};
 
-use super::{Answer, Server};
+use super::{ResponseContext, Server};
 use crate::error::Violation;
 use crate::fields::Fields;
 use crate::h1::chunked::BodyPiece;
@@ -78,7 +78,7 @@ impl Server {
     ) -> bool {
         let end = framing == Framing::Length(0);
         let is_http_10 = head.version == Version::HTTP_10;
-        self.answer = Answer {
+        self.answer = ResponseContext {
             head_only: head.method == Method::HEAD,
             connect: head.method == Method::CONNECT,
             is_http_10,
@@ -152,7 +152,11 @@ impl Server {
     ///
     /// # Errors
     /// The violation that `receive` will report.
-    pub fn foresee(&self, mut input: &[u8], limits: &Limits) -> Result<(), Violation> {
+    pub fn validate_buffered_body(
+        &self,
+        mut input: &[u8],
+        limits: &Limits,
+    ) -> Result<(), Violation> {
         let mut reader = self.reader;
         let mut trailers = Fields::new();
         loop {

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use super::{Answer, Server};
+use super::{ResponseContext, Server};
 use crate::Sink;
 use crate::error::{Misuse, Violation};
 use crate::fields::Fields;
@@ -27,9 +27,9 @@ impl Server {
     /// # Errors
     /// [`Misuse::Status`] if the status is not 1xx or is 101; [`Misuse::Order`] if no response is
     /// due or it was begun.
-    pub fn inform(
+    pub fn send_interim(
         &mut self,
-        answer: Answer,
+        answer: ResponseContext,
         status: StatusCode,
         fields: &Fields,
         out: &mut impl Sink,
@@ -59,7 +59,7 @@ impl Server {
     /// that of the content. Nothing was written then.
     pub fn respond(
         &mut self,
-        answer: Answer,
+        answer: ResponseContext,
         parts: &ResponseParts<'_>,
         size: BodySize,
         out: &mut impl Sink,
@@ -108,7 +108,7 @@ impl Server {
     /// are decided here; the driver's own are in `parts`.
     fn decide_close(
         &self,
-        answer: Answer,
+        answer: ResponseContext,
         parts: &ResponseParts<'_>,
         size: BodySize,
     ) -> Option<CloseReason> {
@@ -181,7 +181,7 @@ impl Server {
     /// unanswered; [`Misuse::FieldValue`] as with [`respond`](Self::respond).
     pub fn switch(
         &mut self,
-        answer: Answer,
+        answer: ResponseContext,
         parts: &ResponseParts<'_>,
         out: &mut impl Sink,
     ) -> Result<(), Misuse> {

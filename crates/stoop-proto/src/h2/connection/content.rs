@@ -194,7 +194,7 @@ impl Connection {
     }
 
     /// As [`consumed`](Self::consumed), for a stream that has ended in both directions and was not reset.
-    pub fn consumed_late(&mut self, bytes: u32) {
+    pub fn consumed_after_end(&mut self, bytes: u32) {
         self.credit(bytes);
     }
 }

@@ -10,7 +10,7 @@ use crate::h2::frame::{HEADER_BYTES, Header, STREAM_MAX, flag, kind};
 use crate::h2::priority::Priority;
 use crate::h2::settings::{Role, Settings};
 use crate::h2::window;
-use crate::h2::{ErrorCode, Event, Reset};
+use crate::h2::{ErrorCode, Event, ResetReason};
 use crate::limits::Limits;
 
 /// The payloads of our PINGs, one for each purpose.
@@ -170,7 +170,7 @@ impl Connection {
         };
         self.count_ended(now, key, limits)?;
         self.forget(key);
-        Ok(Some(Event::Reset { key, why: Reset::Peer(ErrorCode(word(payload))) }))
+        Ok(Some(Event::Reset { key, reason: ResetReason::Peer(ErrorCode(word(payload))) }))
     }
 
     /// Handles GOAWAY: §6.8. Its debug data is for people: the beginning is kept, the rest skipped.

@@ -114,7 +114,7 @@ impl Connection {
     }
 
     /// Frees the memory that an idle connection does not need.
-    pub fn rest(&mut self) {
+    pub fn shrink(&mut self) {
         if self.streams.len() == 0 {
             self.streams.shrink();
             self.section = Section::default();

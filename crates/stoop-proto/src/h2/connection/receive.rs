@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{Connection, Reading, SkippedPayload};
 use crate::h2::fault::Fault;
 use crate::h2::frame::{HEADER_BYTES, Header, PAYLOAD_MAX, flag, kind};
-use crate::h2::{Event, PREFACE, Received, Reset, Role};
+use crate::h2::{Event, PREFACE, Received, ResetReason, Role};
 use crate::limits::Limits;
 
 /// The result of reading: the number of bytes consumed, and an event, if there is one.
@@ -30,7 +30,7 @@ impl Connection {
                 return Received { consumed: input.len(), event: Event::Closed };
             }
             if let Some(key) = self.next_unprocessed() {
-                let event = Event::Reset { key, why: Reset::Unprocessed };
+                let event = Event::Reset { key, reason: ResetReason::Unprocessed };
                 return Received { consumed: at, event };
             }
             if self.control_frames >= limits.http2.control_frames_max {

@@ -9,7 +9,7 @@ use crate::h2::frame::{STREAM_MAX, kind};
 use crate::h2::settings::Role;
 use crate::h2::state::StreamState;
 use crate::h2::streams::StreamKey;
-use crate::h2::{Event, Reset};
+use crate::h2::{Event, ResetReason};
 use crate::limits::Limits;
 
 /// How many exchanges that end well give back one reset, and one abandoned request: the exchanges may
@@ -65,7 +65,7 @@ impl ResetStreams {
 impl Connection {
     /// Counts a frame that causes work and carries no message: such frames have a budget.
     pub(super) fn count_overhead(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
-        let taken = self.overhead_bucket.take(limits.http2.odd_frames, now);
+        let taken = self.overhead_bucket.take(limits.http2.overhead_frames, now);
         taken.map_err(|_| Fault::TooMuchOverhead)
     }
 
@@ -116,7 +116,7 @@ impl Connection {
             self.put_reset(id, fault.code());
         }
         self.forget(key);
-        Ok(Some(Event::Reset { key, why: Reset::Fault(fault) }))
+        Ok(Some(Event::Reset { key, reason: ResetReason::Fault(fault) }))
     }
 
     /// As [`end_stream`](Self::end_stream), for a stream that was not opened or has ended.
@@ -170,7 +170,7 @@ impl Connection {
     }
 
     /// Removes a stream that has ended in both directions. Its content that was not used up still may be:
-    /// [`consumed_late`](Self::consumed_late).
+    /// [`consumed_after_end`](Self::consumed_after_end).
     pub(super) fn remove(&mut self, key: StreamKey) {
         let Some(stream) = self.streams.get(key) else { return };
         if self.role == Role::Server {

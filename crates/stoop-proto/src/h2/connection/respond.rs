@@ -96,7 +96,7 @@ impl Connection {
     /// # Errors
     /// [`Misuse::Status`] if the status is not 1xx or is 101, which HTTP/2 does not have (§8.6);
     /// [`Misuse::Order`] if the response was begun.
-    pub fn inform(
+    pub fn send_interim(
         &mut self,
         key: StreamKey,
         status: StatusCode,

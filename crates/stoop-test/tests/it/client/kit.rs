@@ -9,7 +9,7 @@ use stoop::{
     Body, Client, ClientBuilder, ClientLimits, Error, ErrorKind, Handler, IntoHandler, Phase,
     Request, Response, Versions,
 };
-use stoop_io::{AnyTransport, Filled, Memory, Output, Stream, Tcp, Transport};
+use stoop_io::{AnyTransport, FillResult, Memory, Output, Stream, Tcp, Transport};
 
 /// How many bytes a connection in memory holds in each direction.
 pub(super) const PIPE_BYTES: usize = 64 * 1024;
@@ -53,7 +53,7 @@ impl ScriptedServer {
     /// Waits for more bytes. Returns false at the end of the connection or an error.
     async fn fill(&mut self) -> bool {
         let filled = poll_fn(|cx| self.io().poll_fill(cx, 1 << 20)).await;
-        matches!(filled, Ok(Filled::Bytes(_)))
+        matches!(filled, Ok(FillResult::Bytes(_)))
     }
 
     /// The bytes up to and including `end`; empty if the connection ends before.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use stoop_proto::Limits;
-use stoop_proto::h2::{Connection, ErrorCode, Event, Fault, Reset, Settings};
+use stoop_proto::h2::{Connection, ErrorCode, Event, Fault, ResetReason, Settings};
 use stoop_test::feed::h2::{
     EndpointEvent, EndpointOutcome, EndpointSetup, client, client_after_get, server,
 };
@@ -124,7 +124,7 @@ fn the_payloads_of_the_collections_frames_are_read() {
             }
             "rst_stream/normal" => {
                 let code = ErrorCode(number("error_code"));
-                assert_eq!(outcome().reset(1), Some(Reset::Peer(code)));
+                assert_eq!(outcome().reset(1), Some(ResetReason::Peer(code)));
             }
             "goaway/normal" => {
                 let code = ErrorCode(number("error_code"));

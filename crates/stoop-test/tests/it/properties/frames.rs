@@ -98,7 +98,7 @@ fn tight(limits: &mut Limits, random: &mut Random) {
     limits.interim_max = random.below(2);
     limits.http2.streams_max = random.below(4) as u32;
     limits.http2.resets.burst = random.below(4) as u32;
-    limits.http2.odd_frames.burst = random.below(12) as u32;
+    limits.http2.overhead_frames.burst = random.below(12) as u32;
     limits.http2.extended_connect = random.one_in(2);
 }
 

@@ -9,7 +9,7 @@ mod peers;
 
 use http::Method;
 use stoop_proto::Fields;
-use stoop_proto::h2::Reset;
+use stoop_proto::h2::ResetReason;
 use stoop_test::pair::PlannedExchange;
 use stoop_test::random::Random;
 
@@ -24,7 +24,7 @@ enum ExchangeEnd {
     /// This peer reset the stream.
     ResetHere,
     /// The other peer reset the stream.
-    ResetByPeer(Reset),
+    ResetByPeer(ResetReason),
 }
 
 #[test]

@@ -113,9 +113,9 @@ fn a_100_waits_for_the_requests_before_it() {
 fn a_100_that_the_caller_sends_is_the_one_that_is_owed() {
     let (mut server, answer) = server_after_head(UPLOAD);
     let mut out = Vec::new();
-    server.inform(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out).unwrap();
+    server.send_interim(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out).unwrap();
     assert!(server.continue_is_owed());
-    server.inform(answer, StatusCode::CONTINUE, &Fields::new(), &mut out).unwrap();
+    server.send_interim(answer, StatusCode::CONTINUE, &Fields::new(), &mut out).unwrap();
     assert!(!server.continue_is_owed());
 }
 

@@ -49,7 +49,7 @@ fn interim_responses_count_as_head_bytes() {
 fn an_http_1_0_client_gets_no_interim_response() {
     let (mut server, answer) = server_after_head("GET / HTTP/1.0\r\n\r\n");
     let mut out = Vec::new();
-    server.inform(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out).unwrap();
+    server.send_interim(answer, StatusCode::EARLY_HINTS, &Fields::new(), &mut out).unwrap();
     assert!(out.is_empty());
 }
 
@@ -65,7 +65,7 @@ fn an_interim_response_cannot_frame_anything() {
         ("connection", "close"),
     ]);
     let mut out = Vec::new();
-    server.inform(answer, StatusCode::EARLY_HINTS, &hints, &mut out).unwrap();
+    server.send_interim(answer, StatusCode::EARLY_HINTS, &hints, &mut out).unwrap();
     assert_eq!(out, b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n");
 }
 
@@ -76,10 +76,10 @@ fn an_interim_response_belongs_before_a_final_one() {
     let (mut server, answer) = server_after_head("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     let mut out = Vec::new();
     for status in [StatusCode::OK, StatusCode::SWITCHING_PROTOCOLS, StatusCode::NOT_FOUND] {
-        assert_eq!(server.inform(answer, status, &none, &mut out), Err(Misuse::Status));
+        assert_eq!(server.send_interim(answer, status, &none, &mut out), Err(Misuse::Status));
     }
     respond(&mut server, answer, &ok());
-    let late = server.inform(answer, StatusCode::EARLY_HINTS, &none, &mut out);
+    let late = server.send_interim(answer, StatusCode::EARLY_HINTS, &none, &mut out);
     assert_eq!(late, Err(Misuse::Order), "there is no request in flight");
     assert!(out.is_empty());
 }

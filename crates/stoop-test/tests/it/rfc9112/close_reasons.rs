@@ -67,7 +67,7 @@ fn a_server_closes_for_unread_content_beyond_its_bound() {
 
 #[test]
 fn a_server_names_what_ended_the_requests() {
-    for reason in [CloseReason::Late, CloseReason::Draining] {
+    for reason in [CloseReason::RequestTimeout, CloseReason::Draining] {
         let mut server = Server::new();
         let mut input = &b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..];
         let (_, answer) = receive(&mut server, &mut input);

@@ -119,8 +119,8 @@ fn a_tunnel_carries_no_fields() {
         let parts = ResponseParts::new(StatusCode::OK);
         machine.connection.open_tunnel(key, &parts, &mut machine.out).unwrap();
         machine.feed(&window_update(1, 5));
-        let why = stoop_proto::h2::Reset::Fault(Fault::TunnelFields);
-        assert_eq!(machine.feed(&trailers), [Event::Reset { key, why }]);
+        let reason = stoop_proto::h2::ResetReason::Fault(Fault::TunnelFields);
+        assert_eq!(machine.feed(&trailers), [Event::Reset { key, reason }]);
         assert_eq!(machine.sent().last().unwrap(), "RST_STREAM 1 PROTOCOL_ERROR");
 
         let endpoint = client().with_request(Method::CONNECT, BodySize::Unknown);
@@ -220,9 +220,13 @@ fn extended_connect_is_a_tunnel() {
     machine.connection.open_tunnel(key, &parts, out).unwrap();
     assert!(machine.connection.is_receiving(key) && machine.connection.is_sending(key));
     assert_eq!(machine.connection.open_tunnel(key, &parts, &mut machine.out), Err(Misuse::Order));
-    let inform =
-        machine.connection.inform(key, StatusCode::PROCESSING, &Fields::new(), &mut machine.out);
-    assert_eq!(inform, Err(Misuse::Order));
+    let sent = machine.connection.send_interim(
+        key,
+        StatusCode::PROCESSING,
+        &Fields::new(),
+        &mut machine.out,
+    );
+    assert_eq!(sent, Err(Misuse::Order));
 }
 
 /// The head of an extended CONNECT has a protocol and a path, and cannot be sent over HTTP/1.

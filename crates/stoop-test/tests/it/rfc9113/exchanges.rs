@@ -1,7 +1,7 @@
 //! §8.1 HTTP Message Framing, and how a client reads responses.
 
 use http::{Method, StatusCode};
-use stoop_proto::h2::{Fault, Reset};
+use stoop_proto::h2::{Fault, ResetReason};
 use stoop_proto::{BodySize, Fields, Limits, ResponseParts};
 use stoop_test::feed::h2::{EndpointEvent, EndpointSetup, client, client_after_get, server};
 use stoop_test::frames::{data, flag, headers};
@@ -53,7 +53,7 @@ fn fields_that_may_not_be_trailers_are_dropped() {
         let wire = [post(1), data(1, 0, b"hi"), trailers.clone()].concat();
         let outcome = server().feed(&wire);
         match name {
-            "te" => assert_eq!(outcome.reset(1), Some(Reset::Fault(Fault::ConnectionField))),
+            "te" => assert_eq!(outcome.reset(1), Some(ResetReason::Fault(Fault::ConnectionField))),
             _ => assert_eq!(outcome.trailers(1).unwrap().len(), 1, "{name}"),
         }
     }
@@ -193,8 +193,8 @@ fn a_101_is_malformed() {
     let mut machine = ManualMachine::server();
     let key = machine.read_request(&get(1));
     let (status, fields) = (StatusCode::SWITCHING_PROTOCOLS, Fields::new());
-    let inform = machine.connection.inform(key, status, &fields, &mut machine.out);
-    assert_eq!(inform, Err(stoop_proto::Misuse::Status));
+    let sent = machine.connection.send_interim(key, status, &fields, &mut machine.out);
+    assert_eq!(sent, Err(stoop_proto::Misuse::Status));
     let parts = ResponseParts::new(status);
     let respond = machine.connection.respond(key, &parts, BodySize::Exact(0), &mut machine.out);
     assert_eq!(respond, Err(stoop_proto::Misuse::Status));
@@ -217,7 +217,7 @@ fn a_response_says_no_length_but_its_own() {
         let parts = ResponseParts { fields: Some(&fields), ..ResponseParts::new(status) };
         let (connection, out) = (&mut machine.connection, &mut machine.out);
         match status.is_informational() {
-            true => connection.inform(key, status, &fields, out).unwrap(),
+            true => connection.send_interim(key, status, &fields, out).unwrap(),
             false => drop(connection.respond(key, &parts, size, out).unwrap()),
         }
         let line = machine.sent().pop().unwrap();
@@ -272,7 +272,7 @@ fn a_request_that_is_too_large_is_answered() {
     assert_eq!(small.feed(&[post_of(1, "6"), data(1, 1, b"hello!")].concat()).sent, answered);
     let outcome = small.feed(&[post(1), data(1, 0, b"hello"), data(1, 0, b"!")].concat());
     assert_eq!(outcome.sent, answered);
-    assert_eq!(outcome.reset(1), Some(Reset::Fault(Fault::BodyTooLarge)));
+    assert_eq!(outcome.reset(1), Some(ResetReason::Fault(Fault::BodyTooLarge)));
     // A response that has begun cannot become another one.
     let mut machine = ManualMachine::server_within(|limits| limits.body_bytes_max = Some(5));
     let key = machine.read_request(&post(1));

@@ -83,7 +83,7 @@ fn cause(fault: Fault) -> (EndpointSetup, Vec<u8>) {
             (endpoint, [post(1), rst_stream(1, 8), post(3), rst_stream(3, 8)].concat())
         }
         Fault::TooMuchOverhead => {
-            let endpoint = server().within(|limits| limits.http2.odd_frames.burst = 1);
+            let endpoint = server().within(|limits| limits.http2.overhead_frames.burst = 1);
             (endpoint, priority(1, 3).repeat(2))
         }
         Fault::FieldName => (server(), request(&[("X", "y")])),

@@ -141,7 +141,7 @@ fn a_reset_is_not_paid_for_by_one_cheap_exchange() {
 }
 
 /// Frames of every type that ask for work and bring nothing. A peer that reads may send 10,000 of them:
-/// `Http2Limits::odd_frames`, at N and N + 1.
+/// `Http2Limits::overhead_frames`, at N and N + 1.
 #[test]
 fn frames_that_bring_nothing_are_counted() {
     let nothing: &[u8] = &[];

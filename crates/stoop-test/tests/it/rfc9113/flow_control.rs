@@ -186,10 +186,10 @@ fn content_that_is_consumed_late_counts() {
     assert_eq!(machine.connection.unread(), 16_000);
     machine.connection.consumed(key, 16_000);
     assert_eq!(machine.connection.unread(), 16_000, "the key belongs to no stream");
-    machine.connection.consumed_late(16_000);
+    machine.connection.consumed_after_end(16_000);
     assert_eq!(machine.connection.unread(), 0);
-    machine.connection.consumed_late(u32::MAX);
-    machine.connection.consumed_late(u32::MAX);
+    machine.connection.consumed_after_end(u32::MAX);
+    machine.connection.consumed_after_end(u32::MAX);
     assert_eq!(machine.connection.unread(), 0, "more than came is never allowed");
 }
 

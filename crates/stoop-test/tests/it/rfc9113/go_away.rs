@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use stoop_proto::h2::{ErrorCode, Event, Fault, Refusal, Reset};
+use stoop_proto::h2::{ErrorCode, Event, Fault, Refusal, ResetReason};
 use stoop_proto::{BodySize, CloseReason, Misuse, ResponseParts};
 use stoop_test::feed::h2::{EndpointEvent, client, client_after_get, server};
 use stoop_test::frames::{data, flag, go_away, headers, ping, rst_stream, settings, window_update};
@@ -64,11 +64,11 @@ fn streams_above_the_last_are_given_back() {
     let keys: Vec<_> = (0..4).map(|_| machine.get()).collect();
     machine.sent();
     let events = machine.feed(&go_away(3, 0, ""));
-    let why = Reset::Unprocessed;
-    let given_back = keys[2..].iter().map(|&key| Event::Reset { key, why });
+    let reason = ResetReason::Unprocessed;
+    let given_back = keys[2..].iter().map(|&key| Event::Reset { key, reason });
     let go_away_event = Event::GoAway { code: ErrorCode::NO_ERROR };
     assert_eq!(events, [go_away_event].into_iter().chain(given_back).collect::<Vec<_>>());
-    assert!(why.is_unprocessed());
+    assert!(reason.is_unprocessed());
     assert_eq!(machine.connection.streams(), 2);
     // Late frames of them are ignored.
     let late = [ok(5), data(5, 0, b"x"), rst_stream(7, 7), window_update(7, 1)].concat();
@@ -78,8 +78,8 @@ fn streams_above_the_last_are_given_back() {
     let mut machine = ManualMachine::client();
     let keys: Vec<_> = (0..2).map(|_| machine.get()).collect();
     assert_eq!(machine.feed(&go_away(STREAM_ID_MAX, 0, "")).len(), 1);
-    assert_eq!(machine.feed(&go_away(1, 0, ""))[1..], [Event::Reset { key: keys[1], why }]);
-    assert_eq!(machine.feed(&go_away(0, 0, ""))[1..], [Event::Reset { key: keys[0], why }]);
+    assert_eq!(machine.feed(&go_away(1, 0, ""))[1..], [Event::Reset { key: keys[1], reason }]);
+    assert_eq!(machine.feed(&go_away(0, 0, ""))[1..], [Event::Reset { key: keys[0], reason }]);
     assert!(machine.connection.is_drained());
 }
 
@@ -213,7 +213,7 @@ fn a_closed_connection_does_nothing() {
                 Some("GOAWAY 3 PROTOCOL_ERROR: a setting has a value it may not have")
             }
             1 => {
-                machine.connection.close(ErrorCode::INTERNAL_ERROR, CloseReason::Broken);
+                machine.connection.close(ErrorCode::INTERNAL_ERROR, CloseReason::Aborted);
                 Some("GOAWAY 3 INTERNAL_ERROR")
             }
             _ => {
@@ -227,11 +227,11 @@ fn a_closed_connection_does_nothing() {
         assert_eq!((connection.streams(), connection.keys().count(), connection.room()), (0, 0, 0));
         assert_eq!((connection.next_to_send(), connection.sendable(first)), (None, 0));
         connection.consumed(second, 100);
-        connection.consumed_late(65_535);
+        connection.consumed_after_end(65_535);
         connection.reset(second, ErrorCode::CANCEL);
         connection.ping(machine.now, &machine.limits);
         connection.drain(machine.now, CloseReason::Draining);
-        connection.close(ErrorCode::CANCEL, CloseReason::Broken);
+        connection.close(ErrorCode::CANCEL, CloseReason::Aborted);
         connection.receive_end();
         connection.handle_timeout(machine.now + Duration::from_secs(3_600));
         let (out, parts) = (&mut machine.out, ResponseParts::new(StatusCode::OK));

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use http::{Method, StatusCode};
-use stoop_proto::h2::{Connection, Event, Fault, Reset, StreamKey};
+use stoop_proto::h2::{Connection, Event, Fault, ResetReason, StreamKey};
 use stoop_proto::{BodySize, Limits, RequestHead, ResponseParts};
 use stoop_test::feed::h2::{EndpointEvent, EndpointOutcome, EndpointSetup};
 use stoop_test::frames::{FrameReader, flag, headers, settings, settings_ack};
@@ -68,7 +68,10 @@ pub(crate) fn resets(
 ) -> EndpointOutcome {
     let outcome = endpoint.feed(wire);
     assert!(!outcome.is_closed, "{outcome:?}");
-    assert_eq!(outcome.reset(stream).unwrap_or(Reset::Fault(fault)), Reset::Fault(fault));
+    assert_eq!(
+        outcome.reset(stream).unwrap_or(ResetReason::Fault(fault)),
+        ResetReason::Fault(fault)
+    );
     let line = format!("RST_STREAM {stream} {}", fault.code());
     assert!(outcome.has_sent(&line), "{line}: {outcome:?}");
     outcome

@@ -97,7 +97,7 @@ fn exchange(client: &mut ManualMachine, server: &mut ManualMachine) {
         }
         for event in client.feed(&back) {
             if let Event::Data { span, .. } = event {
-                client.connection.consumed_late(span.len() as u32);
+                client.connection.consumed_after_end(span.len() as u32);
             }
         }
     }

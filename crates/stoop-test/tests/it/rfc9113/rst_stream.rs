@@ -1,6 +1,6 @@
 //! §6.4 RST_STREAM.
 
-use stoop_proto::h2::{ErrorCode, Fault, Reset};
+use stoop_proto::h2::{ErrorCode, Fault, ResetReason};
 use stoop_test::feed::h2::{EndpointEvent, client_after_get, server};
 use stoop_test::frames::{data, flag, headers, rst_stream};
 
@@ -11,14 +11,14 @@ use super::kit::{ManualMachine, OK, breaks, get, ok, post};
 fn a_rst_stream_ends_a_stream() {
     let wire = b"\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x08";
     let outcome = server().feed(&[&post(1)[..], wire].concat());
-    assert_eq!(outcome.reset(1), Some(Reset::Peer(ErrorCode::CANCEL)));
+    assert_eq!(outcome.reset(1), Some(ResetReason::Peer(ErrorCode::CANCEL)));
     assert_eq!((outcome.streams, outcome.sent.len()), (0, 0), "a reset is not answered by one");
     for code in [0, 1, 7, 0x0d, 0x0e, 0xffff_ffff] {
         let outcome = client_after_get().feed(&rst_stream(1, code));
-        assert_eq!(outcome.reset(1), Some(Reset::Peer(ErrorCode(code))));
+        assert_eq!(outcome.reset(1), Some(ResetReason::Peer(ErrorCode(code))));
         let outcome =
             client_after_get().feed(&[ok(1), data(1, 0, b"x"), rst_stream(1, code)].concat());
-        assert_eq!(outcome.reset(1), Some(Reset::Peer(ErrorCode(code))));
+        assert_eq!(outcome.reset(1), Some(ResetReason::Peer(ErrorCode(code))));
     }
 }
 
@@ -49,8 +49,8 @@ fn a_rst_stream_may_come_late() {
 #[test]
 fn a_refused_request_may_be_sent_again() {
     for (code, expected) in [(7, true), (0, false), (8, false), (2, false), (11, false)] {
-        let why = client_after_get().feed(&rst_stream(1, code)).reset(1).unwrap();
-        assert_eq!(why.is_unprocessed(), expected, "{code}");
+        let reason = client_after_get().feed(&rst_stream(1, code)).reset(1).unwrap();
+        assert_eq!(reason.is_unprocessed(), expected, "{code}");
     }
 }
 
@@ -64,8 +64,8 @@ fn a_server_may_give_up_the_request_after_its_response() {
     let wire = [ok(1), data(1, flag::END_STREAM, b"all"), rst_stream(1, 0)].concat();
     let outcome = endpoint.feed(&wire);
     assert_eq!((outcome.content(1), outcome.is_ended(1)), (&b"all"[..], true));
-    let why = Reset::Peer(ErrorCode::NO_ERROR);
-    assert_eq!(outcome.events.last(), Some(&EndpointEvent::Reset { stream: 1, why }));
+    let reason = ResetReason::Peer(ErrorCode::NO_ERROR);
+    assert_eq!(outcome.events.last(), Some(&EndpointEvent::Reset { stream: 1, reason }));
 }
 
 /// After our RST_STREAM the stream is closed at once, for client and server, and sending on it is refused.

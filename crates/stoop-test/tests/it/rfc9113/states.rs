@@ -62,7 +62,7 @@ fn outcome(before: &EndpointOutcome, after: &EndpointOutcome) -> String {
         }
         EndpointEvent::Content { end, .. } => format!("content{}", if *end { ", end" } else { "" }),
         EndpointEvent::Trailers { .. } => "trailers".to_owned(),
-        EndpointEvent::Reset { why, .. } => format!("{why:?}"),
+        EndpointEvent::Reset { reason, .. } => format!("{reason:?}"),
         EndpointEvent::Closed => "closed".to_owned(),
         other => panic!("{other:?}"),
     });

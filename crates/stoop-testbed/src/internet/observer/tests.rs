@@ -14,7 +14,7 @@ use super::super::network::Network;
 use super::*;
 use crate::certificates::Certificates;
 use crate::connection::{IDLE_MAX, OriginConnection, STALL_MAX};
-use crate::internet::expect::Answer;
+use crate::internet::expect::PlannedResult;
 use crate::internet::plan::Plan;
 use crate::log::{EntryKind, Log, LogEntry};
 use crate::stats::Counters;
@@ -53,8 +53,8 @@ impl TestConnection {
     /// The host and the length of some page that is answered 200 over plain HTTP, with a body of
     /// this much at least, and how long that takes.
     fn page(&self, body: u64) -> (String, u64, Duration) {
-        let found = self.plan.iter().find_map(|url| match url.expect.answer {
-            Answer::Status { code: 200, body: b }
+        let found = self.plan.iter().find_map(|url| match url.expect.result {
+            PlannedResult::Status { code: 200, body: b }
                 if b >= body
                     && url.expect.hops == Some(0)
                     && url.text.starts_with("http:")

@@ -3,7 +3,7 @@
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
-use stoop_io::{Filled, Transport};
+use stoop_io::{FillResult, Transport};
 use stoop_proto::{Fields, ResponseHead, h1};
 
 use crate::client::http1::exchange::{Exchange, Step, connection};
@@ -96,7 +96,7 @@ impl Exchange {
                 },
                 h1::Event::NeedMore => {
                     let filled = http1.wire.io.poll_fill(&mut cx, stoop_io::CHUNK);
-                    if !matches!(filled, Poll::Ready(Ok(Filled::Bytes(_)))) {
+                    if !matches!(filled, Poll::Ready(Ok(FillResult::Bytes(_)))) {
                         return;
                     }
                 }

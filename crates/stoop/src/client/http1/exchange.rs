@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use stoop_io::{Filled, Transport, now};
+use stoop_io::{FillResult, Transport, now};
 use stoop_proto::{BodySize, CloseReason, Fields, RequestHead, ResponseHead, h1};
 
 use crate::body::Body;
@@ -248,7 +248,7 @@ impl Exchange {
         self.ended = true;
         self.upload.body = None;
         if let Some(http1) = self.lease.connection_mut() {
-            http1.machine.close(CloseReason::Broken);
+            http1.machine.close(CloseReason::Aborted);
             error = error.with_peer(http1.wire.io.peer());
         }
         self.lease.release();
@@ -265,18 +265,18 @@ impl Exchange {
         let Self { lease, upload, limits, deadlines, .. } = self;
         let http1 = connection(lease, phase)?;
         match http1.wire.io.poll_fill(cx, room) {
-            Poll::Ready(Ok(Filled::Bytes(_))) => {
+            Poll::Ready(Ok(FillResult::Bytes(_))) => {
                 self.received_any = true;
                 match phase == Phase::Receive && deadlines.is_over() {
                     true => Poll::Ready(Err(Deadlines::total_error(phase))),
                     false => Poll::Ready(Ok(None)),
                 }
             }
-            Poll::Ready(Ok(Filled::End)) => {
+            Poll::Ready(Ok(FillResult::End)) => {
                 let rest = http1.wire.io.received();
                 Poll::Ready(Ok(Some(http1.machine.receive_end(rest))))
             }
-            Poll::Ready(Ok(Filled::Full)) => {
+            Poll::Ready(Ok(FillResult::Full)) => {
                 let error = Error::new(ErrorKind::H1Parse, phase);
                 Poll::Ready(Err(error.with_detail("the response's head is too large")))
             }

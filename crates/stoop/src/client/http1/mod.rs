@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use stoop_io::{AnyTransport, Liveness, Look, Peer, Timer, Transport, now};
+use stoop_io::{AnyTransport, Liveness, LivenessCheck, PeerAddress, Timer, Transport, now};
 use stoop_proto::h1;
 use tokio::runtime::{Handle, Id};
 
@@ -35,7 +35,7 @@ impl Http1 {
     }
 
     /// Who is at the other end.
-    pub(crate) fn peer(&self) -> Peer {
+    pub(crate) fn peer(&self) -> PeerAddress {
         self.wire.io.peer()
     }
 
@@ -47,8 +47,8 @@ impl Http1 {
     /// Whether bytes came before anything was asked. Those that are still on their way cannot be told
     /// from an answer.
     pub(crate) fn has_spoken(&mut self) -> bool {
-        self.wire.io.liveness(Look::Cached) == Liveness::Readable
-            && self.wire.io.liveness(Look::Kernel) == Liveness::Readable
+        self.wire.io.liveness(LivenessCheck::Cached) == Liveness::Readable
+            && self.wire.io.liveness(LivenessCheck::Kernel) == Liveness::Readable
     }
 
     /// Registers the transport with the runtime of the calling task: the one it is registered with may not
@@ -58,7 +58,7 @@ impl Http1 {
             return Some(self);
         }
         let Self { wire, machine, .. } = *self;
-        let mut rebound = Self::new(wire.io.rehome().ok()?);
+        let mut rebound = Self::new(wire.io.move_to_current_runtime().ok()?);
         (rebound.machine, rebound.wire.out) = (machine, wire.out);
         Some(rebound)
     }
@@ -66,10 +66,16 @@ impl Http1 {
     /// Whether the transport is open and silent. What the event loop has noticed costs nothing to
     /// ask, but lags behind both ways: what it does not know of, or says is there, the kernel is
     /// asked about.
-    pub(crate) fn is_quiet(&mut self, look: Look) -> bool {
+    pub(crate) fn is_quiet(&mut self, look: LivenessCheck) -> bool {
         match look {
-            Look::Cached if self.wire.io.liveness(Look::Cached) == Liveness::Quiet => true,
-            Look::Cached | Look::Kernel => self.wire.io.liveness(Look::Kernel) == Liveness::Quiet,
+            LivenessCheck::Cached
+                if self.wire.io.liveness(LivenessCheck::Cached) == Liveness::Quiet =>
+            {
+                true
+            }
+            LivenessCheck::Cached | LivenessCheck::Kernel => {
+                self.wire.io.liveness(LivenessCheck::Kernel) == Liveness::Quiet
+            }
         }
     }
 }

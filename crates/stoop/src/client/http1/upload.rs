@@ -110,7 +110,7 @@ impl Upload {
         match http1.wire.try_flush(cx, output_bytes_max) {
             Poll::Ready(Err(error)) => {
                 http1.wire.out.clear();
-                http1.machine.close(CloseReason::Broken);
+                http1.machine.close(CloseReason::Aborted);
                 self.body = None;
                 self.failed = Some(Error::io(error, Phase::Send));
                 false

@@ -2,7 +2,7 @@
 //!
 //! One task, the [`driver`], owns the transport and the machine. The owner of a response has an
 //! [`exchange`], and both see its [`cell`]: the request on its way in, the response on its way out.
-//! What is new for the driver waits in the [`SharedConnection`]'s inbox, or in a cell whose number was called.
+//! What is new for the driver waits in the [`SharedConnection`]'s state, or in a cell whose number was called.
 
 mod driver;
 pub(crate) mod exchange;
@@ -11,7 +11,7 @@ mod shared_exchange;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use stoop_io::Peer;
+use stoop_io::PeerAddress;
 use stoop_proto::BodySize;
 use tokio::runtime::Id;
 
@@ -27,15 +27,15 @@ const STREAMS_ASSUMED: usize = 100;
 
 /// A connection, as those see it who share it.
 pub(crate) struct SharedConnection {
-    inbox: Mutex<Inbox>,
+    state: Mutex<SharedState>,
     ready: Arc<Ready>,
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerAddress,
     /// The runtime whose task drives it.
     runtime: Id,
 }
 
 #[derive(Default)]
-struct Inbox {
+struct SharedState {
     orders: Vec<Order>,
     /// Content that was used up of streams that are over.
     consumed: u32,
@@ -55,8 +55,8 @@ pub(in crate::client) struct Order {
 }
 
 impl SharedConnection {
-    fn inbox(&self) -> MutexGuard<'_, Inbox> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, SharedState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a task of that runtime may use it: another one's is perhaps not run.
@@ -66,27 +66,27 @@ impl SharedConnection {
 
     /// Ends the connection once what it was asked for is done.
     pub(crate) fn close(&self) {
-        self.inbox().closes = true;
+        self.state().closes = true;
         self.ready.call();
     }
 
     /// Hands a request to the driver, or returns it if the connection is gone.
     pub(in crate::client) fn submit(&self, order: Order) -> Result<(), Order> {
-        let mut inbox = self.inbox();
-        if inbox.is_terminated {
+        let mut state = self.state();
+        if state.is_terminated {
             return Err(order);
         }
-        inbox.orders.push(order);
-        drop(inbox);
+        state.orders.push(order);
+        drop(state);
         self.ready.call();
         Ok(())
     }
 
     /// So much content of streams that are over was used up.
     fn consumed(&self, bytes: u32) {
-        let mut inbox = self.inbox();
-        inbox.consumed = inbox.consumed.saturating_add(bytes);
-        drop(inbox);
+        let mut state = self.state();
+        state.consumed = state.consumed.saturating_add(bytes);
+        drop(state);
         self.ready.call();
     }
 }

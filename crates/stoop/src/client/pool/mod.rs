@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use stoop_io::{Look, now};
+use stoop_io::{LivenessCheck, now};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::oneshot;
 
@@ -216,7 +216,7 @@ impl Pool {
         let mut state = self.state();
         let unfit = |connection: &mut Box<Http1>| {
             let rested = now.saturating_duration_since(connection.idle_since);
-            rested >= self.idle || !connection.is_quiet(Look::Cached)
+            rested >= self.idle || !connection.is_quiet(LivenessCheck::Cached)
         };
         state.table.reap(unfit, now.checked_sub(self.idle), &mut due);
         let more = state.table.counts().1 > 0;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use stoop_io::{Look, Peer, Transport, is_public, now};
+use stoop_io::{LivenessCheck, PeerAddress, Transport, is_public, now};
 use stoop_proto::Violation;
 use url::{Position, Url};
 
@@ -125,7 +125,7 @@ impl Job<'_> {
     fn may_reuse(&self, lease: &mut Lease, now: Instant) -> bool {
         let Some(connection) = lease.connection_mut() else { return false };
         let rested = now.saturating_duration_since(connection.idle_since);
-        let look = if rested > TRUSTED_FOR { Look::Kernel } else { Look::Cached };
+        let look = if rested > TRUSTED_FOR { LivenessCheck::Kernel } else { LivenessCheck::Cached };
         rested < self.shared.limits.pool.idle
             && connection.is_viable()
             && connection.is_quiet(look)
@@ -133,9 +133,9 @@ impl Job<'_> {
     }
 
     /// Checks where a connection leads, whichever request it was made for: a redirect may not go there.
-    fn check_address(&self, peer: Peer, url: &Url) -> Result<(), Error> {
+    fn check_address(&self, peer: PeerAddress, url: &Url) -> Result<(), Error> {
         match peer {
-            Peer::Inet(address) if self.public_only && !is_public(address.ip()) => {
+            PeerAddress::Inet(address) if self.public_only && !is_public(address.ip()) => {
                 Err(private_address(url, address.ip()))
             }
             _ => Ok(()),

@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::time::Instant;
 
 use http::Method;
-use stoop_io::{Peer, is_public, now};
+use stoop_io::{PeerAddress, is_public, now};
 use stoop_proto::ResponseHead;
 
 use crate::body::{Body, Kind};
@@ -111,8 +111,8 @@ fn content(exchange: Exchange) -> Body {
     }
 }
 
-fn is_public_peer(peer: Peer) -> bool {
-    matches!(peer, Peer::Inet(address) if is_public(address.ip()))
+fn is_public_peer(peer: PeerAddress) -> bool {
+    matches!(peer, PeerAddress::Inet(address) if is_public(address.ip()))
 }
 
 /// How one request is to be sent.
@@ -128,7 +128,7 @@ struct Job<'a> {
 }
 
 enum Outcome {
-    Response { head: Recycle<ResponseHead>, exchange: Exchange, peer: Peer },
+    Response { head: Recycle<ResponseHead>, exchange: Exchange, peer: PeerAddress },
     Switched(Upgraded),
 }
 
@@ -184,7 +184,7 @@ impl Job<'_> {
         let times = (begun, self.due);
         let (mut exchange, peer) = match acquired.carrier {
             Carrier::Lease(lease) => {
-                let peer = lease.connection().map_or(Peer::Memory, |http1| http1.peer());
+                let peer = lease.connection().map_or(PeerAddress::Memory, |http1| http1.peer());
                 outgoing.parts.peer = Some(peer);
                 let head = outgoing.head();
                 let started = http1::exchange::Exchange::start(lease, head, body, limits, times);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stoop_io::{Peer, from_io_with_peer};
+use stoop_io::{PeerAddress, from_io_with_peer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::{Client, ClientBuilder, ErrorKind, Phase};
@@ -60,7 +60,7 @@ fn going_to(builder: ClientBuilder, addresses: &'static [&'static str]) -> Clien
                 theirs.write_all(answer).await.unwrap();
             }
         });
-        from_io_with_peer(ours, Peer::Inet(address))
+        from_io_with_peer(ours, PeerAddress::Inet(address))
     };
     builder.connections_from(connect).build().unwrap()
 }

@@ -90,7 +90,7 @@ impl<H: Handler> Driver<H> {
     /// Begins a response, and ends it too if its content is a buffer; else says how it goes on.
     pub(super) fn begin(
         &mut self,
-        answer: h1::Answer,
+        answer: h1::ResponseContext,
         content: Option<&RequestBodyWriter>,
         mut response: Response<H::Body>,
     ) -> Option<Responding<H>> {
@@ -238,7 +238,12 @@ impl<H: Handler> Driver<H> {
     }
 
     /// Ends a response, and settles what becomes of the connection.
-    fn finish(&mut self, answer: h1::Answer, content: Option<Bytes>, trailers: Option<&Fields>) {
+    fn finish(
+        &mut self,
+        answer: h1::ResponseContext,
+        content: Option<Bytes>,
+        trailers: Option<&Fields>,
+    ) {
         let out = &mut Sink(&mut self.wire.out);
         let sent = content.map_or(Ok(()), |bytes| self.machine.data(bytes, out));
         if sent.and_then(|()| self.machine.finish(trailers, out)).is_err() {

@@ -3,7 +3,7 @@
 
 use std::task::{Context, Poll};
 
-use stoop_io::{Liveness, Look, Transport, now};
+use stoop_io::{Liveness, LivenessCheck, Transport, now};
 
 use crate::handler::Handler;
 use crate::limits::after;
@@ -84,7 +84,7 @@ impl<H: Handler> Driver<H> {
             && matches!(self.stage, Stage::Open)
             && self.exchanges.is_empty()
             && self.wire.io.received().is_empty()
-            && self.wire.io.liveness(Look::Kernel) != Liveness::Readable
+            && self.wire.io.liveness(LivenessCheck::Kernel) != Liveness::Readable
     }
 
     /// Whether nothing is lost by ending now.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use stoop_io::{Filled, Transport};
+use stoop_io::{FillResult, Transport};
 use stoop_proto::{Violation, h1};
 
 use crate::conn::recycle::Recycle;
@@ -61,7 +61,7 @@ pub(in crate::server) struct Driver<H: Handler> {
     at_end: bool,
     registration: Registration,
     /// Its place on its core, behind the transport because it is dropped after it.
-    balance: Option<stoop_io::Seat>,
+    balance: Option<stoop_io::ConnectionSlot>,
 }
 
 /// What a connection is up to.
@@ -92,7 +92,7 @@ enum Round {
 
 /// A request whose response is not finished.
 struct Exchange<H: Handler> {
-    answer: h1::Answer,
+    answer: h1::ResponseContext,
     response: Responding<H>,
     /// Where the request's content goes, while there is some to come.
     content: Option<RequestBodyWriter>,
@@ -253,13 +253,13 @@ impl<H: Handler> Driver<H> {
             Read::Watches | Read::WantsHead | Read::WantsContent => {}
         }
         match self.wire.io.poll_fill(cx, self.room()) {
-            Poll::Ready(Ok(Filled::Bytes(_))) => Round::Again,
+            Poll::Ready(Ok(FillResult::Bytes(_))) => Round::Again,
             // What follows from it is seen when more is wanted.
-            Poll::Ready(Ok(Filled::End)) => {
+            Poll::Ready(Ok(FillResult::End)) => {
                 self.at_end = true;
                 Round::Again
             }
-            Poll::Ready(Ok(Filled::Full) | Err(_)) => Round::End(End::Closed),
+            Poll::Ready(Ok(FillResult::Full) | Err(_)) => Round::End(End::Closed),
             Poll::Pending if self.is_drained() => {
                 self.stage = Stage::Closing { linger: false };
                 Round::Again

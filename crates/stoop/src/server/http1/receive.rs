@@ -111,7 +111,7 @@ impl<H: Handler> Driver<H> {
         let (mut content, mut body) = (None, Body::empty());
         if !end {
             if let Err(violation) =
-                self.machine.foresee(self.wire.io.received(), &self.core.limits.wire)
+                self.machine.validate_buffered_body(self.wire.io.received(), &self.core.limits.wire)
             {
                 self.violation = Some(violation);
                 return;

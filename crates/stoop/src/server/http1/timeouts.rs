@@ -184,7 +184,7 @@ impl<H: Handler> Driver<H> {
             Expired::Send => return Some(Round::End(End::Broken)),
             Expired::Head if self.exchanges.is_empty() => self.refuse_late(),
             // Earlier requests are still being answered; the one that does not come is given up.
-            Expired::Head => self.machine.stop_receiving(CloseReason::Late),
+            Expired::Head => self.machine.stop_receiving(CloseReason::RequestTimeout),
             Expired::Watch => {
                 self.timeouts.watch = None;
                 return self.wire.io.has_failed().then_some(Round::End(End::Closed));

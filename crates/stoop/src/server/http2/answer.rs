@@ -205,7 +205,7 @@ impl<H: Handler> Driver<H> {
     pub(super) fn say_continue(&mut self, key: StreamKey) {
         let out = &mut Sink(&mut self.wire.out);
         // It cannot fail where a response is due, and is of no use elsewhere.
-        let _ = self.machine.inform(key, StatusCode::CONTINUE, &Fields::new(), out);
+        let _ = self.machine.send_interim(key, StatusCode::CONTINUE, &Fields::new(), out);
     }
 
     /// Asks a response's content for its next piece, and says whether there is one to send.

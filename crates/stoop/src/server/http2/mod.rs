@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use stoop_io::{Filled, Transport, now};
+use stoop_io::{FillResult, Transport, now};
 use stoop_proto::CloseReason;
 use stoop_proto::h2;
 
@@ -52,7 +52,7 @@ pub(in crate::server) struct Driver<H: Handler> {
     now: Instant,
     registration: Registration,
     /// Its place on its core, behind the transport because it is dropped after it.
-    _balance: Option<stoop_io::Seat>,
+    _balance: Option<stoop_io::ConnectionSlot>,
 }
 
 /// What a connection is up to.
@@ -152,17 +152,17 @@ impl<H: Handler> Driver<H> {
             return self.wait(cx);
         }
         match self.wire.io.poll_fill(cx, h2::FRAME_BYTES_MAX) {
-            Poll::Ready(Ok(Filled::Bytes(_))) => {
+            Poll::Ready(Ok(FillResult::Bytes(_))) => {
                 self.timeouts.received();
                 Round::Again
             }
-            Poll::Ready(Ok(Filled::End)) => {
+            Poll::Ready(Ok(FillResult::End)) => {
                 // A client of HTTP/2 does not half-close: it waits for nothing that is not sent yet.
                 self.at_end = true;
                 self.machine.receive_end();
                 Round::Again
             }
-            Poll::Ready(Ok(Filled::Full) | Err(_)) => Round::End,
+            Poll::Ready(Ok(FillResult::Full) | Err(_)) => Round::End,
             Poll::Pending => self.wait(cx),
         }
     }
@@ -215,7 +215,7 @@ impl<H: Handler> Driver<H> {
     /// Gives memory back that an idle connection has no use for.
     fn rest(&mut self) {
         if self.exchanges.rest() {
-            self.machine.rest();
+            self.machine.shrink();
         }
     }
 }

@@ -53,7 +53,7 @@ impl<H: Handler> Driver<H> {
                     let trailers = self.machine.take_trailers();
                     self.end_content(key, |content, cx| content.end(Ok(()), trailers, cx));
                 }
-                Event::Reset { key, why } => self.reset(key, why),
+                Event::Reset { key, reason } => self.reset(key, reason),
                 _ => {}
             }
             moved = true;
@@ -181,7 +181,7 @@ impl<H: Handler> Driver<H> {
         }
         match self.machine.is_open(key) {
             true => self.machine.consumed(key, bytes),
-            false => self.machine.consumed_late(bytes),
+            false => self.machine.consumed_after_end(bytes),
         }
     }
 
@@ -198,12 +198,12 @@ impl<H: Handler> Driver<H> {
     }
 
     /// A stream is over before its end: the reader of its content is told, and its handler dropped.
-    fn reset(&mut self, key: StreamKey, why: h2::Reset) {
+    fn reset(&mut self, key: StreamKey, reason: h2::ResetReason) {
         let Some(exchange) = self.take_exchange(key) else { return };
         let waker = self.exchanges.waker(key.index());
         if let Some(content) = &exchange.content {
-            let error = match why {
-                h2::Reset::Fault(fault) => Error::fault(fault, Phase::Receive),
+            let error = match reason {
+                h2::ResetReason::Fault(fault) => Error::fault(fault, Phase::Receive),
                 _ => Error::new(ErrorKind::ClosedEarly, Phase::Receive)
                     .with_detail("the client reset the stream"),
             };

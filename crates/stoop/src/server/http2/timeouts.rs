@@ -150,7 +150,9 @@ impl<H: Handler> Driver<H> {
             }
             Expired::Stage => return Round::End,
             Expired::Idle => self.machine.close(ErrorCode::NO_ERROR, CloseReason::Idle),
-            Expired::Head => self.machine.close(ErrorCode::ENHANCE_YOUR_CALM, CloseReason::Late),
+            Expired::Head => {
+                self.machine.close(ErrorCode::ENHANCE_YOUR_CALM, CloseReason::RequestTimeout)
+            }
             // Exchanges are under way, and nothing was received for long: is the client there?
             Expired::Quiet => {
                 self.timeouts.quiet = None;

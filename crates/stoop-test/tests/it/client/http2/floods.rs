@@ -50,7 +50,7 @@ async fn flood(frames: &mut FrameServer, wire: &[u8]) -> (usize, Vec<String>) {
     }
 }
 
-/// `Http2Limits::odd_frames`: 10,000 frames that bring nothing, of whatever type.
+/// `Http2Limits::overhead_frames`: 10,000 frames that bring nothing, of whatever type.
 #[tokio::test(start_paused = true)]
 async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
     let head = headers(1, flag::END_HEADERS, &[(":status", "200")]);
@@ -70,7 +70,7 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
         ("DATA, padding only", head, data(1, flag::PADDED, &[3, 0, 0, 0]), 0),
         ("RST_STREAM, late", rst_stream(1, 2), rst_stream(1, 2), 0),
     ];
-    let allowed = Limits::client().http2.odd_frames.burst as usize;
+    let allowed = Limits::client().http2.overhead_frames.burst as usize;
     for (name, begin, wire, answers) in ways {
         let (tell, mut told) = mpsc::unbounded_channel();
         let script: Arc<(Vec<u8>, Vec<u8>)> = (begin, wire).into();
@@ -115,7 +115,7 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
 async fn a_server_that_does_not_read_is_not_answered_for_ever() {
     let (tell, mut told) = mpsc::unbounded_channel();
     let client = over_http2(
-        |limits| limits.wire.http2.odd_frames = Rate { burst: u32::MAX, per_second: 1 },
+        |limits| limits.wire.http2.overhead_frames = Rate { burst: u32::MAX, per_second: 1 },
         move |peer| {
             let tell = tell.clone();
             async move {

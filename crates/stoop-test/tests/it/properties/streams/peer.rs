@@ -131,7 +131,7 @@ impl TestPeer {
         let (number, out) = (self.numbers[&key], &mut self.sent);
         let exchange = &exchanges[number];
         for &status in &exchange.interim {
-            self.machine.inform(key, status, &Fields::new(), out).unwrap();
+            self.machine.send_interim(key, status, &Fields::new(), out).unwrap();
         }
         let (body, fields) = (&exchange.response_body, Some(&exchange.fields));
         let parts = ResponseParts { fields, ..ResponseParts::new(exchange.status) };
@@ -185,7 +185,7 @@ impl TestPeer {
         let (key, bytes) = self.unread.swap_remove(random.below(self.unread.len()));
         match key {
             Some(key) => self.machine.consumed(key, bytes),
-            None => self.machine.consumed_late(bytes),
+            None => self.machine.consumed_after_end(bytes),
         }
         true
     }
@@ -281,7 +281,9 @@ impl TestPeer {
                 self.received.get_mut(&self.numbers[&key]).unwrap().trailers = trailers;
                 self.end_received(key, true);
             }
-            Event::Reset { key, why } => self.stream_closed(key, ExchangeEnd::ResetByPeer(why)),
+            Event::Reset { key, reason } => {
+                self.stream_closed(key, ExchangeEnd::ResetByPeer(reason))
+            }
             Event::Settings | Event::GoAway { .. } | Event::Interim { .. } => {}
             Event::NeedMore | Event::Paused | Event::Closed => panic!("{event:?}"),
         }

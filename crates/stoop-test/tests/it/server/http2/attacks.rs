@@ -117,7 +117,7 @@ fn post(stream: u32) -> Vec<u8> {
 }
 
 /// CVE-2019-9512, 9515, 9518 and other frames that ask for work and bring nothing:
-/// `Http2Limits::odd_frames` of them are taken, and each is answered once if it has an answer.
+/// `Http2Limits::overhead_frames` of them are taken, and each is answered once if it has an answer.
 #[tokio::test(start_paused = true)]
 async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
     let begun = || post(1);
@@ -143,7 +143,7 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
         ("WINDOW_UPDATE, late", ended(), window_update(1, 1), 0),
         ("unknown", Vec::new(), frame(0xbe, 0, 5, b"whatever"), 0),
     ];
-    let allowed = Limits::server().http2.odd_frames.burst;
+    let allowed = Limits::server().http2.overhead_frames.burst;
     for (name, before, wire, answered) in cases {
         let mut attacker = Attacker::connect().await;
         let first = attacker.send(&before).await;

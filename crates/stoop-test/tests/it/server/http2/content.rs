@@ -10,7 +10,7 @@ use super::{client, echo, path};
 use bytes::Bytes;
 use http::Method;
 use stoop::{Body, ErrorKind, Request, Response, ServerLimits};
-use stoop_proto::h2::{ErrorCode, Reset};
+use stoop_proto::h2::{ErrorCode, ResetReason};
 use stoop_proto::{Fields, Limits};
 use stoop_test::http2::{Client, ClientEvent};
 use tokio::time::sleep;
@@ -128,7 +128,7 @@ async fn unread_content_holds_up_no_other_stream_and_is_given_up() {
         let other = client.get("/other").await;
         assert_eq!(client.response(other).await.body, b"/other");
     }
-    assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::NO_ERROR));
+    assert_eq!(client.reset_reason(key).await, ResetReason::Peer(ErrorCode::NO_ERROR));
     // The discarded content has opened the connection's window again.
     let key = client.request(Method::POST, "/", &[], false).await;
     assert_eq!(client.machine.sendable(key), 16_384);
@@ -154,7 +154,7 @@ async fn a_reader_of_content_is_told_how_it_went_wrong() {
     // A WINDOW_UPDATE by 0.
     client.send_raw(&[0, 0, 4, 8, 0, 0, 0, 0, id as u8, 0, 0, 0, 0]).await;
     assert_eq!(tell.recv().await, Some(ErrorKind::H2Protocol));
-    assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::PROTOCOL_ERROR));
+    assert_eq!(client.reset_reason(key).await, ResetReason::Peer(ErrorCode::PROTOCOL_ERROR));
 }
 
 #[tokio::test(start_paused = true)]

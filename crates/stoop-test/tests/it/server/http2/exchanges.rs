@@ -8,7 +8,7 @@ use super::super::{DropCounter, connect, dial, listen};
 use super::{client, path};
 use http::Method;
 use stoop::{Body, Request, Response, ServerLimits, Versions};
-use stoop_proto::h2::{ErrorCode, Reset};
+use stoop_proto::h2::{ErrorCode, ResetReason};
 use stoop_test::http2::{Client, ClientEvent, preface};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
@@ -146,7 +146,7 @@ async fn a_handler_or_body_that_fails_ends_its_own_stream() {
     let key = client.get("/panic").await;
     assert_eq!(client.response(key).await.status, 500);
     let key = client.get("/fail").await;
-    assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::INTERNAL_ERROR));
+    assert_eq!(client.reset_reason(key).await, ResetReason::Peer(ErrorCode::INTERNAL_ERROR));
     let key = client.get("/").await;
     assert_eq!(client.response(key).await.body, b"fine");
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::Method;
 use stoop::{Body, Request, Response, ServerLimits};
 use stoop_proto::Limits;
-use stoop_proto::h2::{ErrorCode, Reset};
+use stoop_proto::h2::{ErrorCode, ResetReason};
 use stoop_test::frames::{
     FrameReader, continuation, data, flag, headers, ping, settings, settings_ack, window_update,
 };
@@ -85,8 +85,8 @@ async fn handlers_work_for_as_many_resets_as_are_allowed() {
             }
             match timeout(Duration::from_millis(1), client.next_event()).await {
                 Ok(ClientEvent::GoAway(code)) => break code,
-                Ok(ClientEvent::Reset(of, Reset::Peer(ErrorCode::PROTOCOL_ERROR))) if of == key => {
-                }
+                Ok(ClientEvent::Reset(of, ResetReason::Peer(ErrorCode::PROTOCOL_ERROR)))
+                    if of == key => {}
                 Err(_) if !made_to => {}
                 other => panic!("{other:?}"),
             }
@@ -145,7 +145,7 @@ async fn pings_are_answered_until_there_are_too_many() {
     reader.read_to_end(&mut said).await.unwrap();
     let lines = FrameReader::default().lines(&said);
     let answered = lines.iter().filter(|line| line.starts_with("PING ACK")).count();
-    let allowed = Limits::server().http2.odd_frames.burst as usize;
+    let allowed = Limits::server().http2.overhead_frames.burst as usize;
     // The budget grows a little in the seconds that reading them takes.
     assert!((allowed - 10..allowed + 1_000).contains(&answered), "{answered}");
     assert!(lines.last().unwrap().contains("ENHANCE_YOUR_CALM"), "{:?}", lines.last());
@@ -276,7 +276,7 @@ async fn a_window_opened_by_single_bytes_ends_the_connection() {
     let mut said = Vec::new();
     reader.read_to_end(&mut said).await.unwrap();
     let lines = FrameReader::default().lines(&said);
-    let allowed = Limits::server().http2.odd_frames.burst as usize;
+    let allowed = Limits::server().http2.overhead_frames.burst as usize;
     let sent = lines.iter().filter(|line| line.starts_with("DATA")).count();
     assert!((1..allowed + 1_000).contains(&sent), "{sent}");
     assert!(lines.last().unwrap().contains("ENHANCE_YOUR_CALM"), "{:?}", lines.last());

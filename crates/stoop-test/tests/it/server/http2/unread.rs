@@ -16,7 +16,7 @@ use super::super::{PIPE_BYTES, connect_with};
 fn any_rate(waiting_max: u32) -> ServerLimits {
     let mut limits = ServerLimits::default();
     limits.wire.http2.control_frames_max = waiting_max;
-    limits.wire.http2.odd_frames = Rate { burst: u32::MAX, per_second: 1 };
+    limits.wire.http2.overhead_frames = Rate { burst: u32::MAX, per_second: 1 };
     limits
 }
 

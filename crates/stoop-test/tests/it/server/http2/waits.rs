@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::Method;
 use stoop::{Request, Response, ServerLimits};
 use stoop_proto::Limits;
-use stoop_proto::h2::{ErrorCode, Reset};
+use stoop_proto::h2::{ErrorCode, ResetReason};
 use stoop_test::frames::{frame, kind, ping, priority, settings, settings_ack, split};
 use stoop_test::http2::{Client, preface};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
@@ -38,7 +38,7 @@ async fn every_wait_that_a_client_causes_ends() {
     let mut client = client(connect(echo)).await;
     let started = Instant::now();
     let key = client.request(Method::POST, "/", &[], false).await;
-    assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::CANCEL));
+    assert_eq!(client.reset_reason(key).await, ResetReason::Peer(ErrorCode::CANCEL));
     assert!((5..8).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }
 
@@ -51,7 +51,7 @@ async fn a_window_that_stays_shut_is_waited_for_30_seconds() {
     client.consumes = false;
     let started = Instant::now();
     let key = client.get("/").await;
-    assert_eq!(client.reset_reason(key).await, Reset::Peer(ErrorCode::CANCEL));
+    assert_eq!(client.reset_reason(key).await, ResetReason::Peer(ErrorCode::CANCEL));
     assert!((30..34).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
 }
 

@@ -26,36 +26,36 @@ pub(super) enum EndCause {
 
 impl Driver {
     /// Tells all who wait that nothing will come.
-    pub(super) fn terminate(&mut self, why: &EndCause) {
+    pub(super) fn terminate(&mut self, reason: &EndCause) {
         if std::mem::replace(&mut self.is_terminated, true) {
             return;
         }
-        let mut inbox = self.shared.inbox();
-        inbox.is_terminated = true;
-        let orders = std::mem::take(&mut inbox.orders);
-        drop(inbox);
+        let mut state = self.shared.state();
+        state.is_terminated = true;
+        let orders = std::mem::take(&mut state.orders);
+        drop(state);
         // The pool first, so that no request that is told comes back to it.
         self.retire(CloseReason::PeerClosed);
         for order in self.waiting.drain(..).chain(orders) {
             self.ended += 1;
-            return_unsent(order, explain(why, &self.machine, self.goaway_code, Phase::Wait));
+            return_unsent(order, explain(reason, &self.machine, self.goaway_code, Phase::Wait));
         }
         for exchange in self.exchanges.drain() {
             self.ended += 1;
             let phase = exchange.phase();
-            exchange.cell.fail(|| explain(why, &self.machine, self.goaway_code, phase));
+            exchange.cell.fail(|| explain(reason, &self.machine, self.goaway_code, phase));
         }
     }
 }
 
 fn explain(
-    why: &EndCause,
+    reason: &EndCause,
     machine: &stoop_proto::h2::Connection,
     goaway_code: Option<ErrorCode>,
     phase: Phase,
 ) -> Error {
     let closed = |detail| Error::new(ErrorKind::ClosedEarly, phase).with_detail(detail);
-    match (why, machine.fault(), goaway_code) {
+    match (reason, machine.fault(), goaway_code) {
         (_, _, Some(code)) if code != ErrorCode::NO_ERROR => {
             Error::new(ErrorKind::H2GoAway, phase).with_detail(last_words(machine, code))
         }

@@ -16,13 +16,13 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use stoop_io::{AnyTransport, Filled, Liveness, Look, Timer, Transport, now};
+use stoop_io::{AnyTransport, FillResult, Liveness, LivenessCheck, Timer, Transport, now};
 use stoop_proto::CloseReason;
 use stoop_proto::h2;
 use tokio::runtime::Handle;
 
 use super::shared_exchange::SharedExchange;
-use super::{Inbox, Order, STREAMS_ASSUMED, SharedConnection};
+use super::{Order, STREAMS_ASSUMED, SharedConnection, SharedState};
 use crate::body::Body;
 use crate::client::pool::{ConnectPermit, Membership, StreamPermit};
 use crate::conn::Sink;
@@ -64,7 +64,7 @@ pub(crate) fn connect(
 ) -> StreamPermit {
     let ready = Arc::new(Ready::default());
     let shared = Arc::new(SharedConnection {
-        inbox: Mutex::new(Inbox::default()),
+        state: Mutex::new(SharedState::default()),
         ready: ready.clone(),
         peer: io.peer(),
         runtime: Handle::current().id(),
@@ -109,7 +109,7 @@ struct Driver {
     exchanges: Exchanges<Exchange>,
     /// Requests that found no stream free: the server allows fewer than it did.
     waiting: VecDeque<Order>,
-    /// What the inbox is swapped for.
+    /// What the state is swapped for.
     orders: Vec<Order>,
     timer: Timer,
     /// When something came last, or was asked for after a rest; and whether the server was asked since whether it is there.
@@ -268,10 +268,10 @@ impl Driver {
         let is_trusted = self.now.saturating_duration_since(self.last_received) <= TRUSTED_FOR;
         let has_kernel = self.wire.io.has_kernel();
         let has_something = !self.wire.io.received().is_empty();
-        if is_trusted || !has_kernel || has_something || self.shared.inbox().orders.is_empty() {
+        if is_trusted || !has_kernel || has_something || self.shared.state().orders.is_empty() {
             return false;
         }
-        let has_come = self.wire.io.liveness(Look::Kernel) != Liveness::Quiet;
+        let has_come = self.wire.io.liveness(LivenessCheck::Kernel) != Liveness::Quiet;
         self.expected_by = has_come.then(|| self.now + EXPECTED_WITHIN);
         has_come
     }
@@ -282,20 +282,20 @@ impl Driver {
             return None;
         }
         match self.wire.io.poll_fill(cx, h2::FRAME_BYTES_MAX) {
-            Poll::Ready(Ok(Filled::Bytes(_))) => {
+            Poll::Ready(Ok(FillResult::Bytes(_))) => {
                 self.last_received = self.now;
                 self.expected_by = None;
                 Some(Round::Again)
             }
-            Poll::Ready(Ok(Filled::End)) => {
+            Poll::Ready(Ok(FillResult::End)) => {
                 self.read_rest();
                 self.at_end = true;
                 self.machine.receive_end();
                 Some(Round::Again)
             }
             // So much waits to be read already.
-            Poll::Ready(Ok(Filled::Full)) if self.machine.streams() == 0 => None,
-            Poll::Ready(Ok(Filled::Full)) => {
+            Poll::Ready(Ok(FillResult::Full)) if self.machine.streams() == 0 => None,
+            Poll::Ready(Ok(FillResult::Full)) => {
                 self.terminate(&EndCause::Closed);
                 Some(Round::End)
             }
@@ -370,7 +370,7 @@ impl Driver {
     fn rest(&mut self) {
         if self.exchanges.rest() {
             self.orders = Vec::new();
-            self.machine.rest();
+            self.machine.shrink();
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stoop_io::Transport;
-use stoop_proto::h2::{ErrorCode, Event, Reset, StreamKey};
+use stoop_proto::h2::{ErrorCode, Event, ResetReason, StreamKey};
 use stoop_proto::{CloseReason, ResponseHead};
 
 use super::end::last_words;
@@ -44,7 +44,7 @@ impl Driver {
                 Event::Interim { key } => self.interim(key),
                 Event::Response { key, end } => self.head(key, end),
                 Event::Trailers { key } => self.complete(key, true),
-                Event::Reset { key, why } => self.reset(key, why),
+                Event::Reset { key, reason } => self.reset(key, reason),
                 Event::GoAway { code } => {
                     self.goaway_code = Some(code);
                     self.retire(CloseReason::PeerCloses);
@@ -153,33 +153,35 @@ impl Driver {
         match self.machine.is_open(key) {
             _ if bytes == 0 => {}
             true => self.machine.consumed(key, bytes),
-            false => self.machine.consumed_late(bytes),
+            false => self.machine.consumed_after_end(bytes),
         }
     }
 
     /// A stream is over before its end.
-    fn reset(&mut self, key: StreamKey, why: Reset) {
+    fn reset(&mut self, key: StreamKey, reason: ResetReason) {
         let Some(exchange) = self.take_exchange(key) else { return };
         // RFC 9113 §8.1: the server has answered, and does not want the rest of the request.
         if exchange.is_complete {
             return exchange.cell.forgive();
         }
         let phase = exchange.phase();
-        match why {
-            Reset::Fault(fault) => exchange.cell.fail(|| Error::fault(fault, phase)),
-            Reset::Unprocessed => refuse(&exchange.cell, || {
+        match reason {
+            ResetReason::Fault(fault) => exchange.cell.fail(|| Error::fault(fault, phase)),
+            ResetReason::Unprocessed => refuse(&exchange.cell, || {
                 let code = self.goaway_code.unwrap_or(ErrorCode::NO_ERROR);
                 let words = last_words(&self.machine, code);
                 Error::new(ErrorKind::H2GoAway, phase)
                     .with_detail(format_args!("{words}; it did nothing of this request"))
             }),
-            Reset::Peer(code @ ErrorCode::REFUSED_STREAM) => {
+            ResetReason::Peer(code @ ErrorCode::REFUSED_STREAM) => {
                 refuse(&exchange.cell, || Error::new(ErrorKind::H2Refused, phase).with_detail(code))
             }
-            Reset::Peer(code @ ErrorCode::HTTP_1_1_REQUIRED) => refuse(&exchange.cell, || {
-                Error::new(ErrorKind::H2Refused, phase).with_detail(code).for_http1()
-            }),
-            Reset::Peer(code) => exchange.cell.reject(|| {
+            ResetReason::Peer(code @ ErrorCode::HTTP_1_1_REQUIRED) => {
+                refuse(&exchange.cell, || {
+                    Error::new(ErrorKind::H2Refused, phase).with_detail(code).for_http1()
+                })
+            }
+            ResetReason::Peer(code) => exchange.cell.reject(|| {
                 Error::new(ErrorKind::Reset, phase)
                     .with_text(format_args!("the server reset the stream: {code}"))
             }),

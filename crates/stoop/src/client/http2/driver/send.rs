@@ -84,7 +84,7 @@ impl Driver {
         if how == Abandoned::Late {
             // A server that may not be there is not asked anything more.
             if self.machine.is_pinging() {
-                self.retire(CloseReason::Late);
+                self.retire(CloseReason::RequestTimeout);
             }
             self.ask();
         }
@@ -105,15 +105,15 @@ impl Driver {
         }
     }
 
-    /// Takes what is in the inbox, and begins as many requests as there are streams. True if any was.
+    /// Takes what is in the state, and begins as many requests as there are streams. True if any was.
     pub(super) fn take_orders(&mut self) -> bool {
-        let mut inbox = self.shared.inbox();
-        std::mem::swap(&mut inbox.orders, &mut self.orders);
-        let consumed = std::mem::take(&mut inbox.consumed);
-        let closes = inbox.closes;
-        drop(inbox);
+        let mut state = self.shared.state();
+        std::mem::swap(&mut state.orders, &mut self.orders);
+        let consumed = std::mem::take(&mut state.consumed);
+        let closes = state.closes;
+        drop(state);
         if consumed > 0 {
-            self.machine.consumed_late(consumed);
+            self.machine.consumed_after_end(consumed);
         }
         let mut moved = !self.orders.is_empty();
         let mut orders = std::mem::take(&mut self.orders);
