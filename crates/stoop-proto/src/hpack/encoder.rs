@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::huffman;
-use super::index::{LineIndex, LookupName};
+use super::index::{LineIndex, LookupName, RecentLines};
 use super::integer;
 use super::static_table::{self, ENTRIES, LEN};
 use super::table::{DynamicTable, entry_size};
@@ -29,6 +29,7 @@ use crate::hpack::DEFAULT_TABLE_BYTES_MAX;
 pub struct Encoder {
     table: DynamicTable,
     index: LineIndex,
+    recent: RecentLines,
     local_bytes_max: u32,
     /// The table size that was announced to the peer last, and the least size since.
     size_announced: u32,
@@ -61,6 +62,7 @@ impl Encoder {
         Self {
             table: DynamicTable::new(size),
             index: LineIndex::new(),
+            recent: RecentLines::new(),
             local_bytes_max: table_bytes_max,
             size_announced,
             size_least: size,
@@ -150,10 +152,16 @@ impl Encoder {
         indexing: Indexing,
         out: &mut Vec<u8>,
     ) {
+        if indexing == Indexing::Insert
+            && let Some(entry) = self.recent.get(&self.table, &name, value)
+        {
+            return integer::write(0x80, 7, ENTRIES.len() + entry, out);
+        }
         let inserts = indexing == Indexing::Insert
             && entry_size(name.text.len(), value.len()) <= self.table.size_max();
         let line_hash = if inserts { name.hash_with(value) } else { 0 };
         if inserts && let Some(entry) = self.index.line(&self.table, line_hash, &name, value) {
+            self.recent.used(&name, entry);
             return integer::write(0x80, 7, ENTRIES.len() + entry, out);
         }
         let (flags, bits) = match indexing {
@@ -173,6 +181,7 @@ impl Encoder {
         if inserts {
             self.table.insert(name.text, value, name.static_name);
             self.index.push(line_hash, &name);
+            self.recent.inserted(&name);
             self.index.truncate(self.table.len());
         }
     }

@@ -93,6 +93,54 @@ impl LineIndex {
     }
 }
 
+/// Where the lines are that were written last, for names of the static table: responses repeat the values
+/// of content-type, content-length and date, which are then compared without being hashed.
+#[derive(Clone)]
+pub(super) struct RecentLines {
+    /// The number of insertions, of which the low bits suffice: what is found is compared.
+    insertions: u8,
+    /// The number of the insertion of a line, by the low bits of its name's index in the static table.
+    lines: [u8; 4],
+}
+
+impl RecentLines {
+    pub(super) const fn new() -> Self {
+        Self { insertions: 0, lines: [0; 4] }
+    }
+
+    /// The entry that has this line, if it is the last with its name that was written.
+    #[inline]
+    pub(super) fn get(
+        &self,
+        table: &DynamicTable,
+        name: &LookupName<'_>,
+        value: &[u8],
+    ) -> Option<usize> {
+        if name.static_name == 0 {
+            return None;
+        }
+        let insertion = self.lines[Self::slot(name)];
+        let entry = usize::from(self.insertions.wrapping_sub(insertion));
+        table.is_line(entry, name.static_name, value).then_some(entry)
+    }
+
+    /// A line was written as that entry of the table.
+    pub(super) fn used(&mut self, name: &LookupName<'_>, entry: usize) {
+        self.lines[Self::slot(name)] = self.insertions.wrapping_sub(entry as u8);
+    }
+
+    /// A line was inserted.
+    pub(super) fn inserted(&mut self, name: &LookupName<'_>) {
+        self.insertions = self.insertions.wrapping_add(1);
+        self.used(name, 0);
+    }
+
+    #[inline]
+    fn slot(name: &LookupName<'_>) -> usize {
+        usize::from(name.static_name % 4)
+    }
+}
+
 /// The first entry with that hash for which `is` is true.
 #[inline]
 fn find(hashes: &VecDeque<u32>, hash: u32, is: impl Fn(usize) -> bool) -> Option<usize> {
@@ -159,6 +207,51 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn the_last_line_of_a_name_is_found_until_it_is_evicted_whatever_comes_between() {
+        let (mut table, mut recent) = (DynamicTable::new(32 * 400), RecentLines::new());
+        let [date, length, other] = [33, 28, 29].map(|name| LookupName::of_static(b"", name));
+        let mut insert = |name: &LookupName<'_>, value: &[u8], recent: &mut RecentLines| {
+            table.insert(name.text, value, name.static_name);
+            recent.inserted(name);
+            table.clone()
+        };
+        let table = insert(&date, b"now", &mut recent);
+        assert_eq!(recent.get(&table, &date, b"now"), Some(0));
+        assert_eq!(recent.get(&table, &date, b"then"), None);
+        assert_eq!(recent.get(&table, &other, b"now"), None);
+        let table = insert(&length, b"12", &mut recent);
+        let table_of_two = table.clone();
+        assert_eq!(recent.get(&table, &date, b"now"), Some(1));
+        assert_eq!(recent.get(&table, &length, b"12"), Some(0));
+        // 28 and 29 do not share a place, 29 and 33 do.
+        let table = insert(&other, b"en", &mut recent);
+        assert_eq!(recent.get(&table, &length, b"12"), Some(1));
+        assert_eq!(recent.get(&table, &date, b"now"), None);
+        recent.used(&date, 2);
+        assert_eq!(recent.get(&table, &date, b"now"), Some(2));
+        assert_eq!(recent.get(&table_of_two, &date, b"now"), None);
+        // The counter wraps: another line is at that place, which is compared.
+        let mut last = table;
+        for n in 0..254_u32 {
+            last = insert(&length, &n.to_be_bytes(), &mut recent);
+        }
+        assert_eq!(recent.get(&last, &date, b"now"), None);
+        assert_eq!(recent.get(&last, &length, &253_u32.to_be_bytes()), Some(0));
+        let mut empty = last;
+        empty.set_size_max(0);
+        assert_eq!(recent.get(&empty, &length, &253_u32.to_be_bytes()), None);
+        let unnamed = LookupName::new(b"x");
+        assert_eq!(recent.get(&last_of(&unnamed), &unnamed, b""), None);
+    }
+
+    /// A table with one line of that name, and no value.
+    fn last_of(name: &LookupName<'_>) -> DynamicTable {
+        let mut table = DynamicTable::new(100);
+        table.insert(name.text, b"", name.static_name);
+        table
+    }
 
     #[test]
     fn a_hash_is_found_at_every_position() {

@@ -22,8 +22,9 @@ pub(super) struct DynamicTable {
     /// The newest first, so that the position in the ring is the index.
     entries: VecDeque<TableEntry>,
     buffer: Buffer,
-    size: usize,
-    size_max: usize,
+    /// In bytes, as `size_max`: at most twice the ceiling while an entry is added.
+    size: u32,
+    size_max: u32,
 }
 
 /// An entry, in sixteen bytes.
@@ -38,8 +39,8 @@ struct TableEntry {
 
 impl TableEntry {
     #[inline]
-    fn size(&self) -> usize {
-        entry_size(self.name_len as usize, self.value_len as usize)
+    fn size(&self) -> u32 {
+        entry_size(self.name_len as usize, self.value_len as usize) as u32
     }
 }
 
@@ -79,13 +80,13 @@ impl DynamicTable {
 
     /// The size of all entries.
     pub(super) fn size(&self) -> usize {
-        self.size
+        self.size as usize
     }
 
     /// The largest size of all entries.
     #[inline]
     pub(super) fn size_max(&self) -> usize {
-        self.size_max
+        self.size_max as usize
     }
 
     /// The entry with that index, the newest being 0.
@@ -95,6 +96,16 @@ impl DynamicTable {
         let both = self.buffer.text(BufferSpan { at, len: name_len + value_len });
         let (name, value) = both.split_at(name_len as usize);
         Some(StoredEntry { name, value, static_name, mark })
+    }
+
+    /// Whether the entry with that index has this value, and a name that is in the static table.
+    #[inline]
+    pub(super) fn is_line(&self, index: usize, static_name: u8, value: &[u8]) -> bool {
+        let Some(entry) = self.entries.get(index) else { return false };
+        let TableEntry { at, name_len, value_len, .. } = *entry;
+        entry.static_name == static_name
+            && self.buffer.text(BufferSpan { at: at.wrapping_add(name_len), len: value_len })
+                == value
     }
 
     /// All entries, the newest first.
@@ -153,7 +164,7 @@ impl DynamicTable {
         self.size_max = clamp(size_max);
         self.evict();
         self.buffer.shrink(self.front(), self.buffer_max());
-        self.entries.shrink_to(self.size_max / ENTRY_OVERHEAD_BYTES);
+        self.entries.shrink_to(self.size_max() / ENTRY_OVERHEAD_BYTES);
     }
 
     /// The capacity of buffer and ring, added up: 0 if nothing is allocated.
@@ -165,7 +176,7 @@ impl DynamicTable {
     /// The limit of the buffer: for a full table and one more entry, which is added before others are
     /// evicted.
     fn buffer_max(&self) -> usize {
-        2 * self.size_max
+        2 * self.size_max()
     }
 
     /// The position of the first byte of the oldest entry.
@@ -175,7 +186,7 @@ impl DynamicTable {
 
     /// Makes room in the buffer for an entry. If that is larger than the table, empties the table instead.
     fn make_room(&mut self, name_len: usize, value_len: usize) -> bool {
-        if entry_size(name_len, value_len) > self.size_max {
+        if entry_size(name_len, value_len) > self.size_max() {
             self.entries.clear();
             self.size = 0;
             return false;
@@ -184,7 +195,7 @@ impl DynamicTable {
             self.buffer.make_room(name_len + value_len, self.front(), self.buffer_max());
         }
         if self.entries.capacity() == 0 {
-            self.entries.reserve_exact(ENTRIES_MIN.min(self.size_max / ENTRY_OVERHEAD_BYTES));
+            self.entries.reserve_exact(ENTRIES_MIN.min(self.size_max() / ENTRY_OVERHEAD_BYTES));
         }
         true
     }
@@ -209,8 +220,8 @@ impl DynamicTable {
     }
 }
 
-const fn clamp(size_max: u32) -> usize {
-    (if size_max < TABLE_BYTES_CEILING { size_max } else { TABLE_BYTES_CEILING }) as usize
+const fn clamp(size_max: u32) -> u32 {
+    if size_max < TABLE_BYTES_CEILING { size_max } else { TABLE_BYTES_CEILING }
 }
 
 #[cfg(test)]
