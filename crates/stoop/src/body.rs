@@ -3,6 +3,7 @@
 mod channel;
 
 use std::fmt;
+use std::io;
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -115,8 +116,7 @@ impl Body {
     /// former on answers 502 if this is a response's content and 413 else: a stream is taken for the
     /// request's, decoded or watched.
     pub async fn bytes(mut self, max: usize) -> Result<Bytes, Error> {
-        let is_response =
-            matches!(self.0, Kind::Response(_) | Kind::Stream { is_response: true, .. });
+        let is_response = self.is_response();
         let too_large = || {
             let error = Error::new(ErrorKind::BodyTooLarge, Phase::Receive);
             let error = error.with_detail(format_args!("more than {max} bytes"));
@@ -170,6 +170,12 @@ impl Body {
     /// As [`Body::chunk`].
     pub async fn discard(&mut self) -> Result<u64, Error> {
         self.for_each(|_| {}).await
+    }
+
+    /// Whether this is the content of a response that a server sent. Any other may be the request's that
+    /// a handler was called with, decoded or watched.
+    pub(crate) fn is_response(&self) -> bool {
+        matches!(self.0, Kind::Response(_) | Kind::Stream { is_response: true, .. })
     }
 
     /// The trailer section, once the content has been read to its end and if one came.
@@ -234,8 +240,17 @@ impl Body {
     }
 }
 
-/// What the error of a stream means: what it says, if it is one of ours.
+/// What the error of a stream means: what it says, if it is one of ours. Decoders and readers carry ours in
+/// an [`io::Error`].
 fn request_body(error: BoxError) -> Error {
+    let error = match error.downcast::<io::Error>() {
+        Ok(io) if io.get_ref().is_some_and(|inner| inner.is::<Error>()) => match io.into_inner() {
+            Some(inner) => inner,
+            None => return Error::new(ErrorKind::RequestBody, Phase::Send),
+        },
+        Ok(io) => io,
+        Err(other) => other,
+    };
     match error.downcast::<Error>() {
         Ok(ours) => *ours,
         Err(other) => Error::new(ErrorKind::RequestBody, Phase::Send).with_detail(other),

@@ -120,8 +120,8 @@ impl Error {
         self.0.wants_http1
     }
 
-    /// The address it happened with, if it was one: of several that could not be connected to, the
-    /// last.
+    /// The address it happened with, if it was one: of several that could not be connected to, the one
+    /// whose reason gave the error its kind.
     pub fn remote_address(&self) -> Option<SocketAddr> {
         self.0.remote
     }

@@ -58,10 +58,10 @@ pub struct ServerTime {
     ///
     /// [`ErrorKind::ReadTimeout`]: crate::ErrorKind::ReadTimeout
     pub body_idle: Duration,
-    /// Grace before [`ServerTime::body_bytes_per_second_min`] counts: 5 s.
+    /// Grace before [`ServerTime::body_bytes_per_second_min`] counts: 5 s. More than an hour is no limit.
     pub body_grace: Duration,
     /// Content must arrive at this rate on average, after the grace and while a handler waits for
-    /// it: 240 bytes per second. Beyond it: as `body_idle`, and the handler reads
+    /// it: 240 bytes per second. What came faster makes up for an hour of waiting at most. Beyond it: as `body_idle`, and the handler reads
     /// [`ErrorKind::SlowBody`]. 0 is no limit.
     ///
     /// [`ErrorKind::SlowBody`]: crate::ErrorKind::SlowBody

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use stoop_io::{Timer, now};
 
+use crate::body::Body;
 use crate::conn::rate::RateBudget;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientTime, after};
@@ -76,6 +77,8 @@ pub(super) struct Deadlines {
     total: Option<Instant>,
     head: Option<Instant>,
     is_watched: bool,
+    /// Whether the request's content is that of another response: a server is what the caller waits for.
+    relays_response: bool,
     /// The time when the exchange began, until it first waits: that is as good as now.
     begun: Option<Instant>,
     waiting: Waiting,
@@ -90,7 +93,8 @@ pub(super) struct Deadlines {
 }
 
 impl Deadlines {
-    pub(super) fn new(begun: Instant, due: Due, time: &ClientTime) -> Self {
+    /// The deadlines of a request with that content.
+    pub(super) fn new(begun: Instant, due: Due, content: &Body, time: &ClientTime) -> Self {
         let allowed = time.body_grace.saturating_add(time.body_window);
         let budget = match due.is_watched {
             true => RateBudget::new(time.body_bytes_per_second_min, allowed),
@@ -100,6 +104,7 @@ impl Deadlines {
             total: due.total,
             head: due.head,
             is_watched: due.is_watched,
+            relays_response: content.is_response(),
             begun: Some(begun),
             waiting: Waiting::Nothing,
             budget,
@@ -199,7 +204,7 @@ impl Deadlines {
         };
         Poll::Ready(if let Some(kind) = self.due().kind(nearest) {
             let mut error = Error::new(kind, phase);
-            if waiting == Waiting::Caller {
+            if waiting == Waiting::Caller && !self.relays_response {
                 error = error.of_request();
             }
             Some(match (kind, phase) {

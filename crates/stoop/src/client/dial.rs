@@ -129,7 +129,7 @@ fn silent() -> io::Error {
 
 /// The error that says most, and of several the last, with the others in its details.
 fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> Error {
-    let weight = |(_, error): &(SocketAddr, io::Error)| telling(error);
+    let weight = |(address, error): &(SocketAddr, io::Error)| informativeness(*address, error);
     let Some(most) = failed.iter().map(weight).max() else {
         return Error::new(ErrorKind::DnsOther, Phase::Dns).with_detail("the name has no address");
     };
@@ -144,12 +144,14 @@ fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> Error {
     }
 }
 
-/// How much an error says of why a name could not be connected to. Want of a descriptor or a port is this
-/// machine's and may pass; a host that answered is there; an address without a route is there for those
-/// who have one.
-fn telling(error: &io::Error) -> u8 {
+/// How much an error says of why a name could not be connected to. A missing descriptor or port is this
+/// machine's fault and temporary; a host that answered exists; an address without a route may be reached
+/// from elsewhere. A machine without IPv6 reports its want of a route to an IPv6 address as that of an
+/// address of its own.
+fn informativeness(address: SocketAddr, error: &io::Error) -> u8 {
     match Error::io(copy(error), Phase::Connect).kind() {
         ErrorKind::TooManyFiles => 4,
+        ErrorKind::NoLocalPorts if address.is_ipv6() => 0,
         ErrorKind::NoLocalPorts => 3,
         ErrorKind::ConnectRefused | ErrorKind::ConnectReset => 2,
         ErrorKind::ConnectTimeout => 1,

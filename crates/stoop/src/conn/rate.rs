@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 /// The time for which content may still be waited for: waiting uses it up, and each byte gives back the
 /// time that it may take at the least rate.
 ///
-/// In microseconds, because each exchange under way has one; more than an hour is no limit.
+/// In microseconds, of which 32 bits hold more than an hour: each exchange under way has one, and content
+/// that trickles for longer than that is ended however fast it came before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateBudget(u32);
 
@@ -83,6 +84,14 @@ mod tests {
         assert_eq!(budget.due(since), Some(since + 3 * SECOND));
         budget.earn(usize::MAX, 1, Duration::MAX);
         assert!(budget.due(since).is_some(), "what is earned is never without limit");
+    }
+
+    #[test]
+    fn what_came_fast_makes_up_for_an_hour_of_waiting() {
+        let mut budget = RateBudget::new(240, 5 * SECOND);
+        budget.earn(100 << 20, 240, Duration::MAX);
+        assert!(budget.spend(3_600 * SECOND));
+        assert!(!budget.spend(3_600 * SECOND), "it is no more than that");
     }
 
     #[test]

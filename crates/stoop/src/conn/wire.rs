@@ -27,9 +27,9 @@ pub(crate) struct Wire {
     stuck: Option<Instant>,
     /// Bytes that the kernel has taken, and how many of them the peer's had when it was looked last.
     written: u64,
-    arrived: u64,
+    arrived: i64,
     /// How many it had when it was asked something behind others that were on their way to it.
-    asked_behind: Option<u64>,
+    asked_behind: Option<i64>,
 }
 
 impl Wire {
@@ -161,11 +161,79 @@ impl Wire {
         before.is_some_and(|before| self.has_arrived() > before)
     }
 
-    fn has_arrived(&self) -> u64 {
-        self.written.saturating_sub(self.io.unacknowledged() as u64)
+    /// How much the peer's kernel has acknowledged, compared with an earlier call: what is written is
+    /// counted before TLS, and what is unacknowledged behind it, so that it may be below zero.
+    fn has_arrived(&self) -> i64 {
+        (self.written as i64).wrapping_sub(self.io.unacknowledged() as i64)
     }
 
     fn backlog(&self) -> usize {
         self.unsent() + self.io.unacknowledged()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::task::Waker;
+
+    use bytes::Bytes;
+    use stoop_io::{Liveness, LivenessCheck, PeerAddress};
+
+    use super::*;
+
+    /// A transport that takes everything, and whose kernel holds as much as it is told.
+    struct Held(Arc<AtomicUsize>);
+
+    impl Transport for Held {
+        fn poll_fill(&mut self, _: &mut Context<'_>, _: usize) -> Poll<io::Result<FillResult>> {
+            Poll::Pending
+        }
+        fn received(&self) -> &[u8] {
+            &[]
+        }
+        fn consume(&mut self, _: usize) {}
+        fn take(&mut self, _: usize) -> Bytes {
+            Bytes::new()
+        }
+        fn poll_flush(&mut self, _: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+            out.clear();
+            Poll::Ready(Ok(()))
+        }
+        fn unsent(&self) -> usize {
+            0
+        }
+        fn unacknowledged(&self) -> usize {
+            self.0.load(Relaxed)
+        }
+        fn poll_shutdown(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+        fn liveness(&mut self, _: LivenessCheck) -> Liveness {
+            Liveness::Quiet
+        }
+        fn peer(&self) -> PeerAddress {
+            PeerAddress::Memory
+        }
+    }
+
+    /// TLS makes 15 bytes 37, and a kernel counts what it keeps them in.
+    #[test]
+    fn a_peer_was_taken_for_idle_where_the_kernel_counts_more_than_was_written() {
+        let kernel = Arc::new(AtomicUsize::new(0));
+        let mut wire = Wire::new(AnyTransport::Custom(Box::new(Held(kernel.clone()))));
+        wire.out.put(&[0; 15]);
+        let cx = &mut Context::from_waker(Waker::noop());
+        assert_eq!(wire.flush(cx, 1 << 16), Poll::Ready(true));
+        kernel.store(37, Relaxed);
+        wire.waits(stoop_io::now());
+        assert!(!wire.has_moved());
+        kernel.store(30, Relaxed);
+        assert!(wire.has_moved());
+        assert!(!wire.has_moved());
+        kernel.store(0, Relaxed);
+        assert!(wire.has_moved());
     }
 }

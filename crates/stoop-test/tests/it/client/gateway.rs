@@ -1,6 +1,8 @@
 //! A gateway whose handler passes errors on by `?`. Its answer blames the side at fault: the upstream
 //! (502, 504), its own client (400, 408, 413) or itself (500). The clock is paused.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use stoop::{Body, Client, ClientLimits, Error, ErrorKind, IntoResponse, Request, Response};
@@ -184,6 +186,51 @@ async fn the_upstream_was_blamed_for_a_client_that_sends_too_slowly() {
     }
 }
 
+/// A gateway that sends one upstream's response on to another, which is not to blame if it comes too slowly;
+/// nor is its own client, whose request was complete.
+#[tokio::test(start_paused = true)]
+async fn the_client_was_blamed_for_content_of_another_upstream() {
+    for versions in EACH_VERSION {
+        let source = upstream(
+            |_| {},
+            async |mut peer| {
+                peer.head().await;
+                peer.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab").await;
+                peer.stall().await;
+            },
+        );
+        let target = client_of(versions, async |request: Request| {
+            request.into_body().bytes(10).await.map(Response::bytes)
+        });
+        let gateway = move |_: Request| {
+            let (source, target) = (source.clone(), target.clone());
+            async move {
+                let content = source.get(URL).await?.into_body();
+                target.send(Request::post(URL, content)?.timeout(Duration::from_secs(5))).await
+            }
+        };
+        let request = Request::get("http://gateway/").unwrap();
+        assert_eq!(status_of(versions, gateway, request).await, 504, "{versions:?}");
+    }
+}
+
+/// Content that is held until a 100 comes waits for the upstream.
+#[tokio::test(start_paused = true)]
+async fn the_client_was_blamed_for_a_100_that_did_not_come() {
+    for versions in EACH_VERSION {
+        let upstream = upstream(|_| {}, ScriptedServer::stall);
+        let gateway = move |_: Request| {
+            let upstream = upstream.clone();
+            async move {
+                let request = Request::post(URL, "abc")?.with_field("expect", "100-continue")?;
+                upstream.send(request.timeout(Duration::from_millis(500))).await
+            }
+        };
+        let request = Request::get("http://gateway/").unwrap();
+        assert_eq!(status_of(versions, gateway, request).await, 504, "{versions:?}");
+    }
+}
+
 /// Content that is too large for the handler is its client's fault also where the handler wrapped it, and
 /// the upstream's fault where the upstream sent it before it had the whole request.
 #[tokio::test(start_paused = true)]
@@ -306,12 +353,36 @@ async fn content_that_stalls_and_content_that_drips_are_both_answered_408() {
 /// is the exchange with the upstream that fails.
 #[tokio::test(start_paused = true)]
 async fn the_upstream_was_blamed_for_a_request_whose_client_broke_it_off() {
+    assert_eq!(broken_off(|content| content).await, (ErrorKind::RequestBody, 400));
+}
+
+/// Decoders and readers pass errors on as those of `std::io`.
+#[tokio::test(start_paused = true)]
+async fn the_gateway_was_blamed_for_a_client_whose_error_went_through_io() {
+    struct Decoded(Body);
+    impl http_body::Body for Decoded {
+        type Data = bytes::Bytes;
+        type Error = std::io::Error;
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+        ) -> Poll<Option<Result<http_body::Frame<bytes::Bytes>, std::io::Error>>> {
+            Pin::new(&mut self.0).poll_frame(cx).map_err(Into::into)
+        }
+    }
+    let broken_off = broken_off(|content| Body::stream(Decoded(content))).await;
+    assert_eq!(broken_off, (ErrorKind::RequestBody, 400));
+}
+
+/// The error and the answer of a gateway that passes on `changed` content of a request that its client
+/// breaks off.
+async fn broken_off(changed: fn(Body) -> Body) -> (ErrorKind, u16) {
     let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
     let handler = move |request: Request| {
         let told = told.clone();
         tokio::spawn(async move {
             let upstream = upstream(|_| {}, ScriptedServer::stall);
-            let forwarded = Request::post(URL, request.into_body()).unwrap();
+            let forwarded = Request::post(URL, changed(request.into_body())).unwrap();
             let error = upstream.send(forwarded).await.unwrap_err();
             told.send((error.kind(), error.into_response().status().as_u16())).unwrap();
         });
@@ -322,7 +393,7 @@ async fn the_upstream_was_blamed_for_a_request_whose_client_broke_it_off() {
     let mut peer = RawPeer::new(ours);
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\nab").await;
     peer.finish().await;
-    assert_eq!(tell.recv().await, Some((ErrorKind::RequestBody, 400)));
+    tell.recv().await.unwrap()
 }
 
 #[tokio::test(start_paused = true)]

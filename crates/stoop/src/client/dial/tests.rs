@@ -14,10 +14,12 @@ enum Fate {
     Refuses(u64),
     Starves,
     NoRoute,
+    /// An IPv6 address, on a machine without IPv6.
+    NoIpv6,
     Silent,
 }
 
-use Fate::{Answers, NoRoute, Refuses, Silent, Starves};
+use Fate::{Answers, NoIpv6, NoRoute, Refuses, Silent, Starves};
 
 #[derive(Default)]
 struct Seen {
@@ -37,12 +39,17 @@ impl Drop for UnderWay<'_> {
 
 /// Which address won, or why none did; after how many ms, and what was seen.
 async fn race(fates: &[Fate], connect: Option<Duration>) -> (Result<u8, Error>, u128, Seen) {
-    let addresses: Vec<IpAddr> =
-        (0..fates.len()).map(|n| IpAddr::from([127, 0, 0, n as u8])).collect();
+    let address = |(n, fate): (usize, &Fate)| match fate {
+        NoIpv6 => IpAddr::from([0, 0, 0, 0, 0, 0, 0, n as u16]),
+        _ => IpAddr::from([127, 0, 0, n as u8]),
+    };
+    let addresses: Vec<IpAddr> = fates.iter().enumerate().map(address).collect();
     let (seen, begun) = (Seen::default(), Instant::now());
     let attempt = async |address: SocketAddr| {
-        let IpAddr::V4(ip) = address.ip() else { panic!("{address}") };
-        let number = ip.octets()[3];
+        let number = match address.ip() {
+            IpAddr::V4(ip) => ip.octets()[3],
+            IpAddr::V6(ip) => ip.octets()[15],
+        };
         seen.tried.fetch_add(1, Relaxed);
         seen.most.fetch_max(seen.now.fetch_add(1, Relaxed) + 1, Relaxed);
         let _under_way = UnderWay(&seen);
@@ -56,6 +63,7 @@ async fn race(fates: &[Fate], connect: Option<Duration>) -> (Result<u8, Error>, 
                 Err(io::Error::from_raw_os_error(111))
             }
             Starves => Err(io::Error::from_raw_os_error(24)),
+            NoIpv6 => Err(io::Error::from_raw_os_error(99)),
             NoRoute => Err(io::Error::from(io::ErrorKind::NetworkUnreachable)),
             Silent => std::future::pending().await,
         }
@@ -151,6 +159,16 @@ async fn want_of_a_descriptor_is_said_before_all() {
         let (won, _, _) = race(&fates, LIMIT).await;
         assert_eq!(won.unwrap_err().kind(), ErrorKind::TooManyFiles);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_refuses_was_taken_for_a_want_of_ports_on_a_machine_without_ipv6() {
+    for fates in [[Refuses(0), NoIpv6], [NoIpv6, Refuses(0)]] {
+        let (won, _, _) = race(&fates, LIMIT).await;
+        assert_eq!(won.unwrap_err().kind(), ErrorKind::ConnectRefused);
+    }
+    let (won, _, _) = race(&[NoIpv6, NoIpv6], LIMIT).await;
+    assert_eq!(won.unwrap_err().kind(), ErrorKind::NoLocalPorts);
 }
 
 /// A machine without IPv6 has no route to half of a name's addresses, which says nothing of the server.

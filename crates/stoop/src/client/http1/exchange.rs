@@ -48,7 +48,7 @@ impl Exchange {
         limits: Arc<ClientLimits>,
         (now, due): (Instant, Due),
     ) -> Result<Self, Error> {
-        let mut deadlines = Deadlines::new(now, due, &limits.time);
+        let mut deadlines = Deadlines::new(now, due, &body, &limits.time);
         let mut upload = Upload::default();
         let http1 = connection(&mut lease, Phase::Request)?;
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
@@ -80,7 +80,7 @@ impl Exchange {
     /// look elsewhere.
     pub(crate) fn is_uploading(&self) -> bool {
         let http1 = self.lease.connection();
-        http1.is_some_and(|http1| self.upload.waiting(http1).is_some())
+        http1.is_some_and(|http1| self.upload.waiting(http1, &self.deadlines).is_some())
     }
 
     /// Waits for the final head of the response.
@@ -116,7 +116,7 @@ impl Exchange {
             if let Err(error) = upload.push(cx, http1, deadlines, limits.output_bytes_max) {
                 return Poll::Ready(Err(self.fail(error)));
             }
-            let Some(waiting) = upload.waiting(http1) else {
+            let Some(waiting) = upload.waiting(http1, deadlines) else {
                 if self.ended {
                     self.lease.release();
                 }
@@ -286,7 +286,7 @@ impl Exchange {
             Poll::Pending => {
                 // Once there is a response, its content is what is waited for: what the caller does
                 // not make is no reason to wait longer, though what it makes is.
-                let waiting = match (upload.waiting(http1), phase) {
+                let waiting = match (upload.waiting(http1, deadlines), phase) {
                     (Some(Waiting::Sending), _) => Waiting::Sending,
                     (_, Phase::Receive) => Waiting::Content,
                     (sending, _) => sending.unwrap_or(Waiting::Head),

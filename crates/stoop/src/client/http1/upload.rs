@@ -73,7 +73,7 @@ impl Upload {
             if http1.wire.is_full(output_bytes_max) {
                 return Ok(true);
             }
-            if deadlines.continue_by.is_some() && http1.machine.is_awaiting_continue() {
+            if is_held(http1, deadlines) {
                 return Ok(false);
             }
             let Some(body) = &mut self.body else { return Ok(false) };
@@ -135,11 +135,18 @@ impl Upload {
     }
 
     /// What sending waits for; `None` if it is done.
-    pub(super) fn waiting(&self, http1: &Http1) -> Option<Waiting> {
+    pub(super) fn waiting(&self, http1: &Http1, deadlines: &Deadlines) -> Option<Waiting> {
         if http1.wire.unsent() > 0 {
-            Some(Waiting::Sending)
-        } else {
-            self.body.as_ref().map(|_| Waiting::Caller)
+            return Some(Waiting::Sending);
         }
+        self.body.as_ref().map(|_| match is_held(http1, deadlines) {
+            true => Waiting::Head,
+            false => Waiting::Caller,
+        })
     }
+}
+
+/// Whether content waits for a 100, which the server sends.
+fn is_held(http1: &Http1, deadlines: &Deadlines) -> bool {
+    deadlines.continue_by.is_some() && http1.machine.is_awaiting_continue()
 }

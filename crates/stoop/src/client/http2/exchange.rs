@@ -56,7 +56,7 @@ impl Exchange {
         limits: Arc<ClientLimits>,
         (now, due): (Instant, Due),
     ) -> Result<Self, (Recycle<RequestParts>, Body)> {
-        let mut deadlines = Deadlines::new(now, due, &limits.time);
+        let mut deadlines = Deadlines::new(now, due, &body, &limits.time);
         let (tunnel, body) = match *request.head.method() {
             Method::CONNECT => {
                 let (writer, outgoing) = outgoing();

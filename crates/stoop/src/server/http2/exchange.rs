@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http_body::Frame;
 use stoop_proto::h2;
 
+use super::timeouts::TICK;
 use crate::conn::outflow::Outflow;
 use crate::conn::rate::RateBudget;
 use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
@@ -99,13 +100,31 @@ pub(super) struct WaitTimes {
 
 impl WaitTimes {
     pub(super) fn new(time: &ServerTime) -> Self {
+        // A wait is counted by the ticks that pass in it, the first of which may come at once.
+        let grace = time.body_grace.max(TICK);
         Self {
-            budget: RateBudget::new(time.body_bytes_per_second_min, time.body_grace),
+            budget: RateBudget::new(time.body_bytes_per_second_min, grace),
             content_idle: 0,
             ran: 0,
             blocked: 0,
             drained_bytes: 0,
             drained: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The first tick of an exchange may come as soon as it has begun.
+    #[test]
+    fn a_grace_shorter_than_a_tick_was_used_up_by_the_first_tick() {
+        let mut time = ServerTime::default();
+        time.body_grace = Duration::from_millis(500);
+        let mut waits = WaitTimes::new(&time);
+        assert!(waits.budget.spend(TICK) && !waits.budget.spend(TICK));
     }
 }

@@ -20,7 +20,7 @@ use crate::limits::{ServerLimits, after};
 use crate::response::Response;
 use crate::server::call::poll_handler;
 
-const TICK: Duration = Duration::from_secs(1);
+pub(super) const TICK: Duration = Duration::from_secs(1);
 
 /// Since when each of the waits lasts. A wait begins when it is first found that there is nothing to do.
 pub(super) struct Timeouts {
