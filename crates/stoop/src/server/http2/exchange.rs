@@ -122,8 +122,7 @@ mod tests {
     /// The first tick of an exchange may come as soon as it has begun.
     #[test]
     fn a_grace_shorter_than_a_tick_was_used_up_by_the_first_tick() {
-        let mut time = ServerTime::default();
-        time.body_grace = Duration::from_millis(500);
+        let time = ServerTime { body_grace: Duration::from_millis(500), ..ServerTime::default() };
         let mut waits = WaitTimes::new(&time);
         assert!(waits.budget.spend(TICK) && !waits.budget.spend(TICK));
     }
