@@ -23,8 +23,8 @@ const BORDERS: &[Border] = &[
     ),
     ("stoop/src/client", "stoop/src/server", ROLES),
     ("stoop/src/server", "stoop/src/client", ROLES),
-    ("stoop/src/server/http1", "stoop/src/server/http2", DRIVERS),
-    ("stoop/src/server/http2", "stoop/src/server/http1", DRIVERS),
+    ("stoop/src/server/http1", "stoop/src/server/http2 or stoop/src/conn/http2", DRIVERS),
+    ("stoop/src/server/http2 or stoop/src/conn/http2", "stoop/src/server/http1", DRIVERS),
     (
         "stoop/src/client/http1 or stoop/src/conn/http1",
         "stoop/src/client/http2 or stoop/src/conn/http2",

@@ -16,7 +16,7 @@ use stoop_proto::BodySize;
 use tokio::runtime::Id;
 
 use crate::body::Body;
-use crate::conn::ready::Ready;
+use crate::conn::http2::ready::Ready;
 
 pub(crate) use driver::connect;
 use shared_exchange::SharedExchange;

@@ -12,7 +12,7 @@ use super::Driver;
 use super::exchange::{ContentSource, Exchange, Responding, Tunnel, WaitTimes};
 use crate::body::{Body, Kind};
 use crate::conn::Sink;
-use crate::conn::outflow::{Cut, Outflow, Polled, TURN_BYTES};
+use crate::conn::http2::outflow::{Cut, Outflow, Polled, TURN_BYTES};
 use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::conn::turn::STEPS_MIN;

@@ -9,7 +9,7 @@ use http_body::Frame;
 use stoop_proto::h2;
 
 use super::timeouts::TICK;
-use crate::conn::outflow::Outflow;
+use crate::conn::http2::outflow::Outflow;
 use crate::conn::rate::RateBudget;
 use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::Outgoing;

@@ -22,7 +22,7 @@ use stoop_proto::CloseReason;
 use stoop_proto::h2;
 
 use crate::conn::Sink;
-use crate::conn::exchanges::Exchanges;
+use crate::conn::http2::exchanges::Exchanges;
 use crate::conn::turn::{Turn, yield_turn};
 use crate::conn::wire::Wire;
 use crate::handler::Handler;

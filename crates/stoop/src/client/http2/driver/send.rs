@@ -11,7 +11,7 @@ use super::{ABANDONED_CHECK_INTERVAL, DRAIN, Driver, Exchange, Order, Upload, re
 use crate::client::deadlines::Waiting;
 use crate::client::http2::shared_exchange::Abandoned;
 use crate::conn::Sink;
-use crate::conn::outflow::{Cut, Outflow, Polled};
+use crate::conn::http2::outflow::{Cut, Outflow, Polled};
 use crate::conn::turn::STEPS_MIN;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::after;

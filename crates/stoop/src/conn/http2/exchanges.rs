@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use stoop_proto::h2::StreamKey;
 
-use crate::conn::ready::Ready;
+use crate::conn::http2::ready::Ready;
 
 /// What is kept of each exchange. Its place is the index of its stream's key.
 pub(crate) struct Exchanges<T> {
