@@ -54,8 +54,8 @@ impl<H: Handler> Future for Connection<H> {
                     let end = ready!(driver.poll(cx));
                     if let Some(Driver::Http1(driver)) = self.0.take() {
                         let place = driver.end(end);
-                        self.0 =
-                            place.map(|place| Driver::Http2(Box::new(http2::Driver::new(place))));
+                        self.0 = place
+                            .map(|place| Driver::Http2(Box::new(http2::Driver::from_parts(place))));
                     }
                 }
             }

@@ -26,7 +26,7 @@ pub(crate) struct Outflow<M> {
     trailers: Option<Box<Fields>>,
 }
 
-/// What came of asking for more.
+/// What a poll of the source brought.
 pub(crate) enum Polled<E> {
     /// Nothing yet: the waker is woken once there is something.
     Pending,
@@ -70,8 +70,8 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
         !self.piece.is_empty()
     }
 
-    /// Asks for the next piece.
-    pub(crate) fn make(&mut self, cx: &mut Context<'_>) -> Polled<M::Error> {
+    /// Polls the source for the next piece.
+    pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Polled<M::Error> {
         let Some(source) = &mut self.source else { return Polled::Pending };
         // The caller's code: a panic in it is no reason to fail the other exchanges.
         let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *source).poll_frame(cx)));

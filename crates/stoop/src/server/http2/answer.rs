@@ -1,4 +1,4 @@
-//! From handlers to frames.
+//! Answering: what a handler returns becomes frames, and an exchange where it cannot be sent at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
@@ -12,44 +12,28 @@ use super::Driver;
 use super::exchange::{ContentSource, Exchange, Responding, Tunnel, WaitTimes};
 use crate::body::{Body, Kind};
 use crate::conn::Sink;
-use crate::conn::http2::outflow::{Cut, Outflow, Polled, TURN_BYTES};
+use crate::conn::http2::outflow::{Outflow, TURN_BYTES};
 use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::{outgoing, tunnel};
-use crate::conn::turn::STEPS_MIN;
 use crate::handler::Handler;
 use crate::response::{Payload, Response};
 use crate::server::call::{is_read_on, parts, poll_handler};
 use crate::server::date;
 use crate::upgrade::{UpgradeSender, Upgraded};
 
-/// Frames of content in a round, after which there is a look at what else is to do.
-const FRAMES_MAX: u32 = 256;
-
 impl<H: Handler> Driver<H> {
-    /// Polls the exchanges that were woken. True if there were any.
-    pub(super) fn run_woken(&mut self) -> bool {
-        let mut woken = self.exchanges.take_woken();
-        let any = !woken.is_empty();
-        while let Some(place) = woken.pop_front() {
-            self.run(place);
-            if self.turn.step() {
-                break;
-            }
-        }
-        self.exchanges.put_back(woken);
-        any
-    }
-
     /// Polls an exchange, if there is one at that place.
     pub(super) fn run(&mut self, place: usize) {
         let Some(exchange) = self.exchanges.at(place) else { return };
         let key = exchange.key;
         match &mut exchange.response {
-            Responding::Running(_) => self.run_handler(key),
-            Responding::Sending(outflow) if outflow.needs_poll() => self.make(key),
-            Responding::Sending(_) | Responding::Sent => {}
+            Responding::Sending(outflow) if outflow.needs_poll() => self.poll_content(key),
+            Responding::Running(_) => {
+                self.run_handler(key);
+                self.attend_to_content(key);
+            }
+            Responding::Sending(_) | Responding::Sent => self.attend_to_content(key),
         }
-        self.attend_to_content(key);
         self.let_go(key);
     }
 
@@ -63,7 +47,7 @@ impl<H: Handler> Driver<H> {
         let Some(exchange) = self.exchanges.take(key) else { return };
         let Exchange { content, tunnel, continue_owed, .. } = exchange;
         if let Responding::Running(future) = exchange.response {
-            self.core.futures.put_back(future);
+            self.role.core.futures.put_back(future);
         }
         self.begin(key, (content, tunnel), continue_owed, response);
     }
@@ -120,11 +104,10 @@ impl<H: Handler> Driver<H> {
             content,
             tunnel: Tunnel::Open,
             continue_owed: false,
-            waited: WaitTimes::new(&self.core.limits.time),
+            waited: WaitTimes::new(&self.role.core.limits.time),
             closes: response.close,
         });
-        self.make(key);
-        self.attend_to_content(key);
+        self.poll_content(key);
     }
 
     /// Begins a response, and ends it too if its content is a buffer that fits; else it becomes an
@@ -177,7 +160,7 @@ impl<H: Handler> Driver<H> {
         let keeps_nothing = content.is_none();
         // The client needs no 100 any more: the final response is out.
         let (continue_owed, waited, tunnel) =
-            (false, WaitTimes::new(&self.core.limits.time), Tunnel::No);
+            (false, WaitTimes::new(&self.role.core.limits.time), Tunnel::No);
         if outflow.is_none() && closes {
             self.machine.drain(self.now, CloseReason::CallerCloses);
         }
@@ -193,11 +176,12 @@ impl<H: Handler> Driver<H> {
             Some(outflow) => {
                 let needs_poll = outflow.needs_poll();
                 self.keep(keep(Responding::Sending(outflow)));
-                match needs_poll {
-                    true => self.make(key),
-                    false => self.machine.want_to_send(key, true),
+                if needs_poll {
+                    self.poll_content(key);
+                } else {
+                    self.machine.want_to_send(key, true);
+                    self.attend_to_content(key);
                 }
-                self.attend_to_content(key);
             }
         }
     }
@@ -208,69 +192,8 @@ impl<H: Handler> Driver<H> {
         let _ = self.machine.send_interim(key, StatusCode::CONTINUE, &Fields::new(), out);
     }
 
-    /// Asks a response's content for its next piece, and says whether there is one to send.
-    fn make(&mut self, key: StreamKey) {
-        let waker = self.exchanges.waker(key.index());
-        let Some(exchange) = self.exchanges.get(key) else { return };
-        let Responding::Sending(outflow) = &mut exchange.response else { return };
-        attend(exchange.content.as_ref(), true);
-        let made = outflow.make(&mut Context::from_waker(&waker));
-        attend(exchange.content.as_ref(), false);
-        match made {
-            Polled::Pending => self.machine.want_to_send(key, false),
-            Polled::Piece => self.machine.want_to_send(key, true),
-            Polled::End => self.finish(key),
-            // The client must not take it for whole.
-            Polled::Failed(()) | Polled::Panicked => self.break_off(key),
-        }
-    }
-
-    /// Lets exchanges send whose turn it is, while there is room. True if any did.
-    pub(super) fn send(&mut self) -> bool {
-        let mut any = false;
-        for frames in 0..FRAMES_MAX {
-            if self.is_full() || self.turn.step() && frames >= STEPS_MIN {
-                break;
-            }
-            let Some((key, max)) = self.machine.next_to_send() else { break };
-            any = true;
-            let Some(Exchange { response: Responding::Sending(outflow), waited, .. }) =
-                self.exchanges.get(key)
-            else {
-                self.machine.want_to_send(key, false);
-                continue;
-            };
-            waited.blocked = 0;
-            let Cut { piece, is_over, is_last } = outflow.cut(max);
-            let sent = self.machine.data(key, piece, is_last, &mut Sink(&mut self.wire.out));
-            match sent {
-                Err(_) => self.break_off(key),
-                Ok(()) if is_last => self.sent(key),
-                Ok(()) if is_over => {
-                    self.make(key);
-                    // It may be the request's own content, which the client waits to send more of.
-                    self.attend_to_content(key);
-                }
-                Ok(()) => {}
-            }
-        }
-        any
-    }
-
-    /// Ends a response.
-    fn finish(&mut self, key: StreamKey) {
-        let Some(exchange) = self.exchanges.get(key) else { return };
-        let Responding::Sending(outflow) = &mut exchange.response else { return };
-        let trailers = outflow.take_trailers();
-        let out = &mut Sink(&mut self.wire.out);
-        match self.machine.finish(key, trailers.as_deref(), out) {
-            Ok(()) => self.sent(key),
-            Err(_) => self.break_off(key),
-        }
-    }
-
-    /// A response is out to its end.
-    fn sent(&mut self, key: StreamKey) {
+    /// A response was sent to its end.
+    pub(super) fn sent(&mut self, key: StreamKey) {
         if let Some(exchange) = self.exchanges.get(key) {
             exchange.response = Responding::Sent;
             // Clients take a GOAWAY before the end of a response for its end.
@@ -279,21 +202,6 @@ impl<H: Handler> Driver<H> {
             }
         }
         self.let_go(key);
-    }
-
-    /// A response cannot be completed.
-    pub(super) fn break_off(&mut self, key: StreamKey) {
-        self.machine.reset(key, ErrorCode::INTERNAL_ERROR);
-        self.take_exchange(key);
-    }
-
-    /// Takes an exchange out that will not be complete.
-    pub(super) fn take_exchange(&mut self, key: StreamKey) -> Option<Exchange<H>> {
-        let exchange = self.exchanges.take(key)?;
-        if exchange.closes {
-            self.machine.drain(self.now, CloseReason::CallerCloses);
-        }
-        Some(exchange)
     }
 
     /// Forgets an exchange that has nothing left to do: its response is out, and its request was
@@ -307,7 +215,7 @@ impl<H: Handler> Driver<H> {
         let is_read = |content: &RequestBodyWriter| !content.is_dropped();
         let is_open = self.machine.is_open(key);
         if is_open {
-            let is_too_much = exchange.waited.drained_bytes > self.core.limits.drain_bytes_max;
+            let is_too_much = exchange.waited.drained_bytes > self.role.core.limits.drain_bytes_max;
             if exchange.content.as_ref().is_some_and(is_read) || !is_too_much {
                 return;
             }
@@ -319,11 +227,5 @@ impl<H: Handler> Driver<H> {
         if !is_open {
             self.credit(key, unread.unwrap_or(0));
         }
-    }
-}
-
-fn attend(content: Option<&RequestBodyWriter>, attended: bool) {
-    if let Some(content) = content {
-        content.attend(attended);
     }
 }

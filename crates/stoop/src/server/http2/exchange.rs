@@ -9,16 +9,18 @@ use http_body::Frame;
 use stoop_proto::h2;
 
 use super::timeouts::TICK;
-use crate::conn::http2::outflow::Outflow;
+use crate::conn::http2::driver::SendingExchange;
+use crate::conn::http2::outflow::{Outflow, Polled};
 use crate::conn::rate::RateBudget;
 use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::Outgoing;
 use crate::handler::Handler;
 use crate::limits::ServerTime;
+use crate::server::call::attend;
 use crate::server::future_pool::FutureSlot;
 
 /// A request whose response is not complete, or whose content is still read.
-pub(super) struct Exchange<H: Handler> {
+pub(in crate::server) struct Exchange<H: Handler> {
     pub(super) key: h2::StreamKey,
     pub(super) response: Responding<H>,
     /// The content of the request, until its handler has dropped it.
@@ -29,6 +31,27 @@ pub(super) struct Exchange<H: Handler> {
     pub(super) waited: WaitTimes,
     /// The connection is to end behind the response.
     pub(super) closes: bool,
+}
+
+impl<H: Handler> SendingExchange for Exchange<H> {
+    type Source = ContentSource<H::Body>;
+
+    #[inline]
+    fn outflow(&mut self) -> Option<&mut Outflow<Self::Source>> {
+        match &mut self.response {
+            Responding::Sending(outflow) => Some(outflow),
+            Responding::Running(_) | Responding::Sent => None,
+        }
+    }
+
+    /// The response's content may read the request's: the connection looks at that afterwards.
+    fn poll_source(&mut self, cx: &mut Context<'_>) -> Option<Polled<()>> {
+        let Responding::Sending(outflow) = &mut self.response else { return None };
+        attend(self.content.as_ref(), true);
+        let polled = outflow.poll_piece(cx);
+        attend(self.content.as_ref(), false);
+        Some(polled)
+    }
 }
 
 /// Whether an exchange is a tunnel, and what is read from it then.
@@ -49,8 +72,8 @@ pub(super) enum Responding<H: Handler> {
     Sent,
 }
 
-/// Who makes the content of a response.
-pub(super) enum ContentSource<B> {
+/// Where the content of a response comes from.
+pub(in crate::server) enum ContentSource<B> {
     Body(Pin<Box<B>>),
     Tunnel(Outgoing),
 }

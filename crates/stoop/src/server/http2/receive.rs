@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use stoop_io::Transport;
-use stoop_proto::h2::{self, Event, StreamKey};
+use stoop_proto::h2::{self, StreamKey};
 
+use super::Driver;
 use super::exchange::{Exchange, Responding, Tunnel, WaitTimes};
-use super::{Driver, EVENTS_MAX};
 use crate::body::{Body, Kind};
 use crate::conn::recycle::Recycle;
 use crate::conn::request_body::{RequestBodyWriter, request_body};
-use crate::conn::turn::STEPS_MIN;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::{Answer, Handler};
 use crate::request::Request;
@@ -22,48 +21,9 @@ use crate::response::Response;
 use crate::server::call::poll_handler;
 
 impl<H: Handler> Driver<H> {
-    /// Reads what has arrived, up to a bound. Whether anything was, and whether more bytes are
-    /// needed to read on.
-    pub(super) fn read(&mut self) -> (bool, bool) {
-        let mut moved = false;
-        for events in 0..EVENTS_MAX {
-            if self.turn.step() && events >= STEPS_MIN {
-                return (true, false);
-            }
-            let may_open = !self.is_full();
-            let limits = &self.core.limits.wire;
-            let input = self.wire.io.received();
-            let received = self.machine.receive(self.now, input, may_open, limits);
-            match received.event {
-                Event::Data { key, span, end } => {
-                    self.wire.io.consume(span.start);
-                    self.deliver(key, span.len(), end);
-                    self.wire.io.consume(received.consumed - span.end);
-                    moved = true;
-                    continue;
-                }
-                _ => self.wire.io.consume(received.consumed),
-            }
-            moved |= received.consumed > 0;
-            match received.event {
-                Event::NeedMore => return (moved, true),
-                Event::Paused | Event::Closed => return (moved, false),
-                Event::Request { key, end } => self.start(key, end),
-                Event::Trailers { key } => {
-                    let trailers = self.machine.take_trailers();
-                    self.end_content(key, |content, cx| content.end(Ok(()), trailers, cx));
-                }
-                Event::Reset { key, reason } => self.reset(key, reason),
-                _ => {}
-            }
-            moved = true;
-        }
-        (moved, false)
-    }
-
     /// Runs the handler of a request.
-    fn start(&mut self, key: StreamKey, end: bool) {
-        self.timeouts.used();
+    pub(super) fn start(&mut self, key: StreamKey, end: bool) {
+        self.role.timeouts.used();
         let mut parts = Recycle::<RequestParts>::new();
         self.machine.take_request(&mut parts.head);
         parts.peer = Some(self.wire.io.peer());
@@ -78,7 +38,7 @@ impl<H: Handler> Driver<H> {
             let (writer, reader) = request_body(self.machine.remaining(key));
             // Whichever task reads it: the client is told to send more of it.
             let waker = self.exchanges.waker(key.index());
-            writer.watch(&waker, self.core.limits.wire.http2.stream_window_bytes / 2);
+            writer.watch(&waker, self.role.core.limits.wire.http2.stream_window_bytes / 2);
             content = Some(writer);
             match *parts.head.method() {
                 Method::CONNECT => tunnel = Tunnel::Asked(reader),
@@ -86,7 +46,7 @@ impl<H: Handler> Driver<H> {
             }
         }
         let request = Request { parts, body };
-        let core = self.core.clone();
+        let core = self.role.core.clone();
         // The panic's message has been shown by the program's panic hook.
         let answer = catch_unwind(AssertUnwindSafe(|| core.handler.call(request)));
         let place = match answer {
@@ -115,7 +75,7 @@ impl<H: Handler> Driver<H> {
                     content,
                     tunnel,
                     continue_owed,
-                    waited: WaitTimes::new(&self.core.limits.time),
+                    waited: WaitTimes::new(&self.role.core.limits.time),
                     closes: false,
                 });
                 self.attend_to_content(key);
@@ -129,7 +89,7 @@ impl<H: Handler> Driver<H> {
     }
 
     /// Content came. It is thrown away if no handler will read it.
-    fn deliver(&mut self, key: StreamKey, len: usize, end: bool) {
+    pub(super) fn deliver(&mut self, key: StreamKey, len: usize, end: bool) {
         let waker = self.exchanges.waker(key.index());
         let cx = Context::from_waker(&waker);
         let exchange = self.exchanges.get(key);
@@ -145,7 +105,7 @@ impl<H: Handler> Driver<H> {
             if let Some(exchange) = self.exchanges.get(key) {
                 let is_drained = matches!(exchange.response, Responding::Sent);
                 let waited = &mut exchange.waited;
-                let rate = self.core.limits.time.body_bytes_per_second_min;
+                let rate = self.role.core.limits.time.body_bytes_per_second_min;
                 waited.budget.earn(len, rate, Duration::MAX);
                 waited.content_idle = 0;
                 waited.drained_bytes += if is_drained { len as u64 } else { 0 };
@@ -160,7 +120,7 @@ impl<H: Handler> Driver<H> {
     }
 
     /// The last of a request's content has come, or never will.
-    fn end_content(
+    pub(super) fn end_content(
         &mut self,
         key: StreamKey,
         end: impl FnOnce(&RequestBodyWriter, &mut Context<'_>) -> bool,
@@ -172,17 +132,6 @@ impl<H: Handler> Driver<H> {
             end(content, &mut Context::from_waker(&waker));
         }
         self.run(key.index());
-    }
-
-    /// So much of a stream's content was used up, or thrown away.
-    pub(super) fn credit(&mut self, key: StreamKey, bytes: u32) {
-        if bytes == 0 {
-            return;
-        }
-        match self.machine.is_open(key) {
-            true => self.machine.consumed(key, bytes),
-            false => self.machine.consumed_after_end(bytes),
-        }
     }
 
     /// Looks at what became of a request's content: what was read of it, whether it is waited for.
@@ -198,7 +147,7 @@ impl<H: Handler> Driver<H> {
     }
 
     /// A stream is over before its end: the reader of its content is told, and its handler dropped.
-    fn reset(&mut self, key: StreamKey, reason: h2::ResetReason) {
+    pub(super) fn reset(&mut self, key: StreamKey, reason: h2::ResetReason) {
         let Some(exchange) = self.take_exchange(key) else { return };
         let waker = self.exchanges.waker(key.index());
         if let Some(content) = &exchange.content {
@@ -210,7 +159,7 @@ impl<H: Handler> Driver<H> {
             content.end(Err(error), None, &Context::from_waker(&waker));
         }
         if let Responding::Running(place) = exchange.response {
-            self.core.futures.put_back(place);
+            self.role.core.futures.put_back(place);
         }
     }
 }

@@ -11,12 +11,13 @@ use stoop_io::{Timer, Transport};
 use stoop_proto::CloseReason;
 use stoop_proto::h2::{ErrorCode, StreamKey};
 
+use super::Driver;
 use super::exchange::{Responding, Tunnel};
-use super::{Driver, Round, Stage};
+use crate::conn::http2::driver::{Round, Stage};
 use crate::conn::request_body::RequestBodyWriter;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
-use crate::limits::{ServerLimits, after};
+use crate::limits::after;
 use crate::response::Response;
 use crate::server::call::poll_handler;
 
@@ -74,18 +75,13 @@ impl Timeouts {
     pub(super) fn used(&mut self) {
         self.idle = None;
     }
-
-    /// How much is read behind the last that was said, and until when.
-    pub(super) fn linger(&self, limits: &ServerLimits, now: Instant) -> (u64, Instant) {
-        (limits.drain_bytes_max, after(now, limits.time.linger))
-    }
 }
 
 impl<H: Handler> Driver<H> {
     /// Waits for a wake-up, or the nearest deadline.
     pub(super) fn wait(&mut self, cx: &mut Context<'_>) -> Round {
         let Some((due, late)) = self.nearest() else { return Round::Wait };
-        if self.now < due && self.timeouts.timer.poll(cx, Some(due)).is_pending() {
+        if self.now < due && self.role.timeouts.timer.poll(cx, Some(due)).is_pending() {
             return Round::Wait;
         }
         self.now = stoop_io::now();
@@ -93,9 +89,9 @@ impl<H: Handler> Driver<H> {
     }
 
     fn nearest(&mut self) -> Option<(Instant, Expired)> {
-        let (now, time) = (self.now, &self.core.limits.time);
+        let (now, time) = (self.now, &self.role.core.limits.time);
         let send = self.wire.send_due(now, time.send).map(|due| (due, Expired::Send));
-        let timeouts = &mut self.timeouts;
+        let timeouts = &mut self.role.timeouts;
         let own = match self.stage {
             Stage::Lingering { by, .. } => Some((by, Expired::Stage)),
             Stage::Closing => None,
@@ -127,15 +123,13 @@ impl<H: Handler> Driver<H> {
         };
         let ticks = !self.exchanges.is_empty() && matches!(self.stage, Stage::Open);
         let tick = match ticks {
-            true => Some((*self.timeouts.tick.get_or_insert(now + TICK), Expired::Tick)),
+            true => Some((*self.role.timeouts.tick.get_or_insert(now + TICK), Expired::Tick)),
             false => {
-                self.timeouts.tick = None;
+                self.role.timeouts.tick = None;
                 None
             }
         };
-        if !ticks && self.machine.streams() == 0 && self.wire.unsent() == 0 {
-            self.rest();
-        }
+        self.rest_if_idle();
         let machine = self.machine.next_timeout().map(|due| (due, Expired::Machine));
         [send, own, tick, machine].into_iter().flatten().min_by_key(|(due, _)| *due)
     }
@@ -155,27 +149,21 @@ impl<H: Handler> Driver<H> {
             }
             // Exchanges are under way, and nothing was received for long: is the client there?
             Expired::Quiet => {
-                self.timeouts.quiet = None;
-                self.wire.asks();
-                self.machine.ping(self.now, &self.core.limits.wire);
+                self.role.timeouts.quiet = None;
+                self.ping();
             }
             Expired::Tick => {
-                self.timeouts.tick = Some(self.now + TICK);
+                self.role.timeouts.tick = Some(self.now + TICK);
                 self.tick();
             }
-            Expired::Machine => {
-                if self.wire.may_answer_later() {
-                    self.machine.renew_ping(self.now, &self.core.limits.wire);
-                }
-                self.machine.handle_timeout(self.now);
-            }
+            Expired::Machine => self.handle_machine_timeout(),
         }
         Round::Again
     }
 
     /// Looks at all exchanges: which of them wait for the client, and for how long.
     fn tick(&mut self) {
-        let time = &self.core.limits.time;
+        let time = &self.role.core.limits.time;
         let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX).max(1);
         let (idle, send) = (seconds(time.body_idle), seconds(time.send));
         let (drain, handler) = (seconds(time.drain), seconds(time.handler));
@@ -237,8 +225,7 @@ impl<H: Handler> Driver<H> {
                 What::Window => ErrorCode::CANCEL,
                 What::Rest => ErrorCode::NO_ERROR,
             };
-            self.machine.reset(key, code);
-            self.take_exchange(key);
+            self.reset_exchange(key, code);
         }
     }
 
@@ -246,7 +233,7 @@ impl<H: Handler> Driver<H> {
     fn handler_is_late(&mut self, key: StreamKey) {
         let Some(exchange) = self.take_exchange(key) else { return };
         if let Responding::Running(place) = exchange.response {
-            self.core.futures.put_back(place);
+            self.role.core.futures.put_back(place);
         }
         let response = Response::failure(StatusCode::SERVICE_UNAVAILABLE);
         self.respond(key, exchange.content, response);
@@ -265,7 +252,7 @@ impl<H: Handler> Driver<H> {
             Responding::Running(mut place) => {
                 // What it answers to that is not asked any more.
                 let _ = poll_handler::<H>(&mut place, None, &mut cx);
-                self.core.futures.put_back(place);
+                self.role.core.futures.put_back(place);
                 self.respond(key, None, Response::failure(StatusCode::REQUEST_TIMEOUT));
             }
             Responding::Sending(_) => self.machine.reset(key, ErrorCode::CANCEL),

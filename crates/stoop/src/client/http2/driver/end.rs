@@ -27,23 +27,26 @@ pub(super) enum EndCause {
 impl Driver {
     /// Tells all who wait that nothing will come.
     pub(super) fn terminate(&mut self, reason: &EndCause) {
-        if std::mem::replace(&mut self.is_terminated, true) {
+        if std::mem::replace(&mut self.role.is_terminated, true) {
             return;
         }
-        let mut state = self.shared.state();
+        let mut state = self.role.shared.state();
         state.is_terminated = true;
         let orders = std::mem::take(&mut state.orders);
         drop(state);
         // The pool first, so that no request that is told comes back to it.
         self.retire(CloseReason::PeerClosed);
-        for order in self.waiting.drain(..).chain(orders) {
-            self.ended += 1;
-            return_unsent(order, explain(reason, &self.machine, self.goaway_code, Phase::Wait));
+        for order in self.role.waiting.drain(..).chain(orders) {
+            self.role.ended += 1;
+            return_unsent(
+                order,
+                explain(reason, &self.machine, self.role.goaway_code, Phase::Wait),
+            );
         }
         for exchange in self.exchanges.drain() {
-            self.ended += 1;
+            self.role.ended += 1;
             let phase = exchange.phase();
-            exchange.cell.fail(|| explain(reason, &self.machine, self.goaway_code, phase));
+            exchange.cell.fail(|| explain(reason, &self.machine, self.role.goaway_code, phase));
         }
     }
 }

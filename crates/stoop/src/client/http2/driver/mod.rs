@@ -13,31 +13,30 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use stoop_io::{AnyTransport, FillResult, Liveness, LivenessCheck, Timer, Transport, now};
-use stoop_proto::CloseReason;
-use stoop_proto::h2;
+use stoop_io::{AnyTransport, Liveness, LivenessCheck, Timer, Transport, now};
+use stoop_proto::h2::{self, Event, StreamKey};
+use stoop_proto::{CloseReason, Limits};
 use tokio::runtime::Handle;
 
 use super::shared_exchange::SharedExchange;
 use super::{Order, STREAMS_ASSUMED, SharedConnection, SharedState};
 use crate::body::Body;
+use crate::client::deadlines::Waiting;
 use crate::client::pool::{ConnectPermit, Membership, StreamPermit};
-use crate::conn::Sink;
+use crate::conn::http2::driver::{
+    DriverRole, Round, SendFailure, SendingExchange, Stage, StreamDriver, TransportFailure,
+};
 use crate::conn::http2::exchanges::Exchanges;
-use crate::conn::http2::outflow::Outflow;
+use crate::conn::http2::outflow::{Outflow, Polled};
 use crate::conn::http2::ready::Ready;
-use crate::conn::turn::{Turn, yield_turn};
 use crate::conn::wire::{TRUSTED_FOR, Wire};
 use crate::error::Error;
 use crate::limits::ClientLimits;
 
 use end::EndCause;
-
-/// Rounds in a turn at most, however short they are.
-const ROUNDS_MAX: u32 = 64;
 
 /// How long exchanges wait and nothing comes, before the server is asked whether it is there. Once:
 /// servers take it ill to be asked again and again.
@@ -72,13 +71,10 @@ pub(crate) fn connect(
     let machine = h2::Connection::client(&limits.wire);
     let own_max = limits.wire.http2.streams_max.max(1) as usize;
     let (membership, stream) = permit.share(&shared, own_max.min(STREAMS_ASSUMED));
-    tokio::spawn(Driver {
-        wire: Wire::new(io).steady(),
-        machine,
+    let role = ClientRole {
         shared,
         membership,
         limits,
-        exchanges: Exchanges::new(ready),
         waiting: VecDeque::new(),
         orders: Vec::new(),
         timer: Timer::coarse(),
@@ -90,23 +86,20 @@ pub(crate) fn connect(
         opened: 0,
         retired: None,
         goaway_code: None,
-        is_closing: false,
-        at_end: false,
-        turn: Turn::default(),
         is_terminated: false,
-        now: now(),
-    });
+    };
+    tokio::spawn(Task(Driver::new(Wire::new(io), machine, Exchanges::new(ready), role)));
     stream
 }
 
 /// Drives one connection.
-struct Driver {
-    wire: Wire,
-    machine: h2::Connection,
+type Driver = StreamDriver<ClientRole>;
+
+/// What a connection has because it is a client's.
+struct ClientRole {
     shared: Arc<SharedConnection>,
     membership: Membership,
     limits: Arc<ClientLimits>,
-    exchanges: Exchanges<Exchange>,
     /// Requests that found no stream free: the server allows fewer than it did.
     waiting: VecDeque<Order>,
     /// What the state is swapped for.
@@ -126,18 +119,12 @@ struct Driver {
     retired: Option<CloseReason>,
     /// The code of the server's GOAWAY, if one came.
     goaway_code: Option<h2::ErrorCode>,
-    /// Everything is said, and still on its way.
-    is_closing: bool,
-    at_end: bool,
-    turn: Turn,
     is_terminated: bool,
-    /// The time at the beginning of this poll.
-    now: Instant,
 }
 
 /// What is kept of a request until it is answered.
 struct Exchange {
-    key: h2::StreamKey,
+    key: StreamKey,
     cell: Arc<SharedExchange>,
     /// What is left to be sent of the request.
     upload: Option<Upload>,
@@ -162,180 +149,194 @@ struct Upload {
     is_unwanted: bool,
 }
 
-enum Round {
-    Again,
-    Wait,
-    End,
+impl SendingExchange for Exchange {
+    type Source = Body;
+
+    #[inline]
+    fn outflow(&mut self) -> Option<&mut Outflow<Body>> {
+        self.upload.as_mut().map(|upload| &mut upload.outflow)
+    }
+
+    /// The exchange's owner is told what sending waits for.
+    fn poll_source(&mut self, cx: &mut Context<'_>) -> Option<Polled<Error>> {
+        let polled = self.upload.as_mut()?.outflow.poll_piece(cx);
+        match polled {
+            Polled::Pending => self.cell.sending(Some(Waiting::Caller), None),
+            Polled::Piece => self.cell.sending(Some(Waiting::Sending), None),
+            Polled::End | Polled::Failed(_) | Polled::Panicked => {}
+        }
+        Some(polled)
+    }
 }
 
-impl Future for Driver {
+/// The task of a connection.
+struct Task(Driver);
+
+impl Future for Task {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let this = &mut *self;
-        this.exchanges.register(cx.waker());
-        this.now = now();
-        this.turn.begin();
-        for _ in 0..ROUNDS_MAX {
-            let round = match this.is_closing {
-                false => this.serve(cx),
-                true => this.close(cx),
-            };
-            this.report_ended();
-            match round {
-                Round::Again | Round::Wait if this.turn.is_over() => break,
-                Round::Again => {}
-                Round::Wait => return Poll::Pending,
-                Round::End => {
-                    this.terminate(&EndCause::Closed);
-                    return Poll::Ready(());
-                }
-            }
-        }
-        yield_turn(cx);
-        // If it fails, it fails again in the next turn.
-        let _ = this.wire.flush(cx, this.limits.output_bytes_max);
-        Poll::Pending
+        ready!(self.0.poll(cx));
+        self.0.terminate(&EndCause::Closed);
+        Poll::Ready(())
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        // The runtime has ended before the connection did.
+        self.0.terminate(&EndCause::Abandoned);
+    }
+}
+
+impl DriverRole for ClientRole {
+    type Exchange = Exchange;
+
+    const EVENTS_MAX: u32 = 1024;
+    const PEER_OPENS_STREAMS: bool = false;
+
+    #[inline]
+    fn wire_limits(&self) -> &Limits {
+        &self.limits.wire
+    }
+
+    #[inline]
+    fn output_bytes_max(&self) -> usize {
+        self.limits.output_bytes_max
+    }
+
+    #[inline]
+    fn begin_round(driver: &mut Driver, cx: &mut Context<'_>) -> Option<Round> {
+        if driver.machine.streams() == 0 { driver.read_before_requests(cx) } else { None }
+    }
+
+    #[inline]
+    fn open_streams(driver: &mut Driver) -> bool {
+        driver.take_orders()
+    }
+
+    #[inline]
+    fn end_round(driver: &mut Driver) {
+        driver.report_ended();
+    }
+
+    #[inline]
+    fn received(&mut self, now: Instant) {
+        self.last_received = now;
+        self.expected_by = None;
+    }
+
+    #[inline]
+    fn event(driver: &mut Driver, event: Event) {
+        driver.event(event);
+    }
+
+    #[inline]
+    fn deliver(driver: &mut Driver, key: StreamKey, len: usize, end: bool) {
+        driver.deliver(key, len, end);
+    }
+
+    #[inline]
+    fn run(driver: &mut Driver, place: usize) {
+        driver.run(place);
+    }
+
+    #[inline]
+    fn piece_sent(&self, exchange: &mut Exchange, now: Instant) {
+        exchange.piece_sent(now, &self.limits.time);
+    }
+
+    #[inline]
+    fn sent(driver: &mut Driver, key: StreamKey) {
+        driver.sent(key);
+    }
+
+    fn send_failed(driver: &mut Driver, key: StreamKey, failure: SendFailure<Error>) {
+        driver.send_failed(key, failure);
+    }
+
+    #[inline]
+    fn exchange_taken(driver: &mut Driver, _: &Exchange) {
+        driver.role.ended += 1;
+    }
+
+    fn machine_ended(driver: &mut Driver) {
+        driver.terminate(&EndCause::Machine);
+    }
+
+    fn transport_failed(driver: &mut Driver, failure: TransportFailure) {
+        // What the server said before may be here still, and explain it.
+        driver.read_rest();
+        driver.terminate(&match failure {
+            TransportFailure::Read(error) => EndCause::Io(error),
+            TransportFailure::Write => EndCause::Reset,
+            TransportFailure::Overflow => EndCause::Closed,
+        });
+    }
+
+    fn rest(&mut self) {
+        self.orders = Vec::new();
+    }
+
+    fn wait(driver: &mut Driver, cx: &mut Context<'_>) -> Round {
+        driver.wait(cx)
     }
 }
 
 impl Driver {
-    fn serve(&mut self, cx: &mut Context<'_>) -> Round {
-        // What a server said while it was not asked anything comes before what it is asked now.
-        if self.machine.streams() == 0 {
-            match self.fill(cx) {
-                Some(Round::End) => return Round::End,
-                None if self.has_come_unnoticed() => match self.fill(cx) {
-                    Some(Round::End) => return Round::End,
-                    // It is on its way to us.
-                    None if self.wire.io.received().is_empty() => return self.wait(cx),
-                    _ => {}
-                },
-                _ => {}
-            }
-        }
-        let mut moved = self.run_woken();
-        let (read, wants_bytes) = self.read();
-        moved |= read;
-        moved |= self.take_orders();
-        moved |= self.send();
-        moved |= self.transmit();
-        if self.machine.is_closed() || self.machine.is_drained() {
-            self.terminate(&EndCause::Machine);
-            self.is_closing = true;
-            return Round::Again;
-        }
-        if moved && !self.is_full() {
-            return Round::Again;
-        }
-        let was_full = self.is_full();
-        let flushed = self.wire.flush(cx, self.limits.output_bytes_max);
-        if flushed == Poll::Ready(false) {
-            // What the server said before it closed may still be here, and explain it.
-            self.read_rest();
-            self.terminate(&EndCause::Reset);
-            return Round::End;
-        }
-        if moved || was_full && !self.is_full() {
-            return Round::Again;
-        }
-        if !wants_bytes || self.at_end {
-            return self.wait(cx);
+    /// Takes what the server said while the connection was idle, before it is asked anything: it may have
+    /// closed it. The round is over if that is still on its way.
+    fn read_before_requests(&mut self, cx: &mut Context<'_>) -> Option<Round> {
+        // So much waits to be read already.
+        if self.wire.io.received().len() >= h2::FRAME_BYTES_MAX {
+            return None;
         }
         match self.fill(cx) {
-            Some(round) => round,
-            None => self.wait(cx),
+            Some(Round::End) => return Some(Round::End),
+            None if self.has_come_unnoticed() => match self.fill(cx) {
+                Some(Round::End) => return Some(Round::End),
+                None if self.wire.io.received().is_empty() => return Some(self.wait(cx)),
+                _ => {}
+            },
+            _ => {}
         }
-    }
-
-    /// Sends what the connection itself has to say. While the server takes nothing that waits in the
-    /// machine, which reads no more once it is too much. True if there was something.
-    fn transmit(&mut self) -> bool {
-        let is_last = self.machine.is_closed() || self.machine.is_drained();
-        let sends = self.machine.has_control() && (is_last || !self.is_full());
-        if sends {
-            self.machine.transmit(self.now, &self.limits.wire, &mut Sink(&mut self.wire.out));
-        }
-        sends
+        None
     }
 
     /// Whether the kernel has something of the server that the event loop does not know of: the thread
     /// may have been busy since, and a connection that was closed takes no requests.
     fn has_come_unnoticed(&mut self) -> bool {
-        if let Some(until) = self.expected_by {
+        if let Some(until) = self.role.expected_by {
             return self.now < until;
         }
-        let is_trusted = self.now.saturating_duration_since(self.last_received) <= TRUSTED_FOR;
+        let is_trusted = self.now.saturating_duration_since(self.role.last_received) <= TRUSTED_FOR;
         let has_kernel = self.wire.io.has_kernel();
         let has_something = !self.wire.io.received().is_empty();
-        if is_trusted || !has_kernel || has_something || self.shared.state().orders.is_empty() {
+        if is_trusted || !has_kernel || has_something || self.role.shared.state().orders.is_empty()
+        {
             return false;
         }
         let has_come = self.wire.io.liveness(LivenessCheck::Kernel) != Liveness::Quiet;
-        self.expected_by = has_come.then(|| self.now + EXPECTED_WITHIN);
+        self.role.expected_by = has_come.then(|| self.now + EXPECTED_WITHIN);
         has_come
-    }
-
-    /// Takes what has come from the server; none if nothing has.
-    fn fill(&mut self, cx: &mut Context<'_>) -> Option<Round> {
-        if self.at_end {
-            return None;
-        }
-        match self.wire.io.poll_fill(cx, h2::FRAME_BYTES_MAX) {
-            Poll::Ready(Ok(FillResult::Bytes(_))) => {
-                self.last_received = self.now;
-                self.expected_by = None;
-                Some(Round::Again)
-            }
-            Poll::Ready(Ok(FillResult::End)) => {
-                self.read_rest();
-                self.at_end = true;
-                self.machine.receive_end();
-                Some(Round::Again)
-            }
-            // So much waits to be read already.
-            Poll::Ready(Ok(FillResult::Full)) if self.machine.streams() == 0 => None,
-            Poll::Ready(Ok(FillResult::Full)) => {
-                self.terminate(&EndCause::Closed);
-                Some(Round::End)
-            }
-            Poll::Ready(Err(error)) => {
-                self.read_rest();
-                self.terminate(&EndCause::Io(error));
-                Some(Round::End)
-            }
-            Poll::Pending => None,
-        }
-    }
-
-    /// Sends the last that is to be said.
-    fn close(&mut self, cx: &mut Context<'_>) -> Round {
-        match self.wire.flush_last(cx, self.limits.output_bytes_max) {
-            Poll::Pending => self.wait(cx),
-            Poll::Ready(_) => Round::End,
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.wire.is_full(self.limits.output_bytes_max)
     }
 
     /// Waits for a wake-up, or the nearest deadline.
     fn wait(&mut self, cx: &mut Context<'_>) -> Round {
-        if self.machine.streams() == 0 && self.wire.unsent() == 0 {
-            self.rest();
-        }
-        let time = &self.limits.time;
-        let patience = time.send_idle.or(self.is_closing.then_some(CLOSE_FLUSH_TIMEOUT));
+        self.rest_if_idle();
+        let time = &self.role.limits.time;
+        let is_closing = !matches!(self.stage, Stage::Open);
+        let patience = time.send_idle.or(is_closing.then_some(CLOSE_FLUSH_TIMEOUT));
         let send = patience.and_then(|limit| self.wire.send_due(self.now, limit));
         let machine = self.machine.next_timeout();
-        let asks = self.machine.streams() > 0 && !self.is_asked;
-        let quiet = asks.then(|| self.last_received + PING_AFTER);
-        let comes = self.expected_by.filter(|by| *by > self.now);
-        let Some(due) = [send, machine, quiet, self.tick, comes].into_iter().flatten().min() else {
+        let asks = self.machine.streams() > 0 && !self.role.is_asked;
+        let quiet = asks.then(|| self.role.last_received + PING_AFTER);
+        let comes = self.role.expected_by.filter(|by| *by > self.now);
+        let Some(due) = [send, machine, quiet, self.role.tick, comes].into_iter().flatten().min()
+        else {
             return Round::Wait;
         };
-        if self.now < due && self.timer.poll(cx, Some(due)).is_pending() {
+        if self.now < due && self.role.timer.poll(cx, Some(due)).is_pending() {
             return Round::Wait;
         }
         self.now = now();
@@ -348,51 +349,34 @@ impl Driver {
         if is_due(quiet) {
             self.ask();
         }
-        if is_due(self.tick) {
+        if is_due(self.role.tick) {
             self.end_abandoned();
         }
-        if is_due(machine) && self.wire.may_answer_later() {
-            self.machine.renew_ping(self.now, &self.limits.wire);
+        if is_due(machine) {
+            self.handle_machine_timeout();
         }
-        self.machine.handle_timeout(self.now);
         Round::Again
     }
 
     /// Asks the server whether it is there.
     fn ask(&mut self) {
-        if !std::mem::replace(&mut self.is_asked, true) {
-            self.wire.asks();
-            self.machine.ping(self.now, &self.limits.wire);
-        }
-    }
-
-    /// Gives memory back that an idle connection has no use for.
-    fn rest(&mut self) {
-        if self.exchanges.rest() {
-            self.orders = Vec::new();
-            self.machine.shrink();
+        if !std::mem::replace(&mut self.role.is_asked, true) {
+            self.ping();
         }
     }
 
     /// Tells the pool how many exchanges are over since the last time, for others to have their streams.
     fn report_ended(&mut self) {
-        self.membership.streams_ended(std::mem::take(&mut self.ended), self.now);
+        self.role.membership.streams_ended(std::mem::take(&mut self.role.ended), self.now);
     }
 
     /// Tells the pool that the connection takes no further request, for that reason. It ends once those
     /// that it has are done.
     fn retire(&mut self, reason: CloseReason) {
-        if self.retired.is_none() {
-            self.retired = Some(reason);
-            self.membership.retired();
+        if self.role.retired.is_none() {
+            self.role.retired = Some(reason);
+            self.role.membership.retired();
         }
-    }
-}
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        // The runtime has ended before the connection did.
-        self.terminate(&EndCause::Abandoned);
     }
 }
 

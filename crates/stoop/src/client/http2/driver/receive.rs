@@ -1,4 +1,4 @@
-//! From frames to those who wait for them.
+//! Receiving: events become responses for the exchanges' owners.
 
 use std::time::Duration;
 
@@ -9,65 +9,31 @@ use stoop_proto::{CloseReason, ResponseHead};
 use super::end::last_words;
 use super::{ABANDONED_CHECK_INTERVAL, Driver, Exchange, refuse};
 use crate::conn::recycle::Recycle;
-use crate::conn::turn::STEPS_MIN;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::after;
 
-/// Events read in a round, before there is a look at what else is to do.
-const EVENTS_MAX: u32 = 1024;
-
 impl Driver {
-    /// Reads what has arrived, up to a bound. Whether anything was, and whether more bytes are
-    /// needed to read on.
-    pub(super) fn read(&mut self) -> (bool, bool) {
-        let mut moved = false;
-        for events in 0..EVENTS_MAX {
-            if self.turn.step() && events >= STEPS_MIN {
-                return (true, false);
+    /// Handles an event of the machine.
+    pub(super) fn event(&mut self, event: Event) {
+        match event {
+            Event::Settings => self.settings(),
+            Event::Interim { key } => self.interim(key),
+            Event::Response { key, end } => self.head(key, end),
+            Event::Trailers { key } => self.complete(key, true),
+            Event::Reset { key, reason } => self.reset(key, reason),
+            Event::GoAway { code } => {
+                self.role.goaway_code = Some(code);
+                self.retire(CloseReason::PeerCloses);
             }
-            let input = self.wire.io.received();
-            let received = self.machine.receive(self.now, input, false, &self.limits.wire);
-            if let Event::Data { key, span, end } = received.event {
-                self.wire.io.consume(span.start);
-                self.deliver(key, span.len(), end);
-                self.is_asked = false;
-                self.wire.io.consume(received.consumed - span.end);
-                moved = true;
-                continue;
-            }
-            self.wire.io.consume(received.consumed);
-            moved |= received.consumed > 0;
-            match received.event {
-                Event::NeedMore => return (moved, true),
-                Event::Paused | Event::Closed => return (moved, false),
-                Event::Settings => self.settings(),
-                Event::Interim { key } => self.interim(key),
-                Event::Response { key, end } => self.head(key, end),
-                Event::Trailers { key } => self.complete(key, true),
-                Event::Reset { key, reason } => self.reset(key, reason),
-                Event::GoAway { code } => {
-                    self.goaway_code = Some(code);
-                    self.retire(CloseReason::PeerCloses);
-                }
-                Event::Request { .. } | Event::Data { .. } => {}
-            }
-            moved = true;
-        }
-        (moved, false)
-    }
-
-    /// Reads all that has arrived, because nothing will any more.
-    pub(super) fn read_rest(&mut self) {
-        loop {
-            self.turn.begin();
-            let (true, false) = self.read() else { return };
+            _ => {}
         }
     }
 
     fn settings(&mut self) {
-        if self.retired.is_none() {
-            let own_max = self.limits.wire.http2.streams_max;
-            self.membership
+        if self.role.retired.is_none() {
+            let own_max = self.role.limits.wire.http2.streams_max;
+            self.role
+                .membership
                 .streams_allowed(self.machine.peer_settings().streams_max.min(own_max) as usize);
         }
     }
@@ -84,7 +50,7 @@ impl Driver {
     }
 
     fn head(&mut self, key: StreamKey, end: bool) {
-        self.is_asked = false;
+        self.role.is_asked = false;
         let mut head = Recycle::<ResponseHead>::new();
         self.machine.take_response(&mut head);
         let length = if end { Some(0) } else { self.machine.remaining(key) };
@@ -107,7 +73,8 @@ impl Driver {
     }
 
     /// Content came.
-    fn deliver(&mut self, key: StreamKey, len: usize, end: bool) {
+    pub(super) fn deliver(&mut self, key: StreamKey, len: usize, end: bool) {
+        self.role.is_asked = false;
         let Some(exchange) = self.exchanges.get(key) else {
             self.wire.io.consume(len);
             return self.credit(key, len as u32);
@@ -116,7 +83,7 @@ impl Driver {
             if exchange.abandoned_until.is_some() {
                 exchange.abandoned_bytes += len as u64;
             }
-            let is_too_much = exchange.abandoned_bytes > self.limits.drain_bytes_max;
+            let is_too_much = exchange.abandoned_bytes > self.role.limits.drain_bytes_max;
             let taken = exchange.cell.put(self.wire.io.take(len));
             self.credit(key, taken);
             if is_too_much && !end {
@@ -140,21 +107,12 @@ impl Driver {
             && !exchange.is_tunnel
         {
             // Its owner may not come for it again.
-            let patience = self.limits.time.send_idle.unwrap_or(Duration::MAX);
+            let patience = self.role.limits.time.send_idle.unwrap_or(Duration::MAX);
             exchange.abandoned_until = exchange.until.or(Some(after(self.now, patience)));
-            self.tick.get_or_insert(self.now + ABANDONED_CHECK_INTERVAL);
+            self.role.tick.get_or_insert(self.now + ABANDONED_CHECK_INTERVAL);
         }
         self.credit(key, used_up);
         self.let_go(key);
-    }
-
-    /// So much of a stream's content was used up.
-    pub(super) fn credit(&mut self, key: StreamKey, bytes: u32) {
-        match self.machine.is_open(key) {
-            _ if bytes == 0 => {}
-            true => self.machine.consumed(key, bytes),
-            false => self.machine.consumed_after_end(bytes),
-        }
     }
 
     /// A stream is over before its end.
@@ -168,7 +126,7 @@ impl Driver {
         match reason {
             ResetReason::Fault(fault) => exchange.cell.fail(|| Error::fault(fault, phase)),
             ResetReason::Unprocessed => refuse(&exchange.cell, || {
-                let code = self.goaway_code.unwrap_or(ErrorCode::NO_ERROR);
+                let code = self.role.goaway_code.unwrap_or(ErrorCode::NO_ERROR);
                 let words = last_words(&self.machine, code);
                 Error::new(ErrorKind::H2GoAway, phase)
                     .with_detail(format_args!("{words}; it did nothing of this request"))
@@ -205,19 +163,10 @@ impl Driver {
         }
     }
 
-    /// Resets the stream of an exchange, and takes it out. The machine has given back to the server
-    /// what of the stream was not used up.
+    /// Resets the stream of an exchange, and takes the exchange out.
     pub(super) fn break_off(&mut self, key: StreamKey, code: ErrorCode) -> Option<Exchange> {
-        self.machine.reset(key, code);
-        let exchange = self.take_exchange(key)?;
+        let exchange = self.reset_exchange(key, code)?;
         exchange.cell.forgive();
-        Some(exchange)
-    }
-
-    /// Takes an exchange out; its stream may be another's.
-    pub(super) fn take_exchange(&mut self, key: StreamKey) -> Option<Exchange> {
-        let exchange = self.exchanges.take(key)?;
-        self.ended += 1;
         Some(exchange)
     }
 }

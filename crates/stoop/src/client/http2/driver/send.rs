@@ -1,7 +1,6 @@
-//! From requests to frames.
+//! Sending: requests become streams, and what their owners do is passed on.
 
-use std::task::Context;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::Method;
 use stoop_proto::h2::{ErrorCode, Refusal, StreamKey};
@@ -11,29 +10,12 @@ use super::{ABANDONED_CHECK_INTERVAL, DRAIN, Driver, Exchange, Order, Upload, re
 use crate::client::deadlines::Waiting;
 use crate::client::http2::shared_exchange::Abandoned;
 use crate::conn::Sink;
-use crate::conn::http2::outflow::{Cut, Outflow, Polled};
-use crate::conn::turn::STEPS_MIN;
+use crate::conn::http2::driver::SendFailure;
+use crate::conn::http2::outflow::Outflow;
 use crate::error::{Error, ErrorKind, Phase};
-use crate::limits::after;
-
-/// Frames of content in a round, after which there is a look at what else is to do.
-const FRAMES_MAX: u32 = 256;
+use crate::limits::{ClientTime, after};
 
 impl Driver {
-    /// Looks at the exchanges that were woken. True if there were any.
-    pub(super) fn run_woken(&mut self) -> bool {
-        let mut woken = self.exchanges.take_woken();
-        let any = !woken.is_empty();
-        while let Some(place) = woken.pop_front() {
-            self.run(place);
-            if self.turn.step() {
-                break;
-            }
-        }
-        self.exchanges.put_back(woken);
-        any
-    }
-
     /// Looks at an exchange, if there is one at that place.
     pub(super) fn run(&mut self, place: usize) {
         let Some(exchange) = self.exchanges.at(place) else { return };
@@ -51,7 +33,7 @@ impl Driver {
             && upload.outflow.needs_poll()
             && !upload.is_held
         {
-            self.make(key);
+            self.poll_content(key);
         }
     }
 
@@ -59,9 +41,9 @@ impl Driver {
     /// be sent, and so does what was written to a tunnel; a little content is read all the same, because
     /// servers count streams that are reset. All that for a while.
     fn abandoned(&mut self, key: StreamKey, how: Abandoned) {
-        let (now, time) = (self.now, &self.limits.time);
+        let (now, time) = (self.now, &self.role.limits.time);
         let send_idle = time.send_idle;
-        let little = self.limits.drain_bytes_max;
+        let little = self.role.limits.drain_bytes_max;
         let is_little = self.machine.remaining(key).is_none_or(|rest| rest <= little);
         let Some(exchange) = self.exchanges.get(key) else { return };
         let for_long = after(now, send_idle.unwrap_or(Duration::MAX));
@@ -77,7 +59,7 @@ impl Driver {
         };
         exchange.abandoned_until = abandoned_until;
         if abandoned_until.is_some() {
-            self.tick.get_or_insert(now + ABANDONED_CHECK_INTERVAL);
+            self.role.tick.get_or_insert(now + ABANDONED_CHECK_INTERVAL);
             return self.let_go(key);
         }
         self.break_off(key, ErrorCode::CANCEL);
@@ -92,11 +74,11 @@ impl Driver {
 
     /// Ends exchanges whose owners have left, and that took too long since.
     pub(super) fn end_abandoned(&mut self) {
-        self.tick = None;
+        self.role.tick = None;
         let mut late = Vec::new();
         for exchange in self.exchanges.iter() {
             if let Some(until) = exchange.abandoned_until {
-                self.tick = Some(self.now + ABANDONED_CHECK_INTERVAL);
+                self.role.tick = Some(self.now + ABANDONED_CHECK_INTERVAL);
                 late.extend((until <= self.now).then_some(exchange.key));
             }
         }
@@ -107,28 +89,28 @@ impl Driver {
 
     /// Takes what is in the state, and begins as many requests as there are streams. True if any was.
     pub(super) fn take_orders(&mut self) -> bool {
-        let mut state = self.shared.state();
-        std::mem::swap(&mut state.orders, &mut self.orders);
+        let mut state = self.role.shared.state();
+        std::mem::swap(&mut state.orders, &mut self.role.orders);
         let consumed = std::mem::take(&mut state.consumed);
         let closes = state.closes;
         drop(state);
         if consumed > 0 {
             self.machine.consumed_after_end(consumed);
         }
-        let mut moved = !self.orders.is_empty();
-        let mut orders = std::mem::take(&mut self.orders);
-        self.waiting.extend(orders.drain(..));
-        self.orders = orders;
+        let mut moved = !self.role.orders.is_empty();
+        let mut orders = std::mem::take(&mut self.role.orders);
+        self.role.waiting.extend(orders.drain(..));
+        self.role.orders = orders;
         let mut has_room = true;
         // A server that takes nothing is asked nothing more.
         while has_room
             && !self.is_full()
-            && let Some(order) = self.waiting.pop_front()
+            && let Some(order) = self.role.waiting.pop_front()
         {
             match self.begin(order) {
                 Ok(()) => moved = true,
                 Err(order) => {
-                    self.waiting.push_front(order);
+                    self.role.waiting.push_front(order);
                     has_room = false;
                 }
             }
@@ -136,14 +118,14 @@ impl Driver {
         // The server allows fewer than it did, or than was assumed before it said how many. Who
         // finds no stream here may find one elsewhere.
         if !has_room && self.machine.is_peer_known() {
-            for order in self.waiting.drain(..) {
-                self.ended += 1;
+            for order in self.role.waiting.drain(..) {
+                self.role.ended += 1;
                 return_unsent(order, no_more());
             }
         }
-        let reason = self.retired.or_else(|| closes.then_some(CloseReason::CallerCloses));
+        let reason = self.role.retired.or_else(|| closes.then_some(CloseReason::CallerCloses));
         if let Some(reason) = reason
-            && self.waiting.is_empty()
+            && self.role.waiting.is_empty()
         {
             self.machine.drain(self.now, reason);
         }
@@ -153,7 +135,7 @@ impl Driver {
     /// Begins a request, or returns it if there is no stream for it now.
     fn begin(&mut self, order: Order) -> Result<(), Order> {
         if self.machine.streams() == 0 {
-            self.last_received = self.now;
+            self.role.last_received = self.now;
         }
         let Self { machine, wire, .. } = self;
         let mut key = None;
@@ -171,17 +153,19 @@ impl Driver {
         });
         match (opened, key) {
             // The owner has left.
-            (None, _) => self.ended += 1,
+            (None, _) => self.role.ended += 1,
             (Some(Err(Refusal::Full)), _) => return Err(order),
             (Some(Err(refusal)), _) => {
-                self.ended += 1;
+                self.role.ended += 1;
                 refused(order, refusal);
             }
             (Some(Ok(_)), None) => {}
             (Some(Ok(_)), Some((key, expects, is_tunnel))) => {
                 self.begun(key, order, expects, is_tunnel);
-                self.opened += 1;
-                if self.opened >= self.limits.pool.http2_requests_per_connection_max.max(1) {
+                self.role.opened += 1;
+                if self.role.opened
+                    >= self.role.limits.pool.http2_requests_per_connection_max.max(1)
+                {
                     self.retire(CloseReason::RequestsMax);
                 }
             }
@@ -214,83 +198,18 @@ impl Driver {
         }
     }
 
-    /// Asks a request's content for its next piece, and says whether there is one to send.
-    fn make(&mut self, key: StreamKey) {
-        let waker = self.exchanges.waker(key.index());
-        let Some(Exchange { upload: Some(upload), cell, .. }) = self.exchanges.get(key) else {
-            return;
-        };
-        match upload.outflow.make(&mut Context::from_waker(&waker)) {
-            Polled::Pending => {
-                cell.sending(Some(Waiting::Caller), None);
-                self.machine.want_to_send(key, false);
-            }
-            Polled::Piece => {
-                cell.sending(Some(Waiting::Sending), None);
-                self.machine.want_to_send(key, true);
-            }
-            Polled::End => self.finish(key),
-            Polled::Failed(error) => self.body_failed(key, error.of_the_body()),
-            Polled::Panicked => self.body_failed(key, panicked()),
-        }
+    /// A request cannot be completed: its content failed, or is not what was announced.
+    pub(super) fn send_failed(&mut self, key: StreamKey, failure: SendFailure<Error>) {
+        let Some(exchange) = self.break_off(key, ErrorCode::CANCEL) else { return };
+        exchange.cell.fail(|| match failure {
+            SendFailure::Source(error) => error.of_the_body(),
+            SendFailure::Panic => panicked(),
+            SendFailure::Misuse(misuse) => Error::misuse(misuse, Phase::Send),
+        });
     }
 
-    /// A request cannot be completed: its content failed.
-    fn body_failed(&mut self, key: StreamKey, error: Error) {
-        if let Some(exchange) = self.break_off(key, ErrorCode::CANCEL) {
-            exchange.cell.fail(|| error);
-        }
-    }
-
-    /// Lets exchanges send whose turn it is, while there is room. True if any did.
-    pub(super) fn send(&mut self) -> bool {
-        let mut any = false;
-        let send_idle = self.limits.time.send_idle.unwrap_or(Duration::MAX);
-        for frames in 0..FRAMES_MAX {
-            if self.is_full() || self.turn.step() && frames >= STEPS_MIN {
-                break;
-            }
-            let Some((key, max)) = self.machine.next_to_send() else { break };
-            any = true;
-            let exchange = self.exchanges.get(key);
-            let Some(Exchange { upload: Some(upload), cell, until, abandoned_until, .. }) =
-                exchange
-            else {
-                self.machine.want_to_send(key, false);
-                continue;
-            };
-            let Cut { piece, is_over, is_last } = upload.outflow.cut(max);
-            let sent = self.machine.data(key, piece, is_last, &mut Sink(&mut self.wire.out));
-            match sent {
-                Err(misuse) => self.misused(key, misuse),
-                Ok(()) if is_last => self.sent(key),
-                Ok(()) => {
-                    cell.sending(Some(Waiting::Sending), Some(self.now));
-                    if until.is_none() && abandoned_until.is_some() {
-                        *abandoned_until = Some(after(self.now, send_idle));
-                    }
-                    if is_over {
-                        self.make(key);
-                    }
-                }
-            }
-        }
-        any
-    }
-
-    /// Ends a request.
-    fn finish(&mut self, key: StreamKey) {
-        let Some(exchange) = self.exchanges.get(key) else { return };
-        let trailers = exchange.upload.as_mut().and_then(|upload| upload.outflow.take_trailers());
-        let out = &mut Sink(&mut self.wire.out);
-        match self.machine.finish(key, trailers.as_deref(), out) {
-            Ok(()) => self.sent(key),
-            Err(misuse) => self.misused(key, misuse),
-        }
-    }
-
-    /// A request is out to its end.
-    fn sent(&mut self, key: StreamKey) {
+    /// A request was sent to its end.
+    pub(super) fn sent(&mut self, key: StreamKey) {
         let now = self.now;
         if let Some(exchange) = self.exchanges.get(key) {
             exchange.upload = None;
@@ -302,10 +221,15 @@ impl Driver {
         }
         self.let_go(key);
     }
+}
 
-    /// A request cannot be completed: its content is not what was announced.
-    fn misused(&mut self, key: StreamKey, misuse: stoop_proto::Misuse) {
-        self.body_failed(key, Error::misuse(misuse, Phase::Send));
+impl Exchange {
+    /// A part of the request's content was sent, and more follows.
+    pub(super) fn piece_sent(&mut self, now: Instant, time: &ClientTime) {
+        self.cell.sending(Some(Waiting::Sending), Some(now));
+        if self.until.is_none() && self.abandoned_until.is_some() {
+            self.abandoned_until = Some(after(now, time.send_idle.unwrap_or(Duration::MAX)));
+        }
     }
 }
 
