@@ -1,15 +1,16 @@
-//! One call of a handler, in both versions: its future is polled, what it made becomes a response.
+//! One call of a handler, in both versions: its future is polled, and the response's head is sent.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
 use http::StatusCode;
-use stoop_proto::ResponseParts;
+use stoop_proto::{BodySize, CloseReason, Misuse, ResponseParts};
 
 use crate::conn::request_body::RequestBodyWriter;
 use crate::handler::Handler;
 use crate::response::{IntoResponse, Payload, Response};
+use crate::server::date;
 use crate::server::future_pool::FutureSlot;
 
 pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
@@ -17,6 +18,45 @@ pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
         content_type: response.content_type(),
         fields: Some(response.fields()),
         ..ResponseParts::new(response.status())
+    }
+}
+
+/// Has the machine send a response's head by `send`. A response that it refuses is replaced by a failure. None
+/// if that cannot be sent either: then the exchange cannot be answered.
+#[inline]
+pub(in crate::server) fn send_head<B: http_body::Body, T>(
+    response: &mut Response<B>,
+    close: Option<CloseReason>,
+    mut send: impl FnMut(&ResponseParts<'_>, BodySize) -> Result<T, Misuse>,
+) -> Option<T> {
+    let date = date::now();
+    // The caller's code: a body may panic when it is asked for its size.
+    let sized = catch_unwind(AssertUnwindSafe(|| response.size()));
+    let mut size = sized.unwrap_or_else(|_| {
+        *response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
+        BodySize::Exact(0)
+    });
+    loop {
+        let parts = ResponseParts { date: Some(&date), close, ..parts(response) };
+        let misuse = match send(&parts, size) {
+            Ok(sent) => return Some(sent),
+            Err(misuse) => misuse,
+        };
+        *response = Response::failure(status_instead(misuse)?);
+        size = BodySize::Exact(0);
+    }
+}
+
+/// The status of the failure that is sent instead of a response with that misuse. None if no response can
+/// be sent.
+fn status_instead(misuse: Misuse) -> Option<StatusCode> {
+    match misuse {
+        // A 2xx to CONNECT that is no tunnel: RFC 9110 §9.3.6.
+        Misuse::Tunnel => Some(StatusCode::NOT_IMPLEMENTED),
+        Misuse::Status | Misuse::FieldValue | Misuse::ContentLength => {
+            Some(StatusCode::INTERNAL_SERVER_ERROR)
+        }
+        _ => None,
     }
 }
 
@@ -47,5 +87,34 @@ pub(in crate::server) fn is_read_on<B>(
 pub(in crate::server) fn attend(content: Option<&RequestBodyWriter>, attended: bool) {
     if let Some(content) = content {
         content.attend(attended);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::Body;
+
+    /// What is sent of a response to a machine that refuses the first heads with these.
+    fn sent(refusals: &[Misuse]) -> (Option<u16>, usize) {
+        let mut response = Response::<Body>::text("hello");
+        let mut heads = 0;
+        let send = |parts: &ResponseParts<'_>, size| {
+            heads += 1;
+            assert_eq!(size == BodySize::Exact(5), heads == 1, "a failure has no content");
+            refusals.get(heads - 1).map_or(Ok(parts.status.as_u16()), |misuse| Err(*misuse))
+        };
+        (send_head(&mut response, None, send), heads)
+    }
+
+    #[test]
+    fn a_response_that_cannot_be_sent_is_replaced_by_a_failure() {
+        assert_eq!(sent(&[]), (Some(200), 1));
+        assert_eq!(sent(&[Misuse::Tunnel]), (Some(501), 2));
+        for misuse in [Misuse::Status, Misuse::FieldValue, Misuse::ContentLength] {
+            assert_eq!(sent(&[misuse]), (Some(500), 2));
+        }
+        assert_eq!(sent(&[Misuse::Order]), (None, 1));
+        assert_eq!(sent(&[Misuse::Status, Misuse::Order]), (None, 2));
     }
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use http_body::Body as _;
 use stoop_io::{Transport, now};
-use stoop_proto::{BodySize, CloseReason, Fields, Misuse, ResponseParts, h1};
+use stoop_proto::{CloseReason, Fields, ResponseParts, h1};
 
 use crate::conn::Sink;
 use crate::conn::request_body::RequestBodyWriter;
@@ -15,9 +15,8 @@ use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;
 use crate::response::{Payload, Response};
-use crate::server::call::{attend, is_read_on, parts, poll_handler};
+use crate::server::call::{attend, is_read_on, parts, poll_handler, send_head};
 use crate::server::control::Course;
-use crate::server::date;
 use crate::server::http1::{Driver, Exchange, Responding, Stage};
 
 /// Pieces of content in one go, after which there is a look at what else is to do.
@@ -109,29 +108,13 @@ impl<H: Handler> Driver<H> {
         } else if self.in_content() {
             self.machine.leave_unread(self.core.limits.drain_bytes_max);
         }
-        let date = date::now();
-        let sized = catch_unwind(AssertUnwindSafe(|| response.size()));
-        let mut size = sized.unwrap_or_else(|_| {
-            response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
-            BodySize::Exact(0)
-        });
-        loop {
-            let parts = ResponseParts { date: Some(&date), close, ..parts(&response) };
-            let out = &mut Sink(&mut self.wire.out);
-            let status = match self.machine.respond(answer, &parts, size, out) {
-                Ok(()) => break,
-                // A 2xx to CONNECT that is no tunnel: RFC 9110 §9.3.6.
-                Err(Misuse::Tunnel) => StatusCode::NOT_IMPLEMENTED,
-                Err(Misuse::Status | Misuse::FieldValue | Misuse::ContentLength) => {
-                    StatusCode::INTERNAL_SERVER_ERROR
-                }
-                Err(_) => {
-                    self.break_off();
-                    return None;
-                }
-            };
-            response = Response::failure(status);
-            size = BodySize::Exact(0);
+        let Self { machine, wire, .. } = self;
+        let send = |parts: &ResponseParts<'_>, size| {
+            machine.respond(answer, parts, size, &mut Sink(&mut wire.out))
+        };
+        if send_head(&mut response, close, send).is_none() {
+            self.break_off();
+            return None;
         }
         match response.payload {
             Payload::Full(bytes) => {

@@ -1,12 +1,11 @@
 //! Answering: what a handler returns becomes frames, and an exchange where it cannot be sent at once.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
 use http::StatusCode;
 use stoop_io::Transport;
 use stoop_proto::h2::{ErrorCode, StreamKey};
-use stoop_proto::{BodySize, CloseReason, Fields, Misuse, ResponseParts};
+use stoop_proto::{CloseReason, Fields, ResponseParts};
 
 use super::Driver;
 use super::exchange::{ContentSource, Exchange, Responding, Tunnel, WaitTimes};
@@ -17,7 +16,7 @@ use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::handler::Handler;
 use crate::response::{Payload, Response};
-use crate::server::call::{is_read_on, parts, poll_handler};
+use crate::server::call::{is_read_on, parts, poll_handler, send_head};
 use crate::server::date;
 use crate::upgrade::{UpgradeSender, Upgraded};
 
@@ -118,33 +117,17 @@ impl<H: Handler> Driver<H> {
         content: Option<RequestBodyWriter>,
         mut response: Response<H::Body>,
     ) {
-        let date = date::now();
-        let sized = catch_unwind(AssertUnwindSafe(|| response.size()));
-        let mut size = sized.unwrap_or_else(|_| {
-            response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
-            BodySize::Exact(0)
-        });
         let closes = response.close;
-        let has_content = loop {
-            let parts = ResponseParts { date: Some(&date), ..parts(&response) };
-            let out = &mut Sink(&mut self.wire.out);
-            let status = match self.machine.respond(key, &parts, size, out) {
-                Ok(has_content) => break has_content,
-                // A 2xx to CONNECT that is no tunnel: RFC 9110 §9.3.6.
-                Err(Misuse::Tunnel) => StatusCode::NOT_IMPLEMENTED,
-                Err(Misuse::Status | Misuse::FieldValue | Misuse::ContentLength) => {
-                    StatusCode::INTERNAL_SERVER_ERROR
-                }
-                Err(_) => {
-                    self.machine.reset(key, ErrorCode::INTERNAL_ERROR);
-                    if closes {
-                        self.machine.drain(self.now, CloseReason::CallerCloses);
-                    }
-                    return;
-                }
-            };
-            response = Response::failure(status);
-            size = BodySize::Exact(0);
+        let Self { machine, wire, .. } = self;
+        let send = |parts: &ResponseParts<'_>, size| {
+            machine.respond(key, parts, size, &mut Sink(&mut wire.out))
+        };
+        let Some(has_content) = send_head(&mut response, None, send) else {
+            self.machine.reset(key, ErrorCode::INTERNAL_ERROR);
+            if closes {
+                self.machine.drain(self.now, CloseReason::CallerCloses);
+            }
+            return;
         };
         let outflow = match response.payload {
             Payload::Full(_) | Payload::Stream(_) if !has_content => None,
