@@ -1,64 +1,119 @@
-//! The end of a connection, as it is told to those who wait for something of it.
+//! The end of a connection: when it takes no further request, and what the owners of exchanges are told.
 
 use std::io;
 
 use stoop_proto::CloseReason;
 use stoop_proto::h2::{ErrorCode, Fault};
 
-use super::{Driver, return_unsent};
+use super::Driver;
+use super::requests::return_unsent;
 use crate::error::{Error, ErrorKind, Phase};
+
+/// How far the end of a connection has come.
+#[derive(Default)]
+pub(super) struct Retirement {
+    /// Why it takes no further request, if it takes none.
+    reason: Option<CloseReason>,
+    /// The code of the server's GOAWAY, if one came.
+    goaway_code: Option<ErrorCode>,
+    /// The owners of all exchanges were told that it is over.
+    is_terminated: bool,
+}
+
+impl Retirement {
+    /// The connection takes no further request. True if it did until now: the first reason counts.
+    fn retire(&mut self, reason: CloseReason) -> bool {
+        let is_first = self.reason.is_none();
+        self.reason.get_or_insert(reason);
+        is_first
+    }
+
+    /// Why it takes no further request, if it takes none.
+    pub(super) fn reason(&self) -> Option<CloseReason> {
+        self.reason
+    }
+
+    /// The code of the server's GOAWAY, if one came.
+    pub(super) fn goaway_code(&self) -> Option<ErrorCode> {
+        self.goaway_code
+    }
+
+    /// The owners of all exchanges are to be told. True the first time.
+    fn terminate(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_terminated, true)
+    }
+}
 
 /// Why a connection is over.
 pub(super) enum EndCause {
-    /// The machine knows.
+    /// The machine has closed or drained it, and knows why.
     Machine,
-    /// The transport failed.
+    /// Reading failed.
     Io(io::Error),
-    /// The server has closed it while we sent.
+    /// Writing failed: the server has closed or reset it.
     Reset,
-    /// It has closed.
+    /// The server has closed it.
     Closed,
-    /// The server takes nothing.
+    /// The server takes nothing of what is sent to it.
     Stuck,
     /// The task that drove it was dropped.
     Abandoned,
 }
 
 impl Driver {
-    /// Tells all who wait that nothing will come.
-    pub(super) fn terminate(&mut self, reason: &EndCause) {
-        if std::mem::replace(&mut self.role.is_terminated, true) {
+    /// Tells the pool that the connection takes no further request, for that reason. It ends once the
+    /// exchanges that it has are over.
+    pub(super) fn retire(&mut self, reason: CloseReason) {
+        if self.role.retirement.retire(reason) {
+            self.role.membership.retired();
+        }
+    }
+
+    /// The server sent GOAWAY (RFC 9113 §6.8).
+    pub(super) fn goes_away(&mut self, code: ErrorCode) {
+        self.role.retirement.goaway_code = Some(code);
+        self.retire(CloseReason::PeerCloses);
+    }
+
+    /// Tells the owners of all exchanges that nothing more will come.
+    pub(super) fn terminate(&mut self, cause: &EndCause) {
+        if !self.role.retirement.terminate() {
             return;
         }
         let mut state = self.role.shared.state();
         state.is_terminated = true;
         let orders = std::mem::take(&mut state.orders);
         drop(state);
-        // The pool first, so that no request that is told comes back to it.
+        // The pool first, so that no request that is repeated comes back to this connection.
         self.retire(CloseReason::PeerClosed);
-        for order in self.role.waiting.drain(..).chain(orders) {
-            self.role.ended += 1;
-            return_unsent(
-                order,
-                explain(reason, &self.machine, self.role.goaway_code, Phase::Wait),
-            );
+        let goaway = self.role.retirement.goaway_code;
+        for order in self.role.requests.take_waiting().into_iter().chain(orders) {
+            self.role.requests.ended(1);
+            return_unsent(order, explain(cause, &self.machine, goaway, Phase::Wait));
         }
         for exchange in self.exchanges.drain() {
-            self.role.ended += 1;
+            self.role.requests.ended(1);
             let phase = exchange.phase();
-            exchange.cell.fail(|| explain(reason, &self.machine, self.role.goaway_code, phase));
+            exchange.cell.fail(|| explain(cause, &self.machine, goaway, phase));
         }
+    }
+
+    /// Tells the pool how many exchanges are over since the last time: others may have their streams.
+    #[inline]
+    pub(super) fn report_ended(&mut self) {
+        self.role.membership.streams_ended(self.role.requests.take_ended(), self.now);
     }
 }
 
+/// The error that an owner gets, for what it waits for.
 fn explain(
-    reason: &EndCause,
+    cause: &EndCause,
     machine: &stoop_proto::h2::Connection,
     goaway_code: Option<ErrorCode>,
     phase: Phase,
 ) -> Error {
     let closed = |detail| Error::new(ErrorKind::ClosedEarly, phase).with_detail(detail);
-    match (reason, machine.fault(), goaway_code) {
+    match (cause, machine.fault(), goaway_code) {
         (_, _, Some(code)) if code != ErrorCode::NO_ERROR => {
             Error::new(ErrorKind::H2GoAway, phase).with_detail(last_words(machine, code))
         }
@@ -93,4 +148,19 @@ pub(super) fn last_words(machine: &stoop_proto::h2::Connection, code: ErrorCode)
         }
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_to_retire_counts_and_the_pool_is_told_once() {
+        let mut retirement = Retirement::default();
+        assert_eq!(retirement.reason(), None);
+        assert!(retirement.retire(CloseReason::RequestsMax));
+        assert!(!retirement.retire(CloseReason::PeerCloses));
+        assert_eq!(retirement.reason(), Some(CloseReason::RequestsMax));
+        assert!(retirement.terminate() && !retirement.terminate());
+    }
 }

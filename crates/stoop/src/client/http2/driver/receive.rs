@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use stoop_io::Transport;
+use stoop_proto::ResponseHead;
 use stoop_proto::h2::{ErrorCode, Event, ResetReason, StreamKey};
-use stoop_proto::{CloseReason, ResponseHead};
 
+use super::Driver;
 use super::end::last_words;
-use super::{ABANDONED_CHECK_INTERVAL, Driver, Exchange, refuse};
+use super::exchange::Exchange;
+use crate::client::http2::shared_exchange::SharedExchange;
 use crate::conn::recycle::Recycle;
-use crate::error::{Error, ErrorKind, Phase};
+use crate::error::{Error, ErrorKind};
 use crate::limits::after;
 
 impl Driver {
@@ -21,16 +23,13 @@ impl Driver {
             Event::Response { key, end } => self.head(key, end),
             Event::Trailers { key } => self.complete(key, true),
             Event::Reset { key, reason } => self.reset(key, reason),
-            Event::GoAway { code } => {
-                self.role.goaway_code = Some(code);
-                self.retire(CloseReason::PeerCloses);
-            }
+            Event::GoAway { code } => self.goes_away(code),
             _ => {}
         }
     }
 
     fn settings(&mut self) {
-        if self.role.retired.is_none() {
+        if self.role.retirement.reason().is_none() {
             let own_max = self.role.limits.wire.http2.streams_max;
             self.role
                 .membership
@@ -50,14 +49,14 @@ impl Driver {
     }
 
     fn head(&mut self, key: StreamKey, end: bool) {
-        self.role.is_asked = false;
+        self.role.liveness.answered();
         let mut head = Recycle::<ResponseHead>::new();
         self.machine.take_response(&mut head);
         let length = if end { Some(0) } else { self.machine.remaining(key) };
         let Some(exchange) = self.exchanges.get(key) else { return };
         exchange.has_head = true;
-        // RFC 9110 §10.1.1: who answers instead of asking for the content, or answers that it went
-        // wrong, does not want the rest.
+        // RFC 9110 §10.1.1: a server that answers instead of asking for the content, or with a failure,
+        // does not want the rest.
         if let Some(upload) = &mut exchange.upload
             && (upload.is_held || !head.status().is_success())
         {
@@ -74,7 +73,7 @@ impl Driver {
 
     /// Content came.
     pub(super) fn deliver(&mut self, key: StreamKey, len: usize, end: bool) {
-        self.role.is_asked = false;
+        self.role.liveness.answered();
         let Some(exchange) = self.exchanges.get(key) else {
             self.wire.io.consume(len);
             return self.credit(key, len as u32);
@@ -106,16 +105,16 @@ impl Driver {
             && exchange.upload.is_some()
             && !exchange.is_tunnel
         {
-            // Its owner may not come for it again.
+            // The owner may not poll the exchange again.
             let patience = self.role.limits.time.send_idle.unwrap_or(Duration::MAX);
             exchange.abandoned_until = exchange.until.or(Some(after(self.now, patience)));
-            self.role.tick.get_or_insert(self.now + ABANDONED_CHECK_INTERVAL);
+            self.role.abandoned.schedule(self.now);
         }
         self.credit(key, used_up);
         self.let_go(key);
     }
 
-    /// A stream is over before its end.
+    /// A stream was reset.
     fn reset(&mut self, key: StreamKey, reason: ResetReason) {
         let Some(exchange) = self.take_exchange(key) else { return };
         // RFC 9113 §8.1: the server has answered, and does not want the rest of the request.
@@ -126,7 +125,7 @@ impl Driver {
         match reason {
             ResetReason::Fault(fault) => exchange.cell.fail(|| Error::fault(fault, phase)),
             ResetReason::Unprocessed => refuse(&exchange.cell, || {
-                let code = self.role.goaway_code.unwrap_or(ErrorCode::NO_ERROR);
+                let code = self.role.retirement.goaway_code().unwrap_or(ErrorCode::NO_ERROR);
                 let words = last_words(&self.machine, code);
                 Error::new(ErrorKind::H2GoAway, phase)
                     .with_detail(format_args!("{words}; it did nothing of this request"))
@@ -171,15 +170,7 @@ impl Driver {
     }
 }
 
-impl Exchange {
-    pub(super) fn phase(&self) -> Phase {
-        if self.has_head { Phase::Receive } else { Phase::Wait }
-    }
-
-    /// Content need not wait for a 100 any more.
-    pub(super) fn go_ahead(&mut self) {
-        if let Some(upload) = &mut self.upload {
-            upload.is_held = false;
-        }
-    }
+/// The server did nothing of an exchange: it may be sent again, whatever it is.
+fn refuse(cell: &SharedExchange, error: impl FnOnce() -> Error) {
+    cell.fail(|| error().unprocessed());
 }
