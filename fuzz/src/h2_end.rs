@@ -58,13 +58,13 @@ pub(crate) struct End {
 impl End {
     pub(crate) fn server(choice: u8, manner: u8) -> Self {
         let limits = limits(true, choice);
-        Self::new(Connection::server(&limits), limits, manner)
+        Self::new(Connection::server(limits.clone()), limits, manner)
     }
 
     /// One that has asked for as much as it may.
     pub(crate) fn client(choice: u8, manner: u8) -> Self {
         let limits = limits(false, choice);
-        let mut end = Self::new(Connection::client(&limits), limits, manner);
+        let mut end = Self::new(Connection::client(limits.clone()), limits, manner);
         for _ in 0..3 {
             end.ask();
         }
@@ -147,7 +147,7 @@ impl End {
         for _ in 0..most {
             let may_open = self.manner.may_open(self.machine.streams());
             let input = &self.arrived[at..];
-            let received = self.machine.receive(self.now, input, may_open, &self.limits);
+            let received = self.machine.receive(self.now, input, may_open);
             assert!(received.consumed <= input.len(), "consumed more than there was");
             self.check_memory();
             let is_paused = received.event == Event::Paused;
@@ -172,7 +172,7 @@ impl End {
     /// Says what waits: at most so many frames, and what the last things that happened have added.
     fn transmit(&mut self) {
         let before = self.out.len();
-        self.machine.transmit(self.now, &self.limits, &mut self.out);
+        self.machine.transmit(self.now, &mut self.out);
         let frames_max = self.limits.http2.control_frames_max as usize + 10;
         assert!(self.out.len() - before <= 300 + 30 * frames_max);
     }

@@ -110,8 +110,8 @@ impl Pair {
         let (ours, theirs) = (limits(Limits::client(), 6), limits(Limits::server(), 4));
         let now = Instant::now();
         Self {
-            client: Side::new(Connection::client(&ours), ours, 0),
-            server: Side::new(Connection::server(&theirs), theirs, 1),
+            client: Side::new(Connection::client(ours.clone()), ours, 0),
+            server: Side::new(Connection::server(theirs.clone()), theirs, 1),
             all: Vec::new(),
             start: now,
             now,
@@ -155,7 +155,7 @@ impl Pair {
             1 if argument > 200 => self.client.machine.drain(now, CloseReason::Draining),
             2 | 3 => {
                 let side = self.side(argument);
-                side.machine.ping(now, &side.limits);
+                side.machine.ping(now);
             }
             // Servers that end wait for a second; nobody may wait for ten.
             4 if now < self.start + Duration::from_secs(9) => {

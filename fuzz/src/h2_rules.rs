@@ -106,16 +106,16 @@ impl End {
             fault => assert_eq!((fault, had), (before, 0)),
         }
         let said = self.out.len();
-        let over = self.machine.receive(self.now, b"more", true, &self.limits);
+        let over = self.machine.receive(self.now, b"more", true);
         assert_eq!(over, Received { consumed: 4, event: Event::Closed });
         let mut head = RequestHead::new(Method::GET, "/").expect("the target fits");
         head.fields_mut().push("host", b"a").expect("it is a field");
         let asked = self.machine.open(&head, "https", BodySize::Exact(0), &mut self.out);
         assert_eq!(asked, Err(Refusal::GoingAway));
         self.machine.drain(self.now, CloseReason::Draining);
-        self.machine.ping(self.now, &self.limits);
+        self.machine.ping(self.now);
         self.machine.handle_timeout(self.now);
-        self.machine.transmit(self.now, &self.limits, &mut self.out);
+        self.machine.transmit(self.now, &mut self.out);
         assert_eq!(self.out.len(), said);
     }
 }

@@ -61,7 +61,7 @@ impl Side {
     }
 
     pub(crate) fn flush(&mut self, now: Instant) {
-        self.machine.transmit(now, &self.limits, &mut self.sent);
+        self.machine.transmit(now, &mut self.sent);
     }
 
     pub(crate) fn data(&mut self, choice: u8, all: &mut All) {
@@ -187,7 +187,7 @@ impl Side {
         let mut at = 0;
         loop {
             let input = &self.arrived[at..];
-            let received = self.machine.receive(now, input, true, &self.limits);
+            let received = self.machine.receive(now, input, true);
             assert!(received.consumed <= input.len());
             match received.event {
                 Event::NeedMore => {

@@ -16,7 +16,6 @@ pub struct Client<S> {
     stream: S,
     /// The machine, for what there is no method for here.
     pub machine: Connection,
-    limits: Limits,
     unread: Vec<u8>,
     out: Vec<u8>,
     /// Whether content is consumed as it comes, so that the windows are opened again.
@@ -61,16 +60,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
 
     /// The same with other limits, such as windows.
     pub async fn with_limits(stream: S, limits: Limits) -> Self {
-        let machine = Connection::client(&limits);
+        let machine = Connection::client(limits);
         let (unread, out) = (Vec::new(), Vec::new());
-        let mut client = Self { stream, machine, limits, unread, out, consumes: true };
+        let mut client = Self { stream, machine, unread, out, consumes: true };
         client.flush().await;
         client
     }
 
     /// Sends the machine's output. A test may go on after the server has closed, so errors are ignored.
     pub async fn flush(&mut self) {
-        self.machine.transmit(Instant::now(), &self.limits, &mut self.out);
+        self.machine.transmit(Instant::now(), &mut self.out);
         let _ = self.stream.write_all(&self.out).await;
         self.out.clear();
     }
@@ -126,7 +125,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     /// Waits for the next event.
     pub async fn next_event(&mut self) -> ClientEvent {
         loop {
-            let received = self.machine.receive(Instant::now(), &self.unread, true, &self.limits);
+            let received = self.machine.receive(Instant::now(), &self.unread, true);
             let event = match &received.event {
                 Event::Data { key, span, end } => {
                     let data = self.unread[span.clone()].to_vec();

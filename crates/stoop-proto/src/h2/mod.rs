@@ -9,8 +9,8 @@
 //! use stoop_proto::{BodySize, Limits, RequestHead, ResponseParts, h2};
 //!
 //! let now = Instant::now();
-//! let (mine, theirs) = (Limits::client(), Limits::server());
-//! let (mut client, mut server) = (h2::Connection::client(&mine), h2::Connection::server(&theirs));
+//! let mut client = h2::Connection::client(Limits::client());
+//! let mut server = h2::Connection::server(Limits::server());
 //!
 //! let mut request = RequestHead::new(http::Method::GET, "/")?;
 //! request.fields_mut().push("host", b"example.com")?;
@@ -18,9 +18,9 @@
 //! client.open(&request, "https", BodySize::Exact(0), &mut wire).unwrap();
 //!
 //! // Preface and SETTINGS come first; their one event is that the peer's settings are known.
-//! let first = server.receive(now, &wire, true, &theirs);
+//! let first = server.receive(now, &wire, true);
 //! assert_eq!(first.event, h2::Event::Settings);
-//! let second = server.receive(now, &wire[first.consumed..], true, &theirs);
+//! let second = server.receive(now, &wire[first.consumed..], true);
 //! let h2::Event::Request { key, end: true } = second.event else { panic!("{second:?}") };
 //! let mut head = RequestHead::default();
 //! server.take_request(&mut head);
@@ -40,16 +40,24 @@ mod bdp;
 mod budget;
 mod code;
 mod connection;
+mod control_queue;
 mod dictionary;
+mod early_priorities;
 mod encode;
 mod fault;
+mod flow;
 mod frame;
+mod header_coding;
 mod kind;
 mod map;
+mod ping;
 mod priority;
 mod section;
 mod settings;
+mod settings_exchange;
+mod shutdown;
 mod state;
+mod stream_ids;
 mod streams;
 mod window;
 

@@ -294,8 +294,8 @@ impl EndpointSetup {
     #[track_caller]
     pub fn feed_once(&self, pieces: &[&[u8]]) -> EndpointOutcome {
         let connection = match self.is_server {
-            true => Connection::server(&self.limits),
-            false => Connection::client(&self.limits),
+            true => Connection::server(self.limits.clone()),
+            false => Connection::client(self.limits.clone()),
         };
         let now = Instant::now();
         let mut feed = EndpointFeed {
@@ -310,7 +310,7 @@ impl EndpointSetup {
             let key = feed.connection.open(head, "https", *size, &mut feed.out).expect("a stream");
             feed.ids.insert(key, feed.connection.stream_id(key).expect("it is open"));
         }
-        feed.connection.transmit(now, &self.limits, &mut feed.out);
+        feed.connection.transmit(now, &mut feed.out);
         let own = feed.out.len();
         for piece in pieces {
             feed.outcome.rest.extend_from_slice(piece);
@@ -337,13 +337,13 @@ impl EndpointFeed<'_> {
         // Each event consumes a byte at least, or ends a stream, or says that content has ended.
         let most = 2 * self.outcome.rest.len() + self.connection.streams() + 10;
         for _ in 0..most {
-            let (connection, limits) = (&mut self.connection, &self.setup.limits);
-            let received = connection.receive(self.now, &self.outcome.rest, true, limits);
+            let connection = &mut self.connection;
+            let received = connection.receive(self.now, &self.outcome.rest, true);
             let consumed = received.consumed;
             assert!(consumed <= self.outcome.rest.len(), "consumed more than there was");
             let goes_on = self.record(received.event);
             self.outcome.rest.drain(..consumed);
-            self.connection.transmit(self.now, &self.setup.limits, &mut self.out);
+            self.connection.transmit(self.now, &mut self.out);
             if !goes_on {
                 return;
             }
@@ -487,7 +487,7 @@ impl EndpointFeed<'_> {
         }
         outcome.streams = self.connection.streams();
         if outcome.is_closed {
-            self.connection.transmit(self.now, &self.setup.limits, &mut self.out);
+            self.connection.transmit(self.now, &mut self.out);
             assert!(!self.connection.has_control(), "all control frames are sent");
             outcome.rest.clear();
         }

@@ -301,6 +301,7 @@ impl ClientBuilder {
         Ok(Client(Arc::new(Shared {
             connector,
             pool,
+            wire_limits: Arc::new(limits.wire.clone()),
             limits: Arc::new(limits),
             redirects: self.redirects,
             user_agent: self.user_agent,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use stoop_proto::Limits;
+
 use crate::client::connect::Connector;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
@@ -12,6 +14,8 @@ pub(crate) struct Shared {
     pub(super) connector: Connector,
     pub(super) pool: Arc<Pool>,
     pub(super) limits: Arc<ClientLimits>,
+    /// [`ClientLimits::wire`], as each HTTP/2 machine holds it.
+    pub(super) wire_limits: Arc<Limits>,
     pub(super) redirects: Redirects,
     pub(super) user_agent: Option<Box<str>>,
     pub(super) allow_private: bool,

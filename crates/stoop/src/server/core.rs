@@ -5,6 +5,7 @@ use std::sync::Arc;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::ServerTls;
 use stoop_io::Timer;
+use stoop_proto::Limits;
 
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
@@ -33,6 +34,8 @@ impl Shared {
 pub(crate) struct Core<H: Handler> {
     pub(crate) handler: H,
     pub(crate) limits: Arc<ServerLimits>,
+    /// [`ServerLimits::wire`], as each HTTP/2 machine holds it.
+    pub(crate) wire_limits: Arc<Limits>,
     pub(crate) control: Arc<Control>,
     pub(crate) versions: Versions,
     pub(super) futures: FuturePool<H::Future>,
@@ -45,7 +48,9 @@ impl<H: Handler> Core<H> {
         control: Arc<Control>,
         versions: Versions,
     ) -> Arc<Self> {
-        Arc::new(Self { handler, limits, control, versions, futures: FuturePool::default() })
+        let wire_limits = Arc::new(limits.wire.clone());
+        let futures = FuturePool::default();
+        Arc::new(Self { handler, limits, wire_limits, control, versions, futures })
     }
 }
 

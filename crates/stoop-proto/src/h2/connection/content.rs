@@ -6,11 +6,10 @@ use super::receive::{NEED_MORE, ReadResult};
 use super::{Connection, Reading, SkippedPayload};
 use crate::h2::Event;
 use crate::h2::fault::Fault;
-use crate::h2::frame::{HEADER_BYTES, Header, flag, kind};
+use crate::h2::frame::{HEADER_BYTES, Header, flag};
 use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
-use crate::limits::Limits;
 
 /// DATA for an ended stream that is smaller than this counts as overhead.
 const LATE_DATA_BYTES_MIN: u32 = 256;
@@ -33,7 +32,6 @@ impl Connection {
         now: Instant,
         header: Header,
         input: &[u8],
-        limits: &Limits,
     ) -> ReadResult {
         let padded = header.has(flag::PADDED);
         let (begin, padding) = match (padded, input.get(HEADER_BYTES)) {
@@ -47,11 +45,11 @@ impl Connection {
         if self.is_idle(header.stream) {
             return Err(Fault::StreamIdle);
         }
-        self.receive.receive(header.len).map_err(|_| Fault::WindowExceeded)?;
+        self.flow.received(header.len).map_err(|_| Fault::WindowExceeded)?;
         let end = header.has(flag::END_STREAM);
         if left == 0 && !end {
             // Flow control does not bound frames without content.
-            self.count_overhead(now, limits)?;
+            self.count_overhead(now)?;
         }
         let skip = Reading::Skip { left: left + padding, payload: SkippedPayload::Content };
         let Some(key) = self.streams.find(header.stream) else {
@@ -60,44 +58,37 @@ impl Connection {
             // No stream above the last one in our GOAWAY has a window.
             let is_passed_over = self.shutdown.is_beyond_last(header.stream);
             match (self.is_late(header.stream), self.role) {
-                (true, _) if is_passed_over => self.count_overhead(now, limits)?,
+                (true, _) if is_passed_over => self.count_overhead(now)?,
                 (true, _) => {
                     self.resets.receive_content(header.len)?;
                     if left < LATE_DATA_BYTES_MIN {
-                        self.count_overhead(now, limits)?;
+                        self.count_overhead(now)?;
                     }
                 }
                 (false, Role::Server) => {
-                    self.refuse(now, header.stream, Fault::AfterEnd, limits)?;
+                    self.refuse(now, header.stream, Fault::AfterEnd)?;
                 }
                 // The stream has ended in both directions: an error of the server.
                 (false, Role::Client) => return Err(Fault::StreamEnded),
             }
             return Ok((begin, None));
         };
-        if let Err(fault) = self.admit(key, header.len, left, end, limits) {
+        if let Err(fault) = self.admit(key, header.len, left, end) {
             self.credit(header.len);
             self.reading = skip;
-            return Ok((begin, self.end_stream(now, key, fault, limits)?));
+            return Ok((begin, self.end_stream(now, key, fault)?));
         }
         if overhead > 0 {
             self.consumed(key, overhead);
         }
         self.reading = Reading::Content(DataFrame { key, left, padding, end });
-        self.measure_round_trip(header.len, now, limits);
+        self.measure_round_trip(header.len, now);
         Ok((begin, None))
     }
 
     /// Checks whether a stream accepts a frame of `size` bytes with `data` bytes of content, and counts
     /// them.
-    fn admit(
-        &mut self,
-        key: StreamKey,
-        size: u32,
-        data: u32,
-        end: bool,
-        limits: &Limits,
-    ) -> Result<(), Fault> {
+    fn admit(&mut self, key: StreamKey, size: u32, data: u32, end: bool) -> Result<(), Fault> {
         let Some(stream) = self.streams.get_mut(key) else { return Ok(()) };
         if stream.state.next(StreamInput::ReceiveData).is_none() {
             return Err(Fault::AfterEnd);
@@ -113,7 +104,8 @@ impl Connection {
             }
         }
         stream.received = stream.received.saturating_add(data);
-        if limits.body_bytes_max.is_some_and(|max| stream.received > max) && !stream.is_connect {
+        if self.limits.body_bytes_max.is_some_and(|max| stream.received > max) && !stream.is_connect
+        {
             return Err(Fault::BodyTooLarge);
         }
         stream.receive.receive(size).map_err(|_| Fault::StreamWindowExceeded)
@@ -125,7 +117,6 @@ impl Connection {
         now: Instant,
         input: &[u8],
         mut content: DataFrame,
-        limits: &Limits,
     ) -> ReadResult {
         let DataFrame { key, end, .. } = content;
         if content.left > 0 {
@@ -137,7 +128,7 @@ impl Connection {
             let over = content.left == 0 && content.padding == 0;
             self.reading = if over { Reading::Frame } else { Reading::Content(content) };
             let end = over && end;
-            if end && let Some(reset) = self.content_ended(now, key, limits)? {
+            if end && let Some(reset) = self.content_ended(now, key)? {
                 return Ok((taken, Some(reset)));
             }
             return Ok((taken, Some(Event::Data { key, span: 0..taken, end })));
@@ -155,21 +146,16 @@ impl Connection {
         if !end {
             return Ok((skipped, None));
         }
-        let reset = self.content_ended(now, key, limits)?;
+        let reset = self.content_ended(now, key)?;
         let ended = Event::Data { key, span: skipped..skipped, end };
         Ok((skipped, Some(reset.unwrap_or(ended))))
     }
 
     /// Ends the peer's message on a stream (§8.1.1). Returns an event if its content was too short.
-    pub(super) fn content_ended(
-        &mut self,
-        now: Instant,
-        key: StreamKey,
-        limits: &Limits,
-    ) -> super::FrameResult {
+    pub(super) fn content_ended(&mut self, now: Instant, key: StreamKey) -> super::FrameResult {
         let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
         if stream.content_to_receive.is_some_and(|content_to_receive| content_to_receive > 0) {
-            return self.end_stream(now, key, Fault::Length, limits);
+            return self.end_stream(now, key, Fault::Length);
         }
         stream.step(StreamInput::ReceiveEnd);
         let state = stream.state;
@@ -181,14 +167,12 @@ impl Connection {
     /// WINDOW_UPDATE is sent for halves of a window.
     #[inline]
     pub fn consumed(&mut self, key: StreamKey, bytes: u32) {
-        let size = self.stream_window;
         let Some(stream) = self.streams.get_mut(key) else { return };
         stream.receive.consume(bytes);
         if stream.state.may_receive()
-            && let Some(increment) = stream.receive.update(size)
+            && let Some(increment) = self.flow.stream_update(&mut stream.receive)
         {
-            let id = stream.id;
-            self.control(kind::WINDOW_UPDATE, 0, id, &increment.to_be_bytes());
+            self.control.window_update(stream.id, increment);
         }
         self.credit(bytes);
     }

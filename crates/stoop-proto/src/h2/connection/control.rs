@@ -6,62 +6,40 @@ use std::time::Instant;
 use super::receive::{NEED_MORE, ReadResult};
 use super::{Connection, FrameResult, Reading, SkippedPayload};
 use crate::h2::fault::Fault;
-use crate::h2::frame::{HEADER_BYTES, Header, STREAM_MAX, flag, kind};
+use crate::h2::frame::{HEADER_BYTES, Header, STREAM_MAX, flag};
+use crate::h2::ping::Ping;
 use crate::h2::priority::Priority;
-use crate::h2::settings::{Role, Settings};
-use crate::h2::window;
+use crate::h2::settings::Role;
 use crate::h2::{ErrorCode, Event, ResetReason};
-use crate::limits::Limits;
-
-/// The payloads of our PINGs, one for each purpose.
-const PING_MEASURE: &[u8] = b"measure\0";
-pub(super) const PING_ALIVE: &[u8] = b"alive?\0\0";
-pub(super) const PING_DRAIN: &[u8] = b"drained\0";
 
 /// The most bytes that are kept of GOAWAY's debug data: a sentence.
 const GO_AWAY_TEXT_BYTES_MAX: usize = 256;
 
 impl Connection {
     /// Handles SETTINGS: §6.5.
-    pub(super) fn settings(
-        &mut self,
-        now: Instant,
-        header: Header,
-        payload: &[u8],
-        limits: &Limits,
-    ) -> FrameResult {
+    pub(super) fn settings(&mut self, now: Instant, header: Header, payload: &[u8]) -> FrameResult {
         if header.has(flag::ACK) {
-            if std::mem::replace(&mut self.settings_acknowledged, true) {
-                self.count_overhead(now, limits)?;
+            match self.settings.acknowledge() {
+                Some(table_bytes) => self.headers.decoder.set_table_bytes_max(table_bytes),
+                None => self.count_overhead(now)?,
             }
-            self.shutdown.settings_deadline = None;
-            self.decoder.set_table_bytes_max(self.header_table_bytes);
             return Ok(None);
         }
-        let sender = match self.role {
+        let peer = match self.role {
             Role::Client => Role::Server,
             Role::Server => Role::Client,
         };
-        let before = self.peer_settings;
-        let least_table_bytes = self.peer_settings.read(payload, sender)?;
-        let Settings { initial_window_bytes, header_table_bytes, .. } = self.peer_settings;
-        let priorities_change =
-            self.peer_settings.no_rfc7540_priorities != before.no_rfc7540_priorities;
-        // RFC 9218 §2.1
-        if self.settings_received && priorities_change {
-            return Err(Fault::Setting);
+        let change = self.settings.receive(payload, peer)?;
+        if change.window_shift != 0 {
+            self.shift_windows(change.window_shift)?;
         }
-        let by = i64::from(initial_window_bytes) - i64::from(before.initial_window_bytes);
-        if by != 0 {
-            self.shift_windows(by)?;
+        for bytes in change.table_bytes {
+            self.headers.encoder.set_peer_table_bytes_max(bytes);
         }
-        for bytes in [least_table_bytes, header_table_bytes] {
-            self.encoder.set_peer_table_bytes_max(bytes);
+        if !change.is_first {
+            self.count_overhead(now)?;
         }
-        if std::mem::replace(&mut self.settings_received, true) {
-            self.count_overhead(now, limits)?;
-        }
-        self.control(kind::SETTINGS, flag::ACK, 0, &[]);
+        self.control.settings_ack();
         Ok(Some(Event::Settings))
     }
 
@@ -81,44 +59,29 @@ impl Connection {
         now: Instant,
         header: Header,
         payload: &[u8],
-        limits: &Limits,
     ) -> FrameResult {
         if !header.has(flag::ACK) {
-            self.count_overhead(now, limits)?;
-            self.control(kind::PING, flag::ACK, 0, payload);
+            self.count_overhead(now)?;
+            self.control.ping_ack(payload);
             return Ok(None);
         }
-        match payload {
-            PING_MEASURE if self.bdp.is_measuring() => self.round_trip_measured(now, limits),
-            PING_ALIVE if self.is_pinging() => self.shutdown.ping_deadline = None,
-            PING_DRAIN if self.shutdown.is_announced() => self.send_final_goaway(),
+        match payload.first_chunk() {
+            Some(&Ping::MEASURE) if self.flow.is_measuring() => {
+                self.flow.measured(now, &self.limits.http2);
+            }
+            Some(&Ping::ALIVE) if self.ping.is_pending() => self.ping.answered(),
+            Some(&Ping::DRAIN) if self.shutdown.is_announced() => self.send_final_goaway(),
             // It answers no PING of ours.
-            _ => self.count_overhead(now, limits)?,
+            _ => self.count_overhead(now)?,
         }
         Ok(None)
     }
 
-    /// Counts content that came, and sends a PING to measure a round trip, while windows may grow.
+    /// Counts content that came, and sends a PING if a round trip is to be measured.
     #[inline]
-    pub(super) fn measure_round_trip(&mut self, bytes: u32, now: Instant, limits: &Limits) {
-        let http2 = &limits.http2;
-        let may_grow = self.stream_window < http2.stream_window_bytes_max
-            || self.connection_window < http2.connection_window_bytes_max;
-        if may_grow && self.bdp.received(bytes, self.stream_window, now) {
-            self.control(kind::PING, 0, 0, PING_MEASURE);
-        }
-    }
-
-    fn round_trip_measured(&mut self, now: Instant, limits: &Limits) {
-        let grown =
-            |size: u32, max: u32| size.max(size.saturating_mul(2).min(max)).min(window::MAX);
-        let http2 = &limits.http2;
-        if self.bdp.answered(now, self.stream_window) {
-            self.stream_window = grown(self.stream_window, http2.stream_window_bytes_max);
-            let least = self.stream_window.min(http2.connection_window_bytes_max);
-            self.connection_window = self.connection_window.max(least);
-            self.connection_window =
-                grown(self.connection_window, http2.connection_window_bytes_max);
+    pub(super) fn measure_round_trip(&mut self, bytes: u32, now: Instant) {
+        if self.flow.begins_measuring(bytes, now, &self.limits.http2) {
+            self.control.ping(Ping::MEASURE);
         }
     }
 
@@ -128,15 +91,14 @@ impl Connection {
         now: Instant,
         header: Header,
         payload: &[u8],
-        limits: &Limits,
     ) -> FrameResult {
         let increment = word(payload) & STREAM_MAX;
-        self.count_overhead(now, limits)?;
+        self.count_overhead(now)?;
         if header.stream == 0 {
             if increment == 0 {
                 return Err(Fault::WindowUnchanged);
             }
-            return self.send.grow(increment).map(|()| None).map_err(|_| Fault::WindowOverflow);
+            return self.flow.grow(increment).map(|()| None).map_err(|_| Fault::WindowOverflow);
         }
         if self.is_idle(header.stream) {
             return Err(Fault::StreamIdle);
@@ -144,10 +106,10 @@ impl Connection {
         let Some(key) = self.streams.find(header.stream) else { return Ok(None) };
         let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
         if increment == 0 {
-            return self.end_stream(now, key, Fault::StreamWindowUnchanged, limits);
+            return self.end_stream(now, key, Fault::StreamWindowUnchanged);
         }
         if stream.send.grow(increment).is_err() {
-            return self.end_stream(now, key, Fault::StreamWindowOverflow, limits);
+            return self.end_stream(now, key, Fault::StreamWindowOverflow);
         }
         self.streams.update_queue(key);
         Ok(None)
@@ -159,34 +121,27 @@ impl Connection {
         now: Instant,
         header: Header,
         payload: &[u8],
-        limits: &Limits,
     ) -> FrameResult {
         if self.is_idle(header.stream) {
             return Err(Fault::StreamIdle);
         }
         let Some(key) = self.streams.find(header.stream) else {
-            self.count_overhead(now, limits)?;
+            self.count_overhead(now)?;
             return Ok(None);
         };
-        self.count_ended(now, key, limits)?;
+        self.count_ended(now, key)?;
         self.forget(key);
         Ok(Some(Event::Reset { key, reason: ResetReason::Peer(ErrorCode(word(payload))) }))
     }
 
     /// Handles GOAWAY: §6.8. Its debug data is for people: the beginning is kept, the rest skipped.
-    pub(super) fn go_away(
-        &mut self,
-        now: Instant,
-        header: Header,
-        input: &[u8],
-        limits: &Limits,
-    ) -> ReadResult {
+    pub(super) fn go_away(&mut self, now: Instant, header: Header, input: &[u8]) -> ReadResult {
         const FIXED: usize = 8;
         let bytes = (header.len as usize).min(FIXED + GO_AWAY_TEXT_BYTES_MAX);
         let Some(payload) = input.get(HEADER_BYTES..HEADER_BYTES + bytes) else { return NEED_MORE };
         let (last, code) = (word(payload) & STREAM_MAX, ErrorCode(word(&payload[4..])));
         if self.is_going_away() {
-            self.count_overhead(now, limits)?;
+            self.count_overhead(now)?;
         }
         self.shutdown.receive_go_away(last, &payload[FIXED..])?;
         let left = header.len - bytes as u32;
@@ -195,24 +150,18 @@ impl Connection {
     }
 
     /// Handles PRIORITY (§6.3), which is ignored, but must be well-formed.
-    pub(super) fn priority(
-        &mut self,
-        now: Instant,
-        header: Header,
-        payload: &[u8],
-        limits: &Limits,
-    ) -> FrameResult {
-        self.count_overhead(now, limits)?;
+    pub(super) fn priority(&mut self, now: Instant, header: Header, payload: &[u8]) -> FrameResult {
+        self.count_overhead(now)?;
         let fault = match payload.len() {
             5 if word(payload) & STREAM_MAX != header.stream => return Ok(None),
             5 => Fault::PrioritySelf,
             _ => Fault::PrioritySize,
         };
         match self.streams.find(header.stream) {
-            Some(key) => self.end_stream(now, key, fault, limits),
+            Some(key) => self.end_stream(now, key, fault),
             // A stream that was not opened cannot be reset: §5.1.
             None if self.is_idle(header.stream) => Err(fault),
-            None => self.refuse(now, header.stream, fault, limits),
+            None => self.refuse(now, header.stream, fault),
         }
     }
 
@@ -222,9 +171,8 @@ impl Connection {
         now: Instant,
         _header: Header,
         payload: &[u8],
-        limits: &Limits,
     ) -> FrameResult {
-        self.count_overhead(now, limits)?;
+        self.count_overhead(now)?;
         let id = word(payload) & STREAM_MAX;
         if self.role == Role::Client || id.is_multiple_of(2) {
             return Err(Fault::PriorityUpdate);
@@ -233,26 +181,13 @@ impl Connection {
         if let Some(key) = self.streams.find(id) {
             self.streams.set_priority(key, priority);
         } else if self.is_idle(id) {
-            self.early_priorities.retain(|(other, _)| *other != id);
-            if self.early_priorities.len() + self.streams.len() >= limits.http2.streams_max as usize
-            {
+            let others_max = self.limits.http2.streams_max as usize;
+            let max = others_max.saturating_sub(self.streams.len());
+            if !self.early_priorities.keep(id, priority, max) {
                 return Err(Fault::PriorityUpdate);
             }
-            self.early_priorities.push((id, priority));
         }
         Ok(None)
-    }
-
-    /// The priority that was received for a stream before it was opened.
-    pub(super) fn take_early_priority(&mut self, id: u32) -> Option<Priority> {
-        if self.early_priorities.is_empty() {
-            return None;
-        }
-        let told =
-            self.early_priorities.iter().find(|(other, _)| *other == id).map(|(_, told)| *told);
-        // Streams with lower identifiers cannot be opened any more.
-        self.early_priorities.retain(|(other, _)| *other > id);
-        told
     }
 }
 

@@ -7,63 +7,26 @@ use http::StatusCode;
 use super::{Connection, FrameResult};
 use crate::h2::encode;
 use crate::h2::fault::Fault;
-use crate::h2::frame::{Header, STREAM_MAX, flag, kind};
+use crate::h2::frame::{Header, STREAM_MAX, flag};
+use crate::h2::header_coding::HeadersFrame;
 use crate::h2::priority::Priority;
 use crate::h2::section::SectionKind;
 use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
 use crate::h2::streams::{Stream, StreamKey};
-use crate::h2::window::{ReceiveWindow, SendWindow};
+use crate::h2::window::SendWindow;
 use crate::h2::{ErrorCode, Event};
-use crate::limits::Limits;
 use crate::message::ResponseParts;
 
-/// A block may have this many frames however short they are, and one more for each 4 KiB.
-const FRAMES_MAX: usize = 8;
-const FRAME_BYTES_MIN: usize = 4 * 1024;
-
-/// The encoded block may be this many times the limit on its decoded size: for most bytes that are not
-/// text, Huffman code is longer than the bytes.
-const BLOCK_FACTOR_MAX: usize = 4;
-
-/// A header block that is not complete.
-#[derive(Debug)]
-pub(super) struct PartialBlock {
-    pub(super) stream: u32,
-    end: bool,
-    depends_on: Option<u32>,
-    bytes: Vec<u8>,
-    frames: usize,
-}
-
-impl PartialBlock {
-    pub(super) fn heap_bytes(&self) -> usize {
-        size_of::<Self>() + self.bytes.capacity()
-    }
-}
-
-/// The parts of a HEADERS frame other than its block.
-struct HeadersFrame {
-    stream: u32,
-    end: bool,
-    depends_on: Option<u32>,
-}
-
 impl Connection {
-    pub(super) fn headers(
-        &mut self,
-        now: Instant,
-        header: Header,
-        payload: &[u8],
-        limits: &Limits,
-    ) -> FrameResult {
+    pub(super) fn headers(&mut self, now: Instant, header: Header, payload: &[u8]) -> FrameResult {
         let (block, depends_on) = fragment(header, payload)?;
-        let (stream, end) = (header.stream, header.has(flag::END_STREAM));
+        let end = header.has(flag::END_STREAM);
+        let frame = HeadersFrame { stream: header.stream, end, depends_on };
         if header.has(flag::END_HEADERS) {
-            return self.section(now, &HeadersFrame { stream, end, depends_on }, block, limits);
+            return self.section(now, &frame, block);
         }
-        let bytes = block.to_vec();
-        self.partial = Some(Box::new(PartialBlock { stream, end, depends_on, bytes, frames: 1 }));
+        self.headers.begin_partial(frame, block);
         Ok(None)
     }
 
@@ -72,33 +35,17 @@ impl Connection {
         now: Instant,
         header: Header,
         payload: &[u8],
-        limits: &Limits,
     ) -> FrameResult {
-        let Some(mut partial) = self.partial.take() else { return Err(Fault::Continuation) };
-        partial.frames += 1;
-        partial.bytes.extend_from_slice(payload);
-        let bytes = partial.bytes.len();
-        if bytes > limits.head_bytes_max.saturating_mul(BLOCK_FACTOR_MAX)
-            || partial.frames > FRAMES_MAX + bytes / FRAME_BYTES_MIN
-        {
-            return Err(Fault::BlockTooLarge);
+        let is_last = header.has(flag::END_HEADERS);
+        let max = self.limits.head_bytes_max;
+        match self.headers.continue_partial(payload, is_last, max)? {
+            Some(whole) => self.section(now, &whole.frame, &whole.bytes),
+            None => Ok(None),
         }
-        if !header.has(flag::END_HEADERS) {
-            self.partial = Some(partial);
-            return Ok(None);
-        }
-        let PartialBlock { stream, end, depends_on, ref bytes, .. } = *partial;
-        self.section(now, &HeadersFrame { stream, end, depends_on }, bytes, limits)
     }
 
     /// Handles a complete header block.
-    fn section(
-        &mut self,
-        now: Instant,
-        frame: &HeadersFrame,
-        block: &[u8],
-        limits: &Limits,
-    ) -> FrameResult {
+    fn section(&mut self, now: Instant, frame: &HeadersFrame, block: &[u8]) -> FrameResult {
         let key = self.streams.find(frame.stream);
         let opens = key.is_none() && self.is_idle(frame.stream);
         if opens && (self.role == Role::Client || frame.stream.is_multiple_of(2)) {
@@ -112,93 +59,86 @@ impl Connection {
             Some(_) => SectionKind::Response,
             None => SectionKind::Request,
         };
-        let options = self.section_options(&limits.http2);
-        self.section.read(&mut self.decoder, block, section, options, limits)?;
+        let options = self.section_options();
+        self.headers.decode(block, section, options, &self.limits)?;
         let Some(key) = key else {
             return match opens {
-                true => self.request(now, frame, limits),
-                false if self.is_late(frame.stream) => {
-                    self.count_overhead(now, limits).map(|()| None)
-                }
-                false if self.skipped_ids.contains(&frame.stream) => Err(Fault::StreamId),
+                true => self.request(now, frame),
+                false if self.is_late(frame.stream) => self.count_overhead(now).map(|()| None),
+                false if self.ids.is_skipped(frame.stream) => Err(Fault::StreamId),
                 false => Err(Fault::StreamEnded),
             };
         };
         let Some(stream) = self.streams.get(key) else { return Ok(None) };
         let is_tunnel = stream.is_connect;
         if stream.state.next(StreamInput::ReceiveHead).is_none() {
-            return self.end_stream(now, key, Fault::AfterEnd, limits);
+            return self.end_stream(now, key, Fault::AfterEnd);
         }
         if frame.depends_on == Some(frame.stream) {
-            return self.end_stream(now, key, Fault::PrioritySelf, limits);
+            return self.end_stream(now, key, Fault::PrioritySelf);
         }
-        if let Err(fault) = self.section.finish(section, options) {
-            return self.end_stream(now, key, fault, limits);
+        if let Err(fault) = self.headers.section.finish(section, options) {
+            return self.end_stream(now, key, fault);
         }
         match section {
-            SectionKind::Trailers if is_tunnel => {
-                self.end_stream(now, key, Fault::TunnelFields, limits)
-            }
-            SectionKind::Trailers => self.trailers(now, key, frame.end, limits),
-            _ => self.response(now, key, frame.end, limits),
+            SectionKind::Trailers if is_tunnel => self.end_stream(now, key, Fault::TunnelFields),
+            SectionKind::Trailers => self.trailers(now, key, frame.end),
+            _ => self.response(now, key, frame.end),
         }
     }
 
     /// Opens a stream for a request: §5.1.1, §5.1.2.
-    fn request(&mut self, now: Instant, frame: &HeadersFrame, limits: &Limits) -> FrameResult {
+    fn request(&mut self, now: Instant, frame: &HeadersFrame) -> FrameResult {
         let HeadersFrame { stream: id, end, .. } = *frame;
-        if id - self.last_peer_stream > 2 {
-            self.skipped_ids = self.last_peer_stream + 1..id;
-        }
-        self.last_peer_stream = id;
-        let early = self.take_early_priority(id);
-        if self.peer_streams >= limits.http2.streams_max {
-            return self.refuse(now, id, Fault::TooManyStreams, limits);
+        self.ids.use_peer(id);
+        let early = self.early_priorities.take(id);
+        if self.ids.peer_open() >= self.limits.http2.streams_max {
+            return self.refuse(now, id, Fault::TooManyStreams);
         }
         if frame.depends_on == Some(id) {
-            return self.refuse(now, id, Fault::PrioritySelf, limits);
+            return self.refuse(now, id, Fault::PrioritySelf);
         }
-        let length =
-            match self.section.finish(SectionKind::Request, self.section_options(&limits.http2)) {
-                Ok(()) => self.section.content_length,
-                Err(Fault::HeadTooLarge) => {
-                    let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-                    return self.reject_request(now, id, status, end, limits);
-                }
-                Err(fault) => return self.refuse(now, id, fault, limits),
-            };
+        let length = match self.headers.section.finish(SectionKind::Request, self.section_options())
+        {
+            Ok(()) => self.headers.section.content_length,
+            Err(Fault::HeadTooLarge) => {
+                let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+                return self.reject_request(now, id, status, end);
+            }
+            Err(fault) => return self.refuse(now, id, fault),
+        };
         if end && length.is_some_and(|length| length > 0) {
-            return self.refuse(now, id, Fault::Length, limits);
+            return self.refuse(now, id, Fault::Length);
         }
-        if let (Some(length), Some(max)) = (length, limits.body_bytes_max)
+        if let (Some(length), Some(max)) = (length, self.limits.body_bytes_max)
             && length > max
         {
-            return self.reject_request(now, id, StatusCode::PAYLOAD_TOO_LARGE, end, limits);
+            return self.reject_request(now, id, StatusCode::PAYLOAD_TOO_LARGE, end);
         }
-        let send = SendWindow::new(self.peer_settings.initial_window_bytes);
-        let mut stream = Stream::new(id, send, ReceiveWindow::new(self.initial_window));
+        let send = SendWindow::new(self.settings.peer().initial_window_bytes);
+        let mut stream = Stream::new(id, send, self.flow.stream_window());
         stream.step(StreamInput::ReceiveHead);
         if end {
             stream.step(StreamInput::ReceiveEnd);
         }
         stream.head_received = true;
         stream.content_to_receive = if end { Some(0) } else { length };
-        stream.is_head = self.section.method == http::Method::HEAD;
-        stream.is_connect = self.section.method == http::Method::CONNECT;
+        stream.is_head = self.headers.section.method == http::Method::HEAD;
+        stream.is_connect = self.headers.section.method == http::Method::CONNECT;
         if let Some(priority) = early.or_else(|| self.priority_field()) {
             stream.priority = priority;
         }
-        self.peer_streams += 1;
+        self.ids.peer_opened();
         let key = self.streams.insert(stream);
         Ok(Some(Event::Request { key, end }))
     }
 
     /// The priority in the `priority` field, if there is one: RFC 9218 §5.
     fn priority_field(&self) -> Option<Priority> {
-        if !self.section.has_priority {
+        if !self.headers.section.has_priority {
             return None;
         }
-        let lines: Vec<_> = self.section.fields.all("priority").collect();
+        let lines: Vec<_> = self.headers.section.fields.all("priority").collect();
         Some(Priority::parse(&lines.join(&b","[..])))
     }
 
@@ -209,9 +149,8 @@ impl Connection {
         id: u32,
         status: StatusCode,
         end: bool,
-        limits: &Limits,
     ) -> FrameResult {
-        self.count_reset(now, limits)?;
+        self.count_reset(now)?;
         self.queue_response(id, status);
         if !end {
             // §8.1: the rest of the request is not needed.
@@ -222,35 +161,28 @@ impl Connection {
 
     /// Queues a response without content. It fits into one frame.
     pub(super) fn queue_response(&mut self, id: u32, status: StatusCode) {
-        self.block.clear();
         let parts = ResponseParts::new(status);
-        encode::response(&mut self.encoder, &parts, Some(0), &mut self.block);
-        let block = std::mem::take(&mut self.block);
-        let flags = flag::END_HEADERS | flag::END_STREAM;
-        self.control(kind::HEADERS, flags, id, &block);
-        self.block = block;
+        let Self { headers, control, .. } = self;
+        headers.lend(
+            |encoder, block| encode::response(encoder, &parts, Some(0), block),
+            |block| control.headers(id, block),
+        );
     }
 
     /// Handles a response, interim or final: §8.1.
-    fn response(
-        &mut self,
-        now: Instant,
-        key: StreamKey,
-        end: bool,
-        limits: &Limits,
-    ) -> FrameResult {
-        let (status, length) = (self.section.status, self.section.content_length);
-        let bytes = self.section.list_bytes();
+    fn response(&mut self, now: Instant, key: StreamKey, end: bool) -> FrameResult {
+        let (status, length) = (self.headers.section.status, self.headers.section.content_length);
+        let bytes = self.headers.section.list_bytes();
         let Some(stream) = self.streams.get_mut(key) else { return Ok(None) };
         if status.is_informational() {
             stream.interim = stream.interim.saturating_add(1);
             stream.interim_bytes = stream.interim_bytes.saturating_add(bytes as u32);
-            let too_many = stream.interim as usize > limits.interim_max;
-            let too_large = stream.interim_bytes as usize > limits.head_bytes_max;
+            let too_many = stream.interim as usize > self.limits.interim_max;
+            let too_large = stream.interim_bytes as usize > self.limits.head_bytes_max;
             return match (end, too_many, too_large) {
-                (true, _, _) => self.end_stream(now, key, Fault::InterimEnds, limits),
-                (_, true, _) => self.end_stream(now, key, Fault::TooManyInterim, limits),
-                (_, _, true) => self.end_stream(now, key, Fault::HeadTooLarge, limits),
+                (true, _, _) => self.end_stream(now, key, Fault::InterimEnds),
+                (_, true, _) => self.end_stream(now, key, Fault::TooManyInterim),
+                (_, _, true) => self.end_stream(now, key, Fault::HeadTooLarge),
                 _ => Ok(Some(Event::Interim { key })),
             };
         }
@@ -266,26 +198,20 @@ impl Connection {
             _ => length,
         };
         stream.is_connect = is_tunnel;
-        if end && let Some(reset) = self.content_ended(now, key, limits)? {
+        if end && let Some(reset) = self.content_ended(now, key)? {
             return Ok(Some(reset));
         }
         Ok(Some(Event::Response { key, end }))
     }
 
-    fn trailers(
-        &mut self,
-        now: Instant,
-        key: StreamKey,
-        end: bool,
-        limits: &Limits,
-    ) -> FrameResult {
+    fn trailers(&mut self, now: Instant, key: StreamKey, end: bool) -> FrameResult {
         if !end {
-            return self.end_stream(now, key, Fault::TrailersOpen, limits);
+            return self.end_stream(now, key, Fault::TrailersOpen);
         }
-        if let Some(reset) = self.content_ended(now, key, limits)? {
+        if let Some(reset) = self.content_ended(now, key)? {
             return Ok(Some(reset));
         }
-        self.trailers = Some(Box::new(std::mem::take(&mut self.section.fields)));
+        self.headers.trailers = Some(Box::new(std::mem::take(&mut self.headers.section.fields)));
         Ok(Some(Event::Trailers { key }))
     }
 }

@@ -2,8 +2,6 @@
 
 use super::{Connection, Reading, SkippedPayload};
 use crate::fields::Fields;
-use crate::h2::priority::Priority;
-use crate::h2::section::Section;
 use crate::h2::settings::Settings;
 use crate::h2::streams::StreamKey;
 use crate::message::{RequestHead, ResponseHead};
@@ -43,12 +41,12 @@ impl Connection {
 
     /// The peer's settings.
     pub fn peer_settings(&self) -> &Settings {
-        &self.peer_settings
+        self.settings.peer()
     }
 
     /// Whether the peer's SETTINGS were received.
     pub fn is_peer_known(&self) -> bool {
-        self.settings_received
+        self.settings.is_received()
     }
 
     /// How many bytes of a stream's content are still to come, if a length is known.
@@ -58,25 +56,19 @@ impl Connection {
 
     /// Bytes of content of all streams that were received and not used up: they reduce the window.
     pub fn unread(&self) -> u32 {
-        self.receive.unread()
+        self.flow.unread()
     }
 
     /// How many bytes of content the peer accepts now, of all streams together.
     pub fn window(&self) -> u32 {
-        self.send.available()
+        self.flow.sendable()
     }
 
     /// The memory on the heap, approximately, in bytes: for statistics and tests.
     pub fn heap_bytes(&self) -> usize {
-        let buffers = self.control.capacity() + self.block.capacity();
-        let tables = self.decoder.table_bytes() + self.encoder.table_bytes();
-        let trailers = self.trailers.as_ref().map_or(0, |fields| fields.heap_bytes());
-        let partial = self.partial.as_ref().map_or(0, |partial| partial.heap_bytes());
-        let told = self.early_priorities.capacity() * size_of::<(u32, Priority)>()
-            + self.resets.heap_bytes();
-        let told = told + self.go_away_text().len();
-        let sections = self.section.heap_bytes() + trailers + partial;
-        buffers + tables + told + sections + self.streams.heap_bytes()
+        let kept = self.early_priorities.heap_bytes() + self.resets.heap_bytes();
+        let texts = self.go_away_text().len() + self.control.heap_bytes();
+        kept + texts + self.headers.heap_bytes() + self.streams.heap_bytes()
     }
 
     /// Whether the peer's preface or SETTINGS, the rest of a header block, or the rest of a frame whose
@@ -85,18 +77,19 @@ impl Connection {
     pub fn is_within_head(&self) -> bool {
         let is_skipping =
             matches!(self.reading, Reading::Skip { payload: SkippedPayload::Frame, .. });
-        !self.is_closed() && (self.partial.is_some() || !self.settings_received || is_skipping)
+        !self.is_closed()
+            && (self.headers.partial.is_some() || !self.settings.is_received() || is_skipping)
     }
 
     /// Takes the head that [`Event::Request`](crate::h2::Event::Request) announced.
     pub fn take_request(&mut self, head: &mut RequestHead) {
         head.clear();
         head.version = http::Version::HTTP_2;
-        std::mem::swap(&mut head.method, &mut self.section.method);
-        std::mem::swap(&mut head.target, &mut self.section.target);
-        std::mem::swap(&mut head.fields, &mut self.section.fields);
-        head.protocol = self.section.protocol.take();
-        head.form = self.section.form;
+        std::mem::swap(&mut head.method, &mut self.headers.section.method);
+        std::mem::swap(&mut head.target, &mut self.headers.section.target);
+        std::mem::swap(&mut head.fields, &mut self.headers.section.fields);
+        head.protocol = self.headers.section.protocol.take();
+        head.form = self.headers.section.form;
     }
 
     /// Takes the head that [`Event::Response`](crate::h2::Event::Response) or
@@ -104,25 +97,22 @@ impl Connection {
     pub fn take_response(&mut self, head: &mut ResponseHead) {
         head.clear();
         head.version = http::Version::HTTP_2;
-        head.status = self.section.status;
-        std::mem::swap(&mut head.fields, &mut self.section.fields);
+        head.status = self.headers.section.status;
+        std::mem::swap(&mut head.fields, &mut self.headers.section.fields);
     }
 
     /// Takes the section that [`Event::Trailers`](crate::h2::Event::Trailers) announced.
     pub fn take_trailers(&mut self) -> Option<Box<Fields>> {
-        self.trailers.take()
+        self.headers.trailers.take()
     }
 
     /// Frees the memory that an idle connection does not need.
     pub fn shrink(&mut self) {
         if self.streams.len() == 0 {
             self.streams.shrink();
-            self.section = Section::default();
-            self.block = Vec::new();
-            self.early_priorities = Vec::new();
+            self.headers.shrink();
+            self.early_priorities.clear();
         }
-        if self.control.is_empty() {
-            self.control = Vec::new();
-        }
+        self.control.shrink();
     }
 }

@@ -4,23 +4,26 @@
 //! `respond` begin messages, `send` writes the rest of them; `resets` ends streams, and `end` the
 //! connection, with its timeouts; `inspect` has the queries.
 
-use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::Sink;
-use crate::fields::Fields;
-use crate::h2::bdp::Bdp;
-use crate::h2::budget::Bucket;
+use crate::h2::Event;
+use crate::h2::budget::AbuseBudget;
+use crate::h2::control_queue::ControlQueue;
+use crate::h2::early_priorities::EarlyPriorities;
 use crate::h2::fault::Fault;
-use crate::h2::frame::{Header, kind};
-use crate::h2::priority::Priority;
-use crate::h2::section::{Section, SectionOptions};
+use crate::h2::flow::FlowControl;
+use crate::h2::header_coding::HeaderCoding;
+use crate::h2::ping::Ping;
+use crate::h2::section::SectionOptions;
 use crate::h2::settings::{Role, Settings};
+use crate::h2::settings_exchange::SettingsExchange;
+use crate::h2::shutdown::Shutdown;
+use crate::h2::stream_ids::StreamIds;
 use crate::h2::streams::Streams;
-use crate::h2::window::{self, ReceiveWindow, SendWindow};
-use crate::h2::{Event, PREFACE};
-use crate::hpack::{Decoder, Encoder};
-use crate::limits::{Http2Limits, Limits};
+use crate::hpack::Encoder;
+use crate::limits::Limits;
 
 mod content;
 mod control;
@@ -36,12 +39,7 @@ mod send;
 pub use open::Refusal;
 
 use content::DataFrame;
-use end::Shutdown;
-use headers::PartialBlock;
 use resets::ResetStreams;
-
-/// The capacity that empty buffers keep.
-const BUFFER_KEPT_MAX: usize = 4 * 1024;
 
 /// One end of a connection.
 ///
@@ -53,47 +51,18 @@ const BUFFER_KEPT_MAX: usize = 4 * 1024;
 #[derive(Debug)]
 pub struct Connection {
     role: Role,
+    limits: Arc<Limits>,
     reading: Reading,
-    /// A header block that is not complete.
-    partial: Option<Box<PartialBlock>>,
-    decoder: Decoder,
-    encoder: Encoder,
-    section: Section,
-    trailers: Option<Box<Fields>>,
+    headers: HeaderCoding,
     streams: Streams,
-    /// The number of streams that the peer has opened and that have not ended.
-    peer_streams: u32,
-    /// The highest stream that the peer has opened, and the next that we may open.
-    last_peer_stream: u32,
-    next_local_stream: u32,
-    /// The identifiers that the peer left out last: they were never opened, and cannot be any more.
-    skipped_ids: Range<u32>,
-    send: SendWindow,
-    receive: ReceiveWindow,
-    /// The most streams that this end opens at a time, whatever the peer allows.
-    local_streams_max: u32,
-    /// The intended size of the windows, of a stream and of the connection.
-    stream_window: u32,
-    connection_window: u32,
-    /// The window of a new stream.
-    initial_window: u32,
-    bdp: Bdp,
-    peer_settings: Settings,
-    header_table_bytes: u32,
-    /// Whether the peer's SETTINGS were received, and whether it has acknowledged ours.
-    settings_received: bool,
-    settings_acknowledged: bool,
-    /// The queued frames of the connection, and their number.
-    control: Vec<u8>,
-    control_frames: u32,
-    /// The header block that is being encoded.
-    block: Vec<u8>,
+    ids: StreamIds,
     resets: ResetStreams,
-    /// Priorities of streams that are not opened yet: RFC 9218 §7.
-    early_priorities: Vec<(u32, Priority)>,
-    reset_bucket: Bucket,
-    abandoned_bucket: Bucket,
-    overhead_bucket: Bucket,
+    early_priorities: EarlyPriorities,
+    flow: FlowControl,
+    settings: SettingsExchange,
+    control: ControlQueue,
+    budget: AbuseBudget,
+    ping: Ping,
     shutdown: Shutdown,
 }
 
@@ -121,68 +90,48 @@ enum SkippedPayload {
 }
 
 impl Connection {
-    /// The machine of a client that has just connected.
-    pub fn client(limits: &Limits) -> Self {
-        Self::new(Role::Client, limits)
+    /// The machine of a client that has just connected. Connections may share their limits.
+    pub fn client(limits: impl Into<Arc<Limits>>) -> Self {
+        Self::new(Role::Client, limits.into())
     }
 
-    /// The machine of a server that has just accepted a connection.
-    pub fn server(limits: &Limits) -> Self {
-        Self::new(Role::Server, limits)
+    /// The machine of a server that has just accepted a connection. Connections may share their limits.
+    pub fn server(limits: impl Into<Arc<Limits>>) -> Self {
+        Self::new(Role::Server, limits.into())
     }
 
-    fn new(role: Role, limits: &Limits) -> Self {
+    fn new(role: Role, limits: Arc<Limits>) -> Self {
         let http2 = &limits.http2;
-        let stream_window = http2.stream_window_bytes.clamp(window::INITIAL, window::MAX);
-        let connection_window = http2.connection_window_bytes.clamp(window::INITIAL, window::MAX);
         let mut connection = Self {
             role,
             reading: match role {
                 Role::Server => Reading::Preface,
                 Role::Client => Reading::Frame,
             },
-            partial: None,
-            decoder: Decoder::new(Settings::INITIAL.header_table_bytes),
-            encoder: Encoder::new(http2.encoder_table_bytes_max),
-            section: Section::default(),
-            trailers: None,
+            headers: HeaderCoding::new(http2),
             streams: Streams::default(),
-            peer_streams: 0,
-            last_peer_stream: 0,
-            next_local_stream: 1,
-            skipped_ids: 0..0,
-            local_streams_max: http2.streams_max,
-            send: SendWindow::new(window::INITIAL),
-            receive: ReceiveWindow::new(connection_window),
-            stream_window,
-            connection_window,
-            initial_window: stream_window,
-            bdp: Bdp::default(),
-            peer_settings: Settings::INITIAL,
-            header_table_bytes: http2.decoder_table_bytes_max,
-            settings_received: false,
-            settings_acknowledged: false,
-            control: Vec::new(),
-            control_frames: 0,
-            block: Vec::new(),
+            ids: StreamIds::new(role),
             resets: ResetStreams::default(),
-            early_priorities: Vec::new(),
-            reset_bucket: Bucket::default(),
-            abandoned_bucket: Bucket::default(),
-            overhead_bucket: Bucket::default(),
+            early_priorities: EarlyPriorities::default(),
+            flow: FlowControl::new(http2),
+            settings: SettingsExchange::new(http2.decoder_table_bytes_max),
+            control: ControlQueue::default(),
+            budget: AbuseBudget::default(),
+            ping: Ping::default(),
             shutdown: Shutdown::default(),
+            limits,
         };
-        connection.queue_preface(limits);
+        connection.queue_preface();
         connection
     }
 
     /// Queues the connection preface: RFC 9113 §3.4.
-    fn queue_preface(&mut self, limits: &Limits) {
-        let http2 = &limits.http2;
+    fn queue_preface(&mut self) {
+        let http2 = &self.limits.http2;
         let ours = Settings {
             header_table_bytes: http2.decoder_table_bytes_max,
-            initial_window_bytes: self.stream_window,
-            header_list_bytes_max: u32::try_from(limits.head_bytes_max).unwrap_or(u32::MAX),
+            initial_window_bytes: self.flow.initial_size(),
+            header_list_bytes_max: u32::try_from(self.limits.head_bytes_max).unwrap_or(u32::MAX),
             ..Settings::INITIAL
         };
         let ours = match self.role {
@@ -195,13 +144,12 @@ impl Connection {
             },
         };
         if self.role == Role::Client {
-            self.control.extend_from_slice(PREFACE);
+            self.control.preface();
         }
-        ours.put(&Settings::INITIAL, &mut self.control);
-        // §6.9.2: only WINDOW_UPDATE changes the connection's window.
-        let more = self.connection_window - window::INITIAL;
-        if more > 0 {
-            self.control(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
+        self.control.settings(&ours);
+        let increment = self.flow.first_increment();
+        if increment > 0 {
+            self.control.window_update(0, increment);
         }
     }
 
@@ -213,60 +161,47 @@ impl Connection {
 
     /// Sends the queued frames of the connection.
     #[inline]
-    pub fn transmit(&mut self, now: Instant, limits: &Limits, out: &mut impl Sink) {
-        if !self.settings_acknowledged {
-            self.await_settings(now, limits);
-        }
-        self.put_control(out);
+    pub fn transmit(&mut self, now: Instant, out: &mut impl Sink) {
+        self.settings.sent(now, self.limits.http2.settings_timeout);
+        self.control.write_to(out);
     }
 
-    /// Writes the queued frames of the connection, ahead of its streams' frames: header blocks must keep
-    /// their order.
+    /// Sends a header block, behind the queued frames: blocks must keep their order.
     #[inline]
-    fn put_control(&mut self, out: &mut impl Sink) {
-        if self.control.is_empty() {
-            return;
-        }
-        out.put(&self.control);
-        self.control.clear();
-        self.control.shrink_to(BUFFER_KEPT_MAX);
-        self.control_frames = 0;
+    fn send_headers(
+        &mut self,
+        id: u32,
+        end: bool,
+        out: &mut impl Sink,
+        encode: impl FnOnce(&mut Encoder, &mut Vec<u8>),
+    ) {
+        self.control.write_to(out);
+        self.headers.send((id, end), self.settings.peer().frame_bytes_max, out, encode);
     }
 
-    /// Queues a frame of the connection, unless it is closed.
-    fn control(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
-        if self.shutdown.is_closed() {
-            return;
-        }
-        let len = payload.len() as u32;
-        self.control.extend_from_slice(&Header { len, kind, flags, stream }.bytes());
-        self.control.extend_from_slice(payload);
-        self.control_frames += 1;
-    }
-
-    fn section_options(&self, http2: &Http2Limits) -> SectionOptions {
+    fn section_options(&self) -> SectionOptions {
         SectionOptions {
-            extended_connect: http2.extended_connect,
+            extended_connect: self.limits.http2.extended_connect,
             equal_lengths: self.role == Role::Client,
         }
     }
 
     /// Whether a stream was never opened. One above the last in our final GOAWAY counts as opened.
     fn is_idle(&self, id: u32) -> bool {
-        let by_client = id % 2 == 1;
-        match (self.role, by_client) {
-            (Role::Server, true) => id > self.last_peer_stream && !self.shutdown.is_beyond_last(id),
-            (Role::Client, true) => id >= self.next_local_stream,
-            // There is no push.
-            (_, false) => true,
-        }
+        let is_passed_over =
+            self.role == Role::Server && id % 2 == 1 && self.shutdown.is_beyond_last(id);
+        self.ids.is_idle(id) && !is_passed_over
+    }
+
+    /// Counts a frame that causes work and carries no message: such frames have a budget.
+    fn count_overhead(&mut self, now: Instant) -> Result<(), Fault> {
+        self.budget.count_overhead(now, &self.limits.http2)
     }
 
     /// Counts bytes that were used up for the connection's window, and queues WINDOW_UPDATE if it is due.
     fn credit(&mut self, bytes: u32) {
-        self.receive.consume(bytes);
-        if let Some(increment) = self.receive.update(self.connection_window) {
-            self.control(kind::WINDOW_UPDATE, 0, 0, &increment.to_be_bytes());
+        if let Some(increment) = self.flow.consumed(bytes) {
+            self.control.window_update(0, increment);
         }
     }
 }

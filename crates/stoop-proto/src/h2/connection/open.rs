@@ -6,11 +6,10 @@ use super::Connection;
 use crate::Sink;
 use crate::error::Misuse;
 use crate::h2::encode;
-use crate::h2::frame::STREAM_MAX;
 use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
 use crate::h2::streams::{Stream, StreamKey};
-use crate::h2::window::{ReceiveWindow, SendWindow};
+use crate::h2::window::SendWindow;
 use crate::message::{BodySize, RequestHead};
 use crate::semantics::{check_host, check_target};
 
@@ -35,16 +34,14 @@ pub enum Refusal {
 impl Connection {
     /// The number of streams that may be opened now.
     pub fn room(&self) -> usize {
-        if !self.may_open() || self.role == Role::Server {
+        if !self.shutdown.may_open() || self.role == Role::Server {
             return 0;
         }
-        let ids = (STREAM_MAX.saturating_sub(self.next_local_stream) / 2) as usize + 1;
-        let ids = if self.next_local_stream > STREAM_MAX { 0 } else { ids };
-        self.streams_max().saturating_sub(self.streams.len()).min(ids)
+        self.streams_max().saturating_sub(self.streams.len()).min(self.ids.left())
     }
 
     fn streams_max(&self) -> usize {
-        self.peer_settings.streams_max.min(self.local_streams_max) as usize
+        self.settings.peer().streams_max.min(self.limits.http2.streams_max) as usize
     }
 
     /// Opens a stream and sends the head of a request; with [`BodySize::Exact`] of 0 the request is then
@@ -69,19 +66,17 @@ impl Connection {
             return Err(Refusal::Misuse(Misuse::HostInvalid));
         }
         check_target(head).map_err(Refusal::Misuse)?;
-        if self.role == Role::Server || !self.may_open() {
+        if self.role == Role::Server || !self.shutdown.may_open() {
             return Err(Refusal::GoingAway);
         }
-        if self.next_local_stream > STREAM_MAX {
-            return Err(Refusal::Exhausted);
-        }
+        let id = self.ids.next_local().ok_or(Refusal::Exhausted)?;
         if self.streams.len() >= self.streams_max() {
             return Err(Refusal::Full);
         }
-        if head.protocol.is_some() && !self.peer_settings.extended_connect {
+        if head.protocol.is_some() && !self.settings.peer().extended_connect {
             return Err(Refusal::ExtendedConnect);
         }
-        let list_bytes_max = self.peer_settings.header_list_bytes_max;
+        let list_bytes_max = self.settings.peer().header_list_bytes_max;
         if encode::list_bytes(head) > list_bytes_max as usize {
             return Err(Refusal::TooLarge(list_bytes_max));
         }
@@ -92,10 +87,9 @@ impl Connection {
             Some(BodySize::Exact(length)) if head.method != Method::CONNECT => Some(length),
             _ => None,
         };
-        let id = self.next_local_stream;
-        self.next_local_stream += 2;
-        let send = SendWindow::new(self.peer_settings.initial_window_bytes);
-        let mut stream = Stream::new(id, send, ReceiveWindow::new(self.initial_window));
+        self.ids.use_local();
+        let send = SendWindow::new(self.settings.peer().initial_window_bytes);
+        let mut stream = Stream::new(id, send, self.flow.stream_window());
         stream.step(StreamInput::SendHead);
         stream.head_sent = true;
         stream.content_to_send = length;
@@ -105,9 +99,9 @@ impl Connection {
             stream.step(StreamInput::SendEnd);
         }
         let key = self.streams.insert(stream);
-        self.begin_block();
-        encode::request(&mut self.encoder, head, scheme, length, &mut self.block);
-        self.put_block(id, end, out);
+        self.send_headers(id, end, out, |encoder, block| {
+            encode::request(encoder, head, scheme, length, block);
+        });
         Ok(key)
     }
 }
@@ -118,6 +112,7 @@ mod tests {
 
     use super::*;
     use crate::h2::Event;
+    use crate::h2::frame::STREAM_MAX;
     use crate::limits::Limits;
 
     fn open(client: &mut Connection, out: &mut Vec<u8>) -> Result<StreamKey, Refusal> {
@@ -130,9 +125,8 @@ mod tests {
     /// new connection for new streams." Open ones go on.
     #[test]
     fn open_streams_go_on_when_all_identifiers_are_used() {
-        let limits = Limits::client();
-        let (mut client, mut out) = (Connection::client(&limits), Vec::new());
-        client.next_local_stream = STREAM_MAX - 2;
+        let (mut client, mut out) = (Connection::client(Limits::client()), Vec::new());
+        client.ids.set_next_local(STREAM_MAX - 2);
         assert_eq!(client.room(), 2);
         open(&mut client, &mut out).unwrap();
         let last = open(&mut client, &mut out).unwrap();
@@ -147,7 +141,7 @@ mod tests {
             (&settings[..], Event::Settings),
             (&response, Event::Response { key: last, end: true }),
         ] {
-            assert_eq!(client.receive(Instant::now(), wire, true, &limits).event, event);
+            assert_eq!(client.receive(Instant::now(), wire, true).event, event);
         }
         assert_eq!((client.streams(), client.room(), client.fault()), (1, 0, None));
         assert_eq!(open(&mut client, &mut out), Err(Refusal::Exhausted));

@@ -6,7 +6,7 @@ use super::{Connection, Reading, SkippedPayload};
 use crate::h2::fault::Fault;
 use crate::h2::frame::{HEADER_BYTES, Header, PAYLOAD_MAX, flag, kind};
 use crate::h2::{Event, PREFACE, Received, ResetReason, Role};
-use crate::limits::Limits;
+use crate::persistence::CloseReason;
 
 /// The result of reading: the number of bytes consumed, and an event, if there is one.
 pub(super) type ReadResult = Result<(usize, Option<Event>), Fault>;
@@ -17,13 +17,7 @@ pub(super) const NEED_MORE: ReadResult = Ok((0, Some(Event::NeedMore)));
 impl Connection {
     /// Reads from the front of `input` up to one event. `may_open`: whether the caller wants a request now;
     /// if not, and one comes, the event is [`Event::Paused`] and the request stays in the input.
-    pub fn receive(
-        &mut self,
-        now: Instant,
-        input: &[u8],
-        may_open: bool,
-        limits: &Limits,
-    ) -> Received {
+    pub fn receive(&mut self, now: Instant, input: &[u8], may_open: bool) -> Received {
         let mut at = 0;
         loop {
             if self.shutdown.is_closed() {
@@ -33,10 +27,10 @@ impl Connection {
                 let event = Event::Reset { key, reason: ResetReason::Unprocessed };
                 return Received { consumed: at, event };
             }
-            if self.control_frames >= limits.http2.control_frames_max {
+            if self.control.len() >= self.limits.http2.control_frames_max {
                 return Received { consumed: at, event: Event::Paused };
             }
-            match self.step(now, &input[at..], may_open, limits) {
+            match self.step(now, &input[at..], may_open) {
                 Ok((consumed, None)) => at += consumed,
                 Ok((consumed, Some(event))) => {
                     return Received { consumed: at + consumed, event: event.moved_by(at) };
@@ -49,16 +43,17 @@ impl Connection {
     /// Ends the input: the peer will send no more.
     pub fn receive_end(&mut self) {
         if !self.shutdown.is_closed() {
-            let is_whole = self.streams.len() == 0 && self.partial.is_none();
-            self.terminate((!is_whole).then_some(Fault::CutShort));
+            let is_whole = self.streams.len() == 0 && self.headers.partial.is_none();
+            let fault = (!is_whole).then_some(Fault::CutShort);
+            self.terminate(fault, CloseReason::PeerClosed);
         }
     }
 
     #[inline]
-    fn step(&mut self, now: Instant, input: &[u8], may_open: bool, limits: &Limits) -> ReadResult {
+    fn step(&mut self, now: Instant, input: &[u8], may_open: bool) -> ReadResult {
         match self.reading {
-            Reading::Frame => self.frame(now, input, may_open, limits),
-            Reading::Content(content) => self.content(now, input, content, limits),
+            Reading::Frame => self.frame(now, input, may_open),
+            Reading::Content(content) => self.content(now, input, content),
             Reading::Skip { left, payload } => {
                 let skipped = input.len().min(left as usize);
                 self.reading = match left - skipped as u32 {
@@ -81,19 +76,19 @@ impl Connection {
         }
     }
 
-    fn frame(&mut self, now: Instant, input: &[u8], may_open: bool, limits: &Limits) -> ReadResult {
+    fn frame(&mut self, now: Instant, input: &[u8], may_open: bool) -> ReadResult {
         let Some(header) = Header::read(input) else { return NEED_MORE };
         self.check(header)?;
         match header.kind {
-            kind::DATA => return self.begin_content(now, header, input, limits),
-            kind::GOAWAY => return self.go_away(now, header, input, limits),
+            kind::DATA => return self.begin_content(now, header, input),
+            kind::GOAWAY => return self.go_away(now, header, input),
             kind::HEADERS if !may_open && self.would_open(header.stream) => {
                 return Ok((0, Some(Event::Paused)));
             }
             kind::HEADERS..=kind::CONTINUATION | kind::PRIORITY_UPDATE => {}
             // §5.5: frames of unknown types are ignored.
             _ => {
-                self.count_overhead(now, limits)?;
+                self.count_overhead(now)?;
                 self.reading = Reading::Skip { left: header.len, payload: SkippedPayload::Frame };
                 return Ok((HEADER_BYTES, None));
             }
@@ -101,14 +96,14 @@ impl Connection {
         let bytes = header.frame_bytes();
         let Some(payload) = input.get(HEADER_BYTES..bytes) else { return NEED_MORE };
         let event = match header.kind {
-            kind::HEADERS => self.headers(now, header, payload, limits),
-            kind::CONTINUATION => self.continuation(now, header, payload, limits),
-            kind::SETTINGS => self.settings(now, header, payload, limits),
-            kind::WINDOW_UPDATE => self.window_update(now, header, payload, limits),
-            kind::RST_STREAM => self.rst_stream(now, header, payload, limits),
-            kind::PING => self.ping_frame(now, header, payload, limits),
-            kind::PRIORITY => self.priority(now, header, payload, limits),
-            _ => self.priority_update(now, header, payload, limits),
+            kind::HEADERS => self.headers(now, header, payload),
+            kind::CONTINUATION => self.continuation(now, header, payload),
+            kind::SETTINGS => self.settings(now, header, payload),
+            kind::WINDOW_UPDATE => self.window_update(now, header, payload),
+            kind::RST_STREAM => self.rst_stream(now, header, payload),
+            kind::PING => self.ping_frame(now, header, payload),
+            kind::PRIORITY => self.priority(now, header, payload),
+            _ => self.priority_update(now, header, payload),
         };
         Ok((bytes, event?))
     }
@@ -117,14 +112,15 @@ impl Connection {
     #[inline]
     fn check(&self, header: Header) -> Result<(), Fault> {
         // First, so that a peer of another protocol is not reported as one with too large frames.
-        if !self.settings_received && (header.kind != kind::SETTINGS || header.has(flag::ACK)) {
+        if !self.settings.is_received() && (header.kind != kind::SETTINGS || header.has(flag::ACK))
+        {
             return Err(Fault::NoSettings);
         }
         if header.len > PAYLOAD_MAX {
             return Err(Fault::FrameTooLarge);
         }
-        if let Some(partial) = &self.partial
-            && (header.kind != kind::CONTINUATION || header.stream != partial.stream)
+        if let Some(partial) = &self.headers.partial
+            && (header.kind != kind::CONTINUATION || header.stream != partial.frame.stream)
         {
             return Err(Fault::Interleaved);
         }

@@ -1,21 +1,14 @@
-//! The end of streams, complete or reset, and the budgets that bound resets and overhead.
+//! The end of streams, complete or reset.
 
 use std::time::Instant;
 
 use super::{Connection, FrameResult, Reading, SkippedPayload};
 use crate::h2::code::ErrorCode;
 use crate::h2::fault::Fault;
-use crate::h2::frame::{STREAM_MAX, kind};
 use crate::h2::settings::Role;
 use crate::h2::state::StreamState;
 use crate::h2::streams::StreamKey;
 use crate::h2::{Event, ResetReason};
-use crate::limits::Limits;
-
-/// How many exchanges that end well give back one reset, and one abandoned request: the exchanges may
-/// have been cheap, and the requests that were reset were not.
-const EXCHANGES_PER_RESET: u32 = 4;
-const EXCHANGES_PER_ABANDONED_REQUEST: u32 = 8;
 
 /// The number of reset streams that are remembered one by one.
 const RECENT_MAX: usize = 64;
@@ -63,22 +56,9 @@ impl ResetStreams {
 }
 
 impl Connection {
-    /// Counts a frame that causes work and carries no message: such frames have a budget.
-    pub(super) fn count_overhead(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
-        let taken = self.overhead_bucket.take(limits.http2.overhead_frames, now);
-        taken.map_err(|_| Fault::TooMuchOverhead)
-    }
-
-    /// Counts an exchange that has ended well: it gives back part of the budgets.
-    pub(super) fn count_exchange(&mut self) {
-        self.reset_bucket.give_back_part(EXCHANGES_PER_RESET);
-        self.abandoned_bucket.give_back_part(EXCHANGES_PER_ABANDONED_REQUEST);
-        self.overhead_bucket.give_back(8);
-    }
-
     /// Queues RST_STREAM.
     pub(super) fn put_reset(&mut self, id: u32, code: ErrorCode) {
-        self.control(kind::RST_STREAM, 0, id, &code.0.to_be_bytes());
+        self.control.rst_stream(id, code);
         self.remember_reset(id);
     }
 
@@ -87,7 +67,7 @@ impl Connection {
         let content_allowed = match self.streams.find(id).and_then(|key| self.streams.get(key)) {
             Some(stream) if stream.state.may_receive() => stream.receive.left(),
             Some(_) => 0,
-            None => self.initial_window,
+            None => self.flow.initial_size(),
         };
         self.resets.push(id, content_allowed);
     }
@@ -99,14 +79,8 @@ impl Connection {
     }
 
     /// Resets a stream for a fault of the peer. Such resets are bounded like the peer's.
-    pub(super) fn end_stream(
-        &mut self,
-        now: Instant,
-        key: StreamKey,
-        fault: Fault,
-        limits: &Limits,
-    ) -> FrameResult {
-        self.count_ended(now, key, limits)?;
+    pub(super) fn end_stream(&mut self, now: Instant, key: StreamKey, fault: Fault) -> FrameResult {
+        self.count_ended(now, key)?;
         let Some(stream) = self.streams.get(key) else { return Ok(None) };
         let (id, is_answered) = (stream.id, fault == Fault::BodyTooLarge && !stream.head_sent);
         if is_answered && self.role == Role::Server {
@@ -120,39 +94,26 @@ impl Connection {
     }
 
     /// As [`end_stream`](Self::end_stream), for a stream that was not opened or has ended.
-    pub(super) fn refuse(
-        &mut self,
-        now: Instant,
-        id: u32,
-        fault: Fault,
-        limits: &Limits,
-    ) -> FrameResult {
-        self.count_reset(now, limits)?;
+    pub(super) fn refuse(&mut self, now: Instant, id: u32, fault: Fault) -> FrameResult {
+        self.count_reset(now)?;
         self.put_reset(id, fault.code());
         Ok(None)
     }
 
     /// Counts the reset of a stream, and the request if it was abandoned. A client does not count: a
     /// server cannot end more streams than the client has opened.
-    pub(super) fn count_ended(
-        &mut self,
-        now: Instant,
-        key: StreamKey,
-        limits: &Limits,
-    ) -> Result<(), Fault> {
+    pub(super) fn count_ended(&mut self, now: Instant, key: StreamKey) -> Result<(), Fault> {
         if self.role == Role::Client {
             return Ok(());
         }
         if self.streams.get(key).is_some_and(|stream| stream.head_received && !stream.head_sent) {
-            let taken = self.abandoned_bucket.take(limits.http2.abandoned_requests, now);
-            taken.map_err(|_| Fault::TooManyResets)?;
+            self.budget.count_abandoned(now, &self.limits.http2)?;
         }
-        self.count_reset(now, limits)
+        self.count_reset(now)
     }
 
-    pub(super) fn count_reset(&mut self, now: Instant, limits: &Limits) -> Result<(), Fault> {
-        let taken = self.reset_bucket.take(limits.http2.resets, now);
-        taken.map_err(|_| Fault::TooManyResets)
+    pub(super) fn count_reset(&mut self, now: Instant) -> Result<(), Fault> {
+        self.budget.count_reset(now, &self.limits.http2)
     }
 
     /// Removes a stream that was reset: its content that was not used up never will be.
@@ -173,10 +134,7 @@ impl Connection {
     /// [`consumed_after_end`](Self::consumed_after_end).
     pub(super) fn remove(&mut self, key: StreamKey) {
         let Some(stream) = self.streams.get(key) else { return };
-        if self.role == Role::Server {
-            debug_assert!(stream.id <= STREAM_MAX && stream.id % 2 == 1);
-            self.peer_streams -= 1;
-        }
+        self.ids.ended(stream.id);
         self.streams.remove(key);
     }
 
@@ -184,7 +142,7 @@ impl Connection {
     #[inline]
     pub(super) fn remove_if_closed(&mut self, key: StreamKey, state: StreamState) {
         if state == StreamState::Closed {
-            self.count_exchange();
+            self.budget.exchange_completed();
             self.remove(key);
         }
     }

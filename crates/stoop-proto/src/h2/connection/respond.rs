@@ -51,9 +51,9 @@ impl Connection {
             stream.step(StreamInput::SendEnd);
         }
         let (id, state) = (stream.id, stream.state);
-        self.begin_block();
-        encode::response(&mut self.encoder, parts, length, &mut self.block);
-        self.put_block(id, end, out);
+        self.send_headers(id, end, out, |encoder, block| {
+            encode::response(encoder, parts, length, block);
+        });
         match end {
             true => self.remove_if_closed(key, state),
             false => self.streams.update_queue(key),
@@ -84,9 +84,9 @@ impl Connection {
         stream.content_to_receive = None;
         stream.step(StreamInput::SendHead);
         let id = stream.id;
-        self.begin_block();
-        encode::response(&mut self.encoder, parts, None, &mut self.block);
-        self.put_block(id, false, out);
+        self.send_headers(id, false, out, |encoder, block| {
+            encode::response(encoder, parts, None, block);
+        });
         self.streams.update_queue(key);
         Ok(())
     }
@@ -110,9 +110,9 @@ impl Connection {
         }
         let id = stream.id;
         let parts = ResponseParts { fields: Some(fields), ..ResponseParts::new(status) };
-        self.begin_block();
-        encode::response(&mut self.encoder, &parts, None, &mut self.block);
-        self.put_block(id, false, out);
+        self.send_headers(id, false, out, |encoder, block| {
+            encode::response(encoder, &parts, None, block);
+        });
         Ok(())
     }
 }

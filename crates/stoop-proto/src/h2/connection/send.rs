@@ -8,7 +8,7 @@ use crate::error::Misuse;
 use crate::fields::Fields;
 use crate::h2::code::ErrorCode;
 use crate::h2::encode;
-use crate::h2::frame::{HEADER_BYTES, Header, flag, kind};
+use crate::h2::frame::{Header, flag, kind};
 use crate::h2::state::StreamInput;
 use crate::h2::streams::StreamKey;
 
@@ -23,8 +23,8 @@ impl Connection {
         if !stream.head_sent || !stream.state.may_send() {
             return 0;
         }
-        let windows = stream.send.available().min(self.send.available());
-        windows.min(self.peer_settings.frame_bytes_max) as usize
+        let windows = stream.send.available().min(self.flow.sendable());
+        windows.min(self.settings.peer().frame_bytes_max) as usize
     }
 
     /// Sets whether a stream has content to send: only then does it get a turn.
@@ -37,7 +37,7 @@ impl Connection {
     /// one urgency (RFC 9218 §10). The turn lasts until the stream sends, or has nothing to send.
     #[inline]
     pub fn next_to_send(&mut self) -> Option<(StreamKey, usize)> {
-        if self.send.available() == 0 {
+        if self.flow.sendable() == 0 {
             return None;
         }
         let key = self.streams.next_to_send()?;
@@ -46,7 +46,7 @@ impl Connection {
 
     /// Whether content waits only for the peer to open the connection's window.
     pub fn is_blocked(&self) -> bool {
-        self.send.available() == 0 && self.streams.has_sendable()
+        self.flow.sendable() == 0 && self.streams.has_sendable()
     }
 
     /// Sends content, in one frame; `end` if it is the last. Empty content without `end` sends no frame.
@@ -85,13 +85,13 @@ impl Connection {
             stream.step(StreamInput::SendEnd);
         }
         let state = stream.state;
-        self.send.take(bytes);
+        self.flow.sent(bytes);
         let is_spent = self.streams.sent(key, bytes);
         // A peer that opens its windows by small amounts gets no budget back for that.
-        if bytes >= SMALL_DATA_BYTES || self.send.available() > 0 && !is_spent {
-            self.overhead_bucket.give_back(2 + (bytes >> 10));
+        if bytes >= SMALL_DATA_BYTES || self.flow.sendable() > 0 && !is_spent {
+            self.budget.content_sent(bytes);
         }
-        self.put_control(out);
+        self.control.write_to(out);
         let flags = if end { flag::END_STREAM } else { 0 };
         Header { len: bytes, kind: kind::DATA, flags, stream: id }.put(out);
         if len > 0 {
@@ -127,12 +127,12 @@ impl Connection {
         let (id, state, is_tunnel) = (stream.id, stream.state, stream.is_connect);
         match trailers.filter(|fields| !fields.is_empty() && !is_tunnel) {
             Some(fields) => {
-                self.begin_block();
-                encode::trailers(&mut self.encoder, fields, &mut self.block);
-                self.put_block(id, true, out);
+                self.send_headers(id, true, out, |encoder, block| {
+                    encode::trailers(encoder, fields, block);
+                });
             }
             None => {
-                self.put_control(out);
+                self.control.write_to(out);
                 Header { len: 0, kind: kind::DATA, flags: flag::END_STREAM, stream: id }.put(out);
             }
         }
@@ -148,34 +148,5 @@ impl Connection {
             self.put_reset(id, code);
             self.forget(key);
         }
-    }
-
-    pub(super) fn begin_block(&mut self) {
-        self.block.clear();
-        // Room for the frame's header.
-        self.block.resize(HEADER_BYTES, 0);
-    }
-
-    /// Sends the encoded block: HEADERS, and CONTINUATION for the part beyond one frame.
-    pub(super) fn put_block(&mut self, stream: u32, end: bool, out: &mut impl Sink) {
-        self.put_control(out);
-        let max = self.peer_settings.frame_bytes_max as usize;
-        let len = self.block.len() - HEADER_BYTES;
-        let end = if end { flag::END_STREAM } else { 0 };
-        let whole = if len <= max { flag::END_HEADERS } else { 0 };
-        let first = len.min(max);
-        let header = Header { len: first as u32, kind: kind::HEADERS, flags: end | whole, stream };
-        self.block[..HEADER_BYTES].copy_from_slice(&header.bytes());
-        out.put(&self.block[..HEADER_BYTES + first]);
-        let mut rest = &self.block[HEADER_BYTES + first..];
-        while !rest.is_empty() {
-            let (piece, more) = rest.split_at(rest.len().min(max));
-            let flags = if more.is_empty() { flag::END_HEADERS } else { 0 };
-            Header { len: piece.len() as u32, kind: kind::CONTINUATION, flags, stream }.put(out);
-            out.put(piece);
-            rest = more;
-        }
-        self.block.clear();
-        self.block.shrink_to(super::BUFFER_KEPT_MAX);
     }
 }

@@ -151,8 +151,8 @@ fn the_payloads_of_the_collections_frames_are_read() {
 /// A client that has read these first SETTINGS of its server.
 fn client_after(settings: &[u8]) -> Connection {
     let limits = Limits::client();
-    let mut client = Connection::client(&limits);
-    let event = client.receive(Instant::now(), settings, true, &limits).event;
+    let mut client = Connection::client(limits.clone());
+    let event = client.receive(Instant::now(), settings, true).event;
     assert_eq!(event, Event::Settings);
     client
 }
@@ -164,7 +164,7 @@ fn peer_settings_after(wire: &[u8]) -> Settings {
 /// How much content a client may send after these frames.
 fn window_after(wire: &[u8]) -> u32 {
     let mut client = client_after(&settings(&[]));
-    let event = client.receive(Instant::now(), wire, true, &Limits::client()).event;
+    let event = client.receive(Instant::now(), wire, true).event;
     assert_eq!(event, Event::NeedMore);
     client.window()
 }

@@ -109,8 +109,8 @@ fn five_thousand_concurrent_streams_are_counted_right() {
         limits
     };
     let (ours, theirs) = (many(Limits::client()), many(Limits::server()));
-    let mut client = ManualMachine::new(Connection::client(&ours), ours);
-    let mut server = ManualMachine::new(Connection::server(&theirs), theirs);
+    let mut client = ManualMachine::new(Connection::client(ours.clone()), ours);
+    let mut server = ManualMachine::new(Connection::server(theirs.clone()), theirs);
     assert_eq!(deliver(&mut client, &mut server), [Event::Settings]);
     assert_eq!(deliver(&mut server, &mut client), [Event::Settings]);
     for round in 0..2 {
@@ -136,7 +136,7 @@ fn five_thousand_concurrent_streams_are_counted_right() {
 
 /// Delivers the frames that one peer has sent to the other. Returns its events.
 fn deliver(from: &mut ManualMachine, to: &mut ManualMachine) -> Vec<Event> {
-    from.connection.transmit(from.now, &from.limits, &mut from.out);
+    from.connection.transmit(from.now, &mut from.out);
     to.feed(&std::mem::take(&mut from.out))
 }
 

@@ -152,7 +152,7 @@ fn a_client_gets_a_tunnel() {
 #[test]
 fn extended_connect_is_said_to_be_there() {
     refuses(&connect(WEBSOCKET), Fault::Connect);
-    let mut machine = ManualMachine::new(stoop_proto::h2::Connection::server(&limits()), limits());
+    let mut machine = ManualMachine::new(stoop_proto::h2::Connection::server(limits()), limits());
     assert!(machine.sent()[0].contains(" 8=1"), "its SETTINGS say so");
     let mut head = RequestHead::extended_connect("websocket", "/chat").unwrap();
     head.fields_mut().push("host", b"a").unwrap();

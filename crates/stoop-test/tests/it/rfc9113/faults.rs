@@ -138,13 +138,13 @@ fn cause(fault: Fault) -> (EndpointSetup, Vec<u8>) {
 /// A way to cause a fault by frames that do not come.
 fn cause_by_silence(fault: Fault) -> ManualMachine {
     let limits = stoop_proto::Limits::server();
-    let mut machine = ManualMachine::new(Connection::server(&limits), limits.clone());
+    let mut machine = ManualMachine::new(Connection::server(limits.clone()), limits.clone());
     machine.sent();
     match fault {
         Fault::SettingsIgnored => machine.advance(limits.http2.settings_timeout),
         Fault::PingIgnored => {
             machine.feed(&[PREFACE, &settings(&[]), &stoop_test::frames::settings_ack()].concat());
-            machine.connection.ping(machine.now, &limits);
+            machine.connection.ping(machine.now);
             machine.advance(limits.http2.ping_timeout);
         }
         Fault::CutShort => {

@@ -238,19 +238,18 @@ fn nothing_is_read_while_too_many_answers_wait() {
 fn a_request_waits_until_it_is_wanted() {
     let mut machine = ManualMachine::server();
     let wire = [ping(0, b"12345678"), get(1), ping(0, b"87654321")].concat();
-    let limits = machine.limits.clone();
-    let first = machine.connection.receive(machine.now, &wire, false, &limits);
+    let first = machine.connection.receive(machine.now, &wire, false);
     assert_eq!((first.event, first.consumed), (Event::Paused, 17));
-    let again = machine.connection.receive(machine.now, &wire[17..], false, &limits);
+    let again = machine.connection.receive(machine.now, &wire[17..], false);
     assert_eq!((again.event, again.consumed), (Event::Paused, 0));
-    let wanted = machine.connection.receive(machine.now, &wire[17..], true, &limits);
+    let wanted = machine.connection.receive(machine.now, &wire[17..], true);
     assert!(matches!(wanted.event, Event::Request { .. }));
     assert_eq!(machine.sent(), ["PING ACK 12345678"]);
     // Trailers open no stream, and are read.
     let mut machine = ManualMachine::server();
     let key = machine.read_request(&post(1));
     let trailers = headers(1, flag::WHOLE, &[("x", "y")]);
-    let ended = machine.connection.receive(machine.now, &trailers, false, &limits);
+    let ended = machine.connection.receive(machine.now, &trailers, false);
     assert_eq!(ended.event, Event::Trailers { key });
 }
 

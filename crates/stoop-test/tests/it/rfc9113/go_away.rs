@@ -229,7 +229,7 @@ fn a_closed_connection_does_nothing() {
         connection.consumed(second, 100);
         connection.consumed_after_end(65_535);
         connection.reset(second, ErrorCode::CANCEL);
-        connection.ping(machine.now, &machine.limits);
+        connection.ping(machine.now);
         connection.drain(machine.now, CloseReason::Draining);
         connection.close(ErrorCode::CANCEL, CloseReason::Aborted);
         connection.receive_end();

@@ -118,7 +118,7 @@ impl ManualMachine {
     pub(crate) fn server_within(change: impl FnOnce(&mut Limits)) -> Self {
         let mut limits = with_fixed_windows(Limits::server());
         change(&mut limits);
-        let mut machine = Self::new(Connection::server(&limits), limits);
+        let mut machine = Self::new(Connection::server(limits.clone()), limits);
         machine.feed(stoop_test::frames::PREFACE);
         machine.exchange_settings(&[]);
         machine
@@ -132,8 +132,8 @@ impl ManualMachine {
     /// A client whose server has sent these SETTINGS.
     pub(crate) fn client_to(values: &[(u16, u32)]) -> Self {
         let limits = with_fixed_windows(Limits::client());
-        let mut machine = Self::new(Connection::client(&limits), limits);
-        machine.connection.transmit(machine.now, &machine.limits, &mut machine.out);
+        let mut machine = Self::new(Connection::client(limits.clone()), limits);
+        machine.connection.transmit(machine.now, &mut machine.out);
         machine.out.drain(..stoop_test::frames::PREFACE.len());
         machine.exchange_settings(values);
         machine
@@ -158,7 +158,7 @@ impl ManualMachine {
         self.input.extend_from_slice(wire);
         let mut events = Vec::new();
         loop {
-            let received = self.connection.receive(self.now, &self.input, true, &self.limits);
+            let received = self.connection.receive(self.now, &self.input, true);
             self.input.drain(..received.consumed);
             match received.event {
                 Event::NeedMore => return events,
@@ -173,7 +173,7 @@ impl ManualMachine {
 
     /// The frames that were sent since the last call, as lines.
     pub(crate) fn sent(&mut self) -> Vec<String> {
-        self.connection.transmit(self.now, &self.limits, &mut self.out);
+        self.connection.transmit(self.now, &mut self.out);
         let lines = self.reader.lines(&self.out);
         self.out.clear();
         lines

@@ -57,8 +57,8 @@ fn a_hundred_thousand_requests_trip_no_budget() {
 #[test]
 fn our_client_and_our_server_trip_no_budget_of_each_other() {
     let limits = (Limits::client(), Limits::server());
-    let mut client = ManualMachine::new(Connection::client(&limits.0), limits.0);
-    let mut server = ManualMachine::new(Connection::server(&limits.1), limits.1);
+    let mut client = ManualMachine::new(Connection::client(limits.0.clone()), limits.0);
+    let mut server = ManualMachine::new(Connection::server(limits.1.clone()), limits.1);
     exchange(&mut client, &mut server);
     for n in 0..5_000 {
         let keys: Vec<_> =
@@ -80,8 +80,7 @@ fn our_client_and_our_server_trip_no_budget_of_each_other() {
 fn exchange(client: &mut ManualMachine, server: &mut ManualMachine) {
     loop {
         for machine in [&mut *client, &mut *server] {
-            let limits = machine.limits.clone();
-            machine.connection.transmit(machine.now, &limits, &mut machine.out);
+            machine.connection.transmit(machine.now, &mut machine.out);
         }
         let (forth, back) = (std::mem::take(&mut client.out), std::mem::take(&mut server.out));
         if forth.is_empty() && back.is_empty() {
@@ -130,7 +129,7 @@ fn a_gibibyte_to_a_server_trips_no_budget() {
     for _ in 0..1 << 16 {
         assert_eq!(machine.feed(&frame).len(), 1, "{:?}", machine.connection.fault());
         machine.connection.consumed(key, 16_384);
-        machine.connection.transmit(machine.now, &machine.limits, &mut CountingSink::default());
+        machine.connection.transmit(machine.now, &mut CountingSink::default());
     }
     assert_eq!(machine.connection.unread(), 0);
 }

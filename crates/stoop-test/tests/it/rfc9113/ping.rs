@@ -19,7 +19,7 @@ fn a_ping_is_answered_with_the_same_payload() {
     }
     let mut machine = ManualMachine::server();
     machine.feed(wire);
-    machine.connection.transmit(machine.now, &machine.limits, &mut machine.out);
+    machine.connection.transmit(machine.now, &mut machine.out);
     assert_eq!(
         machine.out,
         b"\x00\x00\x08\x06\x01\x00\x00\x00\x00\x01\x02\x03\x04\x05\x06\x07\x08"
@@ -40,8 +40,8 @@ fn an_answer_is_not_answered() {
 fn a_peer_that_does_not_answer_is_given_up() {
     let mut machine = ManualMachine::server();
     let limits = machine.limits.clone();
-    machine.connection.ping(machine.now, &limits);
-    machine.connection.ping(machine.now, &limits);
+    machine.connection.ping(machine.now);
+    machine.connection.ping(machine.now);
     assert_eq!(machine.sent(), [r"PING alive?\x00\x00"], "once at a time");
     assert_eq!(machine.connection.next_timeout(), Some(machine.now + limits.http2.ping_timeout));
     machine.advance(limits.http2.ping_timeout - Duration::from_millis(1));
@@ -50,7 +50,7 @@ fn a_peer_that_does_not_answer_is_given_up() {
     assert!(!machine.connection.is_pinging());
     assert_eq!(machine.connection.next_timeout(), None);
 
-    machine.connection.ping(machine.now, &limits);
+    machine.connection.ping(machine.now);
     machine.sent();
     machine.advance(limits.http2.ping_timeout);
     assert_eq!(machine.connection.fault(), Some(Fault::PingIgnored));

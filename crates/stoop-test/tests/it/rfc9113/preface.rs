@@ -35,7 +35,7 @@ fn a_server_says_settings() {
 fn our_prefaces_are_these_bytes() {
     let limits = Limits::client();
     let mut out = Vec::new();
-    Connection::client(&limits).transmit(std::time::Instant::now(), &limits, &mut out);
+    Connection::client(limits.clone()).transmit(std::time::Instant::now(), &mut out);
     let expected: &[&[u8]] = &[
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"\x00\x00\x12\x04\x00\x00\x00\x00\x00",
@@ -48,7 +48,7 @@ fn our_prefaces_are_these_bytes() {
 
     let limits = Limits::server();
     let mut out = Vec::new();
-    Connection::server(&limits).transmit(std::time::Instant::now(), &limits, &mut out);
+    Connection::server(limits.clone()).transmit(std::time::Instant::now(), &mut out);
     let expected: &[&[u8]] = &[
         b"\x00\x00\x12\x04\x00\x00\x00\x00\x00",
         b"\x00\x03\x00\x00\x00\x64",
@@ -112,7 +112,7 @@ fn a_client_need_not_wait_for_the_server() {
     assert_eq!(outcome.sent.iter().filter(|line| line.contains(":status=200")).count(), 3);
 
     let limits = Limits::client();
-    let mut machine = ManualMachine::new(Connection::client(&limits), limits);
+    let mut machine = ManualMachine::new(Connection::client(limits.clone()), limits);
     assert!(!machine.connection.is_peer_known());
     machine.get();
     machine.open(http::Method::POST, BodySize::Unknown).unwrap();
@@ -125,7 +125,7 @@ fn a_client_need_not_wait_for_the_server() {
 #[test]
 fn an_incomplete_preface_counts_as_an_incomplete_head() {
     let limits = Limits::server();
-    let mut machine = ManualMachine::new(Connection::server(&limits), limits);
+    let mut machine = ManualMachine::new(Connection::server(limits.clone()), limits);
     for piece in [&b""[..], &PREFACE[..10], &PREFACE[10..], &settings(&[])[..5]] {
         assert_eq!(machine.feed(piece), []);
         assert!(machine.connection.is_within_head());

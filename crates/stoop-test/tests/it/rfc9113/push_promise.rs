@@ -35,10 +35,10 @@ fn a_client_cannot_push() {
 #[test]
 fn push_is_switched_off() {
     let mut out = ManualMachine::new(
-        stoop_proto::h2::Connection::client(&stoop_proto::Limits::client()),
+        stoop_proto::h2::Connection::client(stoop_proto::Limits::client()),
         stoop_proto::Limits::client(),
     );
-    out.connection.transmit(out.now, &out.limits, &mut out.out);
+    out.connection.transmit(out.now, &mut out.out);
     assert!(out.out.windows(6).any(|entry| entry == [0, 2, 0, 0, 0, 0]));
     assert_eq!(client().feed(&settings(&[(2, 0)])).fault, None);
     breaks(&client(), &settings(&[(2, 1)]), Fault::Setting);

@@ -130,7 +130,7 @@ fn our_settings_are_acknowledged_in_time() {
     let wait = limits.http2.settings_timeout;
     let waiting = || {
         let mut machine =
-            ManualMachine::new(stoop_proto::h2::Connection::server(&limits), limits.clone());
+            ManualMachine::new(stoop_proto::h2::Connection::server(limits.clone()), limits.clone());
         assert_eq!(machine.connection.next_timeout(), None, "SETTINGS have not been sent");
         machine.sent();
         machine
@@ -224,7 +224,7 @@ fn a_table_that_was_small_for_a_moment_is_emptied() {
         let (first, second) = (written(&mut machine), written(&mut machine));
         assert!(second.len() < first.len(), "its lines are in the table");
         machine.feed(&changes);
-        machine.connection.transmit(machine.now, &machine.limits.clone(), &mut machine.out);
+        machine.connection.transmit(machine.now, &mut machine.out);
         machine.out.clear();
         let third = written(&mut machine);
         assert_eq!(third[9..13], [0x20, 0x3f, 0xe1, 0x1f], "to 0, and to 4,096");

@@ -203,7 +203,6 @@ fn frames_on_their_way_to_a_reset_stream_are_ignored() {
 #[test]
 fn a_peer_is_not_blamed_for_frames_to_streams_that_were_reset_long_ago() {
     let mut machine = super::kit::ManualMachine::client_to(&[(3, 1_000)]);
-    machine.limits.http2.streams_max = 1_000;
     let keys: Vec<_> = (0..100).map(|_| machine.get()).collect();
     keys.iter().for_each(|&key| machine.connection.reset(key, stoop_proto::h2::ErrorCode::CANCEL));
     machine.sent();

@@ -100,7 +100,12 @@ impl Job<'_> {
             };
             if versions.begin_with_http2(io.alpn()) {
                 let peer = io.peer();
-                let stream = http2::connect(permit, io, self.shared.limits.clone());
+                let stream = http2::connect(
+                    permit,
+                    io,
+                    self.shared.limits.clone(),
+                    self.shared.wire_limits.clone(),
+                );
                 self.check_address(peer, url)?;
                 return Ok(Acquired { carrier: Carrier::Stream(stream), reused: false });
             }

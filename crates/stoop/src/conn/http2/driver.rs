@@ -11,8 +11,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use http_body::Body;
 use stoop_io::now;
+use stoop_proto::Misuse;
 use stoop_proto::h2::{self, ErrorCode, Event, StreamKey};
-use stoop_proto::{Limits, Misuse};
 
 use crate::conn::Sink;
 use crate::conn::http2::exchanges::Exchanges;
@@ -30,8 +30,6 @@ pub(crate) trait DriverRole: Sized {
 
     /// Whether the peer opens streams, with requests.
     const PEER_OPENS_STREAMS: bool;
-
-    fn wire_limits(&self) -> &Limits;
 
     /// How many bytes may be held for the peer before nothing more is written.
     fn output_bytes_max(&self) -> usize;
@@ -228,8 +226,7 @@ impl<R: DriverRole> StreamDriver<R> {
         let is_last = self.machine.is_closed() || self.machine.is_drained();
         let sends = self.machine.has_control() && (is_last || !self.is_full());
         if sends {
-            let limits = self.role.wire_limits();
-            self.machine.transmit(self.now, limits, &mut Sink(&mut self.wire.out));
+            self.machine.transmit(self.now, &mut Sink(&mut self.wire.out));
         }
         sends
     }
@@ -265,14 +262,14 @@ impl<R: DriverRole> StreamDriver<R> {
     /// Sends a PING, to find out whether the peer is there.
     pub(crate) fn ping(&mut self) {
         self.wire.asks();
-        self.machine.ping(self.now, self.role.wire_limits());
+        self.machine.ping(self.now);
     }
 
     /// A deadline of the machine has passed. The answer to a PING may take longer while the peer is still
     /// reading what was sent before it.
     pub(crate) fn handle_machine_timeout(&mut self) {
         if self.wire.may_answer_later() {
-            self.machine.renew_ping(self.now, self.role.wire_limits());
+            self.machine.renew_ping(self.now);
         }
         self.machine.handle_timeout(self.now);
     }

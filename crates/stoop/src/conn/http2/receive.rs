@@ -17,8 +17,7 @@ impl<R: DriverRole> StreamDriver<R> {
             }
             let may_open = R::PEER_OPENS_STREAMS && !self.is_full();
             let input = self.wire.io.received();
-            let limits = self.role.wire_limits();
-            let received = self.machine.receive(self.now, input, may_open, limits);
+            let received = self.machine.receive(self.now, input, may_open);
             if let Event::Data { key, span, end } = received.event {
                 self.wire.io.consume(span.start);
                 R::deliver(self, key, span.len(), end);

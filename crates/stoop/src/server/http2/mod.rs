@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::Instant;
 
+use stoop_proto::CloseReason;
 use stoop_proto::h2::{self, ErrorCode, Event, StreamKey};
-use stoop_proto::{CloseReason, Limits};
 
 use crate::conn::http2::driver::{
     DriverRole, Round, SendFailure, SourceError, StreamDriver, TransportFailure,
@@ -46,7 +46,7 @@ pub(in crate::server) struct ServerRole<H: Handler> {
 impl<H: Handler> Driver<H> {
     pub(in crate::server) fn from_parts(place: ConnectionParts<H>) -> Self {
         let ConnectionParts { wire, core, timer, registration, balance } = place;
-        let machine = h2::Connection::server(&core.limits.wire);
+        let machine = h2::Connection::server(core.wire_limits.clone());
         let timeouts = Timeouts::new(timer);
         let role = ServerRole { core, timeouts, registration, _balance: balance };
         Self::new(wire, machine, Exchanges::new(Arc::default()), role)
@@ -58,11 +58,6 @@ impl<H: Handler> DriverRole for ServerRole<H> {
 
     const EVENTS_MAX: u32 = 256;
     const PEER_OPENS_STREAMS: bool = true;
-
-    #[inline]
-    fn wire_limits(&self) -> &Limits {
-        &self.core.limits.wire
-    }
 
     #[inline]
     fn output_bytes_max(&self) -> usize {

@@ -65,8 +65,8 @@ pub(super) struct TestPeer {
 impl TestPeer {
     pub(super) fn new(is_server: bool, limits: Limits) -> Self {
         let machine = match is_server {
-            true => Connection::server(&limits),
-            false => Connection::client(&limits),
+            true => Connection::server(limits.clone()),
+            false => Connection::client(limits.clone()),
         };
         let (sent, arrived, begun, numbers, received, pending, unread) = Default::default();
         let counted = if is_server { 0 } else { PREFACE.len() };
@@ -206,7 +206,7 @@ impl TestPeer {
 
     /// Sends the machine's control frames, and has the ledger check all that was sent.
     pub(super) fn flush(&mut self) {
-        self.machine.transmit(self.now, &self.limits, &mut self.sent);
+        self.machine.transmit(self.now, &mut self.sent);
         while let Some((header, payload, _)) = frames::split(&self.sent[self.counted..]) {
             self.ledger.frame_sent(header, payload);
             self.counted += 9 + payload.len();
@@ -236,7 +236,7 @@ impl TestPeer {
             self.begun = rest.to_vec();
         }
         loop {
-            let received = self.machine.receive(self.now, &self.arrived, true, &self.limits);
+            let received = self.machine.receive(self.now, &self.arrived, true);
             assert_ne!(received.event, Event::Closed, "{:?}", self.machine.fault());
             if received.event == Event::NeedMore {
                 self.arrived.drain(..received.consumed);

@@ -45,6 +45,7 @@ pub(crate) fn connect(
     permit: ConnectPermit,
     io: AnyTransport,
     limits: Arc<ClientLimits>,
+    wire_limits: Arc<Limits>,
 ) -> StreamPermit {
     let ready = Arc::new(Ready::default());
     let shared = Arc::new(SharedConnection {
@@ -53,8 +54,8 @@ pub(crate) fn connect(
         peer: io.peer(),
         runtime: Handle::current().id(),
     });
-    let machine = h2::Connection::client(&limits.wire);
-    let own_max = limits.wire.http2.streams_max.max(1) as usize;
+    let own_max = wire_limits.http2.streams_max.max(1) as usize;
+    let machine = h2::Connection::client(wire_limits);
     let (membership, stream) = permit.share(&shared, own_max.min(STREAMS_ASSUMED));
     let role = ClientRole {
         shared,
@@ -110,11 +111,6 @@ impl DriverRole for ClientRole {
 
     const EVENTS_MAX: u32 = 1024;
     const PEER_OPENS_STREAMS: bool = false;
-
-    #[inline]
-    fn wire_limits(&self) -> &Limits {
-        &self.limits.wire
-    }
 
     #[inline]
     fn output_bytes_max(&self) -> usize {
