@@ -174,7 +174,9 @@ pub struct ClientTime {
     /// [`Request::timeout`](crate::Request::timeout). Where there is a [`total`](ClientTime::total), the
     /// default of 60 s does not hold beside it, any other limit does.
     pub head: Option<Duration>,
-    /// Without a byte of the request accepted by the server: 30 s.
+    /// Without a byte of the request accepted by the server: 30 s. Over HTTP/2, bytes of other requests count
+    /// too while the request waits for its turn on the connection that they share; they do not count if
+    /// the server keeps the window of its stream closed.
     pub send_idle: Option<Duration>,
     /// Without a byte of the response's content while its owner waits for it: 90 s, twice what servers
     /// of event streams leave between two heartbeats, and more.

@@ -164,6 +164,16 @@ impl Deadlines {
         self.budget.due(*self.content_since.get_or_insert(now))
     }
 
+    /// Nothing of the request was sent for too long.
+    pub(super) fn idle_error() -> Error {
+        Error::new(ErrorKind::ReadTimeout, Phase::Send)
+    }
+
+    /// Whether an error of [`poll`](Self::poll) says that nothing moved for too long.
+    pub(super) fn is_idle(error: &Error) -> bool {
+        error.kind() == ErrorKind::ReadTimeout
+    }
+
     pub(super) fn total_error(phase: Phase) -> Error {
         Error::new(ErrorKind::TotalTimeout, phase)
     }

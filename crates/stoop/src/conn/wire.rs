@@ -161,9 +161,16 @@ impl Wire {
         before.is_some_and(|before| self.has_arrived() > before)
     }
 
-    /// How much the peer's kernel has acknowledged, compared with an earlier call: what is written is
+    /// How many bytes were written, those included that the kernel has not taken yet. Compare it with
+    /// [`has_arrived`](Self::has_arrived).
+    #[inline]
+    pub(crate) fn position(&self) -> i64 {
+        (self.written + self.unsent() as u64) as i64
+    }
+
+    /// How many of them the peer's kernel has acknowledged, as far as that is known: what is written is
     /// counted before TLS, and what is unacknowledged behind it, so that it may be below zero.
-    fn has_arrived(&self) -> i64 {
+    pub(crate) fn has_arrived(&self) -> i64 {
         (self.written as i64).wrapping_sub(self.io.unacknowledged() as i64)
     }
 

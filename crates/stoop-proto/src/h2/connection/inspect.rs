@@ -23,6 +23,11 @@ impl Connection {
         self.streams.get(key).is_some_and(|stream| stream.state.may_send())
     }
 
+    /// Whether the peer lets a stream send no content by the stream's own window, whatever the connection's.
+    pub fn is_window_closed(&self, key: StreamKey) -> bool {
+        self.streams.get(key).is_some_and(|stream| stream.send.available() == 0)
+    }
+
     /// The number of streams.
     #[inline]
     pub fn streams(&self) -> usize {

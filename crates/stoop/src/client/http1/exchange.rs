@@ -311,7 +311,7 @@ fn late(
         http1.wire.waits(now());
     }
     let late = ready!(deadlines.poll(cx, &mut http1.timer, waiting, time));
-    let is_idle = late.as_ref().is_some_and(|late| late.kind() == ErrorKind::ReadTimeout);
+    let is_idle = late.as_ref().is_some_and(Deadlines::is_idle);
     if is_idle && is_sending && http1.wire.has_moved() {
         deadlines.moved();
         return Poll::Ready(None);

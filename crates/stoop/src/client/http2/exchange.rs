@@ -165,6 +165,9 @@ impl Exchange {
                     self.ended = true;
                     return Poll::Ready(Ok(Found::End));
                 }
+                // Once there is a response, its content is what is waited for.
+                Found::Idle if phase == Phase::Receive => continue,
+                Found::Idle => return Poll::Ready(Err(self.late(Deadlines::idle_error()))),
                 found => {
                     self.deadlines.moved();
                     return Poll::Ready(Ok(found));
@@ -184,6 +187,14 @@ impl Exchange {
             };
             let late = self.deadlines.poll(cx, &mut self.timer, waiting, &self.limits.time);
             match ready!(late) {
+                Some(error) if waiting == Waiting::Sending && Deadlines::is_idle(&error) => {
+                    // Others over the same connection may move, which the connection knows.
+                    match self.cell.ask_if_idle() {
+                        Some(tell) => self.tell(tell),
+                        None => return Poll::Ready(Err(self.late(error))),
+                    }
+                    self.deadlines.moved();
+                }
                 Some(error) => return Poll::Ready(Err(self.late(error))),
                 None => self.tell(self.cell.go_ahead()),
             }

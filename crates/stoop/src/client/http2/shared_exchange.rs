@@ -39,6 +39,7 @@ struct State {
     /// since the owner looked last.
     sending: Option<Waiting>,
     sent: Option<Instant>,
+    idle: IdleQuestion,
     /// Content need not wait for a 100 any more.
     goes_ahead: bool,
     abandoned: Option<Abandoned>,
@@ -47,7 +48,19 @@ struct State {
     waker: Option<Waker>,
 }
 
-/// Who is told of content that was taken.
+/// What the owner and the connection have said about an upload that seems to be idle: its owner cannot see
+/// whether others over the same connection move.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum IdleQuestion {
+    #[default]
+    None,
+    /// The owner asks.
+    Asked,
+    /// The connection says that it is idle.
+    Idle,
+}
+
+/// What is told of content that was taken.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Credit {
     /// The stream.
@@ -85,6 +98,8 @@ pub(super) enum Found {
     Piece(Bytes),
     End,
     Failed(Error),
+    /// The request's content is not sent: the server takes none of it.
+    Idle,
     /// Nothing; what the request waits for, and when it got on since the last time.
     Nothing(Option<Waiting>, Option<Instant>),
 }
@@ -94,6 +109,8 @@ pub(super) struct OwnerChanges {
     pub(super) taken: u32,
     pub(super) goes_ahead: bool,
     pub(super) abandoned: Option<Abandoned>,
+    /// The owner asks whether its upload is idle.
+    pub(super) asks_if_idle: bool,
 }
 
 impl SharedExchange {
@@ -136,6 +153,10 @@ impl SharedExchange {
         let found = match state.content.take_end() {
             Some(Ok(())) => Found::End,
             Some(Err(error)) => Found::Failed(error),
+            None if state.idle == IdleQuestion::Idle => {
+                state.idle = IdleQuestion::None;
+                Found::Idle
+            }
             None => {
                 if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
                     state.waker = Some(cx.waker().clone());
@@ -151,6 +172,15 @@ impl SharedExchange {
         let mut state = self.state();
         state.goes_ahead = true;
         state.number.map_or(Notice::Nothing, Notice::Call)
+    }
+
+    /// Nothing of the request's content was sent for `send_idle`. Asks the connection whether it is idle; none
+    /// if there is no stream yet to ask for.
+    pub(super) fn ask_if_idle(&self) -> Option<Notice> {
+        let mut state = self.state();
+        let number = state.number?;
+        state.idle = IdleQuestion::Asked;
+        Some(Notice::Call(number))
     }
 
     /// Leaves the exchange, whatever has come of it.
@@ -237,14 +267,29 @@ impl SharedExchange {
             Credit::Stream | Credit::Connection => state.content.take_taken(),
             Credit::None => 0,
         };
-        OwnerChanges { taken, goes_ahead: state.goes_ahead, abandoned: state.abandoned }
+        OwnerChanges {
+            taken,
+            goes_ahead: state.goes_ahead,
+            abandoned: state.abandoned,
+            asks_if_idle: state.idle == IdleQuestion::Asked,
+        }
+    }
+
+    /// Answers the owner's question: the upload is idle, or has moved at that time.
+    pub(super) fn answer_if_idle(&self, moved: Option<Instant>) {
+        let mut state = self.state();
+        state.idle = if moved.is_some() { IdleQuestion::None } else { IdleQuestion::Idle };
+        state.sent = moved.or(state.sent);
+        wake(state);
     }
 
     /// Says what the sending of the request waits for, and when it got on.
     pub(super) fn sending(&self, waiting: Option<Waiting>, moved: Option<Instant>) {
         let mut state = self.state();
-        state.sent = moved.or(state.sent);
-        // Who waits has another limit from here on.
+        if moved.is_some() {
+            (state.sent, state.idle) = (moved, IdleQuestion::None);
+        }
+        // The owner has another limit from here on.
         if std::mem::replace(&mut state.sending, waiting) != waiting {
             wake(state);
         }

@@ -72,8 +72,8 @@ pub(crate) trait DriverRole: Sized {
     /// Looks at the exchange at that place, if there is one: its waker was called.
     fn run(driver: &mut StreamDriver<Self>, place: usize);
 
-    /// A part of an exchange's content was sent, and more follows.
-    fn piece_sent(&self, exchange: &mut Self::Exchange, now: Instant);
+    /// A part of an exchange's content was written, and more follows.
+    fn piece_sent(&mut self, exchange: &mut Self::Exchange, wire: &Wire, now: Instant);
 
     /// The source of an exchange's content was polled.
     #[inline]

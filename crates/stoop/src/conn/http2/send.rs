@@ -37,7 +37,7 @@ impl<R: DriverRole> StreamDriver<R> {
                 Err(misuse) => R::send_failed(self, key, SendFailure::Misuse(misuse)),
                 Ok(()) if is_last => R::sent(self, key),
                 Ok(()) => {
-                    self.role.piece_sent(exchange, self.now);
+                    self.role.piece_sent(exchange, &self.wire, self.now);
                     if is_over {
                         self.poll_content(key);
                     }

@@ -23,6 +23,7 @@ use crate::conn::http2::driver::{
     DriverRole, Round, SendFailure, SourceError, StreamDriver, TransportFailure,
 };
 use crate::conn::http2::exchanges::Exchanges;
+use crate::conn::wire::Wire;
 use crate::handler::Handler;
 use crate::limits::after;
 use crate::server::control::{Course, Registration};
@@ -109,7 +110,7 @@ impl<H: Handler> DriverRole for ServerRole<H> {
     }
 
     #[inline]
-    fn piece_sent(&self, exchange: &mut Exchange<H>, _: Instant) {
+    fn piece_sent(&mut self, exchange: &mut Exchange<H>, _: &Wire, _: Instant) {
         exchange.waited.blocked = 0;
     }
 

@@ -14,6 +14,7 @@ mod queue;
 mod repeats;
 mod scripted;
 mod servers;
+mod shared_uploads;
 mod slow_servers;
 mod stream_shortage;
 mod tunnels;

@@ -82,8 +82,26 @@ impl Driver {
             }
         }
         for key in late {
-            self.break_off(key, ErrorCode::CANCEL);
+            if !self.gets_more_time(key) {
+                self.break_off(key, ErrorCode::CANCEL);
+            }
         }
+    }
+
+    /// Whether an abandoned exchange goes on because its upload is not idle. One that waits for the caller
+    /// to make more of the content does not: the caller may have forgotten it.
+    fn gets_more_time(&mut self, key: StreamKey) -> bool {
+        let Some(exchange) = self.exchanges.get(key) else { return false };
+        let has_piece = exchange.upload.as_ref().is_some_and(|upload| upload.outflow.has_piece());
+        if !has_piece || exchange.until.is_some() {
+            return false;
+        }
+        let Some(moved_at) = self.upload_moved_at(key) else { return false };
+        let until = after(moved_at, self.role.limits.time.send_idle.unwrap_or(Duration::MAX));
+        if let Some(exchange) = self.exchanges.get(key) {
+            exchange.abandoned_until = Some(until);
+        }
+        true
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use stoop_proto::h2::StreamKey;
 
+use super::upload::{SendProgress, Upload};
 use crate::body::Body;
 use crate::client::deadlines::Waiting;
 use crate::client::http2::shared_exchange::SharedExchange;
@@ -34,15 +35,6 @@ pub(super) struct Exchange {
     pub(super) abandoned_bytes: u64,
 }
 
-/// A request's content that is being sent.
-pub(super) struct Upload {
-    pub(super) outflow: Outflow<Body>,
-    /// It waits for a 100 (RFC 9110 §10.1.1).
-    pub(super) is_held: bool,
-    /// The response shows that the server does not want the rest: the stream ends with the response.
-    pub(super) is_unwanted: bool,
-}
-
 impl Exchange {
     /// What its owner waits for.
     pub(super) fn phase(&self) -> Phase {
@@ -56,8 +48,11 @@ impl Exchange {
         }
     }
 
-    /// A part of the request's content was sent, and more follows.
-    pub(super) fn piece_sent(&mut self, now: Instant, time: &ClientTime) {
+    /// A part of the request's content was written, up to that position of the output, and more follows.
+    pub(super) fn piece_sent(&mut self, position: u64, now: Instant, time: &ClientTime) {
+        if let Some(upload) = &mut self.upload {
+            upload.progress = SendProgress::written_to(position);
+        }
         self.cell.sending(Some(Waiting::Sending), Some(now));
         if self.until.is_none() && self.abandoned_until.is_some() {
             self.abandoned_until = Some(after(now, time.send_idle.unwrap_or(Duration::MAX)));

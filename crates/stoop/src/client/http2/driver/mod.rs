@@ -1,7 +1,7 @@
 //! The client's role in an HTTP/2 connection, and the task that drives it.
 //!
 //! The driver is [`StreamDriver`]. `requests` is how requests get their streams, `send` how their content is
-//! sent, `receive` how responses come back; `wait` has the deadlines, `liveness` whether the server is there,
+//! sent, `upload` when that takes too long, `receive` how responses come back; `wait` has the deadlines, `liveness` whether the server is there,
 //! `abandoned` what becomes of exchanges whose owners have left, and `end` what their owners are told when
 //! the connection is over.
 
@@ -12,6 +12,7 @@ mod liveness;
 mod receive;
 mod requests;
 mod send;
+mod upload;
 mod wait;
 
 use std::future::Future;
@@ -65,6 +66,7 @@ pub(crate) fn connect(
         liveness: ServerLiveness::new(now()),
         abandoned: AbandonedCheck::default(),
         retirement: Retirement::default(),
+        uploads_moved_at: now(),
         timer: Timer::coarse(),
     };
     tokio::spawn(Task(Driver::new(Wire::new(io), machine, Exchanges::new(ready), role)));
@@ -83,6 +85,8 @@ struct ClientRole {
     liveness: ServerLiveness,
     abandoned: AbandonedCheck,
     retirement: Retirement,
+    /// When content of a request was written last, of whichever it was.
+    uploads_moved_at: Instant,
     timer: Timer,
 }
 
@@ -153,8 +157,9 @@ impl DriverRole for ClientRole {
     }
 
     #[inline]
-    fn piece_sent(&self, exchange: &mut Exchange, now: Instant) {
-        exchange.piece_sent(now, &self.limits.time);
+    fn piece_sent(&mut self, exchange: &mut Exchange, wire: &Wire, now: Instant) {
+        self.uploads_moved_at = now;
+        exchange.piece_sent(wire.position(), now, &self.limits.time);
     }
 
     #[inline]

@@ -7,7 +7,8 @@ use stoop_proto::h2::{Refusal, StreamKey};
 use stoop_proto::{BodySize, CloseReason};
 
 use super::Driver;
-use super::exchange::{Exchange, Upload};
+use super::exchange::Exchange;
+use super::upload::{SendProgress, Upload};
 use crate::client::http2::Order;
 use crate::conn::Sink;
 use crate::conn::http2::outflow::Outflow;
@@ -151,6 +152,7 @@ impl Driver {
             outflow: Outflow::polled_from(body),
             is_held: expects,
             is_unwanted: false,
+            progress: SendProgress::written_to(self.wire.position()),
         });
         let exchange = Exchange {
             key,

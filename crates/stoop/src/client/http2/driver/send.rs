@@ -16,6 +16,9 @@ impl Driver {
             exchange.go_ahead();
         }
         self.credit(key, changes.taken);
+        if changes.asks_if_idle {
+            self.answer_if_idle(key);
+        }
         if let Some(how) = changes.abandoned {
             self.abandoned(key, how);
         }
@@ -25,6 +28,14 @@ impl Driver {
             && !upload.is_held
         {
             self.poll_content(key);
+        }
+    }
+
+    /// The owner of an upload has waited for `send_idle`: it is told whether to go on.
+    fn answer_if_idle(&mut self, key: StreamKey) {
+        let moved_at = self.upload_moved_at(key);
+        if let Some(exchange) = self.exchanges.get(key) {
+            exchange.cell.answer_if_idle(moved_at);
         }
     }
 
@@ -41,6 +52,7 @@ impl Driver {
     /// A request was sent to its end.
     pub(super) fn sent(&mut self, key: StreamKey) {
         let now = self.now;
+        self.role.uploads_moved_at = now;
         if let Some(exchange) = self.exchanges.get(key) {
             exchange.upload = None;
             exchange.cell.sending(None, Some(now));
