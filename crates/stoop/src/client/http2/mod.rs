@@ -36,6 +36,7 @@ pub(crate) struct SharedConnection {
 
 #[derive(Default)]
 struct SharedState {
+    /// Requests for the driver, oldest first.
     orders: Vec<Order>,
     /// Content that was used up of streams that are over.
     consumed: u32,

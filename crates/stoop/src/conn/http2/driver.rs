@@ -99,12 +99,18 @@ pub(crate) trait DriverRole: Sized {
     /// before, which may explain it.
     fn transport_failed(driver: &mut StreamDriver<Self>, failure: TransportFailure);
 
-    /// How many bytes are read behind the last that was sent, and until when. None: the connection is
-    /// closed as soon as everything is sent. A server reads on, because closing with unread bytes would
-    /// make the kernel reset the connection, and the client lose the end of the last response.
+    /// Everything is sent. Whether input is read and dropped before the connection is closed. A server does
+    /// that: closing with unread bytes would make the kernel reset the connection, and the client lose the
+    /// end of the last response.
     #[inline]
-    fn linger(&self, _: Instant) -> Option<(u64, Instant)> {
-        None
+    fn begin_linger(&mut self, _: Instant) -> bool {
+        false
+    }
+
+    /// Reads and drops input. Ready with whether to go on.
+    #[inline]
+    fn poll_linger(&mut self, _: &mut Wire, _: &mut Context<'_>) -> Poll<bool> {
+        Poll::Ready(false)
     }
 
     /// Gives memory back that an idle connection has no use for.
@@ -166,11 +172,8 @@ pub(crate) enum Stage {
     Open,
     /// The machine has ended the connection; what it wrote last is still being sent.
     Closing,
-    /// Everything was sent. Input is read and dropped, up to so many bytes and until then.
-    Lingering {
-        left: u64,
-        by: Instant,
-    },
+    /// Everything was sent; input is read and dropped.
+    Lingering,
 }
 
 /// Drives one HTTP/2 connection. One task polls it: it owns the transport, the machine and the exchanges.

@@ -28,7 +28,7 @@ impl<R: DriverRole> StreamDriver<R> {
             let round = match self.stage {
                 Stage::Open => self.serve(cx),
                 Stage::Closing => self.close(cx),
-                Stage::Lingering { .. } => self.linger(cx),
+                Stage::Lingering => self.linger(cx),
             };
             R::end_round(self);
             match round {
@@ -128,21 +128,17 @@ impl<R: DriverRole> StreamDriver<R> {
     fn close(&mut self, cx: &mut Context<'_>) -> Round {
         match self.wire.flush_last(cx, self.role.output_bytes_max()) {
             Poll::Pending => R::wait(self, cx),
-            Poll::Ready(true) if !self.at_end => match self.role.linger(self.now) {
-                Some((left, by)) => {
-                    self.stage = Stage::Lingering { left, by };
-                    Round::Again
-                }
-                None => Round::End,
-            },
+            Poll::Ready(true) if !self.at_end && self.role.begin_linger(self.now) => {
+                self.stage = Stage::Lingering;
+                Round::Again
+            }
             Poll::Ready(_) => Round::End,
         }
     }
 
     /// Reads on behind the last that was sent.
     fn linger(&mut self, cx: &mut Context<'_>) -> Round {
-        let Stage::Lingering { left, .. } = &mut self.stage else { return Round::End };
-        match self.wire.linger(cx, left) {
+        match self.role.poll_linger(&mut self.wire, cx) {
             Poll::Ready(true) => Round::Again,
             Poll::Ready(false) => Round::End,
             Poll::Pending => R::wait(self, cx),

@@ -13,7 +13,7 @@ mod timeouts;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::task::Context;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use stoop_proto::CloseReason;
@@ -25,7 +25,6 @@ use crate::conn::http2::driver::{
 use crate::conn::http2::exchanges::Exchanges;
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
-use crate::limits::after;
 use crate::server::control::{Course, Registration};
 use crate::server::core::{ConnectionParts, Core};
 
@@ -143,9 +142,13 @@ impl<H: Handler> DriverRole for ServerRole<H> {
 
     fn transport_failed(_: &mut Driver<H>, _: TransportFailure) {}
 
-    fn linger(&self, now: Instant) -> Option<(u64, Instant)> {
-        let limits = &self.core.limits;
-        Some((limits.drain_bytes_max, after(now, limits.time.linger)))
+    fn begin_linger(&mut self, now: Instant) -> bool {
+        self.timeouts.begin_linger(&self.core.limits, now);
+        true
+    }
+
+    fn poll_linger(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<bool> {
+        self.timeouts.poll_linger(wire, cx)
     }
 
     fn wait(driver: &mut Driver<H>, cx: &mut Context<'_>) -> Round {

@@ -3,7 +3,7 @@
 //! The connection has deadlines of its own. Those of its exchanges are counted in ticks: a look at
 //! all of them once a second costs less than a timer for each.
 
-use std::task::Context;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
@@ -15,9 +15,10 @@ use super::Driver;
 use super::exchange::{Responding, Tunnel};
 use crate::conn::http2::driver::{Round, Stage};
 use crate::conn::request_body::RequestBodyWriter;
+use crate::conn::wire::Wire;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
-use crate::limits::after;
+use crate::limits::{ServerLimits, after};
 use crate::response::Response;
 use crate::server::call::poll_handler;
 
@@ -32,6 +33,13 @@ pub(super) struct Timeouts {
     quiet: Option<Instant>,
     head: Option<Instant>,
     tick: Option<Instant>,
+    linger: Option<Linger>,
+}
+
+/// How much is read and dropped behind the last that was sent, and until when.
+struct Linger {
+    left: u64,
+    by: Instant,
 }
 
 /// What did not happen in time.
@@ -41,7 +49,7 @@ enum Expired {
     Quiet,
     Head,
     Send,
-    Stage,
+    Linger,
     Tick,
     Machine,
 }
@@ -61,7 +69,7 @@ enum What {
 
 impl Timeouts {
     pub(super) fn new(timer: Timer) -> Self {
-        Self { timer, idle: None, quiet: None, head: None, tick: None }
+        Self { timer, idle: None, quiet: None, head: None, tick: None, linger: None }
     }
 
     /// Something came.
@@ -74,6 +82,17 @@ impl Timeouts {
     #[inline]
     pub(super) fn used(&mut self) {
         self.idle = None;
+    }
+
+    /// Everything was sent.
+    pub(super) fn begin_linger(&mut self, limits: &ServerLimits, now: Instant) {
+        let (left, by) = (limits.drain_bytes_max, after(now, limits.time.linger));
+        self.linger = Some(Linger { left, by });
+    }
+
+    /// Reads and drops input. Ready with whether to go on.
+    pub(super) fn poll_linger(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<bool> {
+        self.linger.as_mut().map_or(Poll::Ready(false), |linger| wire.linger(cx, &mut linger.left))
     }
 }
 
@@ -93,7 +112,7 @@ impl<H: Handler> Driver<H> {
         let send = self.wire.send_due(now, time.send).map(|due| (due, Expired::Send));
         let timeouts = &mut self.role.timeouts;
         let own = match self.stage {
-            Stage::Lingering { by, .. } => Some((by, Expired::Stage)),
+            Stage::Lingering => timeouts.linger.as_ref().map(|linger| (linger.by, Expired::Linger)),
             Stage::Closing => None,
             Stage::Open => {
                 // A frame that has begun is to end, as a header block is.
@@ -142,7 +161,7 @@ impl<H: Handler> Driver<H> {
                 self.wire.io.reset_on_close();
                 return Round::End;
             }
-            Expired::Stage => return Round::End,
+            Expired::Linger => return Round::End,
             Expired::Idle => self.machine.close(ErrorCode::NO_ERROR, CloseReason::Idle),
             Expired::Head => {
                 self.machine.close(ErrorCode::ENHANCE_YOUR_CALM, CloseReason::RequestTimeout)

@@ -19,12 +19,10 @@ use crate::error::{Error, ErrorKind, Phase};
 pub(super) struct Requests {
     /// Requests that are not sent yet, oldest first.
     waiting: VecDeque<Order>,
-    /// An empty list with room for requests, which the inbox is swapped for.
-    spare: Vec<Order>,
     /// Requests that were sent.
     opened: u32,
     /// Exchanges that are over and of which the pool was not told.
-    ended: usize,
+    ended: u32,
 }
 
 impl Requests {
@@ -37,13 +35,28 @@ impl Requests {
     /// So many exchanges are over: others may have their streams.
     #[inline]
     pub(super) fn ended(&mut self, exchanges: usize) {
-        self.ended += exchanges;
+        self.ended += exchanges as u32;
     }
 
     /// How many exchanges are over since this was asked last.
     #[inline]
     pub(super) fn take_ended(&mut self) -> usize {
-        std::mem::take(&mut self.ended)
+        std::mem::take(&mut self.ended) as usize
+    }
+
+    /// Empties the connection's inbox. True if there was anything in it.
+    fn take_inbox(&mut self, inbox: &mut Vec<Order>) -> bool {
+        if inbox.is_empty() {
+            return false;
+        }
+        if self.waiting.is_empty() {
+            // They are swapped: each conversion keeps its allocation.
+            let room = Vec::from(std::mem::take(&mut self.waiting));
+            self.waiting = std::mem::replace(inbox, room).into();
+        } else {
+            self.waiting.extend(inbox.drain(..));
+        }
+        true
     }
 
     /// Takes the requests that wait, and that will not be sent.
@@ -53,7 +66,7 @@ impl Requests {
 
     /// Gives memory back that an idle connection has no use for.
     pub(super) fn rest(&mut self) {
-        self.spare = Vec::new();
+        self.waiting.shrink_to_fit();
     }
 }
 
@@ -62,12 +75,10 @@ impl Driver {
     pub(super) fn take_orders(&mut self) -> bool {
         let requests = &mut self.role.requests;
         let mut state = self.role.shared.state();
-        std::mem::swap(&mut state.orders, &mut requests.spare);
+        let mut moved = requests.take_inbox(&mut state.orders);
         let consumed = std::mem::take(&mut state.consumed);
         let closes = state.closes;
         drop(state);
-        let mut moved = !requests.spare.is_empty();
-        requests.waiting.extend(requests.spare.drain(..));
         if consumed > 0 {
             self.machine.consumed_after_end(consumed);
         }
