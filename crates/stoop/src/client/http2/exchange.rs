@@ -1,4 +1,4 @@
-//! One exchange over a connection that others use too, as its owner has it.
+//! One exchange over a shared HTTP/2 connection, as its owner has it: the future or body of a response.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -35,12 +35,12 @@ pub(crate) struct Exchange {
     tunnel: Tunnel,
 }
 
-/// Whether the exchange is one that asks for a tunnel.
+/// Whether the exchange is a tunnel.
 enum Tunnel {
     No,
-    /// If it comes about, it is written here.
+    /// The request is a CONNECT. What is written to the tunnel, if it is made, goes through this stream.
     Asked(Option<Stream>),
-    /// It is: nothing of it has a deadline.
+    /// The server has agreed. A tunnel has no deadlines.
     Open,
 }
 
@@ -69,7 +69,7 @@ impl Exchange {
         if has_content && request.head.expects_continue() == Ok(true) {
             deadlines.continue_by = Some(after(now, limits.time.expect_continue));
         }
-        // All streams together then never keep more than half of the connection's window to themselves.
+        // All streams together then never hold back more than half of the connection's window.
         let http2 = &limits.wire.http2;
         let taken_max = http2.connection_window_bytes / 2 / http2.streams_max.max(1);
         let cell = SharedExchange::new(request, has_content, taken_max.max(1));
@@ -155,7 +155,7 @@ impl Exchange {
                 Found::Failed(error) => return Poll::Ready(Err(self.fail(error))),
                 Found::Piece(piece) => {
                     self.deadlines.content_came(piece.len(), &self.limits.time);
-                    // Who always finds something never waits, and has a deadline all the same.
+                    // An owner that always finds content never waits for the deadline of everything.
                     if !self.is_tunnel() && self.deadlines.is_over() {
                         return Poll::Ready(Err(self.late(Deadlines::total_error(phase))));
                     }
@@ -188,7 +188,7 @@ impl Exchange {
             let late = self.deadlines.poll(cx, &mut self.timer, waiting, &self.limits.time);
             match ready!(late) {
                 Some(error) if waiting == Waiting::Sending && Deadlines::is_idle(&error) => {
-                    // Others over the same connection may move, which the connection knows.
+                    // The server may be taking content of other requests over the same connection.
                     match self.cell.ask_if_idle() {
                         Some(tell) => self.tell(tell),
                         None => return Poll::Ready(Err(self.late(error))),
@@ -261,7 +261,7 @@ impl Incoming for Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        // Of a tunnel, there may be something to be sent still.
+        // What was written to a tunnel may not be sent yet.
         if !self.ended || self.is_tunnel() {
             self.tell(self.cell.abandon(Abandoned::Dropped));
         }

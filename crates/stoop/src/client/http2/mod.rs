@@ -1,8 +1,8 @@
 //! A client's HTTP/2 connection, which many exchanges share.
 //!
 //! One task, the [`driver`], owns the transport and the machine. The owner of a response has an
-//! [`exchange`], and both see its [`cell`]: the request on its way in, the response on its way out.
-//! What is new for the driver waits in the [`SharedConnection`]'s state, or in a cell whose number was called.
+//! [`exchange`]; it and the driver share a [`SharedExchange`], which takes the request to the driver and the
+//! response to the owner. New requests wait in the inbox of the [`SharedConnection`].
 
 mod driver;
 pub(crate) mod exchange;
@@ -21,11 +21,11 @@ use crate::conn::http2::ready::Ready;
 pub(crate) use driver::connect;
 use shared_exchange::SharedExchange;
 
-/// Streams that are used of a connection whose server has not said yet how many it allows: what RFC
-/// 9113 §6.5.2 asks of servers to allow at least.
+/// How many streams are used of a connection before its server's SETTINGS say how many it allows: the
+/// least that RFC 9113 §6.5.2 recommends.
 const STREAMS_ASSUMED: usize = 100;
 
-/// A connection, as those see it who share it.
+/// A connection, as its exchanges and the pool have it.
 pub(crate) struct SharedConnection {
     state: Mutex<SharedState>,
     ready: Arc<Ready>,
@@ -38,7 +38,7 @@ pub(crate) struct SharedConnection {
 struct SharedState {
     /// Requests for the driver, oldest first.
     orders: Vec<Order>,
-    /// Content that was used up of streams that are over.
+    /// Bytes of content that were used up, of streams that are over.
     consumed: u32,
     /// No further requests will come.
     closes: bool,
@@ -46,7 +46,7 @@ struct SharedState {
     is_terminated: bool,
 }
 
-/// A request to be sent. Its head is in the cell.
+/// A request to be sent. Its head is in the shared exchange.
 pub(in crate::client) struct Order {
     cell: Arc<SharedExchange>,
     body: Body,
@@ -60,12 +60,13 @@ impl SharedConnection {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a task of that runtime may use it: another one's is perhaps not run.
+    /// Whether a task of that runtime may use it. The runtime that drives it may run only while its own
+    /// tasks do.
     pub(crate) fn is_of(&self, runtime: Id) -> bool {
         self.runtime == runtime
     }
 
-    /// Ends the connection once what it was asked for is done.
+    /// Ends the connection once the exchanges that it has are over.
     pub(crate) fn close(&self) {
         self.state().closes = true;
         self.ready.call();

@@ -1,4 +1,5 @@
-//! Where an exchange and its connection meet: the request's head goes one way, the response the other.
+//! What the owner of an exchange and the connection's driver share: the request's head for the driver, the
+//! response for the owner.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,11 +34,11 @@ struct State {
     /// Once so many bytes were taken, the connection is told.
     taken_max: u32,
     credit: Credit,
-    /// Its number among the connection's exchanges, once it is one.
+    /// Its number among the connection's exchanges, once it has a stream.
     number: Option<usize>,
-    /// What the sending of the request waits for, if there is something left of it, and when it got on
-    /// since the owner looked last.
+    /// What the sending of the request waits for, if it is not sent to its end.
     sending: Option<Waiting>,
+    /// When content of it was sent last, if any was since the owner looked.
     sent: Option<Instant>,
     idle: IdleQuestion,
     /// Content need not wait for a 100 any more.
@@ -48,27 +49,27 @@ struct State {
     waker: Option<Waker>,
 }
 
-/// What the owner and the connection have said about an upload that seems to be idle: its owner cannot see
-/// whether others over the same connection move.
+/// Whether an upload is idle: the owner asks the driver, because it cannot see whether the server takes
+/// content of other uploads over the same connection.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum IdleQuestion {
     #[default]
     None,
     /// The owner asks.
     Asked,
-    /// The connection says that it is idle.
+    /// The driver has answered that it is idle.
     Idle,
 }
 
-/// What is told of content that was taken.
+/// Which window is credited with content that the owner takes.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Credit {
-    /// The stream.
+    /// The stream's and the connection's.
     #[default]
     Stream,
-    /// The connection: the stream is over.
+    /// The connection's alone: the stream is over.
     Connection,
-    /// Neither any more.
+    /// None: the connection's was credited already.
     None,
 }
 
@@ -80,10 +81,10 @@ pub(super) enum Abandoned {
     Late,
 }
 
-/// What is to be told to the connection.
+/// What the owner tells the driver.
 pub(super) enum Notice {
     Nothing,
-    /// To look at what waits to be sent.
+    /// To look at its inbox.
     Wake,
     /// To look at the exchange of that number.
     Call(usize),
@@ -100,11 +101,12 @@ pub(super) enum Found {
     Failed(Error),
     /// The request's content is not sent: the server takes none of it.
     Idle,
-    /// Nothing; what the request waits for, and when it got on since the last time.
+    /// Nothing; what the sending of the request waits for, and when content of it was sent last, if any was
+    /// since the owner looked.
     Nothing(Option<Waiting>, Option<Instant>),
 }
 
-/// What the connection finds in it.
+/// What the driver finds in it.
 pub(super) struct OwnerChanges {
     pub(super) taken: u32,
     pub(super) goes_ahead: bool,
@@ -127,7 +129,7 @@ impl SharedExchange {
 
 /// The owner's side.
 impl SharedExchange {
-    /// The request, to be sent again or remembered.
+    /// The request, once it is not needed here any more.
     pub(super) fn take_request(&self) -> Option<Recycle<RequestParts>> {
         self.state().request.take()
     }
@@ -174,8 +176,8 @@ impl SharedExchange {
         state.number.map_or(Notice::Nothing, Notice::Call)
     }
 
-    /// Nothing of the request's content was sent for `send_idle`. Asks the connection whether it is idle; none
-    /// if there is no stream yet to ask for.
+    /// Nothing of the request's content was sent for `send_idle`. Asks the driver whether the upload is idle;
+    /// none if the request has no stream yet.
     pub(super) fn ask_if_idle(&self) -> Option<Notice> {
         let mut state = self.state();
         let number = state.number?;
@@ -190,7 +192,7 @@ impl SharedExchange {
         state.waker = None;
         state.content.discard_all();
         match (state.credit, state.content.has_ended()) {
-            // What is left of the request is not sent for ever.
+            // The driver ends what is left of the request, if it takes too long.
             (_, true) if state.sending.is_some() => {
                 state.number.map_or(Notice::Nothing, Notice::Call)
             }
@@ -230,7 +232,7 @@ impl State {
             Credit::Stream if self.content.taken() >= self.taken_max => {
                 self.number.map_or(Notice::Nothing, Notice::Call)
             }
-            // The stream may be open still, and has its own account then.
+            // The stream may still be open: then the driver credits it.
             Credit::Connection if self.content.is_empty() && self.sending.is_some() => {
                 self.number.map_or(Notice::Nothing, Notice::Call)
             }
@@ -242,7 +244,7 @@ impl State {
     }
 }
 
-/// The connection's side.
+/// The driver's side.
 impl SharedExchange {
     /// Has the request sent by `open`, which returns the exchange's number; not if its owner has left.
     pub(super) fn open<E>(
@@ -283,7 +285,7 @@ impl SharedExchange {
         wake(state);
     }
 
-    /// Says what the sending of the request waits for, and when it got on.
+    /// Says what the sending of the request waits for, and when content of it was sent, if it was.
     pub(super) fn sending(&self, waiting: Option<Waiting>, moved: Option<Instant>) {
         let mut state = self.state();
         if moved.is_some() {

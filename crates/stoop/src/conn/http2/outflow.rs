@@ -1,4 +1,5 @@
-//! Content on its way out over a stream: asked of its source piece by piece, and sent as windows allow.
+//! The content of a message that is being sent over a stream: polled from its source piece by piece, and cut
+//! to what the windows allow.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -13,15 +14,15 @@ use crate::header_map::from_map;
 /// The most content that is sent at a turn, also to a peer that takes larger frames: RFC 9113 §4.2.
 pub(crate) const TURN_BYTES: usize = 16 * 1024;
 
-/// The same where more follows: with its frame's header, what a TLS record holds (RFC 8446 §5.1), so that
-/// no crumbs are left over that have to be sent in records of their own.
+/// The same where more follows: with its frame's header it fills a TLS record (RFC 8446 §5.1), so that no
+/// few bytes are left over that need a record of their own.
 const RECORD_BYTES: usize = TURN_BYTES - 9;
 
-/// What of some content is not sent yet.
+/// The part of some content that is not sent yet.
 pub(crate) struct Outflow<M> {
     /// More of it is polled from here; none once it has ended.
     source: Option<M>,
-    /// What was made and not sent.
+    /// The piece that was polled and is not sent yet.
     piece: Bytes,
     trailers: Option<Box<Fields>>,
 }
@@ -43,9 +44,9 @@ pub(crate) enum Polled<E> {
 /// A piece to be sent, cut to what may be.
 pub(crate) struct Cut {
     pub(crate) piece: Bytes,
-    /// There is nothing made behind it.
+    /// Nothing that was polled is left behind it.
     pub(crate) is_over: bool,
-    /// There is nothing behind it.
+    /// It is the last of the content.
     pub(crate) is_last: bool,
 }
 
@@ -65,7 +66,7 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
         self.piece.is_empty() && self.source.is_some()
     }
 
-    /// Whether something was made and not sent.
+    /// Whether something was polled that is not sent yet.
     pub(crate) fn has_piece(&self) -> bool {
         !self.piece.is_empty()
     }
@@ -111,7 +112,7 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
         }
     }
 
-    /// Takes of what was made what is to be sent at a turn, at most `max`.
+    /// Takes what is to be sent at a turn, at most `max` bytes.
     pub(crate) fn cut(&mut self, max: usize) -> Cut {
         let fits = self.piece.len() <= max.min(TURN_BYTES);
         let len = if fits { self.piece.len() } else { max.min(RECORD_BYTES) };

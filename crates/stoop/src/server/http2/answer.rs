@@ -65,7 +65,7 @@ impl<H: Handler> Driver<H> {
                 Tunnel::Asked(reader) => {
                     return self.open_tunnel(key, content, reader, &response, sender);
                 }
-                // It was not offered, as it cannot be but by CONNECT.
+                // Only a CONNECT can be upgraded over HTTP/2.
                 _ => response = Response::failure(StatusCode::NOT_IMPLEMENTED),
             }
         }
@@ -75,7 +75,7 @@ impl<H: Handler> Driver<H> {
         self.respond(key, content, response);
     }
 
-    /// Makes a stream a tunnel, whose one end is the handler's from here on.
+    /// Makes a stream a tunnel, of which the handler gets one end.
     fn open_tunnel(
         &mut self,
         key: StreamKey,
@@ -86,7 +86,7 @@ impl<H: Handler> Driver<H> {
     ) {
         let date = date::now();
         let mut parts = ResponseParts { date: Some(&date), ..parts(response) };
-        // RFC 8441 §5: what a 101 says over HTTP/1.
+        // RFC 8441 §5: over HTTP/2, 200 says what 101 says over HTTP/1.
         if parts.status == StatusCode::SWITCHING_PROTOCOLS {
             parts.status = StatusCode::OK;
         }
@@ -95,7 +95,7 @@ impl<H: Handler> Driver<H> {
         }
         let (writer, outgoing) = outgoing();
         let io = tunnel(Body(Kind::Request(reader)), writer, self.wire.io.peer());
-        // The handler may have dropped it: then both its ends are dropped, and it ends.
+        // If the handler has dropped its receiver, the tunnel is dropped here, and ends.
         let _ = sender.send(Upgraded { io, keep: None });
         self.keep(Exchange {
             key,
@@ -171,7 +171,7 @@ impl<H: Handler> Driver<H> {
 
     pub(super) fn say_continue(&mut self, key: StreamKey) {
         let out = &mut Sink(&mut self.wire.out);
-        // It cannot fail where a response is due, and is of no use elsewhere.
+        // It fails only where no response is due, and there a 100 is of no use.
         let _ = self.machine.send_interim(key, StatusCode::CONTINUE, &Fields::new(), out);
     }
 
@@ -187,9 +187,8 @@ impl<H: Handler> Driver<H> {
         self.let_go(key);
     }
 
-    /// Forgets an exchange that has nothing left to do: its response is out, and its request was
-    /// read. Content without a reader is thrown away for a while; of more than that the client is told that
-    /// it need not send it (RFC 9113 §8.1).
+    /// Forgets an exchange whose response is sent and whose request was read. Content that no handler reads
+    /// is thrown away up to a limit; then the client is told that it need not send more (RFC 9113 §8.1).
     fn let_go(&mut self, key: StreamKey) {
         let Some(exchange) = self.exchanges.get(key) else { return };
         if !matches!(exchange.response, Responding::Sent) {
@@ -205,7 +204,7 @@ impl<H: Handler> Driver<H> {
             self.machine.reset(key, ErrorCode::NO_ERROR);
         }
         let exchange = self.exchanges.take(key);
-        // What was not read of content that has come to its end.
+        // Content that has come to its end, and was not read.
         let unread = exchange.and_then(|exchange| exchange.content).map(RequestBodyWriter::abandon);
         if !is_open {
             self.credit(key, unread.unwrap_or(0));

@@ -58,9 +58,9 @@ impl<H: Handler> SendingExchange for Exchange<H> {
 pub(super) enum Tunnel {
     /// It is an ordinary request.
     No,
-    /// It was asked for.
+    /// The client has asked for a tunnel.
     Asked(RequestBodyReader),
-    /// It is: neither end of it need say anything, for however long.
+    /// It is a tunnel: neither end of it has to send anything, for however long.
     Open,
 }
 
@@ -78,7 +78,7 @@ pub(in crate::server) enum ContentSource<B> {
     Tunnel(Outgoing),
 }
 
-/// That it failed is all there is to know.
+/// Its errors are dropped: the stream is reset, whatever the error is.
 impl<B: http_body::Body<Data = Bytes>> http_body::Body for ContentSource<B> {
     type Data = Bytes;
     type Error = ();

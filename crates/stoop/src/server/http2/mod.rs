@@ -1,10 +1,9 @@
 //! A server's HTTP/2 connection: many exchanges at a time, polled in the connection's task.
 //!
-//! A request that is answered at once, with a buffer that the windows have room for, is never an exchange:
-//! it is answered where it was read. The driver is [`StreamDriver`]; this is its server role.
-//!
-//! `receive` is from events to handlers, `answer` from handlers to frames, `exchange` what is kept of a
-//! request until it is answered, `timeouts` the limits of every wait.
+//! The driver is [`StreamDriver`]; this is its server role. `receive` runs handlers and feeds them content,
+//! `answer` sends their responses, `exchange` is what is kept of a request until it is answered, `timeouts`
+//! has the limits of every wait. A request that is answered at once, with a buffer that the windows have
+//! room for, is never an exchange: it is answered where it was read.
 
 mod answer;
 mod exchange;

@@ -36,7 +36,7 @@ impl<H: Handler> Driver<H> {
         if !end {
             continue_owed = expects_continue;
             let (writer, reader) = request_body(self.machine.remaining(key));
-            // Whichever task reads it: the client is told to send more of it.
+            // The content may be read by any task: the connection is woken, and lets the client send more.
             let waker = self.exchanges.waker(key.index());
             writer.watch(&waker, self.role.core.limits.wire.http2.stream_window_bytes / 2);
             content = Some(writer);

@@ -27,7 +27,7 @@ pub(super) const TICK: Duration = Duration::from_secs(1);
 /// Since when each of the waits lasts. A wait begins when it is first found that there is nothing to do.
 pub(super) struct Timeouts {
     timer: Timer,
-    /// Without streams. What else comes, a PING or a frame that is not known, is no use of it.
+    /// Without streams. A PING or an unknown frame does not end this wait.
     idle: Option<Instant>,
     /// Without a byte, while there are streams.
     quiet: Option<Instant>,
@@ -155,7 +155,7 @@ impl<H: Handler> Driver<H> {
 
     fn act(&mut self, late: Expired) -> Round {
         match late {
-            // What the client does not take now will not be taken by waiting for it either.
+            // The client takes output, however slowly: it gets more time.
             Expired::Send if self.wire.has_moved() => {}
             Expired::Send => {
                 self.wire.io.reset_on_close();
@@ -269,7 +269,7 @@ impl<H: Handler> Driver<H> {
         }
         match exchange.response {
             Responding::Running(mut place) => {
-                // What it answers to that is not asked any more.
+                // Its response is dropped: the client gets the 408.
                 let _ = poll_handler::<H>(&mut place, None, &mut cx);
                 self.role.core.futures.put_back(place);
                 self.respond(key, None, Response::failure(StatusCode::REQUEST_TIMEOUT));
