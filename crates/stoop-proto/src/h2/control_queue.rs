@@ -127,7 +127,7 @@ mod tests {
         let (mut frames, mut out) = (ControlQueue::default(), Vec::new());
         queue(&mut frames);
         frames.write_to(&mut out);
-        assert!(frames.is_empty() && frames.len() == 0);
+        assert_eq!((frames.is_empty(), frames.count), (true, 0));
         out
     }
 

@@ -49,7 +49,7 @@ impl Exchange {
     }
 
     /// A part of the request's content was written, up to that position of the output, and more follows.
-    pub(super) fn piece_sent(&mut self, position: u64, now: Instant, time: &ClientTime) {
+    pub(super) fn piece_sent(&mut self, position: i64, now: Instant, time: &ClientTime) {
         if let Some(upload) = &mut self.upload {
             upload.progress = SendProgress::written_to(position);
         }

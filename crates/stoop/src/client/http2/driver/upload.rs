@@ -28,21 +28,21 @@ pub(super) struct Upload {
 #[derive(Clone, Copy)]
 pub(super) struct SendProgress {
     /// The position in the output behind the last of them.
-    end: u64,
+    end: i64,
     /// How far the output had arrived at the last look.
-    arrived: Option<u64>,
+    arrived: Option<i64>,
 }
 
 impl SendProgress {
     /// The last byte was written before that position.
     #[inline]
-    pub(super) fn written_to(end: u64) -> Self {
+    pub(super) fn written_to(end: i64) -> Self {
         Self { end, arrived: None }
     }
 
     /// Whether bytes before `end` have arrived since the last look. At the first look, whether there are
     /// some that have not: they get time until the next.
-    fn moves(&mut self, arrived: u64, end: u64) -> bool {
+    fn moves(&mut self, arrived: i64, end: i64) -> bool {
         let arrived = arrived.min(end);
         match self.arrived.replace(arrived) {
             None => arrived < end,
