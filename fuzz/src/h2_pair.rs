@@ -157,7 +157,7 @@ impl Pair {
                 let side = self.side(argument);
                 side.machine.ping(now);
             }
-            // Servers that end wait for a second; nobody may wait for ten.
+            // Servers that end wait for a second; no step may last ten.
             4 if now < self.start + Duration::from_secs(9) => {
                 self.now += Duration::from_millis(300);
                 self.client.machine.handle_timeout(self.now);

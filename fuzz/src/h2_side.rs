@@ -275,7 +275,7 @@ impl Side {
     fn over(&mut self, key: StreamKey, is_reset: bool) {
         assert!(!self.machine.is_open(key));
         self.talks.remove(&key).expect("it was open");
-        // What is left of a stream that was reset is nobody's; of others it is used up late.
+        // What is left of a stream that was reset is consumed by no exchange; that of others is consumed late.
         self.unread.retain(|(of, _)| !is_reset || *of != Some(key));
         self.unread.iter_mut().filter(|(of, _)| *of == Some(key)).for_each(|(of, _)| *of = None);
     }

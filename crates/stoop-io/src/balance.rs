@@ -33,7 +33,6 @@ pub struct Balance<T = Accepted> {
 struct Shared<T> {
     mailboxes: Box<[Mailbox<T>]>,
     loads: Arc<WorkerLoads>,
-    handed: AtomicU64,
     lost: AtomicU64,
 }
 
@@ -94,7 +93,6 @@ impl<T> Balance<T> {
             loads: Arc::new(WorkerLoads(
                 (0..workers).map(|_| WorkerLoad(AtomicUsize::new(0))).collect(),
             )),
-            handed: AtomicU64::new(0),
             lost: AtomicU64::new(0),
         };
         Self { shared: Arc::new(shared) }
@@ -117,11 +115,6 @@ impl<T> Balance<T> {
     /// How many connections each worker has.
     pub fn connections(&self) -> Vec<usize> {
         self.shared.loads.0.iter().map(|load| load.0.load(Ordering::Relaxed)).collect()
-    }
-
-    /// How many connections were handed from one worker to another.
-    pub fn handed_over(&self) -> u64 {
-        self.shared.handed.load(Ordering::Relaxed)
     }
 
     /// How many connections were closed because the worker that they were handed to ended before
@@ -154,10 +147,7 @@ impl<T> WorkerHandle<T> {
             return Some(placed);
         }
         match shared.mailboxes[target].push(placed) {
-            Ok(()) => {
-                shared.handed.fetch_add(1, Ordering::Relaxed);
-                None
-            }
+            Ok(()) => None,
             // That worker has just ended, or does not keep up: better served here than not.
             Err(PlacedConnection { connection, .. }) => Some(PlacedConnection {
                 connection,

@@ -9,7 +9,7 @@ pub const CHUNK: usize = 16 * 1024;
 
 /// From this many bytes on, [`ReceiveBuffer::take`] shares its buffer instead of copying: below it, a copy
 /// costs less than pinning 16 KiB for as long as the caller keeps the piece.
-pub const SHARE_MIN: usize = 4 * 1024;
+pub(crate) const SHARE_MIN: usize = 4 * 1024;
 
 /// Buffers that a thread keeps for later, 1 MiB together; others go back to the allocator.
 const BUFFERS_KEPT_MAX: usize = 64;
@@ -86,7 +86,7 @@ impl ReceiveBuffer {
         self.settle();
     }
 
-    /// Consumes the first `n` bytes and returns them, shared from [`SHARE_MIN`] bytes on when they
+    /// Consumes the first `n` bytes and returns them, shared from 4 KiB on when they
     /// are at least a quarter of their buffer.
     ///
     /// # Panics

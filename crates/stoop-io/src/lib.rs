@@ -42,7 +42,7 @@ mod worker;
 
 pub use any_transport::AnyTransport;
 pub use balance::{Balance, ConnectionSlot, PlacedConnection, WorkerHandle};
-pub use buffer::{CHUNK, ReceiveBuffer, SHARE_MIN};
+pub use buffer::{CHUNK, ReceiveBuffer};
 pub use descriptors::descriptors_max;
 pub use dns::{Addresses, DnsError, DnsErrorKind, Families, Resolver, ResolverBuilder, is_public};
 pub use listener::{Accepted, Address, ListenOptions, Listener, descriptors_freed};

@@ -40,7 +40,7 @@ fn a_worker_within_its_share_keeps_what_it_accepts() {
     for n in 0..300 {
         kept.extend(handles[n % 3].place(n));
     }
-    assert_eq!((kept.len(), balance.handed_over()), (300, 0));
+    assert_eq!(kept.len(), 300);
     assert_eq!(balance.connections(), [100, 100, 100]);
     drop(kept);
     assert_eq!(balance.connections(), [0, 0, 0]);
@@ -191,7 +191,7 @@ fn two_workers_get_64_connections_within_12_percent_of_even_50_times() {
             std::thread::yield_now();
         }
     }
-    println!("first worker's share: {splits:?}, {} handed over", balance.handed_over());
+    println!("first worker's share: {splits:?}");
     workers.stop();
     workers.wait().unwrap();
     assert_eq!(balance.lost(), 0);

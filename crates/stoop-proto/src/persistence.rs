@@ -43,13 +43,6 @@ pub enum CloseReason {
     Aborted,
 }
 
-impl CloseReason {
-    /// Whether the peer itself asked for the connection to end.
-    pub const fn is_expected(self) -> bool {
-        matches!(self, Self::PeerCloses | Self::OldVersion)
-    }
-}
-
 impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

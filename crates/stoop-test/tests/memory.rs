@@ -107,8 +107,7 @@ fn handler(piece: usize) -> impl Fn(Request) -> Response {
 /// The growth of a server that sends a response to a slow reader in memory.
 async fn responses(request: &[u8], piece: usize) -> u64 {
     let (ours, theirs) = slow_link();
-    let serving =
-        tokio::spawn(stoop::tokio::serve(theirs, handler(piece), ServerLimits::default()));
+    let serving = tokio::spawn(stoop::rt::serve(theirs, handler(piece), ServerLimits::default()));
     let grown = read_behind(ours, request).await;
     serving.abort();
     grown
@@ -139,7 +138,7 @@ async fn responses_by_socket(request: Vec<u8>, piece: usize) -> u64 {
     let (accepted, _) = listener.accept().unwrap();
     accepted.set_nonblocking(true).unwrap();
     let accepted = tokio::net::TcpStream::from_std(accepted).unwrap();
-    stoop::tokio::serve(accepted, handler(piece), ServerLimits::default()).await;
+    stoop::rt::serve(accepted, handler(piece), ServerLimits::default()).await;
     reader.join().unwrap()
 }
 
@@ -152,7 +151,7 @@ async fn uploads(versions: Versions, welcome: Vec<u8>, piece: usize) -> u64 {
         ours
     };
     let builder = Client::builder().versions(versions);
-    let client = stoop::tokio::connections_from(builder, connect).build().unwrap();
+    let client = stoop::rt::connections_from(builder, connect).build().unwrap();
     let request = Request::post("http://here/", Body::stream(EndlessBody::of(piece))).unwrap();
     let request = request.without_deadlines();
     let sending = tokio::spawn(async move { client.send(request).await.map(drop) });

@@ -4,6 +4,8 @@
 //! - [`Server`] answers them by a [`Handler`]: any function from [`Request`] to a response.
 //! - [`Body`] is the content of both, streamed with back-pressure.
 //! - [`Error`] says what failed, where and whose fault it is.
+//! - [`limits`], [`tls`] and [`dns`] have what bounds and secures connections and finds their addresses,
+//!   [`handler`] what handlers are made of, [`rt`] what has to do with tokio's own types.
 //!
 //! ```
 //! use stoop::{Client, Request, Response};
@@ -30,42 +32,51 @@
 mod body;
 mod client;
 mod conn;
+pub mod dns;
 mod endpoint;
 mod error;
-mod handler;
+pub mod handler;
 mod header_map;
-mod limits;
+pub mod limits;
 mod local;
 mod request;
 mod response;
+pub mod rt;
 mod server;
 mod timings;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+pub mod tls;
 mod upgrade;
 mod url;
 mod versions;
 
-pub mod tokio;
-
+// Messages, and what goes wrong with them.
 pub use body::{Body, BodySender, BoxError, Unwanted};
-pub use client::{Client, ClientBuilder, Redirects};
-pub use endpoint::{Address, Endpoint};
 pub use error::{Culprit, Error, ErrorKind, Phase};
-pub use handler::{Answer, Async, AsyncHandler, Handler, IntoHandler, Itself, Plain, PlainHandler};
-pub use limits::{ClientLimits, ClientTime, PoolLimits, ServerLimits, ServerTime};
+pub use http::{Method, StatusCode, Version};
 pub use request::Request;
 pub use response::{IntoResponse, Response};
-pub use server::{ListenError, Server, ServerHandle};
-pub use stoop_io::Resolver;
-#[cfg(any(feature = "tls", feature = "tls-ring"))]
-pub use stoop_io::{ClientTls, ServerTls, TlsConfigError};
-pub use stoop_proto::{
-    Field, Fields, Limits as WireLimits, Misuse, RequestHead, ResponseHead, without_password,
-};
+pub use stoop_proto::{Field, Fields, Misuse, RequestHead, ResponseHead, without_password};
 pub use timings::Timings;
+
+// The client.
+pub use client::{Client, ClientBuilder, ConnectionCounts, Redirects, Switch};
+pub use dns::Resolver;
+pub use limits::{ClientLimits, ClientTime, PoolLimits};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+pub use tls::ClientTls;
+
+// The server.
+pub use handler::{Answer, Handler, IntoHandler};
+pub use limits::{ServerLimits, ServerTime};
+pub use server::{ListenError, Server, ServerHandle};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+pub use tls::ServerTls;
+
+// Both.
+pub use endpoint::{Address, Endpoint};
 pub use upgrade::{OnUpgrade, Upgraded};
 pub use versions::Versions;
-
-pub use http::{Method, StatusCode, Version};
 
 /// The README's examples are compiled with the documentation's.
 #[cfg(doctest)]

@@ -1,15 +1,35 @@
 //! Every bound of the client and the server, each with its default and what happens beyond it.
+//!
+//! Begin with the defaults and change what differs:
+//!
+//! ```
+//! use std::time::Duration;
+//! use stoop::limits::{ClientLimits, Rate, ServerLimits};
+//! use stoop::{Client, Server};
+//!
+//! let mut limits = ClientLimits::default();
+//! limits.time.total = Some(Duration::from_secs(30));
+//! limits.pool.per_origin_max = 8;
+//! let client = Client::builder().limits(limits).build()?;
+//!
+//! let mut limits = ServerLimits::default();
+//! limits.wire.head_bytes_max = 16 * 1024;
+//! limits.wire.http2.resets = Rate { burst: 100, per_second: 10 };
+//! let server = Server::listen("127.0.0.1:0")?.limits(limits);
+//! # Ok::<(), stoop::Error>(())
+//! ```
 
 use std::time::Duration;
 
 pub(crate) use stoop_proto::after;
+pub use stoop_proto::{Http2Limits, Limits as WireLimits, Rate};
 
 /// Bounds of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerLimits {
     /// What a client may send.
-    pub wire: stoop_proto::Limits,
+    pub wire: WireLimits,
     /// Time limits of each phase.
     pub time: ServerTime,
     /// Connections of one server at a time, over all its threads: 80 % of the file descriptors this
@@ -30,7 +50,7 @@ pub struct ServerLimits {
 impl Default for ServerLimits {
     fn default() -> Self {
         Self {
-            wire: stoop_proto::Limits::server(),
+            wire: WireLimits::server(),
             time: ServerTime::default(),
             connections_max: stoop_io::descriptors_max() / 5 * 4,
             requests_per_connection_max: 10_000,
@@ -100,7 +120,7 @@ impl Default for ServerTime {
 #[non_exhaustive]
 pub struct ClientLimits {
     /// What a server may send.
-    pub wire: stoop_proto::Limits,
+    pub wire: WireLimits,
     /// Time limits of each phase.
     pub time: ClientTime,
     /// How many connections there may be.
@@ -124,7 +144,7 @@ pub struct ClientLimits {
 impl Default for ClientLimits {
     fn default() -> Self {
         Self {
-            wire: stoop_proto::Limits::client(),
+            wire: WireLimits::client(),
             time: ClientTime::default(),
             pool: PoolLimits::default(),
             output_bytes_max: stoop_io::OUTPUT_BYTES_MAX,

@@ -27,7 +27,7 @@ impl ClientBuilder {
             let (ours, theirs) = Memory::pair(MEMORY_BYTES);
             let theirs = AnyTransport::Custom(Box::new(theirs));
             let registration = Registration::extra(core.control.clone());
-            ::tokio::spawn(Connection::new(
+            tokio::spawn(Connection::new(
                 theirs,
                 core.clone(),
                 Timer::precise(),

@@ -88,7 +88,7 @@ impl Request {
 
     /// A request for a tunnel of `protocol`, such as `websocket`, to what the URL names, over HTTP/2
     /// (RFC 8441). Send it with [`Client::switch`](crate::Client::switch). A server has to allow it,
-    /// which ours does if [`extended_connect`](crate::WireLimits::http2) says so.
+    /// which ours does if [`extended_connect`](crate::limits::WireLimits::http2) says so.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidUrl`](crate::ErrorKind::InvalidUrl) if the URL is malformed, or the protocol is no token.

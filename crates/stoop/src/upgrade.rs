@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Phase};
 
 /// A connection that is no longer HTTP's. What the peer sent behind the head is read first.
 ///
-/// With [`stoop::tokio`](crate::tokio) it is read and written as any stream of tokio's.
+/// With [`stoop::rt`](crate::rt) it is read and written as any stream of tokio's.
 pub struct Upgraded {
     pub(crate) io: AnyTransport,
     pub(crate) keep: Option<Keep>,

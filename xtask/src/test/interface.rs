@@ -23,7 +23,7 @@ const PUBLIC: &[&str] = &["bytes", "http", "http_body", "stoop_io", "stoop_proto
 
 /// Modules named for the dependency that they expose.
 const EXPOSED: &[(&str, &str)] =
-    &[("crates/stoop/src/tokio", "tokio"), ("crates/stoop/src/rustls_0_23", "rustls")];
+    &[("crates/stoop/src/rt", "tokio"), ("crates/stoop/src/rustls_0_23", "rustls")];
 
 pub(crate) fn run(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::NIGHTLY_TOOLCHAIN]) {
@@ -91,14 +91,13 @@ mod tests {
         let messages = [
             message("stoop/src/request.rs", "http"),
             message("stoop/src/request.rs", "url"),
-            message("stoop/src/tokio.rs", "tokio"),
-            message("stoop/src/tokio.rs", "slab"),
+            message("stoop/src/rt.rs", "tokio"),
+            message("stoop/src/rt.rs", "slab"),
             message("stoop-proto/src/lib.rs", "httparse"),
             message("stoop-io/src/lib.rs", "tokio"),
         ];
         let found = findings(&messages.concat()).unwrap();
-        let starts =
-            ["stoop/src/request.rs:1:2", "stoop/src/tokio.rs:1:2", "stoop-proto/src/lib.rs"];
+        let starts = ["stoop/src/request.rs:1:2", "stoop/src/rt.rs:1:2", "stoop-proto/src/lib.rs"];
         assert_eq!(found.len(), starts.len(), "{found:#?}");
         assert!(found.iter().zip(starts).all(|(report, at)| report[7..].starts_with(at)));
     }

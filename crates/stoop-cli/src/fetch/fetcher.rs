@@ -81,7 +81,7 @@ impl Fetchers {
 }
 
 #[cfg(feature = "tls")]
-fn tls(plan: &FetchPlan) -> Result<stoop::ClientTls, stoop::TlsConfigError> {
+fn tls(plan: &FetchPlan) -> Result<stoop::tls::ClientTls, stoop::tls::TlsConfigError> {
     use super::plan::CaCertificates;
 
     let mut tls = stoop::ClientTls::builder();

@@ -1,5 +1,5 @@
 //! The state of a run that its threads share: the plan, what moves between the threads, their
-//! counters, and why the run ends. [`run`](super::run) starts and joins the threads.
+//! counters, and why the run ends. [`run`](super::run()) starts and joins the threads.
 
 use std::io;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};

@@ -243,12 +243,6 @@ impl Streams {
         }
     }
 
-    /// Whether any stream has content that its own window allows.
-    #[inline]
-    pub(super) fn has_sendable(&self) -> bool {
-        self.nonempty_queues != 0
-    }
-
     /// The stream whose turn it is.
     #[inline]
     pub(super) fn next_to_send(&self) -> Option<StreamKey> {

@@ -54,7 +54,7 @@ pub(super) async fn serve_good<S: ByteStream + 'static>(
         let (net, observer) = (net.clone(), observer.clone());
         async move { answer(&net, &observer, host, tls, request).await }
     };
-    stoop::tokio::serve(io, handler, limits).await;
+    stoop::rt::serve(io, handler, limits).await;
     closing.server_closed();
 }
 

@@ -14,6 +14,7 @@ mod redirect;
 mod response_start;
 mod send;
 mod shared;
+mod switch;
 mod terms;
 
 use std::fmt;
@@ -39,6 +40,7 @@ use crate::versions::Versions;
 use connect::{Connector, Route};
 pub use redirect::Redirects;
 use shared::Shared;
+pub use switch::Switch;
 
 /// Sends requests. Cheap to clone; all clones share their connections. Works on any tokio runtime,
 /// and on several.
@@ -105,18 +107,26 @@ impl Client {
     /// [extended one](Request::extended_connect), open a stream of HTTP/2 where that is spoken.
     ///
     /// # Errors
-    /// As [`Client::send`]; if the server does not switch, its response is the `Ok(Err(response))`.
-    pub async fn switch(
-        &self,
-        request: Request,
-    ) -> Result<Result<crate::Upgraded, Response>, Error> {
+    /// As [`Client::send`]. A server that does not switch makes no error: see [`Switch`].
+    pub async fn switch(&self, request: Request) -> Result<Switch, Error> {
         send::switch(&self.0, request).await
     }
 
-    /// How many connections are open, and how many of them idle.
-    pub fn connections(&self) -> (usize, usize) {
-        self.0.pool.counts()
+    /// How many connections there are now.
+    pub fn connections(&self) -> ConnectionCounts {
+        let (open, idle) = self.0.pool.counts();
+        ConnectionCounts { open, idle }
     }
+}
+
+/// The connections of a [`Client`] at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConnectionCounts {
+    /// Those that are open, idle ones included; one that is being opened counts as well.
+    pub open: usize,
+    /// Those that no exchange uses.
+    pub idle: usize,
 }
 
 impl Default for Client {
@@ -127,7 +137,7 @@ impl Default for Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (open, idle) = self.connections();
+        let ConnectionCounts { open, idle } = self.connections();
         write!(f, "Client({open} connections, {idle} idle)")
     }
 }

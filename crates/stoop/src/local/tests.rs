@@ -131,7 +131,7 @@ async fn a_connection_that_always_has_something_to_do_lets_others_have_their_tur
             tokio::task::yield_now().await;
             let (mut peer, theirs) = tokio::io::duplex(1 << 20);
             peer.write_all(&at_once(versions, path)).await.unwrap();
-            let serving = crate::tokio::serve(theirs, handler, ServerLimits::default());
+            let serving = crate::rt::serve(theirs, handler, ServerLimits::default());
             let serving = tokio::spawn(serving);
             while calls.load(Relaxed) < enough {
                 tokio::task::yield_now().await;

@@ -57,7 +57,7 @@ impl<M> Crew<M> {
         });
         async move {
             let Some(acceptor) = acceptor else { return };
-            let spawn = |connection| drop(::tokio::task::spawn_local(connection));
+            let spawn = |connection| drop(tokio::task::spawn_local(connection));
             acceptor.run(Timer::coarse, spawn).await;
             let control = &on_panic.0.shared.control;
             poll_fn(|cx| control.poll_over(cx)).await;

@@ -47,7 +47,7 @@ impl ServerHandle {
     /// it. May be called again, with another grace.
     pub async fn drain(&self, grace: Duration) -> usize {
         self.control.steer(Course::Draining);
-        if ::tokio::time::timeout(grace, self.idle()).await.is_ok() {
+        if tokio::time::timeout(grace, self.idle()).await.is_ok() {
             return 0;
         }
         self.close().await;

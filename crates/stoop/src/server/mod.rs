@@ -193,8 +193,8 @@ impl Server {
         let (handle, shared, listening) = self.start_one()?;
         let core = shared.core(handler.into_handler());
         let acceptor = Acceptor::new(listening, core, shared, None);
-        let spawn = |connection| drop(::tokio::task::spawn_local(connection));
-        drop(::tokio::task::spawn_local(acceptor.run(Timer::precise, spawn)));
+        let spawn = |connection| drop(tokio::task::spawn_local(connection));
+        drop(tokio::task::spawn_local(acceptor.run(Timer::precise, spawn)));
         Ok(handle)
     }
 
@@ -216,8 +216,8 @@ impl Server {
         let (handle, shared, listening) = self.start_one()?;
         let core = shared.core(handler.into_handler());
         let acceptor = Acceptor::new(listening, core, shared, None);
-        let spawn = |connection| drop(::tokio::spawn(connection));
-        drop(::tokio::spawn(acceptor.run(Timer::precise, spawn)));
+        let spawn = |connection| drop(tokio::spawn(connection));
+        drop(tokio::spawn(acceptor.run(Timer::precise, spawn)));
         Ok(handle)
     }
 

@@ -147,11 +147,6 @@ impl Server {
         }
     }
 
-    /// Whether the client waits for a 100 before it sends the body.
-    pub fn continue_is_owed(&self) -> bool {
-        self.continue_owed
-    }
-
     /// Why the connection ends with the last response that was begun, or has ended, if it does.
     pub fn close_reason(&self) -> Option<CloseReason> {
         self.close

@@ -44,11 +44,6 @@ impl Connection {
         Some((key, self.sendable(key)))
     }
 
-    /// Whether content waits only for the peer to open the connection's window.
-    pub fn is_blocked(&self) -> bool {
-        self.flow.sendable() == 0 && self.streams.has_sendable()
-    }
-
     /// Sends content, in one frame; `end` if it is the last. Empty content without `end` sends no frame.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::kit::{OK, ScriptedServer, URL, fetch_request, limited, scripted, scripted_by, settle};
 use crate::bodies::{CountedPieces, PIECE_BYTES};
+use crate::client::kit::counts;
 
 /// Whether the connection can be used again after content of that length was dropped unread.
 async fn is_kept(max: u64, length: usize, chunked: bool) -> bool {
@@ -28,7 +29,7 @@ async fn is_kept(max: u64, length: usize, chunked: bool) -> bool {
     let response = client.get(URL).await.unwrap();
     settle().await;
     drop(response);
-    match client.connections() {
+    match counts(&client) {
         (1, 1) => true,
         (0, 0) => false,
         other => panic!("{other:?}"),
@@ -58,7 +59,7 @@ async fn pieces_asked(max: usize) -> usize {
         Stream::new(ours)
     };
     let builder = limited(|limits| limits.output_bytes_max = max);
-    let client = stoop::tokio::connections_from(builder, connect).build().unwrap();
+    let client = stoop::rt::connections_from(builder, connect).build().unwrap();
     let asked = Arc::new(AtomicUsize::new(0));
     let request = post(asked.clone());
     let sending = tokio::spawn(async move { client.send(request).await.map(drop) });

@@ -9,6 +9,7 @@ use stoop_io::sim::{Link, Sim, Split};
 use stoop_io::{AnyTransport, Stream};
 
 use super::kit::{OK, ScriptedServer, URL, fetch, get, limited, scripted, scripted_by, settle};
+use crate::client::kit::counts;
 
 /// A client whose connections move three bytes at a time, each after a random delay of up to 3 ms.
 fn slow_client(answer: &'static str) -> Client {
@@ -21,7 +22,7 @@ fn slow_client(answer: &'static str) -> Client {
         Stream::new(ours)
     };
     let builder = limited(|limits| limits.pool.per_origin_max = 1);
-    stoop::tokio::connections_from(builder, connect).build().unwrap()
+    stoop::rt::connections_from(builder, connect).build().unwrap()
 }
 
 /// Polls `future` at most `polls` times, and lets all other tasks run in between. Returns whether it ended.
@@ -45,14 +46,14 @@ async fn a_request_dropped_at_any_poll_leaves_nothing() {
         let (mut polls, mut ended) = (0, false);
         while !ended {
             ended = poll_times(fetch(&client), polls).await;
-            let (open, idle) = client.connections();
+            let (open, idle) = counts(&client);
             assert_eq!(open, idle, "after {polls} polls");
             // The pool's only place is free.
             assert!(fetch(&client).await.is_ok(), "after {polls} polls");
             polls += 1;
         }
         assert!(polls > 4, "{polls}");
-        assert_eq!(client.connections(), (1, 1));
+        assert_eq!(counts(&client), (1, 1));
     }
 }
 
@@ -73,7 +74,7 @@ async fn an_upload_dropped_at_any_poll_leaves_nothing() {
         poll_times(client.send(request), polls).await;
         // A response that came before its request was sent has a task, which ends with the response.
         settle().await;
-        let (open, idle) = client.connections();
+        let (open, idle) = counts(&client);
         assert_eq!(open, idle, "after {polls} polls");
         feeding.await.unwrap();
     }
@@ -115,7 +116,7 @@ async fn a_turn_dropped_at_any_poll_passes_on() {
             drop(holder.await);
         }
         assert!(patient.await.is_ok(), "after {polls} polls");
-        assert_eq!(client.connections(), (1, 1));
+        assert_eq!(counts(&client), (1, 1));
     }
 }
 
@@ -129,11 +130,11 @@ async fn a_cancelled_connect_lets_the_next_request_connect() {
     assert!(first.as_mut().poll(&mut cx).is_pending());
     let mut second = pin!(client.get(&url));
     assert!(second.as_mut().poll(&mut cx).is_pending());
-    assert_eq!(client.connections(), (1, 0));
+    assert_eq!(counts(&client), (1, 0));
     drop(first);
     let response = second.await.unwrap();
     assert_eq!(super::kit::read(response).await.unwrap().1, "ok");
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,7 +154,7 @@ async fn content_dropped_at_any_piece_frees_its_place() {
             let _ = body.chunk().await.unwrap();
         }
         drop(body);
-        let (open, idle) = client.connections();
+        let (open, idle) = counts(&client);
         assert_eq!(open, idle, "after {pieces} pieces");
     }
 }
@@ -176,7 +177,7 @@ fn a_response_may_be_dropped_where_there_is_no_runtime() {
         (client, responses)
     });
     drop(responses);
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
     drop(runtime);
 }
 

@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep};
 use super::kit::{
     FetchOutcome, OK, ScriptedServer, URL, fetch, fetch_request, limited, ok, scripted_by, settle,
 };
+use crate::client::kit::counts;
 
 /// A total deadline and no other limit.
 fn only_total(total: Duration) -> ClientTime {
@@ -43,7 +44,7 @@ async fn get_fails_after<F>(
 {
     let client = scripted_by(limited(|limits| limits.time = time), script);
     fails_after(after, fetch(&client), kind, phase).await;
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -132,7 +133,7 @@ async fn the_total_covers_waiting_for_a_connection_and_redirects() {
         },
     );
     fails_after(2000, fetch(&client), kind, Phase::Wait).await;
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -160,7 +161,7 @@ async fn the_total_covers_sending() {
     let slow = Request::post(URL, body).unwrap();
     fails_after(2000, fetch_request(&client, slow), ErrorKind::TotalTimeout, Phase::Receive).await;
     assert!(sender.send("x").await.is_err());
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -394,7 +395,7 @@ async fn one_connection_serves_requests_with_different_deadlines() {
     };
     for seconds in [30, 50, 20] {
         fetch_in(seconds).await.unwrap();
-        assert_eq!(client.connections(), (1, 1));
+        assert_eq!(counts(&client), (1, 1));
     }
     // The requests before have armed the timer for a later time.
     fails_after(2000, fetch_in(2), ErrorKind::TotalTimeout, Phase::Wait).await;

@@ -7,6 +7,7 @@ use stoop::{Client, Response, Versions};
 use tokio::time::{Instant, sleep};
 
 use super::kit::{OK, ScriptedServer, URL, scripted};
+use crate::client::kit::counts;
 
 /// A client with the default limits whose server sends `piece` every `pause`, `times` times.
 fn dripping(piece: &'static str, pause: Duration, times: usize) -> Client {
@@ -92,5 +93,5 @@ async fn twenty_waves_of_a_hundred_requests_opened_1696_connections() {
         }
     }
     assert_eq!(opened.load(std::sync::atomic::Ordering::Relaxed), 100);
-    assert_eq!(client.connections(), (100, 100));
+    assert_eq!(counts(&client), (100, 100));
 }

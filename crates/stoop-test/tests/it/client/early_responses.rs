@@ -6,6 +6,7 @@ use stoop::{Body, Client, ErrorKind, Phase, Request, Response, Versions};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::kit::{fetch_request, listen_scripted, ok, post, read, scripted, settle};
+use crate::client::kit::counts;
 
 #[tokio::test(start_paused = true)]
 async fn a_response_may_overtake_its_request_and_the_caller_feed_it_afterwards() {
@@ -32,7 +33,7 @@ async fn a_response_may_overtake_its_request_and_the_caller_feed_it_afterwards()
     sender.finish().await.unwrap();
     assert_eq!(read(response).await, Ok((200, "piece ".repeat(100))));
     settle().await;
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -59,7 +60,7 @@ async fn an_answer_of_success_lets_the_rest_be_sent() {
     assert_eq!(is_done.await.unwrap(), 1000 * 1007 + 5);
     settle().await;
     // The connection is not used again.
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
 }
 
 /// A silent producer of the request's content must not hide that the response's content has stalled.
@@ -131,9 +132,9 @@ async fn a_producer_that_falls_silent_behind_its_response_does_not_keep_the_conn
         sender.send("piece").await.unwrap();
     }
     sleep(Duration::from_secs(29)).await;
-    assert_eq!(client.connections(), (1, 0));
+    assert_eq!(counts(&client), (1, 0));
     sleep(Duration::from_secs(2)).await;
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
     assert!(sender.send("piece").await.is_err());
 }
 
@@ -151,7 +152,7 @@ async fn an_answer_of_failure_ends_the_sending() {
     assert_eq!(fetch_request(&client, post(body)).await, Ok((413, "ok".to_owned())));
     // The caller's channel reports the end.
     sending.await.unwrap();
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -166,7 +167,7 @@ async fn a_response_that_is_dropped_ends_the_sending() {
     sender.send("one").await.unwrap();
     drop(response);
     settle().await;
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
     assert!(sender.send("two").await.is_err());
 }
 

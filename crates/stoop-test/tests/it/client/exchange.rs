@@ -11,6 +11,7 @@ use super::kit::{
     OK, ScriptedServer, URL, answered_once, fetch, fetch_request, get, kind_and_phase, limited,
     listen_scripted, ok, ok_with, read, scripted, scripted_by, settle,
 };
+use crate::client::kit::counts;
 
 #[tokio::test(start_paused = true)]
 async fn content_ends_where_its_framing_says() {
@@ -36,16 +37,16 @@ async fn some_responses_have_no_content_whatever_they_say() {
     for _ in 0..3 {
         assert_eq!(fetch(&client).await, Ok((204, String::new())));
     }
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
     let client = scripted(|peer| peer.serve("HTTP/1.1 304 No\r\ncontent-length: 5\r\n\r\n"));
     assert_eq!(fetch(&client).await, Ok((304, String::new())));
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
     let client = scripted(|peer| peer.serve("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"));
     for _ in 0..3 {
         let head = Request::new(Method::HEAD, URL).unwrap();
         assert_eq!(fetch_request(&client, head).await, ok_with(""));
     }
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -145,7 +146,7 @@ async fn heads_have_limits() {
             async move { drop(tokio::spawn(endless(peer, piece)).await) }
         });
         assert_eq!(fetch(&client).await, Err((ErrorKind::H1Parse, Phase::Wait)));
-        assert_eq!(client.connections(), (0, 0));
+        assert_eq!(counts(&client), (0, 0));
     }
     let fields = |n: usize| {
         format!("HTTP/1.1 200 OK\r\n{}content-length: 2\r\n\r\nok", "a: b\r\n".repeat(n - 1))
@@ -170,7 +171,7 @@ async fn content_that_is_cut_short_is_an_error_and_what_came_is_not_lost() {
         assert_eq!(kind_and_phase(error), (ErrorKind::ClosedEarly, Phase::Receive), "{answer:?}");
         assert!(response.body_mut().chunk().await.unwrap().is_none());
         // The pool's place is free before the response is dropped.
-        assert_eq!(client.connections(), (0, 0));
+        assert_eq!(counts(&client), (0, 0));
     }
 }
 
@@ -225,7 +226,7 @@ async fn bytes_behind_a_response_are_never_the_next_one() {
     });
     for _ in 0..3 {
         assert_eq!(fetch(&client).await, ok());
-        assert_eq!(client.connections(), (0, 0));
+        assert_eq!(counts(&client), (0, 0));
     }
     // The same where the bytes come later.
     let client = scripted(|mut peer| async move {
@@ -236,7 +237,7 @@ async fn bytes_behind_a_response_are_never_the_next_one() {
     });
     assert_eq!(fetch(&client).await, ok());
     settle().await;
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
     let client = scripted(|mut peer| async move {
         peer.head().await;
         peer.send(OK).await;
@@ -261,9 +262,9 @@ async fn bytes_before_a_request_are_not_its_answer() {
         tokio::spawn(async move { theirs.read_to_end(&mut Vec::new()).await });
         ours
     };
-    let client = stoop::tokio::connections_from(Client::builder(), connect).build().unwrap();
+    let client = stoop::rt::connections_from(Client::builder(), connect).build().unwrap();
     assert_eq!(fetch(&client).await, Err((ErrorKind::H1Parse, Phase::Wait)));
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -266,7 +266,7 @@ fn connect_to_reader() -> (RawPeer<DuplexStream>, UnboundedReceiver<(ErrorKind, 
         std::future::pending::<&'static str>()
     };
     let (ours, theirs) = tokio::io::duplex(1 << 16);
-    tokio::spawn(stoop::tokio::serve(theirs, handler, ServerLimits::default()));
+    tokio::spawn(stoop::rt::serve(theirs, handler, ServerLimits::default()));
     (RawPeer::new(ours), tell)
 }
 
@@ -341,7 +341,7 @@ async fn content_that_stalls_and_content_that_drips_are_both_answered_408() {
         assert_eq!(tell.recv().await, Some((kind, 408)), "over HTTP/2");
         sent.abort();
         let (ours, theirs) = tokio::io::duplex(1 << 18);
-        tokio::spawn(stoop::tokio::serve(theirs, handler, ServerLimits::default()));
+        tokio::spawn(stoop::rt::serve(theirs, handler, ServerLimits::default()));
         let mut peer = RawPeer::new(ours);
         peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 200000\r\n\r\n").await;
         peer.send(vec![b'x'; bytes]).await;
@@ -389,7 +389,7 @@ async fn broken_off(changed: fn(Body) -> Body) -> (ErrorKind, u16) {
         std::future::pending::<&'static str>()
     };
     let (ours, theirs) = tokio::io::duplex(1 << 16);
-    tokio::spawn(stoop::tokio::serve(theirs, handler, ServerLimits::default()));
+    tokio::spawn(stoop::rt::serve(theirs, handler, ServerLimits::default()));
     let mut peer = RawPeer::new(ours);
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\nab").await;
     peer.finish().await;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stoop::{
     Body, Client, ClientBuilder, ClientLimits, Error, ErrorKind, Handler, IntoHandler, Phase,
-    Request, Response, Versions,
+    Request, Response, Switch, Upgraded, Versions,
 };
 use stoop_io::{AnyTransport, FillResult, Memory, Output, Stream, Tcp, Transport};
 
@@ -189,7 +189,7 @@ where
         tokio::spawn(script(peer));
         Stream::new(ours)
     };
-    stoop::tokio::connections_from(builder, connect).build().unwrap()
+    stoop::rt::connections_from(builder, connect).build().unwrap()
 }
 
 /// A client with the default limits, whose connections are in memory, each with `script` as its server.
@@ -302,4 +302,26 @@ pub(super) fn ok() -> FetchOutcome {
 /// A 200 with this content.
 pub(super) fn ok_with(content: &str) -> FetchOutcome {
     Ok((200, content.to_owned()))
+}
+
+/// The connections of a client that are open, and that are idle.
+pub(crate) fn counts(client: &Client) -> (usize, usize) {
+    let counts = client.connections();
+    (counts.open, counts.idle)
+}
+
+/// The connection that a server has switched.
+pub(crate) fn accepted(switch: Result<Switch, Error>) -> Upgraded {
+    match switch.unwrap() {
+        Switch::Accepted(upgraded) => upgraded,
+        Switch::Declined(response) => panic!("declined: {}", response.status()),
+    }
+}
+
+/// The response of a server that does not switch.
+pub(crate) fn declined(switch: Result<Switch, Error>) -> Response {
+    match switch.unwrap() {
+        Switch::Accepted(_) => panic!("accepted"),
+        Switch::Declined(response) => response,
+    }
 }

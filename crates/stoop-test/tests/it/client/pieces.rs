@@ -6,6 +6,7 @@ use stoop_io::sim::{Fault, Link, Sim, Split};
 use stoop_io::{AnyTransport, Stream};
 
 use super::kit::{OK, ScriptedServer, fetch, get, ok, ok_with, scripted};
+use crate::client::kit::counts;
 
 #[tokio::test(start_paused = true)]
 async fn a_response_may_come_in_any_pieces() {
@@ -19,12 +20,12 @@ async fn a_response_may_come_in_any_pieces() {
             tokio::spawn(ScriptedServer::over(AnyTransport::from(theirs), 0).serve(answer));
             Stream::new(ours)
         };
-        let client = stoop::tokio::connections_from(stoop::Client::builder(), connect);
+        let client = stoop::rt::connections_from(stoop::Client::builder(), connect);
         let client = client.build().unwrap();
         for _ in 0..3 {
             assert_eq!(fetch(&client).await, ok_with("hello!"));
         }
-        assert_eq!(client.connections(), (1, 1));
+        assert_eq!(counts(&client), (1, 1));
     }
 }
 
@@ -37,7 +38,7 @@ async fn a_stalled_connection_is_left_to_the_deadline_and_then_closed() {
             tokio::spawn(ScriptedServer::over(AnyTransport::from(theirs), 0).serve(OK));
             Stream::new(ours)
         };
-        let client = stoop::tokio::connections_from(stoop::Client::builder(), connect);
+        let client = stoop::rt::connections_from(stoop::Client::builder(), connect);
         let client = client.build().unwrap();
         let outcome = fetch(&client).await;
         let head = OK.len() as u64 - 2;
@@ -70,5 +71,5 @@ async fn a_large_body_is_the_same_however_it_is_read() {
         pieces.extend_from_slice(&piece);
     }
     assert_eq!(pieces, content.as_bytes());
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }

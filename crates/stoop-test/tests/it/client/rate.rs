@@ -7,6 +7,7 @@ use stoop::{Body, Client, ClientTime, Error, ErrorKind, Phase};
 use tokio::time::{Instant, sleep};
 
 use super::kit::{ScriptedServer, URL, kind_and_phase, limited, scripted_by};
+use crate::client::kit::counts;
 
 /// A client with the default limits and the least rate.
 fn client_with_least_rate(
@@ -68,7 +69,7 @@ async fn content_that_drips_is_given_up() {
         assert_eq!(kind_and_phase(result.unwrap_err()), (ErrorKind::SlowBody, Phase::Receive));
         assert!((30.0..30.4).contains(&took.as_secs_f64()), "{took:?}");
     }
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
 }
 
 /// Chunk extensions and sizes do not count as content.

@@ -11,6 +11,7 @@ use super::kit::{
     OK, ScriptedServer, URL, fetch, fetch_request, get, limited, listen_scripted, ok, scripted,
     scripted_by, settle,
 };
+use crate::client::kit::counts;
 
 /// A client, and the number of connections it made.
 fn counting_connections<F>(
@@ -34,7 +35,7 @@ async fn one_connection_serves_one_request_after_the_other() {
     let (client, made) = counting_connections(Client::builder(), |peer| peer.serve(OK));
     for _ in 0..100 {
         assert_eq!(fetch(&client).await, ok());
-        assert_eq!(client.connections(), (1, 1));
+        assert_eq!(counts(&client), (1, 1));
     }
     assert_eq!(made.load(Relaxed), 1);
 }
@@ -48,17 +49,17 @@ async fn connections_that_will_not_persist_are_not_kept() {
     ] {
         let client = scripted(move |peer| peer.serve(answer));
         assert_eq!(fetch(&client).await, ok());
-        assert_eq!(client.connections(), (0, 0), "{answer:?}");
+        assert_eq!(counts(&client), (0, 0), "{answer:?}");
     }
     let client = scripted(|peer| peer.serve(OK));
     let request = Request::get(URL).unwrap().with_field("connection", "close").unwrap();
     assert_eq!(fetch_request(&client, request).await, ok());
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
     let client = scripted(|peer| {
         peer.serve("HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nok")
     });
     assert_eq!(fetch(&client).await, ok());
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -66,18 +67,18 @@ async fn an_idle_connection_expires_and_an_empty_pool_has_no_watcher() {
     let (client, made) = counting_connections(Client::builder(), |peer| peer.serve(OK));
     fetch(&client).await.unwrap();
     sleep(Duration::from_secs(48)).await;
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
     sleep(Duration::from_secs(4)).await;
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
     fetch(&client).await.unwrap();
-    assert_eq!((client.connections(), made.load(Relaxed)), ((1, 1), 2));
+    assert_eq!((counts(&client), made.load(Relaxed)), ((1, 1), 2));
     let client =
         scripted_by(limited(|limits| limits.pool.idle = Duration::ZERO), |peer| peer.serve(OK));
     for _ in 0..3 {
         fetch(&client).await.unwrap();
     }
     settle().await;
-    assert!(client.connections().0 <= 1);
+    assert!(counts(&client).0 <= 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,7 +90,7 @@ async fn an_idle_connection_that_its_server_closed_is_let_go() {
     });
     fetch(&client).await.unwrap();
     sleep(Duration::from_secs(7)).await;
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
     // So is a connection on which the server sent bytes unasked.
     let client = scripted(|mut peer| async move {
         peer.head().await;
@@ -100,7 +101,7 @@ async fn an_idle_connection_that_its_server_closed_is_let_go() {
     });
     fetch(&client).await.unwrap();
     sleep(Duration::from_secs(7)).await;
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -119,10 +120,10 @@ async fn unread_content_is_drained_if_it_is_there_and_little() {
         let client = scripted(move |peer| peer.serve(answer.clone()));
         let response = get(&client).await.unwrap();
         settle().await;
-        assert_eq!(client.connections(), (1, 0));
+        assert_eq!(counts(&client), (1, 0));
         drop(response);
         let kept = usize::from(kept);
-        assert_eq!(client.connections(), (kept, kept), "{shown:?}");
+        assert_eq!(counts(&client), (kept, kept), "{shown:?}");
     }
 }
 
@@ -276,7 +277,7 @@ async fn a_repeated_request_leaves_healthy_connections_alone() {
     // Four requests at a time make four connections, the last of which is stale.
     let all = tokio::join!(fetch(&client), fetch(&client), fetch(&client), fetch(&client));
     assert_eq!(all, (ok(), ok(), ok(), ok()));
-    assert_eq!(client.connections(), (4, 4));
+    assert_eq!(counts(&client), (4, 4));
     assert_eq!(fetch(&client).await, ok());
-    assert_eq!(client.connections(), (4, 4));
+    assert_eq!(counts(&client), (4, 4));
 }

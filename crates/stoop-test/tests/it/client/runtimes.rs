@@ -7,6 +7,7 @@ use stoop::{Client, Request, Server, ServerHandle};
 use tokio::runtime::{Builder, Runtime};
 
 use super::kit::{FetchOutcome, fetch_request, ok};
+use crate::client::kit::counts;
 
 fn server() -> (ServerHandle, SocketAddr) {
     let handler = |_: Request| stoop::Response::text("ok");
@@ -33,7 +34,7 @@ fn a_connection_moves_to_the_runtime_that_needs_it() {
         assert_eq!(first.block_on(fetch(&client, address)), ok());
         assert_eq!(second.block_on(fetch(&client, address)), ok());
     }
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn a_runtime_that_ended_takes_nothing_with_it() {
         assert_eq!(runtime.block_on(fetch(&client, address)), ok());
         drop(runtime);
     }
-    assert!(client.connections().0 <= 1);
+    assert!(counts(&client).0 <= 1);
     let many = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let task = many.spawn({
         let client = client.clone();
@@ -66,7 +67,7 @@ fn idle_connections_expire_though_the_runtime_that_began_to_watch_them_ended() {
     second.block_on(async {
         server.close().await;
         for _ in 0..40 {
-            if client.connections() == (0, 0) {
+            if counts(&client) == (0, 0) {
                 return;
             }
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
@@ -91,7 +92,7 @@ fn threads_with_runtimes_of_their_own_share_a_client() {
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let (open, idle) = client.connections();
+    let (open, idle) = counts(&client);
     assert!(open == idle && open <= 4, "{client:?}");
 }
 
@@ -127,6 +128,6 @@ async fn a_request_may_move_between_threads_at_any_time() {
     for task in tasks.collect::<Vec<_>>() {
         task.await.unwrap();
     }
-    let (open, idle) = client.connections();
+    let (open, idle) = counts(&client);
     assert!(open == idle && idle <= 64);
 }

@@ -10,6 +10,7 @@ use stoop::{Client, ClientTls, ErrorKind, Phase, Request, ServerTls, Versions};
 use stoop_io::{AnyTransport, Tcp};
 
 use super::kit::{FetchOutcome, OK, ScriptedServer, fetch_request, ok};
+use crate::client::kit::counts;
 
 /// A certificate authority of a test.
 pub(super) type TestAuthority = CertifiedIssuer<'static, KeyPair>;
@@ -96,7 +97,7 @@ async fn certificates_are_checked() {
         let port = serve_tls(tls, |peer| peer.serve(OK)).await;
         let client = client_trusting(&ours).build().unwrap();
         assert_eq!(fetch(&client, "localhost", port).await, Err((kind, Phase::Tls)));
-        assert_eq!(client.connections(), (0, 0));
+        assert_eq!(counts(&client), (0, 0));
         // A client that accepts any certificate connects all the same.
         let blind = ClientTls::builder().dangerous_accept_any_certificate().build().unwrap();
         let client = Client::builder().tls(blind).build().unwrap();
@@ -195,6 +196,6 @@ async fn large_content_goes_both_ways_over_a_kept_connection() {
         let outcome = fetch_request(&client, request.with_body(vec![b'x'; 300_000])).await;
         assert_eq!(outcome.unwrap().1, content);
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        assert_eq!(client.connections(), (1, 1));
+        assert_eq!(counts(&client), (1, 1));
     }
 }

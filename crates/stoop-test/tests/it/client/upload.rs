@@ -9,6 +9,7 @@ use super::kit::{
     OK, fetch_request, kind_and_phase, limited, ok, post, scripted, scripted_by, settle,
 };
 use crate::bodies::MisstatedLength;
+use crate::client::kit::counts;
 
 #[tokio::test(start_paused = true)]
 async fn content_of_known_length_is_announced() {
@@ -21,7 +22,7 @@ async fn content_of_known_length_is_announced() {
     });
     assert_eq!(fetch_request(&client, post("hello")).await, ok());
     assert_eq!(fetch_request(&client, post("")).await, ok());
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -46,7 +47,7 @@ async fn content_of_unknown_length_is_chunked_with_trailers() {
         sender.trailers(&trailers).await.unwrap();
     };
     let (outcome, ()) = tokio::join!(fetch_request(&client, post(body)), sending);
-    assert_eq!((outcome, client.connections()), (ok(), (1, 1)));
+    assert_eq!((outcome, counts(&client)), (ok(), (1, 1)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -75,7 +76,7 @@ async fn a_server_that_does_not_read_holds_the_sender_up() {
     });
     assert_eq!(fetch_request(&client, post(body)).await, ok());
     sending.await.unwrap();
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -91,7 +92,7 @@ async fn content_that_expects_100_waits_for_it() {
     let request = post("hello").with_field("expect", b"100-continue").unwrap();
     assert_eq!(fetch_request(&client, request).await, ok());
     assert!(begun.elapsed() < Duration::from_millis(10));
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,7 +106,7 @@ async fn content_that_expects_100_is_not_sent_after_a_final_response() {
         let request = post("hello").with_field("expect", b"100-continue").unwrap();
         assert_eq!(fetch_request(&client, request).await.unwrap().1, "ok");
         // The request was not sent to its end, so the connection is not used again.
-        assert_eq!(client.connections(), (0, 0));
+        assert_eq!(counts(&client), (0, 0));
         settle().await;
     }
 }
@@ -140,7 +141,7 @@ async fn a_body_that_fails_or_lies_is_the_callers_error_at_once() {
     assert!(error.to_string().contains("the file is gone"), "{error}");
     assert_eq!(kind_and_phase(error), (ErrorKind::RequestBody, Phase::Send));
     assert!(begun.elapsed() < Duration::from_millis(10));
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
     for (announced, piece) in [(5, "hell"), (5, "hello!")] {
         let client = scripted(server);
         let body = Body::stream(MisstatedLength { announced, piece, left: 1 });
@@ -150,7 +151,7 @@ async fn a_body_that_fails_or_lies_is_the_callers_error_at_once() {
             (ErrorKind::RequestBody, Phase::Send),
             "{piece}"
         );
-        assert_eq!(client.connections(), (0, 0));
+        assert_eq!(counts(&client), (0, 0));
     }
 }
 

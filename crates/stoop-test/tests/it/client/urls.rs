@@ -5,6 +5,7 @@ use std::sync::Arc;
 use stoop::{Client, Endpoint, Method, Request, Server};
 
 use super::kit::{OK, ScriptedServer, fetch_request, listen_scripted, ok, scripted};
+use crate::client::kit::{accepted, counts, declined};
 
 /// The request line and Host that a request for `url` is sent with.
 async fn sent(url: &str) -> (String, String) {
@@ -121,7 +122,7 @@ async fn a_unix_socket_is_spoken_to_whatever_the_url() {
         let outcome = fetch_request(&client, request).await;
         assert_eq!(outcome, Ok((200, "some.test /where".to_owned())));
     }
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
     server.close().await;
     drop(std::fs::remove_file(&path));
 }
@@ -139,7 +140,7 @@ async fn a_handler_answers_without_a_socket_even_for_https() {
         let outcome = fetch_request(&client, request).await;
         assert_eq!(outcome, Ok((200, format!("{host} 100000"))));
     }
-    assert_eq!(client.connections(), (2, 2));
+    assert_eq!(counts(&client), (2, 2));
 }
 
 #[tokio::test]
@@ -166,8 +167,8 @@ async fn other_protocols_are_switched_to() {
     let upgrade = Request::get(&format!("http://{server}/")).unwrap();
     let upgrade = upgrade.with_field("upgrade", "other").unwrap();
     for request in [connect, upgrade] {
-        let switched = client.switch(request).await.unwrap().unwrap();
-        let mut stream = stoop::tokio::stream(switched);
+        let switched = accepted(client.switch(request).await);
+        let mut stream = stoop::rt::stream(switched);
         let mut hello = [0; 5];
         stream.read_exact(&mut hello).await.unwrap();
         stream.write_all(b"you").await.unwrap();
@@ -175,10 +176,10 @@ async fn other_protocols_are_switched_to() {
         stream.read_to_string(&mut rest).await.unwrap();
         assert_eq!((&hello[..], rest.as_str()), (&b"hello"[..], "bye"));
         // The connection is the caller's and no longer the pool's.
-        assert_eq!(client.connections(), (0, 0));
+        assert_eq!(counts(&client), (0, 0));
     }
     let refused = Request::get(&format!("http://{server}/")).unwrap();
-    let response = client.switch(refused).await.unwrap().unwrap_err();
+    let response = declined(client.switch(refused).await);
     assert_eq!(response.status(), 200);
 }
 

@@ -70,7 +70,7 @@ async fn pieces_asked(taken: usize, max: usize) -> (usize, usize) {
     };
     let (ours, theirs) = tokio::io::duplex(taken);
     let limits = limits(|limits| limits.output_bytes_max = max);
-    tokio::spawn(stoop::tokio::serve(theirs, handler, limits));
+    tokio::spawn(stoop::rt::serve(theirs, handler, limits));
     let mut peer = RawPeer::new(ours);
     peer.send(GET).await;
     sleep(seconds(1)).await;

@@ -55,7 +55,7 @@ async fn waiting_after_the_clients_end_does_not_spin() {
             sleep(Duration::from_secs(100)).await;
             "hello"
         };
-        let mut serving = stoop::tokio::serve(theirs, slow, ServerLimits::default());
+        let mut serving = stoop::rt::serve(theirs, slow, ServerLimits::default());
         let polls = Arc::new(AtomicUsize::new(0));
         let counted = polls.clone();
         tokio::spawn(std::future::poll_fn(move |cx| {

@@ -56,7 +56,7 @@ where
     T::Handler: Send + Sync,
 {
     let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
-    let task = tokio::spawn(stoop::tokio::serve(theirs, handler, limits));
+    let task = tokio::spawn(stoop::rt::serve(theirs, handler, limits));
     (RawPeer::new(ours), task)
 }
 

@@ -19,7 +19,7 @@ fn switch(request: Request) -> Response {
     };
     tokio::spawn(async move {
         let Ok(upgraded) = switched.await else { return };
-        let mut stream = stoop::tokio::stream(upgraded);
+        let mut stream = stoop::rt::stream(upgraded);
         let mut some = [0; 1024];
         while let Ok(n @ 1..) = stream.read(&mut some).await {
             stream.write_all(&some[..n].to_ascii_uppercase()).await.unwrap();
@@ -222,7 +222,7 @@ fn a_tunnel_takes_the_place_of_a_connection() {
         assert_eq!(third.response().await.unwrap().text(), "hello");
         assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
         // The same where it is held as a stream.
-        drop(stoop::tokio::stream(kept.pop().unwrap()));
+        drop(stoop::rt::stream(kept.pop().unwrap()));
     });
     server.join();
 }

@@ -19,6 +19,7 @@ use crate::client::outgoing::Outgoing;
 use crate::client::promote;
 use crate::client::response_start::ResponseStart;
 use crate::client::shared::Shared;
+use crate::client::switch::Switch;
 use crate::client::{http1, http2};
 use crate::conn::recycle::Recycle;
 use crate::error::Hop;
@@ -81,10 +82,7 @@ fn hop(outgoing: &Outgoing, redirects: u16) -> Option<Hop> {
 }
 
 /// Sends a request that offers to switch protocols.
-pub(crate) async fn switch(
-    shared: &Shared,
-    request: Request,
-) -> Result<Result<Upgraded, Response>, Error> {
+pub(crate) async fn switch(shared: &Shared, request: Request) -> Result<Switch, Error> {
     let due = Due::new(request.parts.deadlines, &shared.limits.time);
     let mut outgoing = Outgoing::new(shared, request)?;
     // An Upgrade is HTTP/1.1's; over HTTP/2 there are only tunnels.
@@ -92,11 +90,11 @@ pub(crate) async fn switch(
     let http1 = may_choose && *outgoing.method() != Method::CONNECT;
     let job = Job { shared, due, public_only: false, http1, redirects: 0 };
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
-        Outcome::Switched(upgraded) => Ok(upgraded),
+        Outcome::Switched(upgraded) => Switch::Accepted(upgraded),
         Outcome::Response { head, exchange, .. } => {
             let mut response = Response::received(head, content(exchange));
             response.sent = Some(outgoing.parts);
-            Err(response)
+            Switch::Declined(response)
         }
     })
 }

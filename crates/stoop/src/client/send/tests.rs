@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use stoop_io::{PeerAddress, from_io_with_peer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::{Client, ClientBuilder, ErrorKind, Phase};
+use crate::{Client, ClientBuilder, ConnectionCounts, ErrorKind, Phase};
 
 /// A caller that spawns a request on a runtime of several threads needs this.
 #[allow(dead_code)]
@@ -78,7 +78,7 @@ async fn a_public_server_may_not_send_us_to_a_private_one() {
         assert_eq!(outcome(&client, "http://outside/").await, denied);
         // Nor by a connection that was made for a request that may go there.
         assert_eq!(outcome(&client, "http://inside/x").await, Ok(200));
-        assert_eq!(client.connections(), (2, 2));
+        assert_eq!(client.connections(), ConnectionCounts { open: 2, idle: 2 });
         assert_eq!(outcome(&client, "http://outside/").await, denied);
         let client = going_to(Client::builder().allow_private(true), private);
         assert_eq!(outcome(&client, "http://outside/").await, Ok(200));

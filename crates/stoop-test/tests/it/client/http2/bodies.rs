@@ -10,6 +10,7 @@ use tokio::time::sleep;
 
 use super::super::kit::{fetch, ok, read, settle};
 use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2};
+use crate::client::kit::{accepted, counts};
 
 /// The response is complete, and the request never will be.
 #[tokio::test(start_paused = true)]
@@ -35,7 +36,7 @@ async fn an_upload_that_never_completes_ends_after_its_response() {
     assert_eq!(read(response).await, ok());
     sleep(Duration::from_secs(600)).await;
     assert!(sending.is_finished());
-    assert_eq!(client.connections().1, client.connections().0);
+    assert_eq!(counts(&client).1, counts(&client).0);
 }
 
 /// Bytes that were written to a tunnel are sent though the tunnel is dropped.
@@ -46,7 +47,7 @@ async fn bytes_written_before_a_tunnel_is_dropped_arrive() {
         let (response, switched) = Response::tunnel();
         let told = told.clone();
         tokio::spawn(async move {
-            let mut stream = stoop::tokio::stream(switched.await.unwrap());
+            let mut stream = stoop::rt::stream(switched.await.unwrap());
             let mut all = Vec::new();
             let read = stream.read_to_end(&mut all).await.map_err(|error| error.kind());
             told.send((read, all)).unwrap();
@@ -55,7 +56,7 @@ async fn bytes_written_before_a_tunnel_is_dropped_arrive() {
     });
     let client = client.build().unwrap();
     let request = Request::connect("http://proxy/", "a.test:80").unwrap();
-    let mut stream = stoop::tokio::stream(client.switch(request).await.unwrap().unwrap());
+    let mut stream = stoop::rt::stream(accepted(client.switch(request).await));
     stream.write_all(b"last words").await.unwrap();
     stream.flush().await.unwrap();
     stream.shutdown().await.unwrap();

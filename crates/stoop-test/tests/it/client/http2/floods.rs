@@ -20,6 +20,7 @@ use super::super::kit::{
     FetchOutcome, PIPE_BYTES, ScriptedServer, fetch, get, kind_and_phase, ok, settle,
 };
 use super::kit::{FrameServer, ok_frames, over_http2};
+use crate::client::kit::counts;
 
 /// How many frames are sent at a time.
 const FRAMES: usize = 100;
@@ -137,7 +138,7 @@ async fn a_server_that_does_not_read_is_not_answered_for_ever() {
     let most = 3 * PIPE_BYTES / PING_BYTES + 4 * 16 * 1024 / PING_BYTES + 2_000;
     assert!(sent > PIPE_BYTES / PING_BYTES && sent < most, "{sent}, and {most} at most");
     sleep(Duration::from_secs(60)).await;
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
 }
 
 /// `Limits::interim_max`.
@@ -334,7 +335,7 @@ async fn content_beyond_the_windows_is_not_taken() {
     for _ in 0..STREAMS {
         unread.push(get(&client).await.unwrap());
     }
-    assert_eq!(client.connections(), (1, 0));
+    assert_eq!(counts(&client), (1, 0));
     unread.push(get(&client).await.unwrap());
     for response in unread {
         let error = response.into_body().bytes(1 << 20).await.unwrap_err();
@@ -362,5 +363,5 @@ async fn a_server_that_resets_all_streams_keeps_its_connection() {
     for _ in 0..1_000 {
         assert_eq!(fetch(&client).await, Err((ErrorKind::Reset, Phase::Wait)));
     }
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }

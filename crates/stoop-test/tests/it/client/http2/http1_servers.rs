@@ -5,6 +5,7 @@ use stoop_test::frames::PREFACE;
 
 use super::super::kit::get;
 use super::kit::over_http2;
+use crate::client::kit::counts;
 
 #[tokio::test]
 async fn the_error_says_that_the_server_does_not_speak_http2() {
@@ -27,6 +28,6 @@ async fn the_error_says_that_the_server_does_not_speak_http2() {
         let error = get(&client).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(words), "{error}");
-        assert_eq!(client.connections().1, 0);
+        assert_eq!(counts(&client).1, 0);
     }
 }

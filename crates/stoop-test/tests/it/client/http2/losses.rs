@@ -13,6 +13,7 @@ use super::super::kit::{
     FetchOutcome, ScriptedServer, fetch, get, kind_and_phase, listen_scripted, ok, read, settle,
 };
 use super::kit::{FrameServer, ok_frames, over_http2, send_post};
+use crate::client::kit::counts;
 
 /// Ways to break stream 3: the server's frames, the code of the client's RST_STREAM if it sends one, and
 /// the error's kind and phase.
@@ -81,9 +82,9 @@ async fn one_broken_stream_leaves_the_others_unharmed() {
         assert_eq!(second.await.unwrap(), Err((kind, phase)), "{number}");
         assert_eq!(first.await.unwrap(), ok(), "{number}");
         assert_eq!(third.await.unwrap(), ok(), "{number}");
-        assert_eq!(client.connections(), (1, 1), "{number}");
+        assert_eq!(counts(&client), (1, 1), "{number}");
         assert_eq!(fetch(&client).await, ok(), "{number}");
-        assert_eq!(client.connections(), (1, 1), "{number}");
+        assert_eq!(counts(&client), (1, 1), "{number}");
     }
 }
 
@@ -207,7 +208,7 @@ async fn check_loss(client: &Client, loss: Loss, old: bool, served: &AtomicUsize
     // Later requests are not affected.
     assert_eq!(fetch(client).await, ok());
     assert_eq!(read(send_post(client).await.unwrap()).await, ok());
-    assert_eq!(client.connections(), (1, 1), "{loss:?}");
+    assert_eq!(counts(client), (1, 1), "{loss:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -284,6 +285,6 @@ async fn a_server_that_refuses_every_stream_is_asked_a_limited_number_of_times()
         assert!(times.contains(&asked.load(SeqCst)), "{}", asked.load(SeqCst));
         let most = if total == 2 { 1..2 } else { 5..15 };
         assert!(most.contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
-        assert_eq!(client.connections(), (1, 1));
+        assert_eq!(counts(&client), (1, 1));
     }
 }

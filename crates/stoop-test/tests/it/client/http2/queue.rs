@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::super::kit::{FetchOutcome, URL, fetch, ok, read, settle};
 use super::kit::{FrameServer, ok_frames, over_http2};
+use crate::client::kit::counts;
 
 /// A client with one connection of one stream, which the returned response holds until `ended` has passed.
 /// Exchanges may take 5 s. The receiver gets the stream of each later request.
@@ -74,7 +75,7 @@ async fn a_wait_for_a_stream_ends_with_the_deadline_and_takes_none() {
     // Streams 1 and 3 came before: the request that gave up had no stream.
     assert_eq!(requests.try_recv(), Ok(5));
     assert!(requests.try_recv().is_err());
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -108,7 +109,7 @@ async fn a_request_that_leaves_the_queue_holds_up_no_other() {
     }
     let streams: Vec<_> = std::iter::from_fn(|| requests.try_recv().ok()).collect();
     assert_eq!(streams, (5..25).step_by(2).collect::<Vec<_>>());
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 /// The total deadline of a request covers its wait for a stream.
@@ -142,5 +143,5 @@ async fn waiting_counts_for_the_deadline_of_everything() {
     assert_eq!(outcome, Err((ErrorKind::TotalTimeout, Phase::Wait)));
     assert_eq!(took.as_secs(), 5);
     assert_eq!(read(client.get(URL).await.unwrap()).await, ok());
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }

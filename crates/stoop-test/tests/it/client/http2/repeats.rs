@@ -10,6 +10,7 @@ use tokio::time::sleep;
 
 use super::super::kit::{fetch, kind_and_phase, ok, read, settle};
 use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2, send_post};
+use crate::client::kit::counts;
 
 #[tokio::test]
 async fn unprocessed_requests_are_told_apart() {
@@ -170,9 +171,9 @@ async fn a_connection_that_idles_or_whose_client_is_dropped_ends_with_a_goaway()
     );
     fetch(&client).await.unwrap();
     sleep(Duration::from_secs(49)).await;
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
     sleep(Duration::from_secs(2)).await;
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
     assert_eq!(tell.recv().await.unwrap(), "GOAWAY 0 NO_ERROR");
     fetch(&client).await.unwrap();
     drop(client);

@@ -10,6 +10,7 @@ use stoop_test::frames::{continuation, data, flag, headers, rst_stream, settings
 use super::super::kit::{fetch, get, kind_and_phase, ok, read, settle};
 use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2, send_post};
 use crate::bodies::PanickingBody;
+use crate::client::kit::counts;
 
 #[tokio::test]
 async fn a_request_goes_out_at_once_behind_the_preface() {
@@ -31,7 +32,7 @@ async fn a_request_goes_out_at_once_behind_the_preface() {
     );
     assert_eq!(fetch(&client).await, ok());
     assert_eq!(fetch(&client).await, ok());
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 #[tokio::test]
@@ -70,7 +71,7 @@ async fn a_response_that_is_dropped_resets_its_stream_and_nothing_else() {
     waiting.abort();
     settle().await;
     assert_eq!(read(client.get("http://a/").await.unwrap()).await, ok());
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 /// RFC 9113 §5.1.2.
@@ -114,7 +115,7 @@ async fn no_more_streams_are_opened_than_the_server_allows() {
     for task in tasks {
         assert_eq!(task.await.unwrap(), ok());
     }
-    assert_eq!((client.connections(), most.load(SeqCst)), ((2, 2), 3));
+    assert_eq!((counts(&client), most.load(SeqCst)), ((2, 2), 3));
 }
 
 #[tokio::test(start_paused = true)]
@@ -149,7 +150,7 @@ async fn stalls_of_a_stream_end_in_a_time_out_of_their_own() {
         assert_eq!(kind_and_phase(error), (ErrorKind::ReadTimeout, Phase::Send));
     }
     assert_eq!(fetch(&client).await, ok());
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -174,7 +175,7 @@ async fn a_server_that_vanished_is_noticed_and_not_asked_again() {
     // The next request goes over another connection.
     settle().await;
     assert_eq!(fetch(&client).await, ok());
-    assert_eq!((client.connections(), made.load(SeqCst)), ((1, 1), 2));
+    assert_eq!((counts(&client), made.load(SeqCst)), ((1, 1), 2));
 }
 
 /// RFC 9113 §8.1: a server may answer before it has read the request, and reset the stream with NO_ERROR.

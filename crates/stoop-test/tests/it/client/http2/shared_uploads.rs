@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::super::kit::{FetchOutcome, URL, fetch_request, kind_and_phase, limited};
 use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2};
+use crate::client::kit::counts;
 
 /// The server of these tests takes 64 KiB of the transport at once, and reads them for four seconds.
 const IDLE: Duration = Duration::from_secs(10);
@@ -79,7 +80,7 @@ async fn an_upload_that_waits_for_its_turn_is_not_idle_while_others_send() {
     let mut uploads = JoinSet::new();
     (0..UPLOADS).for_each(|_| drop(uploads.spawn(upload(client.clone(), 6 * FRAME))));
     assert_eq!(uploads.join_all().await, vec![ok(); UPLOADS]);
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 /// The same where it is the window of the connection that is opened slowly.
@@ -164,10 +165,10 @@ async fn an_upload_that_was_left_behind_its_response_goes_on_while_others_send()
     let mut uploads = JoinSet::new();
     (0..UPLOADS).for_each(|_| drop(uploads.spawn(upload(client.clone(), 6 * FRAME))));
     assert_eq!(uploads.join_all().await, vec![ok(); UPLOADS]);
-    while client.connections() == (1, 0) {
+    while counts(&client) == (1, 0) {
         sleep(Duration::from_secs(1)).await;
     }
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }
 
 /// A caller that makes nothing more of an upload may have forgotten it, whether others send or not.

@@ -190,7 +190,7 @@ async fn a_ping_that_came_just_before_a_request_does_not_hold_it_up() {
         ours
     };
     let builder = stoop::Client::builder().versions(stoop::Versions::Http2);
-    let client = stoop::tokio::connections_from(builder, connect).build().unwrap();
+    let client = stoop::rt::connections_from(builder, connect).build().unwrap();
     let served = async {
         let peer = super::super::kit::ScriptedServer::over(
             stoop_io::from_io(given.recv().await.unwrap()),

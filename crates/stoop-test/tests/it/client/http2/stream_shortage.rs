@@ -10,6 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use super::super::kit::{URL, fetch, ok, read, settle};
 use super::kit::{FrameServer, ok_frames, over_http2};
+use crate::client::kit::counts;
 
 /// Before the server's SETTINGS come, requests go to its first connection on an assumed limit. Those beyond
 /// the real limit do not wait for a stream there: they get another connection.
@@ -42,7 +43,7 @@ async fn a_request_that_finds_no_stream_on_the_first_connection_gets_another() {
     let fetched = timeout(Duration::from_secs(10), fetched).await;
     let expected = ok();
     assert_eq!(fetched, Ok((expected.clone(), expected.clone(), expected)));
-    assert_eq!(client.connections(), (3, 3));
+    assert_eq!(counts(&client), (3, 3));
 }
 
 /// The server's GOAWAY crosses a request of which nothing was sent: even content that cannot be repeated

@@ -7,6 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::sleep;
 
 use super::super::kit::kind_and_phase;
+use crate::client::kit::{accepted, counts, declined};
 
 /// A handler that opens a tunnel if it is asked to, and sends everything back in capitals.
 fn switch(request: Request) -> Response {
@@ -17,7 +18,7 @@ fn switch(request: Request) -> Response {
     };
     tokio::spawn(async move {
         let Ok(upgraded) = switched.await else { return };
-        let mut stream = stoop::tokio::stream(upgraded);
+        let mut stream = stoop::rt::stream(upgraded);
         let mut some = [0; 1024];
         while let Ok(n @ 1..) = stream.read(&mut some).await {
             stream.write_all(&some[..n].to_ascii_uppercase()).await.unwrap();
@@ -45,8 +46,8 @@ fn extended() -> (Client, String, stoop::ServerHandle) {
 async fn a_connect_opens_a_tunnel_beside_other_exchanges_and_without_deadlines() {
     let client = client();
     let request = Request::connect("http://proxy/", "a.test:80").unwrap();
-    let upgraded = client.switch(request).await.unwrap().unwrap();
-    let mut stream = stoop::tokio::stream(upgraded);
+    let upgraded = accepted(client.switch(request).await);
+    let mut stream = stoop::rt::stream(upgraded);
     stream.write_all(b"hello").await.unwrap();
     let mut answer = [0; 5];
     stream.read_exact(&mut answer).await.unwrap();
@@ -55,7 +56,7 @@ async fn a_connect_opens_a_tunnel_beside_other_exchanges_and_without_deadlines()
     sleep(Duration::from_secs(1_000)).await;
     let response = client.get("http://proxy/x").await.unwrap();
     assert_eq!(response.into_body().bytes(9).await.unwrap(), "/x");
-    assert_eq!(client.connections().0, 1);
+    assert_eq!(counts(&client).0, 1);
     stream.write_all(b"more").await.unwrap();
     stream.shutdown().await.unwrap();
     let mut rest = String::new();
@@ -67,8 +68,8 @@ async fn a_connect_opens_a_tunnel_beside_other_exchanges_and_without_deadlines()
 async fn an_extended_connect_opens_one_to_a_path_where_the_server_allows_it() {
     let (client, url, _server) = extended();
     let request = Request::extended_connect(&url, "shout").unwrap();
-    let upgraded = client.switch(request).await.unwrap().unwrap();
-    let mut stream = stoop::tokio::stream(upgraded);
+    let upgraded = accepted(client.switch(request).await);
+    let mut stream = stoop::rt::stream(upgraded);
     // More than any window allows.
     let much = vec![b'x'; 5_000_000];
     let (mut reader, mut writer) = tokio::io::split(&mut stream);
@@ -82,7 +83,7 @@ async fn an_extended_connect_opens_one_to_a_path_where_the_server_allows_it() {
     assert!(back.ends_with(b"XX bye"));
     // Another protocol is declined by an ordinary response.
     let request = Request::extended_connect(&url, "whisper").unwrap();
-    let declined = client.switch(request).await.unwrap().unwrap_err();
+    let declined = declined(client.switch(request).await);
     assert_eq!(declined.status(), 501);
 }
 
@@ -101,14 +102,14 @@ async fn a_tunnel_that_is_dropped_ends_at_the_other_end() {
         let (response, switched) = Response::tunnel();
         let told = told.clone();
         tokio::spawn(async move {
-            let mut stream = stoop::tokio::stream(switched.await.unwrap());
+            let mut stream = stoop::rt::stream(switched.await.unwrap());
             told.send(stream.read(&mut [0; 9]).await.map_err(|error| error.kind())).unwrap();
         });
         response
     });
     let client = client.build().unwrap();
     let request = Request::connect("http://proxy/", "a.test:80").unwrap();
-    drop(client.switch(request).await.unwrap().unwrap());
+    drop(accepted(client.switch(request).await));
     assert_eq!(tell.recv().await.unwrap(), Ok(0));
     let response = client.get("http://proxy/").await.unwrap();
     assert_eq!(response.status(), 501, "an answer to GET is no tunnel");
@@ -122,7 +123,7 @@ async fn a_tunnel_that_the_server_has_half_closed_is_still_written() {
         let (response, switched) = Response::tunnel();
         let told = told.clone();
         tokio::spawn(async move {
-            let mut stream = stoop::tokio::stream(switched.await.unwrap());
+            let mut stream = stoop::rt::stream(switched.await.unwrap());
             stream.shutdown().await.unwrap();
             let mut all = String::new();
             let read = stream.read_to_string(&mut all).await.map_err(|error| error.kind());
@@ -132,7 +133,7 @@ async fn a_tunnel_that_the_server_has_half_closed_is_still_written() {
     });
     let client = client.build().unwrap();
     let request = Request::connect("http://proxy/", "a.test:80").unwrap();
-    let mut stream = stoop::tokio::stream(client.switch(request).await.unwrap().unwrap());
+    let mut stream = stoop::rt::stream(accepted(client.switch(request).await));
     assert_eq!(stream.read(&mut [0; 9]).await.unwrap(), 0);
     // Longer than an exchange may take.
     sleep(Duration::from_secs(100)).await;

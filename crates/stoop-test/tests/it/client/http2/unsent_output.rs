@@ -10,6 +10,7 @@ use tokio::time::sleep;
 
 use super::super::kit::{URL, kind_and_phase, settle};
 use super::kit::{FrameServer, ok_frames, over_http2};
+use crate::client::kit::{accepted, counts};
 
 /// The server has ended its half of the tunnel, and opens no window for the other.
 #[tokio::test(start_paused = true)]
@@ -31,7 +32,7 @@ async fn bytes_written_to_a_dropped_tunnel_are_not_kept_for_ever() {
         },
     );
     let request = Request::connect("http://proxy/", "a.test:80").unwrap();
-    let mut stream = stoop::tokio::stream(client.switch(request).await.unwrap().unwrap());
+    let mut stream = stoop::rt::stream(accepted(client.switch(request).await));
     stream.write_all(b"last words").await.unwrap();
     settle().await;
     let dropped = tokio::time::Instant::now();
@@ -59,9 +60,9 @@ async fn a_broken_connection_ends_though_sending_has_no_limit() {
     let error = client.send(request).await.unwrap_err();
     assert_eq!(kind_and_phase(error), (ErrorKind::H2Protocol, Phase::Wait));
     sleep(Duration::from_secs(4)).await;
-    assert_eq!(client.connections(), (1, 0));
+    assert_eq!(counts(&client), (1, 0));
     sleep(Duration::from_secs(2)).await;
-    assert_eq!(client.connections(), (0, 0));
+    assert_eq!(counts(&client), (0, 0));
 }
 
 /// Requests whose callers have given up are not sent to a server that does not read.
@@ -131,5 +132,5 @@ async fn a_head_is_no_larger_than_the_server_takes() {
     let text = error.to_string();
     assert!(text.contains("no head of more than 200 bytes (RFC 9113 §6.5.2)"), "{text}");
     assert_eq!(kind_and_phase(error), (ErrorKind::H2Refused, Phase::Request));
-    assert_eq!(client.connections(), (1, 1));
+    assert_eq!(counts(&client), (1, 1));
 }

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use super::super::kit::{FetchOutcome, ScriptedServer, URL, fetch, fetch_request, ok, settle};
 use super::kit::{FrameServer, ok_frames};
+use crate::client::kit::counts;
 
 /// A count of polls.
 #[derive(Clone, Default)]
@@ -95,7 +96,7 @@ fn client() -> (Client, mpsc::UnboundedReceiver<DuplexStream>, PollCount) {
         CountedStream(ours, counted.clone())
     };
     let builder = Client::builder().versions(Versions::Http2);
-    (stoop::tokio::connections_from(builder, connect).build().unwrap(), given, turns)
+    (stoop::rt::connections_from(builder, connect).build().unwrap(), given, turns)
 }
 
 /// The server's end, after an exchange that brought the client the initial window of streams.
@@ -198,5 +199,5 @@ async fn while_the_connections_window_is_shut_only_requests_without_content_run(
     }
     assert!((200..=210).contains(&more), "{more}");
     assert_eq!(ended, 20);
-    assert_eq!(client.connections(), (1, 0));
+    assert_eq!(counts(&client), (1, 0));
 }

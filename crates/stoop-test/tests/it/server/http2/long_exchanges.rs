@@ -75,7 +75,7 @@ async fn a_tunnel_may_pause() {
     let stream = connect(|_: Request| {
         let (response, switched) = Response::tunnel();
         tokio::spawn(async move {
-            let mut stream = stoop::tokio::stream(switched.await.unwrap());
+            let mut stream = stoop::rt::stream(switched.await.unwrap());
             let _ = stream.write_all(&[0; 300_000]).await;
         });
         response

@@ -16,7 +16,7 @@ fn client_on(connection: DuplexStream) -> Client {
     let connection = Mutex::new(Some(connection));
     let connect = move || connection.lock().unwrap().take().expect("one connection is enough");
     let builder = Client::builder().versions(Versions::Http2);
-    stoop::tokio::connections_from(builder, connect).build().unwrap()
+    stoop::rt::connections_from(builder, connect).build().unwrap()
 }
 
 impl TestConnection {

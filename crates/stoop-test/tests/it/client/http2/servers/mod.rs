@@ -13,6 +13,7 @@ use bytes::Bytes;
 use stoop::{Client, ClientLimits, Error, Request, Response, Versions};
 use tokio::task::JoinSet;
 
+use crate::client::kit::counts;
 use crate::origins::{LARGE_LEN, OriginKind, OriginServer};
 
 /// A server of another project, and a client of it.
@@ -108,7 +109,7 @@ impl OriginClient {
 
     /// How many connections the client has.
     fn connections(&self) -> usize {
-        self.client.connections().0
+        counts(&self.client).0
     }
 
     /// Waits until the client has seen that the server ended all connections.

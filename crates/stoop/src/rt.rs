@@ -1,7 +1,18 @@
-//! Where tokio's own traits are met: upgraded connections as streams, and streams as connections.
+//! The runtime's own traits: upgraded connections as streams of tokio, and its streams as connections.
 //!
-//! It has the name of the crate, so import what you use of stoop by its name: after `use stoop::*`
-//! a plain `tokio::spawn` would look for it here.
+//! No module of this crate has the name of another crate, so that a glob import hides none:
+//!
+//! ```
+//! use stoop::*;
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Error> {
+//!     let client = Client::builder().handler(|_: Request| "hello").build()?;
+//!     let response = client.send(Request::new(http::Method::GET, "http://here/")?).await?;
+//!     assert_eq!(response.status(), http::StatusCode::OK);
+//!     Ok(())
+//! }
+//! ```
 
 use std::future::Future;
 use std::io;
@@ -9,8 +20,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use ::tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use stoop_io::{Stream, Timer, from_io};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::client::ClientBuilder;
 use crate::handler::{Handler, IntoHandler};
@@ -29,7 +40,7 @@ use crate::versions::Versions;
 ///     tokio::spawn(async move { drop(theirs) }); // A server answers there.
 ///     ours
 /// };
-/// let client = stoop::tokio::connections_from(stoop::Client::builder(), connect).build()?;
+/// let client = stoop::rt::connections_from(stoop::Client::builder(), connect).build()?;
 /// # Ok(()) }
 /// ```
 pub fn connections_from<I>(
@@ -51,7 +62,7 @@ where
 ///
 /// let (mut client, server) = tokio::io::duplex(1024);
 /// let hello = |_: stoop::Request| "hello";
-/// tokio::spawn(stoop::tokio::serve(server, hello, stoop::ServerLimits::default()));
+/// tokio::spawn(stoop::rt::serve(server, hello, stoop::ServerLimits::default()));
 /// client.write_all(b"GET / HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n").await?;
 /// let mut response = String::new();
 /// client.read_to_string(&mut response).await?;
@@ -85,7 +96,7 @@ impl<H: Handler> Future for Serving<H> {
 /// # async fn example(upgraded: stoop::Upgraded) -> std::io::Result<()> {
 /// use tokio::io::AsyncReadExt;
 ///
-/// let mut stream = stoop::tokio::stream(upgraded);
+/// let mut stream = stoop::rt::stream(upgraded);
 /// let mut first = [0; 16];
 /// stream.read_exact(&mut first).await?;
 /// # Ok(()) }
