@@ -69,11 +69,6 @@ impl Tcp {
         stream.set_nodelay(true)?;
         Ok(Self::new(stream, address))
     }
-
-    /// The local address: one system call.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.stream.local_addr()
-    }
 }
 
 impl Unix {

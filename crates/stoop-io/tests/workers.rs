@@ -4,12 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Waker};
-use std::time::Duration;
 
 use tokio::runtime::Builder;
 
-use stoop_io::{Timer, Wheel, Worker, WorkerOptions, Workers, now};
+use stoop_io::{Worker, WorkerOptions, Workers};
 
 fn options(count: usize) -> WorkerOptions {
     WorkerOptions { count, ..WorkerOptions::default() }
@@ -40,19 +38,6 @@ fn each_worker_runs_a_local_future_on_a_thread_of_its_own() {
     });
     workers.unwrap().wait().unwrap();
     assert_eq!(sum.load(Ordering::Relaxed), 6);
-}
-
-#[test]
-fn the_wheel_turns_before_the_main_future_starts() {
-    let workers = Workers::start(&options(1), |_| async {
-        let mut timer = Timer::coarse();
-        let mut cx = Context::from_waker(Waker::noop());
-        let deadline = Some(now() + Duration::from_millis(2));
-        assert!(timer.poll(&mut cx, deadline).is_pending());
-        assert_eq!(Wheel::filed(), 1);
-        timer.wait(deadline).await;
-    });
-    workers.unwrap().wait().unwrap();
 }
 
 async fn until_stopped(mut worker: Worker) {

@@ -202,11 +202,6 @@ impl Default for ResponseHead {
 }
 
 impl ResponseHead {
-    /// A response of that status, without fields.
-    pub fn new(status: StatusCode) -> Self {
-        Self { status, ..Self::default() }
-    }
-
     /// Forgets everything but the memory.
     pub fn clear(&mut self) {
         self.fields.clear();

@@ -129,7 +129,8 @@ impl Wheel {
     }
 
     /// How many entries are filed in the current thread's wheel.
-    pub fn filed() -> usize {
+    #[cfg(test)]
+    pub(super) fn filed() -> usize {
         THREAD_WHEEL
             .with_borrow(|running| running.as_ref().map_or(0, |running| running.wheel.len()))
     }

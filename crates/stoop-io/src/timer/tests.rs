@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
+use crate::worker::{WorkerOptions, Workers};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::task::{JoinHandle, spawn_local, yield_now};
 
@@ -282,4 +283,18 @@ fn a_timer_is_small_and_may_be_sent() {
     fn send<T: Send + Sync>() {}
     send::<Timer>();
     assert!(size_of::<Timer>() <= 48, "{}", size_of::<Timer>());
+}
+
+#[test]
+fn the_wheel_turns_before_the_main_future_starts() {
+    let workers =
+        Workers::start(&WorkerOptions { count: 1, ..WorkerOptions::default() }, |_| async {
+            let mut timer = Timer::coarse();
+            let mut cx = Context::from_waker(Waker::noop());
+            let deadline = Some(now() + Duration::from_millis(2));
+            assert!(timer.poll(&mut cx, deadline).is_pending());
+            assert_eq!(Wheel::filed(), 1);
+            timer.wait(deadline).await;
+        });
+    workers.unwrap().wait().unwrap();
 }

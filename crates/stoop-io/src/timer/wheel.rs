@@ -179,6 +179,7 @@ impl TimingWheel {
     }
 
     /// How many entries are filed.
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.filed
     }

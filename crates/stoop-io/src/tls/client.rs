@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustls::ClientConfig;
 use rustls::client::{Resumption, UnbufferedClientConnection};
@@ -30,7 +29,6 @@ use crate::any_transport::AnyTransport;
 #[derive(Clone)]
 pub struct ClientTls {
     config: Arc<ClientConfig>,
-    id: u64,
     /// The platform's CAs are trusted.
     platform_cas: bool,
 }
@@ -40,13 +38,6 @@ impl ClientTls {
     /// remembered sessions. Of the ciphers AES-128-GCM is preferred, which costs least.
     pub fn builder() -> ClientTlsBuilder {
         ClientTlsBuilder::default()
-    }
-
-    /// A number that differs between configurations built separately and is the same for clones:
-    /// part of a pool's key, so that no connection is used under another configuration than its
-    /// own.
-    pub fn id(&self) -> u64 {
-        self.id
     }
 
     /// Does now what the first handshake would do otherwise, on the thread that happens to run it:
@@ -108,7 +99,9 @@ impl ClientTls {
 
 impl std::fmt::Debug for ClientTls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClientTls").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("ClientTls")
+            .field("platform_cas", &self.platform_cas)
+            .finish_non_exhaustive()
     }
 }
 
@@ -213,7 +206,6 @@ impl ClientTlsBuilder {
     /// # Errors
     /// If a file cannot be read or used, saying which and why; and if nothing is left to trust.
     pub fn build(self) -> Result<ClientTls, TlsConfigError> {
-        static IDS: AtomicU64 = AtomicU64::new(1);
         let builder = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(|error| TlsConfigError::new(None, error.to_string()))?
@@ -235,8 +227,7 @@ impl ClientTlsBuilder {
             0 => Resumption::disabled(),
             sessions => Resumption::in_memory_sessions(sessions),
         };
-        let id = IDS.fetch_add(1, Ordering::Relaxed);
         let platform_cas = self.platform_cas && !self.any_certificate;
-        Ok(ClientTls { config: Arc::new(config), id, platform_cas })
+        Ok(ClientTls { config: Arc::new(config), platform_cas })
     }
 }
