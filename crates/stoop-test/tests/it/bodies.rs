@@ -12,6 +12,16 @@ use http_body::{Frame, SizeHint};
 /// Size of a piece of [`CountedPieces`].
 pub(crate) const PIECE_BYTES: usize = 1_000;
 
+/// The result of polling a body for a frame.
+pub(crate) type NextFrame = Poll<Option<Result<Frame<Bytes>, Infallible>>>;
+
+/// The next of `left` pieces, of which each is `piece`.
+pub(crate) fn next_piece(left: &mut usize, piece: &'static [u8]) -> NextFrame {
+    let Some(rest) = left.checked_sub(1) else { return Poll::Ready(None) };
+    *left = rest;
+    Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(piece)))))
+}
+
 /// A body of `left` pieces of [`PIECE_BYTES`], each ready at once, that counts in `asked` how many of them
 /// were asked for.
 pub(crate) struct CountedPieces {
@@ -23,14 +33,9 @@ impl http_body::Body for CountedPieces {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let Some(left) = self.left.checked_sub(1) else { return Poll::Ready(None) };
-        self.left = left;
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; PIECE_BYTES])))))
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> NextFrame {
+        self.asked.fetch_add(usize::from(self.left > 0), Ordering::Relaxed);
+        next_piece(&mut self.left, &[b'x'; PIECE_BYTES])
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -45,10 +50,7 @@ impl http_body::Body for PanickingBody {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> NextFrame {
         self.0 = self.0.checked_sub(1).expect("more");
         assert!(self.0 > 0, "as planned");
         Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"x")))))
@@ -73,13 +75,9 @@ impl http_body::Body for MisstatedLength {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let Some(left) = self.left.checked_sub(1) else { return Poll::Ready(None) };
-        self.left = left;
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(self.piece.as_bytes())))))
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> NextFrame {
+        let piece = self.piece.as_bytes();
+        next_piece(&mut self.left, piece)
     }
 
     fn size_hint(&self) -> SizeHint {

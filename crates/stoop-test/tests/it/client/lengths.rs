@@ -6,11 +6,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_body::Frame;
 use stoop::{Body, Error, ErrorKind, Request, Response};
 
 use super::kit::{EACH_VERSION, URL, client_of};
-use crate::bodies::PIECE_BYTES;
+use crate::bodies::{NextFrame, PIECE_BYTES, next_piece};
 use crate::rfc9110::content_length::MALFORMED;
 
 /// Content of unknown size, of that many pieces. Each is ready at the second poll for it, so that the pieces
@@ -21,18 +20,13 @@ impl http_body::Body for DelayedPieces {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> NextFrame {
         self.1 = !self.1;
         if self.1 {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let Some(left) = self.0.checked_sub(1) else { return Poll::Ready(None) };
-        self.0 = left;
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; PIECE_BYTES])))))
+        next_piece(&mut self.0, &[b'x'; PIECE_BYTES])
     }
 }
 

@@ -131,6 +131,8 @@ async fn a_server_that_sends_all_requests_away_is_not_hammered() {
     let begun = Instant::now();
     assert!(get(&client).await.is_err());
     assert!(begun.elapsed() > Duration::from_secs(1));
+    // The first, and `refusals_max` repetitions.
+    assert_eq!(seen.load(SeqCst), 33);
 }
 
 /// Servers count streams that are reset, so the client reads short content rather than reset its stream.

@@ -7,6 +7,7 @@ use stoop::{Client, ClientBuilder, ClientLimits, Error, Response, Versions};
 use stoop_test::frames::{
     FrameReader, HEADER_BYTES, PREFACE, flag, headers, settings, settings_ack,
 };
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::super::kit::{self, ScriptedServer, limited, scripted_by};
 
@@ -110,4 +111,10 @@ where
 /// Sends a POST, which is repeated only if the server did not process it.
 pub(super) async fn send_post(client: &Client) -> Result<Response, Error> {
     client.send(kit::post("some")).await
+}
+
+/// The lines of those that have come by now that start like this.
+pub(super) fn lines_with(start: &str, come: &mut UnboundedReceiver<String>) -> Vec<String> {
+    let all = std::iter::from_fn(|| come.try_recv().ok());
+    all.filter(|line| line.starts_with(start)).collect()
 }
