@@ -261,7 +261,7 @@ impl Pair {
         let n = usize::from(count).min(wire.sent.len());
         wire.arrived.extend(wire.sent.drain(..n));
         let mut head = ResponseHead::default();
-        // Nobody keeps the server from sending as many interim responses as it is asked to.
+        // Nothing keeps the server from sending as many interim responses as it is asked to.
         let mut limits = Limits::client();
         (limits.interim_max, limits.head_bytes_max) = (usize::MAX, usize::MAX);
         while self.client.is_receiving() {

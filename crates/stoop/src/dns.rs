@@ -10,10 +10,13 @@
 //! use stoop::Client;
 //! use stoop::dns::Resolver;
 //!
+//! # #[cfg(feature = "dns")]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let resolver = Resolver::builder().query_timeout(Duration::from_secs(2)).attempts(3).build()?;
 //! let client = Client::builder().resolver(resolver).build()?;
 //! # Ok(()) }
+//! # #[cfg(not(feature = "dns"))]
+//! # fn main() {}
 //! ```
 
 pub use stoop_io::{Addresses, DnsError, DnsErrorKind, Families, Resolver, ResolverBuilder};

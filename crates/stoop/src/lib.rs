@@ -4,8 +4,9 @@
 //! - [`Server`] answers them by a [`Handler`]: any function from [`Request`] to a response.
 //! - [`Body`] is the content of both, streamed with back-pressure.
 //! - [`Error`] says what failed, where and whose fault it is.
-//! - [`limits`], [`tls`] and [`dns`] have what bounds and secures connections and finds their addresses,
-//!   [`handler`] what handlers are made of, [`rt`] what has to do with tokio's own types.
+//! - [`limits`] has what bounds connections, [`dns`] what finds their addresses, `tls` (a feature, on by
+//!   default) what secures them, [`handler`] what handlers are made of, [`rt`] what has to do with tokio's
+//!   own types.
 //!
 //! ```
 //! use stoop::{Client, Request, Response};
@@ -56,7 +57,9 @@ pub use error::{Culprit, Error, ErrorKind, Phase};
 pub use http::{Method, StatusCode, Version};
 pub use request::Request;
 pub use response::{IntoResponse, Response};
-pub use stoop_proto::{Field, Fields, Misuse, RequestHead, ResponseHead, without_password};
+pub use stoop_proto::{
+    Field, Fields, Misuse, RequestHead, ResponseHead, TargetForm, Violation, without_password,
+};
 pub use timings::Timings;
 
 // The client.
