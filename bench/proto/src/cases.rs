@@ -7,8 +7,8 @@ use http::{Method, StatusCode};
 use stoop_proto::h1::{Client, Event, Server};
 use stoop_proto::{BodySize, Limits, RequestHead, ResponseHead, ResponseParts};
 
-use crate::hpack;
-use crate::messages::{ANSWER, API, BROWSER, CDN, CURL, chunked};
+use crate::messages::{ANSWER, API, BROWSER, CDN, CURL, DATE, chunked};
+use crate::{hpack, http2};
 
 /// An operation to count.
 pub(crate) struct ProtoCase {
@@ -70,9 +70,11 @@ pub(crate) const CASES: &[ProtoCase] = &[
             hpack::answer_known(n);
         },
     ),
+    case("h2-exchange-hello", http2::exchange_bytes, |n| http2::exchange(n, 1)),
+    case("h2-exchange-100", || 100 * http2::exchange_bytes(), |n| http2::exchange(n, 100)),
+    case("h2-upload", || http2::LARGE_BYTES, http2::upload),
+    case("h2-download", || http2::LARGE_BYTES, http2::download),
 ];
-
-const DATE: &[u8; 29] = b"Sat, 21 Nov 2026 12:00:00 GMT";
 
 /// A server reads a request, whose first `first` bytes arrive before the rest.
 fn read_requests(count: usize, wire: &[u8], first: usize) {

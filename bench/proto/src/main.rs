@@ -6,6 +6,7 @@
 
 mod cases;
 mod hpack;
+mod http2;
 mod messages;
 
 use cases::CASES;

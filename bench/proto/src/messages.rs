@@ -1,5 +1,8 @@
 //! Typical messages, with invented names and secrets.
 
+/// The field value of Date in responses.
+pub(crate) const DATE: &[u8; 29] = b"Sat, 21 Nov 2026 12:00:00 GMT";
+
 /// The request of `curl http://example.com/`.
 pub(crate) const CURL: &[u8] =
     b"GET / HTTP/1.1\r\nHost: example.com\r\nUser-Agent: curl/8.14.1\r\nAccept: */*\r\n\r\n";
