@@ -59,4 +59,4 @@ pub use tls::{
     TlsErrorKind, TlsVersion,
 };
 pub use transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
-pub use worker::{Panicked, Stopper, Worker, WorkerOptions, Workers};
+pub use worker::{Panicked, RunError, Stopper, Worker, WorkerOptions, Workers};

@@ -72,7 +72,7 @@ impl Workers {
     /// calling thread stays on its core afterwards.
     ///
     /// # Errors
-    /// As [`Workers::start`]; and, within, as [`Workers::join`].
+    /// As [`Workers::start`] and as [`Workers::join`].
     ///
     /// # Panics
     /// Within an asynchronous task, before anything is started. If `started` panics, after the
@@ -81,23 +81,23 @@ impl Workers {
         options: &WorkerOptions,
         main: M,
         started: impl FnOnce(Stopper),
-    ) -> io::Result<Result<(), Panicked>>
+    ) -> Result<(), RunError>
     where
         M: Fn(Worker) -> F + Send + Sync + 'static,
         F: Future<Output = ()> + 'static,
     {
-        let runtime = runtime()?;
+        let runtime = runtime().map_err(RunError::NotStarted)?;
         // Panics where blocking is not allowed.
         runtime.block_on(async {});
         let main = Arc::new(main);
-        let others = Self::spawn(options, 1, &main)?;
+        let others = Self::spawn(options, 1, &main).map_err(RunError::NotStarted)?;
         started(others.stopper());
         let count = options.count.max(1);
         let first = Worker { index: 0, count, stopping: others.stop.subscribe() };
         let ran = catch_unwind(AssertUnwindSafe(|| run(runtime, first, options.pin, &*main)));
         let ran = ran.map_err(|panic| Panicked { worker: 0, message: message(&*panic) });
         let others = others.wait();
-        Ok(ran.and(others))
+        ran.and(others).map_err(RunError::Panicked)
     }
 
     /// Starts the workers from number `from` on, on threads of their own.
@@ -249,6 +249,33 @@ impl fmt::Display for Panicked {
 }
 
 impl std::error::Error for Panicked {}
+
+/// Why [`Workers::run`] failed.
+#[derive(Debug)]
+pub enum RunError {
+    /// The workers could not be started: no thread or no runtime was to be had.
+    NotStarted(io::Error),
+    /// A worker ended by a panic: the first, in the workers' order.
+    Panicked(Panicked),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotStarted(error) => write!(f, "workers cannot be started: {error}"),
+            Self::Panicked(panicked) => panicked.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::NotStarted(error) => Some(error),
+            Self::Panicked(panicked) => Some(panicked),
+        }
+    }
+}
 
 fn run<F>(runtime: LocalRuntime, worker: Worker, pin: bool, main: &dyn Fn(Worker) -> F)
 where

@@ -172,7 +172,7 @@ fn the_calling_thread_can_be_the_first_worker() {
                 stopped.fetch_add(1, Ordering::Relaxed);
             }
         };
-        Workers::run(&options(count), main, |stopper| stopper.stop()).unwrap().unwrap();
+        Workers::run(&options(count), main, |stopper| stopper.stop()).unwrap();
         assert_eq!(elsewhere.load(Ordering::Relaxed), count - 1);
         assert_eq!(stopped.load(Ordering::Relaxed), count);
     }
@@ -190,7 +190,7 @@ fn nothing_is_started_where_blocking_is_not_allowed() {
                 until_stopped(worker)
             };
             let started = |_| starts.store(100, Ordering::Relaxed);
-            Workers::run(&options(2), main, started).unwrap()
+            Workers::run(&options(2), main, started)
         })
     }));
     let panic = ran.unwrap_err();
@@ -206,6 +206,6 @@ fn a_panic_on_the_calling_thread_is_reported_once_the_others_have_ended() {
             _ => until_stopped(worker).await,
         }
     };
-    let ended = Workers::run(&options(2), main, |stopper| stopper.stop()).unwrap();
+    let ended = Workers::run(&options(2), main, |stopper| stopper.stop());
     assert_eq!(ended.unwrap_err().to_string(), "worker 0 panicked: out of luck");
 }

@@ -6,16 +6,17 @@ use bytes::Bytes;
 use stoop_proto::{Fields, ResponseHead};
 
 use crate::body::Incoming;
+use crate::client::http1::exchange::Http1Exchange;
+use crate::client::http2::exchange::Http2Exchange;
 use crate::client::response_start::ResponseStart;
-use crate::client::{http1, http2};
 use crate::conn::recycle::Recycle;
 use crate::error::Error;
 use crate::upgrade::Upgraded;
 
 /// An exchange under way.
 pub(crate) enum Exchange {
-    Http1(http1::exchange::Exchange),
-    Http2(Box<http2::exchange::Exchange>),
+    Http1(Http1Exchange),
+    Http2(Box<Http2Exchange>),
 }
 
 impl Exchange {

@@ -8,7 +8,7 @@ use std::task::Poll;
 use http_body::Frame;
 
 use crate::body::{Body, BodySender, Kind, Said};
-use crate::client::http1::exchange::Exchange;
+use crate::client::http1::exchange::Http1Exchange;
 use crate::error::Error;
 use crate::header_map::into_map;
 
@@ -19,7 +19,7 @@ const AHEAD: usize = 1;
 ///
 /// Dropping the content gives the exchange up. Once it was read to its end the request goes on to
 /// be sent until it is complete, or its time is.
-pub(super) fn promote(exchange: Exchange) -> Body {
+pub(super) fn promote(exchange: Http1Exchange) -> Body {
     let (sender, mut body) = Body::channel(AHEAD);
     if let Kind::Stream { is_response, .. } = &mut body.0 {
         *is_response = true;
@@ -28,7 +28,7 @@ pub(super) fn promote(exchange: Exchange) -> Body {
     body
 }
 
-async fn drive(mut exchange: Exchange, sender: BodySender) {
+async fn drive(mut exchange: Http1Exchange, sender: BodySender) {
     while !exchange.has_ended() {
         // Room first, so that nothing is received that is not taken.
         let room = while_sending(&mut exchange, sender.0.reserve()).await;
@@ -67,7 +67,7 @@ async fn drive(mut exchange: Exchange, sender: BodySender) {
 
 /// Waits for `what` and goes on sending meanwhile.
 async fn while_sending<T>(
-    exchange: &mut Exchange,
+    exchange: &mut Http1Exchange,
     what: impl Future<Output = T>,
 ) -> Result<T, Error> {
     let mut what = pin!(what);

@@ -76,13 +76,13 @@ impl ServerHandle {
     /// Within an asynchronous task, and if a thread could not make its handler.
     pub fn join(self) {
         if let Some(workers) = self.workers {
-            workers.wait().unwrap_or_else(panicked);
+            workers.wait().unwrap_or_else(|thread| panicked(thread));
         }
     }
 }
 
 /// What made a thread end. Handlers' panics are caught; this one is passed on.
-pub(super) fn panicked(thread: Panicked) {
+pub(super) fn panicked(thread: Panicked) -> ! {
     panic!("{thread}");
 }
 

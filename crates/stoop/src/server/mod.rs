@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::ServerTls;
-use stoop_io::{Listener, Timer, Workers};
+use stoop_io::{Listener, RunError, Timer, Workers};
 
 use crate::endpoint::Endpoint;
 use crate::error::Error;
@@ -175,10 +175,11 @@ impl Server {
         let (works, endpoint) = (crew.clone(), handle.endpoint().clone());
         let started = |_| started(handle);
         let ended = Workers::run(&crew.options(), move |worker| works.work(&worker), started);
-        ended
-            .map_err(|error| crew.without_threads(&endpoint, error))?
-            .unwrap_or_else(handle::panicked);
-        Ok(())
+        match ended {
+            Ok(()) => Ok(()),
+            Err(RunError::NotStarted(error)) => Err(crew.without_threads(&endpoint, error)),
+            Err(RunError::Panicked(panicked)) => handle::panicked(panicked),
+        }
     }
 
     /// Runs on the thread this is called on, under a `LocalRuntime` or in a `LocalSet` of tokio's.

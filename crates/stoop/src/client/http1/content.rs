@@ -6,10 +6,10 @@ use bytes::Bytes;
 use stoop_io::{FillResult, Transport};
 use stoop_proto::{Fields, ResponseHead, h1};
 
-use crate::client::http1::exchange::{Exchange, Step, connection};
+use crate::client::http1::exchange::{Http1Exchange, Step, connection};
 use crate::error::{Error, Phase};
 
-impl Exchange {
+impl Http1Exchange {
     /// The next piece of content.
     pub(crate) fn poll_chunk(
         &mut self,
@@ -106,7 +106,7 @@ impl Exchange {
     }
 }
 
-impl Drop for Exchange {
+impl Drop for Http1Exchange {
     fn drop(&mut self) {
         self.drain();
     }

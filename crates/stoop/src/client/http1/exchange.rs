@@ -20,7 +20,7 @@ use crate::limits::{ClientLimits, ClientTime, after};
 use crate::upgrade::Upgraded;
 
 /// An exchange under way.
-pub(crate) struct Exchange {
+pub(crate) struct Http1Exchange {
     pub(super) lease: Lease,
     upload: Upload,
     pub(super) limits: Arc<ClientLimits>,
@@ -39,7 +39,7 @@ pub(super) enum Step {
     Switched,
 }
 
-impl Exchange {
+impl Http1Exchange {
     /// Takes a request's head and content; nothing is sent before a response is waited for.
     pub(crate) fn start(
         mut lease: Lease,

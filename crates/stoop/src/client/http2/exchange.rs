@@ -23,7 +23,7 @@ use crate::request::RequestParts;
 use crate::upgrade::Upgraded;
 
 /// An exchange under way.
-pub(crate) struct Exchange {
+pub(crate) struct Http2Exchange {
     connection: Arc<SharedConnection>,
     cell: Arc<SharedExchange>,
     limits: Arc<ClientLimits>,
@@ -44,7 +44,7 @@ enum Tunnel {
     Open,
 }
 
-impl Exchange {
+impl Http2Exchange {
     /// Hands a request to its connection.
     ///
     /// # Errors
@@ -225,7 +225,7 @@ impl Exchange {
     }
 }
 
-impl Incoming for Exchange {
+impl Incoming for Http2Exchange {
     /// The next piece of content.
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         if self.ended {
@@ -259,7 +259,7 @@ impl Incoming for Exchange {
     }
 }
 
-impl Drop for Exchange {
+impl Drop for Http2Exchange {
     fn drop(&mut self) {
         // What was written to a tunnel may not be sent yet.
         if !self.ended || self.is_tunnel() {

@@ -15,12 +15,13 @@ use stoop_proto::ResponseHead;
 use crate::body::{Body, Kind};
 use crate::client::deadlines::Due;
 use crate::client::exchange::Exchange;
+use crate::client::http1::exchange::Http1Exchange;
+use crate::client::http2::exchange::Http2Exchange;
 use crate::client::outgoing::Outgoing;
 use crate::client::promote;
 use crate::client::response_start::ResponseStart;
 use crate::client::shared::Shared;
 use crate::client::switch::Switch;
-use crate::client::{http1, http2};
 use crate::conn::recycle::Recycle;
 use crate::error::Hop;
 use crate::error::{Error, ErrorKind, Phase};
@@ -185,14 +186,14 @@ impl Job<'_> {
                 let peer = lease.connection().map_or(PeerAddress::Memory, |http1| http1.peer());
                 outgoing.parts.peer = Some(peer);
                 let head = outgoing.head();
-                let started = http1::exchange::Exchange::start(lease, head, body, limits, times);
+                let started = Http1Exchange::start(lease, head, body, limits, times);
                 (Exchange::Http1(started.map_err(unsent)?), peer)
             }
             Carrier::Stream(permit) => {
                 let peer = permit.connection.peer;
                 outgoing.parts.peer = Some(peer);
                 let parts = std::mem::replace(&mut outgoing.parts, Recycle::new());
-                let started = http2::exchange::Exchange::start(permit, parts, body, limits, times);
+                let started = Http2Exchange::start(permit, parts, body, limits, times);
                 let started = started.map_err(|(parts, body)| {
                     outgoing.parts = parts;
                     let gone = Error::new(ErrorKind::ClosedEarly, Phase::Wait).unprocessed();

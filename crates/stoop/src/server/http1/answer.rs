@@ -17,7 +17,7 @@ use crate::limits::after;
 use crate::response::{Payload, Response};
 use crate::server::call::{attend, is_read_on, parts, poll_handler, send_head};
 use crate::server::control::Course;
-use crate::server::http1::{Driver, Exchange, Responding, Stage};
+use crate::server::http1::{Driver, PipelinedExchange, Responding, Stage};
 
 /// Pieces of content in one go, after which there is a look at what else is to do.
 const FRAMES_MAX: u32 = 64;
@@ -207,7 +207,8 @@ impl<H: Handler> Driver<H> {
     /// Whether the content being sent says that it has no more: then its end goes out with what is
     /// there, and not by itself.
     fn has_ended(&self) -> bool {
-        let Some(Exchange { response: Responding::Sending(body), .. }) = self.exchanges.front()
+        let Some(PipelinedExchange { response: Responding::Sending(body), .. }) =
+            self.exchanges.front()
         else {
             return false;
         };

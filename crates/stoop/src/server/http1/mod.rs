@@ -46,7 +46,7 @@ pub(in crate::server) struct Driver<H: Handler> {
     machine: h1::Server,
     /// Requests not answered to the end, oldest first. One that its handler answers at once, with a
     /// buffer, never comes here. More than one only if all are parallel.
-    exchanges: VecDeque<Exchange<H>>,
+    exchanges: VecDeque<PipelinedExchange<H>>,
     /// A request that was read and must wait until those before it are answered.
     held: Option<Held>,
     timeouts: Timeouts,
@@ -91,7 +91,7 @@ enum Round {
 }
 
 /// A request whose response is not finished.
-struct Exchange<H: Handler> {
+struct PipelinedExchange<H: Handler> {
     answer: h1::ResponseContext,
     response: Responding<H>,
     /// Where the request's content goes, while there is some to come.
@@ -104,7 +104,7 @@ struct Exchange<H: Handler> {
     since: Option<Instant>,
 }
 
-impl<H: Handler> Exchange<H> {
+impl<H: Handler> PipelinedExchange<H> {
     /// Whether its handler is to be polled.
     fn is_due(&self) -> bool {
         self.due && self.is_running()

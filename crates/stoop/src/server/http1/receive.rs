@@ -19,7 +19,7 @@ use crate::response::Response;
 use crate::server::call::poll_handler;
 use crate::server::control::Course;
 use crate::server::date;
-use crate::server::http1::{Driver, Exchange, Held, Read, Responding, Round, Stage};
+use crate::server::http1::{Driver, Held, PipelinedExchange, Read, Responding, Round, Stage};
 
 impl<H: Handler> Driver<H> {
     /// Reads up to one event.
@@ -157,7 +157,14 @@ impl<H: Handler> Driver<H> {
             Err(place) => Responding::Running(place),
         };
         let (due, since) = (false, None);
-        self.exchanges.push_back(Exchange { answer, response, content, parallel, due, since });
+        self.exchanges.push_back(PipelinedExchange {
+            answer,
+            response,
+            content,
+            parallel,
+            due,
+            since,
+        });
     }
 
     /// Reads content, for the handler if it wants any, and else to drop it.

@@ -8,7 +8,7 @@ use stoop_proto::h2::{ErrorCode, StreamKey};
 use stoop_proto::{CloseReason, Fields, ResponseParts};
 
 use super::Driver;
-use super::exchange::{ContentSource, Exchange, Responding, Tunnel, WaitTimes};
+use super::exchange::{ContentSource, Responding, ServerExchange, Tunnel, WaitTimes};
 use crate::body::{Body, Kind};
 use crate::conn::Sink;
 use crate::conn::http2::outflow::{Outflow, TURN_BYTES};
@@ -44,7 +44,7 @@ impl<H: Handler> Driver<H> {
         let polled = poll_handler::<H>(future, exchange.content.as_ref(), &mut cx);
         let Poll::Ready(response) = polled else { return };
         let Some(exchange) = self.exchanges.take(key) else { return };
-        let Exchange { content, tunnel, continue_owed, .. } = exchange;
+        let ServerExchange { content, tunnel, continue_owed, .. } = exchange;
         if let Responding::Running(future) = exchange.response {
             self.role.core.futures.put_back(future);
         }
@@ -97,7 +97,7 @@ impl<H: Handler> Driver<H> {
         let io = tunnel(Body(Kind::Request(reader)), writer, self.wire.io.peer());
         // If the handler has dropped its receiver, the tunnel is dropped here, and ends.
         let _ = sender.send(Upgraded { io, keep: None });
-        self.keep(Exchange {
+        self.keep(ServerExchange {
             key,
             response: Responding::Sending(Outflow::polled_from(ContentSource::Tunnel(outgoing))),
             content,
@@ -147,8 +147,15 @@ impl<H: Handler> Driver<H> {
         if outflow.is_none() && closes {
             self.machine.drain(self.now, CloseReason::CallerCloses);
         }
-        let keep =
-            |response| Exchange { key, response, content, tunnel, continue_owed, waited, closes };
+        let keep = |response| ServerExchange {
+            key,
+            response,
+            content,
+            tunnel,
+            continue_owed,
+            waited,
+            closes,
+        };
         match outflow {
             None if keeps_nothing && !self.machine.is_open(key) => {}
             None => {

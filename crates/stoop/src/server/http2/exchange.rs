@@ -20,7 +20,7 @@ use crate::server::call::attend;
 use crate::server::future_pool::FutureSlot;
 
 /// A request whose response is not complete, or whose content is still read.
-pub(in crate::server) struct Exchange<H: Handler> {
+pub(in crate::server) struct ServerExchange<H: Handler> {
     pub(super) key: h2::StreamKey,
     pub(super) response: Responding<H>,
     /// The content of the request, until its handler has dropped it.
@@ -33,7 +33,7 @@ pub(in crate::server) struct Exchange<H: Handler> {
     pub(super) closes: bool,
 }
 
-impl<H: Handler> SendingExchange for Exchange<H> {
+impl<H: Handler> SendingExchange for ServerExchange<H> {
     type Source = ContentSource<H::Body>;
 
     #[inline]

@@ -27,7 +27,7 @@ use crate::handler::Handler;
 use crate::server::control::{Course, Registration};
 use crate::server::core::{ConnectionParts, Core};
 
-use exchange::Exchange;
+use exchange::ServerExchange;
 use timeouts::Timeouts;
 
 /// Drives one connection.
@@ -53,7 +53,7 @@ impl<H: Handler> Driver<H> {
 }
 
 impl<H: Handler> DriverRole for ServerRole<H> {
-    type Exchange = Exchange<H>;
+    type Exchange = ServerExchange<H>;
 
     const EVENTS_MAX: u32 = 256;
     const PEER_OPENS_STREAMS: bool = true;
@@ -108,7 +108,7 @@ impl<H: Handler> DriverRole for ServerRole<H> {
     }
 
     #[inline]
-    fn piece_sent(&mut self, exchange: &mut Exchange<H>, _: &Wire, _: Instant) {
+    fn piece_sent(&mut self, exchange: &mut ServerExchange<H>, _: &Wire, _: Instant) {
         exchange.waited.blocked = 0;
     }
 
@@ -128,7 +128,7 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         driver.reset_exchange(key, ErrorCode::INTERNAL_ERROR);
     }
 
-    fn exchange_taken(driver: &mut Driver<H>, exchange: &Exchange<H>) {
+    fn exchange_taken(driver: &mut Driver<H>, exchange: &ServerExchange<H>) {
         if exchange.closes {
             driver.machine.drain(driver.now, CloseReason::CallerCloses);
         }

@@ -9,7 +9,7 @@ use stoop_io::Transport;
 use stoop_proto::h2::{self, StreamKey};
 
 use super::Driver;
-use super::exchange::{Exchange, Responding, Tunnel, WaitTimes};
+use super::exchange::{Responding, ServerExchange, Tunnel, WaitTimes};
 use crate::body::{Body, Kind};
 use crate::conn::recycle::Recycle;
 use crate::conn::request_body::{RequestBodyWriter, request_body};
@@ -69,7 +69,7 @@ impl<H: Handler> Driver<H> {
             }
             Poll::Pending => {
                 let response = Responding::Running(place);
-                self.keep(Exchange {
+                self.keep(ServerExchange {
                     key,
                     response,
                     content,
@@ -84,7 +84,7 @@ impl<H: Handler> Driver<H> {
     }
 
     /// Keeps an exchange under its key.
-    pub(super) fn keep(&mut self, exchange: Exchange<H>) {
+    pub(super) fn keep(&mut self, exchange: ServerExchange<H>) {
         self.exchanges.keep(exchange.key, exchange);
     }
 

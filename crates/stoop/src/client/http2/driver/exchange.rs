@@ -16,7 +16,7 @@ use crate::error::{Error, Phase};
 use crate::limits::{ClientTime, after};
 
 /// What the connection keeps of an exchange whose request has a stream.
-pub(super) struct Exchange {
+pub(super) struct ClientExchange {
     pub(super) key: StreamKey,
     pub(super) cell: Arc<SharedExchange>,
     /// The request's content, if some of it is still to be sent.
@@ -35,7 +35,7 @@ pub(super) struct Exchange {
     pub(super) abandoned_bytes: u64,
 }
 
-impl Exchange {
+impl ClientExchange {
     /// What its owner waits for.
     pub(super) fn phase(&self) -> Phase {
         if self.has_head { Phase::Receive } else { Phase::Wait }
@@ -60,7 +60,7 @@ impl Exchange {
     }
 }
 
-impl SendingExchange for Exchange {
+impl SendingExchange for ClientExchange {
     type Source = Body;
 
     #[inline]

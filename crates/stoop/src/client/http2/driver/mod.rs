@@ -37,7 +37,7 @@ use crate::limits::ClientLimits;
 
 use abandoned::AbandonedCheck;
 use end::{EndCause, Retirement};
-use exchange::Exchange;
+use exchange::ClientExchange;
 use liveness::ServerLiveness;
 use requests::Requests;
 
@@ -111,7 +111,7 @@ impl Drop for Task {
 }
 
 impl DriverRole for ClientRole {
-    type Exchange = Exchange;
+    type Exchange = ClientExchange;
 
     const EVENTS_MAX: u32 = 1024;
     const PEER_OPENS_STREAMS: bool = false;
@@ -157,7 +157,7 @@ impl DriverRole for ClientRole {
     }
 
     #[inline]
-    fn piece_sent(&mut self, exchange: &mut Exchange, wire: &Wire, now: Instant) {
+    fn piece_sent(&mut self, exchange: &mut ClientExchange, wire: &Wire, now: Instant) {
         self.uploads_moved_at = now;
         exchange.piece_sent(wire.position(), now, &self.limits.time);
     }
@@ -172,7 +172,7 @@ impl DriverRole for ClientRole {
     }
 
     #[inline]
-    fn exchange_taken(driver: &mut Driver, _: &Exchange) {
+    fn exchange_taken(driver: &mut Driver, _: &ClientExchange) {
         driver.role.requests.ended(1);
     }
 

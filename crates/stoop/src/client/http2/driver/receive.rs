@@ -8,7 +8,7 @@ use stoop_proto::h2::{ErrorCode, Event, ResetReason, StreamKey};
 
 use super::Driver;
 use super::end::last_words;
-use super::exchange::Exchange;
+use super::exchange::ClientExchange;
 use crate::client::http2::shared_exchange::SharedExchange;
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind};
@@ -163,7 +163,7 @@ impl Driver {
     }
 
     /// Resets the stream of an exchange, and takes the exchange out.
-    pub(super) fn break_off(&mut self, key: StreamKey, code: ErrorCode) -> Option<Exchange> {
+    pub(super) fn break_off(&mut self, key: StreamKey, code: ErrorCode) -> Option<ClientExchange> {
         let exchange = self.reset_exchange(key, code)?;
         exchange.cell.forgive();
         Some(exchange)

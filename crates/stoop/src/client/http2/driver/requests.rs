@@ -7,7 +7,7 @@ use stoop_proto::h2::{Refusal, StreamKey};
 use stoop_proto::{BodySize, CloseReason};
 
 use super::Driver;
-use super::exchange::Exchange;
+use super::exchange::ClientExchange;
 use super::upload::{SendProgress, Upload};
 use crate::client::http2::Order;
 use crate::conn::Sink;
@@ -165,7 +165,7 @@ impl Driver {
             is_unwanted: false,
             progress: SendProgress::written_to(self.wire.position()),
         });
-        let exchange = Exchange {
+        let exchange = ClientExchange {
             key,
             cell,
             upload,
