@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::rc::Rc;
-use std::sync::Mutex;
+use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Context, Waker};
 
 use stoop_io::{
@@ -143,10 +143,14 @@ fn two_workers_get_64_connections_within_12_percent_of_even_50_times() {
     let listeners = Mutex::new(listeners);
     let balance = Balance::new(2);
     let shared = balance.clone();
+    // Nothing is handed to a worker that has not taken its handle: the rounds begin when both have.
+    let started = Arc::new(Barrier::new(3));
+    let worker_started = Arc::clone(&started);
     let options = WorkerOptions { count: 2, ..WorkerOptions::default() };
     let workers = Workers::start(&options, move |mut worker| {
         let mut listener = listeners.lock().unwrap().pop().unwrap();
         let mut handle = shared.handle(worker.index());
+        worker_started.wait();
         async move {
             let run = async {
                 loop {
@@ -165,6 +169,7 @@ fn two_workers_get_64_connections_within_12_percent_of_even_50_times() {
         }
     })
     .unwrap();
+    started.wait();
 
     let mut splits = Vec::new();
     for round in 0..50 {
