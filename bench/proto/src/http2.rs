@@ -98,12 +98,14 @@ impl Ends {
         }
         let (mut responses, mut bytes) = (0, 0);
         while responses < at_once {
+            let before = bytes;
             self.client.write(self.now);
             bytes += self.client.out.len();
             self.serve();
             self.server.write(self.now);
             bytes += self.server.out.len();
             responses += self.read_responses();
+            assert!(bytes > before, "both ends wait for each other");
         }
         bytes
     }
@@ -123,7 +125,7 @@ impl Ends {
                     ended.then_some(key)
                 }
                 Event::Data { key, span, end: ended } => {
-                    end.connection.consumed(key, span.len() as u32);
+                    end.use_up(key, span.len() as u32);
                     ended.then_some(key)
                 }
                 Event::Settings => None,
@@ -151,7 +153,7 @@ impl Ends {
                     responses += usize::from(ended);
                 }
                 Event::Data { key, span, end: ended } => {
-                    end.connection.consumed(key, span.len() as u32);
+                    end.use_up(key, span.len() as u32);
                     responses += usize::from(ended);
                 }
                 Event::Settings => {}
@@ -166,6 +168,14 @@ impl Ends {
 impl End {
     fn new(connection: Connection) -> Self {
         Self { connection, out: Vec::new(), content: Vec::new() }
+    }
+
+    /// Content was used up: the peer may send as much again.
+    fn use_up(&mut self, key: StreamKey, bytes: u32) {
+        match self.connection.is_open(key) {
+            true => self.connection.consumed(key, bytes),
+            false => self.connection.consumed_after_end(bytes),
+        }
     }
 
     fn respond(&mut self, key: StreamKey, content: &Bytes) {
