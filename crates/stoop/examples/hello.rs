@@ -25,7 +25,7 @@ async fn echo(request: Request) -> Response {
 
 async fn body(request: Request) -> Result<Response, stoop::Error> {
     let content = request.into_body().bytes(BODY_MAX).await?;
-    Ok(Response::text(format!("{}\n", content.len())))
+    Ok(Response::from_text(format!("{}\n", content.len())))
 }
 
 /// Chooses by path. `hello` is answered without a future: nothing needs to be kept for it.
@@ -43,7 +43,7 @@ impl stoop::Handler for Hello {
             "/body" => stoop::Answer::Later(Box::pin(async {
                 stoop::IntoResponse::into_response(body(request).await)
             })),
-            _ => stoop::Answer::Now(Response::text("Hello, world!")),
+            _ => stoop::Answer::Now(Response::from_text("Hello, world!")),
         }
     }
 }

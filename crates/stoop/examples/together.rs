@@ -8,8 +8,9 @@ use stoop::{Client, Request, Response, Server};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), stoop::Error> {
-    let server = Server::listen("127.0.0.1:0")?
-        .run_here(|request: Request| Response::text(format!("Hello from {}", request.path())))?;
+    let server = Server::listen("127.0.0.1:0")?.run_here(|request: Request| {
+        Response::from_text(format!("Hello from {}", request.path()))
+    })?;
 
     let client = Client::new();
     let response = client.get(&format!("{}/here", server.endpoint())).await?;

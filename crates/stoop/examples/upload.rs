@@ -12,7 +12,7 @@ const PIECES: usize = 1024;
 
 async fn count(request: Request) -> Result<Response, stoop::Error> {
     let bytes = request.into_body().discard().await?;
-    Ok(Response::text(format!("{bytes} bytes")))
+    Ok(Response::from_text(format!("{bytes} bytes")))
 }
 
 #[tokio::main]

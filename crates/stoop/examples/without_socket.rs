@@ -10,7 +10,7 @@ use stoop::{Client, Request, Response, StatusCode};
 /// What is to be tested.
 async fn greet(request: Request) -> Response {
     match request.query().and_then(|query| query.strip_prefix("name=")) {
-        Some(name) => Response::text(format!("Hello, {name}!")),
+        Some(name) => Response::from_text(format!("Hello, {name}!")),
         None => Response::from_status(StatusCode::BAD_REQUEST),
     }
 }

@@ -49,11 +49,11 @@ pub enum Answer<F, B> {
 /// fn plain(_: Request) -> &'static str { "hi" }
 /// async fn slow(request: Request) -> Result<Response, stoop::Error> {
 ///     let text = request.into_body().bytes(1024).await?;
-///     Ok(Response::bytes(text))
+///     Ok(Response::from_bytes(text))
 /// }
 /// plain.into_handler();
 /// slow.into_handler();
-/// (|request: Request| Response::text(request.path().to_owned())).into_handler();
+/// (|request: Request| Response::from_text(request.path().to_owned())).into_handler();
 /// ```
 pub trait IntoHandler<Kind> {
     /// The handler it becomes.

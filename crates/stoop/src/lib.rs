@@ -12,7 +12,7 @@
 //! use stoop::{Client, Request, Response};
 //!
 //! async fn hello(request: Request) -> Response {
-//!     Response::text(format!("hello from {}", request.path()))
+//!     Response::from_text(format!("hello from {}", request.path()))
 //! }
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

@@ -20,13 +20,13 @@ static NO_FIELDS: Fields = Fields::new();
 
 /// A response: status, fields, content.
 ///
-/// The short ways to make one ([`text`](Response::text), [`bytes`](Response::bytes),
-/// [`status`](Response::from_status)) allocate nothing.
+/// The short ways to make one ([`from_text`](Response::from_text), [`from_bytes`](Response::from_bytes),
+/// [`from_status`](Response::from_status)) allocate nothing.
 ///
 /// ```
 /// use stoop::Response;
 ///
-/// let response = Response::text("Hello, world!").with_field("cache-control", "no-store")?;
+/// let response = Response::from_text("Hello, world!").with_field("cache-control", "no-store")?;
 /// assert_eq!(response.status(), 200);
 /// # Ok::<(), stoop::Misuse>(())
 /// ```
@@ -56,18 +56,18 @@ impl Response {
 
     /// 200 with text in UTF-8, as `text/plain; charset=utf-8`: without a charset, clients guess one. A
     /// Content-Type by [`Response::with_field`] replaces it.
-    pub fn text(text: impl Into<Bytes>) -> Self {
+    pub fn from_text(text: impl Into<Bytes>) -> Self {
         let content_type = Some("text/plain; charset=utf-8");
         Self::with_payload(StatusCode::OK, content_type, Payload::Full(text.into()))
     }
 
     /// 200 with JSON text, as `application/json`.
-    pub fn json(text: impl Into<Bytes>) -> Self {
+    pub fn from_json(text: impl Into<Bytes>) -> Self {
         Self::with_payload(StatusCode::OK, Some("application/json"), Payload::Full(text.into()))
     }
 
     /// 200 with bytes, as `application/octet-stream`.
-    pub fn bytes(bytes: impl Into<Bytes>) -> Self {
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
         let content_type = Some("application/octet-stream");
         Self::with_payload(StatusCode::OK, content_type, Payload::Full(bytes.into()))
     }
@@ -153,7 +153,7 @@ impl<B> Response<B> {
     }
 
     /// 200 with content of any type, which need not be `Send` where the server's cores run it.
-    pub fn stream(body: B) -> Self {
+    pub fn from_stream(body: B) -> Self {
         Self::with_payload(StatusCode::OK, None, Payload::Stream(body))
     }
 
@@ -295,7 +295,7 @@ impl<B> IntoResponse for http::Response<B> {
     type Body = B;
     fn into_response(self) -> Response<B> {
         let (parts, body) = self.into_parts();
-        let mut response = Response::stream(body).with_status(parts.status);
+        let mut response = Response::from_stream(body).with_status(parts.status);
         if !parts.headers.is_empty() {
             from_map(&parts.headers, response.fields_mut());
         }
@@ -313,21 +313,21 @@ impl IntoResponse for StatusCode {
 impl IntoResponse for &'static str {
     type Body = Body;
     fn into_response(self) -> Response {
-        Response::text(self)
+        Response::from_text(self)
     }
 }
 
 impl IntoResponse for String {
     type Body = Body;
     fn into_response(self) -> Response {
-        Response::text(self)
+        Response::from_text(self)
     }
 }
 
 impl IntoResponse for Bytes {
     type Body = Body;
     fn into_response(self) -> Response {
-        Response::bytes(self)
+        Response::from_bytes(self)
     }
 }
 

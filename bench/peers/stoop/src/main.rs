@@ -43,15 +43,15 @@ impl Handler for Paths {
             return Answer::Later(Box::pin(async { sink(request).await.into_response() }));
         }
         Answer::Now(match request.path() {
-            "/820" => Response::text(text(820)),
-            "/1m" => Response::text(text(1 << 20)),
+            "/820" => Response::from_text(text(820)),
+            "/1m" => Response::from_text(text(1 << 20)),
             "/stream" => streamed(Body::stream(TextPieces::new())).into_response(),
             "/drip" => streamed(Body::stream(EndlessBody)).into_response(),
             "/spin" => {
                 spin();
-                Response::text(HELLO)
+                Response::from_text(HELLO)
             }
-            _ => Response::text(HELLO),
+            _ => Response::from_text(HELLO),
         })
     }
 }
@@ -62,5 +62,5 @@ fn streamed(content: Body) -> Result<Response, stoop::Error> {
 
 async fn sink(request: Request) -> Result<Response, stoop::Error> {
     request.into_body().for_each(|_| ()).await?;
-    Ok(Response::text(HELLO))
+    Ok(Response::from_text(HELLO))
 }

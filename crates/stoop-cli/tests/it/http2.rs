@@ -123,7 +123,7 @@ impl CountingServer {
                 if !is_alone {
                     barrier.wait().await;
                 }
-                Response::text("Hello, world!")
+                Response::from_text("Hello, world!")
             }
         };
         let handle = server.run(handler).expect("it runs");

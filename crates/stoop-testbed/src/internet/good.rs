@@ -71,7 +71,11 @@ async fn answer(
     let request_guard = ObservedRequest(observer.clone());
     if request.body_mut().discard().await.is_err() {
         // The server answers malformed content itself; this is never sent.
-        return Response::stream(PlannedContent::new(request_guard, ResponseFraming::Length, 0));
+        return Response::from_stream(PlannedContent::new(
+            request_guard,
+            ResponseFraming::Length,
+            0,
+        ));
     }
     let (_, target) = split_target(request.target());
     let name = without_port(request.authority());
@@ -105,7 +109,7 @@ async fn answer(
 
 /// A response with the fields that all responses have.
 fn respond(status: StatusCode, content: PlannedContent) -> Response<PlannedContent> {
-    let mut response = Response::stream(content).with_status(status);
+    let mut response = Response::from_stream(content).with_status(status);
     push(&mut response, "server", "stoop-testbed");
     push(&mut response, "content-type", "text/html");
     response

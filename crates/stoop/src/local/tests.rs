@@ -42,7 +42,7 @@ async fn answer(request: Request) -> Response {
             for _ in 0..20 {
                 tokio::task::yield_now().await;
             }
-            Response::text("done")
+            Response::from_text("done")
         }
     }
 }
@@ -123,7 +123,7 @@ async fn a_connection_that_always_has_something_to_do_lets_others_have_their_tur
                             calls.fetch_add(1, Relaxed);
                         }
                     }
-                    Response::text("done")
+                    Response::from_text("done")
                 }
             };
             let (mut near, mut far) = tokio::net::UnixStream::pair().unwrap();

@@ -97,7 +97,7 @@ mod tests {
 
     /// What is sent of a response to a machine that refuses the first heads with these.
     fn sent(refusals: &[Misuse]) -> (Option<u16>, usize) {
-        let mut response = Response::<Body>::text("hello");
+        let mut response = Response::<Body>::from_text("hello");
         let mut heads = 0;
         let send = |parts: &ResponseParts<'_>, size| {
             heads += 1;

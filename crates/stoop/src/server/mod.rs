@@ -47,7 +47,7 @@ pub use listening::ListenError;
 ///
 /// # async fn example() -> Result<(), stoop::Error> {
 /// let server = Server::listen("127.0.0.1:8080")?
-///     .run(|request: Request| Response::text(format!("you asked for {}", request.path())))?;
+///     .run(|request: Request| Response::from_text(format!("you asked for {}", request.path())))?;
 /// println!("listening on {}", server.endpoint());
 /// server.ended().await;
 /// # Ok(()) }
@@ -150,7 +150,7 @@ impl Server {
     /// ```no_run
     /// let server = stoop::Server::listen("127.0.0.1:8080")?;
     /// server.run_blocking(
-    ///     |request: stoop::Request| stoop::Response::text(request.path().to_owned()),
+    ///     |request: stoop::Request| stoop::Response::from_text(request.path().to_owned()),
     ///     |handle| println!("listening on {}", handle.endpoint()),
     /// )?;
     /// # Ok::<(), stoop::Error>(())

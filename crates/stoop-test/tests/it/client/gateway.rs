@@ -27,7 +27,7 @@ async fn status_through_gateway(upstream: Client) -> u16 {
             async move {
                 let response = upstream.get(URL).await?;
                 let content = response.into_body().bytes(4).await?;
-                Ok::<_, Error>(Response::bytes(content))
+                Ok::<_, Error>(Response::from_bytes(content))
             }
         };
         statuses.push(status_of(versions, gateway, Request::get("http://gateway/").unwrap()).await);
@@ -200,7 +200,7 @@ async fn the_client_was_blamed_for_content_of_another_upstream() {
             },
         );
         let target = client_of(versions, async |request: Request| {
-            request.into_body().bytes(10).await.map(Response::bytes)
+            request.into_body().bytes(10).await.map(Response::from_bytes)
         });
         let gateway = move |_: Request| {
             let (source, target) = (source.clone(), target.clone());
@@ -400,12 +400,12 @@ async fn broken_off(changed: fn(Body) -> Body) -> (ErrorKind, u16) {
 async fn the_upstream_was_blamed_for_a_field_that_the_handler_got_wrong() {
     for versions in EACH_VERSION {
         let handler = async |_: Request| {
-            Ok(Response::text("moved").with_field("location", "/a\r\nset-cookie: b")?)
+            Ok(Response::from_text("moved").with_field("location", "/a\r\nset-cookie: b")?)
         };
         let request = Request::get("http://a/").unwrap();
         assert_eq!(status_of(versions, handler, request).await, 500);
     }
-    let error = Response::text("x").with_field("location", "/a\r\nset-cookie: b").unwrap_err();
+    let error = Response::from_text("x").with_field("location", "/a\r\nset-cookie: b").unwrap_err();
     let text = Error::from(error).to_string();
     assert!(!text.contains("URL") && text.contains("RFC 9110 §5.5"), "{text}");
 }

@@ -29,7 +29,7 @@ fn redirecting(builder: stoop::ClientBuilder) -> Client {
         let line =
             format!("{} {}{}{fields}", request.method(), request.authority(), request.target());
         let content = request.into_body().bytes(1000).await?;
-        Ok(Response::text(format!("{line} [{}]", String::from_utf8_lossy(&content))))
+        Ok(Response::from_text(format!("{line} [{}]", String::from_utf8_lossy(&content))))
     }
     builder.handler(answer).build().unwrap()
 }

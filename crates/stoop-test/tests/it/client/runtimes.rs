@@ -10,7 +10,7 @@ use super::kit::{FetchOutcome, fetch_request, ok};
 use crate::client::kit::counts;
 
 fn server() -> (ServerHandle, SocketAddr) {
-    let handler = |_: Request| stoop::Response::text("ok");
+    let handler = |_: Request| stoop::Response::from_text("ok");
     let server = Server::listen("127.0.0.1:0").unwrap().workers(1).run(handler).unwrap();
     let stoop::Address::Inet(address) = *server.endpoint().address() else { unreachable!() };
     (server, address)

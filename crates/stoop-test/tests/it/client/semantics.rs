@@ -25,7 +25,7 @@ async fn a_response_without_content_has_none_whatever_its_handler_made() {
     for versions in BOTH {
         let client = client!(versions, |request: Request| {
             let status = request.path().trim_start_matches('/').parse().unwrap();
-            Response::text("some").with_status(StatusCode::from_u16(status).unwrap())
+            Response::from_text("some").with_status(StatusCode::from_u16(status).unwrap())
         });
         for (method, status, length) in [
             (Method::GET, 200, vec!["4"]),
@@ -81,7 +81,7 @@ async fn an_expectation_other_than_100_continue_is_refused() {
 async fn a_server_adds_date_and_type_unless_the_handler_gave_them() {
     for versions in BOTH {
         let client = client!(versions, |request: Request| {
-            let response = Response::text("some");
+            let response = Response::from_text("some");
             match request.path() {
                 "/own" => response
                     .with_field("Content-Type", "a/b")

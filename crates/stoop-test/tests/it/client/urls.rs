@@ -113,7 +113,7 @@ async fn a_unix_socket_is_spoken_to_whatever_the_url() {
     let path = std::env::temp_dir().join(format!("stoop-client-{}.sock", std::process::id()));
     let endpoint: Endpoint = format!("unix:{}", path.display()).parse().unwrap();
     let answer = |request: Request| {
-        stoop::Response::text(format!("{} {}", request.authority(), request.path()))
+        stoop::Response::from_text(format!("{} {}", request.authority(), request.path()))
     };
     let server = Server::listen(endpoint).unwrap().run_here(answer).unwrap();
     let client = Client::builder().unix_socket(&path).build().unwrap();
@@ -132,7 +132,7 @@ async fn a_handler_answers_without_a_socket_even_for_https() {
     async fn answer(request: Request) -> Result<stoop::Response, stoop::Error> {
         let host = request.authority().to_owned();
         let content = request.into_body().bytes(1 << 20).await?;
-        Ok(stoop::Response::text(format!("{host} {}", content.len())))
+        Ok(stoop::Response::from_text(format!("{host} {}", content.len())))
     }
     let client = Client::builder().handler(answer).build().unwrap();
     for (url, host) in [("https://secret.test/", "secret.test"), ("http://[::1]:7/", "[::1]:7")] {

@@ -21,7 +21,7 @@ fn handler(request: Request) -> Response {
             });
             Response::new(body)
         }
-        _ => Response::text("hello"),
+        _ => Response::from_text("hello"),
     }
 }
 

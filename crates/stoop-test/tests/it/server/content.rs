@@ -150,7 +150,7 @@ async fn a_client_is_not_told_to_continue_where_the_handler_does_not_read() {
     // The announced length is more than the handler accepts.
     let mut peer = connect(async |request: Request| {
         let body = request.into_body().bytes(4).await?;
-        Ok::<_, stoop::Error>(Response::bytes(body))
+        Ok::<_, stoop::Error>(Response::from_bytes(body))
     });
     peer.send(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n{EXPECT}\r\n")).await;
     assert_eq!(peer.response().await.unwrap().status, 413);
@@ -198,7 +198,8 @@ async fn a_response_larger_than_what_may_wait_is_not_the_last_on_its_connection(
     let mut limits = ServerLimits::default();
     // The last of the output is more than this limit, however little the client reads at a time.
     limits.output_bytes_max = 1;
-    let (mut peer, _) = connect_with(limits, |_: Request| Response::bytes(vec![b'x'; 1 << 20]));
+    let (mut peer, _) =
+        connect_with(limits, |_: Request| Response::from_bytes(vec![b'x'; 1 << 20]));
     let begin = tokio::time::Instant::now();
     for _ in 0..3 {
         peer.send(GET).await;
@@ -256,7 +257,7 @@ async fn a_response_is_held_up_by_a_client_that_does_not_read() {
     }
     let made = Arc::new(AtomicUsize::new(0));
     let counted = made.clone();
-    let mut peer = connect(move |_: Request| Response::stream(EndlessBody(counted.clone())));
+    let mut peer = connect(move |_: Request| Response::from_stream(EndlessBody(counted.clone())));
     peer.send(GET).await;
     peer.head().await.unwrap();
     sleep(Duration::from_secs(20)).await;

@@ -55,7 +55,8 @@ async fn functions_async_functions_and_closures_are_handlers() {
 
 #[tokio::test(start_paused = true)]
 async fn text_named_no_charset() {
-    for handler in [|_: Request| Response::text("gr\u{fc}n"), |_| "gr\u{fc}n".into_response()] {
+    for handler in [|_: Request| Response::from_text("gr\u{fc}n"), |_| "gr\u{fc}n".into_response()]
+    {
         let mut peer = connect(handler);
         peer.send(GET).await;
         let response = peer.response().await.unwrap();
@@ -64,7 +65,7 @@ async fn text_named_no_charset() {
     }
     // The handler's own field is kept.
     let mut peer = connect(|_: Request| {
-        Response::text("# hi").with_field("content-type", "text/markdown").unwrap()
+        Response::from_text("# hi").with_field("content-type", "text/markdown").unwrap()
     });
     peer.send(GET).await;
     let response = peer.response().await.unwrap();
@@ -91,7 +92,7 @@ impl http_body::Body for ThreadBoundBody {
 async fn local(_: Request) -> Response<ThreadBoundBody> {
     let left = Rc::new(Cell::new(3));
     sleep(Duration::from_millis(1)).await;
-    Response::stream(ThreadBoundBody(left))
+    Response::from_stream(ThreadBoundBody(left))
 }
 
 #[test]
@@ -203,12 +204,12 @@ async fn a_panic_is_answered_500_and_the_connection_goes_on() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_a_body_breaks_the_response_off() {
     silence_planned_panics();
-    let mut peer = connect(|_: Request| Response::stream(PanickingBody(3)));
+    let mut peer = connect(|_: Request| Response::from_stream(PanickingBody(3)));
     peer.send(GET).await;
     peer.head().await.unwrap();
     assert_eq!(peer.rest().await.unwrap(), b"1\r\nx\r\n1\r\nx\r\n", "no last chunk");
     // A panic before the response has begun is answered 500.
-    let mut peer = connect(|_: Request| Response::stream(PanickingBody(0)));
+    let mut peer = connect(|_: Request| Response::from_stream(PanickingBody(0)));
     for _ in 0..2 {
         peer.send(GET).await;
         assert_eq!(peer.response().await.unwrap().status, 500);
@@ -240,7 +241,7 @@ async fn a_panic_harms_no_other_connection() {
 async fn a_body_that_lies_about_its_length_breaks_the_response_off() {
     for (pieces, sent) in [(1, 5), (2, 10), (3, 10)] {
         let body = move || MisstatedLength { announced: 10, piece: "12345", left: pieces };
-        let mut peer = connect(move |_: Request| Response::stream(body()));
+        let mut peer = connect(move |_: Request| Response::from_stream(body()));
         peer.send([GET, GET].concat()).await;
         assert!(peer.head().await.unwrap().contains("content-length: 10"));
         let rest = peer.rest().await.unwrap();

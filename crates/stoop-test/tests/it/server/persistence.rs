@@ -75,7 +75,7 @@ async fn head_204_and_304_have_no_content() {
     assert_eq!(peer.response().await.unwrap().text(), "hello");
     for status in [204, 304] {
         let status = StatusCode::from_u16(status).unwrap();
-        let mut peer = connect(move |_: Request| Response::text("hello").with_status(status));
+        let mut peer = connect(move |_: Request| Response::from_text("hello").with_status(status));
         for _ in 0..2 {
             peer.send(GET).await;
             let response = peer.response().await.unwrap();
@@ -114,9 +114,11 @@ async fn the_last_request_of_a_connection_is_told_so() {
 #[tokio::test(start_paused = true)]
 async fn a_handler_may_close() {
     fn by_field(_: Request) -> Response {
-        Response::text("bye").with_field("Connection", "x, Close").unwrap()
+        Response::from_text("bye").with_field("Connection", "x, Close").unwrap()
     }
-    for mut peer in [connect(|_: Request| Response::text("bye").with_close()), connect(by_field)] {
+    for mut peer in
+        [connect(|_: Request| Response::from_text("bye").with_close()), connect(by_field)]
+    {
         peer.send(GET.repeat(2)).await;
         let response = peer.response().await.unwrap();
         assert_eq!((response.text(), response.field("connection")), ("bye", Some("close")));
@@ -163,7 +165,7 @@ async fn trailers_go_through_an_echo() {
 async fn responses_that_cannot_be_sent_are_500() {
     for status in [100, 101, 199] {
         let mut peer = connect(move |_: Request| {
-            Response::text("hello").with_status(StatusCode::from_u16(status).unwrap())
+            Response::from_text("hello").with_status(StatusCode::from_u16(status).unwrap())
         });
         for _ in 0..2 {
             peer.send(GET).await;
@@ -177,6 +179,9 @@ async fn nothing_a_handler_passes_can_split_a_response() {
     for (name, value) in
         [("x", "a\r\nb: c"), ("x", "a\0"), ("x\r\ny", "a"), ("", "a"), ("x y", "a")]
     {
-        assert!(Response::text("hello").with_field(name, value).is_err(), "{name:?} {value:?}");
+        assert!(
+            Response::from_text("hello").with_field(name, value).is_err(),
+            "{name:?} {value:?}"
+        );
     }
 }

@@ -47,12 +47,12 @@ async fn answers_of_every_kind_come_in_order() {
             let n = number(&request);
             let text = n.to_string();
             match n % 4 {
-                0 => stoop::Answer::Now(Response::text(text)),
+                0 => stoop::Answer::Now(Response::from_text(text)),
                 1 => stoop::Answer::Later(Box::pin(async move {
                     sleep(Duration::from_millis(7)).await;
-                    Response::text(text)
+                    Response::from_text(text)
                 })),
-                2 => stoop::Answer::Later(Box::pin(async move { Response::text(text) })),
+                2 => stoop::Answer::Later(Box::pin(async move { Response::from_text(text) })),
                 _ => {
                     let (sender, body) = stoop::Body::channel(1);
                     tokio::spawn(async move {

@@ -131,7 +131,7 @@ fn refusals() -> impl Iterator<Item = (&'static str, Vec<u8>, u16)> {
 
 /// A handler that reads the whole content and answers its length.
 async fn length(request: Request) -> Result<Response, stoop::Error> {
-    Ok(Response::text(request.into_body().bytes(1 << 20).await?.len().to_string()))
+    Ok(Response::from_text(request.into_body().bytes(1 << 20).await?.len().to_string()))
 }
 
 #[tokio::test(start_paused = true)]
@@ -281,8 +281,9 @@ async fn odd_but_allowed_requests_are_answered() {
 /// RFC 9110 §5.5: it is opaque, and kept.
 #[tokio::test(start_paused = true)]
 async fn obs_text_in_a_value_stays_as_it_is() {
-    let mut peer =
-        connect(|request: Request| Response::bytes(request.field("x").unwrap_or(b"none").to_vec()));
+    let mut peer = connect(|request: Request| {
+        Response::from_bytes(request.field("x").unwrap_or(b"none").to_vec())
+    });
     peer.send(b"GET / HTTP/1.1\r\nhost: a\r\nx: \x80\xff\r\n\r\n").await;
     assert_eq!(peer.response().await.unwrap().body, b"\x80\xff");
 }

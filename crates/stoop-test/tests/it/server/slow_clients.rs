@@ -10,7 +10,7 @@ use super::{GET, connect, connect_with, has_passed, hello, seconds};
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_nothing_is_cut_off() {
     let (mut peer, task) =
-        connect_with(ServerLimits::default(), |_: Request| Response::bytes(vec![0; 1 << 20]));
+        connect_with(ServerLimits::default(), |_: Request| Response::from_bytes(vec![0; 1 << 20]));
     let begin = Instant::now();
     peer.send(GET).await;
     task.await.unwrap();
@@ -38,7 +38,7 @@ async fn a_client_that_takes_nothing_of_a_slow_stream_is_cut_off() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_a_little_now_and_then_is_served() {
-    let mut peer = connect(|_: Request| Response::bytes(vec![7; 1 << 20]));
+    let mut peer = connect(|_: Request| Response::from_bytes(vec![7; 1 << 20]));
     peer.send(GET).await;
     peer.head().await.unwrap();
     for _ in 0..(1 << 20) / 8192 {

@@ -11,7 +11,7 @@ use super::{GET, connect, has_passed, hello, seconds};
 
 /// A handler that reads the whole content and answers its length.
 async fn length(request: Request) -> Result<Response, stoop::Error> {
-    Ok(Response::text(request.into_body().bytes(1 << 30).await?.len().to_string()))
+    Ok(Response::from_text(request.into_body().bytes(1 << 30).await?.len().to_string()))
 }
 
 #[tokio::test(start_paused = true)]

@@ -102,7 +102,7 @@ async fn a_switch_comes_after_the_answers_before_it() {
             return switch(request);
         }
         sleep(Duration::from_secs(1)).await;
-        Response::text("slow")
+        Response::from_text("slow")
     });
     peer.send([GET, GET, UPGRADE, "early"].concat()).await;
     for _ in 0..2 {
@@ -116,7 +116,7 @@ async fn a_switch_comes_after_the_answers_before_it() {
 async fn no_tunnel_opens_by_accident() {
     for status in [200, 204, 299] {
         let mut peer = connect(move |_: Request| {
-            Response::text("ok").with_status(stoop::StatusCode::from_u16(status).unwrap())
+            Response::from_text("ok").with_status(stoop::StatusCode::from_u16(status).unwrap())
         });
         peer.send(CONNECT).await;
         assert_eq!(peer.response().await.unwrap().status, 501);
@@ -124,7 +124,7 @@ async fn no_tunnel_opens_by_accident() {
     }
     // The handler may refuse a CONNECT.
     let mut peer =
-        connect(|_: Request| Response::text("no").with_status(stoop::StatusCode::FORBIDDEN));
+        connect(|_: Request| Response::from_text("no").with_status(stoop::StatusCode::FORBIDDEN));
     // Bytes that the client sent ahead were for the tunnel.
     peer.send([CONNECT, GET].concat()).await;
     let response = peer.response().await.unwrap();
@@ -195,7 +195,7 @@ fn a_tunnel_takes_the_place_of_a_connection() {
     let (keep, kept) = std::sync::mpsc::channel();
     let server = server.run(move |request: Request| {
         if request.field("upgrade").is_none() {
-            return Response::text("hello");
+            return Response::from_text("hello");
         }
         let (response, switched) = Response::upgrade("echo").unwrap();
         let keep = keep.clone();

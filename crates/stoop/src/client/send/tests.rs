@@ -27,7 +27,7 @@ fn what_is_looked_at_across_an_await_in_a_task_was_not_sync(client: Client) -> i
         let body = response.into_body();
         log(&body).await;
         let (made, theirs) =
-            (crate::Response::text("a"), http::Response::new(crate::Body::empty()));
+            (crate::Response::from_text("a"), http::Response::new(crate::Body::empty()));
         log(&made).await;
         log(&theirs).await;
         Ok::<_, crate::Error>(())

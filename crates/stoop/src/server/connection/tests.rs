@@ -56,7 +56,7 @@ fn a_connection_is_send_exactly_when_its_handlers_future_and_body_are() {
         assert!(!Is::<Rc<()>>::SEND);
     }
     fn send<T: Send>(_: &T) {}
-    let handler = (async |_: Request| Response::<Body>::text("hello")).into_handler();
+    let handler = (async |_: Request| Response::<Body>::from_text("hello")).into_handler();
     let limits = Arc::new(ServerLimits::default());
     let core = Core::new(handler, limits, Arc::new(Control::default()), Versions::All);
     let (io, _) = stoop_io::Memory::pair(1);

@@ -22,7 +22,7 @@ async fn echo(request: Request) -> Response {
 #[tokio::test]
 async fn a_response_says_which_version_it_came_by() {
     let client = client_of(Versions::Http2, |request: Request| {
-        Response::text(format!("{:?} {}", request.version(), request.authority()))
+        Response::from_text(format!("{:?} {}", request.version(), request.authority()))
     });
     let response = client.get("http://a.test:81/x").await.unwrap();
     assert_eq!((response.status(), response.version()), (StatusCode::OK, Version::HTTP_2));
@@ -78,7 +78,7 @@ async fn many_requests_share_a_connection_and_wait_for_none() {
             most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
             sleep(Duration::from_secs(1)).await;
             now.fetch_sub(1, SeqCst);
-            Response::text("ok")
+            Response::from_text("ok")
         }
     });
     let begun = Instant::now();
@@ -99,7 +99,7 @@ async fn many_requests_share_a_connection_and_wait_for_none() {
 async fn connections_are_opened_as_streams_run_short_and_no_more_than_the_limit() {
     let client = client_of(Versions::Http2, async |_: Request| {
         sleep(Duration::from_secs(1)).await;
-        Response::text("ok")
+        Response::from_text("ok")
     });
     let begun = Instant::now();
     // Our server allows 100 streams a connection.
@@ -125,7 +125,7 @@ async fn redirects_are_followed_on_the_connection_that_is_there() {
             let response = Response::from_status(StatusCode::FOUND);
             response.with_field("location", "/there").unwrap().boxed()
         }
-        path => Response::text(path.to_owned()),
+        path => Response::from_text(path.to_owned()),
     });
     let response = client.get("http://a/").await.unwrap();
     assert_eq!((response.redirects(), response.version()), (1, Version::HTTP_2));

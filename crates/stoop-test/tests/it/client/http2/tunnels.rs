@@ -14,7 +14,7 @@ fn switch(request: Request) -> Response {
     let (response, switched) = match (request.method().as_str(), request.protocol()) {
         ("CONNECT", None) => Response::tunnel(),
         (_, Some("shout")) => Response::upgrade("shout").unwrap(),
-        _ => return Response::text(request.path().to_owned()),
+        _ => return Response::from_text(request.path().to_owned()),
     };
     tokio::spawn(async move {
         let Ok(upgraded) = switched.await else { return };

@@ -44,7 +44,7 @@ impl Attacker {
             async move {
                 let _ = request.into_body().bytes(1 << 20).await;
                 sleep(Duration::from_secs(60)).await;
-                Response::text("late")
+                Response::from_text("late")
             }
         });
         let mut stream = peer.into_parts().0;
@@ -257,7 +257,7 @@ async fn content_beyond_the_connections_window_ends_it() {
     let peer = connect(async |request: Request| {
         sleep(Duration::from_secs(600)).await;
         drop(request);
-        Response::text("late")
+        Response::from_text("late")
     });
     let mut attacker = Attacker::connect().await;
     attacker.stream = peer.into_parts().0;

@@ -23,10 +23,10 @@ fn closing(request: Request) -> Response {
                     false => sender.finish().await.unwrap(),
                 }
             });
-            Response::stream(body)
+            Response::from_stream(body)
         }
         "/none" => Response::from_status(http::StatusCode::NO_CONTENT),
-        _ => Response::text("one two three"),
+        _ => Response::from_text("one two three"),
     };
     response.with_close()
 }

@@ -89,7 +89,7 @@ async fn content_is_made_only_while_the_client_takes_it() {
                 made.fetch_add(1, Ordering::Relaxed);
             }
         });
-        Response::stream(body)
+        Response::from_stream(body)
     };
     let mut client = client(connect(handler)).await;
     client.consumes = false;
@@ -237,7 +237,7 @@ async fn a_body_of_empty_pieces_is_no_endless_loop() {
         let endless = request.path() == "/endless";
         let frames = std::iter::repeat_with(Bytes::new);
         let count = if endless { usize::MAX } else { 1_000 };
-        Response::stream(ReadyPieces(Box::new(frames.take(count))))
+        Response::from_stream(ReadyPieces(Box::new(frames.take(count))))
     }))
     .await;
     let endless = client.get("/endless").await;

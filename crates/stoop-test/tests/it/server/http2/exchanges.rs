@@ -138,9 +138,9 @@ async fn a_handler_or_body_that_fails_ends_its_own_stream() {
                 sender.send("some").await.unwrap();
                 sender.fail("on purpose").await;
             });
-            Response::stream(body)
+            Response::from_stream(body)
         }
-        _ => Response::text("fine"),
+        _ => Response::from_text("fine"),
     }))
     .await;
     let key = client.get("/panic").await;

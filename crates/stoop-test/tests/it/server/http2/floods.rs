@@ -63,7 +63,7 @@ async fn handlers_work_for_as_many_resets_as_are_allowed() {
                 async move {
                     let _running = running;
                     sleep(Duration::from_secs(60)).await;
-                    Response::text("late")
+                    Response::from_text("late")
                 }
             })
             .into_parts()
@@ -107,7 +107,7 @@ async fn a_field_block_without_end_is_cut_off_over_a_socket() {
         let seen = count.clone();
         let server = listen(ServerLimits::default(), move |_: Request| {
             drop(seen.enter());
-            Response::text("never")
+            Response::from_text("never")
         });
         let (mut stream, _) = dial(&server).await.into_parts();
         let begin = [preface(), settings_ack(), headers(1, flag::END_STREAM, &GET)].concat();
@@ -136,7 +136,7 @@ async fn a_field_block_without_end_is_cut_off_over_a_socket() {
 /// CVE-2019-9512: each is answered, up to ten thousand.
 #[tokio::test(start_paused = true)]
 async fn pings_are_answered_until_there_are_too_many() {
-    let (mut stream, _) = connect(|_: Request| Response::text("ok")).into_parts();
+    let (mut stream, _) = connect(|_: Request| Response::from_text("ok")).into_parts();
     stream.write_all(&[preface(), settings_ack()].concat()).await.unwrap();
     let (mut reader, mut writer) = tokio::io::split(stream);
     let pings = ping(0, b"12345678").repeat(100);
@@ -162,7 +162,7 @@ async fn a_dripping_preface_takes_no_longer_than_a_head_may() {
         let seen = count.clone();
         let (mut stream, _) = connect(move |_: Request| {
             drop(seen.enter());
-            Response::text("never")
+            Response::from_text("never")
         })
         .into_parts();
         let started = Instant::now();
@@ -200,7 +200,7 @@ async fn streams_that_are_opened_and_left_end() {
             async move {
                 let _running = running;
                 let read = request.into_body().bytes(1 << 20).await;
-                Response::text(format!("{}", read.is_ok()))
+                Response::from_text(format!("{}", read.is_ok()))
             }
         })
         .into_parts()
@@ -267,7 +267,7 @@ async fn responses_without_a_window_are_not_made_and_end() {
 #[tokio::test(start_paused = true)]
 async fn a_window_opened_by_single_bytes_ends_the_connection() {
     let (mut stream, _) =
-        connect(|_: Request| Response::bytes(Bytes::from_static(&[0; 100_000]))).into_parts();
+        connect(|_: Request| Response::from_bytes(Bytes::from_static(&[0; 100_000]))).into_parts();
     let begin = [settings(&[(4, 0)]), settings_ack(), headers(1, flag::WHOLE, &GET)].concat();
     stream.write_all(&[preface()[..24].to_vec(), begin].concat()).await.unwrap();
     let (mut reader, mut writer) = tokio::io::split(stream);
@@ -290,7 +290,7 @@ async fn content_that_the_handler_does_not_read_stops_at_the_windows() {
     let (mut peer, _task) = connect_with(ServerLimits::default(), async |request: Request| {
         sleep(Duration::from_secs(10)).await;
         drop(request);
-        Response::text("ok")
+        Response::from_text("ok")
     });
     let post = [(":method", "POST"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
     peer.send([preface(), settings_ack(), headers(1, flag::END_HEADERS, &post)].concat()).await;

@@ -29,7 +29,7 @@ async fn content_that_a_task_reads_after_an_answer_at_once_keeps_coming() {
                     };
                 }
             });
-            Response::text("accepted")
+            Response::from_text("accepted")
         })
         .into_parts()
         .0,
@@ -58,7 +58,7 @@ async fn content_that_a_task_reads_after_an_answer_at_once_keeps_coming() {
 async fn a_connection_idles_from_its_last_response() {
     let mut peer = connect(async |_: Request| {
         sleep(Duration::from_secs(50)).await;
-        Response::text("ok")
+        Response::from_text("ok")
     });
     let get = frames::headers(1, flag::WHOLE, &GET);
     let begun = Instant::now();

@@ -22,7 +22,7 @@ fn any_rate(waiting_max: u32) -> ServerLimits {
 
 /// A connection on which the preface has been sent, and the task that serves it.
 async fn ready(limits: ServerLimits) -> (DuplexStream, JoinHandle<()>) {
-    let (mut peer, task) = connect_with(limits, |_: Request| Response::text("ok"));
+    let (mut peer, task) = connect_with(limits, |_: Request| Response::from_text("ok"));
     peer.send([preface(), settings_ack()].concat()).await;
     (peer.into_parts().0, task)
 }

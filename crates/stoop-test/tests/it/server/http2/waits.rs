@@ -46,7 +46,7 @@ async fn every_wait_that_a_client_causes_ends() {
 async fn a_window_that_stays_shut_is_waited_for_30_seconds() {
     let mut limits = Limits::client();
     limits.http2.stream_window_bytes = 65_535;
-    let stream = connect(|_: Request| Response::bytes(vec![0; 100_000])).into_parts().0;
+    let stream = connect(|_: Request| Response::from_bytes(vec![0; 100_000])).into_parts().0;
     let mut client = Client::with_limits(stream, limits).await;
     client.consumes = false;
     let started = Instant::now();
@@ -58,7 +58,7 @@ async fn a_window_that_stays_shut_is_waited_for_30_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_nothing_at_all_is_cut_off() {
     let (peer, task) =
-        connect_with(ServerLimits::default(), |_: Request| Response::bytes(vec![0; 1 << 20]));
+        connect_with(ServerLimits::default(), |_: Request| Response::from_bytes(vec![0; 1 << 20]));
     let mut client = client(peer).await;
     for _ in 0..4 {
         client.get("/").await;

@@ -23,17 +23,17 @@ fn content() -> Vec<u8> {
 async fn handler(request: Request) -> Response {
     match request.path() {
         "/length" => match request.into_body().bytes(CONTENT_LEN).await {
-            Ok(content) => Response::text(content.len().to_string()),
-            Err(error) => Response::text(error.to_string()),
+            Ok(content) => Response::from_text(content.len().to_string()),
+            Err(error) => Response::from_text(error.to_string()),
         },
-        "/big" => Response::bytes(content()),
+        "/big" => Response::from_bytes(content()),
         "/echo" => Response::new(request.into_body()),
-        "/field" => Response::bytes(request.field("x-field").unwrap_or_default().to_vec()),
+        "/field" => Response::from_bytes(request.field("x-field").unwrap_or_default().to_vec()),
         "/nothing" => Response::from_status(http::StatusCode::NO_CONTENT),
-        "/refuse" => Response::text("no").with_status(http::StatusCode::PAYLOAD_TOO_LARGE),
+        "/refuse" => Response::from_text("no").with_status(http::StatusCode::PAYLOAD_TOO_LARGE),
         "/stream" => streaming(Some(100)),
         "/endless" => streaming(None),
-        path => Response::text(format!("{:?} {path}", request.version())),
+        path => Response::from_text(format!("{:?} {path}", request.version())),
     }
 }
 
