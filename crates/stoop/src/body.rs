@@ -172,6 +172,15 @@ impl Body {
         self.for_each(|_| {}).await
     }
 
+    /// The same content again, if it can be sent twice: a stream cannot.
+    pub fn try_clone(&self) -> Option<Self> {
+        match &self.0 {
+            Kind::Empty => Some(Self::empty()),
+            Kind::Full(bytes) => Some(bytes.clone().into()),
+            Kind::Request(_) | Kind::Response(_) | Kind::Stream { .. } => None,
+        }
+    }
+
     /// Whether this is the content of a response that a server sent. Any other may be the request's that
     /// a handler was called with, decoded or watched.
     pub(crate) fn is_response(&self) -> bool {
@@ -328,6 +337,16 @@ impl http_body::Body for Body {
 
     fn size_hint(&self) -> SizeHint {
         self.len().map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+/// The pieces of content, without the trailer section: [`Body::take_trailers`] has that at the end.
+#[cfg(feature = "stream")]
+impl futures_core::Stream for Body {
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_chunk(cx)
     }
 }
 

@@ -63,7 +63,7 @@ pub use stoop_proto::{
 pub use timings::Timings;
 
 // The client.
-pub use client::{Client, ClientBuilder, ConnectionCounts, Redirects, Switch};
+pub use client::{Client, ClientBuilder, ConnectionCounts, Redirects, RequestBuilder, Switch};
 pub use dns::Resolver;
 pub use limits::{ClientLimits, ClientTime, PoolLimits};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]

@@ -115,6 +115,9 @@ impl Default for ServerTime {
     }
 }
 
+/// The default of [`ClientLimits::collect_bytes_max`].
+pub(crate) const COLLECT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
 /// Bounds of a client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -132,6 +135,9 @@ pub struct ClientLimits {
     /// can be used again: 64 KiB. Beyond it the connection is closed. Over HTTP/2 it is read for up to
     /// a second, and beyond it the stream is reset.
     pub drain_bytes_max: u64,
+    /// Content of a response that [`Response::bytes`](crate::Response::bytes) and its like collect: 64 MiB.
+    /// Beyond it they fail. One response may have [another limit](crate::Response::limit); a stream has none.
+    pub collect_bytes_max: u64,
     /// Times an idempotent request is sent again because the reused connection it went out on had
     /// been closed: 2. Each time on a fresh connection.
     pub retries_max: u32,
@@ -149,6 +155,7 @@ impl Default for ClientLimits {
             pool: PoolLimits::default(),
             output_bytes_max: stoop_io::OUTPUT_BYTES_MAX,
             drain_bytes_max: 64 * 1024,
+            collect_bytes_max: COLLECT_BYTES_MAX,
             retries_max: 2,
             refusals_max: 32,
         }

@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::body::Body;
 use crate::conn::recycle::Recycle;
-use crate::error::{Error, Phase};
+use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
 
 pub(crate) use parts::{RequestDeadlines, RequestParts};
@@ -40,23 +40,80 @@ impl Request {
     /// # Errors
     /// [`ErrorKind::InvalidUrl`](crate::ErrorKind::InvalidUrl) if the target is neither a path nor an http or https URL.
     pub fn new(method: Method, target: &str) -> Result<Self, Error> {
+        if !(target.starts_with(['/', '*']) || method == Method::CONNECT) {
+            return Self::for_url(method, crate::url::parse(target)?);
+        }
         let mut parts = Recycle::<RequestParts>::new();
         parts.head.set_method(method);
-        let of_peer = target.starts_with(['/', '*']) || *parts.head.method() == Method::CONNECT;
-        let set = if of_peer {
-            parts.head.set_target(target)
-        } else {
-            let mut url = crate::url::parse(target)?;
-            // A fragment is the client's own business: it is never sent.
-            if url.fragment().is_some() {
-                url.set_fragment(None);
-            }
-            let set = parts.head.set_target(crate::url::target(&url));
-            parts.url = Some(url);
-            set
-        };
+        let set = parts.head.set_target(target);
         set.map_err(|misuse| Error::misuse(misuse, Phase::Request))?;
         Ok(Self { parts, body: Body::empty() })
+    }
+
+    /// A request for what `reference` means relative to `base`.
+    pub(crate) fn relative(method: Method, base: &Url, reference: &str) -> Result<Self, Error> {
+        let url = base.join(reference).map_err(|error| {
+            Error::new(ErrorKind::InvalidUrl, Phase::Request).with_detail(error)
+        })?;
+        crate::url::check(&url)?;
+        Self::for_url(method, url)
+    }
+
+    fn for_url(method: Method, url: Url) -> Result<Self, Error> {
+        let mut request = Self { parts: Recycle::new(), body: Body::empty() };
+        request.parts.head.set_method(method);
+        request.set_url(url)?;
+        Ok(request)
+    }
+
+    /// Replaces the URL.
+    pub(crate) fn set_url(&mut self, mut url: Url) -> Result<(), Error> {
+        // A fragment is the client's own business: it is never sent.
+        if url.fragment().is_some() {
+            url.set_fragment(None);
+        }
+        let set = self.parts.head.set_target(crate::url::target(&url));
+        set.map_err(|misuse| Error::misuse(misuse, Phase::Request))?;
+        self.parts.url = Some(url);
+        Ok(())
+    }
+
+    /// Adds `pairs` to the query of the URL, if there are any.
+    #[cfg(feature = "json")]
+    pub(crate) fn add_query<T: serde::Serialize + ?Sized>(
+        &mut self,
+        pairs: &T,
+    ) -> Result<(), Error> {
+        let invalid = |detail: &dyn fmt::Display| {
+            Error::new(ErrorKind::InvalidUrl, Phase::Request).with_detail(detail)
+        };
+        let added = serde_urlencoded::to_string(pairs).map_err(|error| invalid(&error))?;
+        let Some(mut url) = self.parts.url.take() else {
+            return Err(invalid(&"a query needs a whole URL"));
+        };
+        if !added.is_empty() {
+            let query = match url.query().filter(|query| !query.is_empty()) {
+                Some(query) => format!("{query}&{added}"),
+                None => added,
+            };
+            url.set_query(Some(&query));
+        }
+        self.set_url(url)
+    }
+
+    /// Replaces the content, and adds its type unless there is one.
+    #[cfg(feature = "json")]
+    pub(crate) fn set_content(&mut self, content_type: &str, body: Body) -> Result<(), Error> {
+        if self.field("content-type").is_none() {
+            self.fields_mut().push("content-type", content_type.as_bytes())?;
+        }
+        self.body = body;
+        Ok(())
+    }
+
+    /// The same request again, if its content can be sent twice: a stream cannot.
+    pub fn try_clone(&self) -> Option<Self> {
+        Some(Self { parts: self.parts.clone(), body: self.body.try_clone()? })
     }
 
     /// A GET request.

@@ -1,5 +1,8 @@
 //! Responses: sent by a server, received by a client, one type.
 
+mod read;
+mod save;
+
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -12,6 +15,7 @@ use url::Url;
 use crate::body::{Body, BoxError, Kind};
 use crate::conn::recycle::Recycle;
 use crate::header_map::{from_map, into_map};
+use crate::limits::COLLECT_BYTES_MAX;
 use crate::request::RequestParts;
 use crate::timings::Timings;
 use crate::upgrade::{OnUpgrade, UpgradeSender, upgrade};
@@ -38,6 +42,10 @@ pub struct Response<B = Body> {
     pub(crate) upgrade: Option<UpgradeSender>,
     pub(crate) close: bool,
     pub(crate) redirects: u16,
+    /// How many bytes of content may be collected.
+    pub(crate) collect_max: u64,
+    /// How many bytes of content may be written to a file.
+    pub(crate) save_max: u64,
     /// The request it answers, as it was sent last.
     pub(crate) sent: Option<Recycle<RequestParts>>,
 }
@@ -143,6 +151,8 @@ impl<B> Response<B> {
             upgrade: None,
             close: false,
             redirects: 0,
+            collect_max: COLLECT_BYTES_MAX,
+            save_max: u64::MAX,
             sent: None,
         }
     }
@@ -265,6 +275,8 @@ where
             upgrade: self.upgrade,
             close: self.close,
             redirects: self.redirects,
+            collect_max: self.collect_max,
+            save_max: self.save_max,
             sent: self.sent,
         }
     }

@@ -1,5 +1,6 @@
 //! The client: requests to any origin, over connections that are kept and shared.
 
+mod builder;
 mod connect;
 pub(crate) mod deadlines;
 mod descriptor_wait;
@@ -11,6 +12,7 @@ pub(crate) mod outgoing;
 mod pool;
 mod promote;
 mod redirect;
+mod request_builder;
 mod response_start;
 mod send;
 mod shared;
@@ -18,27 +20,17 @@ mod switch;
 mod terms;
 
 use std::fmt;
-#[cfg(feature = "dns")]
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::Method;
-#[cfg(any(feature = "tls", feature = "tls-ring"))]
-use stoop_io::ClientTls;
-use stoop_io::{AnyTransport, Resolver};
 
 use crate::error::Error;
-#[cfg(any(feature = "tls", feature = "tls-ring"))]
-use crate::error::{ErrorKind, Phase};
-use crate::limits::ClientLimits;
 use crate::request::Request;
 use crate::response::Response;
-use crate::versions::Versions;
 
-use connect::{Connector, Route};
+pub use builder::ClientBuilder;
 pub use redirect::Redirects;
+pub use request_builder::RequestBuilder;
 use shared::Shared;
 pub use switch::Switch;
 
@@ -93,12 +85,40 @@ impl Client {
         send::send(&self.0, request, &mut interim).await
     }
 
-    /// Sends a GET request for `url`.
-    ///
-    /// # Errors
-    /// As [`Client::send`], and [`InvalidUrl`](crate::ErrorKind::InvalidUrl).
-    pub async fn get(&self, url: &str) -> Result<Response, Error> {
-        self.send(Request::get(url)?).await
+    /// Describes a request of any method for `url`, which may be relative to the
+    /// [base URL](ClientBuilder::base_url). [`send`](RequestBuilder::send) sends it.
+    pub fn request(&self, method: Method, url: impl AsRef<str>) -> RequestBuilder {
+        RequestBuilder::new(self.clone(), method, url.as_ref())
+    }
+
+    /// Describes a GET request for `url`: see [`Client::request`].
+    pub fn get(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::GET, url)
+    }
+
+    /// Describes a HEAD request for `url`: see [`Client::request`].
+    pub fn head(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::HEAD, url)
+    }
+
+    /// Describes a POST request for `url`: see [`Client::request`].
+    pub fn post(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::POST, url)
+    }
+
+    /// Describes a PUT request for `url`: see [`Client::request`].
+    pub fn put(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::PUT, url)
+    }
+
+    /// Describes a PATCH request for `url`: see [`Client::request`].
+    pub fn patch(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::PATCH, url)
+    }
+
+    /// Describes a DELETE request for `url`: see [`Client::request`].
+    pub fn delete(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::DELETE, url)
     }
 
     /// Opens a tunnel or another protocol: sends a request that offers an Upgrade, or a CONNECT to
@@ -139,183 +159,5 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ConnectionCounts { open, idle } = self.connections();
         write!(f, "Client({open} connections, {idle} idle)")
-    }
-}
-
-/// Describes a [`Client`].
-pub struct ClientBuilder {
-    limits: ClientLimits,
-    timeout: Option<Duration>,
-    connect_timeout: Option<Duration>,
-    resolver: Option<Resolver>,
-    #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    tls: Option<ClientTls>,
-    route: Route,
-    versions: Versions,
-    redirects: Redirects,
-    user_agent: Option<Box<str>>,
-    allow_private: bool,
-    setup: Option<Duration>,
-}
-
-impl Default for ClientBuilder {
-    fn default() -> Self {
-        Self {
-            limits: ClientLimits::default(),
-            timeout: None,
-            connect_timeout: None,
-            resolver: None,
-            #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            tls: None,
-            route: Route::Network,
-            versions: Versions::All,
-            redirects: Redirects::default(),
-            user_agent: None,
-            allow_private: false,
-            setup: None,
-        }
-    }
-}
-
-impl ClientBuilder {
-    /// Replaces the limits; but for what [`timeout`](Self::timeout) and
-    /// [`connect_timeout`](Self::connect_timeout) say, before this or after it.
-    pub fn limits(mut self, limits: ClientLimits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// How long an exchange may take in all, content included: no limit by default. A caller that says so
-    /// grants it: the default deadline of 60 s to the response's head does not hold then, but another
-    /// one does.
-    pub fn timeout(mut self, total: Duration) -> Self {
-        self.timeout = Some(total);
-        self
-    }
-
-    /// How long making a connection may take: 5 s.
-    pub fn connect_timeout(mut self, connect: Duration) -> Self {
-        self.connect_timeout = Some(connect);
-        self
-    }
-
-    /// How long the name, the connection and TLS may take together, each time a connection is made: no
-    /// limit, beside those of each ([`ClientTime`](crate::ClientTime)). Beyond it:
-    /// [`ConnectTimeout`](crate::ErrorKind::ConnectTimeout), in the phase that was under way.
-    pub fn setup_timeout(mut self, setup: Duration) -> Self {
-        self.setup = Some(setup);
-        self
-    }
-
-    /// Who resolves names: by default the system's name servers and hosts file.
-    pub fn resolver(mut self, resolver: Resolver) -> Self {
-        self.resolver = Some(resolver);
-        self
-    }
-
-    /// The name servers to ask, instead of the system's.
-    #[cfg(feature = "dns")]
-    pub fn name_servers(self, servers: &[SocketAddr]) -> Self {
-        self.resolver(Resolver::with_servers(servers))
-    }
-
-    /// Which certificates are trusted and which is shown: by default the platform's roots, and none.
-    #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    pub fn tls(mut self, tls: ClientTls) -> Self {
-        self.tls = Some(tls);
-        self
-    }
-
-    /// Which versions of HTTP to speak: by default HTTP/2 with servers that agree on it by ALPN, which
-    /// needs TLS, and HTTP/1.1 with all others. All requests to an origin share a connection of
-    /// HTTP/2 as long as it has streams for them: see [`PoolLimits`](crate::PoolLimits).
-    pub fn versions(mut self, versions: Versions) -> Self {
-        self.versions = versions;
-        self
-    }
-
-    /// Which redirects to follow: by default up to 10.
-    pub fn redirects(mut self, redirects: Redirects) -> Self {
-        self.redirects = redirects;
-        self
-    }
-
-    /// A User-Agent for requests that have none: by default none is sent.
-    pub fn user_agent(mut self, user_agent: impl Into<Box<str>>) -> Self {
-        self.user_agent = Some(user_agent.into());
-        self
-    }
-
-    /// Whether a public server may redirect to a private address: no by default, because such a
-    /// redirect reaches what only this network can.
-    pub fn allow_private(mut self, allowed: bool) -> Self {
-        self.allow_private = allowed;
-        self
-    }
-
-    /// Sends everything over one Unix socket, https through TLS; URLs still give Host and path.
-    pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
-        self.route = Route::Unix(path.into());
-        self
-    }
-
-    /// Gets its connections from `connect`, whatever the URL names.
-    pub(crate) fn connections_from(
-        mut self,
-        connect: impl Fn() -> AnyTransport + Send + Sync + 'static,
-    ) -> Self {
-        self.route = Route::Made(Box::new(connect));
-        self
-    }
-
-    /// The same, and https is not secured.
-    pub(crate) fn handler_from(
-        mut self,
-        connect: impl Fn() -> AnyTransport + Send + Sync + 'static,
-    ) -> Self {
-        self.route = Route::Handler(Box::new(connect));
-        self
-    }
-
-    /// Makes the client.
-    ///
-    /// # Errors
-    /// [`InvalidMessage`](crate::ErrorKind::InvalidMessage) for a User-Agent that is no field value;
-    /// [`TlsHandshake`](crate::ErrorKind::TlsHandshake) where the platform's root certificates cannot be
-    /// loaded.
-    pub fn build(self) -> Result<Client, Error> {
-        if let Some(user_agent) = &self.user_agent {
-            Request::new(Method::GET, "/")?.with_field("user-agent", user_agent.as_bytes())?;
-        }
-        #[cfg(any(feature = "tls", feature = "tls-ring"))]
-        let tls = match self.tls {
-            Some(tls) => tls,
-            None => ClientTls::builder().build().map_err(|error| {
-                Error::new(ErrorKind::TlsHandshake, Phase::Request).with_detail(error)
-            })?,
-        };
-        let connector = Connector {
-            resolver: self.resolver.unwrap_or_else(Resolver::system),
-            #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            tls,
-            route: self.route,
-            versions: self.versions,
-            setup: self.setup,
-        };
-        let mut limits = self.limits;
-        if let Some(total) = self.timeout {
-            limits.time.total = Some(total);
-        }
-        limits.time.connect = self.connect_timeout.or(limits.time.connect);
-        let pool = pool::Pool::new(limits.pool.clone());
-        Ok(Client(Arc::new(Shared {
-            connector,
-            pool,
-            wire_limits: Arc::new(limits.wire.clone()),
-            limits: Arc::new(limits),
-            redirects: self.redirects,
-            user_agent: self.user_agent,
-            allow_private: self.allow_private,
-        })))
     }
 }

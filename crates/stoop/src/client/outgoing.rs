@@ -3,10 +3,10 @@
 use base64::prelude::{BASE64_STANDARD, Engine};
 use http::{Method, StatusCode};
 use percent_encoding::percent_decode_str;
-use stoop_proto::{RequestHead, ResponseHead, TargetForm};
+use stoop_proto::{Fields, RequestHead, ResponseHead, TargetForm};
 use url::Url;
 
-use crate::body::{Body, Kind};
+use crate::body::Body;
 use crate::client::redirect;
 use crate::client::shared::Shared;
 use crate::conn::recycle::Recycle;
@@ -35,15 +35,8 @@ impl Outgoing {
         if !head.fields().contains("host") {
             name_host(head, url)?;
         }
-        if let Some(user_agent) = &shared.user_agent
-            && !head.fields().contains("user-agent")
-        {
-            head.fields_mut().push("user-agent", user_agent.as_bytes())?;
-        }
-        if !head.fields().contains("accept") {
-            head.fields_mut().push("accept", b"*/*")?;
-        }
-        let copy = copy_of(&body);
+        add_defaults(head.fields_mut(), &shared.default_fields)?;
+        let copy = body.try_clone();
         Ok(Self { parts, body, copy })
     }
 
@@ -67,7 +60,7 @@ impl Outgoing {
 
     /// Makes ready to be sent again.
     pub(super) fn repeat(&mut self) {
-        self.body = self.copy.as_ref().and_then(copy_of).unwrap_or_default();
+        self.body = self.copy.as_ref().and_then(Body::try_clone).unwrap_or_default();
     }
 
     /// Turns to where a redirect leads. False if the response is to be returned as it is: it leads
@@ -122,6 +115,17 @@ impl Outgoing {
     }
 }
 
+/// Adds the lines whose names `fields` has none of.
+fn add_defaults(fields: &mut Fields, defaults: &Fields) -> Result<(), Error> {
+    let own = fields.len();
+    for line in defaults.iter() {
+        if !fields.iter().take(own).any(|field| field.is(line.name())) {
+            fields.push(line.name(), line.value())?;
+        }
+    }
+    Ok(())
+}
+
 /// Adds Host: RFC 9112 §3.2, and §3.2.3 for a tunnel.
 fn name_host(head: &mut RequestHead, url: &Url) -> Result<(), Error> {
     if head.form() == TargetForm::Authority {
@@ -151,13 +155,4 @@ fn authorize(head: &mut RequestHead, url: &mut Url) -> Result<(), Error> {
     // It can fail only where there is no host.
     let _ = url.set_username("").and_then(|()| url.set_password(None));
     Ok(())
-}
-
-/// A copy of content that can be sent more than once.
-fn copy_of(body: &Body) -> Option<Body> {
-    match &body.0 {
-        Kind::Empty => Some(Body::empty()),
-        Kind::Full(bytes) => Some(bytes.clone().into()),
-        Kind::Request(_) | Kind::Response(_) | Kind::Stream { .. } => None,
-    }
 }

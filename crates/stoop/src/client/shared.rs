@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
-use stoop_proto::Limits;
+use http::Method;
+use stoop_proto::{Fields, Limits};
+use url::Url;
 
 use crate::client::connect::Connector;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
+use crate::error::Error;
 use crate::limits::ClientLimits;
+use crate::request::Request;
 
 /// The connections of a client, and how it uses them.
 pub(crate) struct Shared {
@@ -17,6 +21,18 @@ pub(crate) struct Shared {
     /// [`ClientLimits::wire`], as each HTTP/2 machine holds it.
     pub(super) wire_limits: Arc<Limits>,
     pub(super) redirects: Redirects,
-    pub(super) user_agent: Option<Box<str>>,
+    /// For requests that have none of that name.
+    pub(super) default_fields: Fields,
+    pub(super) base_url: Option<Url>,
     pub(super) allow_private: bool,
+}
+
+impl Shared {
+    /// A request for `url`, which may be relative to the base URL.
+    pub(super) fn request(&self, method: Method, url: &str) -> Result<Request, Error> {
+        match &self.base_url {
+            Some(base) if method != Method::CONNECT => Request::relative(method, base, url),
+            _ => Request::new(method, url),
+        }
+    }
 }

@@ -53,6 +53,7 @@ const fn of_upstream(kind: ErrorKind) -> StatusCode {
         ErrorKind::InvalidUrl
         | ErrorKind::InvalidMessage
         | ErrorKind::RequestBody
+        | ErrorKind::File
         | ErrorKind::Cancelled
         | ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         ErrorKind::DnsNxdomain
@@ -72,6 +73,8 @@ const fn of_upstream(kind: ErrorKind) -> StatusCode {
         | ErrorKind::ClosedEarly
         | ErrorKind::Reset
         | ErrorKind::BodyTooLarge
+        | ErrorKind::Decode
+        | ErrorKind::HttpStatus
         | ErrorKind::RedirectLimit
         | ErrorKind::RedirectDenied => StatusCode::BAD_GATEWAY,
     }

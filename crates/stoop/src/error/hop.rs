@@ -19,6 +19,12 @@ impl Hop {
         Self { url: url.as_str().into(), redirects, answer: None }
     }
 
+    /// The same, answered with that status.
+    pub(crate) fn with_status(mut self, status: StatusCode) -> Self {
+        self.answer = Some((status, None));
+        self
+    }
+
     /// The same, answered by a redirect that is not followed.
     pub(crate) fn answered(mut self, head: &ResponseHead) -> Self {
         let location = head.fields().first("location").map(Box::from);
@@ -39,7 +45,8 @@ impl Error {
         self.hop().map_or(0, |hop| hop.redirects)
     }
 
-    /// The status of the redirect that was not followed, where that is the error.
+    /// The status of the response, where that is the error: of a redirect that was not followed, or of
+    /// [`Response::error_for_status`](crate::Response::error_for_status).
     pub fn status(&self) -> Option<StatusCode> {
         Some(self.hop()?.answer.as_ref()?.0)
     }

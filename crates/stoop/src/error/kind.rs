@@ -64,8 +64,15 @@ pub enum ErrorKind {
     TotalTimeout,
     /// The content is larger than the limit.
     BodyTooLarge,
+    /// The content cannot be decoded: it is not what its fields, or the caller, say that it is.
+    Decode,
+    /// The status is one of an error, and the caller wants an error then:
+    /// [`Response::error_for_status`](crate::Response::error_for_status).
+    HttpStatus,
     /// The content to be sent failed, which the caller made.
     RequestBody,
+    /// A file of the caller's cannot be written.
+    File,
     /// More redirects than the limit.
     RedirectLimit,
     /// A redirect that may not be followed: its scheme, or a private address behind it.
@@ -107,7 +114,10 @@ impl ErrorKind {
         Self::SlowBody,
         Self::TotalTimeout,
         Self::BodyTooLarge,
+        Self::Decode,
+        Self::HttpStatus,
         Self::RequestBody,
+        Self::File,
         Self::RedirectLimit,
         Self::RedirectDenied,
         Self::Cancelled,
@@ -145,7 +155,10 @@ impl ErrorKind {
             Self::SlowBody => "slow_body",
             Self::TotalTimeout => "total_timeout",
             Self::BodyTooLarge => "body_too_large",
+            Self::Decode => "decode",
+            Self::HttpStatus => "http_status",
             Self::RequestBody => "request_body",
+            Self::File => "file",
             Self::RedirectLimit => "redirect_limit",
             Self::RedirectDenied => "redirect_denied",
             Self::Cancelled => "cancelled",
@@ -184,7 +197,10 @@ impl ErrorKind {
             Self::SlowBody => "the content came too slowly",
             Self::TotalTimeout => "the deadline has passed",
             Self::BodyTooLarge => "the content is larger than the limit",
+            Self::Decode => "the content cannot be decoded",
+            Self::HttpStatus => "the response's status is an error",
             Self::RequestBody => "the content to be sent failed",
+            Self::File => "the file cannot be written",
             Self::RedirectLimit => "there are too many redirects",
             Self::RedirectDenied => "the redirect may not be followed",
             Self::Cancelled => "the exchange was cancelled",
@@ -208,6 +224,8 @@ impl ErrorKind {
             | Self::H2Refused
             | Self::ClosedEarly
             | Self::BodyTooLarge
+            | Self::Decode
+            | Self::HttpStatus
             | Self::RedirectLimit
             | Self::RedirectDenied => Culprit::Peer,
             Self::DnsNxdomain
@@ -224,7 +242,7 @@ impl ErrorKind {
             | Self::ReadTimeout
             | Self::SlowBody
             | Self::TotalTimeout => Culprit::Network,
-            Self::NoLocalPorts | Self::TooManyFiles => Culprit::Machine,
+            Self::NoLocalPorts | Self::TooManyFiles | Self::File => Culprit::Machine,
             Self::Internal => Culprit::Stoop,
         }
     }

@@ -126,9 +126,9 @@ async fn a_cancelled_connect_lets_the_next_request_connect() {
     let client = limited(|limits| limits.pool.per_origin_max = 1).build().unwrap();
     let url = format!("http://{server}/");
     let mut cx = Context::from_waker(Waker::noop());
-    let mut first = Box::pin(client.get(&url));
+    let mut first = Box::pin(client.get(&url).send());
     assert!(first.as_mut().poll(&mut cx).is_pending());
-    let mut second = pin!(client.get(&url));
+    let mut second = pin!(client.get(&url).send());
     assert!(second.as_mut().poll(&mut cx).is_pending());
     assert_eq!(counts(&client), (1, 0));
     drop(first);

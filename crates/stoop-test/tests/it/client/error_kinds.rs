@@ -10,6 +10,7 @@ use super::kit::kind_and_phase;
 
 const CLIENT_ERRORS: &str = include_str!("errors.rs");
 const CLIENT_TLS: &str = include_str!("tls.rs");
+const ERGONOMICS: &str = include_str!("ergonomics.rs");
 const HERE: &str = include_str!("error_kinds.rs");
 const MACHINE: &str = include_str!("../../../../stoop-cli/tests/it/machine.rs");
 
@@ -49,6 +50,9 @@ const fn test_causing(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
         }
         ReadTimeout => (include_str!("deadlines.rs"), "content_that_stops_has_its_own_limit"),
         SlowBody => (include_str!("rate.rs"), "content_that_drips_is_given_up"),
+        Decode => (ERGONOMICS, "json_is_parsed_and_says_where_it_is_none"),
+        HttpStatus => (ERGONOMICS, "a_status_of_an_error_is_one_if_the_caller_says_so"),
+        File => (ERGONOMICS, "a_saved_file_appears_when_it_is_complete"),
         Cancelled => (HERE, "a_switch_that_does_not_come_about_is_cancelled"),
         // It happens only by a defect of ours, which no test can cause.
         Internal => return None,
@@ -72,7 +76,7 @@ async fn a_reset_before_the_connection_is_known_to_be_open_is_a_connect_error() 
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let client = Client::new();
-    let mut sent = pin!(client.get(&url));
+    let mut sent = pin!(client.get(&url).send());
     assert!(sent.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     // The event loop is not polled meanwhile.
     let (accepted, _) = listener.accept().unwrap();

@@ -7,6 +7,7 @@ mod channel;
 mod deadlines;
 mod default_limits;
 mod early_responses;
+mod ergonomics;
 mod error_kinds;
 mod errors;
 mod exchange;

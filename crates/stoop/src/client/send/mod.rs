@@ -59,6 +59,7 @@ pub(crate) async fn send(
         if !followed? {
             let mut response = Response::received(head, content(exchange));
             response.redirects = job.redirects;
+            response.collect_max = shared.limits.collect_bytes_max;
             response.sent = Some(outgoing.parts);
             return Ok(response);
         }

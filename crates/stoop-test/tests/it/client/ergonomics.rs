@@ -1,0 +1,286 @@
+//! Requests described step by step, and responses read at once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use stoop::limits::ClientLimits;
+use stoop::{Body, Client, ErrorKind, Phase, Request, Response, StatusCode};
+
+/// Answers with a line of the request's method, target, some of its fields, and content.
+async fn echo(request: Request) -> Result<Response, stoop::Error> {
+    let mut line = format!("{} {}", request.method(), request.target());
+    for name in ["accept", "authorization", "content-type", "user-agent", "x-a"] {
+        for value in request.fields().all(name) {
+            line.push_str(&format!(" {name}={}", String::from_utf8_lossy(value)));
+        }
+    }
+    let content = request.into_body().bytes(1000).await?;
+    Ok(Response::from_text(format!("{line} [{}]", String::from_utf8_lossy(&content))))
+}
+
+fn client() -> Client {
+    Client::builder().handler(echo).build().unwrap()
+}
+
+const URL: &str = "http://a.test/p";
+
+#[tokio::test(start_paused = true)]
+async fn each_method_sends_its_method() {
+    let client = client();
+    for (builder, method) in [
+        (client.get(URL), "GET"),
+        (client.post(URL), "POST"),
+        (client.put(URL), "PUT"),
+        (client.patch(URL), "PATCH"),
+        (client.delete(URL), "DELETE"),
+        (client.request("PURGE".parse().unwrap(), URL), "PURGE"),
+    ] {
+        let text = builder.send().await.unwrap().text().await.unwrap();
+        assert_eq!(text, format!("{method} /p accept=*/* []"));
+    }
+    let response = client.head(URL).send().await.unwrap();
+    assert_eq!(
+        (response.status(), response.text().await.unwrap()),
+        (StatusCode::OK, String::new())
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_steps_of_a_builder_are_the_request() {
+    let text = client()
+        .post("http://a.test/p?a=1#f")
+        .query(&[("q", "x y&z"), ("ü", "")])
+        .query(&BTreeMap::<&str, &str>::new())
+        .header("X-A", "1")
+        .header("x-a", b"2")
+        .basic_auth("user", "pass")
+        .body("content")
+        .send()
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
+    let line = "POST /p?a=1&q=x+y%26z&%C3%BC= accept=*/* authorization=Basic dXNlcjpwYXNz x-a=1 x-a=2 [content]";
+    assert_eq!(text, line);
+
+    let form = client().post(URL).form(&[("a", "1 2"), ("b", "&")]).await.unwrap();
+    let form_type = "application/x-www-form-urlencoded";
+    let line = format!("POST /p accept=*/* content-type={form_type} [a=1+2&b=%26]");
+    assert_eq!(form.text().await.unwrap(), line);
+
+    let json =
+        client().post(URL).json(&BTreeMap::from([("a", 1)])).bearer_auth("t0").await.unwrap();
+    let line =
+        "POST /p accept=*/* authorization=Bearer t0 content-type=application/json [{\"a\":1}]";
+    assert_eq!(json.text().await.unwrap(), line);
+
+    let typed = client().put(URL).header("content-type", "text/x").json("a").await.unwrap();
+    assert_eq!(typed.text().await.unwrap(), "PUT /p accept=*/* content-type=text/x [\"a\"]");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_step_that_fails_is_the_error() {
+    let error = client().get(URL).header("a\r\nb", "1").header("x", "2").send().await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::InvalidMessage, Phase::Request));
+    let error = client().get("nowhere").header("a\r\nb", "1").build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidUrl);
+    // JSON has no maps whose keys are not text.
+    let error = client().post(URL).json(&BTreeMap::from([([1], 1)])).await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::InvalidMessage, Phase::Request));
+    let error = client().post(URL).query(&1).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidUrl);
+}
+
+#[tokio::test(start_paused = true)]
+async fn relative_urls_are_resolved_against_the_base() {
+    let client = Client::builder().base_url("http://a.test/v1/").handler(echo).build().unwrap();
+    for (url, target) in [
+        ("users/17?x", "/v1/users/17?x"),
+        ("/users", "/users"),
+        ("", "/v1/"),
+        ("?q", "/v1/?q"),
+        ("../v2", "/v2"),
+        ("http://b.test/c", "/c"),
+        ("//b.test/d", "/d"),
+    ] {
+        let text = client.get(url).await.unwrap().text().await.unwrap();
+        assert_eq!(text, format!("GET {target} accept=*/* []"), "{url}");
+    }
+    let error = client.get("ftp://a.test/").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidUrl);
+    let error = Client::builder().base_url("/v1").handler(echo).build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidUrl);
+}
+
+#[tokio::test(start_paused = true)]
+async fn default_fields_are_for_requests_that_have_none_of_that_name() {
+    let builder = Client::builder().handler(echo).user_agent("agent/1");
+    let client = builder.default_header("X-A", "1").default_header("x-a", "2").build().unwrap();
+    let text = client.get(URL).await.unwrap().text().await.unwrap();
+    assert_eq!(text, "GET /p accept=*/* user-agent=agent/1 x-a=1 x-a=2 []");
+    let text = client.get(URL).header("x-a", "3").header("accept", "text/html").await.unwrap();
+    let text = text.text().await.unwrap();
+    assert_eq!(text, "GET /p accept=text/html user-agent=agent/1 x-a=3 []");
+    let error = Client::builder().default_header("x", "a\nb").handler(echo).build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidMessage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_can_be_sent_twice_unless_its_content_is_a_stream() {
+    let client = client();
+    let request = client.post(URL).body("again").timeout(Duration::from_secs(9));
+    let copy = request.try_clone().unwrap();
+    for request in [request, copy] {
+        assert_eq!(request.await.unwrap().text().await.unwrap(), "POST /p accept=*/* [again]");
+    }
+    let (_sender, stream) = Body::channel(1);
+    assert!(client.post(URL).body(stream).try_clone().is_none());
+}
+
+/// Answers `/N` with N bytes of content, `/STATUS/` with that status.
+async fn sized(request: Request) -> Response {
+    let path = request.path()[1..].to_owned();
+    if let Some(status) = path.strip_suffix('/') {
+        let status = StatusCode::from_u16(status.parse().unwrap()).unwrap();
+        return Response::from_text("why").with_status(status);
+    }
+    let length: usize = path.parse().unwrap();
+    Response::from_bytes(vec![b'x'; length])
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_is_collected_up_to_a_limit() {
+    let mut limits = ClientLimits::default();
+    limits.collect_bytes_max = 10;
+    let client = Client::builder().limits(limits).handler(sized).build().unwrap();
+    assert_eq!(client.get("http://a/10").await.unwrap().bytes().await.unwrap().len(), 10);
+    let error = client.get("http://a/11").await.unwrap().bytes().await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::BodyTooLarge, Phase::Receive));
+    assert_eq!(error.url(), Some("http://a/11"));
+    let more = client.get("http://a/11").await.unwrap().limit(11);
+    assert_eq!(more.text().await.unwrap().len(), 11);
+    let mut streamed = client.get("http://a/5000").await.unwrap().stream();
+    assert_eq!(streamed.discard().await.unwrap(), 5000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_of_an_error_is_one_if_the_caller_says_so() {
+    let client = Client::builder().handler(sized).redirects(stoop::Redirects::none());
+    let client = client.build().unwrap();
+    for status in [200, 204, 301, 399] {
+        let url = format!("http://a/{status}/");
+        assert!(client.get(&url).await.unwrap().error_for_status().is_ok(), "{status}");
+    }
+    for status in [400, 404, 500, 599] {
+        let url = format!("http://a/{status}/?q");
+        let response = client.get(&url).await.unwrap();
+        let error = response.error_for_status_ref().unwrap_err();
+        assert_eq!(response.text().await.unwrap(), "why");
+        assert_eq!(
+            (error.kind(), error.status().unwrap().as_u16()),
+            (ErrorKind::HttpStatus, status)
+        );
+        assert_eq!(error.url(), Some(&*url));
+    }
+    let error = client.get("http://a/404/").await.unwrap().error_for_status().unwrap_err();
+    let text = "the response's status is an error: 404 Not Found [http_status, wait]";
+    assert_eq!(error.to_string(), text);
+}
+
+#[tokio::test(start_paused = true)]
+async fn json_is_parsed_and_says_where_it_is_none() {
+    let answer = async |_: Request| Response::from_json(r#"{"a":[1,2]}"#);
+    let client = Client::builder().handler(answer).build().unwrap();
+    let value: BTreeMap<String, Vec<u8>> =
+        client.get("http://a/").await.unwrap().json().await.unwrap();
+    assert_eq!(value["a"], [1, 2]);
+    let error = client.get("http://a/").await.unwrap().json::<Vec<u8>>().await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::Decode, Phase::Receive));
+    assert!(error.to_string().contains("line 1 column 0"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn text_is_decoded_by_its_charset() {
+    let answer = async |_: Request| {
+        let response = Response::new(vec![0xe4, b' ', 0xa4]);
+        response.with_field("content-type", "text/plain; charset=\"ISO-8859-15\"").unwrap()
+    };
+    let client = Client::builder().handler(answer).build().unwrap();
+    assert_eq!(client.get("http://a/").await.unwrap().text().await.unwrap(), "ä €");
+}
+
+/// An empty folder of one test, which is removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("stoop-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+async fn save(client: &Client, url: &str, path: &Path) -> Result<u64, (ErrorKind, Phase)> {
+    let response = client.get(url).await.unwrap();
+    response.save(path).await.map_err(|error| (error.kind(), error.phase()))
+}
+
+#[tokio::test]
+async fn a_saved_file_appears_when_it_is_complete() {
+    let folder = Folder::new("save");
+    let (path, client) = (folder.0.join("f"), Client::builder().handler(sized).build().unwrap());
+    std::fs::write(&path, "before").unwrap();
+    assert_eq!(save(&client, "http://a/300000", &path).await, Ok(300_000));
+    assert_eq!(std::fs::read(&path).unwrap(), vec![b'x'; 300_000]);
+    assert_eq!(save(&client, "http://a/0", &path).await, Ok(0));
+    assert_eq!(std::fs::read(&path).unwrap(), b"");
+
+    let error = client.get("http://a/11").await.unwrap().limit(10).save(&path).await.unwrap_err();
+    assert_eq!((error.kind(), error.url()), (ErrorKind::BodyTooLarge, Some("http://a/11")));
+    let file = (ErrorKind::File, Phase::Receive);
+    assert_eq!(save(&client, "http://a/1", &folder.0.join("none/f")).await, Err(file));
+    assert_eq!(save(&client, "http://a/1", Path::new("..")).await, Err(file));
+    assert_eq!(folder.names(), ["f"]);
+}
+
+#[tokio::test]
+async fn a_file_whose_content_breaks_off_is_not_left_behind() {
+    let folder = Folder::new("broken");
+    let path = folder.0.join("f");
+    let broken = async |_: Request| {
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            let _ = sender.send("begun").await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            drop(sender);
+        });
+        Response::new(body)
+    };
+    let client = Client::builder().handler(broken).build().unwrap();
+    let broken_off = (ErrorKind::ClosedEarly, Phase::Receive);
+    assert_eq!(save(&client, "http://a/", &path).await, Err(broken_off));
+
+    let response = client.get("http://a/").await.unwrap();
+    let save = tokio::time::timeout(Duration::from_millis(5), response.save(&path));
+    assert!(save.await.is_err(), "dropped");
+    for _ in 0..500 {
+        if folder.names().is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    panic!("left behind: {:?}", folder.names());
+}

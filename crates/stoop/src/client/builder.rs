@@ -1,0 +1,235 @@
+//! [`ClientBuilder`]: everything that a client is told before it sends.
+
+#[cfg(feature = "dns")]
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use stoop_io::ClientTls;
+use stoop_io::{AnyTransport, Resolver};
+use stoop_proto::{Fields, Misuse};
+
+use crate::client::Client;
+use crate::client::connect::{Connector, Route};
+use crate::client::pool::Pool;
+use crate::client::redirect::Redirects;
+use crate::client::shared::Shared;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use crate::error::ErrorKind;
+use crate::error::{Error, Phase};
+use crate::header_map::from_map;
+use crate::limits::ClientLimits;
+use crate::versions::Versions;
+
+/// Describes a [`Client`].
+pub struct ClientBuilder {
+    limits: ClientLimits,
+    timeout: Option<Duration>,
+    connect_timeout: Option<Duration>,
+    resolver: Option<Resolver>,
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    tls: Option<ClientTls>,
+    route: Route,
+    versions: Versions,
+    redirects: Redirects,
+    default_fields: Fields,
+    base_url: Option<Box<str>>,
+    misuse: Option<Misuse>,
+    allow_private: bool,
+    setup: Option<Duration>,
+}
+
+impl Default for ClientBuilder {
+    fn default() -> Self {
+        Self {
+            limits: ClientLimits::default(),
+            timeout: None,
+            connect_timeout: None,
+            resolver: None,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: None,
+            route: Route::Network,
+            versions: Versions::All,
+            redirects: Redirects::default(),
+            default_fields: Fields::new(),
+            base_url: None,
+            misuse: None,
+            allow_private: false,
+            setup: None,
+        }
+    }
+}
+
+impl ClientBuilder {
+    /// Replaces the limits; but for what [`timeout`](Self::timeout) and
+    /// [`connect_timeout`](Self::connect_timeout) say, before this or after it.
+    pub fn limits(mut self, limits: ClientLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How long an exchange may take in all, content included: no limit by default. A caller that says so
+    /// grants it: the default deadline of 60 s to the response's head does not hold then, but another
+    /// one does.
+    pub fn timeout(mut self, total: Duration) -> Self {
+        self.timeout = Some(total);
+        self
+    }
+
+    /// How long making a connection may take: 5 s.
+    pub fn connect_timeout(mut self, connect: Duration) -> Self {
+        self.connect_timeout = Some(connect);
+        self
+    }
+
+    /// How long the name, the connection and TLS may take together, each time a connection is made: no
+    /// limit, beside those of each ([`ClientTime`](crate::ClientTime)). Beyond it:
+    /// [`ConnectTimeout`](crate::ErrorKind::ConnectTimeout), in the phase that was under way.
+    pub fn setup_timeout(mut self, setup: Duration) -> Self {
+        self.setup = Some(setup);
+        self
+    }
+
+    /// Who resolves names: by default the system's name servers and hosts file.
+    pub fn resolver(mut self, resolver: Resolver) -> Self {
+        self.resolver = Some(resolver);
+        self
+    }
+
+    /// The name servers to ask, instead of the system's.
+    #[cfg(feature = "dns")]
+    pub fn name_servers(self, servers: &[SocketAddr]) -> Self {
+        self.resolver(Resolver::with_servers(servers))
+    }
+
+    /// Which certificates are trusted and which is shown: by default the platform's roots, and none.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub fn tls(mut self, tls: ClientTls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Which versions of HTTP to speak: by default HTTP/2 with servers that agree on it by ALPN, which
+    /// needs TLS, and HTTP/1.1 with all others. All requests to an origin share a connection of
+    /// HTTP/2 as long as it has streams for them: see [`PoolLimits`](crate::PoolLimits).
+    pub fn versions(mut self, versions: Versions) -> Self {
+        self.versions = versions;
+        self
+    }
+
+    /// Which redirects to follow: by default up to 10.
+    pub fn redirects(mut self, redirects: Redirects) -> Self {
+        self.redirects = redirects;
+        self
+    }
+
+    /// A field for requests that have none of that name. Authorization, Cookie and Proxy-Authorization
+    /// stay behind when a redirect leads to another origin, as if the request had had them.
+    pub fn default_header(mut self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Self {
+        if let Err(misuse) = self.default_fields.push(name.as_ref(), value.as_ref()) {
+            self.misuse.get_or_insert(misuse);
+        }
+        self
+    }
+
+    /// The same for all fields of a map of the `http` crate.
+    pub fn default_headers(mut self, headers: &http::HeaderMap) -> Self {
+        from_map(headers, &mut self.default_fields);
+        self
+    }
+
+    /// A User-Agent for requests that have none: by default none is sent.
+    pub fn user_agent(self, user_agent: impl AsRef<str>) -> Self {
+        self.default_header("user-agent", user_agent.as_ref())
+    }
+
+    /// The URL that relative ones are resolved against (RFC 3986 §5), in [`Client::get`] and its like. A path
+    /// that does not end in `/` loses its last segment: `https://a/v1` with `users` is `https://a/users`,
+    /// `https://a/v1/` with it `https://a/v1/users`.
+    pub fn base_url(mut self, url: impl Into<Box<str>>) -> Self {
+        self.base_url = Some(url.into());
+        self
+    }
+
+    /// Whether a public server may redirect to a private address: no by default, because such a
+    /// redirect reaches what only this network can.
+    pub fn allow_private(mut self, allowed: bool) -> Self {
+        self.allow_private = allowed;
+        self
+    }
+
+    /// Sends everything over one Unix socket, https through TLS; URLs still give Host and path.
+    pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
+        self.route = Route::Unix(path.into());
+        self
+    }
+
+    /// Gets its connections from `connect`, whatever the URL names.
+    pub(crate) fn connections_from(
+        mut self,
+        connect: impl Fn() -> AnyTransport + Send + Sync + 'static,
+    ) -> Self {
+        self.route = Route::Made(Box::new(connect));
+        self
+    }
+
+    /// The same, and https is not secured.
+    pub(crate) fn handler_from(
+        mut self,
+        connect: impl Fn() -> AnyTransport + Send + Sync + 'static,
+    ) -> Self {
+        self.route = Route::Handler(Box::new(connect));
+        self
+    }
+
+    /// Makes the client.
+    ///
+    /// # Errors
+    /// [`InvalidMessage`](crate::ErrorKind::InvalidMessage) for a default field that may not be sent;
+    /// [`InvalidUrl`](crate::ErrorKind::InvalidUrl) for a base URL that is none;
+    /// [`TlsHandshake`](crate::ErrorKind::TlsHandshake) where the platform's root certificates cannot be
+    /// loaded.
+    pub fn build(self) -> Result<Client, Error> {
+        if let Some(misuse) = self.misuse {
+            return Err(misuse.into());
+        }
+        let base_url = self.base_url.as_deref().map(crate::url::parse).transpose()?;
+        let mut default_fields = self.default_fields;
+        if !default_fields.contains("accept") {
+            default_fields.push("accept", b"*/*")?;
+        }
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        let tls = match self.tls {
+            Some(tls) => tls,
+            None => ClientTls::builder().build().map_err(|error| {
+                Error::new(ErrorKind::TlsHandshake, Phase::Request).with_detail(error)
+            })?,
+        };
+        let connector = Connector {
+            resolver: self.resolver.unwrap_or_else(Resolver::system),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls,
+            route: self.route,
+            versions: self.versions,
+            setup: self.setup,
+        };
+        let mut limits = self.limits;
+        if let Some(total) = self.timeout {
+            limits.time.total = Some(total);
+        }
+        limits.time.connect = self.connect_timeout.or(limits.time.connect);
+        let pool = Pool::new(limits.pool.clone());
+        Ok(Client(Arc::new(Shared {
+            connector,
+            pool,
+            wire_limits: Arc::new(limits.wire.clone()),
+            limits: Arc::new(limits),
+            redirects: self.redirects,
+            default_fields,
+            base_url,
+            allow_private: self.allow_private,
+        })))
+    }
+}

@@ -1,0 +1,199 @@
+//! A request that is described step by step and then sent.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::time::Duration;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use http::Method;
+
+use crate::body::Body;
+use crate::client::Client;
+use crate::error::Error;
+#[cfg(feature = "json")]
+use crate::error::{ErrorKind, Phase};
+use crate::request::Request;
+use crate::response::Response;
+
+/// Describes a request of a [`Client`], and sends it.
+///
+/// A step that fails, such as a field value with CR LF in it, makes [`send`](Self::send) and
+/// [`build`](Self::build) fail; the first error is the one that is returned.
+///
+/// ```
+/// # use stoop::{Request, Response};
+/// # async fn hello(request: Request) -> Response { Response::from_text(request.target().to_owned()) }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let client = stoop::Client::builder().handler(hello).build()?;
+/// use std::time::Duration;
+///
+/// let response = client
+///     .put("http://example.com/things/17")
+///     .header("accept", "text/plain")
+///     .timeout(Duration::from_secs(10))
+///     .body("new")
+///     .send()
+///     .await?;
+/// assert_eq!(response.status(), 200);
+/// // Without `send`, awaiting it sends it too.
+/// let response = client.get("http://example.com/").await?;
+/// # Ok::<(), stoop::Error>(()) }).unwrap();
+/// ```
+#[must_use = "nothing is sent before `send` is awaited"]
+pub struct RequestBuilder {
+    client: Client,
+    request: Result<Request, Error>,
+}
+
+impl RequestBuilder {
+    pub(super) fn new(client: Client, method: Method, url: &str) -> Self {
+        let request = client.0.request(method, url);
+        Self { client, request }
+    }
+
+    /// Applies a step, unless one has failed before.
+    fn step(mut self, step: impl FnOnce(&mut Request) -> Result<(), Error>) -> Self {
+        if let Ok(request) = &mut self.request
+            && let Err(error) = step(request)
+        {
+            self.request = Err(error);
+        }
+        self
+    }
+
+    /// Replaces the request by what `step` makes of it, unless a step has failed before.
+    fn map(mut self, step: impl FnOnce(Request) -> Request) -> Self {
+        self.request = self.request.map(step);
+        self
+    }
+
+    /// Adds a field. One that the client has a [default](super::ClientBuilder::default_header) for replaces
+    /// the default.
+    pub fn header(self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Self {
+        self.step(|request| Ok(request.fields_mut().push(name.as_ref(), value.as_ref())?))
+    }
+
+    /// Adds all fields of a map of the `http` crate.
+    pub fn headers(self, headers: &http::HeaderMap) -> Self {
+        self.step(|request| {
+            crate::header_map::from_map(headers, request.fields_mut());
+            Ok(())
+        })
+    }
+
+    /// Adds credentials by the Basic scheme (RFC 7617). Over http, and not https, everyone on the way can
+    /// read them.
+    pub fn basic_auth(self, user: impl AsRef<str>, password: impl AsRef<str>) -> Self {
+        let credentials = format!("{}:{}", user.as_ref(), password.as_ref());
+        self.header("authorization", format!("Basic {}", BASE64_STANDARD.encode(credentials)))
+    }
+
+    /// Adds a token by the Bearer scheme (RFC 6750).
+    pub fn bearer_auth(self, token: impl AsRef<str>) -> Self {
+        self.header("authorization", format!("Bearer {}", token.as_ref()))
+    }
+
+    /// Replaces the content.
+    pub fn body(self, body: impl Into<Body>) -> Self {
+        self.map(|request| request.with_body(body))
+    }
+
+    /// Adds what `pairs` is in `application/x-www-form-urlencoded` to the query of the URL: a slice of
+    /// pairs, a map, or a struct.
+    ///
+    /// ```
+    /// # let client = stoop::Client::new();
+    /// let request = client.get("http://a.example/?a=1").query(&[("q", "x y"), ("page", "2")]).build()?;
+    /// assert_eq!(request.target(), "/?a=1&q=x+y&page=2");
+    /// # Ok::<(), stoop::Error>(())
+    /// ```
+    #[cfg(feature = "json")]
+    pub fn query<T: serde::Serialize + ?Sized>(self, pairs: &T) -> Self {
+        self.step(|request| request.add_query(pairs))
+    }
+
+    /// Makes `pairs` the content, in `application/x-www-form-urlencoded`, with that Content-Type unless the
+    /// request has one.
+    #[cfg(feature = "json")]
+    pub fn form<T: serde::Serialize + ?Sized>(self, pairs: &T) -> Self {
+        self.step(|request| {
+            let content = serde_urlencoded::to_string(pairs).map_err(unserializable)?;
+            request.set_content("application/x-www-form-urlencoded", content.into())
+        })
+    }
+
+    /// Makes the JSON of `value` the content, with the Content-Type `application/json` unless the request
+    /// has one.
+    #[cfg(feature = "json")]
+    pub fn json<T: serde::Serialize + ?Sized>(self, value: &T) -> Self {
+        self.step(|request| {
+            let content = serde_json::to_vec(value).map_err(unserializable)?;
+            request.set_content("application/json", content.into())
+        })
+    }
+
+    /// How long the exchange may take in all: see [`Request::timeout`].
+    pub fn timeout(self, total: Duration) -> Self {
+        self.map(|request| request.timeout(total))
+    }
+
+    /// Lets the exchange take as long as it likes: see [`Request::without_deadlines`].
+    pub fn without_deadlines(self) -> Self {
+        self.map(Request::without_deadlines)
+    }
+
+    /// Keeps a value with the request, for middleware and for a [handler](super::ClientBuilder::handler) that is called in
+    /// place of a server. It is never sent.
+    pub fn extension<T: Clone + Send + Sync + 'static>(self, value: T) -> Self {
+        self.step(|request| {
+            request.extensions_mut().insert(value);
+            Ok(())
+        })
+    }
+
+    /// The request, to be sent by [`Client::send`].
+    ///
+    /// # Errors
+    /// That of the first step that failed.
+    pub fn build(self) -> Result<Request, Error> {
+        self.request
+    }
+
+    /// A second builder of the same request, if its content can be sent twice: a stream cannot.
+    pub fn try_clone(&self) -> Option<Self> {
+        let request = self.request.as_ref().ok()?.try_clone()?;
+        Some(Self { client: self.client.clone(), request: Ok(request) })
+    }
+
+    /// Sends the request and waits for the head of its response: see [`Client::send`].
+    ///
+    /// # Errors
+    /// As [`Client::send`], and that of the first step that failed.
+    pub async fn send(self) -> Result<Response, Error> {
+        self.client.send(self.request?).await
+    }
+}
+
+#[cfg(feature = "json")]
+fn unserializable(error: impl fmt::Display) -> Error {
+    Error::new(ErrorKind::InvalidMessage, Phase::Request).with_detail(error)
+}
+
+impl IntoFuture for RequestBuilder {
+    type Output = Result<Response, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+impl fmt::Debug for RequestBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.request {
+            Ok(request) => write!(f, "RequestBuilder({request:?})"),
+            Err(error) => write!(f, "RequestBuilder({error})"),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Reading a received response: all of its content at once, within a bound, or as a stream.
+
+use bytes::Bytes;
+
+use super::Response;
+use crate::body::Body;
+use crate::error::{Error, ErrorKind, Hop, Phase};
+
+impl Response {
+    /// Sets how many bytes of content [`bytes`](Self::bytes), [`text`](Self::text) and `json` may collect, and
+    /// [`save`](Self::save) may write. The former collect up to
+    /// [`collect_bytes_max`](crate::ClientLimits::collect_bytes_max) without this; the latter has no bound.
+    pub fn limit(mut self, bytes: u64) -> Self {
+        (self.collect_max, self.save_max) = (bytes, bytes);
+        self
+    }
+
+    /// All content.
+    ///
+    /// # Errors
+    /// [`BodyTooLarge`](ErrorKind::BodyTooLarge) beyond the [limit](Self::limit), and those of
+    /// [`Body::chunk`].
+    pub async fn bytes(self) -> Result<Bytes, Error> {
+        let hop = self.hop();
+        let max = usize::try_from(self.collect_max).unwrap_or(usize::MAX);
+        let read = self.into_body().bytes(max).await;
+        read.map_err(|error| error.with_hop(hop))
+    }
+
+    /// All content as text, in the encoding that Content-Type names, or else that a byte order mark does,
+    /// or else UTF-8. Bytes that are invalid in it become U+FFFD. Without the feature `charset`, all text
+    /// is taken for UTF-8.
+    ///
+    /// # Errors
+    /// As [`bytes`](Self::bytes).
+    pub async fn text(self) -> Result<String, Error> {
+        let label = self.field("content-type").and_then(charset);
+        Ok(decode(self.bytes().await?, label.as_deref()))
+    }
+
+    /// All content, parsed as JSON (RFC 8259), whatever its Content-Type.
+    ///
+    /// # Errors
+    /// [`Decode`](ErrorKind::Decode) if it is not the JSON of a `T`, and as [`bytes`](Self::bytes).
+    #[cfg(feature = "json")]
+    pub async fn json<T: serde::de::DeserializeOwned>(self) -> Result<T, Error> {
+        let hop = self.hop();
+        let bytes = self.bytes().await?;
+        serde_json::from_slice(&bytes).map_err(|error| {
+            let error = format_args!("JSON: {error}").to_string();
+            Error::new(ErrorKind::Decode, Phase::Receive).with_detail(error).with_hop(hop)
+        })
+    }
+
+    /// The content as a stream, which is not bounded: an [`http_body::Body`], with the feature `stream` a
+    /// `futures_core::Stream` too, and [`Body::chunk`] without either trait.
+    pub fn stream(self) -> Body {
+        self.into_body()
+    }
+
+    /// The next piece of content; `None` at its end.
+    ///
+    /// # Errors
+    /// As [`Body::chunk`].
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        self.body_mut().chunk().await
+    }
+
+    /// The response itself, or an error if its status is one of an error (4xx, 5xx).
+    ///
+    /// # Errors
+    /// [`HttpStatus`](ErrorKind::HttpStatus), with the status as [`Error::status`].
+    pub fn error_for_status(self) -> Result<Self, Error> {
+        match self.status_error() {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
+    /// The same, without taking the response, whose content may say more.
+    ///
+    /// # Errors
+    /// As [`error_for_status`](Self::error_for_status).
+    pub fn error_for_status_ref(&self) -> Result<&Self, Error> {
+        self.status_error().map_or(Ok(self), Err)
+    }
+
+    fn status_error(&self) -> Option<Error> {
+        let status = self.status();
+        if !(status.is_client_error() || status.is_server_error()) {
+            return None;
+        }
+        let error = Error::new(ErrorKind::HttpStatus, Phase::Wait).with_detail(status);
+        Some(error.with_hop(self.hop().map(|hop| hop.with_status(status))))
+    }
+
+    /// The request that it answers, for errors.
+    pub(super) fn hop(&self) -> Option<Hop> {
+        Some(Hop::new(self.sent.as_ref()?.url.as_ref()?, self.redirects))
+    }
+}
+
+/// The parameter `charset` of a Content-Type (RFC 9110 §8.3.2).
+fn charset(content_type: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(content_type).ok()?;
+    let mut is_quoted = false;
+    let parameters = text.split(|c| {
+        is_quoted ^= c == '"';
+        c == ';' && !is_quoted
+    });
+    parameters.skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let value = value.trim().trim_matches('"');
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.to_owned())
+    })
+}
+
+#[cfg(feature = "charset")]
+fn decode(bytes: Bytes, label: Option<&str>) -> String {
+    use encoding_rs::{Encoding, UTF_8};
+    use std::borrow::Cow;
+
+    let named = label.and_then(|label| Encoding::for_label(label.as_bytes()));
+    let (text, encoding, _) = named.unwrap_or(UTF_8).decode(&bytes);
+    match text {
+        // It is what was received, without a byte order mark perhaps.
+        Cow::Borrowed(text) if encoding == UTF_8 && text.len() == bytes.len() => {
+            String::from_utf8(bytes.into()).unwrap_or_default()
+        }
+        text => text.into_owned(),
+    }
+}
+
+#[cfg(not(feature = "charset"))]
+fn decode(bytes: Bytes, _: Option<&str>) -> String {
+    let bytes =
+        bytes.strip_prefix(b"\xef\xbb\xbf").map(|rest| bytes.slice_ref(rest)).unwrap_or(bytes);
+    String::from_utf8(bytes.into())
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_charset_of_a_content_type_is_its_parameter() {
+        for (content_type, found) in [
+            ("text/html", None),
+            ("text/html; charset=utf-8", Some("utf-8")),
+            ("text/html;Charset=\"ISO-8859-1\"", Some("ISO-8859-1")),
+            ("text/x; a=\"; charset=no\" ; CHARSET = koi8-r ", Some("koi8-r")),
+            ("charset=utf-8", None),
+        ] {
+            assert_eq!(charset(content_type.as_bytes()).as_deref(), found, "{content_type}");
+        }
+    }
+
+    #[test]
+    fn text_is_decoded_by_its_label_by_its_mark_or_as_utf_8() {
+        let text = |bytes: &'static [u8], label| decode(Bytes::from_static(bytes), label);
+        assert_eq!(text("ä€".as_bytes(), None), "ä€");
+        assert_eq!(text(b"\xef\xbb\xbfa", None), "a");
+        assert_eq!(text(b"a\xff", None), "a\u{fffd}");
+        if cfg!(feature = "charset") {
+            assert_eq!(text(b"\xe4\x80", Some("latin1")), "ä€");
+            assert_eq!(text(b"\xfe\xff\0a", Some("utf-8")), "a");
+            assert_eq!(text(b"\xe4", Some("no such")), "\u{fffd}");
+        }
+    }
+}
