@@ -1,6 +1,10 @@
 //! Content of requests and responses, streamed.
 
 mod channel;
+mod convert;
+mod file;
+mod replay;
+mod sized;
 
 use std::fmt;
 use std::io;
@@ -18,6 +22,8 @@ use crate::header_map::{from_map, into_map};
 
 pub(crate) use channel::Said;
 pub use channel::{BodySender, Unwanted};
+pub use convert::{Buffer, IntoBody, Streamed};
+use replay::Replay;
 
 /// Any error, as user code has them.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -64,6 +70,8 @@ pub(crate) enum Kind {
     Full(Bytes),
     Request(RequestBodyReader),
     Response(Box<dyn Incoming>),
+    /// Boxed, because it is rare and has a body within.
+    Replay(Box<Replay>),
     Stream {
         frames: Boxed,
         trailers: Option<Box<Fields>>,
@@ -172,11 +180,13 @@ impl Body {
         self.for_each(|_| {}).await
     }
 
-    /// The same content again, if it can be sent twice: a stream cannot.
+    /// The same content again, if it can be sent twice: a stream cannot, unless it is
+    /// [replayable](Self::replayable).
     pub fn try_clone(&self) -> Option<Self> {
         match &self.0 {
             Kind::Empty => Some(Self::empty()),
             Kind::Full(bytes) => Some(bytes.clone().into()),
+            Kind::Replay(replay) => Some(replay.again()),
             Kind::Request(_) | Kind::Response(_) | Kind::Stream { .. } => None,
         }
     }
@@ -193,6 +203,7 @@ impl Body {
             Kind::Request(slot) => slot.take_trailers(),
             Kind::Response(exchange) => exchange.take_trailers(),
             Kind::Stream { trailers, .. } => trailers.take(),
+            Kind::Replay(replay) => replay.body.take_trailers(),
             Kind::Empty | Kind::Full(_) => None,
         }
     }
@@ -210,6 +221,7 @@ impl Body {
             }
             Kind::Request(slot) => slot.poll(cx),
             Kind::Response(exchange) => exchange.poll_chunk(cx),
+            Kind::Replay(replay) => replay.body.poll_chunk(cx),
             Kind::Stream { frames, trailers, .. } => loop {
                 return Poll::Ready(match ready!(frames.as_mut().poll_frame(cx)) {
                     None => None,
@@ -235,6 +247,7 @@ impl Body {
             Kind::Full(bytes) => Some(bytes.len() as u64),
             Kind::Request(slot) => slot.remaining(),
             Kind::Response(exchange) => exchange.remaining(),
+            Kind::Replay(replay) => replay.body.len(),
             Kind::Stream { frames, .. } => frames.size_hint().exact(),
         }
     }
@@ -243,6 +256,7 @@ impl Body {
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Kind::Request(slot) => slot.is_end(),
+            Kind::Replay(replay) => replay.body.is_empty(),
             Kind::Stream { frames, .. } => frames.is_end_stream(),
             _ => self.len() == Some(0),
         }
@@ -281,36 +295,6 @@ impl fmt::Debug for Body {
     }
 }
 
-impl From<Bytes> for Body {
-    fn from(bytes: Bytes) -> Self {
-        Self(if bytes.is_empty() { Kind::Empty } else { Kind::Full(bytes) })
-    }
-}
-
-impl From<Vec<u8>> for Body {
-    fn from(bytes: Vec<u8>) -> Self {
-        Bytes::from(bytes).into()
-    }
-}
-
-impl From<String> for Body {
-    fn from(text: String) -> Self {
-        Bytes::from(text).into()
-    }
-}
-
-impl From<&'static str> for Body {
-    fn from(text: &'static str) -> Self {
-        Bytes::from_static(text.as_bytes()).into()
-    }
-}
-
-impl From<&'static [u8]> for Body {
-    fn from(bytes: &'static [u8]) -> Self {
-        Bytes::from_static(bytes).into()
-    }
-}
-
 impl http_body::Body for Body {
     type Data = Bytes;
     type Error = Error;
@@ -319,6 +303,9 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        if let Kind::Replay(replay) = &mut self.0 {
+            return replay.poll_frame(cx);
+        }
         if let Kind::Stream { frames, .. } = &mut self.0 {
             let frame = ready!(frames.as_mut().poll_frame(cx));
             return Poll::Ready(frame.map(|frame| frame.map_err(request_body)));

@@ -3,6 +3,7 @@
 mod answer;
 mod hop;
 pub(crate) mod kind;
+mod predicates;
 
 use std::error::Error as StdError;
 use std::fmt;

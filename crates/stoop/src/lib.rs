@@ -4,9 +4,9 @@
 //! - [`Server`] answers them by a [`Handler`]: any function from [`Request`] to a response.
 //! - [`Body`] is the content of both, streamed with back-pressure.
 //! - [`Error`] says what failed, where and whose fault it is.
-//! - [`limits`] has what bounds connections, [`dns`] what finds their addresses, `tls` (a feature, on by
-//!   default) what secures them, [`handler`] what handlers are made of, [`rt`] what has to do with tokio's
-//!   own types.
+//! - [`body`] has what content is made of, [`limits`] what bounds connections, [`dns`] what finds their
+//!   addresses, `tls` (a feature, on by default) what secures them, [`handler`] what handlers are made of,
+//!   [`rt`] what has to do with tokio's own types.
 //!
 //! ```
 //! use stoop::{Client, Request, Response};
@@ -30,7 +30,7 @@
     forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
 )]
 
-mod body;
+pub mod body;
 mod client;
 mod conn;
 pub mod dns;
@@ -52,7 +52,7 @@ mod url;
 mod versions;
 
 // Messages, and what goes wrong with them.
-pub use body::{Body, BodySender, BoxError, Unwanted};
+pub use body::{Body, BodySender, BoxError, IntoBody, Unwanted};
 pub use error::{Culprit, Error, ErrorKind, Phase};
 pub use http::{Method, StatusCode, Version};
 pub use request::Request;

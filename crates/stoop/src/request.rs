@@ -11,7 +11,7 @@ use stoop_io::PeerAddress;
 use stoop_proto::{Fields, Misuse, RequestHead};
 use url::Url;
 
-use crate::body::Body;
+use crate::body::{Body, IntoBody};
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
@@ -128,7 +128,7 @@ impl Request {
     ///
     /// # Errors
     /// As [`Request::new`].
-    pub fn post(target: &str, body: impl Into<Body>) -> Result<Self, Error> {
+    pub fn post<K>(target: &str, body: impl IntoBody<K>) -> Result<Self, Error> {
         Ok(Self::new(Method::POST, target)?.with_body(body))
     }
 
@@ -199,8 +199,8 @@ impl Request {
     }
 
     /// Replaces the content.
-    pub fn with_body(mut self, body: impl Into<Body>) -> Self {
-        self.body = body.into();
+    pub fn with_body<K>(mut self, body: impl IntoBody<K>) -> Self {
+        self.body = body.into_body();
         self
     }
 

@@ -12,7 +12,7 @@ use stoop_io::PeerAddress;
 use stoop_proto::{BodySize, Fields, Misuse, ResponseHead};
 use url::Url;
 
-use crate::body::{Body, BoxError, Kind};
+use crate::body::{Body, BoxError, IntoBody, Kind};
 use crate::conn::recycle::Recycle;
 use crate::header_map::{from_map, into_map};
 use crate::limits::COLLECT_BYTES_MAX;
@@ -81,8 +81,8 @@ impl Response {
     }
 
     /// 200 with any content, without a Content-Type.
-    pub fn new(body: impl Into<Body>) -> Self {
-        let payload = match body.into().0 {
+    pub fn new<K>(body: impl IntoBody<K>) -> Self {
+        let payload = match body.into_body().0 {
             Kind::Empty => Payload::Full(Bytes::new()),
             Kind::Full(bytes) => Payload::Full(bytes),
             kind => Payload::Stream(Body(kind)),

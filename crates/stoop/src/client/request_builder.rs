@@ -8,7 +8,7 @@ use std::time::Duration;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use http::Method;
 
-use crate::body::Body;
+use crate::body::IntoBody;
 use crate::client::Client;
 use crate::error::Error;
 #[cfg(feature = "json")]
@@ -95,7 +95,7 @@ impl RequestBuilder {
     }
 
     /// Replaces the content.
-    pub fn body(self, body: impl Into<Body>) -> Self {
+    pub fn body<K>(self, body: impl IntoBody<K>) -> Self {
         self.map(|request| request.with_body(body))
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use stoop::limits::ClientLimits;
@@ -283,4 +285,96 @@ async fn a_file_whose_content_breaks_off_is_not_left_behind() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     panic!("left behind: {:?}", folder.names());
+}
+
+/// A body of a type that stoop does not know, without a length.
+struct Pieces(Vec<&'static str>);
+
+impl http_body::Body for Pieces {
+    type Data = bytes::Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<std::io::Result<http_body::Frame<bytes::Bytes>>>> {
+        let next = (!self.0.is_empty()).then(|| self.0.remove(0));
+        Poll::Ready(next.map(|piece| Ok(http_body::Frame::data(piece.into()))))
+    }
+}
+
+/// Answers with the length that the request announces, and its content.
+async fn measured(request: Request) -> Result<Response, stoop::Error> {
+    let length = request.body().len();
+    let content = request.into_body().bytes(1 << 20).await?;
+    Ok(Response::from_text(format!("{length:?} {}", String::from_utf8_lossy(&content))))
+}
+
+async fn sent<K>(body: impl stoop::IntoBody<K>) -> Result<String, ErrorKind> {
+    let client = Client::builder().handler(measured).build().unwrap();
+    let response = client.post("http://a/").body(body).await.map_err(|error| error.kind())?;
+    response.text().await.map_err(|error| error.kind())
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_is_any_buffer_body_or_stream() {
+    assert_eq!(sent("text").await.unwrap(), "Some(4) text");
+    assert_eq!(sent(String::from("owned")).await.unwrap(), "Some(5) owned");
+    assert_eq!(sent(vec![b'v']).await.unwrap(), "Some(1) v");
+    assert_eq!(sent(b"array").await.unwrap(), "Some(5) array");
+    assert_eq!(sent(Body::from("body")).await.unwrap(), "Some(4) body");
+    assert_eq!(sent(()).await.unwrap(), "Some(0) ");
+    assert_eq!(sent(Pieces(vec!["a", "b"])).await.unwrap(), "None ab");
+    assert_eq!(sent(Body::sized(2, Pieces(vec!["a", "b"]))).await.unwrap(), "Some(2) ab");
+    let received = Client::builder().handler(echo).build().unwrap().get(URL).await.unwrap();
+    assert_eq!(
+        sent(Body::from_stream(received.stream())).await.unwrap(),
+        "None GET /p accept=*/* []"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_of_another_length_than_was_said_breaks_the_message_off() {
+    for length in [1, 3] {
+        let kind = sent(Body::sized(length, Pieces(vec!["a", "b"]))).await.unwrap_err();
+        assert_eq!(kind, ErrorKind::RequestBody, "{length}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn replayable_content_goes_along_with_a_redirect() {
+    let moved = async |request: Request| {
+        let location = if request.path() == "/" { "/b" } else { return measured(request).await };
+        request.into_body().discard().await?;
+        let response = Response::from_status(StatusCode::TEMPORARY_REDIRECT);
+        Ok(response.with_field("location", location)?)
+    };
+    let client = Client::builder().handler(moved).build().unwrap();
+    let stream = || Body::sized(2, Pieces(vec!["a", "b"]));
+    let response = client.post("http://a/").body(stream()).await.unwrap();
+    assert_eq!(response.status(), StatusCode::TEMPORARY_REDIRECT, "it cannot be sent again");
+    let response = client.post("http://a/").body(Body::replayable(stream)).await.unwrap();
+    assert_eq!((response.redirects(), response.text().await.unwrap()), (1, "Some(2) ab".into()));
+}
+
+#[tokio::test]
+async fn a_file_is_sent_with_its_length_and_again() {
+    let folder = Folder::new("upload");
+    let path = folder.0.join("f");
+    let content = "line\n".repeat(60_000);
+    std::fs::write(&path, &content).unwrap();
+    let file = Body::file(&path).await.unwrap();
+    let again = file.try_clone().unwrap();
+    for file in [file, again] {
+        assert_eq!(sent(file).await.unwrap(), format!("Some(300000) {content}"));
+    }
+    let shorter = Body::file(&path).await.unwrap();
+    std::fs::write(&path, "cut").unwrap();
+    assert_eq!(sent(shorter).await.unwrap_err(), ErrorKind::RequestBody);
+    std::fs::write(&path, "").unwrap();
+    assert_eq!(sent(Body::file(&path).await.unwrap()).await.unwrap(), "Some(0) ");
+    let removed = Body::file(&path).await.unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(sent(removed).await.unwrap(), "Some(0) ", "nothing of it is read");
+    assert!(Body::file(&path).await.is_err() && Body::file(&folder.0).await.is_err());
 }

@@ -291,7 +291,7 @@ where
 
 /// A POST with this content.
 pub(super) fn post(body: impl Into<Body>) -> Request {
-    Request::post(URL, body).unwrap()
+    Request::post(URL, body.into()).unwrap()
 }
 
 /// A 200 with the content `ok`, as of [`OK`].

@@ -55,7 +55,7 @@ impl OriginClient {
     }
 
     fn post(&self, path: &str, content: impl Into<stoop::Body>) -> Request {
-        Request::post(&self.origin.url(path), content).unwrap()
+        Request::post(&self.origin.url(path), content.into()).unwrap()
     }
 
     /// Sends a request. The response must be of HTTP/2.

@@ -1,0 +1,59 @@
+//! Content that can be made again, for requests that are sent more than once.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::Frame;
+
+use super::{Body, Kind};
+use crate::error::Error;
+
+impl Body {
+    /// Content that `make` makes, anew each time that it is sent: a redirect that keeps the method, and
+    /// sending a request again, then need nothing of the caller, as they do for a stream.
+    ///
+    /// ```
+    /// # async fn upload(client: stoop::Client) -> Result<(), stoop::Error> {
+    /// use stoop::Body;
+    ///
+    /// let content = Body::replayable(|| {
+    ///     let (sender, body) = Body::channel(1);
+    ///     tokio::spawn(async move {
+    ///         sender.send("rows of a table, read again").await?;
+    ///         sender.finish().await
+    ///     });
+    ///     body
+    /// });
+    /// client.put("https://example.com/table").body(content).send().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn replayable(make: impl Fn() -> Self + Send + Sync + 'static) -> Self {
+        Self::replay(Arc::new(make))
+    }
+
+    fn replay(make: Arc<dyn Fn() -> Self + Send + Sync>) -> Self {
+        let body = make();
+        Self(Kind::Replay(Box::new(Replay { make, body })))
+    }
+}
+
+/// Content, and the function that makes it again.
+pub(crate) struct Replay {
+    make: Arc<dyn Fn() -> Body + Send + Sync>,
+    pub(super) body: Body,
+}
+
+impl Replay {
+    pub(super) fn again(&self) -> Body {
+        Body::replay(Arc::clone(&self.make))
+    }
+
+    pub(super) fn poll_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        http_body::Body::poll_frame(Pin::new(&mut self.body), cx)
+    }
+}
