@@ -3,6 +3,8 @@
 mod channel;
 mod convert;
 mod file;
+#[cfg(feature = "multipart")]
+mod multipart;
 mod replay;
 mod sized;
 
@@ -23,6 +25,8 @@ use crate::header_map::{from_map, into_map};
 pub(crate) use channel::Said;
 pub use channel::{BodySender, Unwanted};
 pub use convert::{Buffer, IntoBody, Streamed};
+#[cfg(feature = "multipart")]
+pub use multipart::{Form, Part};
 use replay::Replay;
 
 /// Any error, as user code has them.

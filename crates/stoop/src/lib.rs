@@ -63,6 +63,8 @@ pub use stoop_proto::{
 pub use timings::Timings;
 
 // The client.
+#[cfg(feature = "json")]
+pub use client::Resource;
 pub use client::{Client, ClientBuilder, ConnectionCounts, Redirects, RequestBuilder, Switch};
 pub use dns::Resolver;
 pub use limits::{ClientLimits, ClientTime, PoolLimits};

@@ -102,7 +102,7 @@ impl Request {
     }
 
     /// Replaces the content, and adds its type unless there is one.
-    #[cfg(feature = "json")]
+    #[cfg(any(feature = "json", feature = "multipart"))]
     pub(crate) fn set_content(&mut self, content_type: &str, body: Body) -> Result<(), Error> {
         if self.field("content-type").is_none() {
             self.fields_mut().push("content-type", content_type.as_bytes())?;

@@ -13,6 +13,8 @@ mod pool;
 mod promote;
 mod redirect;
 mod request_builder;
+#[cfg(feature = "json")]
+mod resource;
 mod response_start;
 mod send;
 mod shared;
@@ -31,6 +33,8 @@ use crate::response::Response;
 pub use builder::ClientBuilder;
 pub use redirect::Redirects;
 pub use request_builder::RequestBuilder;
+#[cfg(feature = "json")]
+pub use resource::Resource;
 use shared::Shared;
 pub use switch::Switch;
 

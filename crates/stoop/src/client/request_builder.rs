@@ -133,6 +133,13 @@ impl RequestBuilder {
         })
     }
 
+    /// Makes a form with files the content, with its Content-Type.
+    #[cfg(feature = "multipart")]
+    pub fn multipart(self, form: crate::body::Form) -> Self {
+        let content_type = form.content_type();
+        self.step(|request| request.set_content(&content_type, form.into_body()))
+    }
+
     /// How long the exchange may take in all: see [`Request::timeout`].
     pub fn timeout(self, total: Duration) -> Self {
         self.map(|request| request.timeout(total))

@@ -45,11 +45,15 @@ impl Response {
     #[cfg(feature = "json")]
     pub async fn json<T: serde::de::DeserializeOwned>(self) -> Result<T, Error> {
         let hop = self.hop();
+        parse_json(&self.bytes().await?, hop)
+    }
+
+    /// The same, where no content stands for `null`.
+    #[cfg(feature = "json")]
+    pub(crate) async fn json_or_null<T: serde::de::DeserializeOwned>(self) -> Result<T, Error> {
+        let hop = self.hop();
         let bytes = self.bytes().await?;
-        serde_json::from_slice(&bytes).map_err(|error| {
-            let error = format_args!("JSON: {error}").to_string();
-            Error::new(ErrorKind::Decode, Phase::Receive).with_detail(error).with_hop(hop)
-        })
+        parse_json(if bytes.is_empty() { b"null" } else { &bytes }, hop)
     }
 
     /// The content as a stream, which is not bounded: an [`http_body::Body`], with the feature `stream` a
@@ -98,6 +102,15 @@ impl Response {
     pub(super) fn hop(&self) -> Option<Hop> {
         Some(Hop::new(self.sent.as_ref()?.url.as_ref()?, self.redirects))
     }
+}
+
+#[cfg(feature = "json")]
+fn parse_json<T: serde::de::DeserializeOwned>(bytes: &[u8], hop: Option<Hop>) -> Result<T, Error> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let error = Error::new(ErrorKind::Decode, Phase::Receive)
+            .with_detail(format_args!("JSON: {error}"));
+        error.with_hop(hop)
+    })
 }
 
 /// The parameter `charset` of a Content-Type (RFC 9110 §8.3.2).

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use stoop::body::{Form, Part};
 use stoop::limits::ClientLimits;
 use stoop::{Body, Client, ErrorKind, Phase, Request, Response, StatusCode};
 
@@ -377,4 +378,88 @@ async fn a_file_is_sent_with_its_length_and_again() {
     std::fs::remove_file(&path).unwrap();
     assert_eq!(sent(removed).await.unwrap(), "Some(0) ", "nothing of it is read");
     assert!(Body::file(&path).await.is_err() && Body::file(&folder.0).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_speaks_json() {
+    let api = async |request: Request| {
+        let accept = String::from_utf8_lossy(request.field("accept").unwrap()).into_owned();
+        let line = format!("{} {} {accept}", request.method(), request.target());
+        match request.path() {
+            "/v1/none" => Response::from_status(StatusCode::NO_CONTENT),
+            "/v1/gone" => Response::from_text("gone\n").with_status(StatusCode::GONE),
+            "/v1/bare" => Response::from_status(StatusCode::BAD_GATEWAY),
+            _ => {
+                let content = request.into_body().bytes(100).await.unwrap();
+                let content = String::from_utf8_lossy(&content).into_owned();
+                Response::from_json(format!("[{line:?}, {content:?}]"))
+            }
+        }
+    };
+    let client = Client::builder().base_url("http://a/v1/").handler(api).build().unwrap();
+    let root = client.resource("").unwrap();
+    let item = root.at("items/a b?c").query(&[("q", "1")]).unwrap();
+    assert_eq!(item.url(), "http://a/v1/items/a%20b%3Fc?q=1");
+    let (line, content): (String, String) = item.put(&[1, 2]).await.unwrap();
+    assert_eq!((&*line, &*content), ("PUT /v1/items/a%20b%3Fc?q=1 application/json", "[1,2]"));
+    for (method, line) in [
+        (item.get::<(String, String)>().await, "GET"),
+        (item.post(&()).await, "POST"),
+        (item.patch("x").await, "PATCH"),
+        (item.delete().await, "DELETE"),
+    ] {
+        assert!(method.unwrap().0.starts_with(line));
+    }
+    let other = root.header("accept", "application/vnd.x+json").unwrap().at("items/");
+    assert_eq!(
+        other.get::<(String, String)>().await.unwrap().0,
+        "GET /v1/items application/vnd.x+json"
+    );
+
+    root.at("none").get::<()>().await.unwrap();
+    assert_eq!(root.at("none").get::<Option<u8>>().await.unwrap(), None);
+    let error = root.at("gone").get::<()>().await.unwrap_err();
+    let text = "the response's status is an error: 410 Gone: gone [http_status, wait]";
+    assert_eq!((error.to_string(), error.status()), (text.to_owned(), Some(StatusCode::GONE)));
+    let error = root.at("bare").delete::<()>().await.unwrap_err();
+    assert!(error.to_string().ends_with("502 Bad Gateway [http_status, wait]"), "{error}");
+    assert!(root.at("x").get::<u8>().await.unwrap_err().is_decode());
+    assert!(Client::builder().handler(echo).build().unwrap().resource("/v1").is_err());
+}
+
+#[tokio::test]
+async fn a_form_is_sent_as_browsers_send_it() {
+    let folder = Folder::new("form");
+    let path = folder.0.join("a\"b.txt");
+    std::fs::write(&path, "of the file").unwrap();
+    let form = |body: Body| async {
+        let file = Part::file(&path).await.unwrap();
+        let named = Part::new(body).file_name("n\r\n").mime_type("text/x").unwrap();
+        Form::new().text("a b", "ü\r\n").part("\"f\"", file).part("n", named)
+    };
+    let whole = form(Body::from("named")).await;
+    let boundary = whole.content_type().split_once("boundary=").unwrap().1.to_owned();
+    let content = format!(
+        "--{boundary}\r\ncontent-disposition: form-data; name=\"a b\"\r\n\r\nü\r\n\r\n\
+         --{boundary}\r\ncontent-disposition: form-data; name=\"%22f%22\"; filename=\"a%22b.txt\"\r\n\
+         content-type: application/octet-stream\r\n\r\nof the file\r\n\
+         --{boundary}\r\ncontent-disposition: form-data; name=\"n\"; filename=\"n%0D%0A\"\r\n\
+         content-type: text/x\r\n\r\nnamed\r\n\
+         --{boundary}--\r\n"
+    );
+    let body = whole.into_body();
+    let again = body.try_clone().unwrap();
+    for body in [body, again] {
+        assert_eq!(sent(body).await.unwrap(), format!("Some({}) {content}", content.len()));
+    }
+    let streamed = form(Body::stream(Pieces(vec!["na", "med"]))).await;
+    let (length, body) = (streamed.into_body().len(), form(Body::stream(Pieces(vec!["x"]))).await);
+    assert_eq!((length, body.into_body().try_clone().is_none()), (None, true));
+
+    let client = Client::builder().handler(echo).build().unwrap();
+    let empty = Form::new();
+    let content_type = empty.content_type();
+    let text = client.post(URL).multipart(empty).await.unwrap().text().await.unwrap();
+    assert!(text.contains(&format!("content-type={content_type} [--")), "{text}");
+    assert!(Part::new("").mime_type("a\r\nb").is_err());
 }
