@@ -13,7 +13,7 @@ async fn main() -> Result<(), stoop::Error> {
     })?;
 
     let client = Client::new();
-    let response = client.get(&format!("{}/here", server.endpoint())).await?;
+    let response = client.get(format!("{}/here", server.endpoint())).await?;
     println!("{} {:?}", response.status(), response.into_body().bytes(1024).await?);
 
     server.drain(std::time::Duration::from_secs(1)).await;

@@ -65,7 +65,9 @@ pub use timings::Timings;
 // The client.
 #[cfg(feature = "json")]
 pub use client::Resource;
-pub use client::{Client, ClientBuilder, ConnectionCounts, Redirects, RequestBuilder, Switch};
+pub use client::{
+    Client, ClientBuilder, ConnectionCounts, Next, Redirects, RequestBuilder, Switch,
+};
 pub use dns::Resolver;
 pub use limits::{ClientLimits, ClientTime, PoolLimits};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]

@@ -1,5 +1,6 @@
 //! [`ClientBuilder`]: everything that a client is told before it sends.
 
+use std::future::Future;
 #[cfg(feature = "dns")]
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use stoop_proto::{Fields, Misuse};
 
 use crate::client::Client;
 use crate::client::connect::{Connector, Route};
+use crate::client::middleware::{Middleware, Next};
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
 use crate::client::shared::Shared;
@@ -21,6 +23,8 @@ use crate::error::ErrorKind;
 use crate::error::{Error, Phase};
 use crate::header_map::from_map;
 use crate::limits::ClientLimits;
+use crate::request::Request;
+use crate::response::Response;
 use crate::versions::Versions;
 
 /// Describes a [`Client`].
@@ -38,6 +42,7 @@ pub struct ClientBuilder {
     base_url: Option<Box<str>>,
     misuse: Option<Misuse>,
     allow_private: bool,
+    middleware: Vec<Middleware>,
     setup: Option<Duration>,
 }
 
@@ -57,6 +62,7 @@ impl Default for ClientBuilder {
             base_url: None,
             misuse: None,
             allow_private: false,
+            middleware: Vec::new(),
             setup: None,
         }
     }
@@ -160,6 +166,35 @@ impl ClientBuilder {
         self
     }
 
+    /// Puts a function around the call: it may change the request, the response, answer by itself, or run
+    /// [`Next`] several times. What is added first is called first. [`Client::switch`] goes past it.
+    ///
+    /// ```
+    /// # async fn hello(request: stoop::Request) -> stoop::Response {
+    /// #     stoop::Response::from_text(format!("{:?}", request.field("x-id").map(<[u8]>::len)))
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use stoop::{Client, Error, Next, Request, Response};
+    ///
+    /// async fn identified(request: Request, next: Next) -> Result<Response, Error> {
+    ///     let response = next.run(request.with_field("x-id", "17")?).await?;
+    ///     println!("{} in {:?}", response.status(), response.timings().wait());
+    ///     Ok(response)
+    /// }
+    ///
+    /// let client = Client::builder().middleware(identified).handler(hello).build()?;
+    /// assert_eq!(client.get("http://a/").await?.text().await?, "Some(2)");
+    /// # Ok::<(), stoop::Error>(()) }).unwrap();
+    /// ```
+    pub fn middleware<F, C>(mut self, middleware: F) -> Self
+    where
+        F: Fn(Request, Next) -> C + Send + Sync + 'static,
+        C: Future<Output = Result<Response, Error>> + Send + 'static,
+    {
+        self.middleware.push(Box::new(move |request, next| Box::pin(middleware(request, next))));
+        self
+    }
+
     /// Sends everything over one Unix socket, https through TLS; URLs still give Host and path.
     pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
         self.route = Route::Unix(path.into());
@@ -230,6 +265,7 @@ impl ClientBuilder {
             default_fields,
             base_url,
             allow_private: self.allow_private,
+            middleware: self.middleware,
         })))
     }
 }

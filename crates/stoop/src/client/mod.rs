@@ -8,6 +8,7 @@ mod dial;
 mod exchange;
 mod http1;
 mod http2;
+mod middleware;
 pub(crate) mod outgoing;
 mod pool;
 mod promote;
@@ -31,6 +32,7 @@ use crate::request::Request;
 use crate::response::Response;
 
 pub use builder::ClientBuilder;
+pub use middleware::Next;
 pub use redirect::Redirects;
 pub use request_builder::RequestBuilder;
 #[cfg(feature = "json")]
@@ -74,7 +76,10 @@ impl Client {
     /// # Errors
     /// See [`ErrorKind`](crate::ErrorKind). A status such as 404 is not an error.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
-        send::send(&self.0, request, &mut |_| {}).await
+        if self.0.middleware.is_empty() {
+            return send::send(&self.0, request, &mut |_| {}).await;
+        }
+        Box::pin(middleware::send_through(&self.0, request, None)).await
     }
 
     /// The same, and shows interim responses (1xx), such as 103 Early Hints, as they come.
@@ -86,7 +91,10 @@ impl Client {
         request: Request,
         mut interim: impl FnMut(&stoop_proto::ResponseHead) + Send,
     ) -> Result<Response, Error> {
-        send::send(&self.0, request, &mut interim).await
+        if self.0.middleware.is_empty() {
+            return send::send(&self.0, request, &mut interim).await;
+        }
+        Box::pin(middleware::send_through(&self.0, request, Some(&mut interim))).await
     }
 
     /// Describes a request of any method for `url`, which may be relative to the

@@ -7,6 +7,7 @@ use stoop_proto::{Fields, Limits};
 use url::Url;
 
 use crate::client::connect::Connector;
+use crate::client::middleware::Middleware;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
 use crate::error::Error;
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(super) default_fields: Fields,
     pub(super) base_url: Option<Url>,
     pub(super) allow_private: bool,
+    /// In the order in which they are called.
+    pub(super) middleware: Vec<Middleware>,
 }
 
 impl Shared {

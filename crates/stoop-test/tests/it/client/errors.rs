@@ -197,7 +197,7 @@ async fn an_error_names_its_cause_its_address_and_its_phase() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    let error = client.get(&format!("http://{address}/")).await.unwrap_err();
+    let error = client.get(format!("http://{address}/")).await.unwrap_err();
     let text = error.to_string();
     assert!(text.starts_with(&format!("the connection was refused: {address}")), "{text}");
     assert!(text.ends_with("[connect_refused, connect]"), "{text}");

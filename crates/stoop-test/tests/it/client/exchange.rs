@@ -213,7 +213,7 @@ async fn a_reset_is_told_from_an_end() {
         peer.head().await;
         peer.reset();
     });
-    let error = Client::new().get(&format!("http://{}/", server.await)).await.unwrap_err();
+    let error = Client::new().get(format!("http://{}/", server.await)).await.unwrap_err();
     assert_eq!(kind_and_phase(error), (ErrorKind::Reset, Phase::Wait));
 }
 

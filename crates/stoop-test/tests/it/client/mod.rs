@@ -15,6 +15,7 @@ mod gateway;
 mod http2;
 mod kit;
 mod lengths;
+mod middleware;
 mod pieces;
 mod pool;
 mod rate;

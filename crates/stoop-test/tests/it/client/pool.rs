@@ -31,7 +31,7 @@ fn slow(builder: stoop::ClientBuilder) -> (Client, Arc<AtomicUsize>) {
 }
 
 async fn fetch_from(client: &Client, host: usize) -> super::kit::FetchOutcome {
-    read(client.get(&format!("http://h{host}/")).await.map_err(kind_and_phase)?).await
+    read(client.get(format!("http://h{host}/")).await.map_err(kind_and_phase)?).await
 }
 
 #[tokio::test(start_paused = true)]

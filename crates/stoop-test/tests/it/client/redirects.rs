@@ -64,7 +64,7 @@ async fn methods_and_content_change_as_the_status_says() {
     }
     for status in [300, 304, 305, 306] {
         let client = redirecting(Client::builder());
-        let response = client.get(&format!("http://a.test/{status}?/there")).await.unwrap();
+        let response = client.get(format!("http://a.test/{status}?/there")).await.unwrap();
         assert_eq!(response.status().as_u16(), status);
     }
 }

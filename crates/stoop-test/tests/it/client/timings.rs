@@ -110,7 +110,7 @@ async fn remote_addresses_are_the_servers() {
     assert!(made.iter().all(Option::is_none), "{timings:?}");
     assert_eq!(second.remote_address(), Some(address));
     // An address is not looked up, and a failed handshake has a remote address.
-    let error = client.get(&format!("https://127.0.0.1:{port}/")).await.unwrap_err();
+    let error = client.get(format!("https://127.0.0.1:{port}/")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TlsCertName);
     assert_eq!(error.remote_address(), Some(([127, 0, 0, 1], port).into()));
     let timings = error.timings();
@@ -125,14 +125,14 @@ async fn an_error_of_the_content_knows_the_remote_address() {
     })
     .await;
     let client = Client::new();
-    let response = client.get(&format!("http://{address}/")).await.unwrap();
+    let response = client.get(format!("http://{address}/")).await.unwrap();
     assert_eq!(response.remote_address(), Some(address));
     let error = response.into_body().bytes(100).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ClosedEarly);
     assert_eq!(error.remote_address(), Some(address));
     // No program listens on that port.
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let error = client.get(&format!("http://{free}/")).await.unwrap_err();
+    let error = client.get(format!("http://{free}/")).await.unwrap_err();
     assert_eq!((error.kind(), error.remote_address()), (ErrorKind::ConnectRefused, Some(free)));
     assert!(error.timings().connect().is_some() && error.timings().wait().is_none());
 }
