@@ -226,6 +226,11 @@ impl ResponseHead {
         self.version
     }
 
+    /// Replaces the version. It tells which one a peer spoke; a machine sends its own.
+    pub fn set_version(&mut self, version: Version) {
+        self.version = version;
+    }
+
     /// The fields.
     pub fn fields(&self) -> &Fields {
         &self.fields

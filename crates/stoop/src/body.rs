@@ -11,7 +11,7 @@ mod sized;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
@@ -27,7 +27,6 @@ pub use channel::{BodySender, Unwanted};
 pub use convert::{Buffer, IntoBody, Streamed};
 #[cfg(feature = "multipart")]
 pub use multipart::{Form, Part};
-use replay::Replay;
 
 /// Any error, as user code has them.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -82,6 +81,12 @@ pub(crate) enum Kind {
         /// Whether it is the content of a response that was received, by a task.
         is_response: bool,
     },
+}
+
+/// Content, and the function that makes it again.
+pub(crate) struct Replay {
+    make: Arc<dyn Fn() -> Body + Send + Sync>,
+    body: Body,
 }
 
 impl Kind {

@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use http::{StatusCode, Version};
+use http::{Extensions, StatusCode, Version};
 use stoop_io::PeerAddress;
 use stoop_proto::{BodySize, Fields, Misuse, ResponseHead};
 use url::Url;
@@ -46,6 +46,7 @@ pub struct Response<B = Body> {
     pub(crate) collect_max: u64,
     /// How many bytes of content may be written to a file.
     pub(crate) save_max: u64,
+    extensions: Extensions,
     /// The request it answers, as it was sent last.
     pub(crate) sent: Option<Recycle<RequestParts>>,
 }
@@ -153,6 +154,7 @@ impl<B> Response<B> {
             redirects: 0,
             collect_max: COLLECT_BYTES_MAX,
             save_max: u64::MAX,
+            extensions: Extensions::new(),
             sent: None,
         }
     }
@@ -233,6 +235,16 @@ impl<B> Response<B> {
         self.head.get_or_insert_with(Recycle::new).fields_mut()
     }
 
+    /// What the caller keeps with the response: it is never sent. Nothing is allocated for none.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
+    /// The same, to change.
+    pub fn extensions_mut(&mut self) -> &mut Extensions {
+        &mut self.extensions
+    }
+
     /// The value of the first field of that name.
     pub fn field(&self, name: &str) -> Option<&[u8]> {
         let found = self.fields().first(name);
@@ -277,6 +289,7 @@ where
             redirects: self.redirects,
             collect_max: self.collect_max,
             save_max: self.save_max,
+            extensions: self.extensions,
             sent: self.sent,
         }
     }
@@ -306,10 +319,22 @@ impl<B> IntoResponse for Response<B> {
 impl<B> IntoResponse for http::Response<B> {
     type Body = B;
     fn into_response(self) -> Response<B> {
-        let (parts, body) = self.into_parts();
-        let mut response = Response::from_stream(body).with_status(parts.status);
+        self.into()
+    }
+}
+
+/// Status, version, fields, extensions and content. A server sends in the version that it speaks with the
+/// client, whatever the response says.
+impl<B> From<http::Response<B>> for Response<B> {
+    fn from(theirs: http::Response<B>) -> Self {
+        let (parts, body) = theirs.into_parts();
+        let mut response = Self::from_stream(body).with_status(parts.status);
+        response.extensions = parts.extensions;
         if !parts.headers.is_empty() {
             from_map(&parts.headers, response.fields_mut());
+        }
+        if parts.version != response.version() {
+            response.head.get_or_insert_with(Recycle::new).set_version(parts.version);
         }
         response
     }
@@ -384,11 +409,17 @@ impl IntoResponse for crate::Error {
     }
 }
 
+/// Status, version, fields, extensions and content; of a received response its [`Timings`] too, as an
+/// extension.
 impl From<Response> for http::Response<Body> {
-    fn from(response: Response) -> Self {
+    fn from(mut response: Response) -> Self {
         let mut theirs = Self::new(Body::empty());
         *theirs.status_mut() = response.status();
         *theirs.version_mut() = response.version();
+        if response.sent.is_some() {
+            theirs.extensions_mut().insert(response.timings());
+        }
+        theirs.extensions_mut().extend(std::mem::take(&mut response.extensions));
         *theirs.headers_mut() = into_map(response.fields());
         if let Some(content_type) = response.content_type() {
             let value = http::HeaderValue::from_static(content_type);

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::Frame;
 
-use super::{Body, Kind};
+use super::{Body, Kind, Replay};
 use crate::error::Error;
 
 impl Body {
@@ -37,12 +37,6 @@ impl Body {
         let body = make();
         Self(Kind::Replay(Box::new(Replay { make, body })))
     }
-}
-
-/// Content, and the function that makes it again.
-pub(crate) struct Replay {
-    make: Arc<dyn Fn() -> Body + Send + Sync>,
-    pub(super) body: Body,
 }
 
 impl Replay {

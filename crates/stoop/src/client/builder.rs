@@ -14,18 +14,30 @@ use stoop_proto::{Fields, Misuse};
 
 use crate::client::Client;
 use crate::client::connect::{Connector, Route};
-use crate::client::middleware::{Middleware, Next};
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
-use crate::client::shared::Shared;
+use crate::client::shared::{Middleware, Next, Shared};
+use crate::error::Error;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-use crate::error::ErrorKind;
-use crate::error::{Error, Phase};
+use crate::error::{ErrorKind, Phase};
 use crate::header_map::from_map;
 use crate::limits::ClientLimits;
 use crate::request::Request;
 use crate::response::Response;
 use crate::versions::Versions;
+
+impl Client {
+    /// A client with the default limits, the platform's root certificates and the system's name
+    /// servers.
+    pub fn new() -> Self {
+        Self::builder().build().expect("the defaults are valid")
+    }
+
+    /// A client to be described.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+}
 
 /// Describes a [`Client`].
 pub struct ClientBuilder {

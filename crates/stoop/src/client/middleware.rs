@@ -1,14 +1,13 @@
 //! Functions around the call of a client.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use stoop_proto::ResponseHead;
 use tokio::sync::mpsc;
 
 use crate::client::send;
-use crate::client::shared::Shared;
+use crate::client::shared::{Next, Shared};
 use crate::error::Error;
 use crate::request::Request;
 use crate::response::Response;
@@ -17,24 +16,6 @@ use crate::response::Response;
 /// dropped; of one exchange there are no more than
 /// [`interim_max`](crate::limits::WireLimits::interim_max).
 const INTERIM_MAX: usize = 64;
-
-/// A call under way.
-pub(crate) type Call = Pin<Box<dyn Future<Output = Result<Response, Error>> + Send>>;
-
-/// A function around the call, with its type forgotten.
-pub(crate) type Middleware = Box<dyn Fn(Request, Next) -> Call + Send + Sync>;
-
-/// The rest of a call: the middleware that was added later, and then the client itself.
-///
-/// Cloned, it can be run more than once, as to send a request again. Each run is an exchange with deadlines
-/// of its own.
-#[derive(Clone)]
-pub struct Next {
-    shared: Arc<Shared>,
-    /// The middleware that is called by `run`.
-    index: usize,
-    interim: Option<mpsc::Sender<ResponseHead>>,
-}
 
 impl Next {
     pub(super) fn new(shared: Arc<Shared>, interim: Option<mpsc::Sender<ResponseHead>>) -> Self {

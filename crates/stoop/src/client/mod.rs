@@ -21,22 +21,22 @@ mod send;
 mod shared;
 mod switch;
 mod terms;
+#[cfg(feature = "tower")]
+mod tower_service;
 
 use std::fmt;
 use std::sync::Arc;
-
-use http::Method;
 
 use crate::error::Error;
 use crate::request::Request;
 use crate::response::Response;
 
 pub use builder::ClientBuilder;
-pub use middleware::Next;
 pub use redirect::Redirects;
 pub use request_builder::RequestBuilder;
 #[cfg(feature = "json")]
 pub use resource::Resource;
+pub use shared::Next;
 use shared::Shared;
 pub use switch::Switch;
 
@@ -56,17 +56,6 @@ pub use switch::Switch;
 pub struct Client(Arc<Shared>);
 
 impl Client {
-    /// A client with the default limits, the platform's root certificates and the system's name
-    /// servers.
-    pub fn new() -> Self {
-        Self::builder().build().expect("the defaults are valid")
-    }
-
-    /// A client to be described.
-    pub fn builder() -> ClientBuilder {
-        ClientBuilder::default()
-    }
-
     /// Sends a request and waits for the head of its final response; content follows as it is read.
     ///
     /// Deadlines (see [`ClientTime`](crate::ClientTime)) count from here. A request may have its own:
@@ -95,42 +84,6 @@ impl Client {
             return send::send(&self.0, request, &mut interim).await;
         }
         Box::pin(middleware::send_through(&self.0, request, Some(&mut interim))).await
-    }
-
-    /// Describes a request of any method for `url`, which may be relative to the
-    /// [base URL](ClientBuilder::base_url). [`send`](RequestBuilder::send) sends it.
-    pub fn request(&self, method: Method, url: impl AsRef<str>) -> RequestBuilder {
-        RequestBuilder::new(self.clone(), method, url.as_ref())
-    }
-
-    /// Describes a GET request for `url`: see [`Client::request`].
-    pub fn get(&self, url: impl AsRef<str>) -> RequestBuilder {
-        self.request(Method::GET, url)
-    }
-
-    /// Describes a HEAD request for `url`: see [`Client::request`].
-    pub fn head(&self, url: impl AsRef<str>) -> RequestBuilder {
-        self.request(Method::HEAD, url)
-    }
-
-    /// Describes a POST request for `url`: see [`Client::request`].
-    pub fn post(&self, url: impl AsRef<str>) -> RequestBuilder {
-        self.request(Method::POST, url)
-    }
-
-    /// Describes a PUT request for `url`: see [`Client::request`].
-    pub fn put(&self, url: impl AsRef<str>) -> RequestBuilder {
-        self.request(Method::PUT, url)
-    }
-
-    /// Describes a PATCH request for `url`: see [`Client::request`].
-    pub fn patch(&self, url: impl AsRef<str>) -> RequestBuilder {
-        self.request(Method::PATCH, url)
-    }
-
-    /// Describes a DELETE request for `url`: see [`Client::request`].
-    pub fn delete(&self, url: impl AsRef<str>) -> RequestBuilder {
-        self.request(Method::DELETE, url)
     }
 
     /// Opens a tunnel or another protocol: sends a request that offers an Upgrade, or a CONNECT to

@@ -16,6 +16,44 @@ use crate::error::{ErrorKind, Phase};
 use crate::request::Request;
 use crate::response::Response;
 
+impl Client {
+    /// Describes a request of any method for `url`, which may be relative to the
+    /// [base URL](super::ClientBuilder::base_url). [`send`](RequestBuilder::send) sends it.
+    pub fn request(&self, method: Method, url: impl AsRef<str>) -> RequestBuilder {
+        RequestBuilder::new(self.clone(), method, url.as_ref())
+    }
+
+    /// Describes a GET request for `url`: see [`Client::request`].
+    pub fn get(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::GET, url)
+    }
+
+    /// Describes a HEAD request for `url`: see [`Client::request`].
+    pub fn head(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::HEAD, url)
+    }
+
+    /// Describes a POST request for `url`: see [`Client::request`].
+    pub fn post(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::POST, url)
+    }
+
+    /// Describes a PUT request for `url`: see [`Client::request`].
+    pub fn put(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::PUT, url)
+    }
+
+    /// Describes a PATCH request for `url`: see [`Client::request`].
+    pub fn patch(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::PATCH, url)
+    }
+
+    /// Describes a DELETE request for `url`: see [`Client::request`].
+    pub fn delete(&self, url: impl AsRef<str>) -> RequestBuilder {
+        self.request(Method::DELETE, url)
+    }
+}
+
 /// Describes a request of a [`Client`], and sends it.
 ///
 /// A step that fails, such as a field value with CR LF in it, makes [`send`](Self::send) and

@@ -1,18 +1,21 @@
 //! What all clones of a client share.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use http::Method;
-use stoop_proto::{Fields, Limits};
+use stoop_proto::{Fields, Limits, ResponseHead};
+use tokio::sync::mpsc;
 use url::Url;
 
 use crate::client::connect::Connector;
-use crate::client::middleware::Middleware;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
 use crate::error::Error;
 use crate::limits::ClientLimits;
 use crate::request::Request;
+use crate::response::Response;
 
 /// The connections of a client, and how it uses them.
 pub(crate) struct Shared {
@@ -28,6 +31,24 @@ pub(crate) struct Shared {
     pub(super) allow_private: bool,
     /// In the order in which they are called.
     pub(super) middleware: Vec<Middleware>,
+}
+
+/// A call under way.
+pub(crate) type Call = Pin<Box<dyn Future<Output = Result<Response, Error>> + Send>>;
+
+/// A function around the call, with its type forgotten.
+pub(crate) type Middleware = Box<dyn Fn(Request, Next) -> Call + Send + Sync>;
+
+/// The rest of a call: the middleware that was added later, and then the client itself.
+///
+/// Cloned, it can be run more than once, as to send a request again. Each run is an exchange with deadlines
+/// of its own.
+#[derive(Clone)]
+pub struct Next {
+    pub(super) shared: Arc<Shared>,
+    /// The middleware that is called by `run`.
+    pub(super) index: usize,
+    pub(super) interim: Option<mpsc::Sender<ResponseHead>>,
 }
 
 impl Shared {

@@ -25,5 +25,6 @@ mod runtimes;
 mod semantics;
 mod timings;
 mod tls;
+mod tower;
 mod upload;
 mod urls;
