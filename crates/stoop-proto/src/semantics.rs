@@ -6,7 +6,7 @@ use http::{Method, StatusCode};
 use crate::error::{Misuse, Violation};
 use crate::fields::{Field, Fields};
 use crate::grammar::{self, TargetForm};
-use crate::message::{BodySize, RequestHead, ResponseParts};
+use crate::message::{BodySize, RequestHead, ResponseHead, ResponseParts};
 
 /// The rules for the head of a response.
 impl<'a> ResponseParts<'a> {
@@ -21,10 +21,10 @@ impl<'a> ResponseParts<'a> {
     }
 
     /// Whether the response may have content: not in answer to HEAD, nor with some statuses (RFC 9110
-    /// §6.4.1, §15.3.6).
+    /// §6.4.1). A 205 must not be sent with content (§15.3.6), though one that was received may have some.
     #[inline]
     pub(crate) fn may_have_content(&self, is_head: bool) -> bool {
-        !is_head && !matches!(self.status.as_u16(), 204 | 205 | 304)
+        !is_head && has_content(self.status) && self.status != StatusCode::RESET_CONTENT
     }
 
     /// The size that the head announces (RFC 9110 §8.6): that of the content, or, where the response has
@@ -56,6 +56,44 @@ impl<'a> ResponseParts<'a> {
             content_type: self.content_type.filter(|_| !present.content_type),
             date: self.date.filter(|_| !present.date),
         }
+    }
+}
+
+/// Whether a final response with that status has content, if its request is no HEAD (RFC 9110 §6.4.1).
+#[inline]
+fn has_content(status: StatusCode) -> bool {
+    !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+/// What follows the head of a response that was received, whatever its fields announce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FollowingData {
+    /// A tunnel (RFC 9110 §9.3.6): any 2xx to CONNECT opens one, even a 204.
+    Tunnel,
+    /// Nothing that belongs to the response (RFC 9110 §6.4.1).
+    Nothing,
+    /// Content, as the fields announce it.
+    Content,
+}
+
+impl FollowingData {
+    /// What follows the head of a final response to a HEAD, to a CONNECT, or to another request.
+    #[inline]
+    pub(crate) fn of(status: StatusCode, is_head: bool, is_connect: bool) -> Self {
+        match status {
+            _ if is_connect && status.is_success() => Self::Tunnel,
+            _ if is_head || !has_content(status) => Self::Nothing,
+            _ => Self::Content,
+        }
+    }
+}
+
+impl ResponseHead {
+    /// Whether the server that sent this final response does not want the rest of the request's content:
+    /// it answered instead of sending the 100 that the client waits for (`awaiting_continue`), or it
+    /// answered with a failure (RFC 9110 §10.1.1, RFC 9112 §9.5).
+    pub fn declines_content(&self, awaiting_continue: bool) -> bool {
+        awaiting_continue || !self.status().is_success()
     }
 }
 

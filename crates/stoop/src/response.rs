@@ -164,6 +164,12 @@ impl<B> Response<B> {
         Self::with_payload(status, None, Payload::Full(Bytes::new()))
     }
 
+    /// The same, with a text that says why.
+    pub(crate) fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Self {
+        let content_type = Some("text/plain; charset=utf-8");
+        Self::with_payload(status, content_type, Payload::Full(text.into()))
+    }
+
     /// 200 with content of any type, which need not be `Send` where the server's cores run it.
     pub fn from_stream(body: B) -> Self {
         Self::with_payload(StatusCode::OK, None, Payload::Stream(body))

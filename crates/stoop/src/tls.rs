@@ -7,6 +7,9 @@
 //! [`TlsHandshake`](crate::ErrorKind::TlsHandshake), `TlsCertExpired`, `TlsCertName`, `TlsCertUntrusted` or
 //! `TlsTimeout`.
 //!
+//! [`ClientTls::connect`] and [`ServerTls::accept`] begin a session, [`Tls`], over a transport of the
+//! caller's own, for protocols other than HTTP.
+//!
 //! ```no_run
 //! use stoop::tls::{ClientTls, ServerTls};
 //! use stoop::{Client, Server};
@@ -21,6 +24,6 @@
 //! ```
 
 pub use stoop_io::{
-    Alert, ClientTls, ClientTlsBuilder, ServerTls, ServerTlsBuilder, TlsConfigError, TlsError,
-    TlsErrorKind,
+    Alert, AnyTransport, ClientTls, ClientTlsBuilder, ServerTls, ServerTlsBuilder, Tls,
+    TlsConfigError, TlsError, TlsErrorKind,
 };

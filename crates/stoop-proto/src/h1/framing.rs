@@ -7,7 +7,7 @@ use crate::error::Violation;
 use crate::fields::Fields;
 use crate::grammar::{self, is_name};
 use crate::persistence::CloseReason;
-use crate::semantics::expects_continue;
+use crate::semantics::{FollowingData, expects_continue};
 
 /// How the body of a message is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,13 +246,14 @@ pub(super) fn of_response(
     request: RequestContext,
     status: StatusCode,
 ) -> Result<Framing, Violation> {
-    // 1. Some responses have no body, whatever their fields announce.
-    if request.head_only || status.is_informational() || matches!(status.as_u16(), 204 | 304) {
+    // 1., 2. Some responses have no body, whatever their fields announce.
+    if status.is_informational() {
         return Ok(Framing::Length(0));
     }
-    // 2. A 2xx to CONNECT opens a tunnel.
-    if request.connect && status.is_success() {
-        return Ok(Framing::Tunnel);
+    match FollowingData::of(status, request.head_only, request.connect) {
+        FollowingData::Tunnel => return Ok(Framing::Tunnel),
+        FollowingData::Nothing => return Ok(Framing::Length(0)),
+        FollowingData::Content => {}
     }
     // 3. Transfer-Encoding wins over Content-Length; the connection is not used again then.
     if facts.codings.present {

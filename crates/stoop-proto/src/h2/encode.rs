@@ -78,7 +78,7 @@ pub(super) fn request(
     encoder: &mut Encoder,
     head: &RequestHead,
     scheme: &str,
-    length: Option<u64>,
+    (length, has_content): (Option<u64>, bool),
     out: &mut Vec<u8>,
 ) {
     encoder.begin(out);
@@ -125,6 +125,8 @@ pub(super) fn request(
                 true
             }
             4 => is_name(name, b"host"),
+            // RFC 9110 §10.1.1
+            6 => !has_content && is_name(name, b"expect"),
             14 => is_name(name, b"content-length"),
             _ => is_of_connection(name),
         };

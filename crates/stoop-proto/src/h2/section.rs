@@ -279,7 +279,7 @@ impl Section {
             }
             LineKind::Priority => self.has_priority = true,
             LineKind::ContentLength => {
-                let length = digits(line.value).ok_or(Fault::Length)?;
+                let length = grammar::length(line.value).ok_or(Fault::Length)?;
                 match self.content_length.replace(length) {
                     None => {}
                     Some(other) if other == length && options.equal_lengths => return Ok(()),
@@ -371,13 +371,4 @@ fn is_scheme(value: &[u8]) -> bool {
         }
         [] => false,
     }
-}
-
-/// Parses 1*DIGIT (RFC 9110 §8.6).
-fn digits(value: &[u8]) -> Option<u64> {
-    let add = |sum: u64, &digit: &u8| {
-        let digit = char::from(digit).to_digit(10)?;
-        sum.checked_mul(10)?.checked_add(u64::from(digit))
-    };
-    (!value.is_empty()).then(|| value.iter().try_fold(0, add)).flatten()
 }

@@ -8,8 +8,10 @@ use http::StatusCode;
 use stoop_proto::{BodySize, CloseReason, Misuse, ResponseParts};
 
 use crate::conn::request_body::RequestBodyWriter;
-use crate::handler::Handler;
+use crate::handler::{Answer, Handler};
+use crate::request::Request;
 use crate::response::{IntoResponse, Payload, Response};
+use crate::server::core::Core;
 use crate::server::date;
 use crate::server::future_pool::FutureSlot;
 
@@ -57,6 +59,34 @@ fn status_instead(misuse: Misuse) -> Option<StatusCode> {
             Some(StatusCode::INTERNAL_SERVER_ERROR)
         }
         _ => None,
+    }
+}
+
+/// Why a 408 is sent.
+pub(in crate::server) const LATE_REQUEST: &str =
+    "408 Request Timeout: the request did not come in time (RFC 9110 §15.5.9)\n";
+
+/// Calls the handler with a request, and polls its future once by `poll`. `Err` has the future of a
+/// handler that takes time. A panic is answered 500.
+pub(in crate::server) fn call_handler<H: Handler>(
+    core: &Core<H>,
+    request: Request,
+    poll: impl FnOnce(&mut FutureSlot<H::Future>) -> Poll<Response<H::Body>>,
+) -> Result<Response<H::Body>, FutureSlot<H::Future>> {
+    // The panic's message has been shown by the program's panic hook.
+    match catch_unwind(AssertUnwindSafe(|| core.handler.call(request))) {
+        Ok(Answer::Now(response)) => Ok(response),
+        Ok(Answer::Later(future)) => {
+            let mut slot = core.futures.place(future);
+            match poll(&mut slot) {
+                Poll::Ready(response) => {
+                    core.futures.put_back(slot);
+                    Ok(response)
+                }
+                Poll::Pending => Err(slot),
+            }
+        }
+        Err(_) => Ok(Response::failure(StatusCode::INTERNAL_SERVER_ERROR)),
     }
 }
 

@@ -155,10 +155,13 @@ impl Server {
     /// Reads no more requests, for that reason: those in flight are answered, and the last response says
     /// `Connection: close`.
     pub fn stop_receiving(&mut self, reason: CloseReason) {
-        if let Some(last) = self.receiving.next(Input::Last) {
-            self.receiving = last;
-            self.close.get_or_insert(reason);
-        }
+        self.receiving = self.receiving.next(Input::Last).unwrap_or(self.receiving);
+        self.close_for(reason);
+    }
+
+    /// Notes why the connection ends. The first reason is the one that counts.
+    fn close_for(&mut self, reason: CloseReason) {
+        self.close.get_or_insert(reason);
     }
 
     /// Drops the content of the current request, which its handler does not read: up to `max` bytes, to
@@ -169,7 +172,7 @@ impl Server {
 
     /// Aborts the connection: the current response cannot be completed.
     pub fn abort(&mut self) {
-        self.close.get_or_insert(CloseReason::Aborted);
+        self.close_for(CloseReason::Aborted);
         self.receive_step(Input::Close);
         self.sending = Half::Closed;
     }

@@ -139,7 +139,7 @@ impl Server {
             },
             Half::Switched | Half::Closed => Event::Closed,
         };
-        self.close.get_or_insert(CloseReason::PeerClosed);
+        self.close_for(CloseReason::PeerClosed);
         self.receive_step(Input::Close);
         event
     }
@@ -174,7 +174,7 @@ impl Server {
     }
 
     fn fail(&mut self, violation: Violation) -> Received {
-        self.close.get_or_insert(CloseReason::Violation);
+        self.close_for(CloseReason::Violation);
         self.receive_step(Input::Close);
         Received::nothing(Event::Violation(violation))
     }

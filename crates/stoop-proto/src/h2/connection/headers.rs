@@ -17,6 +17,7 @@ use crate::h2::streams::{Stream, StreamKey};
 use crate::h2::window::SendWindow;
 use crate::h2::{ErrorCode, Event};
 use crate::message::ResponseParts;
+use crate::semantics::FollowingData;
 
 impl Connection {
     pub(super) fn headers(&mut self, now: Instant, header: Header, payload: &[u8]) -> FrameResult {
@@ -187,17 +188,13 @@ impl Connection {
             };
         }
         stream.head_received = true;
-        // RFC 9110 §6.4.1: these have no content, whatever they announce.
-        let no_content =
-            stream.is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-        let is_tunnel = stream.is_connect && status.is_success();
-        // RFC 9110 §9.3.6: any 2xx to CONNECT, even a 204; DATA behind it is not its content.
-        stream.content_to_receive = match (is_tunnel, no_content) {
-            (true, _) => None,
-            (_, true) => Some(0),
-            _ => length,
+        let follows = FollowingData::of(status, stream.is_head, stream.is_connect);
+        stream.content_to_receive = match follows {
+            FollowingData::Tunnel => None,
+            FollowingData::Nothing => Some(0),
+            FollowingData::Content => length,
         };
-        stream.is_connect = is_tunnel;
+        stream.is_connect = follows == FollowingData::Tunnel;
         if end && let Some(reset) = self.content_ended(now, key)? {
             return Ok(Some(reset));
         }

@@ -80,7 +80,8 @@ impl Connection {
         if encode::list_bytes(head) > list_bytes_max as usize {
             return Err(Refusal::TooLarge(list_bytes_max));
         }
-        let end = size == BodySize::Exact(0) && head.method != Method::CONNECT;
+        let has_content = size != BodySize::Exact(0);
+        let end = !has_content && head.method != Method::CONNECT;
         let declares = head.fields.contains("content-length");
         let announced = size.announced_by_request(&head.method, &head.fields, declares);
         let length = match announced.map_err(Refusal::Misuse)? {
@@ -100,7 +101,7 @@ impl Connection {
         }
         let key = self.streams.insert(stream);
         self.send_headers(id, end, out, |encoder, block| {
-            encode::request(encoder, head, scheme, length, block);
+            encode::request(encoder, head, scheme, (length, has_content), block);
         });
         Ok(key)
     }

@@ -3,7 +3,9 @@
 use http::{Method, StatusCode};
 use stoop_proto::h1::{Client, Event, Server};
 use stoop_proto::{BodySize, Misuse, RequestHead, ResponseParts};
+use stoop_test::feed::h2::client;
 use stoop_test::feed::{ResponseEnd, SentRequest};
+use stoop_test::frames::{data, flag, headers};
 
 use crate::machines::{fields, ok, receive, respond, server_after_head};
 
@@ -65,6 +67,26 @@ fn a_last_request_may_connect_or_be_declined() {
         let said = respond(&mut server, answer, &ResponseParts::new(StatusCode::FORBIDDEN));
         assert!(said.contains("connection: close\r\n") && !said.contains("keep-alive"));
         assert!(server.is_sent() && !server.is_receiving());
+    }
+}
+
+/// RFC 9110 §9.3.6: "Any 2xx (Successful) response", also one whose status allows no content, in both
+/// versions: a 204 that left an HTTP/1 connection reusable would send the next request into the tunnel.
+#[test]
+fn any_2xx_opens_a_tunnel_for_a_client_of_either_version() {
+    let http1 = SentRequest::new(Method::CONNECT);
+    let http2 = client().with_request(Method::CONNECT, BodySize::Unknown);
+    for status in ["200", "201", "204", "205", "299"] {
+        let read = http1.reads(format!("HTTP/1.1 {status} x\r\n\r\n\x16\x03").as_bytes());
+        assert_eq!(
+            (read.ended, &read.rest[..]),
+            (ResponseEnd::Tunnel, &b"\x16\x03"[..]),
+            "{status}"
+        );
+        assert!(!read.is_reusable, "{status}");
+        let head = headers(1, flag::END_HEADERS, &[(":status", status)]);
+        let wire = [head, data(1, 0, b"\x16\x03"), data(1, flag::END_STREAM, b"")].concat();
+        assert_eq!(http2.feed(&wire).content(1), b"\x16\x03", "{status}");
     }
 }
 

@@ -186,9 +186,7 @@ impl Http1Exchange {
                     return Ok(Step::Switched);
                 }
                 self.deadlines.head_came();
-                // RFC 9110 §10.1.1, RFC 9112 §9.5: who answers instead of asking for the content,
-                // or answers that it went wrong, does not want the rest.
-                if awaited || !head.status().is_success() {
+                if head.declines_content(awaited) {
                     self.give_up_upload();
                 }
                 if end {

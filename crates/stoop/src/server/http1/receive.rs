@@ -1,9 +1,7 @@
 //! Receiving: bytes become handler calls, and content goes to their request bodies.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::{Context, Poll};
+use std::task::Context;
 
-use http::StatusCode;
 use stoop_io::{Output, Transport};
 use stoop_proto::{CloseReason, Violation, h1, h2};
 
@@ -12,11 +10,10 @@ use crate::conn::Sink;
 use crate::conn::recycle::Recycle;
 use crate::conn::request_body::request_body;
 use crate::error::{Error, Phase};
-use crate::handler::{Answer, Handler};
+use crate::handler::Handler;
 use crate::request::Request;
 use crate::request::RequestParts;
-use crate::response::Response;
-use crate::server::call::poll_handler;
+use crate::server::call::{call_handler, poll_handler};
 use crate::server::control::Course;
 use crate::server::date;
 use crate::server::http1::{Driver, Held, PipelinedExchange, Read, Responding, Round, Stage};
@@ -130,22 +127,8 @@ impl<H: Handler> Driver<H> {
         let parallel = self.is_parallel(&parts, end);
         parts.peer = Some(self.wire.io.peer());
         let request = Request { parts, body };
-        let core = &self.core;
-        let response = match catch_unwind(AssertUnwindSafe(|| core.handler.call(request))) {
-            Ok(Answer::Now(response)) => Ok(response),
-            Ok(Answer::Later(future)) => {
-                let mut place = core.futures.place(future);
-                match poll_handler::<H>(&mut place, content.as_ref(), cx) {
-                    Poll::Ready(response) => {
-                        core.futures.put_back(place);
-                        Ok(response)
-                    }
-                    Poll::Pending => Err(place),
-                }
-            }
-            // The panic's message has been shown by the program's panic hook.
-            Err(_) => Ok(Response::failure(StatusCode::INTERNAL_SERVER_ERROR)),
-        };
+        let response =
+            call_handler(&self.core, request, |slot| poll_handler::<H>(slot, content.as_ref(), cx));
         let response = match response {
             Ok(response) if self.exchanges.is_empty() => {
                 match self.begin(answer, content.as_ref(), response) {

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerTime, after};
 use crate::response::Response;
+use crate::server::call::LATE_REQUEST;
 use crate::server::control::Course;
 use crate::server::date;
 use crate::server::http1::ending::End;
@@ -218,9 +219,13 @@ impl<H: Handler> Driver<H> {
 
     /// 408, and no more.
     fn refuse_late(&mut self) {
-        let text = "408 Request Timeout: the request did not come in time (RFC 9110 §15.5.9)\n";
         let (date, out) = (date::now(), &mut Sink(&mut self.wire.out));
-        self.machine.refuse_with(StatusCode::REQUEST_TIMEOUT, text.into(), Some(&date), out);
+        self.machine.refuse_with(
+            StatusCode::REQUEST_TIMEOUT,
+            LATE_REQUEST.into(),
+            Some(&date),
+            out,
+        );
         self.stage = Stage::Closing { linger: true };
     }
 }

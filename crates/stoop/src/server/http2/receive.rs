@@ -1,7 +1,6 @@
 //! Receiving: events become handler calls, and content goes to their request bodies.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
@@ -14,11 +13,11 @@ use crate::body::{Body, Kind};
 use crate::conn::recycle::Recycle;
 use crate::conn::request_body::{RequestBodyWriter, request_body};
 use crate::error::{Error, ErrorKind, Phase};
-use crate::handler::{Answer, Handler};
+use crate::handler::Handler;
 use crate::request::Request;
 use crate::request::RequestParts;
 use crate::response::Response;
-use crate::server::call::poll_handler;
+use crate::server::call::{call_handler, poll_handler};
 
 impl<H: Handler> Driver<H> {
     /// Runs the handler of a request.
@@ -29,9 +28,13 @@ impl<H: Handler> Driver<H> {
         parts.peer = Some(self.wire.io.peer());
         let (mut content, mut body, mut continue_owed) = (None, Body::empty(), false);
         let mut tunnel = Tunnel::No;
-        let Ok(expects_continue) = parts.head.expects_continue() else {
-            let response = Response::failure(StatusCode::EXPECTATION_FAILED);
-            return self.respond(key, None, response);
+        let expects_continue = match parts.head.expects_continue() {
+            Ok(expects_continue) => expects_continue,
+            Err(violation) => {
+                let status = StatusCode::EXPECTATION_FAILED;
+                let response = Response::refusal(status, format!("{status}: {violation}\n"));
+                return self.respond(key, None, response);
+            }
         };
         if !end {
             continue_owed = expects_continue;
@@ -46,29 +49,15 @@ impl<H: Handler> Driver<H> {
             }
         }
         let request = Request { parts, body };
-        let core = self.role.core.clone();
-        // The panic's message has been shown by the program's panic hook.
-        let answer = catch_unwind(AssertUnwindSafe(|| core.handler.call(request)));
-        let place = match answer {
-            Ok(Answer::Now(response)) => {
-                return self.begin(key, (content, tunnel), continue_owed, response);
-            }
-            Err(_) => {
-                let response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
-                return self.respond(key, content, response);
-            }
-            Ok(Answer::Later(future)) => core.futures.place(future),
-        };
-        let waker = self.exchanges.waker(key.index());
-        let mut cx = Context::from_waker(&waker);
-        let mut place = place;
-        match poll_handler::<H>(&mut place, content.as_ref(), &mut cx) {
-            Poll::Ready(response) => {
-                core.futures.put_back(place);
-                self.begin(key, (content, tunnel), continue_owed, response);
-            }
-            Poll::Pending => {
-                let response = Responding::Running(place);
+        let exchanges = &mut self.exchanges;
+        let called = call_handler(&self.role.core, request, |slot| {
+            let waker = exchanges.waker(key.index());
+            poll_handler::<H>(slot, content.as_ref(), &mut Context::from_waker(&waker))
+        });
+        match called {
+            Ok(response) => self.begin(key, (content, tunnel), continue_owed, response),
+            Err(slot) => {
+                let response = Responding::Running(slot);
                 self.keep(ServerExchange {
                     key,
                     response,

@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerLimits, after};
 use crate::response::Response;
-use crate::server::call::poll_handler;
+use crate::server::call::{LATE_REQUEST, poll_handler};
 
 pub(super) const TICK: Duration = Duration::from_secs(1);
 
@@ -272,7 +272,11 @@ impl<H: Handler> Driver<H> {
                 // Its response is dropped: the client gets the 408.
                 let _ = poll_handler::<H>(&mut place, None, &mut cx);
                 self.role.core.futures.put_back(place);
-                self.respond(key, None, Response::failure(StatusCode::REQUEST_TIMEOUT));
+                self.respond(
+                    key,
+                    None,
+                    Response::refusal(StatusCode::REQUEST_TIMEOUT, LATE_REQUEST),
+                );
             }
             Responding::Sending(_) => self.machine.reset(key, ErrorCode::CANCEL),
             Responding::Sent => self.machine.reset(key, ErrorCode::NO_ERROR),

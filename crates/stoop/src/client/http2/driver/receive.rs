@@ -55,10 +55,8 @@ impl Driver {
         let length = if end { Some(0) } else { self.machine.remaining(key) };
         let Some(exchange) = self.exchanges.get(key) else { return };
         exchange.has_head = true;
-        // RFC 9110 §10.1.1: a server that answers instead of asking for the content, or with a failure,
-        // does not want the rest.
         if let Some(upload) = &mut exchange.upload
-            && (upload.is_held || !head.status().is_success())
+            && head.declines_content(upload.is_held)
         {
             upload.outflow.give_up();
             upload.is_unwanted = true;
