@@ -142,8 +142,12 @@ impl<H: Handler> Driver<H> {
         if self.core.control.course() != Course::Running {
             return Some(CloseReason::Draining);
         }
-        let is_max = self.requests >= self.core.limits.requests_per_connection_max;
-        is_max.then_some(CloseReason::RequestsMax)
+        self.has_all_requests().then_some(CloseReason::RequestsMax)
+    }
+
+    /// Whether the connection has had as many requests as it may have.
+    pub(super) fn has_all_requests(&self) -> bool {
+        self.requests >= self.core.limits.requests_per_connection_max
     }
 
     /// Sends content of the oldest response while there is room for it.
@@ -239,8 +243,7 @@ impl<H: Handler> Driver<H> {
             let quiet = answer.close_reason().is_some()
                 && !self.in_content()
                 && self.wire.io.received().is_empty();
-            let linger = !quiet && !self.at_end;
-            self.stage = Stage::Closing { linger };
+            self.begin_close(CloseReason::PeerClosed, !quiet && !self.at_end);
         } else if self.in_content() {
             let limits = &self.core.limits;
             let (left, by) = (limits.drain_bytes_max, after(now(), limits.time.drain));

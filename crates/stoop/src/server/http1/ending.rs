@@ -4,6 +4,7 @@
 use std::task::{Context, Poll};
 
 use stoop_io::{Liveness, LivenessCheck, Transport, now};
+use stoop_proto::CloseReason;
 
 use crate::handler::Handler;
 use crate::limits::after;
@@ -65,15 +66,23 @@ impl<H: Handler> Driver<H> {
         }
     }
 
+    /// Ends the connection when what was written is sent, for that reason unless the machine has one: all but
+    /// a response that breaks off is closed by this. `linger`: the client gets time to read.
+    pub(super) fn begin_close(&mut self, reason: CloseReason, linger: bool) {
+        self.machine.stop_receiving(reason);
+        self.stage = Stage::Closing { linger };
+    }
+
     /// A response under way cannot be completed. Where its framing shows that it is incomplete, what was
     /// sent of it arrives; else only a reset shows it.
     pub(super) fn break_off(&mut self) {
-        self.stage = match self.machine.is_until_close() {
-            true => Stage::Breaking,
-            false => Stage::Closing { linger: !self.at_end },
-        };
-        self.exchanges.clear();
+        let is_until_close = self.machine.is_until_close();
         self.machine.abort();
+        match is_until_close {
+            true => self.stage = Stage::Breaking,
+            false => self.begin_close(CloseReason::Aborted, !self.at_end),
+        }
+        self.exchanges.clear();
     }
 
     /// Whether this connection is idle and its server is to stop. One that was accepted and has not

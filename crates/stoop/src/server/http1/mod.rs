@@ -10,6 +10,8 @@
 mod answer;
 mod ending;
 mod receive;
+#[cfg(test)]
+mod tests;
 mod timeouts;
 
 use std::collections::VecDeque;
@@ -19,7 +21,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use stoop_io::{FillResult, Transport};
-use stoop_proto::{Violation, h1};
+use stoop_proto::{CloseReason, Violation, h1};
 
 use crate::conn::recycle::Recycle;
 use crate::conn::request_body::RequestBodyWriter;
@@ -261,7 +263,7 @@ impl<H: Handler> Driver<H> {
             }
             Poll::Ready(Ok(FillResult::Full) | Err(_)) => Round::End(End::Closed),
             Poll::Pending if self.is_drained() => {
-                self.stage = Stage::Closing { linger: false };
+                self.begin_close(CloseReason::Draining, false);
                 Round::Again
             }
             Poll::Pending => self.wait(cx, read),

@@ -26,8 +26,8 @@ impl<H: Handler> Driver<H> {
                 return Read::Held;
             }
             let date = date::now();
+            self.begin_close(CloseReason::Violation, true);
             self.machine.refuse(violation, Some(&date), &mut Sink(&mut self.wire.out));
-            self.stage = Stage::Closing { linger: true };
             return Read::Moved;
         }
         if self.is_full() {
@@ -52,7 +52,7 @@ impl<H: Handler> Driver<H> {
                 return Read::Watches;
             }
         } else if !self.machine.is_receiving() {
-            self.stage = Stage::Closing { linger: true };
+            self.begin_close(CloseReason::PeerClosed, true);
             return Read::Moved;
         }
         self.read_head(cx)
@@ -121,7 +121,7 @@ impl<H: Handler> Driver<H> {
             (content, body) = (Some(writer), Body(Kind::Request(reader)));
         }
         // The last request a connection may have: its response says so. A tunnel may still follow.
-        if self.requests >= self.core.limits.requests_per_connection_max && !answer.may_switch() {
+        if self.has_all_requests() && !answer.may_switch() {
             self.machine.stop_receiving(CloseReason::RequestsMax);
         }
         let parallel = self.is_parallel(&parts, end);
@@ -201,7 +201,7 @@ impl<H: Handler> Driver<H> {
         if let Stage::Discarding { left, .. } = &mut self.stage {
             match left.checked_sub(len as u64) {
                 Some(less) => *left = less,
-                None => self.stage = Stage::Closing { linger: true },
+                None => self.begin_close(CloseReason::UnreadContent, true),
             }
         }
     }
@@ -211,7 +211,7 @@ impl<H: Handler> Driver<H> {
     fn content_violated(&mut self, violation: Violation, cx: &mut Context<'_>) {
         if self.exchanges.is_empty() {
             // The response is out already: no handler wanted this content.
-            self.stage = Stage::Closing { linger: true };
+            self.begin_close(CloseReason::Violation, true);
         } else if self.stop_reader(Error::violation(violation, Phase::Receive), cx) {
             self.break_off();
         } else {
@@ -244,7 +244,7 @@ impl<H: Handler> Driver<H> {
         match self.machine.receive_end(self.wire.io.received()) {
             h1::Event::Violation(violation) if in_body => self.content_violated(violation, cx),
             h1::Event::Violation(violation) => self.violation = Some(violation),
-            _ if self.exchanges.is_empty() => self.stage = Stage::Closing { linger: false },
+            _ if self.exchanges.is_empty() => self.begin_close(CloseReason::PeerClosed, false),
             _ => {}
         }
         Round::Again

@@ -177,9 +177,11 @@ impl<H: Handler> Driver<H> {
     /// What follows from a deadline that has passed: nothing, if there is only to be waited on.
     fn act(&mut self, late: Expired, cx: &mut Context<'_>) -> Option<Round> {
         match late {
-            Expired::Stage if self.is_serving() => self.stage = Stage::Closing { linger: true },
+            Expired::Stage if self.is_serving() => {
+                self.begin_close(CloseReason::UnreadContent, true);
+            }
             Expired::Stage => return Some(Round::End(End::Closed)),
-            Expired::Idle => self.stage = Stage::Closing { linger: false },
+            Expired::Idle => self.begin_close(CloseReason::Idle, false),
             // What the client does not take now will not be taken by waiting for it either.
             Expired::Send if self.wire.has_moved() => {}
             Expired::Send => return Some(Round::End(End::Broken)),
@@ -219,6 +221,7 @@ impl<H: Handler> Driver<H> {
 
     /// 408, and no more.
     fn refuse_late(&mut self) {
+        self.begin_close(CloseReason::RequestTimeout, true);
         let (date, out) = (date::now(), &mut Sink(&mut self.wire.out));
         self.machine.refuse_with(
             StatusCode::REQUEST_TIMEOUT,
@@ -226,7 +229,6 @@ impl<H: Handler> Driver<H> {
             Some(&date),
             out,
         );
-        self.stage = Stage::Closing { linger: true };
     }
 }
 
