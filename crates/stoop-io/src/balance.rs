@@ -27,10 +27,10 @@ const SLACK_PERCENT: usize = 12;
 ///
 /// `T` is the type of a connection: an accepted socket.
 pub struct Balance<T = Accepted> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<BalanceShared<T>>,
 }
 
-struct Shared<T> {
+struct BalanceShared<T> {
     mailboxes: Box<[Mailbox<T>]>,
     loads: Arc<WorkerLoads>,
     lost: AtomicU64,
@@ -77,7 +77,7 @@ pub struct ConnectionSlot {
 ///
 /// Dropped, as by a panic, it closes what was not picked up, and counts it: see [`Balance::lost`].
 pub struct WorkerHandle<T = Accepted> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<BalanceShared<T>>,
     worker: usize,
 }
 
@@ -88,7 +88,7 @@ impl<T> Balance<T> {
             state: Mutex::new(MailboxState { waiting: VecDeque::new(), waker: None, open: false }),
             open: AtomicBool::new(false),
         };
-        let shared = Shared {
+        let shared = BalanceShared {
             mailboxes: (0..workers).map(mailbox).collect(),
             loads: Arc::new(WorkerLoads(
                 (0..workers).map(|_| WorkerLoad(AtomicUsize::new(0))).collect(),
@@ -187,7 +187,7 @@ impl<T> Drop for WorkerHandle<T> {
     }
 }
 
-impl<T> Shared<T> {
+impl<T> BalanceShared<T> {
     /// The worker that should serve a connection that `own` accepted.
     fn target(&self, own: usize) -> usize {
         let loads = &self.loads.0;

@@ -98,7 +98,7 @@ impl Pipe {
 
 /// How much of its message a peer has sent: the piece that comes next.
 #[derive(Debug, Default)]
-struct SendProgress {
+struct PairProgress {
     next: usize,
     is_begun: bool,
     is_finished: bool,
@@ -117,7 +117,7 @@ impl Pair {
     pub fn run(&mut self, exchange: &PlannedExchange, random: &mut Random) -> ReceivedExchange {
         let mut seen = ReceivedExchange::default();
         let (mut request_progress, mut response_progress) =
-            (SendProgress::default(), SendProgress::default());
+            (PairProgress::default(), PairProgress::default());
         let mut answer = None;
         let (mut is_read, mut idle) = (false, 0);
         while !(request_progress.is_finished
@@ -156,7 +156,7 @@ impl Pair {
     }
 
     /// Sends the next part of the request. Returns false if it is sent.
-    fn send_request(&mut self, exchange: &PlannedExchange, progress: &mut SendProgress) -> bool {
+    fn send_request(&mut self, exchange: &PlannedExchange, progress: &mut PairProgress) -> bool {
         let (body, out) = (&exchange.request_body, &mut self.to_server.sent);
         if progress.is_finished {
             return false;
@@ -179,7 +179,7 @@ impl Pair {
         &mut self,
         exchange: &PlannedExchange,
         answer: ResponseContext,
-        progress: &mut SendProgress,
+        progress: &mut PairProgress,
     ) -> bool {
         let (body, out) = (&exchange.response_body, &mut self.to_client.sent);
         if progress.is_finished {
@@ -197,7 +197,7 @@ impl Pair {
                 ..ResponseParts::new(exchange.status)
             };
             self.server.respond(answer, &parts, body.size(), out).expect("a response is due");
-            *progress = SendProgress { is_begun: true, ..SendProgress::default() };
+            *progress = PairProgress { is_begun: true, ..PairProgress::default() };
         } else if let Some(piece) = body.pieces.get(progress.next) {
             let piece = Bytes::copy_from_slice(piece);
             self.server.data(piece, out).expect("it is as long as announced");

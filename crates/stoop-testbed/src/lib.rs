@@ -85,7 +85,7 @@ pub use internet::{
     PlannedUrl, Ports,
 };
 pub use log::{
-    COLUMNS, EntryEnd, EntryKind, Log, LogEntry, MEMORY_ENTRIES_MAX, MalformedEntry, Span, Spans,
+    COLUMNS, EntryEnd, EntryKind, Log, LogEntry, LogSpan, MEMORY_ENTRIES_MAX, MalformedEntry, Spans,
 };
 pub use origin::{
     BadChunk, BadHttp2, BadLength, Behaviour, MalformedHead, Origin, UnknownBehaviour,

@@ -22,8 +22,8 @@ use crate::conn::request_body::RequestBodyReader;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
 
-pub(crate) use channel::Said;
-pub use channel::{BodySender, Unwanted};
+pub(crate) use channel::ChannelItem;
+pub use channel::{BodyDropped, BodySender};
 pub use convert::{Buffer, IntoBody, Streamed};
 #[cfg(feature = "multipart")]
 pub use multipart::{Form, Part};

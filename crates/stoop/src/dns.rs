@@ -1,4 +1,4 @@
-//! Names: which servers are asked, for how long an address is remembered, and why there is none.
+//! Name resolution: the servers, how long addresses are kept, and errors.
 //!
 //! A [`Client`](crate::Client) asks the system's name servers and keeps a cache of its own;
 //! [`ClientBuilder::resolver`](crate::ClientBuilder::resolver) gives it another [`Resolver`], which several

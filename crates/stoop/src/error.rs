@@ -1,4 +1,4 @@
-//! What can go wrong, told so that a program can act on it and a person understands it.
+//! Errors, each with a kind for programs and a text for people.
 
 mod answer;
 mod hop;
@@ -15,7 +15,7 @@ use stoop_proto::{Misuse, Violation, h2};
 
 use crate::timings::Timings;
 
-use answer::Role;
+use answer::ErrorRole;
 pub(crate) use hop::Hop;
 pub use kind::{Culprit, ErrorKind, Phase};
 
@@ -28,9 +28,9 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     phase: Phase,
-    role: Role,
+    role: ErrorRole,
     /// Where the request's content failed: by what, and in which role that was met.
-    cause: Option<(Role, ErrorKind)>,
+    cause: Option<(ErrorRole, ErrorKind)>,
     detail: Option<Box<str>>,
     /// The detail says what the kind means, and more.
     is_whole: bool,
@@ -53,7 +53,7 @@ impl Error {
         Self(Box::new(Inner {
             kind,
             phase,
-            role: Role::Client,
+            role: ErrorRole::Client,
             cause: None,
             detail,
             is_whole,
@@ -82,7 +82,7 @@ impl Error {
         self
     }
 
-    /// Says this instead of what the kind means elsewhere.
+    /// Replaces the explanation of the kind in the text.
     pub(crate) fn with_text(self, text: impl fmt::Display) -> Self {
         let mut error = self.with_detail(text);
         error.0.is_whole = true;
@@ -133,7 +133,7 @@ impl Error {
         self.0.timings
     }
 
-    /// Adds who is at the other end, unless that is known.
+    /// Adds the address of the peer, unless there is one.
     pub(crate) fn with_peer(mut self, peer: PeerAddress) -> Self {
         if let PeerAddress::Inet(address) = peer {
             self.0.remote.get_or_insert(address);
@@ -187,7 +187,7 @@ impl Error {
     }
 
     /// What the failure of a request's body means, whatever its reason.
-    pub(crate) fn of_the_body(self) -> Self {
+    pub(crate) fn into_request_body_error(self) -> Self {
         match self.kind() {
             ErrorKind::RequestBody => self,
             kind => {
@@ -206,7 +206,7 @@ impl Error {
     }
 
     /// It is to be asked for over HTTP/1.1 (RFC 9113 §7).
-    pub(crate) fn for_http1(mut self) -> Self {
+    pub(crate) fn wanting_http1(mut self) -> Self {
         self.0.wants_http1 = true;
         self
     }

@@ -1,9 +1,9 @@
-//! Fields as the `http` crate has them, and back.
+//! Converts [`Fields`] to the map of the `http` crate and back.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use stoop_proto::Fields;
 
-/// Fields as the map of the `http` crate.
+/// Converts fields to a map.
 pub(crate) fn into_map(fields: &Fields) -> HeaderMap {
     let mut map = HeaderMap::with_capacity(fields.len());
     for field in fields.iter() {
@@ -16,7 +16,7 @@ pub(crate) fn into_map(fields: &Fields) -> HeaderMap {
     map
 }
 
-/// And back.
+/// Appends the fields of a map.
 pub(crate) fn from_map(map: &HeaderMap, fields: &mut Fields) {
     for (name, value) in map {
         // What `http` accepts, `Fields` does: the rules are the same.

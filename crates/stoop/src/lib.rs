@@ -52,7 +52,7 @@ mod url;
 mod versions;
 
 // Messages, and what goes wrong with them.
-pub use body::{Body, BodySender, BoxError, IntoBody, Unwanted};
+pub use body::{Body, BodyDropped, BodySender, BoxError, IntoBody};
 pub use error::{Culprit, Error, ErrorKind, Phase};
 pub use http::{Method, StatusCode, Version};
 pub use request::Request;

@@ -42,8 +42,8 @@ pub struct ServerLimits {
     /// connection can go on: 256 KiB. Beyond it the connection is closed.
     pub drain_bytes_max: u64,
     /// Output held for a slow reader, beyond which its handler's body is not asked for more: 64 KiB,
-    /// and one piece more. Bytes count until the buffer they are in was sent, which is of 16 KiB. Over HTTP/1 up to four times as much is sent at once to a client that took all of it
-    /// each time before.
+    /// and one piece more. Bytes count until the buffer they are in was sent, which is of 16 KiB. Over
+    /// HTTP/1 up to four times as much is sent at once to a client that took all of it each time before.
     pub output_bytes_max: usize,
 }
 
@@ -71,7 +71,7 @@ pub struct ServerTime {
     /// Between requests: 60 s. Beyond it: closed. Only requests are use: over HTTP/2 what else comes, a
     /// PING or a frame of an unknown type, does not prolong it. Where nothing comes for so long during
     /// requests over HTTP/2, the client is asked by a PING whether it is there:
-    /// [`ping_timeout`](stoop_proto::Http2Limits::ping_timeout).
+    /// [`ping_timeout`](crate::limits::Http2Limits::ping_timeout).
     pub idle: Duration,
     /// Without a byte of a request's content that a handler waits for: 30 s. Beyond it: 408 if no
     /// response was begun, then closed; the handler reads [`ErrorKind::ReadTimeout`].
@@ -81,8 +81,8 @@ pub struct ServerTime {
     /// Grace before [`ServerTime::body_bytes_per_second_min`] counts: 5 s. More than an hour is no limit.
     pub body_grace: Duration,
     /// Content must arrive at this rate on average, after the grace and while a handler waits for
-    /// it: 240 bytes per second. What came faster makes up for an hour of waiting at most. Beyond it: as `body_idle`, and the handler reads
-    /// [`ErrorKind::SlowBody`]. 0 is no limit.
+    /// it: 240 bytes per second. What came faster makes up for an hour of waiting at most. Beyond it: as
+    /// `body_idle`, and the handler reads [`ErrorKind::SlowBody`]. 0 is no limit.
     ///
     /// [`ErrorKind::SlowBody`]: crate::ErrorKind::SlowBody
     pub body_bytes_per_second_min: u64,
@@ -181,7 +181,7 @@ impl Default for ClientLimits {
 ///
 /// Beside these, a server of HTTP/2 that says nothing for 3 s while a response is waited for is asked
 /// by a PING whether it is there. If it does not answer within
-/// [`ping_timeout`](stoop_proto::Http2Limits::ping_timeout), all exchanges of that connection fail.
+/// [`ping_timeout`](crate::limits::Http2Limits::ping_timeout), all exchanges of that connection fail.
 ///
 /// [`ErrorKind`]: crate::ErrorKind
 /// [`Request::timeout`]: crate::Request::timeout
@@ -233,7 +233,7 @@ impl ClientTime {
     /// The default of [`ClientTime::head`].
     const HEAD: Duration = Duration::from_secs(60);
 
-    /// The limit to the head that holds: who grants a total means it, whatever is the default.
+    /// The limit to the head that holds: the default does not, where a total is set.
     pub(crate) fn head_limit(&self) -> Option<Duration> {
         self.head.filter(|head| self.total.is_none() || *head != Self::HEAD)
     }
@@ -264,14 +264,14 @@ pub struct PoolLimits {
     /// Connections to one origin at a time: 256, and 1 at least. Beyond it requests wait their turn.
     pub per_origin_max: usize,
     /// The same of HTTP/2, where one carries many requests: 32, and 1 at least. Another is opened when
-    /// all streams are in use that the server allows, and as many at a time as those who wait need.
+    /// all streams are in use that the server allows, and as many at a time as the waiting requests need.
     /// One that the server is about to end does not count.
     pub http2_per_origin_max: usize,
     /// Requests on one HTTP/2 connection, after which another takes its place: 1,000,000,000, and
     /// 1 at least. There are 1,073,741,824 identifiers of streams (RFC 9113 §5.1.1).
     pub http2_requests_per_connection_max: u32,
     /// Connections in all: 80 % of the file descriptors this process may have, and 1 at least.
-    /// Beyond it idle ones are closed, then requests wait their turn: who waited longest is next.
+    /// Beyond it idle ones are closed, then requests wait, and the longest-waiting is next.
     pub total_max: usize,
     /// Idle connections to one origin: 256, as many as it may have. Fewer would be opened anew by each
     /// wave of requests. Beyond it the oldest is closed.

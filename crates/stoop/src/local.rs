@@ -7,7 +7,7 @@ use stoop_io::{AnyTransport, MEMORY_BYTES, Memory, Timer};
 use crate::client::ClientBuilder;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
-use crate::server::{Connection, Control, Core, Registration};
+use crate::server::{Control, Core, Registration, ServerConnection};
 use crate::versions::Versions;
 
 impl ClientBuilder {
@@ -27,7 +27,7 @@ impl ClientBuilder {
             let (ours, theirs) = Memory::pair(MEMORY_BYTES);
             let theirs = AnyTransport::Custom(Box::new(theirs));
             let registration = Registration::extra(core.control.clone());
-            tokio::spawn(Connection::new(
+            tokio::spawn(ServerConnection::new(
                 theirs,
                 core.clone(),
                 Timer::precise(),

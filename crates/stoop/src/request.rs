@@ -68,7 +68,7 @@ impl Request {
 
     /// Replaces the URL.
     pub(crate) fn set_url(&mut self, mut url: Url) -> Result<(), Error> {
-        // A fragment is the client's own business: it is never sent.
+        // A fragment is not part of the target (RFC 9112 §3.2): it is never sent.
         if url.fragment().is_some() {
             url.set_fragment(None);
         }
@@ -192,7 +192,7 @@ impl Request {
     /// nor a limit for how long nothing moves or how slowly content comes. Resolving the name, connecting
     /// and the TLS handshake keep theirs. So does an HTTP/2 connection as a whole, which fails if the
     /// server takes nothing of it for [`send_idle`](crate::ClientTime::send_idle), or does not answer a
-    /// PING within [`ping_timeout`](stoop_proto::Http2Limits::ping_timeout).
+    /// PING within [`ping_timeout`](crate::limits::Http2Limits::ping_timeout).
     pub fn without_deadlines(mut self) -> Self {
         self.parts.deadlines = RequestDeadlines::Endless;
         self

@@ -103,8 +103,9 @@ impl Response {
         Ok((response, receiver))
     }
 
-    /// 200 to a CONNECT: the connection becomes a tunnel, over HTTP/2 the request's stream. Else as [`Response::upgrade`]. Without
-    /// this, a 2xx to CONNECT is answered 501: a tunnel never opens by accident.
+    /// 200 to a CONNECT: the connection becomes a tunnel, over HTTP/2 the request's stream. Else as
+    /// [`Response::upgrade`]. Without this, a 2xx to CONNECT is answered 501: a tunnel never opens by
+    /// accident.
     pub fn tunnel() -> (Self, OnUpgrade) {
         let mut response = Self::from_status(StatusCode::OK);
         let (sender, receiver) = upgrade();

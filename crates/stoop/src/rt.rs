@@ -26,7 +26,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::client::ClientBuilder;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
-use crate::server::{Connection, Control, Core, Registration};
+use crate::server::{Control, Core, Registration, ServerConnection};
 use crate::upgrade::{Keep, Upgraded};
 use crate::versions::Versions;
 
@@ -77,11 +77,11 @@ where
     let control = Arc::new(Control::default());
     let core = Core::new(handler.into_handler(), Arc::new(limits), control, Versions::All);
     let registration = Registration::extra(core.control.clone());
-    Serving(Connection::new(from_io(io), core, Timer::precise(), registration, None))
+    Serving(ServerConnection::new(from_io(io), core, Timer::precise(), registration, None))
 }
 
 /// A connection being served: see [`serve`].
-pub struct Serving<H: Handler>(Connection<H>);
+pub struct Serving<H: Handler>(ServerConnection<H>);
 
 impl<H: Handler> Future for Serving<H> {
     type Output = ();

@@ -11,7 +11,7 @@ use crate::error::kind::Phase;
 ///
 /// A phase that did not take place is `None`: a connection that was used before was not looked up,
 /// made or secured. What took place several times, by redirects and retries, is added up. Content is
-/// read by the response's owner, who knows best how long that took.
+/// read by the response's owner, which can measure that itself.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

@@ -30,7 +30,7 @@ impl Versions {
         self == Self::Http2 || self == Self::All && alpn == Some(b"h2")
     }
 
-    /// Whether it may turn out to be one.
+    /// Whether a connection may become one of HTTP/2.
     pub(crate) fn allow_http2(self) -> bool {
         self != Self::Http1
     }

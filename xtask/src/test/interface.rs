@@ -19,7 +19,16 @@ pub(crate) const STEP: &str = "interface";
 const CHECKED: &[&str] = &["crates/stoop/src/", "crates/stoop-proto/src/"];
 
 /// Dependencies that are public on purpose, and our own crates.
-const PUBLIC: &[&str] = &["bytes", "http", "http_body", "stoop_io", "stoop_proto"];
+const PUBLIC: &[&str] = &[
+    "bytes",
+    "futures_core",
+    "http",
+    "http_body",
+    "serde",
+    "stoop_io",
+    "stoop_proto",
+    "tower_service",
+];
 
 /// Modules named for the dependency that they expose.
 const EXPOSED: &[(&str, &str)] =

@@ -267,7 +267,8 @@ mod tests {
         for kind in ErrorKind::ALL {
             let word = kind.as_str();
             let is_listed = EXAMPLES.split_whitespace().any(|w| w == word);
-            // `fetch` sends no body and no fields of a user's, and does not set the limits of the others.
+            // `fetch` sends no body and no fields of a user's, does not set the limits of the others, and
+            // neither decodes nor saves content; a status is no error.
             let is_produced = !matches!(
                 kind,
                 ErrorKind::RequestBody
@@ -275,6 +276,9 @@ mod tests {
                     | ErrorKind::TlsTimeout
                     | ErrorKind::FirstByteTimeout
                     | ErrorKind::SlowBody
+                    | ErrorKind::Decode
+                    | ErrorKind::HttpStatus
+                    | ErrorKind::File
             );
             assert_eq!(is_listed, is_produced, "{word}");
             assert!(hint(word).is_some() || !is_produced, "{word}");

@@ -20,9 +20,9 @@ use crate::timer::now;
 
 /// Looks up the addresses of hosts. Cheap to clone; clones share what they know.
 #[derive(Clone)]
-pub struct Resolver(Arc<Shared>);
+pub struct Resolver(Arc<ResolverShared>);
 
-struct Shared {
+struct ResolverShared {
     cache: Arc<Mutex<Cache>>,
     hosts: HostsTable,
     /// Whether incomplete names may be completed by a search list.
@@ -45,7 +45,7 @@ impl Resolver {
         #[cfg(not(feature = "dns"))]
         let has_search = true;
         let cache = Arc::new(Mutex::new(Cache::new(settings.cache.entries_max)));
-        Self(Arc::new(Shared { cache, hosts, has_search, backend: Backend::new(settings) }))
+        Self(Arc::new(ResolverShared { cache, hosts, has_search, backend: Backend::new(settings) }))
     }
 
     /// The addresses of `host`: a name, or an address itself, as it stands in a URL.

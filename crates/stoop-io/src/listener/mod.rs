@@ -37,7 +37,7 @@ const ACCEPTS_MAX: u32 = 64;
 ///
 /// It may be made anywhere, and belongs to the runtime where it is polled first.
 pub struct Listener {
-    socket: Registration,
+    socket: ListenerRegistration,
     address: Address,
     /// Connections accepted in a row, without a pause.
     burst: u32,
@@ -46,7 +46,7 @@ pub struct Listener {
     file: Option<Arc<SocketFile>>,
 }
 
-enum Registration {
+enum ListenerRegistration {
     None(Socket),
     Registered(AsyncFd<Socket>),
     /// Between the two.
@@ -165,9 +165,9 @@ impl Listener {
             file.keep();
         }
         match self.socket {
-            Registration::None(socket) => socket.into(),
-            Registration::Registered(socket) => socket.into_inner().into(),
-            Registration::Moving => unreachable!("only within a call"),
+            ListenerRegistration::None(socket) => socket.into(),
+            ListenerRegistration::Registered(socket) => socket.into_inner().into(),
+            ListenerRegistration::Moving => unreachable!("only within a call"),
         }
     }
 
@@ -177,7 +177,7 @@ impl Listener {
         file: Option<Arc<SocketFile>>,
         starved: Arc<AtomicU64>,
     ) -> Self {
-        let (socket, pause) = (Registration::None(socket), Pause::new(starved));
+        let (socket, pause) = (ListenerRegistration::None(socket), Pause::new(starved));
         Self { socket, address, burst: 0, pause, file }
     }
 }
@@ -188,7 +188,7 @@ impl AsFd for Listener {
     }
 }
 
-impl Registration {
+impl ListenerRegistration {
     fn get(&self) -> &Socket {
         match self {
             Self::None(socket) => socket,

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use bytes::{Buf, Bytes, BytesMut};
 
-use super::link::{Fault, Link, Random, Sizes};
-use super::log::{Log, LogWriter, Way};
+use super::link::{Link, LinkFault, LinkRandom, Sizes};
+use super::log::{LogWriter, SimLog, Way};
 use crate::output::Output;
 use crate::timer::now;
 
@@ -15,7 +15,7 @@ use crate::timer::now;
 pub(super) struct SimDirection {
     way: Way,
     pub(super) link: Link,
-    pub(super) random: Random,
+    pub(super) random: LinkRandom,
     pub(super) reads: Sizes,
     pub(super) writes: Sizes,
     /// Pieces under way, with the time of their arrival.
@@ -45,12 +45,12 @@ pub(super) enum Available {
 }
 
 impl SimDirection {
-    pub(super) fn new(way: Way, link: &Link, seed: u64, log: &Log) -> Self {
+    pub(super) fn new(way: Way, link: &Link, seed: u64, log: &SimLog) -> Self {
         let (reads, writes) = (Sizes::new(&link.reads), Sizes::new(&link.writes));
         Self {
             way,
             link: link.clone(),
-            random: Random::new(seed),
+            random: LinkRandom::new(seed),
             reads,
             writes,
             in_flight: VecDeque::new(),
@@ -74,10 +74,12 @@ impl SimDirection {
 
     pub(super) fn available(&self) -> Available {
         let left = match self.link.fault {
-            Fault::EndAfter(n) if self.delivered >= n => return Available::End,
-            Fault::StallAfter(n) if self.delivered >= n => return Available::Nothing,
-            Fault::EndAfter(n) | Fault::StallAfter(n) | Fault::ResetAfter(n) => n - self.delivered,
-            Fault::None | Fault::RefuseAfter(_) => u64::MAX,
+            LinkFault::EndAfter(n) if self.delivered >= n => return Available::End,
+            LinkFault::StallAfter(n) if self.delivered >= n => return Available::Nothing,
+            LinkFault::EndAfter(n) | LinkFault::StallAfter(n) | LinkFault::ResetAfter(n) => {
+                n - self.delivered
+            }
+            LinkFault::None | LinkFault::RefuseAfter(_) => u64::MAX,
         };
         let now = now();
         match (self.in_flight.front(), self.ended) {
@@ -106,7 +108,7 @@ impl SimDirection {
     pub(super) fn window(&self) -> usize {
         let free = self.link.capacity.max(1) - self.in_flight_bytes;
         match self.link.fault {
-            Fault::RefuseAfter(n) => {
+            LinkFault::RefuseAfter(n) => {
                 free.min(usize::try_from(n - self.accepted).unwrap_or(usize::MAX))
             }
             _ => free,
@@ -124,7 +126,7 @@ impl SimDirection {
         self.log.note_sent(self.way, &piece);
         let before = self.accepted;
         self.accepted += n as u64;
-        if let Fault::EndAfter(end) = self.link.fault {
+        if let LinkFault::EndAfter(end) = self.link.fault {
             // What is sent after the end is lost.
             piece.truncate(usize::try_from(end.saturating_sub(before)).unwrap_or(usize::MAX));
         }

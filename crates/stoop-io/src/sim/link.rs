@@ -17,7 +17,7 @@ pub struct Link {
     /// How many bytes one write accepts at most; the rest waits for the next turn.
     pub writes: Split,
     /// The fault of this direction, if any.
-    pub fault: Fault,
+    pub fault: LinkFault,
 }
 
 impl Default for Link {
@@ -28,7 +28,7 @@ impl Default for Link {
             capacity: 64 * 1024,
             reads: Split::Whole,
             writes: Split::Whole,
-            fault: Fault::None,
+            fault: LinkFault::None,
         }
     }
 }
@@ -45,7 +45,7 @@ impl Link {
     }
 
     /// A link that fails.
-    pub fn faulty(fault: Fault) -> Self {
+    pub fn faulty(fault: LinkFault) -> Self {
         Self { fault, ..Self::default() }
     }
 }
@@ -65,7 +65,7 @@ pub enum Split {
 
 /// The fault of one direction, after a number of bytes on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum LinkFault {
     /// No fault.
     None,
     /// Once the reader has received this many bytes the connection is reset, both ways. It keeps those.
@@ -89,7 +89,7 @@ impl Sizes {
         Self { split: split.clone(), drawn: 0 }
     }
 
-    pub(super) fn next(&mut self, random: &mut Random) -> usize {
+    pub(super) fn next(&mut self, random: &mut LinkRandom) -> usize {
         self.drawn += 1;
         let size = match &self.split {
             Split::Whole => usize::MAX,
@@ -102,9 +102,9 @@ impl Sizes {
 }
 
 /// Numbers from a seed: a counter, mixed. Good enough to cut with, and the same everywhere.
-pub(super) struct Random(u64);
+pub(super) struct LinkRandom(u64);
 
-impl Random {
+impl LinkRandom {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }

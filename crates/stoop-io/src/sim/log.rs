@@ -28,7 +28,7 @@ pub struct Write {
 
 /// The log of a simulated connection, in both directions. It records until the last clone is dropped.
 #[derive(Clone)]
-pub struct Log {
+pub struct SimLog {
     start: Instant,
     lines: Arc<Mutex<[DirectionRecord; 2]>>,
 }
@@ -39,7 +39,7 @@ struct DirectionRecord {
     delivered: Vec<u8>,
 }
 
-impl Log {
+impl SimLog {
     /// All bytes that were sent this way, also those that never arrived.
     pub fn sent(&self, way: Way) -> Bytes {
         self.lock()[way as usize].writes.iter().flat_map(|write| write.bytes.clone()).collect()
@@ -96,7 +96,7 @@ impl LogWriter {
 }
 
 /// The conversation, a line for each write: `+0.100s > GET / HTTP/1.1\r\n`.
-impl fmt::Display for Log {
+impl fmt::Display for SimLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.lock();
         let mut all: Vec<_> = ['>', '<']

@@ -22,8 +22,8 @@ use crate::timer::{Timer, now};
 use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
 use direction::{Available, SimDirection};
-pub use link::{Fault, Link, Split};
-pub use log::{Log, Way, Write};
+pub use link::{Link, LinkFault, Split};
+pub use log::{SimLog, Way, Write};
 
 /// One end of a simulated connection.
 ///
@@ -45,8 +45,8 @@ struct SimConnection {
 impl Sim {
     /// A connection: what the first end sends goes over `there`, what it receives comes over
     /// `back`. The log records what passed.
-    pub fn pair(seed: u64, there: &Link, back: &Link) -> (Self, Self, Log) {
-        let log = Log::new(now());
+    pub fn pair(seed: u64, there: &Link, back: &Link) -> (Self, Self, SimLog) {
+        let log = SimLog::new(now());
         // The directions must not draw the same numbers.
         let directions = [
             SimDirection::new(Way::There, there, seed, &log),
@@ -90,7 +90,7 @@ impl Transport for Sim {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
             }
             let direction = &mut connection.directions[1 - self.side];
-            if direction.link.fault == Fault::ResetAfter(0) {
+            if direction.link.fault == LinkFault::ResetAfter(0) {
                 connection.break_connection();
                 continue;
             }
@@ -111,7 +111,7 @@ impl Transport for Sim {
             let n = direction.reads.next(&mut direction.random).min(available).min(room);
             direction.deliver(n, &mut self.held);
             direction.wake();
-            if direction.link.fault == Fault::ResetAfter(direction.delivered) {
+            if direction.link.fault == LinkFault::ResetAfter(direction.delivered) {
                 connection.break_connection();
             }
             return Poll::Ready(Ok(FillResult::Bytes(n)));

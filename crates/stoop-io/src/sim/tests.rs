@@ -137,7 +137,7 @@ async fn a_full_direction_stops_the_writer_until_the_reader_reads() {
 #[tokio::test(start_paused = true)]
 async fn a_reset_after_n_bytes_reaches_both_ends() {
     for n in [0, 1, 4] {
-        let (mut a, mut b, log) = Sim::pair(1, &Link::faulty(Fault::ResetAfter(n)), &clean());
+        let (mut a, mut b, log) = Sim::pair(1, &Link::faulty(LinkFault::ResetAfter(n)), &clean());
         send(&mut a, b"012345").await.unwrap();
         if n > 0 {
             assert_eq!(fill(&mut b).await.unwrap(), FillResult::Bytes(n as usize));
@@ -153,7 +153,7 @@ async fn a_reset_after_n_bytes_reaches_both_ends() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stall_delivers_neither_bytes_nor_an_end() {
-    let (mut a, mut b, _) = Sim::pair(1, &Link::faulty(Fault::StallAfter(4)), &clean());
+    let (mut a, mut b, _) = Sim::pair(1, &Link::faulty(LinkFault::StallAfter(4)), &clean());
     send(&mut a, b"012345").await.unwrap();
     shutdown(&mut a).await;
     assert_eq!(fill(&mut b).await.unwrap(), FillResult::Bytes(4));
@@ -167,7 +167,7 @@ async fn a_stall_delivers_neither_bytes_nor_an_end() {
 
 #[tokio::test(start_paused = true)]
 async fn an_early_end_loses_what_is_sent_after_it() {
-    let (mut a, mut b, _) = Sim::pair(1, &Link::faulty(Fault::EndAfter(4)), &clean());
+    let (mut a, mut b, _) = Sim::pair(1, &Link::faulty(LinkFault::EndAfter(4)), &clean());
     send(&mut a, b"012").await.unwrap();
     send(&mut a, b"345").await.unwrap();
     for _ in 0..10 {
@@ -181,7 +181,7 @@ async fn an_early_end_loses_what_is_sent_after_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_shut_window_stops_the_writer_for_ever() {
-    let (mut a, mut b, log) = Sim::pair(1, &Link::faulty(Fault::RefuseAfter(4)), &clean());
+    let (mut a, mut b, log) = Sim::pair(1, &Link::faulty(LinkFault::RefuseAfter(4)), &clean());
     assert!(stalls(send(&mut a, b"012345")).await);
     assert_eq!(fill(&mut b).await.unwrap(), FillResult::Bytes(4));
     assert!(stalls(send(&mut a, b"more")).await);

@@ -10,7 +10,7 @@ use httparse::{EMPTY_HEADER, Error, ParserConfig};
 use crate::error::Violation;
 use crate::grammar;
 use crate::h1::parsed::ParseFailure;
-use crate::h1::scan::{SectionKind, SectionLimits, bare_lf};
+use crate::h1::scan::{ScannedSection, SectionLimits, bare_lf};
 use crate::limits::FIELDS_CEILING;
 
 /// The parser configuration for responses, which allows what old servers send: RFC 9112 §4, §5.1, §5.2.
@@ -60,11 +60,11 @@ fn first_syntax_error(input: &[u8], section: &SectionLimits) -> Option<Violation
 
 fn syntax_error(input: &[u8], section: &SectionLimits) -> Option<Violation> {
     let error = match section.kind {
-        SectionKind::Request | SectionKind::Response => {
+        ScannedSection::Request | ScannedSection::Response => {
             let mut lines = [const { MaybeUninit::uninit() }; FIELDS_CEILING];
             let lines = &mut lines[..section.fields_max.min(FIELDS_CEILING)];
             match section.kind {
-                SectionKind::Request => {
+                ScannedSection::Request => {
                     httparse::Request::new(&mut []).parse_with_uninit_headers(input, lines).err()?
                 }
                 _ => response_config()
@@ -76,7 +76,7 @@ fn syntax_error(input: &[u8], section: &SectionLimits) -> Option<Violation> {
                     .err()?,
             }
         }
-        SectionKind::Trailers => {
+        ScannedSection::Trailers => {
             let mut lines = [EMPTY_HEADER; FIELDS_CEILING];
             let lines = &mut lines[..section.fields_max.min(FIELDS_CEILING)];
             httparse::parse_headers(input, lines).err()?
@@ -101,7 +101,7 @@ fn name_violation(error: Error, input: &[u8], section: &SectionLimits) -> Violat
     };
     let line = match memchr::memrchr(b'\n', before) {
         Some(end) => &before[end + 1..],
-        None if section.kind == SectionKind::Trailers => before,
+        None if section.kind == ScannedSection::Trailers => before,
         None => return section.malformed_line(),
     };
     match error {
@@ -123,12 +123,12 @@ pub(super) fn as_version_1_1(
     section: &SectionLimits,
 ) -> Result<Vec<u8>, ParseFailure> {
     let at = match section.kind {
-        SectionKind::Request => {
+        ScannedSection::Request => {
             let mut spaces = memchr::memchr_iter(b' ', input);
             spaces.next();
             spaces.next().ok_or(ParseFailure::Syntax)? + 1
         }
-        SectionKind::Response | SectionKind::Trailers => 0,
+        ScannedSection::Response | ScannedSection::Trailers => 0,
     };
     let text = &input[at..input.len().min(at + "HTTP/1.1".len())];
     let fits = text.iter().zip(b"HTTP/#.#").all(|(&byte, &pattern)| match pattern {

@@ -10,7 +10,7 @@ use crate::limits::Limits;
 /// The limits of a section that ends in an empty line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectionLimits {
-    pub(super) kind: SectionKind,
+    pub(super) kind: ScannedSection,
     /// Bytes of the start line, without its line end.
     pub(super) line_max: usize,
     /// Bytes of the whole section, the empty line included.
@@ -19,7 +19,7 @@ pub(super) struct SectionLimits {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SectionKind {
+pub(super) enum ScannedSection {
     Request,
     Response,
     Trailers,
@@ -32,7 +32,7 @@ impl SectionLimits {
     #[inline]
     pub(super) fn request(limits: &Limits) -> Self {
         Self {
-            kind: SectionKind::Request,
+            kind: ScannedSection::Request,
             line_max: limits.request_line_bytes_max,
             bytes_max: limits.head_bytes_max.min(BYTES_CEILING),
             fields_max: limits.fields_max,
@@ -42,7 +42,7 @@ impl SectionLimits {
     /// The limits of a response head; earlier interim responses to the request had `spent` bytes.
     pub(super) fn response(limits: &Limits, spent: usize) -> Self {
         Self {
-            kind: SectionKind::Response,
+            kind: ScannedSection::Response,
             line_max: usize::MAX,
             bytes_max: limits.head_bytes_max.saturating_sub(spent).min(BYTES_CEILING),
             fields_max: limits.fields_max,
@@ -51,7 +51,7 @@ impl SectionLimits {
 
     pub(super) fn trailers(limits: &Limits) -> Self {
         Self {
-            kind: SectionKind::Trailers,
+            kind: ScannedSection::Trailers,
             line_max: usize::MAX,
             bytes_max: limits.trailers_bytes_max.min(BYTES_CEILING),
             fields_max: limits.fields_max,
@@ -61,7 +61,7 @@ impl SectionLimits {
     /// Whether each line must end in CRLF. A bare LF is refused where leniency allows smuggling,
     /// and accepted from old servers (RFC 9112 §2.2).
     pub(super) fn is_strict(&self) -> bool {
-        self.kind != SectionKind::Response
+        self.kind != ScannedSection::Response
     }
 
     /// The part of `input` that may belong to the section.
@@ -80,17 +80,17 @@ impl SectionLimits {
     /// The violation of a section longer than `bytes_max`.
     pub(super) fn too_large(&self) -> Violation {
         match self.kind {
-            SectionKind::Request | SectionKind::Response => Violation::HeadTooLarge,
-            SectionKind::Trailers => Violation::TrailersTooLarge,
+            ScannedSection::Request | ScannedSection::Response => Violation::HeadTooLarge,
+            ScannedSection::Trailers => Violation::TrailersTooLarge,
         }
     }
 
     /// The violation of a section that does not begin with a valid line.
     pub(super) fn malformed_line(&self) -> Violation {
         match self.kind {
-            SectionKind::Request => Violation::RequestLine,
-            SectionKind::Response => Violation::StatusLine,
-            SectionKind::Trailers => Violation::FieldName,
+            ScannedSection::Request => Violation::RequestLine,
+            ScannedSection::Response => Violation::StatusLine,
+            ScannedSection::Trailers => Violation::FieldName,
         }
     }
 

@@ -15,13 +15,13 @@ pub(super) enum Value {
 /// The text is not a dictionary.
 pub(super) struct MalformedDictionary;
 
-type ParseResult<T> = Result<T, MalformedDictionary>;
+type DictionaryResult<T> = Result<T, MalformedDictionary>;
 
 /// Calls `member` with each key and value, in order. If parsing fails, none of them counts.
 pub(super) fn members<'a>(
     text: &'a [u8],
     mut member: impl FnMut(&'a [u8], Value),
-) -> ParseResult<()> {
+) -> DictionaryResult<()> {
     let mut cursor = Cursor(text);
     cursor.skip(b" ");
     while !cursor.0.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn members<'a>(
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
-    fn next(&mut self) -> ParseResult<u8> {
+    fn next(&mut self) -> DictionaryResult<u8> {
         let (&first, rest) = self.0.split_first().ok_or(MalformedDictionary)?;
         self.0 = rest;
         Ok(first)
@@ -64,7 +64,7 @@ impl<'a> Cursor<'a> {
         is_next
     }
 
-    fn expect(&mut self, byte: u8) -> ParseResult<()> {
+    fn expect(&mut self, byte: u8) -> DictionaryResult<()> {
         if self.take(byte) { Ok(()) } else { Err(MalformedDictionary) }
     }
 
@@ -81,7 +81,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// key = ( lcalpha / "*" ) *( lcalpha / DIGIT / "_" / "-" / "." / "*" )
-    fn key(&mut self) -> ParseResult<&'a [u8]> {
+    fn key(&mut self) -> DictionaryResult<&'a [u8]> {
         if !matches!(self.0.first(), Some(b'a'..=b'z' | b'*')) {
             return Err(MalformedDictionary);
         }
@@ -89,7 +89,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// parameters = *( ";" *SP parameter )
-    fn parameters(&mut self) -> ParseResult<()> {
+    fn parameters(&mut self) -> DictionaryResult<()> {
         while self.take(b';') {
             self.skip(b" ");
             self.key()?;
@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// inner-list = "(" *SP [ sf-item *( 1*SP sf-item ) *SP ] ")"
-    fn item_or_list(&mut self) -> ParseResult<Value> {
+    fn item_or_list(&mut self) -> DictionaryResult<Value> {
         if !self.take(b'(') {
             return self.item();
         }
@@ -119,7 +119,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// bare-item, by its first byte.
-    fn item(&mut self) -> ParseResult<Value> {
+    fn item(&mut self) -> DictionaryResult<Value> {
         match self.0.first() {
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b'?') => self.boolean(),
@@ -136,7 +136,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// sf-integer = ["-"] 1*15DIGIT; sf-decimal = ["-"] 1*12DIGIT "." 1*3DIGIT
-    fn number(&mut self) -> ParseResult<Value> {
+    fn number(&mut self) -> DictionaryResult<Value> {
         let sign = if self.take(b'-') { -1 } else { 1 };
         let digits = self.run(|byte| byte.is_ascii_digit());
         let is_decimal = self.take(b'.');
@@ -157,7 +157,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// sf-boolean = "?" ( "0" / "1" )
-    fn boolean(&mut self) -> ParseResult<Value> {
+    fn boolean(&mut self) -> DictionaryResult<Value> {
         self.expect(b'?')?;
         match self.next()? {
             b'0' => Ok(Value::Boolean(false)),
@@ -167,7 +167,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// sf-string = DQUOTE *( unescaped / "%" / bs-escaped ) DQUOTE
-    fn string(&mut self) -> ParseResult<Value> {
+    fn string(&mut self) -> DictionaryResult<Value> {
         self.expect(b'"')?;
         loop {
             match self.next()? {
@@ -181,7 +181,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// sf-binary = ":" base64 ":"
-    fn byte_sequence(&mut self) -> ParseResult<Value> {
+    fn byte_sequence(&mut self) -> DictionaryResult<Value> {
         self.expect(b':')?;
         self.run(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
         self.expect(b':')?;
@@ -189,7 +189,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// sf-date = "@" sf-integer
-    fn date(&mut self) -> ParseResult<Value> {
+    fn date(&mut self) -> DictionaryResult<Value> {
         self.expect(b'@')?;
         match self.number()? {
             Value::Integer(_) => Ok(Value::Other),
@@ -198,7 +198,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// sf-displaystring = "%" DQUOTE *( unescaped / "\" / pct-encoded ) DQUOTE
-    fn display_string(&mut self) -> ParseResult<Value> {
+    fn display_string(&mut self) -> DictionaryResult<Value> {
         self.expect(b'%')?;
         self.expect(b'"')?;
         let is_hex = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

@@ -73,7 +73,7 @@ impl DnsServer {
     ) -> io::Result<Self> {
         let (udp, tcp) = bind(address).await?;
         let address = udp.local_addr()?;
-        let shared = Arc::new(Shared { zone, log: log.clone(), counters: counters.clone() });
+        let shared = Arc::new(DnsShared { zone, log: log.clone(), counters: counters.clone() });
         let tasks =
             [tokio::spawn(over_udp(udp, shared.clone())), tokio::spawn(over_tcp(tcp, shared))];
         Ok(Self { address, log, counters, tasks })
@@ -130,7 +130,7 @@ fn not_loopback() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
-struct Shared<Z> {
+struct DnsShared<Z> {
     zone: Z,
     log: Log,
     counters: Counters,
@@ -142,7 +142,7 @@ struct PendingResponse {
     delay: Duration,
 }
 
-impl<Z: Zone> Shared<Z> {
+impl<Z: Zone> DnsShared<Z> {
     /// Answers a query and logs it. `None` for what is no query.
     fn answer(&self, query: &[u8], udp: bool) -> Option<PendingResponse> {
         let begin = self.log.now();
@@ -163,7 +163,7 @@ impl<Z: Zone> Shared<Z> {
     }
 }
 
-async fn over_udp<Z: Zone>(socket: UdpSocket, shared: Arc<Shared<Z>>) {
+async fn over_udp<Z: Zone>(socket: UdpSocket, shared: Arc<DnsShared<Z>>) {
     let socket = Arc::new(socket);
     let mut slow = JoinSet::new();
     let mut buffer = [0; 4096];
@@ -185,7 +185,7 @@ async fn over_udp<Z: Zone>(socket: UdpSocket, shared: Arc<Shared<Z>>) {
     }
 }
 
-async fn over_tcp<Z: Zone>(listener: TcpListener, shared: Arc<Shared<Z>>) {
+async fn over_tcp<Z: Zone>(listener: TcpListener, shared: Arc<DnsShared<Z>>) {
     let mut connections = JoinSet::new();
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
@@ -205,7 +205,7 @@ async fn over_tcp<Z: Zone>(listener: TcpListener, shared: Arc<Shared<Z>>) {
 }
 
 /// Messages over TCP have their length in front: RFC 1035 §4.2.2.
-async fn serve_tcp<Z: Zone>(mut stream: TcpStream, shared: &Shared<Z>) -> io::Result<()> {
+async fn serve_tcp<Z: Zone>(mut stream: TcpStream, shared: &DnsShared<Z>) -> io::Result<()> {
     loop {
         let length = timeout(IDLE_MAX, stream.read_u16()).await??;
         let mut query = vec![0; length.into()];

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use entry::{EntryEnd, EntryKind, LogEntry};
-pub use spans::{Span, Spans};
+pub use spans::{LogSpan, Spans};
 pub use text::{COLUMNS, MalformedEntry};
 
 /// How many entries a log in memory keeps; later ones are only counted.

@@ -7,7 +7,7 @@ use crate::log::{EntryKind, LogEntry};
 
 /// The first and the last sign of one URL, from the start of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct LogSpan {
     /// The first DNS query for its host, or the first connection.
     pub first: Duration,
     /// The end of its last exchange or connection.
@@ -16,7 +16,7 @@ pub struct Span {
     pub connected: bool,
 }
 
-impl Span {
+impl LogSpan {
     /// How long it took, as the server saw it.
     pub fn length(&self) -> Duration {
         self.last.saturating_sub(self.first)
@@ -33,7 +33,7 @@ impl Span {
 /// a later query is another URL's.
 #[derive(Debug, Default)]
 pub struct Spans {
-    spans: BTreeMap<u64, Span>,
+    spans: BTreeMap<u64, LogSpan>,
 }
 
 impl Spans {
@@ -45,23 +45,23 @@ impl Spans {
             EntryKind::Connection | EntryKind::Exchange => true,
             EntryKind::Start | EntryKind::Stop | EntryKind::Unused => return,
         };
-        let new = Span { first: entry.begin, last: entry.end, connected };
+        let new = LogSpan { first: entry.begin, last: entry.end, connected };
         let span = self.spans.entry(url).or_insert(new);
         span.first = span.first.min(new.first);
         match (span.connected, connected) {
             (true, false) => {}
-            (false, true) => *span = Span { first: span.first, ..new },
+            (false, true) => *span = LogSpan { first: span.first, ..new },
             (true, true) | (false, false) => span.last = span.last.max(new.last),
         }
     }
 
     /// Every URL seen so far, in the plan's order.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, Span)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (u64, LogSpan)> + '_ {
         self.spans.iter().map(|(url, span)| (*url, *span))
     }
 
     /// Those that took longer than `limit`.
-    pub fn longer_than(&self, limit: Duration) -> impl Iterator<Item = (u64, Span)> + '_ {
+    pub fn longer_than(&self, limit: Duration) -> impl Iterator<Item = (u64, LogSpan)> + '_ {
         self.iter().filter(move |(_, span)| span.length() > limit)
     }
 }

@@ -137,7 +137,7 @@ impl Origin {
         }
         let listener = listen(Reach::LOCALHOST, 0)?;
         origin.address = listener.local_addr()?;
-        let shared = Arc::new(Shared { behaviour, settings, certificates, log, counters });
+        let shared = Arc::new(OriginShared { behaviour, settings, certificates, log, counters });
         origin.accepting = Some(tokio::spawn(accept(listener, shared)));
         Ok(origin)
     }
@@ -192,7 +192,7 @@ impl fmt::Debug for Origin {
 }
 
 /// The state that all connections of an origin share.
-struct Shared {
+struct OriginShared {
     behaviour: Behaviour,
     settings: ScriptSettings,
     certificates: Option<Certificates>,
@@ -201,7 +201,7 @@ struct Shared {
 }
 
 /// Accepts until it is aborted; its connections end with it.
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<OriginShared>) {
     let mut connections = JoinSet::new();
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
@@ -219,7 +219,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(shared: &Shared, stream: TcpStream, peer: SocketAddr) {
+async fn serve(shared: &OriginShared, stream: TcpStream, peer: SocketAddr) {
     let open = shared.counters.accept();
     let mut line = LogLine::new(shared.log.clone(), shared.counters.clone(), open);
     if shared.behaviour.resets() {

@@ -49,12 +49,12 @@ impl Body {
 /// The sending end of [`Body::channel`].
 ///
 /// Several clones may send into one channel, and any one of them may finish the content, or break it
-/// off: what the others send after that is [`Unwanted`]. If all are dropped before, it is broken off.
+/// off: what the others send after that is [`BodyDropped`]. If all are dropped before, it is broken off.
 #[derive(Clone)]
-pub struct BodySender(pub(crate) mpsc::Sender<Said>);
+pub struct BodySender(pub(crate) mpsc::Sender<ChannelItem>);
 
 /// What a producer said.
-pub(crate) enum Said {
+pub(crate) enum ChannelItem {
     /// A piece, or trailers, which are the last.
     Frame(Frame<Bytes>),
     /// The content is complete.
@@ -66,55 +66,55 @@ pub(crate) enum Said {
 /// The content is not wanted any more: its message was dropped, its connection is gone, or the content
 /// has ended.
 #[derive(Debug)]
-pub struct Unwanted;
+pub struct BodyDropped;
 
-impl fmt::Display for Unwanted {
+impl fmt::Display for BodyDropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the content is not wanted any more")
     }
 }
 
-impl std::error::Error for Unwanted {}
+impl std::error::Error for BodyDropped {}
 
 impl BodySender {
     /// Sends a piece, once there is room for it.
     ///
     /// # Errors
-    /// [`Unwanted`] if it will not be read.
-    pub async fn send(&self, piece: impl Into<Bytes>) -> Result<(), Unwanted> {
-        self.say(Said::Frame(Frame::data(piece.into()))).await
+    /// [`BodyDropped`] if it will not be read.
+    pub async fn send(&self, piece: impl Into<Bytes>) -> Result<(), BodyDropped> {
+        self.push(ChannelItem::Frame(Frame::data(piece.into()))).await
     }
 
     /// Ends the content: it is complete. Waits for room, as [`BodySender::send`] does; dropped before
     /// that, it has not finished.
     ///
     /// # Errors
-    /// [`Unwanted`] if it will not be read.
-    pub async fn finish(self) -> Result<(), Unwanted> {
-        self.say(Said::Finished).await
+    /// [`BodyDropped`] if it will not be read.
+    pub async fn finish(self) -> Result<(), BodyDropped> {
+        self.push(ChannelItem::Finished).await
     }
 
     /// Ends the content with a trailer section: it is complete.
     ///
     /// # Errors
-    /// [`Unwanted`] if it will not be read.
-    pub async fn trailers(self, fields: &Fields) -> Result<(), Unwanted> {
-        self.say(Said::Frame(Frame::trailers(into_map(fields)))).await
+    /// [`BodyDropped`] if it will not be read.
+    pub async fn trailers(self, fields: &Fields) -> Result<(), BodyDropped> {
+        self.push(ChannelItem::Frame(Frame::trailers(into_map(fields)))).await
     }
 
     /// Breaks the content off, so that the peer sees it is incomplete.
     pub async fn fail(self, error: impl Into<BoxError>) {
-        let _ = self.say(Said::Failed(error.into())).await;
+        let _ = self.push(ChannelItem::Failed(error.into())).await;
     }
 
-    async fn say(&self, what: Said) -> Result<(), Unwanted> {
-        self.0.send(what).await.map_err(|_| Unwanted)
+    async fn push(&self, what: ChannelItem) -> Result<(), BodyDropped> {
+        self.0.send(what).await.map_err(|_| BodyDropped)
     }
 }
 
 /// The receiving end.
 struct Channel {
-    receiver: mpsc::Receiver<Said>,
+    receiver: mpsc::Receiver<ChannelItem>,
     has_ended: bool,
 }
 
@@ -142,10 +142,12 @@ impl http_body::Body for Channel {
             return Poll::Ready(None);
         }
         let said = match ready!(self.receiver.poll_recv(cx)) {
-            Some(Said::Frame(frame)) if frame.is_data() => return Poll::Ready(Some(Ok(frame))),
-            Some(Said::Frame(trailers)) => Some(Ok(trailers)),
-            Some(Said::Finished) => None,
-            Some(Said::Failed(error)) => Some(Err(error)),
+            Some(ChannelItem::Frame(frame)) if frame.is_data() => {
+                return Poll::Ready(Some(Ok(frame)));
+            }
+            Some(ChannelItem::Frame(trailers)) => Some(Ok(trailers)),
+            Some(ChannelItem::Finished) => None,
+            Some(ChannelItem::Failed(error)) => Some(Err(error)),
             None => Some(Err(Unfinished.into())),
         };
         self.has_ended = true;

@@ -16,7 +16,7 @@ use crate::client::Client;
 use crate::client::connect::{Connector, Route};
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
-use crate::client::shared::{Middleware, Next, Shared};
+use crate::client::shared::{ClientShared, Middleware, Next};
 use crate::error::Error;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use crate::error::{ErrorKind, Phase};
@@ -110,7 +110,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Who resolves names: by default the system's name servers and hosts file.
+    /// The resolver of names: by default the system's name servers and hosts file.
     pub fn resolver(mut self, resolver: Resolver) -> Self {
         self.resolver = Some(resolver);
         self
@@ -268,7 +268,7 @@ impl ClientBuilder {
         }
         limits.time.connect = self.connect_timeout.or(limits.time.connect);
         let pool = Pool::new(limits.pool.clone());
-        Ok(Client(Arc::new(Shared {
+        Ok(Client(Arc::new(ClientShared {
             connector,
             pool,
             wire_limits: Arc::new(limits.wire.clone()),

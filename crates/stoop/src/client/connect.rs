@@ -14,7 +14,7 @@ use stoop_io::{ClientTls, TlsError, TlsErrorKind};
 use url::{Host, Url};
 
 use super::dial::dial;
-use super::terms::Terms;
+use super::terms::ConnectLimits;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::timings::Stopwatch;
 use crate::versions::Versions;
@@ -61,7 +61,7 @@ impl Connector {
         &self,
         url: &Url,
         versions: Versions,
-        terms: Terms<'_>,
+        terms: ConnectLimits<'_>,
         watch: &mut Stopwatch,
     ) -> Result<AnyTransport, Error> {
         let io: AnyTransport = match &self.route {
@@ -93,7 +93,7 @@ impl Connector {
     async fn addresses(
         &self,
         url: &Url,
-        terms: Terms<'_>,
+        terms: ConnectLimits<'_>,
         watch: &mut Stopwatch,
     ) -> Result<Addresses, Error> {
         let addresses: Addresses = match url.host() {
@@ -123,7 +123,7 @@ impl Connector {
         io: AnyTransport,
         url: &Url,
         versions: Versions,
-        terms: Terms<'_>,
+        terms: ConnectLimits<'_>,
     ) -> Result<AnyTransport, Error> {
         let name = url.host_str().unwrap_or_default();
         // What is to be spoken, whatever the configuration was made for.
@@ -141,7 +141,7 @@ impl Connector {
         _: AnyTransport,
         _: &Url,
         _: Versions,
-        _: Terms<'_>,
+        _: ConnectLimits<'_>,
     ) -> Result<AnyTransport, Error> {
         let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
         Err(error.with_detail("https needs the feature `tls`"))
@@ -206,7 +206,7 @@ mod tests {
             setup: None,
         };
         let due = Due::new(RequestDeadlines::Endless, &time);
-        let terms = Terms { time: &time, due, setup_by: None, public_only: true };
+        let terms = ConnectLimits { time: &time, due, setup_by: None, public_only: true };
         for host in [
             "127.0.0.1",
             "0x7f.1",

@@ -26,7 +26,7 @@ pub(super) enum Waiting {
     Content,
 }
 
-/// By when an exchange has to be where. It is settled once, when its request is sent.
+/// The two deadlines of an exchange, which are set once, when its request is sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Due {
     /// Everything, to the last byte of content.
@@ -144,15 +144,16 @@ impl Deadlines {
         self.budget.earn(bytes, time.body_bytes_per_second_min, time.body_window);
     }
 
-    /// Bytes came, which may be content. Tells whether the deadline of everything has passed: who
-    /// always has something to read never waits for it.
+    /// Notes that bytes came, which may be content. Returns whether the total deadline has passed: an exchange
+    /// that always has input never polls the timer.
     pub(super) fn is_over(&mut self) -> bool {
         if self.total.is_none() && self.content_since.is_none() {
             return false;
         }
         let now = now();
         if let Some(since) = self.content_since.take() {
-            // An owner that waits is told as soon as it is too long: if it was longer, it did not wait.
+            // The caller of an exchange that waits is told as soon as it is too long: after a longer time,
+            // it did not wait.
             self.budget.spend(now.saturating_duration_since(since));
         }
         self.total.is_some_and(|total| total <= now)

@@ -1,8 +1,8 @@
-//! How a request waits that gets no descriptor for its connection.
+//! Waits until a file descriptor is free for a connection.
 //!
-//! A process that has none left has them all in use, and some of its own will be free in a moment.
-//! To fail at once would make errors of hosts that are well, of all that are about to connect, and
-//! of the requests that come next. So idle connections are closed first, and then the request waits.
+//! A process without free descriptors has them all in use, and some will be free in a moment. Without the
+//! wait, requests to healthy hosts would fail. So idle connections are closed first, and then the request
+//! waits.
 
 use std::time::{Duration, Instant};
 

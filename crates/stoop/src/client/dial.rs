@@ -14,7 +14,7 @@ use std::time::Duration;
 use stoop_io::{PeerAddress, Tcp};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::terms::Terms;
+use super::terms::ConnectLimits;
 use crate::error::{Error, ErrorKind, Phase};
 
 /// RFC 8305 §5, the Connection Attempt Delay: "a recommended value for a default delay is 250
@@ -30,7 +30,11 @@ const ATTEMPTS_MAX: usize = 4;
 /// # Errors
 /// One that names every address that was tried, each with its reason. Its kind is that of the address
 /// whose reason says most.
-pub(super) async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> Result<Tcp, Error> {
+pub(super) async fn dial(
+    addresses: &[IpAddr],
+    port: u16,
+    terms: ConnectLimits<'_>,
+) -> Result<Tcp, Error> {
     let [only] = addresses else { return first_of(addresses, port, terms, Tcp::connect).await };
     let address = SocketAddr::new(*only, port);
     let connecting = Tcp::connect(address);
@@ -42,7 +46,7 @@ pub(super) async fn dial(addresses: &[IpAddr], port: u16, terms: Terms<'_>) -> R
 async fn first_of<T, F>(
     addresses: &[IpAddr],
     port: u16,
-    terms: Terms<'_>,
+    terms: ConnectLimits<'_>,
     connect: impl Fn(SocketAddr) -> F,
 ) -> Result<T, Error>
 where
@@ -129,7 +133,7 @@ fn silent() -> io::Error {
 
 /// The error that says most, and of several the last, with the others in its details.
 fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> Error {
-    let weight = |(address, error): &(SocketAddr, io::Error)| informativeness(*address, error);
+    let weight = |(address, error): &(SocketAddr, io::Error)| error_rank(*address, error);
     let Some(most) = failed.iter().map(weight).max() else {
         return Error::new(ErrorKind::DnsOther, Phase::Dns).with_detail("the name has no address");
     };
@@ -148,7 +152,7 @@ fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> Error {
 /// machine's fault and temporary; a host that answered exists; an address without a route may be reached
 /// from elsewhere. A machine without IPv6 reports its want of a route to an IPv6 address as that of an
 /// address of its own.
-fn informativeness(address: SocketAddr, error: &io::Error) -> u8 {
+fn error_rank(address: SocketAddr, error: &io::Error) -> u8 {
     match Error::io(copy(error), Phase::Connect).kind() {
         ErrorKind::TooManyFiles => 4,
         ErrorKind::NoLocalPorts if address.is_ipv6() => 0,

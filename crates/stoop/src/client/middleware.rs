@@ -7,7 +7,7 @@ use stoop_proto::ResponseHead;
 use tokio::sync::mpsc;
 
 use crate::client::send;
-use crate::client::shared::{Next, Shared};
+use crate::client::shared::{ClientShared, Next};
 use crate::error::Error;
 use crate::request::Request;
 use crate::response::Response;
@@ -18,7 +18,10 @@ use crate::response::Response;
 const INTERIM_MAX: usize = 64;
 
 impl Next {
-    pub(super) fn new(shared: Arc<Shared>, interim: Option<mpsc::Sender<ResponseHead>>) -> Self {
+    pub(super) fn new(
+        shared: Arc<ClientShared>,
+        interim: Option<mpsc::Sender<ResponseHead>>,
+    ) -> Self {
         Self { shared, index: 0, interim }
     }
 
@@ -43,7 +46,7 @@ impl Next {
 
 /// Sends a request through all middleware.
 pub(super) async fn send_through(
-    shared: &Arc<Shared>,
+    shared: &Arc<ClientShared>,
     request: Request,
     interim: Option<&mut (dyn FnMut(&ResponseHead) + Send)>,
 ) -> Result<Response, Error> {

@@ -36,8 +36,8 @@ pub use redirect::Redirects;
 pub use request_builder::RequestBuilder;
 #[cfg(feature = "json")]
 pub use resource::Resource;
+use shared::ClientShared;
 pub use shared::Next;
-use shared::Shared;
 pub use switch::Switch;
 
 /// Sends requests. Cheap to clone; all clones share their connections. Works on any tokio runtime,
@@ -53,7 +53,7 @@ pub use switch::Switch;
 ///
 /// For bulk work, make one client for each core and send all requests of an origin to the same one.
 #[derive(Clone)]
-pub struct Client(Arc<Shared>);
+pub struct Client(Arc<ClientShared>);
 
 impl Client {
     /// Sends a request and waits for the head of its final response; content follows as it is read.

@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::body::Body;
 use crate::client::redirect;
-use crate::client::shared::Shared;
+use crate::client::shared::ClientShared;
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::request::{Request, RequestParts};
@@ -24,7 +24,7 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(super) fn new(shared: &Shared, request: Request) -> Result<Self, Error> {
+    pub(super) fn new(shared: &ClientShared, request: Request) -> Result<Self, Error> {
         let Request { mut parts, body } = request;
         let RequestParts { head, url, .. } = &mut *parts;
         let Some(url) = url else {
@@ -69,7 +69,7 @@ impl Outgoing {
         &mut self,
         head: &ResponseHead,
         redirects: u16,
-        shared: &Shared,
+        shared: &ClientShared,
     ) -> Result<bool, Error> {
         let policy = &shared.redirects;
         if !redirect::is_redirect(head.status()) || policy.max == 0 {

@@ -1,5 +1,5 @@
-//! An exchange whose response overtook its request, as a task: the owner of the response may look
-//! elsewhere, at the other end of the request's content say, and the sending must go on.
+//! An exchange whose response head came before its request was sent, run as a task: the caller may now wait
+//! for something else, such as the producer of the request's content, and sending must go on.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use http_body::Frame;
 
-use crate::body::{Body, BodySender, Kind, Said};
+use crate::body::{Body, BodySender, ChannelItem, Kind};
 use crate::client::http1::exchange::Http1Exchange;
 use crate::error::Error;
 use crate::header_map::into_map;
@@ -19,7 +19,7 @@ const AHEAD: usize = 1;
 ///
 /// Dropping the content gives the exchange up. Once it was read to its end the request goes on to
 /// be sent until it is complete, or its time is.
-pub(super) fn promote(exchange: Http1Exchange) -> Body {
+pub(super) fn spawn_upload(exchange: Http1Exchange) -> Body {
     let (sender, mut body) = Body::channel(AHEAD);
     if let Kind::Stream { is_response, .. } = &mut body.0 {
         *is_response = true;
@@ -44,14 +44,14 @@ async fn drive(mut exchange: Http1Exchange, sender: BodySender) {
         });
         match next.await {
             None => return,
-            Some(Some(Ok(piece))) => room.send(Said::Frame(Frame::data(piece))),
-            Some(Some(Err(error))) => return room.send(Said::Failed(error.into())),
+            Some(Some(Ok(piece))) => room.send(ChannelItem::Frame(Frame::data(piece))),
+            Some(Some(Err(error))) => return room.send(ChannelItem::Failed(error.into())),
             Some(None) => {}
         }
     }
     let end = match exchange.take_trailers() {
-        Some(trailers) => Said::Frame(Frame::trailers(into_map(&trailers))),
-        None => Said::Finished,
+        Some(trailers) => ChannelItem::Frame(Frame::trailers(into_map(&trailers))),
+        None => ChannelItem::Finished,
     };
     let ending = async move { drop(sender.0.send(end).await) };
     // The response is complete. What the rest of the request comes to, no caller can be told any more.

@@ -1,6 +1,6 @@
-//! What waiting for the head of a response comes to, in both versions.
+//! The outcome of waiting for a response's head, in both versions.
 
-/// What came of waiting for a response's head.
+/// The outcome of waiting for a response's head.
 pub(crate) enum ResponseStart {
     /// A final head.
     Head,

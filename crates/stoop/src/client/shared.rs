@@ -18,7 +18,7 @@ use crate::request::Request;
 use crate::response::Response;
 
 /// The connections of a client, and how it uses them.
-pub(crate) struct Shared {
+pub(crate) struct ClientShared {
     pub(super) connector: Connector,
     pub(super) pool: Arc<Pool>,
     pub(super) limits: Arc<ClientLimits>,
@@ -45,13 +45,13 @@ pub(crate) type Middleware = Box<dyn Fn(Request, Next) -> Call + Send + Sync>;
 /// of its own.
 #[derive(Clone)]
 pub struct Next {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ClientShared>,
     /// The middleware that is called by `run`.
     pub(super) index: usize,
     pub(super) interim: Option<mpsc::Sender<ResponseHead>>,
 }
 
-impl Shared {
+impl ClientShared {
     /// A request for `url`, which may be relative to the base URL.
     pub(super) fn request(&self, method: Method, url: &str) -> Result<Request, Error> {
         match &self.base_url {

@@ -9,9 +9,9 @@ use crate::client::deadlines::Due;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientTime, after};
 
-/// What of a request matters to making its connection.
+/// The limits that apply while a connection is made for a request.
 #[derive(Clone, Copy)]
-pub(crate) struct Terms<'a> {
+pub(crate) struct ConnectLimits<'a> {
     pub(crate) time: &'a ClientTime,
     /// The exchange's deadlines.
     pub(crate) due: Due,
@@ -21,7 +21,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) public_only: bool,
 }
 
-impl Terms<'_> {
+impl ConnectLimits<'_> {
     /// Waits for `what`, but not past its own limit, nor past the limit for name, connection and
     /// TLS, which makes the same kind of error in each phase, nor past the exchange's deadlines.
     pub(super) async fn within<T>(

@@ -13,9 +13,9 @@ use bytes::Bytes;
 use stoop_io::Output;
 
 /// Lets a machine write to a transport's output: neither crate knows the other.
-pub(crate) struct Sink<'a>(pub(crate) &'a mut Output);
+pub(crate) struct OutputSink<'a>(pub(crate) &'a mut Output);
 
-impl stoop_proto::Sink for Sink<'_> {
+impl stoop_proto::Sink for OutputSink<'_> {
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
         self.0.put(bytes);

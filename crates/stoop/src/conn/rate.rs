@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// time that it may take at the least rate.
 ///
 /// In microseconds, of which 32 bits hold more than an hour: each exchange under way has one, and content
-/// that trickles for longer than that is ended however fast it came before.
+/// that arrives slowly for longer than that is ended however fast it came before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateBudget(u32);
 

@@ -12,14 +12,14 @@ const KEPT_MAX: usize = 64;
 pub(crate) trait Recycled: Sized + 'static {
     fn fresh() -> Self;
     fn clear(&mut self);
-    fn shelf<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R>;
+    fn free_list<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R>;
 }
 
 /// The boxes themselves are kept: they are what is handed out again.
-pub(crate) type Shelf<T> = RefCell<Vec<Box<T>>>;
+pub(crate) type FreeList<T> = RefCell<Vec<Box<T>>>;
 
 thread_local! {
-    static RESPONSES: Shelf<ResponseHead> = const { RefCell::new(Vec::new()) };
+    static RESPONSES: FreeList<ResponseHead> = const { RefCell::new(Vec::new()) };
 }
 
 impl Recycled for ResponseHead {
@@ -29,18 +29,18 @@ impl Recycled for ResponseHead {
     fn clear(&mut self) {
         self.clear();
     }
-    fn shelf<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R> {
-        RESPONSES.try_with(|shelf| with(&mut shelf.borrow_mut())).ok()
+    fn free_list<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R> {
+        RESPONSES.try_with(|free_list| with(&mut free_list.borrow_mut())).ok()
     }
 }
 
-/// A box that goes back to its thread's shelf, not to the allocator.
+/// A box that goes back to its thread's free_list, not to the allocator.
 pub(crate) struct Recycle<T: Recycled>(Option<Box<T>>);
 
 impl<T: Recycled> Recycle<T> {
     #[inline]
     pub(crate) fn new() -> Self {
-        let shelved = T::shelf(Vec::pop).flatten();
+        let shelved = T::free_list(Vec::pop).flatten();
         Self(Some(shelved.unwrap_or_else(|| Box::new(T::fresh()))))
     }
 
@@ -69,9 +69,9 @@ impl<T: Recycled> Drop for Recycle<T> {
     fn drop(&mut self) {
         let Some(mut value) = self.0.take() else { return };
         value.clear();
-        T::shelf(|shelf| {
-            if shelf.len() < KEPT_MAX {
-                shelf.push(value);
+        T::free_list(|free_list| {
+            if free_list.len() < KEPT_MAX {
+                free_list.push(value);
             }
         });
     }

@@ -1,6 +1,6 @@
 //! The content of a request between its connection, which receives it, and its handler, which may run in
 //! any task. Over HTTP/1 there is one piece at a time: receiving stops until it is taken. Over HTTP/2
-//! there are as many as the stream's window lets the client send, which is told what was taken.
+//! there are as many as the stream's window lets the client send; WINDOW_UPDATE credits what was taken.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -12,7 +12,7 @@ use crate::conn::queue::BodyQueue;
 use crate::error::{Error, ErrorKind, Phase};
 
 #[derive(Default)]
-struct State {
+struct BodyState {
     queue: BodyQueue,
     /// Once the reader has taken so many bytes, the connection is woken.
     taken_max: Option<u32>,
@@ -26,25 +26,25 @@ struct State {
     attended: bool,
 }
 
-pub(crate) struct Shared(Mutex<State>);
+pub(crate) struct BodyShared(Mutex<BodyState>);
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl BodyShared {
+    fn state(&self) -> MutexGuard<'_, BodyState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The connection's side.
-pub(crate) struct RequestBodyWriter(Arc<Shared>);
+pub(crate) struct RequestBodyWriter(Arc<BodyShared>);
 
 /// The handler's side.
-pub(crate) struct RequestBodyReader(Arc<Shared>);
+pub(crate) struct RequestBodyReader(Arc<BodyShared>);
 
 /// Both sides of content of `length` bytes, if that is known.
 pub(crate) fn request_body(length: Option<u64>) -> (RequestBodyWriter, RequestBodyReader) {
-    let mut state = State::default();
+    let mut state = BodyState::default();
     state.queue.set_length(length);
-    let shared = Arc::new(Shared(Mutex::new(state)));
+    let shared = Arc::new(BodyShared(Mutex::new(state)));
     (RequestBodyWriter(shared.clone()), RequestBodyReader(shared))
 }
 
@@ -125,7 +125,7 @@ impl RequestBodyWriter {
     }
 }
 
-fn wake(mut state: MutexGuard<'_, State>, cx: &Context<'_>) -> bool {
+fn wake(mut state: MutexGuard<'_, BodyState>, cx: &Context<'_>) -> bool {
     let Some(waker) = state.reader.take() else { return true };
     drop(state);
     if waker.will_wake(cx.waker()) {

@@ -1,5 +1,5 @@
-//! A tunnel over one stream of an HTTP/2 connection (RFC 9113 §8.5, RFC 8441): what it is for those who
-//! read and write it, and for the connection, to which it is content that comes and content that goes.
+//! A tunnel over one stream of an HTTP/2 connection (RFC 9113 §8.5, RFC 8441): a transport for its user, and
+//! content in both directions for the connection.
 
 use std::io;
 use std::pin::Pin;
@@ -16,9 +16,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::body::{Body, BoxError};
 
 /// What goes out, and where its source writes it.
-pub(crate) fn outgoing() -> (Stream, Outgoing) {
+pub(crate) fn outgoing() -> (Stream, TunnelContent) {
     let (ours, theirs) = Memory::pair(MEMORY_BYTES);
-    (Stream::new(ours), Outgoing(theirs))
+    (Stream::new(ours), TunnelContent(theirs))
 }
 
 /// The tunnel, as any other transport.
@@ -27,9 +27,9 @@ pub(crate) fn tunnel(incoming: Body, outgoing: Stream, peer: PeerAddress) -> Any
 }
 
 /// What is written to a tunnel, as the content that its stream sends.
-pub(crate) struct Outgoing(Memory);
+pub(crate) struct TunnelContent(Memory);
 
-impl http_body::Body for Outgoing {
+impl http_body::Body for TunnelContent {
     type Data = Bytes;
     type Error = BoxError;
 

@@ -10,25 +10,25 @@ use crate::limits::after;
 
 /// For a peer that takes everything as soon as it is there, output is gathered up to four times
 /// the limit: sixteen calls of 64 KiB cost nearly twice what one of 1 MiB does.
-const PACE_MAX: u32 = 2;
+const DOUBLINGS_MAX: u32 = 2;
 
-/// A connection that idled for less is only looked at from afar: what the kernel says would be
-/// stale as soon as it is said, and a retry covers the rest.
-pub(crate) const TRUSTED_FOR: Duration = Duration::from_millis(1);
+/// A connection that idled for less is checked without a system call; a retry covers what that misses.
+pub(crate) const LIVENESS_CACHE: Duration = Duration::from_millis(1);
 
 /// A transport, and what is to be sent by it.
 pub(crate) struct Wire {
     pub(crate) io: AnyTransport,
     pub(crate) out: Output,
     /// How often the limit of output was doubled, and may be.
-    pace: u32,
-    pace_max: u32,
-    /// Since when the peer has taken nothing of what is sent to it.
+    limit_doublings: u32,
+    doublings_max: u32,
+    /// Since when the peer has taken nothing of the output.
     stuck: Option<Instant>,
-    /// Bytes that the kernel has taken, and how many of them the peer's had when it was looked last.
+    /// Bytes that the kernel has taken, and how many of them the peer's kernel had acknowledged at the last
+    /// check.
     written: u64,
     arrived: i64,
-    /// How many it had when it was asked something behind others that were on their way to it.
+    /// Bytes acknowledged when the last PING was written, if others were on their way before it.
     asked_behind: Option<i64>,
 }
 
@@ -37,8 +37,8 @@ impl Wire {
         Self {
             io,
             out: Output::default(),
-            pace: 0,
-            pace_max: PACE_MAX,
+            limit_doublings: 0,
+            doublings_max: DOUBLINGS_MAX,
             stuck: None,
             written: 0,
             arrived: 0,
@@ -48,8 +48,8 @@ impl Wire {
 
     /// The same, and never gathers more than the limit: over HTTP/2, where content comes in frames of
     /// 16 KiB anyway, larger calls push what is to be sent out of the processor's cache.
-    pub(crate) fn steady(self) -> Self {
-        Self { pace: 0, pace_max: 0, ..self }
+    pub(crate) fn with_fixed_limit(self) -> Self {
+        Self { limit_doublings: 0, doublings_max: 0, ..self }
     }
 
     /// How much is on its way to the peer and not the kernel's yet.
@@ -61,10 +61,10 @@ impl Wire {
     /// Whether so much is held for the peer that nothing more is begun, by the limit `max`.
     #[inline]
     pub(crate) fn is_full(&self, max: usize) -> bool {
-        self.out.held() + self.io.held() >= max.saturating_mul(1 << self.pace)
+        self.out.held() + self.io.held() >= max.saturating_mul(1 << self.limit_doublings)
     }
 
-    /// Sends what there is. Ready with whether all of it is gone, rather than the peer.
+    /// Sends the output. Ready with true if all was sent, and with false if the transport failed.
     pub(crate) fn flush(&mut self, cx: &mut Context<'_>, max: usize) -> Poll<bool> {
         if self.unsent() == 0 {
             return Poll::Ready(true);
@@ -91,9 +91,9 @@ impl Wire {
         let before = self.unsent();
         let was_full = self.is_full(max);
         let flushed = flush(&mut self.io, cx, &mut self.out);
-        self.pace = match flushed {
-            Poll::Ready(_) if was_full => (self.pace + 1).min(self.pace_max),
-            Poll::Ready(_) => self.pace,
+        self.limit_doublings = match flushed {
+            Poll::Ready(_) if was_full => (self.limit_doublings + 1).min(self.doublings_max),
+            Poll::Ready(_) => self.limit_doublings,
             Poll::Pending => 0,
         };
         if let Some(written @ 1..) = before.checked_sub(self.unsent()) {

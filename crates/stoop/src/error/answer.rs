@@ -12,7 +12,7 @@ use super::{Error, ErrorKind};
 
 /// In which role this end met an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ErrorRole {
     /// As a client of another server, an upstream.
     Client,
     /// As a server that reads the content of its client's request, to send it on perhaps.
@@ -22,7 +22,7 @@ pub(super) enum Role {
 impl Error {
     /// The same, met as a server that reads the content of its client's request.
     pub(crate) fn of_request(mut self) -> Self {
-        self.0.role = Role::Server;
+        self.0.role = ErrorRole::Server;
         self
     }
 
@@ -31,8 +31,8 @@ impl Error {
         // Where the content of a request to an upstream failed, what it failed by counts.
         let (role, kind) = self.0.cause.unwrap_or((self.0.role, self.0.kind));
         match role {
-            Role::Client => of_upstream(kind),
-            Role::Server => of_client(kind),
+            ErrorRole::Client => of_upstream(kind),
+            ErrorRole::Server => of_client(kind),
         }
     }
 }
@@ -118,8 +118,11 @@ mod tests {
             assert_eq!(of(kind).answer(), upstream, "{kind:?}");
             assert_eq!(of(kind).of_request().answer(), client, "{kind:?}");
             // Also where it is the content of a request to an upstream that fails by it.
-            assert_eq!(of(kind).of_the_body().answer(), upstream, "{kind:?}");
-            assert_eq!(of(kind).of_request().of_the_body().of_the_body().answer(), client);
+            assert_eq!(of(kind).into_request_body_error().answer(), upstream, "{kind:?}");
+            assert_eq!(
+                of(kind).of_request().into_request_body_error().into_request_body_error().answer(),
+                client
+            );
         }
     }
 }

@@ -7,8 +7,8 @@
 pub enum ErrorKind {
     /// The URL cannot be made sense of, or the request has none.
     InvalidUrl,
-    /// The caller's request, or the handler's response, may not be sent as it is: a [`Misuse`](stoop_proto::Misuse), such as
-    /// CR LF in a field value. Nothing of it was sent.
+    /// The caller's request, or the handler's response, may not be sent as it is: a
+    /// [`Misuse`](crate::Misuse), such as CR LF in a field value. Nothing of it was sent.
     InvalidMessage,
     /// The name does not exist.
     DnsNxdomain,

@@ -8,14 +8,14 @@ use stoop_io::PeerAddress;
 use stoop_proto::RequestHead;
 use url::Url;
 
-use crate::conn::recycle::{Recycled, Shelf};
+use crate::conn::recycle::{FreeList, Recycled};
 use crate::timings::Timings;
 
 /// What is kept of a request besides its content.
 #[derive(Clone)]
 pub(crate) struct RequestParts {
     pub(crate) head: RequestHead,
-    /// Who is at the other end of its connection.
+    /// The address of the peer.
     pub(crate) peer: Option<PeerAddress>,
     /// Where a client sends it.
     pub(crate) url: Option<Url>,
@@ -40,7 +40,7 @@ pub(crate) enum RequestDeadlines {
 }
 
 thread_local! {
-    static REQUESTS: Shelf<RequestParts> = const { RefCell::new(Vec::new()) };
+    static REQUESTS: FreeList<RequestParts> = const { RefCell::new(Vec::new()) };
 }
 
 impl Recycled for RequestParts {
@@ -59,7 +59,7 @@ impl Recycled for RequestParts {
             self.extensions = Extensions::new();
         }
     }
-    fn shelf<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R> {
-        REQUESTS.try_with(|shelf| with(&mut shelf.borrow_mut())).ok()
+    fn free_list<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R> {
+        REQUESTS.try_with(|free_list| with(&mut free_list.borrow_mut())).ok()
     }
 }

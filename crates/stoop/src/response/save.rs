@@ -46,11 +46,11 @@ impl Response {
                     return Err(too_large(max));
                 }
                 // A writer that has gone says why below.
-                if sender.send(Step::Piece(piece)).await.is_err() {
+                if sender.send(WriteStep::Piece(piece)).await.is_err() {
                     break;
                 }
             }
-            let _ = sender.send(Step::End).await;
+            let _ = sender.send(WriteStep::End).await;
             let written = writer.await.unwrap_or_else(|stopped| Err(io::Error::other(stopped)));
             written.map(|()| total).map_err(failed)
         };
@@ -58,30 +58,30 @@ impl Response {
     }
 }
 
-/// What the writer does next. A channel that ends without [`Step::End`] means that the content did.
-enum Step {
+/// What the writer does next. A channel that ends without [`WriteStep::End`] means that the content did.
+enum WriteStep {
     Piece(Bytes),
     End,
 }
 
-fn write(path: &Path, mut steps: mpsc::Receiver<Step>) -> io::Result<()> {
-    let mut part = Part::create(path)?;
+fn write(path: &Path, mut steps: mpsc::Receiver<WriteStep>) -> io::Result<()> {
+    let mut part = PartialFile::create(path)?;
     loop {
         match steps.blocking_recv() {
-            Some(Step::Piece(piece)) => part.file.write_all(&piece)?,
-            Some(Step::End) => return part.complete(path),
+            Some(WriteStep::Piece(piece)) => part.file.write_all(&piece)?,
+            Some(WriteStep::End) => return part.complete(path),
             None => return Ok(()),
         }
     }
 }
 
 /// A file under its temporary name, removed unless it is completed.
-struct Part {
+struct PartialFile {
     file: File,
     name: PathBuf,
 }
 
-impl Part {
+impl PartialFile {
     fn create(path: &Path) -> io::Result<Self> {
         let Some(name) = path.file_name() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));
@@ -103,7 +103,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         if !self.name.as_os_str().is_empty() {
             let _ = fs::remove_file(&self.name);

@@ -7,9 +7,9 @@ use std::task::{Context, Poll, ready};
 use stoop_io::{Accepted, AnyTransport, Listener, PlacedConnection, Timer, WorkerHandle};
 
 use crate::handler::Handler;
-use crate::server::connection::Connection;
-use crate::server::control::{Admission, Control, Course, Registration};
-use crate::server::core::{Core, Shared};
+use crate::server::connection::ServerConnection;
+use crate::server::control::{Admission, Control, Lifecycle, Registration};
+use crate::server::core::{Core, ServerShared};
 
 /// A connection that was accepted, with its place in the server. Handed from core to core as that.
 pub(crate) type Fresh = (Accepted, Admission);
@@ -20,7 +20,7 @@ pub(crate) struct Acceptor<H: Handler> {
     /// Declared, and so dropped, behind the listener.
     _accepting: Accepting,
     core: Arc<Core<H>>,
-    shared: Shared,
+    shared: ServerShared,
     /// Its part in spreading connections, where there are several cores.
     worker: Option<WorkerHandle<Fresh>>,
 }
@@ -29,7 +29,7 @@ impl<H: Handler> Acceptor<H> {
     pub(crate) fn new(
         (listener, _accepting): (Listener, Accepting),
         core: Arc<Core<H>>,
-        shared: Shared,
+        shared: ServerShared,
         worker: Option<WorkerHandle<Fresh>>,
     ) -> Self {
         Self { listener, _accepting, core, shared, worker }
@@ -38,11 +38,15 @@ impl<H: Handler> Acceptor<H> {
     /// Accepts until the server is told to stop, and then what has been waiting to be accepted, whose
     /// requests would be lost with the listener. Each connection gets a timer by `timer` and is given
     /// to `spawn`.
-    pub(crate) async fn run(mut self, timer: impl Fn() -> Timer, spawn: impl Fn(Connection<H>)) {
+    pub(crate) async fn run(
+        mut self,
+        timer: impl Fn() -> Timer,
+        spawn: impl Fn(ServerConnection<H>),
+    ) {
         while let Some(next) = poll_fn(|cx| self.poll_next(cx)).await {
             self.begin(next, &timer, &spawn);
         }
-        while self.shared.control.course() == Course::Draining
+        while self.shared.control.lifecycle() == Lifecycle::Draining
             && let Some(queued) = self.queued()
         {
             self.begin(Next::Own(queued), &timer, &spawn);
@@ -56,7 +60,7 @@ impl<H: Handler> Acceptor<H> {
     /// The next connection of this core; none once the server is to stop.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Next>> {
         let control = &self.shared.control;
-        if control.poll_course(Course::Draining, cx).is_ready() {
+        if control.poll_lifecycle(Lifecycle::Draining, cx).is_ready() {
             return Poll::Ready(None);
         }
         loop {
@@ -90,7 +94,7 @@ impl<H: Handler> Acceptor<H> {
         Some((self.listener.accept_queued().ok()??, place))
     }
 
-    fn begin(&self, next: Next, timer: &impl Fn() -> Timer, spawn: &impl Fn(Connection<H>)) {
+    fn begin(&self, next: Next, timer: &impl Fn() -> Timer, spawn: &impl Fn(ServerConnection<H>)) {
         let ((accepted, place), balance) = match next {
             Next::Own(fresh) => (fresh, None),
             Next::Placed(placed) => (placed.connection, Some(placed.slot)),
@@ -98,7 +102,13 @@ impl<H: Handler> Acceptor<H> {
         // What cannot be registered or has no TLS session is closed: nothing was said on it yet.
         let Ok(io) = accepted.register() else { return };
         let Some(io) = self.secure(io) else { return };
-        spawn(Connection::new(io, self.core.clone(), timer(), Registration::new(place), balance));
+        spawn(ServerConnection::new(
+            io,
+            self.core.clone(),
+            timer(),
+            Registration::new(place),
+            balance,
+        ));
     }
 
     #[cfg(any(feature = "tls", feature = "tls-ring"))]

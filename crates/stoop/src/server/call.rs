@@ -23,8 +23,8 @@ pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
     }
 }
 
-/// Has the machine send a response's head by `send`. A response that it refuses is replaced by a failure. None
-/// if that cannot be sent either: then the exchange cannot be answered.
+/// Has the machine send a response's head by `send`. A response that it refuses is replaced by a failure.
+/// None if that cannot be sent either: then the exchange cannot be answered.
 #[inline]
 pub(in crate::server) fn send_head<B: http_body::Body, T>(
     response: &mut Response<B>,

@@ -18,15 +18,15 @@ use crate::server::{http1, http2};
 
 /// A connection being served; done when it is over. `Send` exactly when the handler's future and
 /// body are.
-pub(crate) struct Connection<H: Handler>(Option<Driver<H>>);
+pub(crate) struct ServerConnection<H: Handler>(Option<VersionDriver<H>>);
 
 #[expect(clippy::large_enum_variant, reason = "most are HTTP/1, and each is a task's only content")]
-enum Driver<H: Handler> {
-    Http1(http1::Driver<H>),
-    Http2(Box<http2::Driver<H>>),
+enum VersionDriver<H: Handler> {
+    Http1(http1::Http1Driver<H>),
+    Http2(Box<http2::ServerDriver<H>>),
 }
 
-impl<H: Handler> Connection<H> {
+impl<H: Handler> ServerConnection<H> {
     pub(crate) fn new(
         io: AnyTransport,
         core: Arc<Core<H>>,
@@ -35,27 +35,28 @@ impl<H: Handler> Connection<H> {
         balance: Option<stoop_io::ConnectionSlot>,
     ) -> Self {
         let place = ConnectionParts { wire: Wire::new(io), core, timer, registration, balance };
-        Self(Some(Driver::Http1(http1::Driver::new(place))))
+        Self(Some(VersionDriver::Http1(http1::Http1Driver::new(place))))
     }
 }
 
-impl<H: Handler> Future for Connection<H> {
+impl<H: Handler> Future for ServerConnection<H> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match &mut self.0 {
                 None => return Poll::Ready(()),
-                Some(Driver::Http2(driver)) => {
+                Some(VersionDriver::Http2(driver)) => {
                     ready!(driver.poll(cx));
                     self.0 = None;
                 }
-                Some(Driver::Http1(driver)) => {
+                Some(VersionDriver::Http1(driver)) => {
                     let end = ready!(driver.poll(cx));
-                    if let Some(Driver::Http1(driver)) = self.0.take() {
+                    if let Some(VersionDriver::Http1(driver)) = self.0.take() {
                         let place = driver.end(end);
-                        self.0 = place
-                            .map(|place| Driver::Http2(Box::new(http2::Driver::from_parts(place))));
+                        self.0 = place.map(|place| {
+                            VersionDriver::Http2(Box::new(http2::ServerDriver::from_parts(place)))
+                        });
                     }
                 }
             }
@@ -63,7 +64,7 @@ impl<H: Handler> Future for Connection<H> {
     }
 }
 
-impl<H: Handler> Unpin for Connection<H> {}
+impl<H: Handler> Unpin for ServerConnection<H> {}
 
 #[cfg(test)]
 mod tests;

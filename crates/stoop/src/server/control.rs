@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 
 /// Whether a server runs or stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Course {
-    /// As ever.
+pub(crate) enum Lifecycle {
+    /// It accepts and serves.
     Running = 0,
     /// What runs is finished; nothing new is begun.
     Draining = 1,
@@ -15,10 +15,10 @@ pub(crate) enum Course {
     Closing = 2,
 }
 
-/// Shared by all connections of a server, on all cores.
+/// ServerShared by all connections of a server, on all cores.
 #[derive(Default)]
 pub(crate) struct Control {
-    course: AtomicU8,
+    lifecycle: AtomicU8,
     /// Connections that are served.
     connections: AtomicUsize,
     /// Places taken: by those, by what is being accepted, and by tunnels.
@@ -27,15 +27,15 @@ pub(crate) struct Control {
     acceptors: AtomicUsize,
     /// Connections that had something to finish when everything ended.
     cut_off: AtomicUsize,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<Waiters>,
 }
 
 #[derive(Default)]
-struct Waiting {
-    /// An entry for each connection, so that a change of course reaches those that sleep.
+struct Waiters {
+    /// An entry for each connection, so that those that sleep notice that the server stops.
     connections: Vec<Option<Waker>>,
     free: Vec<usize>,
-    /// Tasks that wait for a change of course.
+    /// Tasks that wait for the server to stop.
     turning: Vec<Waker>,
     /// Acceptors that wait for a free place.
     queue: Vec<Waker>,
@@ -44,17 +44,17 @@ struct Waiting {
 }
 
 impl Control {
-    pub(crate) fn course(&self) -> Course {
-        match self.course.load(Ordering::Acquire) {
-            0 => Course::Running,
-            1 => Course::Draining,
-            _ => Course::Closing,
+    pub(crate) fn lifecycle(&self) -> Lifecycle {
+        match self.lifecycle.load(Ordering::Acquire) {
+            0 => Lifecycle::Running,
+            1 => Lifecycle::Draining,
+            _ => Lifecycle::Closing,
         }
     }
 
-    /// Changes the course, never backwards, and wakes all that wait for it.
-    pub(crate) fn steer(&self, course: Course) {
-        self.course.fetch_max(course as u8, Ordering::AcqRel);
+    /// Moves on, never backwards, and wakes all that wait for it.
+    pub(crate) fn advance_to(&self, lifecycle: Lifecycle) {
+        self.lifecycle.fetch_max(lifecycle as u8, Ordering::AcqRel);
         let wakers: Vec<Waker> = {
             let mut waiting = self.waiting();
             let turning = std::mem::take(&mut waiting.turning);
@@ -88,13 +88,13 @@ impl Control {
         self.place(max).map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Ready once the course is at least `course`.
-    pub(crate) fn poll_course(&self, course: Course, cx: &mut Context<'_>) -> Poll<()> {
-        if self.course() >= course {
+    /// Ready once the server has come to `lifecycle`.
+    pub(crate) fn poll_lifecycle(&self, lifecycle: Lifecycle, cx: &mut Context<'_>) -> Poll<()> {
+        if self.lifecycle() >= lifecycle {
             return Poll::Ready(());
         }
         list(&mut self.waiting().turning, cx);
-        if self.course() >= course { Poll::Ready(()) } else { Poll::Pending }
+        if self.lifecycle() >= lifecycle { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Ready once there is neither a connection nor an acceptor, which could add one.
@@ -107,7 +107,7 @@ impl Control {
         if over() { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    pub(crate) fn cut_one_off(&self) {
+    pub(crate) fn count_aborted(&self) {
         self.cut_off.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -126,7 +126,7 @@ impl Control {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, Waiters> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -144,7 +144,7 @@ impl Control {
         over.into_iter().for_each(Waker::wake);
     }
 
-    /// Lists a connection's task, to be woken when the course changes.
+    /// Lists a connection's task, to be woken when the server stops.
     fn list(&self, waker: &Waker) -> usize {
         let mut waiting = self.waiting();
         match waiting.free.pop() {
@@ -187,7 +187,7 @@ impl Drop for Admission {
 }
 
 /// A connection among those that its server serves: counted from when it was accepted, and woken when
-/// the course changes once it was polled.
+/// the server stops once it was polled.
 pub(crate) struct Registration {
     control: Arc<Control>,
     number: Option<usize>,

@@ -16,7 +16,7 @@ use crate::versions::Versions;
 
 /// What all cores of a server share.
 #[derive(Clone)]
-pub(crate) struct Shared {
+pub(crate) struct ServerShared {
     pub(super) control: Arc<Control>,
     pub(super) limits: Arc<ServerLimits>,
     pub(super) versions: Versions,
@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     pub(super) tls: Option<ServerTls>,
 }
 
-impl Shared {
+impl ServerShared {
     pub(super) fn core<H: Handler>(&self, handler: H) -> Arc<Core<H>> {
         Core::new(handler, self.limits.clone(), self.control.clone(), self.versions)
     }

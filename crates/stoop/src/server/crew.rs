@@ -9,15 +9,15 @@ use stoop_io::{Balance, Listener, Timer, Worker, WorkerOptions};
 use crate::endpoint::Endpoint;
 use crate::handler::Handler;
 use crate::server::accept::{Accepting, Acceptor, Fresh};
-use crate::server::control::Course;
-use crate::server::core::Shared;
+use crate::server::control::Lifecycle;
+use crate::server::core::ServerShared;
 use crate::server::listening::ListenError;
 
 /// The workers of a server: each has a listener and a handler of its own.
-pub(super) struct Crew<M> {
+pub(super) struct ServerWorkers<M> {
     /// How its handlers are made, on their threads.
     make: M,
-    shared: Shared,
+    shared: ServerShared,
     balance: Balance<Fresh>,
     /// Each worker takes its own. They count as accepting from the beginning, for a caller that stops the
     /// server before they start.
@@ -28,8 +28,8 @@ pub(super) struct Crew<M> {
 /// Empty once the crew was given up.
 type Listeners = Vec<Option<(Listener, Accepting)>>;
 
-impl<M> Crew<M> {
-    pub(super) fn new(listeners: Vec<Listener>, shared: Shared, make: M) -> Self {
+impl<M> ServerWorkers<M> {
+    pub(super) fn new(listeners: Vec<Listener>, shared: ServerShared, make: M) -> Self {
         let count = listeners.len();
         let accepting = |listener| Some((listener, Accepting::new(shared.control.clone())));
         let listeners = Mutex::new(listeners.into_iter().map(accepting).collect());
@@ -73,7 +73,7 @@ impl<M> Crew<M> {
     /// Ends the server because not all of its threads are there: what is left must not look like
     /// all of it. Those that have not begun never will.
     fn give_up(&self) {
-        self.shared.control.steer(Course::Closing);
+        self.shared.control.advance_to(Lifecycle::Closing);
         let unused = std::mem::take(&mut *self.listeners());
         // Not under the lock: their end wakes others.
         drop(unused);
@@ -89,7 +89,7 @@ impl<M> Crew<M> {
     }
 }
 
-pub(super) struct GivenUpOnPanic<M>(Arc<Crew<M>>);
+pub(super) struct GivenUpOnPanic<M>(Arc<ServerWorkers<M>>);
 
 impl<M> Drop for GivenUpOnPanic<M> {
     fn drop(&mut self) {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 /// Places that a core keeps.
 const KEPT_MAX: usize = 256;
 
-/// A pinned place for a future; empty while it lies on the shelf.
+/// A pinned place for a future; empty while it lies on the free_list.
 pub(crate) type FutureSlot<F> = Pin<Box<Option<F>>>;
 
 /// The slots of one core that are free. Behind a lock that is never contended, because a

@@ -8,7 +8,7 @@ use std::time::Duration;
 use stoop_io::{Panicked, Workers};
 
 use crate::endpoint::Endpoint;
-use crate::server::control::{Control, Course};
+use crate::server::control::{Control, Lifecycle};
 
 /// A running server. Dropping it leaves the server running.
 pub struct ServerHandle {
@@ -46,7 +46,7 @@ impl ServerHandle {
     /// What waits to be accepted still is; a connection that has said nothing yet gets a second for
     /// it. May be called again, with another grace.
     pub async fn drain(&self, grace: Duration) -> usize {
-        self.control.steer(Course::Draining);
+        self.control.advance_to(Lifecycle::Draining);
         if tokio::time::timeout(grace, self.idle()).await.is_ok() {
             return 0;
         }
@@ -56,13 +56,13 @@ impl ServerHandle {
 
     /// Stops at once: every connection is cut off.
     pub async fn close(&self) {
-        self.control.steer(Course::Closing);
+        self.control.advance_to(Lifecycle::Closing);
         self.idle().await;
     }
 
     /// Waits until the server has stopped.
     pub async fn ended(&self) {
-        poll_fn(|cx| self.control.poll_course(Course::Draining, cx)).await;
+        poll_fn(|cx| self.control.poll_lifecycle(Lifecycle::Draining, cx)).await;
         self.idle().await;
     }
 

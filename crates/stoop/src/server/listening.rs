@@ -8,13 +8,13 @@ use stoop_io::{ListenOptions, Listener};
 use crate::endpoint::{Address, Endpoint};
 use crate::error::{Error, ErrorKind, Phase};
 
-/// Why a server could not be started. The text says what to do about it.
+/// ListenFailure a server could not be started. The text says what to do about it.
 pub struct ListenError {
     endpoint: Endpoint,
-    why: Why,
+    why: ListenFailure,
 }
 
-enum Why {
+enum ListenFailure {
     /// An `https` endpoint without a certificate.
     Certificate,
     Thread(io::Error),
@@ -27,24 +27,26 @@ pub(super) fn listen(endpoint: &Endpoint, count: usize) -> Result<Vec<Listener>,
         Address::Inet(address) => stoop_io::Address::Inet(*address),
         Address::Unix(path) => stoop_io::Address::Unix(path.clone()),
     };
-    Listener::per_core(&address, count, &ListenOptions::default())
-        .map_err(|error| ListenError { endpoint: endpoint.clone(), why: Why::Listen(error) })
+    Listener::per_core(&address, count, &ListenOptions::default()).map_err(|error| ListenError {
+        endpoint: endpoint.clone(),
+        why: ListenFailure::Listen(error),
+    })
 }
 
 impl ListenError {
     pub(super) fn certificate(endpoint: &Endpoint) -> Self {
-        Self { endpoint: endpoint.clone(), why: Why::Certificate }
+        Self { endpoint: endpoint.clone(), why: ListenFailure::Certificate }
     }
 
     pub(super) fn thread(endpoint: &Endpoint, error: io::Error) -> Self {
-        Self { endpoint: endpoint.clone(), why: Why::Thread(error) }
+        Self { endpoint: endpoint.clone(), why: ListenFailure::Thread(error) }
     }
 
     /// What kind of I/O error it is.
     pub fn kind(&self) -> io::ErrorKind {
         match &self.why {
-            Why::Certificate => io::ErrorKind::InvalidInput,
-            Why::Thread(error) | Why::Listen(error) => error.kind(),
+            ListenFailure::Certificate => io::ErrorKind::InvalidInput,
+            ListenFailure::Thread(error) | ListenFailure::Listen(error) => error.kind(),
         }
     }
 
@@ -90,24 +92,24 @@ impl fmt::Display for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let endpoint = &self.endpoint;
         match &self.why {
-            Why::Certificate => write!(
+            ListenFailure::Certificate => write!(
                 f,
                 "cannot listen on {endpoint}: https needs a certificate: give one by Server::tls, \
                  or listen on http"
             ),
-            Why::Thread(error) => write!(
+            ListenFailure::Thread(error) => write!(
                 f,
                 "cannot start a thread for {endpoint}: {error}: ask for fewer workers, or raise \
                  the limits on threads (`ulimit -u`) and file descriptors (`ulimit -n`)"
             ),
-            Why::Listen(error) => {
+            ListenFailure::Listen(error) => {
                 write!(f, "cannot listen on {endpoint}: {error}: {}", self.advice(error))
             }
         }
     }
 }
 
-/// The same, for who returns it from `main`.
+/// As `Display`, so that `main` can return it.
 impl fmt::Debug for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ListenError({self})")
@@ -117,8 +119,8 @@ impl fmt::Debug for ListenError {
 impl std::error::Error for ListenError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.why {
-            Why::Certificate => None,
-            Why::Thread(error) | Why::Listen(error) => Some(error),
+            ListenFailure::Certificate => None,
+            ListenFailure::Thread(error) | ListenFailure::Listen(error) => Some(error),
         }
     }
 }
@@ -127,11 +129,13 @@ impl std::error::Error for ListenError {
 impl From<ListenError> for Error {
     fn from(error: ListenError) -> Self {
         let kind = match &error.why {
-            Why::Certificate => ErrorKind::InvalidUrl,
-            Why::Thread(cause) | Why::Listen(cause) => match cause.raw_os_error() {
-                Some(23 | 24) => ErrorKind::TooManyFiles,
-                _ => ErrorKind::ConnectUnreachable,
-            },
+            ListenFailure::Certificate => ErrorKind::InvalidUrl,
+            ListenFailure::Thread(cause) | ListenFailure::Listen(cause) => {
+                match cause.raw_os_error() {
+                    Some(23 | 24) => ErrorKind::TooManyFiles,
+                    _ => ErrorKind::ConnectUnreachable,
+                }
+            }
         };
         Self::new(kind, Phase::Connect).with_text(error)
     }

@@ -27,11 +27,11 @@ use crate::limits::ServerLimits;
 use crate::versions::Versions;
 
 use accept::{Accepting, Acceptor};
-pub(crate) use connection::Connection;
+pub(crate) use connection::ServerConnection;
 pub(crate) use control::{Control, Registration};
 pub(crate) use core::Core;
-use core::Shared;
-use crew::Crew;
+use core::ServerShared;
+use crew::ServerWorkers;
 pub use handle::ServerHandle;
 pub use listening::ListenError;
 
@@ -222,10 +222,10 @@ impl Server {
         Ok(handle)
     }
 
-    fn crew<M>(self, make: M) -> Result<(ServerHandle, Arc<Crew<M>>), ListenError> {
+    fn crew<M>(self, make: M) -> Result<(ServerHandle, Arc<ServerWorkers<M>>), ListenError> {
         let listeners = self.bind(self.workers)?;
         let (handle, shared) = self.start(&listeners);
-        Ok((handle, Arc::new(Crew::new(listeners, shared, make))))
+        Ok((handle, Arc::new(ServerWorkers::new(listeners, shared, make))))
     }
 
     fn bind(&self, count: usize) -> Result<Vec<Listener>, ListenError> {
@@ -239,7 +239,7 @@ impl Server {
         listening::listen(&self.endpoint, count)
     }
 
-    fn start_one(self) -> Result<(ServerHandle, Shared, (Listener, Accepting)), ListenError> {
+    fn start_one(self) -> Result<(ServerHandle, ServerShared, (Listener, Accepting)), ListenError> {
         let listeners = self.bind(1)?;
         let (handle, shared) = self.start(&listeners);
         let listener = listeners.into_iter().next().expect("one was asked for");
@@ -247,7 +247,7 @@ impl Server {
         Ok((handle, shared, (listener, accepting)))
     }
 
-    fn start(self, listeners: &[Listener]) -> (ServerHandle, Shared) {
+    fn start(self, listeners: &[Listener]) -> (ServerHandle, ServerShared) {
         let control = Arc::new(Control::default());
         let mut endpoint = self.endpoint;
         if let Some(stoop_io::Address::Inet(address)) = listeners.first().map(Listener::address) {
@@ -257,7 +257,7 @@ impl Server {
         if self.tls.is_some() {
             endpoint = endpoint.secured();
         }
-        let shared = Shared {
+        let shared = ServerShared {
             control: control.clone(),
             limits: Arc::new(self.limits),
             versions: self.versions,

@@ -1,5 +1,5 @@
-//! URLs of the origin that was asked last are not parsed whole: reading the host is two thirds of
-//! the work, and who fetches much fetches much of one origin.
+//! Parses URLs of the same origin as the last one without reading their host again: that is two thirds of
+//! the work, and many requests go to one origin.
 
 use std::cell::RefCell;
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use stoop::{ErrorKind, Phase};
-use stoop_io::sim::{Fault, Link, Sim, Split};
+use stoop_io::sim::{Link, LinkFault, Sim, Split};
 use stoop_io::{AnyTransport, Stream};
 
 use super::kit::{OK, ScriptedServer, fetch, get, ok, ok_with, scripted};
@@ -33,7 +33,7 @@ async fn a_response_may_come_in_any_pieces() {
 async fn a_stalled_connection_is_left_to_the_deadline_and_then_closed() {
     for after in [0, 10, 40, 60] {
         let connect = move || {
-            let back = Link::faulty(Fault::StallAfter(after));
+            let back = Link::faulty(LinkFault::StallAfter(after));
             let (ours, theirs, _) = Sim::pair(1, &Link::default(), &back);
             tokio::spawn(ScriptedServer::over(AnyTransport::from(theirs), 0).serve(OK));
             Stream::new(ours)

@@ -69,7 +69,7 @@ async fn race(fates: &[Fate], connect: Option<Duration>) -> (Result<u8, Error>, 
         }
     };
     let time = ClientTime { connect, ..ClientTime::default() };
-    let terms = Terms {
+    let terms = ConnectLimits {
         time: &time,
         due: Due::new(RequestDeadlines::Endless, &time),
         setup_by: None,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use stoop_io::{FillResult, Transport};
 use stoop_proto::{Fields, ResponseHead, h1};
 
-use crate::client::http1::exchange::{Http1Exchange, Step, connection};
+use crate::client::http1::exchange::{ExchangeStep, Http1Exchange, connection};
 use crate::error::{Error, Phase};
 
 impl Http1Exchange {
@@ -20,7 +20,7 @@ impl Http1Exchange {
         }
         let step = ready!(self.poll_step(cx, &mut ResponseHead::default(), Phase::Receive));
         let piece = step.and_then(|step| match step {
-            Step::Data { before, len, after } => {
+            ExchangeStep::Data { before, len, after } => {
                 let http1 = connection(&mut self.lease, Phase::Receive)?;
                 http1.wire.io.consume(before);
                 let piece = http1.wire.io.take(len);
@@ -43,7 +43,7 @@ impl Http1Exchange {
     ) -> Poll<Result<(), Error>> {
         let mut head = ResponseHead::default();
         while !self.ended {
-            if let Step::Data { before, len, after } =
+            if let ExchangeStep::Data { before, len, after } =
                 ready!(self.poll_step(cx, &mut head, Phase::Receive))?
             {
                 let http1 = connection(&mut self.lease, Phase::Receive)?;

@@ -11,10 +11,10 @@ use stoop_proto::{BodySize, CloseReason, Fields, RequestHead, ResponseHead, h1};
 use crate::body::Body;
 use crate::client::deadlines::{Deadlines, Due, Waiting};
 use crate::client::http1::Http1;
-use crate::client::http1::upload::Upload;
+use crate::client::http1::upload::Http1Upload;
 use crate::client::pool::Lease;
 use crate::client::response_start::ResponseStart;
-use crate::conn::Sink;
+use crate::conn::OutputSink;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientLimits, ClientTime, after};
 use crate::upgrade::Upgraded;
@@ -22,7 +22,7 @@ use crate::upgrade::Upgraded;
 /// An exchange under way.
 pub(crate) struct Http1Exchange {
     pub(super) lease: Lease,
-    upload: Upload,
+    upload: Http1Upload,
     pub(super) limits: Arc<ClientLimits>,
     deadlines: Deadlines,
     received_any: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Http1Exchange {
     pub(super) trailers: Option<Box<Fields>>,
 }
 
-pub(super) enum Step {
+pub(super) enum ExchangeStep {
     Interim,
     Head,
     Data { before: usize, len: usize, after: usize },
@@ -49,10 +49,10 @@ impl Http1Exchange {
         (now, due): (Instant, Due),
     ) -> Result<Self, Error> {
         let mut deadlines = Deadlines::new(now, due, &body, &limits.time);
-        let mut upload = Upload::default();
+        let mut upload = Http1Upload::default();
         let http1 = connection(&mut lease, Phase::Request)?;
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
-        let sent = http1.machine.send(head, size, &mut Sink(&mut http1.wire.out));
+        let sent = http1.machine.send(head, size, &mut OutputSink(&mut http1.wire.out));
         sent.map_err(|misuse| Error::misuse(misuse, Phase::Request))?;
         if size == BodySize::Exact(0) {
             upload.finish(http1, None)?;
@@ -92,10 +92,10 @@ impl Http1Exchange {
     ) -> Poll<Result<ResponseStart, Error>> {
         loop {
             match ready!(self.poll_step(cx, head, Phase::Wait))? {
-                Step::Interim => interim(head),
-                Step::Head => return Poll::Ready(Ok(ResponseStart::Head)),
-                Step::Switched => return Poll::Ready(Ok(ResponseStart::Switched)),
-                Step::Data { .. } | Step::End => {
+                ExchangeStep::Interim => interim(head),
+                ExchangeStep::Head => return Poll::Ready(Ok(ResponseStart::Head)),
+                ExchangeStep::Switched => return Poll::Ready(Ok(ResponseStart::Switched)),
+                ExchangeStep::Data { .. } | ExchangeStep::End => {
                     return Poll::Ready(Err(Error::new(ErrorKind::Internal, Phase::Wait)));
                 }
             }
@@ -124,7 +124,8 @@ impl Http1Exchange {
             };
             // Behind the response, the caller may have forgotten what it has not sent.
             let waiting = if *ended { Waiting::Sending } else { waiting };
-            if let Some(error) = ready!(late(cx, http1, deadlines, waiting, &limits.time)) {
+            if let Some(error) = ready!(poll_deadline(cx, http1, deadlines, waiting, &limits.time))
+            {
                 return Poll::Ready(Err(self.fail(error)));
             }
         }
@@ -136,7 +137,7 @@ impl Http1Exchange {
         cx: &mut Context<'_>,
         head: &mut ResponseHead,
         phase: Phase,
-    ) -> Poll<Result<Step, Error>> {
+    ) -> Poll<Result<ExchangeStep, Error>> {
         loop {
             let Self { lease, upload, limits, deadlines, .. } = self;
             let http1 = connection(lease, phase)?;
@@ -149,7 +150,7 @@ impl Http1Exchange {
                 deadlines.content_came(span.len(), &limits.time);
                 let (before, len) = (span.start, span.len());
                 let after = received.consumed - span.end;
-                return Poll::Ready(Ok(Step::Data { before, len, after }));
+                return Poll::Ready(Ok(ExchangeStep::Data { before, len, after }));
             }
             http1.wire.io.consume(received.consumed);
             let event = match received.event {
@@ -174,16 +175,16 @@ impl Http1Exchange {
         head: &ResponseHead,
         awaited: bool,
         phase: Phase,
-    ) -> Result<Step, Error> {
+    ) -> Result<ExchangeStep, Error> {
         match event {
             h1::Event::Interim => {
                 self.deadlines.moved();
-                Ok(Step::Interim)
+                Ok(ExchangeStep::Interim)
             }
             h1::Event::Head { end } => {
                 // A switch shows as a head with a tunnel behind it.
                 if connection(&mut self.lease, phase)?.machine.is_switched() {
-                    return Ok(Step::Switched);
+                    return Ok(ExchangeStep::Switched);
                 }
                 self.deadlines.head_came();
                 if head.declines_content(awaited) {
@@ -192,16 +193,16 @@ impl Http1Exchange {
                 if end {
                     self.end();
                 }
-                Ok(Step::Head)
+                Ok(ExchangeStep::Head)
             }
             h1::Event::End { trailers } => {
                 if trailers {
                     self.trailers = connection(&mut self.lease, phase)?.machine.take_trailers();
                 }
                 self.end();
-                Ok(Step::End)
+                Ok(ExchangeStep::End)
             }
-            h1::Event::Tunnel => Ok(Step::Switched),
+            h1::Event::Tunnel => Ok(ExchangeStep::Switched),
             h1::Event::Violation(violation) => {
                 Err(self.explain(Error::violation(violation, phase)))
             }
@@ -289,7 +290,7 @@ impl Http1Exchange {
                     (_, Phase::Receive) => Waiting::Content,
                     (sending, _) => sending.unwrap_or(Waiting::Head),
                 };
-                let late = late(cx, http1, deadlines, waiting, &limits.time);
+                let late = poll_deadline(cx, http1, deadlines, waiting, &limits.time);
                 late.map(|error| error.map_or(Ok(None), Err))
             }
         }
@@ -297,7 +298,7 @@ impl Http1Exchange {
 }
 
 /// Waits for the nearest deadline. Ready with `None`: what was waited for may go on.
-fn late(
+fn poll_deadline(
     cx: &mut Context<'_>,
     http1: &mut Http1,
     deadlines: &mut Deadlines,

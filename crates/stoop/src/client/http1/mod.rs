@@ -26,7 +26,7 @@ impl Http1 {
     /// A connection that was just made, on the runtime this is called on.
     pub(crate) fn new(io: AnyTransport) -> Box<Self> {
         Box::new(Self {
-            wire: Wire::new(io).steady(),
+            wire: Wire::new(io).with_fixed_limit(),
             machine: h1::Client::new(),
             timer: Timer::coarse(),
             runtime: Handle::current().id(),
@@ -34,18 +34,18 @@ impl Http1 {
         })
     }
 
-    /// Who is at the other end.
+    /// The address of the server.
     pub(crate) fn peer(&self) -> PeerAddress {
         self.wire.io.peer()
     }
 
-    /// Whether another exchange may follow: nothing half said, nothing unasked.
+    /// Whether another exchange may follow: there is no unsent output and no unread input.
     pub(crate) fn is_viable(&self) -> bool {
         self.machine.is_reusable() && self.wire.out.is_empty() && self.wire.io.received().is_empty()
     }
 
-    /// Whether bytes came before anything was asked. Those that are still on their way cannot be told
-    /// from an answer.
+    /// Whether bytes arrived before the first request. Those that are still on their way cannot be told
+    /// from a response.
     pub(crate) fn has_spoken(&mut self) -> bool {
         self.wire.io.liveness(LivenessCheck::Cached) == Liveness::Readable
             && self.wire.io.liveness(LivenessCheck::Kernel) == Liveness::Readable

@@ -9,13 +9,13 @@ use stoop_proto::{CloseReason, Fields};
 use crate::body::Body;
 use crate::client::deadlines::{Deadlines, Waiting};
 use crate::client::http1::Http1;
-use crate::conn::Sink;
+use crate::conn::OutputSink;
 use crate::error::{Error, Phase};
 use crate::header_map::from_map;
 
 /// What of a request is still to be sent.
 #[derive(Default)]
-pub(super) struct Upload {
+pub(super) struct Http1Upload {
     /// Content that was not asked for yet.
     pub(super) body: Option<Body>,
     /// Sending failed. What the server said before may still explain it, so this waits until it is
@@ -23,7 +23,7 @@ pub(super) struct Upload {
     pub(super) failed: Option<Error>,
 }
 
-impl Upload {
+impl Http1Upload {
     /// Sends as much as there is and the server takes.
     ///
     /// # Errors
@@ -80,10 +80,10 @@ impl Upload {
             let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) else { return Ok(false) };
             match frame {
                 None => self.finish(http1, None)?,
-                Some(Err(error)) => return Err(error.of_the_body()),
+                Some(Err(error)) => return Err(error.into_request_body_error()),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => {
-                        let sent = http1.machine.data(data, &mut Sink(&mut http1.wire.out));
+                        let sent = http1.machine.data(data, &mut OutputSink(&mut http1.wire.out));
                         sent.map_err(|misuse| Error::misuse(misuse, Phase::Send))?;
                     }
                     Err(frame) => {
@@ -130,7 +130,7 @@ impl Upload {
         trailers: Option<&Fields>,
     ) -> Result<(), Error> {
         self.body = None;
-        let finished = http1.machine.finish(trailers, &mut Sink(&mut http1.wire.out));
+        let finished = http1.machine.finish(trailers, &mut OutputSink(&mut http1.wire.out));
         finished.map_err(|misuse| Error::misuse(misuse, Phase::Send))
     }
 

@@ -32,11 +32,11 @@ pub(crate) struct Http2Exchange {
     has_head: bool,
     /// No content follows any more.
     ended: bool,
-    tunnel: Tunnel,
+    tunnel: ClientTunnel,
 }
 
 /// Whether the exchange is a tunnel.
-enum Tunnel {
+enum ClientTunnel {
     No,
     /// The request is a CONNECT. What is written to the tunnel, if it is made, goes through this stream.
     Asked(Option<Stream>),
@@ -60,9 +60,9 @@ impl Http2Exchange {
         let (tunnel, body) = match *request.head.method() {
             Method::CONNECT => {
                 let (writer, outgoing) = outgoing();
-                (Tunnel::Asked(Some(writer)), Body::stream(outgoing))
+                (ClientTunnel::Asked(Some(writer)), Body::stream(outgoing))
             }
-            _ => (Tunnel::No, body),
+            _ => (ClientTunnel::No, body),
         };
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
         let has_content = size != BodySize::Exact(0);
@@ -92,7 +92,7 @@ impl Http2Exchange {
     /// a tunnel is made anew.
     pub(crate) fn take_unsent(&self) -> Option<Body> {
         let unsent = self.cell.take_unsent()?;
-        Some(if matches!(self.tunnel, Tunnel::No) { unsent } else { Body::empty() })
+        Some(if matches!(self.tunnel, ClientTunnel::No) { unsent } else { Body::empty() })
     }
 
     /// Whether a part of the response has come, or the server has said that there will be none.
@@ -124,7 +124,7 @@ impl Http2Exchange {
                     self.has_head = true;
                     self.ended = self.cell.is_at_end();
                     let switched =
-                        matches!(self.tunnel, Tunnel::Asked(_)) && head.status().is_success();
+                        matches!(self.tunnel, ClientTunnel::Asked(_)) && head.status().is_success();
                     return Poll::Ready(Ok(match switched {
                         true => ResponseStart::Switched,
                         false => ResponseStart::Head,
@@ -137,7 +137,9 @@ impl Http2Exchange {
 
     /// The tunnel, after [`ResponseStart::Switched`].
     pub(crate) fn into_upgraded(mut self) -> Result<Upgraded, Error> {
-        let Tunnel::Asked(Some(writer)) = std::mem::replace(&mut self.tunnel, Tunnel::Open) else {
+        let ClientTunnel::Asked(Some(writer)) =
+            std::mem::replace(&mut self.tunnel, ClientTunnel::Open)
+        else {
             return Err(Error::new(ErrorKind::Internal, Phase::Wait));
         };
         let peer = self.connection.peer;
@@ -182,7 +184,7 @@ impl Http2Exchange {
             // Once there is a response, its content is what is waited for.
             let waiting = match (phase, sending) {
                 (Phase::Receive, _) => Waiting::Content,
-                (_, Some(sending)) if matches!(self.tunnel, Tunnel::No) => sending,
+                (_, Some(sending)) if matches!(self.tunnel, ClientTunnel::No) => sending,
                 (_, _) => Waiting::Head,
             };
             let late = self.deadlines.poll(cx, &mut self.timer, waiting, &self.limits.time);
@@ -202,7 +204,7 @@ impl Http2Exchange {
     }
 
     fn is_tunnel(&self) -> bool {
-        matches!(self.tunnel, Tunnel::Open)
+        matches!(self.tunnel, ClientTunnel::Open)
     }
 
     fn fail(&mut self, error: Error) -> Error {
@@ -218,8 +220,8 @@ impl Http2Exchange {
     fn tell(&self, tell: Notice) {
         match tell {
             Notice::Nothing => {}
-            Notice::Wake => self.connection.ready.call(),
-            Notice::Call(number) => self.connection.ready.mark(number),
+            Notice::Wake => self.connection.ready.wake_task(),
+            Notice::Call(number) => self.connection.ready.wake_for(number),
             Notice::Consumed(bytes) => self.connection.consumed(bytes),
         }
     }

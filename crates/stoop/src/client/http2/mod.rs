@@ -1,8 +1,8 @@
 //! A client's HTTP/2 connection, which many exchanges share.
 //!
 //! One task, the [`driver`], owns the transport and the machine. The owner of a response has an
-//! [`exchange`]; it and the driver share a [`SharedExchange`], which takes the request to the driver and the
-//! response to the owner. New requests wait in the inbox of the [`SharedConnection`].
+//! [`exchange`]; it and the driver share a [`SharedExchange`], which hands the request to the driver and the
+//! response to its owner. New requests wait in the inbox of the [`SharedConnection`].
 
 mod driver;
 pub(crate) mod exchange;
@@ -16,7 +16,7 @@ use stoop_proto::BodySize;
 use tokio::runtime::Id;
 
 use crate::body::Body;
-use crate::conn::http2::ready::Ready;
+use crate::conn::http2::ready::WokenExchanges;
 
 pub(crate) use driver::connect;
 use shared_exchange::SharedExchange;
@@ -28,7 +28,7 @@ const STREAMS_ASSUMED: usize = 100;
 /// A connection, as its exchanges and the pool have it.
 pub(crate) struct SharedConnection {
     state: Mutex<SharedState>,
-    ready: Arc<Ready>,
+    ready: Arc<WokenExchanges>,
     pub(crate) peer: PeerAddress,
     /// The runtime whose task drives it.
     runtime: Id,
@@ -69,7 +69,7 @@ impl SharedConnection {
     /// Ends the connection once the exchanges that it has are over.
     pub(crate) fn close(&self) {
         self.state().closes = true;
-        self.ready.call();
+        self.ready.wake_task();
     }
 
     /// Hands a request to the driver, or returns it if the connection is gone.
@@ -80,7 +80,7 @@ impl SharedConnection {
         }
         state.orders.push(order);
         drop(state);
-        self.ready.call();
+        self.ready.wake_task();
         Ok(())
     }
 
@@ -89,6 +89,6 @@ impl SharedConnection {
         let mut state = self.state();
         state.consumed = state.consumed.saturating_add(bytes);
         drop(state);
-        self.ready.call();
+        self.ready.wake_task();
     }
 }

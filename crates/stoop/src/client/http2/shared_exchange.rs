@@ -16,15 +16,15 @@ use crate::conn::recycle::Recycle;
 use crate::error::Error;
 use crate::request::RequestParts;
 
-/// Less than this is not held against a connection once its stream is over: the owner of the response
-/// need not say that it was read.
+/// Unread content up to this size is credited at once when its stream ends: the owner of the response need
+/// not say that it was read.
 const FORGIVEN_BYTES: usize = 16 * 1024;
 
 #[derive(Default)]
-pub(super) struct SharedExchange(Mutex<State>);
+pub(super) struct SharedExchange(Mutex<ExchangeState>);
 
 #[derive(Default)]
-struct State {
+struct ExchangeState {
     request: Option<Recycle<RequestParts>>,
     /// The request's content, if nothing of it was asked for and the request was not sent.
     unsent: Option<Body>,
@@ -119,10 +119,15 @@ impl SharedExchange {
     pub(super) fn new(request: Recycle<RequestParts>, sending: bool, taken_max: u32) -> Arc<Self> {
         let sending = sending.then_some(Waiting::Sending);
         let request = Some(request);
-        Arc::new(Self(Mutex::new(State { request, sending, taken_max, ..State::default() })))
+        Arc::new(Self(Mutex::new(ExchangeState {
+            request,
+            sending,
+            taken_max,
+            ..ExchangeState::default()
+        })))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ExchangeState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -226,7 +231,7 @@ impl SharedExchange {
     }
 }
 
-impl State {
+impl ExchangeState {
     fn tell_taken(&mut self) -> Notice {
         match self.credit {
             Credit::Stream if self.content.taken() >= self.taken_max => {
@@ -371,7 +376,7 @@ impl SharedExchange {
     }
 }
 
-fn wake(mut state: MutexGuard<'_, State>) {
+fn wake(mut state: MutexGuard<'_, ExchangeState>) {
     let waker = state.waker.take();
     drop(state);
     if let Some(waker) = waker {

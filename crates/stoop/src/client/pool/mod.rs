@@ -33,17 +33,17 @@ use table::{Allotment, Demand, Key, Speaks, Table};
 const REAP_EVERY: Duration = Duration::from_secs(1);
 
 type Connections = Table<Box<Http1>, Arc<SharedConnection>, Waiter>;
-type Effects = table::Effects<Box<Http1>, Arc<SharedConnection>, Waiter>;
+type PoolEffects = table::Effects<Box<Http1>, Arc<SharedConnection>, Waiter>;
 
 /// The connections of one client, all origins.
 pub(crate) struct Pool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     idle: Duration,
     /// Itself, for connections to report to.
     this: Weak<Pool>,
 }
 
-struct State {
+struct PoolState {
     table: Connections,
     /// A task closes what idles too long.
     reaping: bool,
@@ -125,17 +125,17 @@ impl Pool {
         let table = Table::new(limits, |connection: &Arc<SharedConnection>, waiter: &Waiter| {
             connection.is_of(waiter.runtime)
         });
-        let state = Mutex::new(State { table, reaping: false });
+        let state = Mutex::new(PoolState { table, reaping: false });
         Arc::new_cyclic(|this| Self { state, idle, this: this.clone() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the table, and does what it decided to.
-    fn change<R>(&self, change: impl FnOnce(&mut Connections, &mut Effects) -> R) -> R {
-        let mut due = Effects::default();
+    fn change<R>(&self, change: impl FnOnce(&mut Connections, &mut PoolEffects) -> R) -> R {
+        let mut due = PoolEffects::default();
         let mut state = self.state();
         let changed = change(&mut state.table, &mut due);
         let reap = !state.reaping && state.table.counts().1 > 0;
@@ -148,17 +148,17 @@ impl Pool {
         changed
     }
 
-    /// A connection to `origin`, or the right to make one; a turn to wait for if there are too many.
+    /// A connection to `origin`, or the right to make one; a place in the queue if there are too many.
     ///
-    /// `fresh` is for a request that must not meet another stale connection: of one that was given
-    /// it can use no more than the place. `versions` is what may be spoken there.
+    /// `fresh` is for a request that must not meet another stale connection: an idle one that it gets is
+    /// closed, and replaced. `versions` is what may be spoken there.
     pub(crate) fn acquire(
         self: &Arc<Self>,
         origin: &str,
         versions: Versions,
         fresh: bool,
     ) -> Acquire {
-        let (mut due, mut receiver) = (Effects::default(), None);
+        let (mut due, mut receiver) = (PoolEffects::default(), None);
         let speaks = match versions {
             Versions::All => Speaks::Unknown,
             Versions::Http1 => Speaks::Http1,
@@ -197,9 +197,9 @@ impl Pool {
         }
     }
 
-    /// Closes and serves what the table decided to. A waiter who has just left gives back what it
-    /// gets by dropping it, and so it comes here again.
-    fn settle(&self, due: Effects) {
+    /// Closes connections and serves waiters as the table decided. A waiter that was cancelled meanwhile
+    /// drops what it gets, which returns it here.
+    fn settle(&self, due: PoolEffects) {
         drop(due.closed);
         due.ended.iter().for_each(|connection| connection.close());
         for (waiter, key, given) in due.served {
@@ -212,7 +212,7 @@ impl Pool {
     /// Closes connections that have idled too long, were closed by the server, or brought bytes unasked.
     /// Returns whether anything is left to look after.
     fn reap(&self, now: Instant) -> bool {
-        let mut due = Effects::default();
+        let mut due = PoolEffects::default();
         let mut state = self.state();
         let unfit = |connection: &mut Box<Http1>| {
             let rested = now.saturating_duration_since(connection.idle_since);
@@ -229,7 +229,7 @@ impl Pool {
     /// Closes the connection that has idled longest, because this process is out of descriptors.
     /// Returns whether there was one.
     pub(crate) fn shed(&self) -> bool {
-        let mut due = Effects::default();
+        let mut due = PoolEffects::default();
         self.state().table.shed(&mut due);
         let shed = !(due.closed.is_empty() && due.ended.is_empty());
         self.settle(due);

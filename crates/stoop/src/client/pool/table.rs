@@ -15,7 +15,7 @@ use slab::Slab;
 
 use crate::limits::PoolLimits;
 
-use origin::Origin;
+use origin::OriginEntry;
 pub(super) use origin::Speaks;
 
 /// The number of an origin, while it has a connection or a waiter.
@@ -33,11 +33,11 @@ pub(super) struct Table<C, S, W> {
     /// Whether a waiter can use a connection that many share.
     fits: fn(&S, &W) -> bool,
     keys: HashMap<Arc<str>, Key>,
-    origins: Slab<Origin<C, S, W>>,
+    origins: Slab<OriginEntry<C, S, W>>,
     /// Idle connections in the order they came to rest, by their numbers. Numbers of those that were
     /// taken since are left to be skipped, and swept when they outnumber the rest.
     order: VecDeque<(u64, Key)>,
-    /// The first waiter of each origin that could use a free place: who waited longest is first.
+    /// The first waiter of each origin that could use a free place, the longest-waiting first.
     starved: BTreeMap<u64, Key>,
     idle: usize,
     open: usize,
@@ -71,7 +71,7 @@ pub(super) enum Allotment<C, S> {
 pub(super) struct Effects<C, S, W> {
     /// Connections to close.
     pub(super) closed: Vec<C>,
-    /// Shared connections without exchanges, to end.
+    /// ClientShared connections without exchanges, to end.
     pub(super) ended: Vec<S>,
     /// Waiters with what they get.
     pub(super) served: Vec<(W, Key, Allotment<C, S>)>,
@@ -150,7 +150,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
 
     fn remember(&mut self, origin: &str, speaks: Speaks) -> Key {
         let name: Arc<str> = origin.into();
-        let key = self.origins.insert(Origin::new(name.clone(), speaks));
+        let key = self.origins.insert(OriginEntry::new(name.clone(), speaks));
         self.keys.insert(name, key);
         key
     }

@@ -6,15 +6,15 @@ use stoop_io::{LivenessCheck, PeerAddress, Transport, is_public, now};
 use stoop_proto::Violation;
 use url::{Position, Url};
 
-use super::Job;
+use super::RequestRun;
 use super::repeat::Tries;
 use crate::client::connect::private_address;
 use crate::client::descriptor_wait::DescriptorWait;
 use crate::client::http1::Http1;
 use crate::client::http2;
 use crate::client::pool::{Acquire, Grant, Lease, StreamPermit};
-use crate::client::terms::{Terms, within};
-use crate::conn::wire::TRUSTED_FOR;
+use crate::client::terms::{ConnectLimits, within};
+use crate::conn::wire::LIVENESS_CACHE;
 use crate::error::{Error, Phase};
 use crate::limits::after;
 use crate::timings::Stopwatch;
@@ -32,7 +32,7 @@ pub(super) enum Carrier {
     Stream(StreamPermit),
 }
 
-impl Job<'_> {
+impl RequestRun<'_> {
     /// A connection to the URL's origin, or a share of one. Acquired since the watch says, which is as good
     /// as now.
     pub(super) async fn acquire(
@@ -78,7 +78,7 @@ impl Job<'_> {
             let connecting = Box::pin(self.shared.connector.connect(
                 url,
                 versions,
-                Terms {
+                ConnectLimits {
                     time: &self.shared.limits.time,
                     due: self.due,
                     setup_by: self.shared.connector.setup.map(|limit| after(now(), limit)),
@@ -130,7 +130,8 @@ impl Job<'_> {
     fn may_reuse(&self, lease: &mut Lease, now: Instant) -> bool {
         let Some(connection) = lease.connection_mut() else { return false };
         let rested = now.saturating_duration_since(connection.idle_since);
-        let look = if rested > TRUSTED_FOR { LivenessCheck::Kernel } else { LivenessCheck::Cached };
+        let look =
+            if rested > LIVENESS_CACHE { LivenessCheck::Kernel } else { LivenessCheck::Cached };
         rested < self.shared.limits.pool.idle
             && connection.is_viable()
             && connection.is_quiet(look)

@@ -20,7 +20,7 @@ use crate::client::http2::exchange::Http2Exchange;
 use crate::client::outgoing::Outgoing;
 use crate::client::promote;
 use crate::client::response_start::ResponseStart;
-use crate::client::shared::Shared;
+use crate::client::shared::ClientShared;
 use crate::client::switch::Switch;
 use crate::conn::recycle::Recycle;
 use crate::error::Hop;
@@ -37,17 +37,17 @@ use repeat::{Failed, Tries};
 type Interim<'a> = &'a mut (dyn FnMut(&ResponseHead) + Send);
 
 pub(crate) async fn send(
-    shared: &Shared,
+    shared: &ClientShared,
     request: Request,
     interim: Interim<'_>,
 ) -> Result<Response, Error> {
     let due = Due::new(request.parts.deadlines, &shared.limits.time);
     let mut outgoing = Outgoing::new(shared, request)?;
-    let mut job = Job { shared, due, public_only: false, http1: false, redirects: 0 };
+    let mut job = RequestRun { shared, due, public_only: false, http1: false, redirects: 0 };
     loop {
         let (head, exchange, peer) = match job.run(&mut outgoing, interim).await? {
-            Outcome::Response { head, exchange, peer } => (head, exchange, peer),
-            Outcome::Switched(_) => {
+            SendOutcome::Response { head, exchange, peer } => (head, exchange, peer),
+            SendOutcome::Switched(_) => {
                 let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
                 return Err(error.with_detail("to switch protocols, use Client::switch"));
             }
@@ -84,16 +84,16 @@ fn hop(outgoing: &Outgoing, redirects: u16) -> Option<Hop> {
 }
 
 /// Sends a request that offers to switch protocols.
-pub(crate) async fn switch(shared: &Shared, request: Request) -> Result<Switch, Error> {
+pub(crate) async fn switch(shared: &ClientShared, request: Request) -> Result<Switch, Error> {
     let due = Due::new(request.parts.deadlines, &shared.limits.time);
     let mut outgoing = Outgoing::new(shared, request)?;
     // An Upgrade is HTTP/1.1's; over HTTP/2 there are only tunnels.
     let may_choose = shared.connector.versions(outgoing.url()) == Versions::All;
     let http1 = may_choose && *outgoing.method() != Method::CONNECT;
-    let job = Job { shared, due, public_only: false, http1, redirects: 0 };
+    let job = RequestRun { shared, due, public_only: false, http1, redirects: 0 };
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
-        Outcome::Switched(upgraded) => Switch::Accepted(upgraded),
-        Outcome::Response { head, exchange, .. } => {
+        SendOutcome::Switched(upgraded) => Switch::Accepted(upgraded),
+        SendOutcome::Response { head, exchange, .. } => {
             let mut response = Response::received(head, content(exchange));
             response.sent = Some(outgoing.parts);
             Switch::Declined(response)
@@ -105,7 +105,7 @@ pub(crate) async fn switch(shared: &Shared, request: Request) -> Result<Switch, 
 /// even while the owner looks elsewhere: then the exchange becomes a task.
 fn content(exchange: Exchange) -> Body {
     match exchange {
-        Exchange::Http1(exchange) if exchange.is_uploading() => promote::promote(exchange),
+        Exchange::Http1(exchange) if exchange.is_uploading() => promote::spawn_upload(exchange),
         exchange if exchange.has_ended() => Body::empty(),
         exchange => Body(Kind::Response(Box::new(exchange))),
     }
@@ -117,8 +117,8 @@ fn is_public_peer(peer: PeerAddress) -> bool {
 
 /// How one request is to be sent.
 #[derive(Clone, Copy)]
-struct Job<'a> {
-    shared: &'a Shared,
+struct RequestRun<'a> {
+    shared: &'a ClientShared,
     due: Due,
     public_only: bool,
     /// It is for HTTP/1.1 alone.
@@ -127,15 +127,19 @@ struct Job<'a> {
     redirects: u16,
 }
 
-enum Outcome {
+enum SendOutcome {
     Response { head: Recycle<ResponseHead>, exchange: Exchange, peer: PeerAddress },
     Switched(Upgraded),
 }
 
-impl Job<'_> {
+impl RequestRun<'_> {
     /// Sends the request, again if the connection it was given turns out to have been closed, or the
     /// server did nothing of it. How long that took is kept beside the request.
-    async fn run(&self, outgoing: &mut Outgoing, interim: Interim<'_>) -> Result<Outcome, Error> {
+    async fn run(
+        &self,
+        outgoing: &mut Outgoing,
+        interim: Interim<'_>,
+    ) -> Result<SendOutcome, Error> {
         let mut watch = Stopwatch::new(outgoing.parts.timings);
         let mut tries = Tries { http1: self.http1, ..Tries::default() };
         let error = loop {
@@ -177,7 +181,7 @@ impl Job<'_> {
         outgoing: &mut Outgoing,
         begun: Instant,
         interim: Interim<'_>,
-    ) -> Result<Outcome, Failed> {
+    ) -> Result<SendOutcome, Failed> {
         let unsent = |error| Failed { error, received: false, unsent: None };
         let limits = self.shared.limits.clone();
         let body = std::mem::take(&mut outgoing.body);
@@ -211,9 +215,9 @@ impl Job<'_> {
             outgoing.parts = parts;
         }
         match answered {
-            Ok(ResponseStart::Head) => Ok(Outcome::Response { head, exchange, peer }),
+            Ok(ResponseStart::Head) => Ok(SendOutcome::Response { head, exchange, peer }),
             Ok(ResponseStart::Switched) => {
-                exchange.into_upgraded().map(Outcome::Switched).map_err(unsent)
+                exchange.into_upgraded().map(SendOutcome::Switched).map_err(unsent)
             }
             Err(error) => {
                 let unsent = match &exchange {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use stoop_io::now;
 
-use super::Job;
+use super::RequestRun;
 use crate::body::Body;
 use crate::client::outgoing::Outgoing;
 use crate::error::{Error, ErrorKind};
@@ -29,7 +29,7 @@ pub(super) struct Failed {
     pub(super) unsent: Option<Body>,
 }
 
-impl Job<'_> {
+impl RequestRun<'_> {
     /// Whether a request that failed is sent again. All that decides it is here.
     pub(super) fn may_repeat(
         &self,

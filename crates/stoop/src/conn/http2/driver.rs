@@ -14,7 +14,7 @@ use stoop_io::now;
 use stoop_proto::Misuse;
 use stoop_proto::h2::{self, ErrorCode, Event, StreamKey};
 
-use crate::conn::Sink;
+use crate::conn::OutputSink;
 use crate::conn::http2::exchanges::Exchanges;
 use crate::conn::http2::outflow::{Outflow, Polled};
 use crate::conn::turn::Turn;
@@ -199,7 +199,7 @@ impl<R: DriverRole> StreamDriver<R> {
         role: R,
     ) -> Self {
         Self {
-            wire: wire.steady(),
+            wire: wire.with_fixed_limit(),
             machine,
             exchanges,
             turn: Turn::default(),
@@ -229,7 +229,7 @@ impl<R: DriverRole> StreamDriver<R> {
         let is_last = self.machine.is_closed() || self.machine.is_drained();
         let sends = self.machine.has_control() && (is_last || !self.is_full());
         if sends {
-            self.machine.transmit(self.now, &mut Sink(&mut self.wire.out));
+            self.machine.transmit(self.now, &mut OutputSink(&mut self.wire.out));
         }
         sends
     }

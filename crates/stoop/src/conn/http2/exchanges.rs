@@ -6,12 +6,12 @@ use std::task::Waker;
 
 use stoop_proto::h2::StreamKey;
 
-use crate::conn::http2::ready::Ready;
+use crate::conn::http2::ready::WokenExchanges;
 
 /// What is kept of each exchange. Its place is the index of its stream's key.
 pub(crate) struct Exchanges<T> {
     kept: Vec<Option<T>>,
-    ready: Arc<Ready>,
+    ready: Arc<WokenExchanges>,
     /// Made when they are first needed.
     wakers: Vec<Option<Waker>>,
     /// Room for places that were woken.
@@ -21,7 +21,7 @@ pub(crate) struct Exchanges<T> {
 }
 
 impl<T> Exchanges<T> {
-    pub(crate) fn new(ready: Arc<Ready>) -> Self {
+    pub(crate) fn new(ready: Arc<WokenExchanges>) -> Self {
         Self { kept: Vec::new(), ready, wakers: Vec::new(), woken: VecDeque::new(), first: 0 }
     }
 

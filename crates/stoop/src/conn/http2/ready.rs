@@ -7,17 +7,17 @@ use std::task::{Wake, Waker};
 
 /// The exchanges of one connection that were woken, by their numbers, and the task to wake for them.
 #[derive(Default)]
-pub(crate) struct Ready(Mutex<State>);
+pub(crate) struct WokenExchanges(Mutex<WokenState>);
 
 #[derive(Default)]
-struct State {
+struct WokenState {
     task: Option<Waker>,
     /// A bit for each number.
     woken: Vec<u64>,
     any: bool,
 }
 
-impl State {
+impl WokenState {
     fn set(&mut self, number: usize) {
         let (place, bit) = (number / 64, 1 << (number % 64));
         if self.woken.len() <= place {
@@ -27,10 +27,10 @@ impl State {
     }
 }
 
-impl Ready {
+impl WokenExchanges {
     /// A waker for the exchange of that number.
     pub(crate) fn waker(self: &Arc<Self>, number: usize) -> Waker {
-        Arc::new(One { ready: self.clone(), number }).into()
+        Arc::new(ExchangeWaker { ready: self.clone(), number }).into()
     }
 
     /// Remembers the task that polls.
@@ -57,7 +57,7 @@ impl Ready {
     }
 
     /// Wakes the task for the exchange of that number.
-    pub(crate) fn mark(&self, number: usize) {
+    pub(crate) fn wake_for(&self, number: usize) {
         let mut state = self.state();
         state.set(number);
         wake(state);
@@ -71,17 +71,17 @@ impl Ready {
     }
 
     /// Wakes the task, for none of its exchanges.
-    pub(crate) fn call(&self) {
+    pub(crate) fn wake_task(&self) {
         wake(self.state());
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WokenState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Wakes the task, unless another wake-up that it has not seen yet covers this one.
-fn wake(mut state: MutexGuard<'_, State>) {
+fn wake(mut state: MutexGuard<'_, WokenState>) {
     let task = match std::mem::replace(&mut state.any, true) {
         false => state.task.clone(),
         true => None,
@@ -92,18 +92,18 @@ fn wake(mut state: MutexGuard<'_, State>) {
     }
 }
 
-struct One {
-    ready: Arc<Ready>,
+struct ExchangeWaker {
+    ready: Arc<WokenExchanges>,
     number: usize,
 }
 
-impl Wake for One {
+impl Wake for ExchangeWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ready.mark(self.number);
+        self.ready.wake_for(self.number);
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn the_task_is_woken_once_for_all_that_are() {
         let counted = Arc::new(Counted(AtomicUsize::new(0)));
-        let ready = Arc::new(Ready::default());
+        let ready = Arc::new(WokenExchanges::default());
         ready.register(&counted.clone().into());
         for number in [3, 200, 3, 64] {
             ready.waker(number).wake();

@@ -5,7 +5,7 @@ use std::task::Context;
 
 use stoop_proto::h2::StreamKey;
 
-use crate::conn::Sink;
+use crate::conn::OutputSink;
 use crate::conn::http2::driver::{DriverRole, SendFailure, SendingExchange, StreamDriver};
 use crate::conn::http2::outflow::{Cut, Polled};
 use crate::conn::turn::STEPS_MIN;
@@ -32,7 +32,7 @@ impl<R: DriverRole> StreamDriver<R> {
                 continue;
             };
             let Cut { piece, is_over, is_last } = outflow.cut(max);
-            let sent = self.machine.data(key, piece, is_last, &mut Sink(&mut self.wire.out));
+            let sent = self.machine.data(key, piece, is_last, &mut OutputSink(&mut self.wire.out));
             match sent {
                 Err(misuse) => R::send_failed(self, key, SendFailure::Misuse(misuse)),
                 Ok(()) if is_last => R::sent(self, key),
@@ -69,7 +69,7 @@ impl<R: DriverRole> StreamDriver<R> {
         let Some(exchange) = self.exchanges.get(key) else { return };
         let Some(outflow) = exchange.outflow() else { return };
         let trailers = outflow.take_trailers();
-        let out = &mut Sink(&mut self.wire.out);
+        let out = &mut OutputSink(&mut self.wire.out);
         match self.machine.finish(key, trailers.as_deref(), out) {
             Ok(()) => R::sent(self, key),
             Err(misuse) => R::send_failed(self, key, SendFailure::Misuse(misuse)),

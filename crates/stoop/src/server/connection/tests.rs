@@ -1,4 +1,4 @@
-//! What kind of thing a connection is.
+//! A connection is `Send` exactly when its handler's future and body are, and small.
 
 use std::io;
 use std::marker::PhantomData;
@@ -49,10 +49,10 @@ fn a_connection_is_send_exactly_when_its_handlers_future_and_body_are() {
     type Yes = Pin<Box<SendableBody>>;
     type No = Pin<Box<BoundBody>>;
     const {
-        assert!(Is::<Connection<Polled<Sendable<Yes>, Yes>>>::SEND);
-        assert!(!Is::<Connection<Polled<Bound<Yes>, Yes>>>::SEND);
-        assert!(!Is::<Connection<Polled<Sendable<No>, No>>>::SEND);
-        assert!(!Is::<Connection<Polled<Bound<No>, No>>>::SEND);
+        assert!(Is::<ServerConnection<Polled<Sendable<Yes>, Yes>>>::SEND);
+        assert!(!Is::<ServerConnection<Polled<Bound<Yes>, Yes>>>::SEND);
+        assert!(!Is::<ServerConnection<Polled<Sendable<No>, No>>>::SEND);
+        assert!(!Is::<ServerConnection<Polled<Bound<No>, No>>>::SEND);
         assert!(!Is::<Rc<()>>::SEND);
     }
     fn send<T: Send>(_: &T) {}
@@ -61,13 +61,13 @@ fn a_connection_is_send_exactly_when_its_handlers_future_and_body_are() {
     let core = Core::new(handler, limits, Arc::new(Control::default()), Versions::All);
     let (io, _) = stoop_io::Memory::pair(1);
     let registration = Registration::extra(core.control.clone());
-    send(&Connection::new(io.into(), core, Timer::precise(), registration, None));
+    send(&ServerConnection::new(io.into(), core, Timer::precise(), registration, None));
 }
 
 /// What an idle connection keeps: its task is this and some 130 bytes, the socket's
 /// registration 256, and its timer 48.
 #[test]
 fn a_connection_is_small() {
-    let size = size_of::<Connection<crate::handler::PlainHandler<fn(Request) -> Response>>>();
+    let size = size_of::<ServerConnection<crate::handler::PlainHandler<fn(Request) -> Response>>>();
     assert!(size <= 704, "{size} bytes");
 }

@@ -9,30 +9,30 @@ use http_body::Body as _;
 use stoop_io::{Transport, now};
 use stoop_proto::{CloseReason, Fields, ResponseParts, h1};
 
-use crate::conn::Sink;
+use crate::conn::OutputSink;
 use crate::conn::request_body::RequestBodyWriter;
 use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;
 use crate::response::{Payload, Response};
 use crate::server::call::{attend, is_read_on, parts, poll_handler, send_head};
-use crate::server::control::Course;
-use crate::server::http1::{Driver, PipelinedExchange, Responding, Stage};
+use crate::server::control::Lifecycle;
+use crate::server::http1::{Http1Driver, Http1Stage, PipelinedExchange, PipelinedResponse};
 
 /// Pieces of content in one go, after which there is a look at what else is to do.
 const FRAMES_MAX: u32 = 64;
 
-impl<H: Handler> Driver<H> {
+impl<H: Handler> Http1Driver<H> {
     /// Polls the handlers that may have something to say, and sends what the oldest has. True if
     /// something moved.
     pub(super) fn answer(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = self.run_handlers(cx);
         while let Some(front) = self.exchanges.front_mut() {
             match &front.response {
-                Responding::Running(_) => break,
-                Responding::There(_) => {
+                PipelinedResponse::Running(_) => break,
+                PipelinedResponse::There(_) => {
                     let Some(mut exchange) = self.exchanges.pop_front() else { break };
-                    let Responding::There(response) = exchange.response else { break };
+                    let PipelinedResponse::There(response) = exchange.response else { break };
                     moved = true;
                     let content = exchange.content.as_ref();
                     if let Some(response) = self.begin(exchange.answer, content, response) {
@@ -40,7 +40,7 @@ impl<H: Handler> Driver<H> {
                         self.exchanges.push_front(exchange);
                     }
                 }
-                Responding::Sending(_) => match self.send(cx) {
+                PipelinedResponse::Sending(_) => match self.send(cx) {
                     Sent::All => moved = true,
                     Sent::Some => {
                         moved = true;
@@ -60,7 +60,7 @@ impl<H: Handler> Driver<H> {
     fn run_handlers(&mut self, cx: &mut Context<'_>) -> bool {
         let (mut moved, mut polled) = (false, 0);
         for exchange in &mut self.exchanges {
-            let Responding::Running(place) = &mut exchange.response else { continue };
+            let PipelinedResponse::Running(place) = &mut exchange.response else { continue };
             if !exchange.due {
                 continue;
             }
@@ -74,8 +74,9 @@ impl<H: Handler> Driver<H> {
                 continue;
             };
             moved = true;
-            let done = std::mem::replace(&mut exchange.response, Responding::There(response));
-            if let Responding::Running(place) = done {
+            let done =
+                std::mem::replace(&mut exchange.response, PipelinedResponse::There(response));
+            if let PipelinedResponse::Running(place) = done {
                 self.core.futures.put_back(place);
             }
         }
@@ -92,11 +93,11 @@ impl<H: Handler> Driver<H> {
         answer: h1::ResponseContext,
         content: Option<&RequestBodyWriter>,
         mut response: Response<H::Body>,
-    ) -> Option<Responding<H>> {
+    ) -> Option<PipelinedResponse<H>> {
         if let Some(sender) = response.upgrade.take() {
             let parts = parts(&response);
-            if self.machine.switch(answer, &parts, &mut Sink(&mut self.wire.out)).is_ok() {
-                self.stage = Stage::Switching(sender);
+            if self.machine.switch(answer, &parts, &mut OutputSink(&mut self.wire.out)).is_ok() {
+                self.stage = Http1Stage::Switching(sender);
                 return None;
             }
             response = Response::failure(StatusCode::NOT_IMPLEMENTED);
@@ -104,13 +105,13 @@ impl<H: Handler> Driver<H> {
         let read_on = is_read_on(content, &response);
         let close = self.close_reason(&response);
         if read_on {
-            self.machine.send_continue(&mut Sink(&mut self.wire.out));
+            self.machine.send_continue(&mut OutputSink(&mut self.wire.out));
         } else if self.in_content() {
             self.machine.leave_unread(self.core.limits.drain_bytes_max);
         }
         let Self { machine, wire, .. } = self;
         let send = |parts: &ResponseParts<'_>, size| {
-            machine.respond(answer, parts, size, &mut Sink(&mut wire.out))
+            machine.respond(answer, parts, size, &mut OutputSink(&mut wire.out))
         };
         if send_head(&mut response, close, send).is_none() {
             self.break_off();
@@ -125,7 +126,7 @@ impl<H: Handler> Driver<H> {
                 self.finish(answer, None, None);
                 None
             }
-            Payload::Stream(body) => Some(Responding::Sending(Box::pin(body))),
+            Payload::Stream(body) => Some(PipelinedResponse::Sending(Box::pin(body))),
         }
     }
 
@@ -139,7 +140,7 @@ impl<H: Handler> Driver<H> {
         if !(self.exchanges.is_empty() && self.held.is_none()) {
             return None;
         }
-        if self.core.control.course() != Course::Running {
+        if self.core.control.lifecycle() != Lifecycle::Running {
             return Some(CloseReason::Draining);
         }
         self.has_all_requests().then_some(CloseReason::RequestsMax)
@@ -163,7 +164,7 @@ impl<H: Handler> Driver<H> {
                 return sent;
             }
             let Some(exchange) = self.exchanges.front_mut() else { return sent };
-            let Responding::Sending(body) = &mut exchange.response else { return sent };
+            let PipelinedResponse::Sending(body) = &mut exchange.response else { return sent };
             attend(exchange.content.as_ref(), true);
             let polled = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll_frame(cx)));
             attend(exchange.content.as_ref(), false);
@@ -185,11 +186,11 @@ impl<H: Handler> Driver<H> {
             sent = Sent::Some;
             match frame.into_data() {
                 Ok(data) => {
-                    if self.machine.data(data, &mut Sink(&mut self.wire.out)).is_err() {
+                    if self.machine.data(data, &mut OutputSink(&mut self.wire.out)).is_err() {
                         self.break_off();
                         return Sent::All;
                     }
-                    // It said that it had no more: it is not taken at its word again.
+                    // `is_end_stream` was wrong: what is written is sent before the next piece.
                     if has_ended && self.flush(cx) != Poll::Ready(true) {
                         return sent;
                     }
@@ -211,7 +212,7 @@ impl<H: Handler> Driver<H> {
     /// Whether the content being sent says that it has no more: then its end goes out with what is
     /// there, and not by itself.
     fn has_ended(&self) -> bool {
-        let Some(PipelinedExchange { response: Responding::Sending(body), .. }) =
+        let Some(PipelinedExchange { response: PipelinedResponse::Sending(body), .. }) =
             self.exchanges.front()
         else {
             return false;
@@ -232,7 +233,7 @@ impl<H: Handler> Driver<H> {
         content: Option<Bytes>,
         trailers: Option<&Fields>,
     ) {
-        let out = &mut Sink(&mut self.wire.out);
+        let out = &mut OutputSink(&mut self.wire.out);
         let sent = content.map_or(Ok(()), |bytes| self.machine.data(bytes, out));
         if sent.and_then(|()| self.machine.finish(trailers, out)).is_err() {
             return self.break_off();
@@ -247,7 +248,7 @@ impl<H: Handler> Driver<H> {
         } else if self.in_content() {
             let limits = &self.core.limits;
             let (left, by) = (limits.drain_bytes_max, after(now(), limits.time.drain));
-            self.stage = Stage::Discarding { left, by };
+            self.stage = Http1Stage::Discarding { left, by };
         }
     }
 }

@@ -1,5 +1,4 @@
-//! How a connection ends: so that the client can read what was said last, or notices that it was
-//! broken off.
+//! How a connection ends: so that the client can read the last response, or notices that it was broken off.
 
 use std::task::{Context, Poll};
 
@@ -8,9 +7,9 @@ use stoop_proto::CloseReason;
 
 use crate::handler::Handler;
 use crate::limits::after;
-use crate::server::control::Course;
+use crate::server::control::Lifecycle;
 use crate::server::core::ConnectionParts;
-use crate::server::http1::{Driver, Read, Round, Stage};
+use crate::server::http1::{Http1Driver, Http1Round, Http1Stage, Read};
 use crate::upgrade::Upgraded;
 
 /// What becomes of the transport.
@@ -26,43 +25,45 @@ pub(in crate::server) enum End {
     Http2,
 }
 
-impl<H: Handler> Driver<H> {
+impl<H: Handler> Http1Driver<H> {
     /// Closes once everything is sent.
-    pub(super) fn close(&mut self, linger: bool, cx: &mut Context<'_>) -> Round {
+    pub(super) fn close(&mut self, linger: bool, cx: &mut Context<'_>) -> Http1Round {
         match self.wire.flush_last(cx, self.core.limits.output_bytes_max) {
             Poll::Pending => self.wait(cx, Read::Held),
-            Poll::Ready(false) => Round::End(End::Closed),
+            Poll::Ready(false) => Http1Round::End(End::Closed),
             Poll::Ready(true) if linger => {
                 let limits = &self.core.limits;
                 let (left, by) = (limits.drain_bytes_max, after(now(), limits.time.linger));
-                self.stage = Stage::Lingering { left, by };
-                Round::Again
+                self.stage = Http1Stage::Lingering { left, by };
+                Http1Round::Again
             }
             Poll::Ready(true) => {
                 // Closing a socket says that this is the end, and does not wait for it to arrive.
                 if !self.wire.io.ends_when_dropped() {
                     let _ = self.wire.io.poll_shutdown(cx);
                 }
-                Round::End(End::Closed)
+                Http1Round::End(End::Closed)
             }
         }
     }
 
-    /// Reads on behind the last that was said.
-    pub(super) fn linger(&mut self, cx: &mut Context<'_>) -> Round {
-        let Stage::Lingering { left, .. } = &mut self.stage else { return Round::End(End::Closed) };
+    /// Reads and drops input after the last response.
+    pub(super) fn linger(&mut self, cx: &mut Context<'_>) -> Http1Round {
+        let Http1Stage::Lingering { left, .. } = &mut self.stage else {
+            return Http1Round::End(End::Closed);
+        };
         match self.wire.linger(cx, left) {
-            Poll::Ready(true) => Round::Again,
-            Poll::Ready(false) => Round::End(End::Closed),
+            Poll::Ready(true) => Http1Round::Again,
+            Poll::Ready(false) => Http1Round::End(End::Closed),
             Poll::Pending => self.wait(cx, Read::Held),
         }
     }
 
-    pub(super) fn flush_and_end(&mut self, end: End, cx: &mut Context<'_>) -> Round {
+    pub(super) fn flush_and_end(&mut self, end: End, cx: &mut Context<'_>) -> Http1Round {
         match self.flush(cx) {
             Poll::Pending => self.wait(cx, Read::Held),
-            Poll::Ready(true) => Round::End(end),
-            Poll::Ready(false) => Round::End(End::Closed),
+            Poll::Ready(true) => Http1Round::End(end),
+            Poll::Ready(false) => Http1Round::End(End::Closed),
         }
     }
 
@@ -70,7 +71,7 @@ impl<H: Handler> Driver<H> {
     /// a response that breaks off is closed by this. `linger`: the client gets time to read.
     pub(super) fn begin_close(&mut self, reason: CloseReason, linger: bool) {
         self.machine.stop_receiving(reason);
-        self.stage = Stage::Closing { linger };
+        self.stage = Http1Stage::Closing { linger };
     }
 
     /// A response under way cannot be completed. Where its framing shows that it is incomplete, what was
@@ -79,7 +80,7 @@ impl<H: Handler> Driver<H> {
         let is_until_close = self.machine.is_until_close();
         self.machine.abort();
         match is_until_close {
-            true => self.stage = Stage::Breaking,
+            true => self.stage = Http1Stage::Breaking,
             false => self.begin_close(CloseReason::Aborted, !self.at_end),
         }
         self.exchanges.clear();
@@ -88,9 +89,9 @@ impl<H: Handler> Driver<H> {
     /// Whether this connection is idle and its server is to stop. One that was accepted and has not
     /// been heard of is not idle yet: see `timeouts`.
     pub(super) fn is_drained(&mut self) -> bool {
-        self.core.control.course() != Course::Running
+        self.core.control.lifecycle() != Lifecycle::Running
             && self.requests > 0
-            && matches!(self.stage, Stage::Open)
+            && matches!(self.stage, Http1Stage::Open)
             && self.exchanges.is_empty()
             && self.wire.io.received().is_empty()
             && self.wire.io.liveness(LivenessCheck::Kernel) != Liveness::Readable
@@ -99,8 +100,8 @@ impl<H: Handler> Driver<H> {
     /// Whether nothing is lost by ending now.
     pub(super) fn is_finished(&self) -> bool {
         match self.stage {
-            Stage::Lingering { .. } => true,
-            Stage::Open | Stage::Discarding { .. } => {
+            Http1Stage::Lingering { .. } => true,
+            Http1Stage::Open | Http1Stage::Discarding { .. } => {
                 let idle = self.exchanges.is_empty() && self.held.is_none();
                 idle && self.wire.io.received().is_empty() && self.wire.unsent() == 0
             }
@@ -122,7 +123,7 @@ impl<H: Handler> Driver<H> {
                 });
             }
             (End::Broken, _) => wire.io.reset_on_close(),
-            (End::Switched, Stage::Switching(sender)) => {
+            (End::Switched, Http1Stage::Switching(sender)) => {
                 // It has its descriptor still, so it keeps its place.
                 let keep = Box::new((registration.into_admission(), balance));
                 // If the upgrade was dropped, this closes the transport.

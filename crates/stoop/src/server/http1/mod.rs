@@ -30,19 +30,19 @@ use crate::conn::wire::Wire;
 use crate::handler::Handler;
 use crate::request::RequestParts;
 use crate::response::Response;
-use crate::server::control::{Course, Registration};
+use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{self, Core};
 use crate::server::future_pool::FutureSlot;
 use crate::upgrade::UpgradeSender;
 
 use ending::End;
-use timeouts::Timeouts;
+use timeouts::Http1Timeouts;
 
 /// Rounds in a turn at most, however short they are.
 const ROUNDS_MAX: u32 = 64;
 
 /// Drives one connection.
-pub(in crate::server) struct Driver<H: Handler> {
+pub(in crate::server) struct Http1Driver<H: Handler> {
     wire: Wire,
     core: Arc<Core<H>>,
     machine: h1::Server,
@@ -51,9 +51,9 @@ pub(in crate::server) struct Driver<H: Handler> {
     exchanges: VecDeque<PipelinedExchange<H>>,
     /// A request that was read and must wait until those before it are answered.
     held: Option<Held>,
-    timeouts: Timeouts,
+    timeouts: Http1Timeouts,
     requests: u64,
-    stage: Stage,
+    stage: Http1Stage,
     turn: Turn,
     /// All handlers are to be polled once those are that the last turn did not come to.
     sweeps_again: bool,
@@ -66,17 +66,17 @@ pub(in crate::server) struct Driver<H: Handler> {
     balance: Option<stoop_io::ConnectionSlot>,
 }
 
-/// What a connection is up to.
-enum Stage {
+/// The stage of a connection.
+enum Http1Stage {
     /// TLS; over at once where there is none.
     Handshake,
     /// Requests and responses.
     Open,
     /// Content that no handler wants is read, to get to the next request.
     Discarding { left: u64, by: Instant },
-    /// Everything is said, and still on its way.
+    /// All responses are written, and their bytes are still to be sent.
     Closing { linger: bool },
-    /// We have closed; the client gets time to read what we said (RFC 9112 §9.6).
+    /// We have closed; the client gets time to read the last response (RFC 9112 §9.6).
     Lingering { left: u64, by: Instant },
     /// A response cannot be completed; the client must notice.
     Breaking,
@@ -86,7 +86,7 @@ enum Stage {
     Http2,
 }
 
-enum Round {
+enum Http1Round {
     Again,
     Wait,
     End(End),
@@ -95,7 +95,7 @@ enum Round {
 /// A request whose response is not finished.
 struct PipelinedExchange<H: Handler> {
     answer: h1::ResponseContext,
-    response: Responding<H>,
+    response: PipelinedResponse<H>,
     /// Where the request's content goes, while there is some to come.
     content: Option<RequestBodyWriter>,
     /// Safe and without content: others may run beside it (RFC 9112 §9.3.2).
@@ -113,11 +113,11 @@ impl<H: Handler> PipelinedExchange<H> {
     }
 
     fn is_running(&self) -> bool {
-        matches!(self.response, Responding::Running(_))
+        matches!(self.response, PipelinedResponse::Running(_))
     }
 }
 
-enum Responding<H: Handler> {
+enum PipelinedResponse<H: Handler> {
     Running(FutureSlot<H::Future>),
     There(Response<H::Body>),
     Sending(Pin<Box<H::Body>>),
@@ -145,7 +145,7 @@ enum Read {
     WantsContent,
 }
 
-impl<H: Handler> Driver<H> {
+impl<H: Handler> Http1Driver<H> {
     pub(in crate::server) fn new(place: core::ConnectionParts<H>) -> Self {
         let core::ConnectionParts { wire, core, timer, registration, balance } = place;
         Self {
@@ -153,9 +153,9 @@ impl<H: Handler> Driver<H> {
             machine: h1::Server::new(),
             exchanges: VecDeque::new(),
             held: None,
-            timeouts: Timeouts::new(timer),
+            timeouts: Http1Timeouts::new(timer),
             requests: 0,
-            stage: Stage::Handshake,
+            stage: Http1Stage::Handshake,
             turn: Turn::default(),
             sweeps_again: false,
             violation: None,
@@ -168,9 +168,9 @@ impl<H: Handler> Driver<H> {
 
     pub(in crate::server) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
         self.registration.take(cx.waker());
-        if self.core.control.course() == Course::Closing {
+        if self.core.control.lifecycle() == Lifecycle::Closing {
             if !self.is_finished() {
-                self.core.control.cut_one_off();
+                self.core.control.count_aborted();
             }
             return Poll::Ready(End::Broken);
         }
@@ -184,11 +184,11 @@ impl<H: Handler> Driver<H> {
         self.turn.begin();
         for _ in 0..ROUNDS_MAX {
             match self.round(cx) {
-                Round::Again if self.turn.step() => break,
-                Round::Wait if self.turn.is_over() => break,
-                Round::Again => {}
-                Round::Wait => return Poll::Pending,
-                Round::End(end) => return Poll::Ready(end),
+                Http1Round::Again if self.turn.step() => break,
+                Http1Round::Wait if self.turn.is_over() => break,
+                Http1Round::Again => {}
+                Http1Round::Wait => return Poll::Pending,
+                Http1Round::End(end) => return Poll::Ready(end),
             }
         }
         yield_turn(cx);
@@ -198,53 +198,53 @@ impl<H: Handler> Driver<H> {
         }
     }
 
-    fn round(&mut self, cx: &mut Context<'_>) -> Round {
+    fn round(&mut self, cx: &mut Context<'_>) -> Http1Round {
         match self.stage {
-            Stage::Handshake => self.handshake(cx),
-            Stage::Open | Stage::Discarding { .. } => self.serve(cx),
-            Stage::Closing { linger } => self.close(linger, cx),
-            Stage::Lingering { .. } => self.linger(cx),
-            Stage::Breaking => self.flush_and_end(End::Broken, cx),
-            Stage::Switching(_) => self.flush_and_end(End::Switched, cx),
-            Stage::Http2 => Round::End(End::Http2),
+            Http1Stage::Handshake => self.handshake(cx),
+            Http1Stage::Open | Http1Stage::Discarding { .. } => self.serve(cx),
+            Http1Stage::Closing { linger } => self.close(linger, cx),
+            Http1Stage::Lingering { .. } => self.linger(cx),
+            Http1Stage::Breaking => self.flush_and_end(End::Broken, cx),
+            Http1Stage::Switching(_) => self.flush_and_end(End::Switched, cx),
+            Http1Stage::Http2 => Http1Round::End(End::Http2),
         }
     }
 
-    fn handshake(&mut self, cx: &mut Context<'_>) -> Round {
+    fn handshake(&mut self, cx: &mut Context<'_>) -> Http1Round {
         match self.wire.io.poll_handshake(cx) {
             Poll::Ready(Ok(())) => {
                 self.timeouts.restart();
                 let alpn = self.wire.io.alpn();
                 self.stage = match self.core.versions.begin_with_http2(alpn) {
-                    true => Stage::Http2,
-                    false => Stage::Open,
+                    true => Http1Stage::Http2,
+                    false => Http1Stage::Open,
                 };
                 // The first request may have come with the handshake's last message: then what TLS
                 // still has to send leaves with its answer. What fails here fails again.
                 let _ = self.wire.io.poll_fill(cx, self.room());
-                Round::Again
+                Http1Round::Again
             }
-            Poll::Ready(Err(_)) => Round::End(End::Closed),
+            Poll::Ready(Err(_)) => Http1Round::End(End::Closed),
             Poll::Pending => self.wait(cx, Read::Held),
         }
     }
 
-    fn serve(&mut self, cx: &mut Context<'_>) -> Round {
+    fn serve(&mut self, cx: &mut Context<'_>) -> Http1Round {
         let answered = self.answer(cx);
         if !self.is_serving() {
-            return Round::Again;
+            return Http1Round::Again;
         }
         let read = self.read(cx);
         if answered || read == Read::Moved {
-            return Round::Again;
+            return Http1Round::Again;
         }
         let was_full = self.is_full();
         if self.flush(cx) == Poll::Ready(false) {
-            return Round::End(End::Closed);
+            return Http1Round::End(End::Closed);
         }
         if was_full && !self.is_full() {
             // There is room again, and nothing else would wake the task to use it.
-            return Round::Again;
+            return Http1Round::Again;
         }
         match read {
             Read::Held | Read::Moved => return self.wait(cx, read),
@@ -255,23 +255,23 @@ impl<H: Handler> Driver<H> {
             Read::Watches | Read::WantsHead | Read::WantsContent => {}
         }
         match self.wire.io.poll_fill(cx, self.room()) {
-            Poll::Ready(Ok(FillResult::Bytes(_))) => Round::Again,
+            Poll::Ready(Ok(FillResult::Bytes(_))) => Http1Round::Again,
             // What follows from it is seen when more is wanted.
             Poll::Ready(Ok(FillResult::End)) => {
                 self.at_end = true;
-                Round::Again
+                Http1Round::Again
             }
-            Poll::Ready(Ok(FillResult::Full) | Err(_)) => Round::End(End::Closed),
+            Poll::Ready(Ok(FillResult::Full) | Err(_)) => Http1Round::End(End::Closed),
             Poll::Pending if self.is_drained() => {
                 self.begin_close(CloseReason::Draining, false);
-                Round::Again
+                Http1Round::Again
             }
             Poll::Pending => self.wait(cx, read),
         }
     }
 
     fn is_serving(&self) -> bool {
-        matches!(self.stage, Stage::Open | Stage::Discarding { .. })
+        matches!(self.stage, Http1Stage::Open | Http1Stage::Discarding { .. })
     }
 
     /// How many bytes may wait unread: one more than a limit allows, so that it is seen exceeded.
@@ -292,9 +292,9 @@ impl<H: Handler> Driver<H> {
     }
 
     /// Waits for a wake-up, or the nearest deadline.
-    fn wait(&mut self, cx: &mut Context<'_>, read: Read) -> Round {
+    fn wait(&mut self, cx: &mut Context<'_>, read: Read) -> Http1Round {
         match self.poll_late(cx, read) {
-            Poll::Pending => Round::Wait,
+            Poll::Pending => Http1Round::Wait,
             Poll::Ready(round) => round,
         }
     }

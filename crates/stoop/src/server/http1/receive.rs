@@ -6,7 +6,7 @@ use stoop_io::{Output, Transport};
 use stoop_proto::{CloseReason, Violation, h1, h2};
 
 use crate::body::{Body, Kind};
-use crate::conn::Sink;
+use crate::conn::OutputSink;
 use crate::conn::recycle::Recycle;
 use crate::conn::request_body::request_body;
 use crate::error::{Error, Phase};
@@ -14,11 +14,13 @@ use crate::handler::Handler;
 use crate::request::Request;
 use crate::request::RequestParts;
 use crate::server::call::{call_handler, poll_handler};
-use crate::server::control::Course;
+use crate::server::control::Lifecycle;
 use crate::server::date;
-use crate::server::http1::{Driver, Held, PipelinedExchange, Read, Responding, Round, Stage};
+use crate::server::http1::{
+    Held, Http1Driver, Http1Round, Http1Stage, PipelinedExchange, PipelinedResponse, Read,
+};
 
-impl<H: Handler> Driver<H> {
+impl<H: Handler> Http1Driver<H> {
     /// Reads up to one event.
     pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Read {
         if let Some(violation) = self.violation {
@@ -27,7 +29,7 @@ impl<H: Handler> Driver<H> {
             }
             let date = date::now();
             self.begin_close(CloseReason::Violation, true);
-            self.machine.refuse(violation, Some(&date), &mut Sink(&mut self.wire.out));
+            self.machine.refuse(violation, Some(&date), &mut OutputSink(&mut self.wire.out));
             return Read::Moved;
         }
         if self.is_full() {
@@ -45,9 +47,9 @@ impl<H: Handler> Driver<H> {
         if self.machine.in_body() {
             return self.read_content(cx);
         }
-        self.stage = Stage::Open;
+        self.stage = Http1Stage::Open;
         if let Some(last) = self.exchanges.back() {
-            let drained = self.core.control.course() != Course::Running;
+            let drained = self.core.control.lifecycle() != Lifecycle::Running;
             if !last.parallel || drained || !self.machine.is_receiving() {
                 return Read::Watches;
             }
@@ -72,7 +74,7 @@ impl<H: Handler> Driver<H> {
             if received.len() < h2::PREFACE.len() {
                 return Read::WantsHead;
             }
-            self.stage = Stage::Http2;
+            self.stage = Http1Stage::Http2;
             return Read::Moved;
         }
         let mut parts = Recycle::<RequestParts>::new();
@@ -115,7 +117,7 @@ impl<H: Handler> Driver<H> {
             }
             if !self.wire.io.received().is_empty() {
                 // The client did not wait for a 100, and needs none any more.
-                self.machine.send_continue(&mut Sink(&mut Output::default()));
+                self.machine.send_continue(&mut OutputSink(&mut Output::default()));
             }
             let (writer, reader) = request_body(self.machine.body_remaining());
             (content, body) = (Some(writer), Body(Kind::Request(reader)));
@@ -136,8 +138,8 @@ impl<H: Handler> Driver<H> {
                     None => return,
                 }
             }
-            Ok(response) => Responding::There(response),
-            Err(place) => Responding::Running(place),
+            Ok(response) => PipelinedResponse::There(response),
+            Err(place) => PipelinedResponse::Running(place),
         };
         let (due, since) = (false, None);
         self.exchanges.push_back(PipelinedExchange {
@@ -158,8 +160,8 @@ impl<H: Handler> Driver<H> {
                 self.timeouts.content_is_unwanted(&self.core.limits.time);
                 return Read::Watches;
             }
-            self.machine.send_continue(&mut Sink(&mut self.wire.out));
-        } else if !matches!(self.stage, Stage::Discarding { .. }) {
+            self.machine.send_continue(&mut OutputSink(&mut self.wire.out));
+        } else if !matches!(self.stage, Http1Stage::Discarding { .. }) {
             return Read::Held;
         }
         let limits = &self.core.limits.wire;
@@ -198,7 +200,7 @@ impl<H: Handler> Driver<H> {
             return;
         }
         self.wire.io.consume(len);
-        if let Stage::Discarding { left, .. } = &mut self.stage {
+        if let Http1Stage::Discarding { left, .. } = &mut self.stage {
             match left.checked_sub(len as u64) {
                 Some(less) => *left = less,
                 None => self.begin_close(CloseReason::UnreadContent, true),
@@ -227,19 +229,19 @@ impl<H: Handler> Driver<H> {
             content.end(Err(error), None, cx);
         }
         match exchange.response {
-            Responding::Running(mut place) => {
+            PipelinedResponse::Running(mut place) => {
                 // What it answers to that is not asked any more.
                 let _ = poll_handler::<H>(&mut place, None, cx);
                 self.core.futures.put_back(place);
                 false
             }
-            Responding::There(_) => false,
-            Responding::Sending(_) => true,
+            PipelinedResponse::There(_) => false,
+            PipelinedResponse::Sending(_) => true,
         }
     }
 
     /// The client will send no more. What it asked for is still answered.
-    pub(super) fn ended(&mut self, cx: &mut Context<'_>) -> Round {
+    pub(super) fn ended(&mut self, cx: &mut Context<'_>) -> Http1Round {
         let in_body = self.machine.in_body();
         match self.machine.receive_end(self.wire.io.received()) {
             h1::Event::Violation(violation) if in_body => self.content_violated(violation, cx),
@@ -247,7 +249,7 @@ impl<H: Handler> Driver<H> {
             _ if self.exchanges.is_empty() => self.begin_close(CloseReason::PeerClosed, false),
             _ => {}
         }
-        Round::Again
+        Http1Round::Again
     }
 }
 

@@ -14,9 +14,9 @@ use crate::handler::IntoHandler;
 use crate::limits::ServerLimits;
 use crate::request::Request;
 use crate::response::Response;
-use crate::server::control::{Control, Course, Registration};
+use crate::server::control::{Control, Lifecycle, Registration};
 use crate::server::core::{ConnectionParts, Core};
-use crate::server::http1::Driver;
+use crate::server::http1::Http1Driver;
 use crate::versions::Versions;
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
@@ -48,7 +48,7 @@ async fn reason(
     let registration = Registration::extra(Arc::clone(&control));
     let (wire_end, timer) = (Wire::new(theirs.into()), Timer::precise());
     let parts = ConnectionParts { wire: wire_end, core, timer, registration, balance: None };
-    let mut driver = Driver::new(parts);
+    let mut driver = Http1Driver::new(parts);
     let client = async move {
         let mut stream = Stream::new(ours);
         stream.write_all(wire.as_bytes()).await.unwrap();
@@ -57,7 +57,7 @@ async fn reason(
         }
         tokio::time::sleep(SECOND).await;
         if drains {
-            control.steer(Course::Draining);
+            control.advance_to(Lifecycle::Draining);
         }
         let _ = tokio::time::timeout(90 * SECOND, stream.read_to_end(&mut Vec::new())).await;
     };

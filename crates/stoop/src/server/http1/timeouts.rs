@@ -8,17 +8,17 @@ use http::StatusCode;
 use stoop_io::{Timer, Transport, now};
 use stoop_proto::CloseReason;
 
-use crate::conn::Sink;
+use crate::conn::OutputSink;
 use crate::conn::rate::RateBudget;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerTime, after};
 use crate::response::Response;
 use crate::server::call::LATE_REQUEST;
-use crate::server::control::Course;
+use crate::server::control::Lifecycle;
 use crate::server::date;
 use crate::server::http1::ending::End;
-use crate::server::http1::{Driver, Read, Responding, Round, Stage};
+use crate::server::http1::{Http1Driver, Http1Round, Http1Stage, PipelinedResponse, Read};
 
 /// How long a server that is to stop waits for the first byte of a connection that it accepted and
 /// has not heard of: its request may be on the way.
@@ -29,7 +29,7 @@ const FRESH: Duration = Duration::from_secs(1);
 const WATCH: Duration = Duration::from_secs(1);
 
 /// Since when each of the waits lasts. A wait begins when it is first found that there is nothing to do.
-pub(super) struct Timeouts {
+pub(super) struct Http1Timeouts {
     timer: Timer,
     idle: Option<Instant>,
     head: Option<Instant>,
@@ -42,7 +42,7 @@ pub(super) struct Timeouts {
 
 /// What did not happen in time.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Expired {
+enum Http1Expired {
     Idle,
     Head,
     Send,
@@ -52,7 +52,7 @@ enum Expired {
     Stage,
 }
 
-impl Timeouts {
+impl Http1Timeouts {
     pub(super) fn new(timer: Timer) -> Self {
         Self { timer, idle: None, head: None, content: None, watch: None, budget: None }
     }
@@ -88,19 +88,19 @@ impl Timeouts {
 
     /// When content is late, and why: after too long without a byte, or when it came too slowly on
     /// average.
-    fn content_due(&mut self, now: Instant, time: &ServerTime) -> (Instant, Expired) {
+    fn content_due(&mut self, now: Instant, time: &ServerTime) -> (Instant, Http1Expired) {
         let since = *self.content.get_or_insert(now);
         let idle = after(since, time.body_idle);
         match self.budget(time).due(since) {
-            Some(slow) if slow < idle => (slow, Expired::Content(ErrorKind::SlowBody)),
-            _ => (idle, Expired::Content(ErrorKind::ReadTimeout)),
+            Some(slow) if slow < idle => (slow, Http1Expired::Content(ErrorKind::SlowBody)),
+            _ => (idle, Http1Expired::Content(ErrorKind::ReadTimeout)),
         }
     }
 }
 
-impl<H: Handler> Driver<H> {
+impl<H: Handler> Http1Driver<H> {
     /// Ready when a deadline has passed and was acted on.
-    pub(super) fn poll_late(&mut self, cx: &mut Context<'_>, read: Read) -> Poll<Round> {
+    pub(super) fn poll_late(&mut self, cx: &mut Context<'_>, read: Read) -> Poll<Http1Round> {
         let now = now();
         let Some((due, late)) = self.nearest(now, read) else { return Poll::Pending };
         if now < due && self.timeouts.timer.poll(cx, Some(due)).is_pending() {
@@ -112,33 +112,34 @@ impl<H: Handler> Driver<H> {
         }
     }
 
-    fn nearest(&mut self, now: Instant, read: Read) -> Option<(Instant, Expired)> {
+    fn nearest(&mut self, now: Instant, read: Read) -> Option<(Instant, Http1Expired)> {
         let unsent = self.wire.unsent() > 0;
         let time = &self.core.limits.time;
         let timeouts = &mut self.timeouts;
-        let send = self.wire.send_due(now, time.send).map(|due| (due, Expired::Send));
+        let send = self.wire.send_due(now, time.send).map(|due| (due, Http1Expired::Send));
         let other = match (&self.stage, read) {
-            (Stage::Handshake, _) => {
-                Some((after(*timeouts.head.get_or_insert(now), time.head), Expired::Stage))
+            (Http1Stage::Handshake, _) => {
+                Some((after(*timeouts.head.get_or_insert(now), time.head), Http1Expired::Stage))
             }
-            (Stage::Discarding { by, .. } | Stage::Lingering { by, .. }, _) => {
-                Some((*by, Expired::Stage))
+            (Http1Stage::Discarding { by, .. } | Http1Stage::Lingering { by, .. }, _) => {
+                Some((*by, Http1Expired::Stage))
             }
-            (Stage::Open, Read::WantsHead) if !self.wire.io.received().is_empty() => {
-                Some((after(*timeouts.head.get_or_insert(now), time.head), Expired::Head))
+            (Http1Stage::Open, Read::WantsHead) if !self.wire.io.received().is_empty() => {
+                Some((after(*timeouts.head.get_or_insert(now), time.head), Http1Expired::Head))
             }
-            (Stage::Open, Read::WantsHead) if self.exchanges.is_empty() && !unsent => {
+            (Http1Stage::Open, Read::WantsHead) if self.exchanges.is_empty() && !unsent => {
                 // An empty line ahead of a request line began a head that is none.
                 timeouts.head = None;
                 if self.exchanges.capacity() > 0 {
                     // Some hundred bytes, which an idle connection has no use for.
                     self.exchanges = VecDeque::new();
                 }
-                let fresh = self.requests == 0 && self.core.control.course() != Course::Running;
+                let fresh =
+                    self.requests == 0 && self.core.control.lifecycle() != Lifecycle::Running;
                 let allowed = if fresh { time.idle.min(FRESH) } else { time.idle };
-                Some((after(*timeouts.idle.get_or_insert(now), allowed), Expired::Idle))
+                Some((after(*timeouts.idle.get_or_insert(now), allowed), Http1Expired::Idle))
             }
-            (Stage::Open, Read::WantsContent) => Some(timeouts.content_due(now, time)),
+            (Http1Stage::Open, Read::WantsContent) => Some(timeouts.content_due(now, time)),
             _ => None,
         };
         let nearest = earlier(send, other);
@@ -146,8 +147,8 @@ impl<H: Handler> Driver<H> {
             self.timeouts.watch = None;
             return nearest;
         }
-        let handler = self.handler_due(now).map(|due| (due, Expired::Handler));
-        let watch = self.watch_due(now, read).map(|due| (due, Expired::Watch));
+        let handler = self.handler_due(now).map(|due| (due, Http1Expired::Handler));
+        let watch = self.watch_due(now, read).map(|due| (due, Http1Expired::Watch));
         earlier(nearest, earlier(handler, watch))
     }
 
@@ -175,32 +176,32 @@ impl<H: Handler> Driver<H> {
     }
 
     /// What follows from a deadline that has passed: nothing, if there is only to be waited on.
-    fn act(&mut self, late: Expired, cx: &mut Context<'_>) -> Option<Round> {
+    fn act(&mut self, late: Http1Expired, cx: &mut Context<'_>) -> Option<Http1Round> {
         match late {
-            Expired::Stage if self.is_serving() => {
+            Http1Expired::Stage if self.is_serving() => {
                 self.begin_close(CloseReason::UnreadContent, true);
             }
-            Expired::Stage => return Some(Round::End(End::Closed)),
-            Expired::Idle => self.begin_close(CloseReason::Idle, false),
+            Http1Expired::Stage => return Some(Http1Round::End(End::Closed)),
+            Http1Expired::Idle => self.begin_close(CloseReason::Idle, false),
             // What the client does not take now will not be taken by waiting for it either.
-            Expired::Send if self.wire.has_moved() => {}
-            Expired::Send => return Some(Round::End(End::Broken)),
-            Expired::Head if self.exchanges.is_empty() => self.refuse_late(),
+            Http1Expired::Send if self.wire.has_moved() => {}
+            Http1Expired::Send => return Some(Http1Round::End(End::Broken)),
+            Http1Expired::Head if self.exchanges.is_empty() => self.refuse_late(),
             // Earlier requests are still being answered; the one that does not come is given up.
-            Expired::Head => self.machine.stop_receiving(CloseReason::RequestTimeout),
-            Expired::Watch => {
+            Http1Expired::Head => self.machine.stop_receiving(CloseReason::RequestTimeout),
+            Http1Expired::Watch => {
                 self.timeouts.watch = None;
-                return self.wire.io.has_failed().then_some(Round::End(End::Closed));
+                return self.wire.io.has_failed().then_some(Http1Round::End(End::Closed));
             }
-            Expired::Handler => self.stop_handlers(),
-            Expired::Content(kind) => {
+            Http1Expired::Handler => self.stop_handlers(),
+            Http1Expired::Content(kind) => {
                 match self.stop_reader(Error::new(kind, Phase::Receive), cx) {
                     true => self.break_off(),
                     false => self.refuse_late(),
                 }
             }
         }
-        Some(Round::Again)
+        Some(Http1Round::Again)
     }
 
     /// Handlers that have taken too long are dropped, and their clients told so.
@@ -212,8 +213,9 @@ impl<H: Handler> Driver<H> {
                 continue;
             }
             let response = Response::failure(StatusCode::SERVICE_UNAVAILABLE);
-            let stopped = std::mem::replace(&mut exchange.response, Responding::There(response));
-            if let Responding::Running(place) = stopped {
+            let stopped =
+                std::mem::replace(&mut exchange.response, PipelinedResponse::There(response));
+            if let PipelinedResponse::Running(place) = stopped {
                 self.core.futures.put_back(place);
             }
         }
@@ -222,7 +224,7 @@ impl<H: Handler> Driver<H> {
     /// 408, and no more.
     fn refuse_late(&mut self) {
         self.begin_close(CloseReason::RequestTimeout, true);
-        let (date, out) = (date::now(), &mut Sink(&mut self.wire.out));
+        let (date, out) = (date::now(), &mut OutputSink(&mut self.wire.out));
         self.machine.refuse_with(
             StatusCode::REQUEST_TIMEOUT,
             LATE_REQUEST.into(),
@@ -235,9 +237,9 @@ impl<H: Handler> Driver<H> {
 /// The earlier of two deadlines, where there are any.
 #[inline]
 fn earlier(
-    one: Option<(Instant, Expired)>,
-    other: Option<(Instant, Expired)>,
-) -> Option<(Instant, Expired)> {
+    one: Option<(Instant, Http1Expired)>,
+    other: Option<(Instant, Http1Expired)>,
+) -> Option<(Instant, Http1Expired)> {
     match (one, other) {
         (Some(one), Some(other)) if other.0 < one.0 => Some(other),
         (None, other) => other,

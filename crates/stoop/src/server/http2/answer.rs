@@ -7,10 +7,10 @@ use stoop_io::Transport;
 use stoop_proto::h2::{ErrorCode, StreamKey};
 use stoop_proto::{CloseReason, Fields, ResponseParts};
 
-use super::Driver;
-use super::exchange::{ContentSource, Responding, ServerExchange, Tunnel, WaitTimes};
+use super::ServerDriver;
+use super::exchange::{ContentSource, ServerExchange, ServerTunnel, StreamResponse, WaitTimes};
 use crate::body::{Body, Kind};
-use crate::conn::Sink;
+use crate::conn::OutputSink;
 use crate::conn::http2::outflow::{Outflow, TURN_BYTES};
 use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::{outgoing, tunnel};
@@ -20,18 +20,18 @@ use crate::server::call::{is_read_on, parts, poll_handler, send_head};
 use crate::server::date;
 use crate::upgrade::{UpgradeSender, Upgraded};
 
-impl<H: Handler> Driver<H> {
+impl<H: Handler> ServerDriver<H> {
     /// Polls an exchange, if there is one at that place.
     pub(super) fn run(&mut self, place: usize) {
         let Some(exchange) = self.exchanges.at(place) else { return };
         let key = exchange.key;
         match &mut exchange.response {
-            Responding::Sending(outflow) if outflow.needs_poll() => self.poll_content(key),
-            Responding::Running(_) => {
+            StreamResponse::Sending(outflow) if outflow.needs_poll() => self.poll_content(key),
+            StreamResponse::Running(_) => {
                 self.run_handler(key);
                 self.attend_to_content(key);
             }
-            Responding::Sending(_) | Responding::Sent => self.attend_to_content(key),
+            StreamResponse::Sending(_) | StreamResponse::Sent => self.attend_to_content(key),
         }
         self.let_go(key);
     }
@@ -40,12 +40,12 @@ impl<H: Handler> Driver<H> {
         let waker = self.exchanges.waker(key.index());
         let mut cx = Context::from_waker(&waker);
         let Some(exchange) = self.exchanges.get(key) else { return };
-        let Responding::Running(future) = &mut exchange.response else { return };
+        let StreamResponse::Running(future) = &mut exchange.response else { return };
         let polled = poll_handler::<H>(future, exchange.content.as_ref(), &mut cx);
         let Poll::Ready(response) = polled else { return };
         let Some(exchange) = self.exchanges.take(key) else { return };
         let ServerExchange { content, tunnel, continue_owed, .. } = exchange;
-        if let Responding::Running(future) = exchange.response {
+        if let StreamResponse::Running(future) = exchange.response {
             self.role.core.futures.put_back(future);
         }
         self.begin(key, (content, tunnel), continue_owed, response);
@@ -56,13 +56,13 @@ impl<H: Handler> Driver<H> {
     pub(super) fn begin(
         &mut self,
         key: StreamKey,
-        (content, tunnel): (Option<RequestBodyWriter>, Tunnel),
+        (content, tunnel): (Option<RequestBodyWriter>, ServerTunnel),
         continue_owed: bool,
         mut response: Response<H::Body>,
     ) {
         if let Some(sender) = response.upgrade.take() {
             match tunnel {
-                Tunnel::Asked(reader) => {
+                ServerTunnel::Asked(reader) => {
                     return self.open_tunnel(key, content, reader, &response, sender);
                 }
                 // Only a CONNECT can be upgraded over HTTP/2.
@@ -90,7 +90,7 @@ impl<H: Handler> Driver<H> {
         if parts.status == StatusCode::SWITCHING_PROTOCOLS {
             parts.status = StatusCode::OK;
         }
-        if self.machine.open_tunnel(key, &parts, &mut Sink(&mut self.wire.out)).is_err() {
+        if self.machine.open_tunnel(key, &parts, &mut OutputSink(&mut self.wire.out)).is_err() {
             return self.respond(key, content, Response::failure(StatusCode::NOT_IMPLEMENTED));
         }
         let (writer, outgoing) = outgoing();
@@ -99,9 +99,11 @@ impl<H: Handler> Driver<H> {
         let _ = sender.send(Upgraded { io, keep: None });
         self.keep(ServerExchange {
             key,
-            response: Responding::Sending(Outflow::polled_from(ContentSource::Tunnel(outgoing))),
+            response: StreamResponse::Sending(Outflow::polled_from(ContentSource::Tunnel(
+                outgoing,
+            ))),
             content,
-            tunnel: Tunnel::Open,
+            tunnel: ServerTunnel::Open,
             continue_owed: false,
             waited: WaitTimes::new(&self.role.core.limits.time),
             closes: response.close,
@@ -120,7 +122,7 @@ impl<H: Handler> Driver<H> {
         let closes = response.close;
         let Self { machine, wire, .. } = self;
         let send = |parts: &ResponseParts<'_>, size| {
-            machine.respond(key, parts, size, &mut Sink(&mut wire.out))
+            machine.respond(key, parts, size, &mut OutputSink(&mut wire.out))
         };
         let Some(has_content) = send_head(&mut response, None, send) else {
             self.machine.reset(key, ErrorCode::INTERNAL_ERROR);
@@ -132,7 +134,7 @@ impl<H: Handler> Driver<H> {
         let outflow = match response.payload {
             Payload::Full(_) | Payload::Stream(_) if !has_content => None,
             Payload::Full(bytes) if bytes.len() <= self.machine.sendable(key).min(TURN_BYTES) => {
-                let _ = self.machine.data(key, bytes, true, &mut Sink(&mut self.wire.out));
+                let _ = self.machine.data(key, bytes, true, &mut OutputSink(&mut self.wire.out));
                 None
             }
             Payload::Full(piece) => Some(Outflow::of(piece)),
@@ -143,7 +145,7 @@ impl<H: Handler> Driver<H> {
         let keeps_nothing = content.is_none();
         // The client needs no 100 any more: the final response is out.
         let (continue_owed, waited, tunnel) =
-            (false, WaitTimes::new(&self.role.core.limits.time), Tunnel::No);
+            (false, WaitTimes::new(&self.role.core.limits.time), ServerTunnel::No);
         if outflow.is_none() && closes {
             self.machine.drain(self.now, CloseReason::CallerCloses);
         }
@@ -159,13 +161,13 @@ impl<H: Handler> Driver<H> {
         match outflow {
             None if keeps_nothing && !self.machine.is_open(key) => {}
             None => {
-                self.keep(keep(Responding::Sent));
+                self.keep(keep(StreamResponse::Sent));
                 self.attend_to_content(key);
                 self.let_go(key);
             }
             Some(outflow) => {
                 let needs_poll = outflow.needs_poll();
-                self.keep(keep(Responding::Sending(outflow)));
+                self.keep(keep(StreamResponse::Sending(outflow)));
                 if needs_poll {
                     self.poll_content(key);
                 } else {
@@ -177,7 +179,7 @@ impl<H: Handler> Driver<H> {
     }
 
     pub(super) fn say_continue(&mut self, key: StreamKey) {
-        let out = &mut Sink(&mut self.wire.out);
+        let out = &mut OutputSink(&mut self.wire.out);
         // It fails only where no response is due, and there a 100 is of no use.
         let _ = self.machine.send_interim(key, StatusCode::CONTINUE, &Fields::new(), out);
     }
@@ -185,7 +187,7 @@ impl<H: Handler> Driver<H> {
     /// A response was sent to its end.
     pub(super) fn sent(&mut self, key: StreamKey) {
         if let Some(exchange) = self.exchanges.get(key) {
-            exchange.response = Responding::Sent;
+            exchange.response = StreamResponse::Sent;
             // Clients take a GOAWAY before the end of a response for its end.
             if exchange.closes {
                 self.machine.drain(self.now, CloseReason::CallerCloses);
@@ -198,7 +200,7 @@ impl<H: Handler> Driver<H> {
     /// is thrown away up to a limit; then the client is told that it need not send more (RFC 9113 §8.1).
     fn let_go(&mut self, key: StreamKey) {
         let Some(exchange) = self.exchanges.get(key) else { return };
-        if !matches!(exchange.response, Responding::Sent) {
+        if !matches!(exchange.response, StreamResponse::Sent) {
             return;
         }
         let is_read = |content: &RequestBodyWriter| !content.is_dropped();

@@ -13,7 +13,7 @@ use crate::conn::http2::driver::SendingExchange;
 use crate::conn::http2::outflow::{Outflow, Polled};
 use crate::conn::rate::RateBudget;
 use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
-use crate::conn::tunnel::Outgoing;
+use crate::conn::tunnel::TunnelContent;
 use crate::handler::Handler;
 use crate::limits::ServerTime;
 use crate::server::call::attend;
@@ -22,10 +22,10 @@ use crate::server::future_pool::FutureSlot;
 /// A request whose response is not complete, or whose content is still read.
 pub(in crate::server) struct ServerExchange<H: Handler> {
     pub(super) key: h2::StreamKey,
-    pub(super) response: Responding<H>,
+    pub(super) response: StreamResponse<H>,
     /// The content of the request, until its handler has dropped it.
     pub(super) content: Option<RequestBodyWriter>,
-    pub(super) tunnel: Tunnel,
+    pub(super) tunnel: ServerTunnel,
     /// The client waits for a 100 before it sends content (RFC 9110 §10.1.1).
     pub(super) continue_owed: bool,
     pub(super) waited: WaitTimes,
@@ -39,14 +39,14 @@ impl<H: Handler> SendingExchange for ServerExchange<H> {
     #[inline]
     fn outflow(&mut self) -> Option<&mut Outflow<Self::Source>> {
         match &mut self.response {
-            Responding::Sending(outflow) => Some(outflow),
-            Responding::Running(_) | Responding::Sent => None,
+            StreamResponse::Sending(outflow) => Some(outflow),
+            StreamResponse::Running(_) | StreamResponse::Sent => None,
         }
     }
 
     /// The response's content may read the request's: the connection looks at that afterwards.
     fn poll_source(&mut self, cx: &mut Context<'_>) -> Option<Polled<()>> {
-        let Responding::Sending(outflow) = &mut self.response else { return None };
+        let StreamResponse::Sending(outflow) = &mut self.response else { return None };
         attend(self.content.as_ref(), true);
         let polled = outflow.poll_piece(cx);
         attend(self.content.as_ref(), false);
@@ -55,7 +55,7 @@ impl<H: Handler> SendingExchange for ServerExchange<H> {
 }
 
 /// Whether an exchange is a tunnel, and what is read from it then.
-pub(super) enum Tunnel {
+pub(super) enum ServerTunnel {
     /// It is an ordinary request.
     No,
     /// The client has asked for a tunnel.
@@ -65,7 +65,7 @@ pub(super) enum Tunnel {
 }
 
 /// How far the response is.
-pub(super) enum Responding<H: Handler> {
+pub(super) enum StreamResponse<H: Handler> {
     Running(FutureSlot<H::Future>),
     Sending(Outflow<ContentSource<H::Body>>),
     /// It is complete.
@@ -75,7 +75,7 @@ pub(super) enum Responding<H: Handler> {
 /// Where the content of a response comes from.
 pub(in crate::server) enum ContentSource<B> {
     Body(Pin<Box<B>>),
-    Tunnel(Outgoing),
+    Tunnel(TunnelContent),
 }
 
 /// Its errors are dropped: the stream is reset, whatever the error is.

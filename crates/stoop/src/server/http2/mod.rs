@@ -24,29 +24,29 @@ use crate::conn::http2::driver::{
 use crate::conn::http2::exchanges::Exchanges;
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
-use crate::server::control::{Course, Registration};
+use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{ConnectionParts, Core};
 
 use exchange::ServerExchange;
-use timeouts::Timeouts;
+use timeouts::Http2Timeouts;
 
 /// Drives one connection.
-pub(in crate::server) type Driver<H> = StreamDriver<ServerRole<H>>;
+pub(in crate::server) type ServerDriver<H> = StreamDriver<ServerRole<H>>;
 
 /// What a connection has because it is a server's.
 pub(in crate::server) struct ServerRole<H: Handler> {
     core: Arc<Core<H>>,
-    timeouts: Timeouts,
+    timeouts: Http2Timeouts,
     registration: Registration,
     /// Its place on its core.
     _balance: Option<stoop_io::ConnectionSlot>,
 }
 
-impl<H: Handler> Driver<H> {
+impl<H: Handler> ServerDriver<H> {
     pub(in crate::server) fn from_parts(place: ConnectionParts<H>) -> Self {
         let ConnectionParts { wire, core, timer, registration, balance } = place;
         let machine = h2::Connection::server(core.wire_limits.clone());
-        let timeouts = Timeouts::new(timer);
+        let timeouts = Http2Timeouts::new(timer);
         let role = ServerRole { core, timeouts, registration, _balance: balance };
         Self::new(wire, machine, Exchanges::new(Arc::default()), role)
     }
@@ -63,14 +63,14 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         self.core.limits.output_bytes_max
     }
 
-    fn begin_poll(driver: &mut Driver<H>, cx: &mut Context<'_>) -> ControlFlow<()> {
+    fn begin_poll(driver: &mut ServerDriver<H>, cx: &mut Context<'_>) -> ControlFlow<()> {
         driver.role.registration.take(cx.waker());
-        match driver.role.core.control.course() {
-            Course::Running => {}
-            Course::Draining => driver.machine.drain(driver.now, CloseReason::Draining),
-            Course::Closing => {
+        match driver.role.core.control.lifecycle() {
+            Lifecycle::Running => {}
+            Lifecycle::Draining => driver.machine.drain(driver.now, CloseReason::Draining),
+            Lifecycle::Closing => {
                 if driver.machine.streams() > 0 || driver.wire.unsent() > 0 {
-                    driver.role.core.control.cut_one_off();
+                    driver.role.core.control.count_aborted();
                 }
                 driver.wire.io.reset_on_close();
                 return ControlFlow::Break(());
@@ -85,7 +85,7 @@ impl<H: Handler> DriverRole for ServerRole<H> {
     }
 
     #[inline]
-    fn event(driver: &mut Driver<H>, event: Event) {
+    fn event(driver: &mut ServerDriver<H>, event: Event) {
         match event {
             Event::Request { key, end } => driver.start(key, end),
             Event::Trailers { key } => {
@@ -98,12 +98,12 @@ impl<H: Handler> DriverRole for ServerRole<H> {
     }
 
     #[inline]
-    fn deliver(driver: &mut Driver<H>, key: StreamKey, len: usize, end: bool) {
+    fn deliver(driver: &mut ServerDriver<H>, key: StreamKey, len: usize, end: bool) {
         driver.deliver(key, len, end);
     }
 
     #[inline]
-    fn run(driver: &mut Driver<H>, place: usize) {
+    fn run(driver: &mut ServerDriver<H>, place: usize) {
         driver.run(place);
     }
 
@@ -114,32 +114,36 @@ impl<H: Handler> DriverRole for ServerRole<H> {
 
     /// The content may be the request's own, which the client waits to send more of.
     #[inline]
-    fn source_polled(driver: &mut Driver<H>, key: StreamKey) {
+    fn source_polled(driver: &mut ServerDriver<H>, key: StreamKey) {
         driver.attend_to_content(key);
     }
 
     #[inline]
-    fn sent(driver: &mut Driver<H>, key: StreamKey) {
+    fn sent(driver: &mut ServerDriver<H>, key: StreamKey) {
         driver.sent(key);
     }
 
     /// The client must not take the response for complete.
-    fn send_failed(driver: &mut Driver<H>, key: StreamKey, _: SendFailure<SourceError<Self>>) {
+    fn send_failed(
+        driver: &mut ServerDriver<H>,
+        key: StreamKey,
+        _: SendFailure<SourceError<Self>>,
+    ) {
         driver.reset_exchange(key, ErrorCode::INTERNAL_ERROR);
     }
 
-    fn exchange_taken(driver: &mut Driver<H>, exchange: &ServerExchange<H>) {
+    fn exchange_taken(driver: &mut ServerDriver<H>, exchange: &ServerExchange<H>) {
         if exchange.closes {
             driver.machine.drain(driver.now, CloseReason::CallerCloses);
         }
     }
 
     /// What is left of exchanges is over: their handlers are dropped.
-    fn machine_ended(driver: &mut Driver<H>) {
+    fn machine_ended(driver: &mut ServerDriver<H>) {
         drop(driver.exchanges.drain());
     }
 
-    fn transport_failed(_: &mut Driver<H>, _: TransportFailure) {}
+    fn transport_failed(_: &mut ServerDriver<H>, _: TransportFailure) {}
 
     fn begin_linger(&mut self, now: Instant) -> bool {
         self.timeouts.begin_linger(&self.core.limits, now);
@@ -150,7 +154,7 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         self.timeouts.poll_linger(wire, cx)
     }
 
-    fn wait(driver: &mut Driver<H>, cx: &mut Context<'_>) -> Round {
+    fn wait(driver: &mut ServerDriver<H>, cx: &mut Context<'_>) -> Round {
         driver.wait(cx)
     }
 }

@@ -7,8 +7,8 @@ use http::{Method, StatusCode};
 use stoop_io::Transport;
 use stoop_proto::h2::{self, StreamKey};
 
-use super::Driver;
-use super::exchange::{Responding, ServerExchange, Tunnel, WaitTimes};
+use super::ServerDriver;
+use super::exchange::{ServerExchange, ServerTunnel, StreamResponse, WaitTimes};
 use crate::body::{Body, Kind};
 use crate::conn::recycle::Recycle;
 use crate::conn::request_body::{RequestBodyWriter, request_body};
@@ -19,7 +19,7 @@ use crate::request::RequestParts;
 use crate::response::Response;
 use crate::server::call::{call_handler, poll_handler};
 
-impl<H: Handler> Driver<H> {
+impl<H: Handler> ServerDriver<H> {
     /// Runs the handler of a request.
     pub(super) fn start(&mut self, key: StreamKey, end: bool) {
         self.role.timeouts.used();
@@ -27,7 +27,7 @@ impl<H: Handler> Driver<H> {
         self.machine.take_request(&mut parts.head);
         parts.peer = Some(self.wire.io.peer());
         let (mut content, mut body, mut continue_owed) = (None, Body::empty(), false);
-        let mut tunnel = Tunnel::No;
+        let mut tunnel = ServerTunnel::No;
         let expects_continue = match parts.head.expects_continue() {
             Ok(expects_continue) => expects_continue,
             Err(violation) => {
@@ -44,7 +44,7 @@ impl<H: Handler> Driver<H> {
             writer.watch(&waker, self.role.core.limits.wire.http2.stream_window_bytes / 2);
             content = Some(writer);
             match *parts.head.method() {
-                Method::CONNECT => tunnel = Tunnel::Asked(reader),
+                Method::CONNECT => tunnel = ServerTunnel::Asked(reader),
                 _ => body = Body(Kind::Request(reader)),
             }
         }
@@ -57,7 +57,7 @@ impl<H: Handler> Driver<H> {
         match called {
             Ok(response) => self.begin(key, (content, tunnel), continue_owed, response),
             Err(slot) => {
-                let response = Responding::Running(slot);
+                let response = StreamResponse::Running(slot);
                 self.keep(ServerExchange {
                     key,
                     response,
@@ -92,7 +92,7 @@ impl<H: Handler> Driver<H> {
                 }
             }
             if let Some(exchange) = self.exchanges.get(key) {
-                let is_drained = matches!(exchange.response, Responding::Sent);
+                let is_drained = matches!(exchange.response, StreamResponse::Sent);
                 let waited = &mut exchange.waited;
                 let rate = self.role.core.limits.time.body_bytes_per_second_min;
                 waited.budget.earn(len, rate, Duration::MAX);
@@ -147,7 +147,7 @@ impl<H: Handler> Driver<H> {
             };
             content.end(Err(error), None, &Context::from_waker(&waker));
         }
-        if let Responding::Running(place) = exchange.response {
+        if let StreamResponse::Running(place) = exchange.response {
             self.role.core.futures.put_back(place);
         }
     }

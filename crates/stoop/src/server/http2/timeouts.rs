@@ -1,4 +1,4 @@
-//! What a connection waits for, and for how long: every wait that a client causes ends.
+//! ExpiredWait a connection waits for, and for how long: every wait that a client causes ends.
 //!
 //! The connection has deadlines of its own. Those of its exchanges are counted in ticks: a look at
 //! all of them once a second costs less than a timer for each.
@@ -11,8 +11,8 @@ use stoop_io::{Timer, Transport};
 use stoop_proto::CloseReason;
 use stoop_proto::h2::{ErrorCode, StreamKey};
 
-use super::Driver;
-use super::exchange::{Responding, Tunnel};
+use super::ServerDriver;
+use super::exchange::{ServerTunnel, StreamResponse};
 use crate::conn::http2::driver::{Round, Stage};
 use crate::conn::request_body::RequestBodyWriter;
 use crate::conn::wire::Wire;
@@ -25,7 +25,7 @@ use crate::server::call::{LATE_REQUEST, poll_handler};
 pub(super) const TICK: Duration = Duration::from_secs(1);
 
 /// Since when each of the waits lasts. A wait begins when it is first found that there is nothing to do.
-pub(super) struct Timeouts {
+pub(super) struct Http2Timeouts {
     timer: Timer,
     /// Without streams. A PING or an unknown frame does not end this wait.
     idle: Option<Instant>,
@@ -42,9 +42,9 @@ struct Linger {
     by: Instant,
 }
 
-/// What did not happen in time.
+/// ExpiredWait did not happen in time.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Expired {
+enum Http2Expired {
     Idle,
     Quiet,
     Head,
@@ -54,9 +54,9 @@ enum Expired {
     Machine,
 }
 
-/// What an exchange has waited for too long.
+/// ExpiredWait an exchange has waited for too long.
 #[derive(Clone, Copy)]
-enum What {
+enum ExpiredWait {
     /// Content of the request that is being read: it stalled, or came too slowly.
     Content(ErrorKind),
     /// A window to send in.
@@ -67,7 +67,7 @@ enum What {
     Rest,
 }
 
-impl Timeouts {
+impl Http2Timeouts {
     pub(super) fn new(timer: Timer) -> Self {
         Self { timer, idle: None, quiet: None, head: None, tick: None, linger: None }
     }
@@ -96,7 +96,7 @@ impl Timeouts {
     }
 }
 
-impl<H: Handler> Driver<H> {
+impl<H: Handler> ServerDriver<H> {
     /// Waits for a wake-up, or the nearest deadline.
     pub(super) fn wait(&mut self, cx: &mut Context<'_>) -> Round {
         let Some((due, late)) = self.nearest() else { return Round::Wait };
@@ -107,21 +107,24 @@ impl<H: Handler> Driver<H> {
         self.act(late)
     }
 
-    fn nearest(&mut self) -> Option<(Instant, Expired)> {
+    fn nearest(&mut self) -> Option<(Instant, Http2Expired)> {
         let (now, time) = (self.now, &self.role.core.limits.time);
-        let send = self.wire.send_due(now, time.send).map(|due| (due, Expired::Send));
+        let send = self.wire.send_due(now, time.send).map(|due| (due, Http2Expired::Send));
         let timeouts = &mut self.role.timeouts;
         let own = match self.stage {
-            Stage::Lingering => timeouts.linger.as_ref().map(|linger| (linger.by, Expired::Linger)),
+            Stage::Lingering => {
+                timeouts.linger.as_ref().map(|linger| (linger.by, Http2Expired::Linger))
+            }
             Stage::Closing => None,
             Stage::Open => {
                 // A frame that has begun is to end, as a header block is.
                 let is_within = self.machine.is_within_head()
                     || !self.wire.io.received().is_empty() && self.wire.unsent() == 0;
                 let head = match is_within {
-                    true => {
-                        Some((after(*timeouts.head.get_or_insert(now), time.head), Expired::Head))
-                    }
+                    true => Some((
+                        after(*timeouts.head.get_or_insert(now), time.head),
+                        Http2Expired::Head,
+                    )),
                     false => {
                         timeouts.head = None;
                         None
@@ -130,11 +133,11 @@ impl<H: Handler> Driver<H> {
                 let idle = match self.machine.streams() {
                     0 => {
                         timeouts.quiet = None;
-                        (after(*timeouts.idle.get_or_insert(now), time.idle), Expired::Idle)
+                        (after(*timeouts.idle.get_or_insert(now), time.idle), Http2Expired::Idle)
                     }
                     _ => {
                         timeouts.idle = None;
-                        (after(*timeouts.quiet.get_or_insert(now), time.idle), Expired::Quiet)
+                        (after(*timeouts.quiet.get_or_insert(now), time.idle), Http2Expired::Quiet)
                     }
                 };
                 head.into_iter().chain([idle]).min_by_key(|(due, _)| *due)
@@ -142,40 +145,40 @@ impl<H: Handler> Driver<H> {
         };
         let ticks = !self.exchanges.is_empty() && matches!(self.stage, Stage::Open);
         let tick = match ticks {
-            true => Some((*self.role.timeouts.tick.get_or_insert(now + TICK), Expired::Tick)),
+            true => Some((*self.role.timeouts.tick.get_or_insert(now + TICK), Http2Expired::Tick)),
             false => {
                 self.role.timeouts.tick = None;
                 None
             }
         };
         self.rest_if_idle();
-        let machine = self.machine.next_timeout().map(|due| (due, Expired::Machine));
+        let machine = self.machine.next_timeout().map(|due| (due, Http2Expired::Machine));
         [send, own, tick, machine].into_iter().flatten().min_by_key(|(due, _)| *due)
     }
 
-    fn act(&mut self, late: Expired) -> Round {
+    fn act(&mut self, late: Http2Expired) -> Round {
         match late {
             // The client takes output, however slowly: it gets more time.
-            Expired::Send if self.wire.has_moved() => {}
-            Expired::Send => {
+            Http2Expired::Send if self.wire.has_moved() => {}
+            Http2Expired::Send => {
                 self.wire.io.reset_on_close();
                 return Round::End;
             }
-            Expired::Linger => return Round::End,
-            Expired::Idle => self.machine.close(ErrorCode::NO_ERROR, CloseReason::Idle),
-            Expired::Head => {
+            Http2Expired::Linger => return Round::End,
+            Http2Expired::Idle => self.machine.close(ErrorCode::NO_ERROR, CloseReason::Idle),
+            Http2Expired::Head => {
                 self.machine.close(ErrorCode::ENHANCE_YOUR_CALM, CloseReason::RequestTimeout)
             }
             // Exchanges are under way, and nothing was received for long: is the client there?
-            Expired::Quiet => {
+            Http2Expired::Quiet => {
                 self.role.timeouts.quiet = None;
                 self.ping();
             }
-            Expired::Tick => {
+            Http2Expired::Tick => {
                 self.role.timeouts.tick = Some(self.now + TICK);
                 self.tick();
             }
-            Expired::Machine => self.handle_machine_timeout(),
+            Http2Expired::Machine => self.handle_machine_timeout(),
         }
         Round::Again
     }
@@ -186,11 +189,11 @@ impl<H: Handler> Driver<H> {
         let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX).max(1);
         let (idle, send) = (seconds(time.body_idle), seconds(time.send));
         let (drain, handler) = (seconds(time.drain), seconds(time.handler));
-        let mut late: Vec<(StreamKey, What)> = Vec::new();
+        let mut late: Vec<(StreamKey, ExpiredWait)> = Vec::new();
         for exchange in self.exchanges.iter() {
             let waited = &mut exchange.waited;
             let is_awaited = exchange.content.as_ref().is_some_and(|content| content.is_awaited());
-            let is_tunnel = matches!(exchange.tunnel, Tunnel::Open);
+            let is_tunnel = matches!(exchange.tunnel, ServerTunnel::Open);
             if is_awaited && !is_tunnel && self.machine.is_receiving(exchange.key) {
                 waited.content_idle += 1;
                 let is_in_time = waited.budget.spend(TICK);
@@ -200,49 +203,49 @@ impl<H: Handler> Driver<H> {
                     false => None,
                 };
                 if let Some(kind) = kind {
-                    late.push((exchange.key, What::Content(kind)));
+                    late.push((exchange.key, ExpiredWait::Content(kind)));
                     continue;
                 }
             }
-            if matches!(exchange.response, Responding::Running(_)) {
+            if matches!(exchange.response, StreamResponse::Running(_)) {
                 waited.ran += 1;
                 if waited.ran > handler {
-                    late.push((exchange.key, What::Handler));
+                    late.push((exchange.key, ExpiredWait::Handler));
                     continue;
                 }
             }
             let is_read = |content: &RequestBodyWriter| !content.is_dropped();
-            if matches!(exchange.response, Responding::Sent)
+            if matches!(exchange.response, StreamResponse::Sent)
                 && !exchange.content.as_ref().is_some_and(is_read)
             {
                 waited.drained += 1;
                 if waited.drained > drain {
-                    late.push((exchange.key, What::Rest));
+                    late.push((exchange.key, ExpiredWait::Rest));
                 }
             }
-            if let Responding::Sending(outflow) = &exchange.response
+            if let StreamResponse::Sending(outflow) = &exchange.response
                 && !is_tunnel
                 && outflow.has_piece()
                 && self.machine.sendable(exchange.key) == 0
             {
                 waited.blocked += 1;
                 if waited.blocked > send {
-                    late.push((exchange.key, What::Window));
+                    late.push((exchange.key, ExpiredWait::Window));
                 }
             }
         }
         for (key, what) in late {
             let code = match what {
-                What::Content(kind) => {
+                ExpiredWait::Content(kind) => {
                     self.content_is_late(key, kind);
                     continue;
                 }
-                What::Handler => {
+                ExpiredWait::Handler => {
                     self.handler_is_late(key);
                     continue;
                 }
-                What::Window => ErrorCode::CANCEL,
-                What::Rest => ErrorCode::NO_ERROR,
+                ExpiredWait::Window => ErrorCode::CANCEL,
+                ExpiredWait::Rest => ErrorCode::NO_ERROR,
             };
             self.reset_exchange(key, code);
         }
@@ -251,7 +254,7 @@ impl<H: Handler> Driver<H> {
     /// A handler has not answered in time: it is dropped, and the client told so.
     fn handler_is_late(&mut self, key: StreamKey) {
         let Some(exchange) = self.take_exchange(key) else { return };
-        if let Responding::Running(place) = exchange.response {
+        if let StreamResponse::Running(place) = exchange.response {
             self.role.core.futures.put_back(place);
         }
         let response = Response::failure(StatusCode::SERVICE_UNAVAILABLE);
@@ -268,7 +271,7 @@ impl<H: Handler> Driver<H> {
             content.end(Err(Error::new(kind, Phase::Receive)), None, &cx);
         }
         match exchange.response {
-            Responding::Running(mut place) => {
+            StreamResponse::Running(mut place) => {
                 // Its response is dropped: the client gets the 408.
                 let _ = poll_handler::<H>(&mut place, None, &mut cx);
                 self.role.core.futures.put_back(place);
@@ -278,8 +281,8 @@ impl<H: Handler> Driver<H> {
                     Response::refusal(StatusCode::REQUEST_TIMEOUT, LATE_REQUEST),
                 );
             }
-            Responding::Sending(_) => self.machine.reset(key, ErrorCode::CANCEL),
-            Responding::Sent => self.machine.reset(key, ErrorCode::NO_ERROR),
+            StreamResponse::Sending(_) => self.machine.reset(key, ErrorCode::CANCEL),
+            StreamResponse::Sent => self.machine.reset(key, ErrorCode::NO_ERROR),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use stoop_proto::CloseReason;
 use stoop_proto::h2::{ErrorCode, StreamKey};
 
-use super::Driver;
+use super::ClientDriver;
 use crate::client::http2::shared_exchange::Abandoned;
 use crate::limits::after;
 
@@ -35,7 +35,7 @@ impl AbandonedCheck {
     }
 }
 
-impl Driver {
+impl ClientDriver {
     /// The owner of an exchange has left it. For a limited time, a request whose response was read to its
     /// end is sent on, and so is what was written to a tunnel; and a response with little content left is
     /// read to its end, because servers count streams that are reset. Every other stream is reset.

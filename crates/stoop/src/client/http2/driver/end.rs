@@ -5,7 +5,7 @@ use std::io;
 use stoop_proto::CloseReason;
 use stoop_proto::h2::{ErrorCode, Fault};
 
-use super::Driver;
+use super::ClientDriver;
 use super::requests::return_unsent;
 use crate::error::{Error, ErrorKind, Phase};
 
@@ -45,7 +45,7 @@ impl Retirement {
 }
 
 /// Why a connection is over.
-pub(super) enum EndCause {
+pub(super) enum DriverEndCause {
     /// The machine has closed or drained it, and knows why.
     Machine,
     /// Reading failed.
@@ -60,7 +60,7 @@ pub(super) enum EndCause {
     Abandoned,
 }
 
-impl Driver {
+impl ClientDriver {
     /// Tells the pool that the connection takes no further request, for that reason. It ends once the
     /// exchanges that it has are over.
     pub(super) fn retire(&mut self, reason: CloseReason) {
@@ -76,7 +76,7 @@ impl Driver {
     }
 
     /// Tells the owners of all exchanges that nothing more will come.
-    pub(super) fn terminate(&mut self, cause: &EndCause) {
+    pub(super) fn terminate(&mut self, cause: &DriverEndCause) {
         if !self.role.retirement.terminate() {
             return;
         }
@@ -107,7 +107,7 @@ impl Driver {
 
 /// The error that an owner gets, for what it waits for.
 fn explain(
-    cause: &EndCause,
+    cause: &DriverEndCause,
     machine: &stoop_proto::h2::Connection,
     goaway_code: Option<ErrorCode>,
     phase: Phase,
@@ -115,28 +115,32 @@ fn explain(
     let closed = |detail| Error::new(ErrorKind::ClosedEarly, phase).with_detail(detail);
     match (cause, machine.fault(), goaway_code) {
         (_, _, Some(code)) if code != ErrorCode::NO_ERROR => {
-            Error::new(ErrorKind::H2GoAway, phase).with_detail(last_words(machine, code))
+            Error::new(ErrorKind::H2GoAway, phase).with_detail(goaway_text(machine, code))
         }
-        (EndCause::Machine, Some(fault @ Fault::NoSettings), _) => Error::fault(fault, phase)
+        (DriverEndCause::Machine, Some(fault @ Fault::NoSettings), _) => Error::fault(fault, phase)
             .with_detail("the server does not speak HTTP/2: it begins otherwise (RFC 9113 §3.4)"),
-        (EndCause::Machine, Some(Fault::CutShort), _) if !machine.is_peer_known() => {
+        (DriverEndCause::Machine, Some(Fault::CutShort), _) if !machine.is_peer_known() => {
             closed("the server closed the connection before it said that it speaks HTTP/2")
         }
-        (EndCause::Machine, Some(fault), _) => Error::fault(fault, phase),
-        (EndCause::Machine | EndCause::Closed, _, _) => closed("the server closed the connection"),
-        (EndCause::Io(error), _, _) => {
+        (DriverEndCause::Machine, Some(fault), _) => Error::fault(fault, phase),
+        (DriverEndCause::Machine | DriverEndCause::Closed, _, _) => {
+            closed("the server closed the connection")
+        }
+        (DriverEndCause::Io(error), _, _) => {
             Error::io(io::Error::new(error.kind(), error.to_string()), phase)
         }
-        (EndCause::Reset, _, _) => Error::new(ErrorKind::Reset, phase),
-        (EndCause::Stuck, _, _) => Error::new(ErrorKind::ReadTimeout, Phase::Send)
+        (DriverEndCause::Reset, _, _) => Error::new(ErrorKind::Reset, phase),
+        (DriverEndCause::Stuck, _, _) => Error::new(ErrorKind::ReadTimeout, Phase::Send)
             .with_detail("the server takes nothing of what is sent to it"),
-        (EndCause::Abandoned, _, _) => closed("the runtime that drove the connection has ended"),
+        (DriverEndCause::Abandoned, _, _) => {
+            closed("the runtime that drove the connection has ended")
+        }
     }
 }
 
 /// What the server's GOAWAY says: the code by its name, and the server's own words, of which only what
 /// is printable ASCII is shown as it is.
-pub(super) fn last_words(machine: &stoop_proto::h2::Connection, code: ErrorCode) -> String {
+pub(super) fn goaway_text(machine: &stoop_proto::h2::Connection, code: ErrorCode) -> String {
     let mut words = code.to_string();
     for (place, byte) in machine.go_away_text().iter().enumerate() {
         if place == 0 {

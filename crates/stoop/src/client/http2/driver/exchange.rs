@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use stoop_proto::h2::StreamKey;
 
-use super::upload::{SendProgress, Upload};
+use super::upload::{Http2Upload, SendProgress};
 use crate::body::Body;
 use crate::client::deadlines::Waiting;
 use crate::client::http2::shared_exchange::SharedExchange;
@@ -20,7 +20,7 @@ pub(super) struct ClientExchange {
     pub(super) key: StreamKey,
     pub(super) cell: Arc<SharedExchange>,
     /// The request's content, if some of it is still to be sent.
-    pub(super) upload: Option<Upload>,
+    pub(super) upload: Option<Http2Upload>,
     /// The head of the final response has come.
     pub(super) has_head: bool,
     /// The response has come to its end.

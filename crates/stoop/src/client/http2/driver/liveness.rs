@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::conn::wire::TRUSTED_FOR;
+use crate::conn::wire::LIVENESS_CACHE;
 
 /// How long exchanges wait and nothing comes before the server gets a PING. It gets one, until it answers a
-/// request: servers take it ill to be asked again and again.
+/// request: servers end connections that send many PINGs.
 const PING_AFTER: Duration = Duration::from_secs(3);
 
 /// How long the driver waits for input that the kernel says it has. It is there at once, except from a
@@ -55,7 +55,7 @@ impl ServerLiveness {
 
     /// Whether it is so short ago that something came that a look at the kernel is not worth its cost.
     pub(super) fn is_trusted(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.heard_at) <= TRUSTED_FOR
+        now.saturating_duration_since(self.heard_at) <= LIVENESS_CACHE
     }
 
     /// The kernel has input: the driver waits for it.
@@ -102,7 +102,7 @@ mod tests {
         let mut server = ServerLiveness::new(begun);
         server.begins(begun + 60 * SECOND);
         assert_eq!(server.ping_due(), Some(begun + 60 * SECOND + PING_AFTER));
-        assert!(server.is_trusted(begun + 60 * SECOND + TRUSTED_FOR));
+        assert!(server.is_trusted(begun + 60 * SECOND + LIVENESS_CACHE));
         assert!(!server.is_trusted(begun + 61 * SECOND));
     }
 

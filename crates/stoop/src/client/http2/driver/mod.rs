@@ -1,9 +1,9 @@
 //! The client's role in an HTTP/2 connection, and the task that drives it.
 //!
-//! The driver is [`StreamDriver`]. `requests` is how requests get their streams, `send` how their content is
-//! sent, `upload` when that takes too long, `receive` how responses come back; `wait` has the deadlines, `liveness` whether the server is there,
-//! `abandoned` what becomes of exchanges whose owners have left, and `end` what their owners are told when
-//! the connection is over.
+//! The driver is [`StreamDriver`]. `requests` opens streams for requests, `send` sends their content,
+//! `upload` limits how long that takes, `receive` hands responses over; `wait` has the deadlines, `liveness`
+//! checks whether the server is there, `abandoned` ends exchanges whose owners have left, and `end` ends the
+//! connection and tells the owners why.
 
 mod abandoned;
 mod end;
@@ -30,13 +30,13 @@ use super::{STREAMS_ASSUMED, SharedConnection, SharedState};
 use crate::client::pool::{ConnectPermit, Membership, StreamPermit};
 use crate::conn::http2::driver::{DriverRole, Round, SendFailure, StreamDriver, TransportFailure};
 use crate::conn::http2::exchanges::Exchanges;
-use crate::conn::http2::ready::Ready;
+use crate::conn::http2::ready::WokenExchanges;
 use crate::conn::wire::Wire;
 use crate::error::Error;
 use crate::limits::ClientLimits;
 
 use abandoned::AbandonedCheck;
-use end::{EndCause, Retirement};
+use end::{DriverEndCause, Retirement};
 use exchange::ClientExchange;
 use liveness::ServerLiveness;
 use requests::Requests;
@@ -48,7 +48,7 @@ pub(crate) fn connect(
     limits: Arc<ClientLimits>,
     wire_limits: Arc<Limits>,
 ) -> StreamPermit {
-    let ready = Arc::new(Ready::default());
+    let ready = Arc::new(WokenExchanges::default());
     let shared = Arc::new(SharedConnection {
         state: Mutex::new(SharedState::default()),
         ready: ready.clone(),
@@ -69,12 +69,12 @@ pub(crate) fn connect(
         uploads_moved_at: now(),
         timer: Timer::coarse(),
     };
-    tokio::spawn(Task(Driver::new(Wire::new(io), machine, Exchanges::new(ready), role)));
+    tokio::spawn(Task(ClientDriver::new(Wire::new(io), machine, Exchanges::new(ready), role)));
     stream
 }
 
 /// Drives one connection.
-type Driver = StreamDriver<ClientRole>;
+type ClientDriver = StreamDriver<ClientRole>;
 
 /// What a connection has because it is a client's.
 struct ClientRole {
@@ -91,14 +91,14 @@ struct ClientRole {
 }
 
 /// The task of a connection.
-struct Task(Driver);
+struct Task(ClientDriver);
 
 impl Future for Task {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         ready!(self.0.poll(cx));
-        self.0.terminate(&EndCause::Closed);
+        self.0.terminate(&DriverEndCause::Closed);
         Poll::Ready(())
     }
 }
@@ -106,7 +106,7 @@ impl Future for Task {
 impl Drop for Task {
     fn drop(&mut self) {
         // The runtime has ended before the connection did.
-        self.0.terminate(&EndCause::Abandoned);
+        self.0.terminate(&DriverEndCause::Abandoned);
     }
 }
 
@@ -122,17 +122,17 @@ impl DriverRole for ClientRole {
     }
 
     #[inline]
-    fn begin_round(driver: &mut Driver, cx: &mut Context<'_>) -> Option<Round> {
+    fn begin_round(driver: &mut ClientDriver, cx: &mut Context<'_>) -> Option<Round> {
         if driver.machine.streams() == 0 { driver.read_before_requests(cx) } else { None }
     }
 
     #[inline]
-    fn open_streams(driver: &mut Driver) -> bool {
+    fn open_streams(driver: &mut ClientDriver) -> bool {
         driver.take_orders()
     }
 
     #[inline]
-    fn end_round(driver: &mut Driver) {
+    fn end_round(driver: &mut ClientDriver) {
         driver.report_ended();
     }
 
@@ -142,17 +142,17 @@ impl DriverRole for ClientRole {
     }
 
     #[inline]
-    fn event(driver: &mut Driver, event: Event) {
+    fn event(driver: &mut ClientDriver, event: Event) {
         driver.event(event);
     }
 
     #[inline]
-    fn deliver(driver: &mut Driver, key: StreamKey, len: usize, end: bool) {
+    fn deliver(driver: &mut ClientDriver, key: StreamKey, len: usize, end: bool) {
         driver.deliver(key, len, end);
     }
 
     #[inline]
-    fn run(driver: &mut Driver, place: usize) {
+    fn run(driver: &mut ClientDriver, place: usize) {
         driver.run(place);
     }
 
@@ -163,30 +163,30 @@ impl DriverRole for ClientRole {
     }
 
     #[inline]
-    fn sent(driver: &mut Driver, key: StreamKey) {
+    fn sent(driver: &mut ClientDriver, key: StreamKey) {
         driver.sent(key);
     }
 
-    fn send_failed(driver: &mut Driver, key: StreamKey, failure: SendFailure<Error>) {
+    fn send_failed(driver: &mut ClientDriver, key: StreamKey, failure: SendFailure<Error>) {
         driver.send_failed(key, failure);
     }
 
     #[inline]
-    fn exchange_taken(driver: &mut Driver, _: &ClientExchange) {
+    fn exchange_taken(driver: &mut ClientDriver, _: &ClientExchange) {
         driver.role.requests.ended(1);
     }
 
-    fn machine_ended(driver: &mut Driver) {
-        driver.terminate(&EndCause::Machine);
+    fn machine_ended(driver: &mut ClientDriver) {
+        driver.terminate(&DriverEndCause::Machine);
     }
 
-    fn transport_failed(driver: &mut Driver, failure: TransportFailure) {
+    fn transport_failed(driver: &mut ClientDriver, failure: TransportFailure) {
         // What was received before may explain the failure.
         driver.read_rest();
         driver.terminate(&match failure {
-            TransportFailure::Read(error) => EndCause::Io(error),
-            TransportFailure::Write => EndCause::Reset,
-            TransportFailure::Overflow => EndCause::Closed,
+            TransportFailure::Read(error) => DriverEndCause::Io(error),
+            TransportFailure::Write => DriverEndCause::Reset,
+            TransportFailure::Overflow => DriverEndCause::Closed,
         });
     }
 
@@ -194,7 +194,7 @@ impl DriverRole for ClientRole {
         self.requests.rest();
     }
 
-    fn wait(driver: &mut Driver, cx: &mut Context<'_>) -> Round {
+    fn wait(driver: &mut ClientDriver, cx: &mut Context<'_>) -> Round {
         driver.wait(cx)
     }
 }

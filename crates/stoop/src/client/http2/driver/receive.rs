@@ -6,15 +6,15 @@ use stoop_io::Transport;
 use stoop_proto::ResponseHead;
 use stoop_proto::h2::{ErrorCode, Event, ResetReason, StreamKey};
 
-use super::Driver;
-use super::end::last_words;
+use super::ClientDriver;
+use super::end::goaway_text;
 use super::exchange::ClientExchange;
 use crate::client::http2::shared_exchange::SharedExchange;
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind};
 use crate::limits::after;
 
-impl Driver {
+impl ClientDriver {
     /// Handles an event of the machine.
     pub(super) fn event(&mut self, event: Event) {
         match event {
@@ -124,7 +124,7 @@ impl Driver {
             ResetReason::Fault(fault) => exchange.cell.fail(|| Error::fault(fault, phase)),
             ResetReason::Unprocessed => refuse(&exchange.cell, || {
                 let code = self.role.retirement.goaway_code().unwrap_or(ErrorCode::NO_ERROR);
-                let words = last_words(&self.machine, code);
+                let words = goaway_text(&self.machine, code);
                 Error::new(ErrorKind::H2GoAway, phase)
                     .with_detail(format_args!("{words}; it did nothing of this request"))
             }),
@@ -133,7 +133,7 @@ impl Driver {
             }
             ResetReason::Peer(code @ ErrorCode::HTTP_1_1_REQUIRED) => {
                 refuse(&exchange.cell, || {
-                    Error::new(ErrorKind::H2Refused, phase).with_detail(code).for_http1()
+                    Error::new(ErrorKind::H2Refused, phase).with_detail(code).wanting_http1()
                 })
             }
             ResetReason::Peer(code) => exchange.cell.reject(|| {

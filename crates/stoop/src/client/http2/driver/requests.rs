@@ -6,11 +6,11 @@ use http::Method;
 use stoop_proto::h2::{Refusal, StreamKey};
 use stoop_proto::{BodySize, CloseReason};
 
-use super::Driver;
+use super::ClientDriver;
 use super::exchange::ClientExchange;
-use super::upload::{SendProgress, Upload};
+use super::upload::{Http2Upload, SendProgress};
 use crate::client::http2::Order;
-use crate::conn::Sink;
+use crate::conn::OutputSink;
 use crate::conn::http2::outflow::Outflow;
 use crate::error::{Error, ErrorKind, Phase};
 
@@ -70,7 +70,7 @@ impl Requests {
     }
 }
 
-impl Driver {
+impl ClientDriver {
     /// Empties the inbox, and sends as many requests as there are streams. True if any was new or sent.
     pub(super) fn take_orders(&mut self) -> bool {
         let requests = &mut self.role.requests;
@@ -130,7 +130,7 @@ impl Driver {
             }
             let scheme = request.url.as_ref().map_or("http", |url| url.scheme());
             let opened =
-                machine.open(&request.head, scheme, order.size, &mut Sink(&mut wire.out))?;
+                machine.open(&request.head, scheme, order.size, &mut OutputSink(&mut wire.out))?;
             let is_tunnel = *request.head.method() == Method::CONNECT;
             let expects = request.head.expects_continue() == Ok(true);
             key = Some((opened, expects, is_tunnel));
@@ -159,7 +159,7 @@ impl Driver {
     fn begun(&mut self, key: StreamKey, order: Order, expects: bool, is_tunnel: bool) {
         let Order { cell, body, size, until } = order;
         let has_content = size != BodySize::Exact(0);
-        let upload = has_content.then_some(Upload {
+        let upload = has_content.then_some(Http2Upload {
             outflow: Outflow::polled_from(body),
             is_held: expects,
             is_unwanted: false,

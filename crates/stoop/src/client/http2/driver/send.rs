@@ -2,11 +2,11 @@
 
 use stoop_proto::h2::{ErrorCode, StreamKey};
 
-use super::Driver;
+use super::ClientDriver;
 use crate::conn::http2::driver::SendFailure;
 use crate::error::{Error, ErrorKind, Phase};
 
-impl Driver {
+impl ClientDriver {
     /// Looks at what the owner of the exchange at that place has done, and polls the request's content.
     pub(super) fn run(&mut self, place: usize) {
         let Some(exchange) = self.exchanges.at(place) else { return };
@@ -43,7 +43,7 @@ impl Driver {
     pub(super) fn send_failed(&mut self, key: StreamKey, failure: SendFailure<Error>) {
         let Some(exchange) = self.break_off(key, ErrorCode::CANCEL) else { return };
         exchange.cell.fail(|| match failure {
-            SendFailure::Source(error) => error.of_the_body(),
+            SendFailure::Source(error) => error.into_request_body_error(),
             SendFailure::Panic => panicked(),
             SendFailure::Misuse(misuse) => Error::misuse(misuse, Phase::Send),
         });

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use stoop_proto::h2::StreamKey;
 
-use super::Driver;
+use super::ClientDriver;
 use crate::body::Body;
 use crate::conn::http2::outflow::Outflow;
 use crate::limits::after;
 
 /// A request's content that is being sent.
-pub(super) struct Upload {
+pub(super) struct Http2Upload {
     pub(super) outflow: Outflow<Body>,
     /// It waits for a 100 (RFC 9110 §10.1.1).
     pub(super) is_held: bool,
@@ -51,7 +51,7 @@ impl SendProgress {
     }
 }
 
-impl Driver {
+impl ClientDriver {
     /// `send_idle` has passed since content of this upload was written. None if it is idle, else when it
     /// moved last, or might have.
     pub(super) fn upload_moved_at(&mut self, key: StreamKey) -> Option<Instant> {

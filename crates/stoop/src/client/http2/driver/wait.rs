@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use stoop_io::{Liveness, LivenessCheck, Transport, now};
 use stoop_proto::h2;
 
-use super::Driver;
-use super::end::EndCause;
+use super::ClientDriver;
+use super::end::DriverEndCause;
 use crate::conn::http2::driver::{Round, Stage};
 
 /// How long sending the last frames of a connection may take, where sending has no limit otherwise.
 const CLOSE_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-impl Driver {
+impl ClientDriver {
     /// Reads what the server has sent while the connection was idle, before a request is sent: the server
     /// may have closed the connection. `Some` ends the round.
     pub(super) fn read_before_requests(&mut self, cx: &mut Context<'_>) -> Option<Round> {
@@ -76,7 +76,7 @@ impl Driver {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= due);
         if is_due(send) && !self.wire.has_moved() {
             self.wire.io.reset_on_close();
-            self.terminate(&EndCause::Stuck);
+            self.terminate(&DriverEndCause::Stuck);
             return Round::End;
         }
         if is_due(quiet) {

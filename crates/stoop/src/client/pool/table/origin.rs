@@ -9,9 +9,9 @@ use crate::limits::PoolLimits;
 /// What an origin's servers speak, as far as that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::client::pool) enum Speaks {
-    /// HTTP/1 or HTTP/2. One finds out, and the others wait for what it finds.
+    /// HTTP/1 or HTTP/2. One connection is made first; other requests wait for what it agrees on.
     Unknown,
-    /// The one who was to find out did not: as many try as would be allowed of either.
+    /// The first connection failed: as many are attempted as the smaller of the two limits allows.
     Unsure,
     Http1,
     Http2,
@@ -23,7 +23,7 @@ impl Speaks {
     }
 }
 
-pub(super) struct Origin<C, S, W> {
+pub(super) struct OriginEntry<C, S, W> {
     pub(super) name: Arc<str>,
     pub(super) speaks: Speaks,
     /// The one that came back last is taken first.
@@ -53,7 +53,7 @@ pub(super) struct Member<S> {
     pub(super) idle: Option<(u64, Instant)>,
 }
 
-impl<C, S, W> Origin<C, S, W> {
+impl<C, S, W> OriginEntry<C, S, W> {
     pub(super) fn new(name: Arc<str>, speaks: Speaks) -> Self {
         Self {
             name,
@@ -68,7 +68,7 @@ impl<C, S, W> Origin<C, S, W> {
         }
     }
 
-    /// Whether another connection may be opened for those who wait and so many more.
+    /// Whether another connection may be opened for the waiting requests and `more`.
     pub(super) fn may_open(&self, more: usize, limits: &PoolLimits) -> bool {
         match self.speaks {
             Speaks::Unknown => self.making == 0,

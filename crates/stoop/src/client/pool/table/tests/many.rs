@@ -32,7 +32,7 @@ fn served(due: Effects<u32, u32, u32>) -> Vec<(u32, Allotment<u32, u32>)> {
 fn check_many(table: &Tables) {
     let origins = || table.origins.iter().map(|(_, origin)| origin);
     assert_eq!(table.open, origins().map(|origin| origin.open).sum::<usize>());
-    assert_eq!(table.idle, origins().map(Origin::resting).sum::<usize>());
+    assert_eq!(table.idle, origins().map(OriginEntry::resting).sum::<usize>());
     assert!(table.open <= table.limits.total_max && table.idle <= table.limits.idle_max);
     for (key, origin) in &table.origins {
         assert!(origin.open > 0 || !origin.waiters.is_empty(), "an unused origin is known");
@@ -58,7 +58,7 @@ fn check_many(table: &Tables) {
     assert_eq!(table.starved.len(), origins().filter(|o| o.starved.is_some()).count());
 }
 
-/// What one has who was served.
+/// What a served waiter has.
 enum Has {
     Place(Key),
     Stream(Key, u64),
@@ -234,7 +234,7 @@ fn as_many_connections_are_opened_as_those_who_wait_need_once_streams_are_known(
     let told = served(told);
     let streams = told.iter().filter(|(_, given)| matches!(given, Allotment::Stream(..))).count();
     let places = told.iter().filter(|(_, given)| *given == Allotment::NewConnection).count();
-    // 750 wait, and those three who open connections are not waiting any more.
+    // 750 wait, and the three that open connections do not wait any more.
     assert_eq!((streams, places), (150, 3));
     check_many(&table);
 }
