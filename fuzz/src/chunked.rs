@@ -24,11 +24,11 @@ pub fn check(data: &[u8]) {
 #[derive(Debug, Default, PartialEq)]
 struct Decoded {
     content: Vec<u8>,
-    outcome: Outcome,
+    outcome: ChunkedOutcome,
 }
 
 #[derive(Debug, Default, PartialEq)]
-enum Outcome {
+enum ChunkedOutcome {
     /// More bytes are needed.
     #[default]
     Open,
@@ -49,19 +49,19 @@ fn by_machine(pieces: &[&[u8]]) -> Decoded {
     let (mut decoded, mut buffer, mut done) = (Decoded::default(), Vec::new(), 0);
     for piece in pieces {
         buffer.extend_from_slice(piece);
-        while decoded.outcome == Outcome::Open {
+        while decoded.outcome == ChunkedOutcome::Open {
             let received = server.receive(&buffer, &mut head, &limits);
             let need_more = received.event == Event::NeedMore;
             match received.event {
                 Event::Data(span) => decoded.content.extend_from_slice(&buffer[span]),
-                Event::Violation(_) => decoded.outcome = Outcome::Wrong,
+                Event::Violation(_) => decoded.outcome = ChunkedOutcome::Wrong,
                 Event::End { .. } => {
                     let trailers = server.take_trailers().unwrap_or_default();
                     let lines = trailers
                         .iter()
                         .map(|field| (field.name().to_owned(), field.value().to_vec()));
                     let lines = lines.collect();
-                    decoded.outcome = Outcome::Complete(done + received.consumed, lines);
+                    decoded.outcome = ChunkedOutcome::Complete(done + received.consumed, lines);
                 }
                 Event::NeedMore => {}
                 event => panic!("{event:?}"),
@@ -80,20 +80,20 @@ fn by_grammar(body: &[u8]) -> Decoded {
     let mut rest = body;
     let mut content = Vec::new();
     let outcome = match decode(&mut rest, &mut content) {
-        Ok(trailers) => Outcome::Complete(body.len() - rest.len(), trailers),
-        Err(End::Open) => Outcome::Open,
-        Err(End::Wrong) => Outcome::Wrong,
+        Ok(trailers) => ChunkedOutcome::Complete(body.len() - rest.len(), trailers),
+        Err(ChunkedEnd::Open) => ChunkedOutcome::Open,
+        Err(ChunkedEnd::Wrong) => ChunkedOutcome::Wrong,
     };
     Decoded { content, outcome }
 }
 
-enum End {
+enum ChunkedEnd {
     Open,
     Wrong,
 }
 
 /// chunked-body = *chunk last-chunk trailer-section CRLF
-fn decode(rest: &mut &[u8], content: &mut Vec<u8>) -> Result<Vec<(String, Vec<u8>)>, End> {
+fn decode(rest: &mut &[u8], content: &mut Vec<u8>) -> Result<Vec<(String, Vec<u8>)>, ChunkedEnd> {
     loop {
         let size = chunk_size(rest, content.len())?;
         chunk_extensions(rest)?;
@@ -108,42 +108,42 @@ fn decode(rest: &mut &[u8], content: &mut Vec<u8>) -> Result<Vec<(String, Vec<u8
     }
 }
 
-fn take(rest: &mut &[u8]) -> Result<u8, End> {
-    let (first, after) = rest.split_first().ok_or(End::Open)?;
+fn take(rest: &mut &[u8]) -> Result<u8, ChunkedEnd> {
+    let (first, after) = rest.split_first().ok_or(ChunkedEnd::Open)?;
     *rest = after;
     Ok(*first)
 }
 
-fn peek(rest: &[u8]) -> Result<u8, End> {
-    rest.first().copied().ok_or(End::Open)
+fn peek(rest: &[u8]) -> Result<u8, ChunkedEnd> {
+    rest.first().copied().ok_or(ChunkedEnd::Open)
 }
 
-fn expect(rest: &mut &[u8], byte: u8) -> Result<(), End> {
-    if take(rest)? == byte { Ok(()) } else { Err(End::Wrong) }
+fn expect(rest: &mut &[u8], byte: u8) -> Result<(), ChunkedEnd> {
+    if take(rest)? == byte { Ok(()) } else { Err(ChunkedEnd::Wrong) }
 }
 
-fn crlf(rest: &mut &[u8]) -> Result<(), End> {
+fn crlf(rest: &mut &[u8]) -> Result<(), ChunkedEnd> {
     expect(rest, b'\r')?;
     expect(rest, b'\n')
 }
 
 /// chunk-size = 1*HEXDIG, of which we take sixteen, and with what came before 63 bits.
-fn chunk_size(rest: &mut &[u8], before: usize) -> Result<u128, End> {
+fn chunk_size(rest: &mut &[u8], before: usize) -> Result<u128, ChunkedEnd> {
     let (mut size, mut digits) = (0, 0);
     while let Some(digit) = char::from(peek(rest)?).to_digit(16) {
         take(rest)?;
         digits += 1;
         size = size * 16 + u128::from(digit);
         if digits > 16 || size + before as u128 >= 1 << 63 {
-            return Err(End::Wrong);
+            return Err(ChunkedEnd::Wrong);
         }
     }
-    if digits == 0 { Err(End::Wrong) } else { Ok(size) }
+    if digits == 0 { Err(ChunkedEnd::Wrong) } else { Ok(size) }
 }
 
 /// chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] ); whitespace that nothing
 /// follows is none.
-fn chunk_extensions(rest: &mut &[u8]) -> Result<(), End> {
+fn chunk_extensions(rest: &mut &[u8]) -> Result<(), ChunkedEnd> {
     while peek(rest)? != b'\r' {
         spaces(rest)?;
         expect(rest, b';')?;
@@ -163,7 +163,7 @@ fn chunk_extensions(rest: &mut &[u8]) -> Result<(), End> {
     Ok(())
 }
 
-fn spaces(rest: &mut &[u8]) -> Result<(), End> {
+fn spaces(rest: &mut &[u8]) -> Result<(), ChunkedEnd> {
     while matches!(peek(rest)?, b' ' | b'\t') {
         take(rest)?;
     }
@@ -174,9 +174,9 @@ fn is_tchar(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-fn token(rest: &mut &[u8]) -> Result<(), End> {
+fn token(rest: &mut &[u8]) -> Result<(), ChunkedEnd> {
     if !is_tchar(peek(rest)?) {
-        return Err(End::Wrong);
+        return Err(ChunkedEnd::Wrong);
     }
     while is_tchar(peek(rest)?) {
         take(rest)?;
@@ -185,34 +185,34 @@ fn token(rest: &mut &[u8]) -> Result<(), End> {
 }
 
 /// quoted-string = DQUOTE *( qdtext / quoted-pair ) DQUOTE
-fn quoted(rest: &mut &[u8]) -> Result<(), End> {
+fn quoted(rest: &mut &[u8]) -> Result<(), ChunkedEnd> {
     expect(rest, b'"')?;
     loop {
         match take(rest)? {
             b'"' => return Ok(()),
             b'\\' => match take(rest)? {
                 b'\t' | b' '..=b'~' | 0x80.. => {}
-                _ => return Err(End::Wrong),
+                _ => return Err(ChunkedEnd::Wrong),
             },
             b'\t' | b' '..=b'~' | 0x80.. => {}
-            _ => return Err(End::Wrong),
+            _ => return Err(ChunkedEnd::Wrong),
         }
     }
 }
 
 /// trailer-section = *( field-line CRLF ), and the CRLF behind it. Some names are dropped.
-fn trailers(rest: &mut &[u8]) -> Result<Vec<(String, Vec<u8>)>, End> {
+fn trailers(rest: &mut &[u8]) -> Result<Vec<(String, Vec<u8>)>, ChunkedEnd> {
     let from = rest.len();
     let mut lines = Vec::new();
     let mut count = 0;
     loop {
         if let Err(end) = trailer(rest, &mut lines, &mut count) {
             // An incomplete section beyond its limit is wrong.
-            return Err(if from >= TRAILERS_MAX { End::Wrong } else { end });
+            return Err(if from >= TRAILERS_MAX { ChunkedEnd::Wrong } else { end });
         }
         let used = from - rest.len();
         if used > TRAILERS_MAX || count > stoop_proto::FIELDS_CEILING {
-            return Err(End::Wrong);
+            return Err(ChunkedEnd::Wrong);
         }
         if lines.last().is_some_and(|(name, _): &(String, _)| name.is_empty()) {
             lines.pop();
@@ -226,7 +226,7 @@ fn trailer(
     rest: &mut &[u8],
     lines: &mut Vec<(String, Vec<u8>)>,
     count: &mut usize,
-) -> Result<(), End> {
+) -> Result<(), ChunkedEnd> {
     if peek(rest)? == b'\r' {
         crlf(rest)?;
         lines.push(Default::default());
@@ -236,26 +236,26 @@ fn trailer(
     while peek(rest)? != b':' {
         let byte = take(rest)?;
         if !is_tchar(byte) {
-            return Err(End::Wrong);
+            return Err(ChunkedEnd::Wrong);
         }
         name.push(char::from(byte));
     }
     if name.is_empty() {
-        return Err(End::Wrong);
+        return Err(ChunkedEnd::Wrong);
     }
     expect(rest, b':')?;
     let mut value = Vec::new();
     while peek(rest)? != b'\r' {
         let byte = take(rest)?;
         if byte < b' ' && byte != b'\t' || byte == 0x7f {
-            return Err(End::Wrong);
+            return Err(ChunkedEnd::Wrong);
         }
         value.push(byte);
     }
     crlf(rest)?;
     // A fold, or whitespace before a name.
     if matches!(peek(rest)?, b' ' | b'\t') {
-        return Err(End::Wrong);
+        return Err(ChunkedEnd::Wrong);
     }
     *count += 1;
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');

@@ -9,12 +9,12 @@ use stoop_proto::{
     BodySize, CloseReason, Fields, Limits, Misuse, RequestHead, ResponseHead, ResponseParts,
 };
 
-use super::h2_manner::{Manner, limits};
+use super::h2_schedule::{Schedule, limits};
 use super::h2_wire::{WINDOW_UPDATE, frames};
 
-/// What an end told its caller. Content that came in pieces is told once.
+/// What an end observed its caller. Content that came in pieces is observed once.
 #[derive(Debug, PartialEq)]
-enum Told {
+enum ObservedStream {
     Settings,
     Request(u32, RequestHead, bool),
     Interim(u32, ResponseHead),
@@ -29,7 +29,7 @@ enum Told {
 /// What came of an input, however it was cut.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
-    told: Vec<Told>,
+    observed: Vec<ObservedStream>,
     /// What the end said, but for WINDOW_UPDATE, which is by halves of a window: they come elsewhere
     /// if the pieces are others.
     said: Vec<(u8, u8, u32, Vec<u8>)>,
@@ -40,31 +40,31 @@ pub(crate) struct Outcome {
 pub(crate) struct End {
     pub(crate) machine: Connection,
     pub(crate) limits: Limits,
-    manner: Manner,
+    schedule: Schedule,
     pub(crate) now: Instant,
     arrived: Vec<u8>,
     pub(crate) out: Vec<u8>,
     ids: BTreeMap<StreamKey, u32>,
     /// Content that is still to be said.
-    to_say: BTreeMap<StreamKey, usize>,
+    to_send: BTreeMap<StreamKey, usize>,
     unread: BTreeMap<StreamKey, u32>,
     asked: u32,
     pub(crate) received: usize,
     /// What the driver's own calls may have written.
-    pub(crate) may_have_said: usize,
-    told: Vec<Told>,
+    pub(crate) may_have_sent: usize,
+    observed: Vec<ObservedStream>,
 }
 
 impl End {
-    pub(crate) fn server(choice: u8, manner: u8) -> Self {
+    pub(crate) fn server(choice: u8, schedule: u8) -> Self {
         let limits = limits(true, choice);
-        Self::new(Connection::server(limits.clone()), limits, manner)
+        Self::new(Connection::server(limits.clone()), limits, schedule)
     }
 
     /// One that has asked for as much as it may.
-    pub(crate) fn client(choice: u8, manner: u8) -> Self {
+    pub(crate) fn client(choice: u8, schedule: u8) -> Self {
         let limits = limits(false, choice);
-        let mut end = Self::new(Connection::client(limits.clone()), limits, manner);
+        let mut end = Self::new(Connection::client(limits.clone()), limits, schedule);
         for _ in 0..3 {
             end.ask();
         }
@@ -72,24 +72,24 @@ impl End {
         end
     }
 
-    fn new(machine: Connection, limits: Limits, manner: u8) -> Self {
-        let (arrived, out, ids, to_say, unread, told) = Default::default();
-        let (now, manner) = (Instant::now(), Manner(manner));
-        let (asked, received, may_have_said) = (0, 0, 200);
+    fn new(machine: Connection, limits: Limits, schedule: u8) -> Self {
+        let (arrived, out, ids, to_send, unread, observed) = Default::default();
+        let (now, schedule) = (Instant::now(), Schedule(schedule));
+        let (asked, received, may_have_sent) = (0, 0, 200);
         Self {
             machine,
             limits,
-            manner,
+            schedule,
             now,
             arrived,
             out,
             ids,
-            to_say,
+            to_send,
             unread,
             asked,
             received,
-            may_have_said,
-            told,
+            may_have_sent,
+            observed,
         }
     }
 
@@ -108,7 +108,7 @@ impl End {
         let mut head = RequestHead::new(method, target).expect("the target fits");
         head.fields_mut().push("host", b"a").expect("it is a field");
         let before = self.out.len();
-        self.may_have_said += 100;
+        self.may_have_sent += 100;
         match self.machine.open(&head, "https", size, &mut self.out) {
             Ok(key) => {
                 assert!(room > 0);
@@ -145,7 +145,7 @@ impl End {
         // Each event takes a byte at least, or ends a stream, or says that content has ended.
         let most = 3 * self.arrived.len() + self.machine.streams() + 20;
         for _ in 0..most {
-            let may_open = self.manner.may_open(self.machine.streams());
+            let may_open = self.schedule.may_open(self.machine.streams());
             let input = &self.arrived[at..];
             let received = self.machine.receive(self.now, input, may_open);
             assert!(received.consumed <= input.len(), "consumed more than there was");
@@ -158,7 +158,7 @@ impl End {
                 event => self.tell(event, at),
             };
             at += received.consumed;
-            if is_paused || !self.manner.holds_back() {
+            if is_paused || !self.schedule.holds_back() {
                 self.transmit();
             }
             if !goes_on {
@@ -178,35 +178,35 @@ impl End {
     }
 
     fn closed(&mut self) -> bool {
-        if !matches!(self.told.last(), Some(Told::Closed(_))) {
+        if !matches!(self.observed.last(), Some(ObservedStream::Closed(_))) {
             assert!(self.machine.is_closed());
-            self.told.push(Told::Closed(self.machine.fault()));
-            (self.ids, self.to_say, self.unread) = Default::default();
+            self.observed.push(ObservedStream::Closed(self.machine.fault()));
+            (self.ids, self.to_send, self.unread) = Default::default();
         }
         false
     }
 
     fn tell(&mut self, event: Event, at: usize) -> bool {
         match event {
-            Event::Settings => self.told.push(Told::Settings),
-            Event::GoAway { code } => self.told.push(Told::GoAway(code)),
+            Event::Settings => self.observed.push(ObservedStream::Settings),
+            Event::GoAway { code } => self.observed.push(ObservedStream::GoAway(code)),
             Event::Request { key, end } => {
                 let id = self.machine.stream_id(key).expect("a request opens a stream");
                 assert_eq!(self.ids.insert(key, id), None, "the key is another stream's");
                 let mut head = RequestHead::default();
                 self.machine.take_request(&mut head);
-                self.told.push(Told::Request(id, head, end));
+                self.observed.push(ObservedStream::Request(id, head, end));
                 self.heard(key, end);
             }
             Event::Interim { key } => {
                 let mut head = ResponseHead::default();
                 self.machine.take_response(&mut head);
-                self.told.push(Told::Interim(self.ids[&key], head));
+                self.observed.push(ObservedStream::Interim(self.ids[&key], head));
             }
             Event::Response { key, end } => {
                 let mut head = ResponseHead::default();
                 self.machine.take_response(&mut head);
-                self.told.push(Told::Response(self.ids[&key], head, end));
+                self.observed.push(ObservedStream::Response(self.ids[&key], head, end));
                 self.heard(key, end);
             }
             Event::Data { key, span, end } => {
@@ -218,11 +218,11 @@ impl End {
             }
             Event::Trailers { key } => {
                 let fields = *self.machine.take_trailers().expect("they were announced");
-                self.told.push(Told::Trailers(self.ids[&key], fields));
+                self.observed.push(ObservedStream::Trailers(self.ids[&key], fields));
                 self.heard(key, true);
             }
             Event::Reset { key, reason } => {
-                self.told.push(Told::Reset(self.ids[&key], reason));
+                self.observed.push(ObservedStream::Reset(self.ids[&key], reason));
                 self.over(key);
             }
             Event::NeedMore | Event::Paused | Event::Closed => unreachable!("they are no news"),
@@ -238,14 +238,14 @@ impl End {
         let (id, bytes) = (self.ids[&key], span.len() as u32);
         assert!(bytes > 0 || end, "content is not empty but at the end");
         let piece = &self.arrived[span];
-        match self.told.last_mut() {
-            Some(Told::Content(of, content, ended)) if *of == id && !*ended => {
+        match self.observed.last_mut() {
+            Some(ObservedStream::Content(of, content, ended)) if *of == id && !*ended => {
                 content.extend_from_slice(piece);
                 *ended = end;
             }
-            _ => self.told.push(Told::Content(id, piece.to_vec(), end)),
+            _ => self.observed.push(ObservedStream::Content(id, piece.to_vec(), end)),
         }
-        match self.manner.uses_at_once() {
+        match self.schedule.uses_at_once() {
             true => self.use_up(key, bytes),
             false => *self.unread.entry(key).or_default() += bytes,
         }
@@ -262,18 +262,18 @@ impl End {
     fn heard(&mut self, key: StreamKey, end: bool) {
         let id = self.ids[&key];
         assert_eq!(!end && self.machine.is_open(key), self.machine.is_receiving(key));
-        if end && self.manner.uses_at_end() {
+        if end && self.schedule.uses_at_end() {
             let bytes = self.unread.remove(&key).unwrap_or_default();
             self.use_up(key, bytes);
         }
-        if self.manner.drains(id) {
-            self.may_have_said += 60;
+        if self.schedule.drains(id) {
+            self.may_have_sent += 60;
             self.machine.drain(self.now, CloseReason::Draining);
         }
-        if self.manner.gives_up(id) && self.machine.is_open(key) {
-            self.may_have_said += 13;
+        if self.schedule.gives_up(id) && self.machine.is_open(key) {
+            self.may_have_sent += 13;
             self.machine.reset(key, ErrorCode::CANCEL);
-        } else if self.manner.answers(end) && self.asked == 0 {
+        } else if self.schedule.answers(end) && self.asked == 0 {
             self.answer(key);
         }
         if !self.machine.is_open(key) {
@@ -282,14 +282,14 @@ impl End {
     }
 
     fn answer(&mut self, key: StreamKey) {
-        let content = if self.manner.has_content() { [0, 1, 1_000, 70_000] } else { [0; 4] };
+        let content = if self.schedule.has_content() { [0, 1, 1_000, 70_000] } else { [0; 4] };
         let len = content[self.ids[&key] as usize / 2 % 4];
         let size = match len {
             1_000 => BodySize::Unknown,
             len => BodySize::Exact(len as u64),
         };
         let parts = ResponseParts::new(StatusCode::OK);
-        self.may_have_said += 50;
+        self.may_have_sent += 50;
         match self.machine.respond(key, &parts, size, &mut self.out) {
             Ok(true) => self.say(key, len),
             Ok(false) => {}
@@ -303,7 +303,7 @@ impl End {
     }
 
     fn say(&mut self, key: StreamKey, len: usize) {
-        self.to_say.insert(key, len);
+        self.to_send.insert(key, len);
         self.machine.want_to_send(key, len > 0);
     }
 
@@ -311,23 +311,23 @@ impl End {
     fn go_on(&mut self) {
         while let Some((key, room)) = self.machine.next_to_send() {
             assert_eq!(room, self.machine.sendable(key));
-            let left = self.to_say.get_mut(&key).expect("it wants to send");
+            let left = self.to_send.get_mut(&key).expect("it wants to send");
             let len = room.min(*left);
             assert!(len > 0, "a turn is for something");
             *left -= len;
             if *left == 0 {
                 self.machine.want_to_send(key, false);
             }
-            self.may_have_said += 9 + len;
+            self.may_have_sent += 9 + len;
             let content = vec![b'.'; len].into();
             self.machine.data(key, content, false, &mut self.out).expect("there is room");
         }
-        let said = self.to_say.iter().filter(|(_, left)| **left == 0);
+        let said = self.to_send.iter().filter(|(_, left)| **left == 0);
         for key in said.map(|(key, _)| *key).collect::<Vec<_>>() {
             let mut trailers = Fields::new();
             trailers.push("x-sum", b"1").expect("it is a field");
-            self.may_have_said += 50;
-            self.to_say.remove(&key);
+            self.may_have_sent += 50;
+            self.to_send.remove(&key);
             self.machine.finish(key, Some(&trailers), &mut self.out).expect("all was said");
             if !self.machine.is_open(key) {
                 self.over(key);
@@ -338,7 +338,7 @@ impl End {
     /// A stream is over. What of it was not used up is so late, or never.
     fn over(&mut self, key: StreamKey) {
         self.ids.remove(&key).expect("it was open");
-        self.to_say.remove(&key);
+        self.to_send.remove(&key);
         self.unread.remove(&key);
     }
 
@@ -351,7 +351,7 @@ impl End {
         let said = said.map(|frame| (frame.kind, frame.flags, frame.stream, frame.payload.into()));
         Outcome {
             said: said.collect(),
-            told: std::mem::take(&mut self.told),
+            observed: std::mem::take(&mut self.observed),
             streams: self.machine.streams(),
             rest: std::mem::take(&mut self.arrived),
         }

@@ -23,7 +23,7 @@ const CALLS_MAX: usize = 300;
 /// # Panics
 /// If the invariant does not hold.
 pub fn check(data: &[u8]) {
-    let mut pair = Pair::new();
+    let mut pair = ConnectionPair::new();
     for call in data.chunks(2).take(CALLS_MAX) {
         let [call, argument] = [call[0], call.get(1).copied().unwrap_or_default()];
         pair.call(call, argument);
@@ -33,7 +33,7 @@ pub fn check(data: &[u8]) {
 
 /// A message, as it was said; and how much of it was read.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct SentStreamMessage {
     pub(crate) line: String,
     pub(crate) fields: Vec<(String, Vec<u8>)>,
     pub(crate) content: Vec<u8>,
@@ -45,9 +45,9 @@ pub(crate) struct Said {
 }
 
 /// What was said by the client and by the server, by exchange.
-pub(crate) type All = Vec<[Said; 2]>;
+pub(crate) type All = Vec<[SentStreamMessage; 2]>;
 
-struct Pair {
+struct ConnectionPair {
     client: Side,
     server: Side,
     all: All,
@@ -105,7 +105,7 @@ fn size(choice: u8) -> BodySize {
     }
 }
 
-impl Pair {
+impl ConnectionPair {
     fn new() -> Self {
         let (ours, theirs) = (limits(Limits::client(), 6), limits(Limits::server(), 4));
         let now = Instant::now();
@@ -202,8 +202,9 @@ impl Pair {
                 self.client.talks.insert(key, talk);
                 let line = format!("{} {}", head.method(), head.path());
                 let (fields, is_complete) = (theirs(head.fields()), !is_sending);
-                let said = Said { line, fields, is_complete, ..Said::default() };
-                self.all.push([said, Said::default()]);
+                let said =
+                    SentStreamMessage { line, fields, is_complete, ..SentStreamMessage::default() };
+                self.all.push([said, SentStreamMessage::default()]);
             }
             Err(refusal) => {
                 let is_theirs = matches!(refusal, Refusal::ExtendedConnect | Refusal::TooLarge(_));

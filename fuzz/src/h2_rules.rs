@@ -41,17 +41,17 @@ impl End {
 
     /// What is said is bounded by what came.
     fn check_amount(&self) {
-        let most = self.may_have_said + 3 * self.received;
+        let most = self.may_have_sent + 3 * self.received;
         assert!(self.out.len() <= most, "{} bytes for {}", self.out.len(), self.received);
     }
 
     /// Frames are whole, as large as the peer takes at most, and header blocks are in one piece.
     fn check_frames(&self, wire: &[u8]) {
-        let told = frames(wire).flat_map(|frame| frame.settings(5)).max().unwrap_or_default();
+        let observed = frames(wire).flat_map(|frame| frame.settings(5)).max().unwrap_or_default();
         let (mut block, mut bytes) = (None, 0);
         for frame in frames(&self.out) {
             bytes += 9 + frame.payload.len();
-            assert!(frame.payload.len() <= told.max(16_384) as usize);
+            assert!(frame.payload.len() <= observed.max(16_384) as usize);
             assert_eq!(frame.kind == CONTINUATION, block.is_some());
             assert!(block.is_none_or(|stream| stream == frame.stream));
             if matches!(frame.kind, HEADERS | CONTINUATION) {
@@ -65,7 +65,7 @@ impl End {
     /// No more content is said than the peer may have allowed.
     fn check_windows(&self, wire: &[u8]) {
         const INITIAL: u64 = 65_535;
-        let told = frames(wire).flat_map(|frame| frame.settings(4)).max().unwrap_or_default();
+        let observed = frames(wire).flat_map(|frame| frame.settings(4)).max().unwrap_or_default();
         let mut sent = BTreeMap::<u32, u64>::new();
         for frame in frames(&self.out).filter(|frame| frame.kind == DATA) {
             *sent.entry(frame.stream).or_default() += frame.payload.len() as u64;
@@ -78,11 +78,11 @@ impl End {
         let all: u64 = sent.values().sum();
         assert!(all <= INITIAL + opened(0));
         for (stream, bytes) in sent {
-            assert!(bytes <= INITIAL.max(u64::from(told)) + opened(stream));
+            assert!(bytes <= INITIAL.max(u64::from(observed)) + opened(stream));
         }
     }
 
-    /// A fault is told, and it is the last that is said.
+    /// A fault is observed, and it is the last that is said.
     fn check_last_words(&self) {
         let fault = self.machine.fault().expect("nothing else closes it");
         let last = frames(&self.out).last().expect("something was said");

@@ -44,7 +44,7 @@ pub fn check(data: &[u8]) {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Line {
+struct DecodedLine {
     name: Vec<u8>,
     value: Vec<u8>,
     static_name: u8,
@@ -57,11 +57,11 @@ struct Line {
 struct Wrong;
 
 /// Reads a block, and marks the entry of each line with the line's number.
-fn read(decoder: &mut Decoder, wire: &[u8]) -> Result<Vec<Line>, Wrong> {
+fn read(decoder: &mut Decoder, wire: &[u8]) -> Result<Vec<DecodedLine>, Wrong> {
     let (mut block, mut lines) = (decoder.block(wire), Vec::new());
     loop {
         match block.next() {
-            Ok(Some(line)) => lines.push(Line {
+            Ok(Some(line)) => lines.push(DecodedLine {
                 name: line.name.to_vec(),
                 value: line.value.to_vec(),
                 static_name: line.static_name,
@@ -84,7 +84,7 @@ fn read(decoder: &mut Decoder, wire: &[u8]) -> Result<Vec<Line>, Wrong> {
 
 struct Simple {
     /// As lines that were read from them, the newest first.
-    table: Vec<Line>,
+    table: Vec<DecodedLine>,
     size_max: usize,
     limit: usize,
     due: Option<usize>,
@@ -113,7 +113,7 @@ impl Simple {
         }
     }
 
-    fn block(&mut self, mut rest: &[u8]) -> Result<Vec<Line>, Wrong> {
+    fn block(&mut self, mut rest: &[u8]) -> Result<Vec<DecodedLine>, Wrong> {
         let (mut lines, mut updates) = (Vec::new(), 0);
         while let Some(0x20..=0x3f) = rest.first() {
             let size = integer(&mut rest, 5)?;
@@ -142,23 +142,32 @@ impl Simple {
     }
 
     /// The line with that index, and which entry it is.
-    fn indexed(&self, index: usize) -> Result<(Line, Option<usize>), Wrong> {
+    fn indexed(&self, index: usize) -> Result<(DecodedLine, Option<usize>), Wrong> {
         if index > 61 {
             let entry = index - 62;
             return Ok((self.table.get(entry).ok_or(Wrong)?.clone(), Some(entry)));
         }
         let (name, value) = static_entry(index as u8).ok_or(Wrong)?;
         let (name, value) = (name.to_vec(), value.to_vec());
-        let line =
-            Line { name, value, static_name: index as u8, is_static: true, ..Line::default() };
+        let line = DecodedLine {
+            name,
+            value,
+            static_name: index as u8,
+            is_static: true,
+            ..DecodedLine::default()
+        };
         Ok((line, None))
     }
 
-    fn literal(&mut self, first: u8, rest: &mut &[u8]) -> Result<(Line, Option<usize>), Wrong> {
+    fn literal(
+        &mut self,
+        first: u8,
+        rest: &mut &[u8],
+    ) -> Result<(DecodedLine, Option<usize>), Wrong> {
         let inserts = first >= 0x40;
         let index = integer(rest, if inserts { 6 } else { 4 })?;
         let mut line = match index {
-            0 => Line { name: string(rest)?, ..Line::default() },
+            0 => DecodedLine { name: string(rest)?, ..DecodedLine::default() },
             _ => self.indexed(index)?.0,
         };
         (line.value, line.is_static, line.mark) = (string(rest)?, false, 0);

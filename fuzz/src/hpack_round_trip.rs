@@ -1,6 +1,6 @@
 //! Invariant: whatever an encoder is asked to write, however the sizes of its table change, and whether
 //! with Huffman code or without,
-//! - a decoder that is told the same sizes reads the same lines, and the ones never to be indexed as
+//! - a decoder that is observed the same sizes reads the same lines, and the ones never to be indexed as
 //!   such;
 //! - both have the same table after every block, within the limits of both;
 //! - a line takes no more than its bytes, and a few for their lengths.
@@ -19,7 +19,7 @@ const LENGTHS_MAX: usize = 3 * 6;
 pub fn check(data: &[u8]) {
     let [own, calls @ ..] = data else { return };
     let own = SIZES[usize::from(own % 8)];
-    let mut pair = Pair {
+    let mut pair = CodecPair {
         encoder: Encoder::new(own),
         decoder: Decoder::new(DEFAULT_TABLE_BYTES_MAX),
         sizes: (own, DEFAULT_TABLE_BYTES_MAX),
@@ -40,17 +40,17 @@ pub fn check(data: &[u8]) {
     pair.hand_over(0);
 }
 
-struct Pair {
+struct CodecPair {
     encoder: Encoder,
     decoder: Decoder,
     /// The encoder's own, and the peer's.
     sizes: (u32, u32),
     wire: Vec<u8>,
-    said: Vec<Line>,
+    said: Vec<RandomLine>,
 }
 
 /// Name, value, and whether it must never be indexed.
-type Line = (Vec<u8>, Vec<u8>, bool);
+type RandomLine = (Vec<u8>, Vec<u8>, bool);
 
 /// So many bytes as the next byte says, or one byte as often.
 fn string(calls: &mut &[u8]) -> Vec<u8> {
@@ -72,7 +72,7 @@ fn indexing(choice: u8) -> Indexing {
         [usize::from(choice % 4)]
 }
 
-impl Pair {
+impl CodecPair {
     /// A line by its name, which may be one of the static table's or one that was said before.
     fn line(&mut self, choice: u8, calls: &mut &[u8]) {
         let (first, second) = (string(calls), string(calls));

@@ -5,9 +5,9 @@
 pub mod chunked;
 pub mod h2_client;
 mod h2_end;
-mod h2_manner;
 pub mod h2_pair;
 mod h2_rules;
+mod h2_schedule;
 pub mod h2_server;
 mod h2_side;
 mod h2_wire;

@@ -19,7 +19,7 @@ use stoop_proto::{
 /// # Panics
 /// If the invariant does not hold.
 pub fn check(data: &[u8]) {
-    let mut pair = Pair::default();
+    let mut pair = MessagePair::default();
     let mut calls = data.iter().copied();
     while let Some(call) = calls.next() {
         let argument = calls.next().unwrap_or_default();
@@ -47,28 +47,28 @@ pub fn check(data: &[u8]) {
 }
 
 #[derive(Default)]
-struct Pair {
+struct MessagePair {
     client: Client,
     server: Server,
-    forth: Wire,
-    back: Wire,
+    forth: PairWire,
+    back: PairWire,
     answers: VecDeque<ResponseContext>,
-    asked: VecDeque<Said>,
-    answered: VecDeque<Said>,
-    heard: Option<Said>,
-    read: Option<Said>,
+    asked: VecDeque<SentMessage>,
+    answered: VecDeque<SentMessage>,
+    heard: Option<SentMessage>,
+    read: Option<SentMessage>,
     is_over: bool,
 }
 
 #[derive(Default)]
-struct Wire {
+struct PairWire {
     sent: Vec<u8>,
     arrived: Vec<u8>,
 }
 
 /// A message, as it was said or read.
 #[derive(Debug, Default, PartialEq)]
-struct Said {
+struct SentMessage {
     line: String,
     fields: Vec<(String, Vec<u8>)>,
     content: Vec<u8>,
@@ -109,7 +109,7 @@ fn size(choice: u8) -> BodySize {
     }
 }
 
-impl Pair {
+impl MessagePair {
     fn send(&mut self, choice: u8) {
         let (method, target) = match choice % 7 {
             0 | 1 => (Method::GET, "/a?b"),
@@ -123,11 +123,11 @@ impl Pair {
         head.fields_mut().push("host", b"a").expect("it is a field");
         let (size, before) = (size(choice >> 3), self.forth.sent.len());
         match self.client.send(&head, size, &mut self.forth.sent) {
-            Ok(()) => self.asked.push_back(Said {
+            Ok(()) => self.asked.push_back(SentMessage {
                 line: format!("{} {}", head.method(), head.target()),
                 fields: theirs(head.fields()),
                 has_content: true,
-                ..Said::default()
+                ..SentMessage::default()
             }),
             Err(_) => assert_eq!(self.forth.sent.len(), before),
         }
@@ -179,11 +179,11 @@ impl Pair {
         match self.server.respond(answer, &parts, size(choice >> 3), &mut self.back.sent) {
             Ok(()) => {
                 self.answers.pop_front();
-                self.answered.push_back(Said {
+                self.answered.push_back(SentMessage {
                     line: status.as_str().to_owned(),
                     fields: theirs(&fields),
                     has_content: self.server.sends_content(),
-                    ..Said::default()
+                    ..SentMessage::default()
                 });
             }
             Err(_) => assert_eq!(self.back.sent.len(), before),
@@ -234,12 +234,12 @@ impl Pair {
                 }
                 Event::Head { end } => {
                     self.answers.push_back(self.server.answer());
-                    self.heard = Some(Said {
+                    self.heard = Some(SentMessage {
                         line: format!("{} {}", head.method(), head.target()),
                         fields: theirs(head.fields()),
                         has_content: true,
                         is_complete: end,
-                        ..Said::default()
+                        ..SentMessage::default()
                     });
                     if end {
                         heard(&mut self.heard, &mut self.asked);
@@ -273,12 +273,12 @@ impl Pair {
                 }
                 Event::Interim => {}
                 Event::Head { end } => {
-                    self.read = Some(Said {
+                    self.read = Some(SentMessage {
                         line: head.status().as_str().to_owned(),
                         fields: theirs(head.fields()),
                         has_content: true,
                         is_complete: end,
-                        ..Said::default()
+                        ..SentMessage::default()
                     });
                     if end {
                         heard(&mut self.read, &mut self.answered);
@@ -297,13 +297,13 @@ impl Pair {
 }
 
 /// Notes content. What was read to its end already had none left to say.
-fn say(said: Option<&mut Said>, data: &[u8]) {
+fn say(said: Option<&mut SentMessage>, data: &[u8]) {
     if let Some(said) = said.filter(|said| said.has_content) {
         said.content.extend_from_slice(data);
     }
 }
 
-fn complete(said: Option<&mut Said>) {
+fn complete(said: Option<&mut SentMessage>) {
     if let Some(said) = said {
         said.is_complete = true;
     }
@@ -311,7 +311,7 @@ fn complete(said: Option<&mut Said>) {
 
 /// What was read to its end is what was said. A message whose length was announced is read to its
 /// end before its sender says that it has ended.
-fn heard(read: &mut Option<Said>, said: &mut VecDeque<Said>) {
+fn heard(read: &mut Option<SentMessage>, said: &mut VecDeque<SentMessage>) {
     let mut read = read.take().expect("it was read");
     let Some(mut said) = said.pop_front() else { panic!("{read:?} was never said") };
     (read.has_content, said.has_content) = (true, true);

@@ -2,7 +2,7 @@
 //! - does not panic, and consumes no more than there is;
 //! - tells the same, and answers the same, however the bytes were cut;
 //! - after a violation reads nothing, and has nothing more to say;
-//! - foresees in a body what it then comes to.
+//! - validates a buffered body with the result that reading it then has.
 
 use http::StatusCode;
 use stoop_proto::h1::{Event, Server};
@@ -18,18 +18,18 @@ pub fn check(data: &[u8]) {
     let limits = super::limits(*choice);
     let whole = serve(&[&wire], &limits);
     let pieces = serve(&super::cut(&wire, *seed), &limits);
-    assert_eq!(whole.told, pieces.told);
+    assert_eq!(whole.observed, pieces.observed);
     assert_eq!(whole.said, pieces.said);
 }
 
 #[derive(Default)]
 struct Served {
-    told: Vec<Told>,
+    observed: Vec<ObservedRequest>,
     said: Vec<u8>,
 }
 
 #[derive(Debug, PartialEq)]
-enum Told {
+enum ObservedRequest {
     Head(RequestHead),
     Content(Vec<u8>),
     End(String),
@@ -57,7 +57,7 @@ fn receive(
     let received = server.receive(buffer, head, limits);
     let consumed = received.consumed;
     assert!(consumed <= buffer.len());
-    if let Some(Told::Violation(_)) = served.told.last() {
+    if let Some(ObservedRequest::Violation(_)) = served.observed.last() {
         assert_eq!((consumed, received.event), (0, Event::Paused));
         return false;
     }
@@ -68,7 +68,7 @@ fn receive(
         }
         Event::Head { end } => {
             buffer.drain(..consumed);
-            served.told.push(Told::Head(head.clone()));
+            served.observed.push(ObservedRequest::Head(head.clone()));
             if end {
                 respond(server, served);
             } else if let Err(violation) = server.validate_buffered_body(buffer, limits) {
@@ -78,19 +78,19 @@ fn receive(
         }
         Event::Data(span) => {
             assert!(!span.is_empty() && span.end <= consumed);
-            match served.told.last_mut() {
-                Some(Told::Content(content)) => content.extend_from_slice(&buffer[span]),
-                _ => served.told.push(Told::Content(buffer[span].to_vec())),
+            match served.observed.last_mut() {
+                Some(ObservedRequest::Content(content)) => content.extend_from_slice(&buffer[span]),
+                _ => served.observed.push(ObservedRequest::Content(buffer[span].to_vec())),
             }
         }
         Event::End { trailers } => {
             let section = server.take_trailers();
             assert_eq!(section.is_some(), trailers);
-            served.told.push(Told::End(format!("{section:?}")));
+            served.observed.push(ObservedRequest::End(format!("{section:?}")));
             respond(server, served);
         }
         Event::Violation(violation) => {
-            served.told.push(Told::Violation(violation));
+            served.observed.push(ObservedRequest::Violation(violation));
             assert!(server.refuse(violation, None, &mut served.said));
             assert!(server.is_sent() && !server.is_receiving());
         }
@@ -110,13 +110,13 @@ fn violation_in_buffer(
     served: &mut Served,
 ) {
     while receive(server, head, buffer, limits, served) {
-        match served.told.last() {
-            Some(Told::Violation(came)) => {
+        match served.observed.last() {
+            Some(ObservedRequest::Violation(came)) => {
                 assert_eq!(*came, violation);
                 return;
             }
-            Some(Told::Content(_)) => {}
-            told => panic!("{violation:?} was violation_in_buffer, {told:?} came"),
+            Some(ObservedRequest::Content(_)) => {}
+            observed => panic!("{violation:?} was violation_in_buffer, {observed:?} came"),
         }
     }
     panic!("{violation:?} was violation_in_buffer and did not come");

@@ -22,7 +22,7 @@ pub fn check(data: &[u8]) {
 }
 
 #[derive(Debug, PartialEq)]
-enum Told {
+enum ObservedResponse {
     Interim(ResponseHead),
     Head(ResponseHead),
     Content(Vec<u8>),
@@ -54,28 +54,37 @@ fn sent(choice: u8) -> Client {
     client
 }
 
-fn read(mut client: Client, pieces: &[&[u8]], limits: &Limits) -> (Vec<Told>, bool, Vec<u8>) {
-    let (mut told, mut buffer, mut head) = (Vec::new(), Vec::new(), ResponseHead::default());
+fn read(
+    mut client: Client,
+    pieces: &[&[u8]],
+    limits: &Limits,
+) -> (Vec<ObservedResponse>, bool, Vec<u8>) {
+    let (mut observed, mut buffer, mut head) = (Vec::new(), Vec::new(), ResponseHead::default());
     for piece in pieces {
         buffer.extend_from_slice(piece);
-        while !is_over(&told) && receive(&mut client, &mut head, &mut buffer, limits, &mut told) {}
+        while !is_over(&observed)
+            && receive(&mut client, &mut head, &mut buffer, limits, &mut observed)
+        {}
     }
     let is_reusable = client.is_reusable();
-    match told.last() {
-        Some(Told::Violation(_)) => {
+    match observed.last() {
+        Some(ObservedResponse::Violation(_)) => {
             let again = client.receive(b"HTTP/1.1 200 OK\r\n\r\n", &mut head, limits);
             assert_eq!((again.consumed, again.event), (0, Event::Paused));
             assert!(!is_reusable);
             buffer.clear();
         }
-        Some(Told::End(_)) => assert!(!client.is_receiving()),
+        Some(ObservedResponse::End(_)) => assert!(!client.is_receiving()),
         _ => assert!(!is_reusable),
     }
-    (told, is_reusable, buffer)
+    (observed, is_reusable, buffer)
 }
 
-fn is_over(told: &[Told]) -> bool {
-    matches!(told.last(), Some(Told::End(_) | Told::Tunnel | Told::Violation(_)))
+fn is_over(observed: &[ObservedResponse]) -> bool {
+    matches!(
+        observed.last(),
+        Some(ObservedResponse::End(_) | ObservedResponse::Tunnel | ObservedResponse::Violation(_))
+    )
 }
 
 /// Whether there may be more to receive.
@@ -84,7 +93,7 @@ fn receive(
     head: &mut ResponseHead,
     buffer: &mut Vec<u8>,
     limits: &Limits,
-    told: &mut Vec<Told>,
+    observed: &mut Vec<ObservedResponse>,
 ) -> bool {
     let received = client.receive(buffer, head, limits);
     let consumed = received.consumed;
@@ -94,27 +103,29 @@ fn receive(
             buffer.drain(..consumed);
             return false;
         }
-        Event::Interim => told.push(Told::Interim(head.clone())),
+        Event::Interim => observed.push(ObservedResponse::Interim(head.clone())),
         Event::Head { end } => {
-            told.push(Told::Head(head.clone()));
+            observed.push(ObservedResponse::Head(head.clone()));
             if end {
-                told.push(Told::End(String::new()));
+                observed.push(ObservedResponse::End(String::new()));
             }
         }
         Event::Data(span) => {
             assert!(!span.is_empty() && span.end <= consumed);
-            match told.last_mut() {
-                Some(Told::Content(content)) => content.extend_from_slice(&buffer[span]),
-                _ => told.push(Told::Content(buffer[span].to_vec())),
+            match observed.last_mut() {
+                Some(ObservedResponse::Content(content)) => {
+                    content.extend_from_slice(&buffer[span])
+                }
+                _ => observed.push(ObservedResponse::Content(buffer[span].to_vec())),
             }
         }
         Event::End { trailers } => {
             let section = client.take_trailers();
             assert_eq!(section.is_some(), trailers);
-            told.push(Told::End(format!("{section:?}")));
+            observed.push(ObservedResponse::End(format!("{section:?}")));
         }
-        Event::Tunnel => told.push(Told::Tunnel),
-        Event::Violation(violation) => told.push(Told::Violation(violation)),
+        Event::Tunnel => observed.push(ObservedResponse::Tunnel),
+        Event::Violation(violation) => observed.push(ObservedResponse::Violation(violation)),
         Event::Paused | Event::Closed => panic!("{:?}", received.event),
     }
     buffer.drain(..consumed);

@@ -57,8 +57,8 @@ fn request(method: Method) -> RequestHead {
 
 /// Both ends of a connection.
 struct Ends {
-    client: End,
-    server: End,
+    client: ConnectionEnd,
+    server: ConnectionEnd,
     /// What each request is answered with.
     response: Bytes,
     now: Instant,
@@ -67,7 +67,7 @@ struct Ends {
 }
 
 /// One end, with what it has written and the content that its streams have yet to send.
-struct End {
+struct ConnectionEnd {
     connection: Connection,
     out: Vec<u8>,
     /// By the stream's key.
@@ -77,8 +77,8 @@ struct End {
 impl Ends {
     fn new(response: Bytes) -> Self {
         Self {
-            client: End::new(Connection::client(Limits::client())),
-            server: End::new(Connection::server(Limits::server())),
+            client: ConnectionEnd::new(Connection::client(Limits::client())),
+            server: ConnectionEnd::new(Connection::server(Limits::server())),
             response,
             now: Instant::now(),
             request_head: RequestHead::default(),
@@ -165,7 +165,7 @@ impl Ends {
     }
 }
 
-impl End {
+impl ConnectionEnd {
     fn new(connection: Connection) -> Self {
         Self { connection, out: Vec::new(), content: Vec::new() }
     }

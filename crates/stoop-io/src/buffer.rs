@@ -143,7 +143,7 @@ impl ReceiveBuffer {
     ///
     /// # Safety
     /// The first `n` bytes of the slice that [`ReceiveBuffer::spare`] returned last must be initialised,
-    /// and nothing else may have been called on this inbox since.
+    /// and nothing else may have been called on this buffer since.
     #[inline]
     pub unsafe fn filled(&mut self, n: usize) {
         debug_assert!(self.buffer.len() + n <= self.buffer.capacity());
@@ -191,48 +191,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_inbox_holds_no_buffer() {
-        let mut inbox = ReceiveBuffer::default();
-        inbox.append(b"GET / HTTP/1.1");
-        assert!(inbox.buffer.capacity() >= CHUNK);
-        inbox.consume(4);
-        assert_eq!(inbox.received(), b"/ HTTP/1.1");
-        inbox.consume(10);
-        assert_eq!(inbox.buffer.capacity(), 0);
+    fn an_empty_receive_buffer_holds_no_buffer() {
+        let mut buffer = ReceiveBuffer::default();
+        buffer.append(b"GET / HTTP/1.1");
+        assert!(buffer.buffer.capacity() >= CHUNK);
+        buffer.consume(4);
+        assert_eq!(buffer.received(), b"/ HTTP/1.1");
+        buffer.consume(10);
+        assert_eq!(buffer.buffer.capacity(), 0);
     }
 
     #[test]
     fn bytes_stay_contiguous_while_they_grow_past_a_chunk() {
-        let mut inbox = ReceiveBuffer::default();
+        let mut buffer = ReceiveBuffer::default();
         let all: Vec<u8> = (0..100_000u32).map(|n| n as u8).collect();
         for piece in all.chunks(1000) {
-            inbox.append(piece);
+            buffer.append(piece);
         }
-        assert_eq!(inbox.received(), &all[..]);
-        inbox.consume(99_999);
-        inbox.append(b"!");
-        assert_eq!(inbox.received(), &[all[99_999], b'!']);
+        assert_eq!(buffer.received(), &all[..]);
+        buffer.consume(99_999);
+        buffer.append(b"!");
+        assert_eq!(buffer.received(), &[all[99_999], b'!']);
     }
 
     #[test]
-    fn an_inbox_offers_no_more_than_the_room() {
-        let mut inbox = ReceiveBuffer::default();
-        assert_eq!(inbox.spare(10).unwrap().len(), 10);
-        inbox.append(b"0123456789");
-        assert!(inbox.spare(10).is_none());
-        assert_eq!(inbox.spare(11).unwrap().len(), 1);
+    fn a_receive_buffer_offers_no_more_than_the_room() {
+        let mut buffer = ReceiveBuffer::default();
+        assert_eq!(buffer.spare(10).unwrap().len(), 10);
+        buffer.append(b"0123456789");
+        assert!(buffer.spare(10).is_none());
+        assert_eq!(buffer.spare(11).unwrap().len(), 1);
     }
 
     #[test]
     fn large_pieces_are_shared_and_small_ones_copied() {
-        let mut inbox = ReceiveBuffer::default();
-        inbox.append(&[7; 10_000]);
-        let address = inbox.received().as_ptr();
-        assert_eq!(inbox.take(5_000).as_ptr(), address);
-        let address = inbox.received().as_ptr();
-        let small = inbox.take(100);
+        let mut buffer = ReceiveBuffer::default();
+        buffer.append(&[7; 10_000]);
+        let address = buffer.received().as_ptr();
+        assert_eq!(buffer.take(5_000).as_ptr(), address);
+        let address = buffer.received().as_ptr();
+        let small = buffer.take(100);
         assert_ne!(small.as_ptr(), address);
         assert_eq!(small.len(), 100);
-        assert_eq!(inbox.len(), 4_900);
+        assert_eq!(buffer.len(), 4_900);
     }
 }

@@ -27,7 +27,7 @@ pub type Unix = Socket<UnixStream>;
 /// A connected stream socket with its receive buffer.
 pub struct Socket<S> {
     stream: S,
-    inbox: ReceiveBuffer,
+    buffer: ReceiveBuffer,
     peer: PeerAddress,
 }
 
@@ -60,7 +60,7 @@ impl Readiness for UnixStream {
 impl Tcp {
     /// Wraps a connected stream, already registered with the runtime that will poll it.
     pub fn new(stream: TcpStream, peer: SocketAddr) -> Self {
-        Self { stream, inbox: ReceiveBuffer::default(), peer: PeerAddress::Inet(peer) }
+        Self { stream, buffer: ReceiveBuffer::default(), peer: PeerAddress::Inet(peer) }
     }
 
     /// Connects to `address`, with `TCP_NODELAY` set.
@@ -74,7 +74,7 @@ impl Tcp {
 impl Unix {
     /// Wraps a connected stream, already registered with the runtime that will poll it.
     pub fn new(stream: UnixStream) -> Self {
-        Self { stream, inbox: ReceiveBuffer::default(), peer: PeerAddress::Unix }
+        Self { stream, buffer: ReceiveBuffer::default(), peer: PeerAddress::Unix }
     }
 
     /// Connects to the socket at `path`.
@@ -88,15 +88,15 @@ impl<S: Readiness> Socket<S> {
     pub fn move_to_current_runtime(self) -> io::Result<Self> {
         Ok(Self {
             stream: self.stream.move_to_current_runtime()?,
-            inbox: self.inbox,
+            buffer: self.buffer,
             peer: self.peer,
         })
     }
 
     /// The received bytes, for a layer that works on them in place.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    pub(crate) fn inbox(&mut self) -> &mut ReceiveBuffer {
-        &mut self.inbox
+    pub(crate) fn buffer(&mut self) -> &mut ReceiveBuffer {
+        &mut self.buffer
     }
 
     /// Makes closing send RST rather than FIN, discarding what was not sent.
@@ -113,29 +113,29 @@ impl<S: Readiness> AsFd for Socket<S> {
 
 impl<S: Readiness> Transport for Socket<S> {
     fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<FillResult>> {
-        let Some(spare) = self.inbox.spare(room) else { return Poll::Ready(Ok(FillResult::Full)) };
+        let Some(spare) = self.buffer.spare(room) else { return Poll::Ready(Ok(FillResult::Full)) };
         let mut into = ReadBuf::uninit(spare);
         let polled = Pin::new(&mut self.stream).poll_read(cx, &mut into);
         let n = into.filled().len();
         if n == 0 {
-            self.inbox.settle();
+            self.buffer.settle();
             return polled.map_ok(|()| FillResult::End);
         }
         // SAFETY: `into` was made over the last spare slice, and its filled bytes are initialised.
-        unsafe { self.inbox.filled(n) };
+        unsafe { self.buffer.filled(n) };
         Poll::Ready(Ok(FillResult::Bytes(n)))
     }
 
     fn received(&self) -> &[u8] {
-        self.inbox.received()
+        self.buffer.received()
     }
 
     fn consume(&mut self, n: usize) {
-        self.inbox.consume(n);
+        self.buffer.consume(n);
     }
 
     fn take(&mut self, n: usize) -> Bytes {
-        self.inbox.take(n)
+        self.buffer.take(n)
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
@@ -172,7 +172,7 @@ impl<S: Readiness> Transport for Socket<S> {
     }
 
     fn liveness(&mut self, look: LivenessCheck) -> Liveness {
-        if !self.inbox.is_empty() {
+        if !self.buffer.is_empty() {
             return Liveness::Readable;
         }
         if look == LivenessCheck::Cached {

@@ -173,7 +173,7 @@ where
     let io = Mutex::new(io);
     AnyTransport::Custom(Box::new(IoTransport {
         io,
-        inbox: ReceiveBuffer::default(),
+        buffer: ReceiveBuffer::default(),
         ended: false,
         peer,
     }))
@@ -184,7 +184,7 @@ struct IoTransport<I> {
     /// Never locked: its one owner reaches it by `get_mut`, which costs nothing. It makes the transport
     /// `Sync`, and so what holds it, whatever a user's stream is.
     io: Mutex<I>,
-    inbox: ReceiveBuffer,
+    buffer: ReceiveBuffer,
     ended: bool,
     peer: PeerAddress,
 }
@@ -194,34 +194,34 @@ impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for IoTranspo
         if self.ended {
             return Poll::Ready(Ok(FillResult::End));
         }
-        let Some(spare) = self.inbox.spare(room) else { return Poll::Ready(Ok(FillResult::Full)) };
+        let Some(spare) = self.buffer.spare(room) else { return Poll::Ready(Ok(FillResult::Full)) };
         let start = spare.as_ptr().cast::<u8>();
         let mut into = ReadBuf::uninit(spare);
         let io = self.io.get_mut().unwrap_or_else(PoisonError::into_inner);
         let polled = Pin::new(io).poll_read(cx, &mut into);
         let n = into.filled().len();
         if n == 0 {
-            self.inbox.settle();
+            self.buffer.settle();
             self.ended = matches!(polled, Poll::Ready(Ok(())));
             return polled.map_ok(|()| FillResult::End);
         }
         assert_eq!(start, into.filled().as_ptr(), "the reader exchanged the buffer");
         // SAFETY: the filled bytes of `into` are initialised, and as the assertion checks, they are
         // the first of the spare slice: safe code can only have put another buffer in its place.
-        unsafe { self.inbox.filled(n) };
+        unsafe { self.buffer.filled(n) };
         Poll::Ready(Ok(FillResult::Bytes(n)))
     }
 
     fn received(&self) -> &[u8] {
-        self.inbox.received()
+        self.buffer.received()
     }
 
     fn consume(&mut self, n: usize) {
-        self.inbox.consume(n);
+        self.buffer.consume(n);
     }
 
     fn take(&mut self, n: usize) -> Bytes {
-        self.inbox.take(n)
+        self.buffer.take(n)
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
@@ -252,7 +252,7 @@ impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for IoTranspo
 
     /// Reads, since these traits offer no other way to look.
     fn liveness(&mut self, _: LivenessCheck) -> Liveness {
-        if !self.inbox.is_empty() {
+        if !self.buffer.is_empty() {
             return Liveness::Readable;
         }
         match self.poll_fill(&mut Context::from_waker(Waker::noop()), CHUNK) {

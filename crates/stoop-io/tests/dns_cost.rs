@@ -17,7 +17,7 @@ const CONCURRENCY: usize = 1_000;
 
 #[test]
 #[ignore = "a measurement"]
-fn ten_thousand_names() {
+fn ten_thousand_names_cost_what_is_printed() {
     for queries_max in [64, 192] {
         let server = TestServer::start(|_| ScriptedReply::Addresses(ips(&["127.1.2.3"]), 60));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -17,7 +17,7 @@ const CLIENTS: usize = 150;
 #[test]
 fn a_listener_survives_without_descriptors_and_recovers_at_once() {
     let mut child = Command::new("sh")
-        .args(["-c", "ulimit -n 64 && exec \"$0\" --exact starved --ignored --nocapture"])
+        .args(["-c", "ulimit -n 64 && exec \"$0\" --exact a_worker_without_descriptors_serves_what_it_has --ignored --nocapture"])
         .arg(std::env::current_exe().unwrap())
         .stdout(Stdio::piped())
         .spawn()
@@ -44,7 +44,7 @@ type ServedConnections = Rc<RefCell<Vec<(Accepted, Option<ConnectionSlot>)>>>;
 
 #[test]
 #[ignore = "run by the test above, in a process with few descriptors"]
-fn starved() {
+fn a_worker_without_descriptors_serves_what_it_has() {
     let runtime =
         Builder::new_current_thread().enable_all().build_local(LocalOptions::default()).unwrap();
     runtime.block_on(async {

@@ -13,7 +13,7 @@ const TOUCHES: u32 = 1_000_000;
 
 #[test]
 #[ignore = "a measurement"]
-fn measure() {
+fn a_timer_costs_what_is_printed() {
     let runtime =
         Builder::new_current_thread().enable_all().build_local(LocalOptions::default()).unwrap();
     runtime.block_on(async {

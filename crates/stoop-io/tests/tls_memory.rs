@@ -19,7 +19,7 @@ const SERVER: &str = "STOOP_TEST_SERVER";
 
 #[test]
 #[ignore = "a measurement"]
-fn idle_sessions() {
+fn an_idle_session_takes_the_memory_that_is_printed() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     match std::env::var(SERVER) {
         Ok(address) => runtime.block_on(clients(&address)),
@@ -31,7 +31,12 @@ async fn server() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let tls = Ca::new("test").server().build().unwrap();
     let mut clients = Command::new(std::env::current_exe().unwrap())
-        .args(["idle_sessions", "--exact", "--ignored", "--nocapture"])
+        .args([
+            "an_idle_session_takes_the_memory_that_is_printed",
+            "--exact",
+            "--ignored",
+            "--nocapture",
+        ])
         .env(SERVER, listener.local_addr().unwrap().to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -80,14 +80,14 @@ pub(crate) struct OriginConnection<S> {
     stream: S,
     pub(crate) line: LogLine,
     /// Received and not yet consumed.
-    inbox: Vec<u8>,
+    buffer: Vec<u8>,
     /// Bytes to send with the next [`OriginConnection::flush`].
     out: Vec<u8>,
 }
 
 impl<S: ByteStream> OriginConnection<S> {
     pub(crate) fn new(stream: S, line: LogLine) -> Self {
-        Self { stream, line, inbox: Vec::new(), out: Vec::new() }
+        Self { stream, line, buffer: Vec::new(), out: Vec::new() }
     }
 
     /// The byte stream.
@@ -98,13 +98,13 @@ impl<S: ByteStream> OriginConnection<S> {
     /// The byte stream, the line in the log, and what was received and not consumed, for another server
     /// to go on with.
     pub(crate) fn into_parts(self) -> (S, LogLine, Vec<u8>) {
-        (self.stream, self.line, self.inbox)
+        (self.stream, self.line, self.buffer)
     }
 
     /// Waits for more bytes.
     pub(crate) async fn receive(&mut self, until: Instant) -> Result<(), Disconnected> {
-        self.inbox.reserve(RECEIVE_BYTES);
-        match timeout_at(until, self.stream.read_buf(&mut self.inbox)).await {
+        self.buffer.reserve(RECEIVE_BYTES);
+        match timeout_at(until, self.stream.read_buf(&mut self.buffer)).await {
             Ok(Ok(0)) => Err(Disconnected(EntryEnd::ClientClosed)),
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(error.into()),
@@ -120,7 +120,7 @@ impl<S: ByteStream> OriginConnection<S> {
         }
         self.flush().await?;
         let until = Instant::now() + length;
-        while self.inbox.len() < AHEAD_BYTES_MAX {
+        while self.buffer.len() < AHEAD_BYTES_MAX {
             match self.receive(until).await {
                 Ok(()) => {}
                 Err(Disconnected(EntryEnd::TimedOut)) => return Ok(()),
@@ -138,7 +138,7 @@ impl<S: ByteStream> OriginConnection<S> {
             return disconnected;
         }
         loop {
-            self.inbox.clear();
+            self.buffer.clear();
             if let Err(disconnected) = self.receive(until).await {
                 return disconnected;
             }
@@ -147,10 +147,10 @@ impl<S: ByteStream> OriginConnection<S> {
 
     /// Waits for the first bytes from the client, and forgets them.
     pub(crate) async fn discard_first(&mut self) -> Result<(), Disconnected> {
-        if self.inbox.is_empty() {
+        if self.buffer.is_empty() {
             self.receive(Instant::now() + IDLE_MAX).await?;
         }
-        self.inbox.clear();
+        self.buffer.clear();
         Ok(())
     }
 
@@ -238,9 +238,9 @@ impl<S: ByteStream> OriginConnection<S> {
         let until = Instant::now() + LINGER_MAX;
         let mut lingered = 0;
         while lingered < LINGER_BYTES_MAX {
-            self.inbox.clear();
+            self.buffer.clear();
             self.receive(until).await?;
-            lingered += self.inbox.len();
+            lingered += self.buffer.len();
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ use crate::header_map::{from_map, into_map};
 
 pub(crate) use channel::ChannelItem;
 pub use channel::{BodyDropped, BodySender};
-pub use convert::{Buffer, IntoBody, Streamed};
+pub use convert::{BufferKind, IntoBody, StreamKind};
 #[cfg(feature = "multipart")]
 pub use multipart::{Form, Part};
 

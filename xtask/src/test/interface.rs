@@ -25,6 +25,7 @@ const PUBLIC: &[&str] = &[
     "http",
     "http_body",
     "serde",
+    "serde_core",
     "stoop_io",
     "stoop_proto",
     "tower_service",

@@ -2,7 +2,7 @@
 //!
 //! [`ClientTls`] and [`ServerTls`] are built once (that is where files are read) and shared; each
 //! turns a connected transport into a [`Tls`]. Underneath is rustls with its unbuffered interface:
-//! ciphertext stays in the socket's own inbox and is decrypted there, plaintext waits in a pooled
+//! ciphertext stays in the socket's own receive buffer and is decrypted there, plaintext waits in a pooled
 //! buffer only until it is consumed, and what is sent is sealed into pooled records. An idle
 //! connection owns no buffer at all.
 //!

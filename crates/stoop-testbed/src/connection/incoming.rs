@@ -10,33 +10,33 @@ impl<S: ByteStream> OriginConnection<S> {
     /// Whether the client's first bytes are `first`; nothing is consumed.
     pub(crate) async fn begins_with(&mut self, first: &[u8]) -> Result<bool, Disconnected> {
         let until = Instant::now() + IDLE_MAX;
-        while self.inbox.len() < first.len() && first.starts_with(&self.inbox) {
+        while self.buffer.len() < first.len() && first.starts_with(&self.buffer) {
             if let Err(disconnected) = self.receive(until).await {
-                if self.inbox.is_empty() {
+                if self.buffer.is_empty() {
                     self.line.unused();
                 }
                 return Err(disconnected);
             }
         }
-        Ok(self.inbox.starts_with(first))
+        Ok(self.buffer.starts_with(first))
     }
 
     /// What was received and not yet consumed.
     pub(crate) fn received(&self) -> &[u8] {
-        &self.inbox
+        &self.buffer
     }
 
     /// Forgets the first bytes of that.
     pub(crate) fn consume(&mut self, length: usize) {
-        self.inbox.drain(..length);
+        self.buffer.drain(..length);
     }
 
     /// The head of the next request and its length. Nothing is consumed, so that the next call returns it
     /// too.
     pub(crate) async fn peek_request(&mut self) -> Result<(ReceivedRequest, usize), Disconnected> {
-        if self.inbox.is_empty() {
+        if self.buffer.is_empty() {
             // An idle connection holds no buffers.
-            (self.inbox, self.out) = (Vec::new(), Vec::new());
+            (self.buffer, self.out) = (Vec::new(), Vec::new());
             if let Err(disconnected) = self.receive(Instant::now() + IDLE_MAX).await {
                 self.line.unused();
                 return Err(disconnected);
@@ -45,7 +45,7 @@ impl<S: ByteStream> OriginConnection<S> {
         self.line.begin();
         let until = Instant::now() + REQUEST_MAX;
         loop {
-            match request::parse(&self.inbox) {
+            match request::parse(&self.buffer) {
                 ParseResult::Whole(request, length) => return Ok((request, length)),
                 ParseResult::Partial => self.receive(until).await?,
                 ParseResult::Bad => return Err(Disconnected(EntryEnd::BadRequest)),
@@ -56,7 +56,7 @@ impl<S: ByteStream> OriginConnection<S> {
     /// The next request, its body read and forgotten.
     pub(crate) async fn request(&mut self) -> Result<ReceivedRequest, Disconnected> {
         let (request, length) = self.peek_request().await?;
-        self.inbox.drain(..length);
+        self.buffer.drain(..length);
         self.line.head(&request.target, false);
         let until = Instant::now() + REQUEST_MAX;
         if request.expects_continue {
@@ -72,8 +72,8 @@ impl<S: ByteStream> OriginConnection<S> {
 
     async fn discard(&mut self, mut left: u64, until: Instant) -> Result<(), Disconnected> {
         loop {
-            let here = usize::try_from(left).unwrap_or(usize::MAX).min(self.inbox.len());
-            self.inbox.drain(..here);
+            let here = usize::try_from(left).unwrap_or(usize::MAX).min(self.buffer.len());
+            self.buffer.drain(..here);
             left -= here as u64;
             if left == 0 {
                 return Ok(());
@@ -101,12 +101,12 @@ impl<S: ByteStream> OriginConnection<S> {
     /// One line without its end.
     async fn discard_line(&mut self, until: Instant) -> Result<Vec<u8>, Disconnected> {
         loop {
-            if let Some(end) = self.inbox.windows(2).position(|two| two == b"\r\n") {
-                let mut line: Vec<u8> = self.inbox.drain(..end + 2).collect();
+            if let Some(end) = self.buffer.windows(2).position(|two| two == b"\r\n") {
+                let mut line: Vec<u8> = self.buffer.drain(..end + 2).collect();
                 line.truncate(end);
                 return Ok(line);
             }
-            if self.inbox.len() > request::HEAD_BYTES_MAX {
+            if self.buffer.len() > request::HEAD_BYTES_MAX {
                 return Err(Disconnected(EntryEnd::BadRequest));
             }
             self.receive(until).await?;

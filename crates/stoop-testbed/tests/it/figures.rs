@@ -61,7 +61,7 @@ async fn measure(urls: u64, concurrency: usize) {
 
 #[tokio::test]
 #[ignore = "takes half a minute, and means nothing beside other tests"]
-async fn figures() {
+async fn a_large_internet_costs_what_is_printed() {
     measure(2_000, 150).await;
     measure(10_000, 1_000).await;
 }

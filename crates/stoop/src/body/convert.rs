@@ -24,14 +24,14 @@ pub trait IntoBody<Kind> {
 }
 
 /// Marks an [`IntoBody`] that is a buffer.
-pub struct Buffer(());
+pub struct BufferKind(());
 
 /// Marks an [`IntoBody`] that is an [`http_body::Body`].
-pub struct Streamed(());
+pub struct StreamKind(());
 
 macro_rules! buffers {
     ($($buffer:ty),*) => {$(
-        impl IntoBody<Buffer> for $buffer {
+        impl IntoBody<BufferKind> for $buffer {
             fn into_body(self) -> Body {
                 self.into()
             }
@@ -41,13 +41,13 @@ macro_rules! buffers {
 
 buffers!(Bytes, Vec<u8>, &'static str, &'static [u8], Cow<'static, str>, ());
 
-impl<const N: usize> IntoBody<Buffer> for &'static [u8; N] {
+impl<const N: usize> IntoBody<BufferKind> for &'static [u8; N] {
     fn into_body(self) -> Body {
         self[..].into()
     }
 }
 
-impl<B> IntoBody<Streamed> for B
+impl<B> IntoBody<StreamKind> for B
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,

@@ -49,16 +49,16 @@ impl<H: Handler> Acceptor<H> {
         while self.shared.control.lifecycle() == Lifecycle::Draining
             && let Some(queued) = self.queued()
         {
-            self.begin(Next::Own(queued), &timer, &spawn);
+            self.begin(AcceptStep::Own(queued), &timer, &spawn);
         }
         let handed = self.worker.take().map(WorkerHandle::close);
         for placed in handed.into_iter().flatten() {
-            self.begin(Next::Placed(placed), &timer, &spawn);
+            self.begin(AcceptStep::Placed(placed), &timer, &spawn);
         }
     }
 
     /// The next connection of this core; none once the server is to stop.
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Next>> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<AcceptStep>> {
         let control = &self.shared.control;
         if control.poll_lifecycle(Lifecycle::Draining, cx).is_ready() {
             return Poll::Ready(None);
@@ -67,7 +67,7 @@ impl<H: Handler> Acceptor<H> {
             if let Some(worker) = &mut self.worker
                 && let Poll::Ready(placed) = worker.poll_handed(cx)
             {
-                return Poll::Ready(Some(Next::Placed(placed)));
+                return Poll::Ready(Some(AcceptStep::Placed(placed)));
             }
             // At the bound, what comes waits in the kernel's queue.
             let place = ready!(control.poll_place(self.shared.limits.connections_max, cx));
@@ -77,10 +77,10 @@ impl<H: Handler> Acceptor<H> {
                 Err(_) => return Poll::Ready(None),
             };
             match &self.worker {
-                None => return Poll::Ready(Some(Next::Own((accepted, place)))),
+                None => return Poll::Ready(Some(AcceptStep::Own((accepted, place)))),
                 Some(worker) => {
                     if let Some(placed) = worker.place((accepted, place)) {
-                        return Poll::Ready(Some(Next::Placed(placed)));
+                        return Poll::Ready(Some(AcceptStep::Placed(placed)));
                     }
                 }
             }
@@ -94,10 +94,15 @@ impl<H: Handler> Acceptor<H> {
         Some((self.listener.accept_queued().ok()??, place))
     }
 
-    fn begin(&self, next: Next, timer: &impl Fn() -> Timer, spawn: &impl Fn(ServerConnection<H>)) {
+    fn begin(
+        &self,
+        next: AcceptStep,
+        timer: &impl Fn() -> Timer,
+        spawn: &impl Fn(ServerConnection<H>),
+    ) {
         let ((accepted, place), balance) = match next {
-            Next::Own(fresh) => (fresh, None),
-            Next::Placed(placed) => (placed.connection, Some(placed.slot)),
+            AcceptStep::Own(fresh) => (fresh, None),
+            AcceptStep::Placed(placed) => (placed.connection, Some(placed.slot)),
         };
         // What cannot be registered or has no TLS session is closed: nothing was said on it yet.
         let Ok(io) = accepted.register() else { return };
@@ -126,7 +131,7 @@ impl<H: Handler> Acceptor<H> {
 }
 
 /// A connection to be begun on this core.
-enum Next {
+enum AcceptStep {
     /// Where there is no other core.
     Own(Fresh),
     Placed(PlacedConnection<Fresh>),

@@ -4,7 +4,7 @@ use crate::any_transport::AnyTransport;
 use crate::buffer::ReceiveBuffer;
 
 /// Whether `inner` lends its receive buffer, to be decrypted in place.
-pub(super) fn lends_inbox(inner: &AnyTransport) -> bool {
+pub(super) fn lends_buffer(inner: &AnyTransport) -> bool {
     matches!(inner, AnyTransport::Tcp(_) | AnyTransport::Unix(_))
 }
 
@@ -14,8 +14,8 @@ pub(super) fn ciphertext<'a>(
     copied: &'a mut ReceiveBuffer,
 ) -> &'a mut ReceiveBuffer {
     match inner {
-        AnyTransport::Tcp(tcp) => tcp.inbox(),
-        AnyTransport::Unix(unix) => unix.inbox(),
+        AnyTransport::Tcp(tcp) => tcp.buffer(),
+        AnyTransport::Unix(unix) => unix.buffer(),
         AnyTransport::Tls(_) | AnyTransport::Custom(_) => copied,
     }
 }

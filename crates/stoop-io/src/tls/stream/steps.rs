@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use super::super::limits::OPEN_SESSION_BYTES_MAX;
 use super::super::machine::{Goal, StepResult};
-use super::ciphertext::{ciphertext, lends_inbox};
+use super::ciphertext::{ciphertext, lends_buffer};
 use super::{SessionPhase, Tls};
 use crate::buffer::CHUNK;
 use crate::output::Output;
@@ -73,7 +73,7 @@ impl Tls {
         };
         let room = max.saturating_sub(self.ciphertext_copy.len());
         let filled = ready!(self.inner.poll_fill(cx, room))?;
-        if !lends_inbox(&self.inner) {
+        if !lends_buffer(&self.inner) {
             self.ciphertext_copy.append(self.inner.received());
             self.inner.consume(self.inner.received().len());
         }

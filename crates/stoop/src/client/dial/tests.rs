@@ -113,7 +113,7 @@ async fn an_attempt_that_fails_begins_the_next_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_attempts_at_a_time_and_no_more() {
+async fn four_attempts_run_at_a_time_and_no_more() {
     let fates = [&[Silent; 9][..], &[Answers(0)]].concat();
     let (won, took, seen) = race(&fates, LIMIT).await;
     assert_eq!((won.unwrap(), took), (9, 9 * 250));

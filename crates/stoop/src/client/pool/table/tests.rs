@@ -49,7 +49,7 @@ impl Draw {
 }
 
 #[test]
-fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
+fn the_table_keeps_its_counts_and_rules_in_any_order_of_calls() {
     for seed in 0..200 {
         let mut draw = Draw(seed);
         let mut table = table(1 + draw.below(4), 1 + draw.below(8));

@@ -75,7 +75,7 @@ fn has(key: Key, given: &Allotment<u32, u32>) -> Has {
 }
 
 #[test]
-fn whatever_happens_counts_and_rules_hold_and_nothing_is_left() {
+fn the_table_keeps_its_counts_and_rules_in_any_order_of_calls() {
     let start = Instant::now();
     for seed in 0..400 {
         let mut draw = Draw(seed);

@@ -2,11 +2,11 @@
 
 use stoop_proto::Limits;
 
-/// How an end's driver behaves: what it does depends on what it is told, and not on when.
+/// How an end's driver behaves: what it does depends on what it is observed, and not on when.
 #[derive(Clone, Copy)]
-pub(crate) struct Manner(pub(crate) u8);
+pub(crate) struct Schedule(pub(crate) u8);
 
-impl Manner {
+impl Schedule {
     pub(crate) fn answers(self, end: bool) -> bool {
         match self.0 & 3 {
             0 => false,
