@@ -209,7 +209,7 @@ impl Body {
     /// The trailer section, once the content has been read to its end and if one came.
     pub fn take_trailers(&mut self) -> Option<Box<Fields>> {
         match &mut self.0 {
-            Kind::Request(slot) => slot.take_trailers(),
+            Kind::Request(reader) => reader.take_trailers(),
             Kind::Response(exchange) => exchange.take_trailers(),
             Kind::Stream { trailers, .. } => trailers.take(),
             Kind::Replay(replay) => replay.body.take_trailers(),
@@ -228,7 +228,7 @@ impl Body {
                 self.0 = Kind::Empty;
                 Poll::Ready((!bytes.is_empty()).then_some(Ok(bytes)))
             }
-            Kind::Request(slot) => slot.poll(cx),
+            Kind::Request(reader) => reader.poll(cx),
             Kind::Response(exchange) => exchange.poll_chunk(cx),
             Kind::Replay(replay) => replay.body.poll_chunk(cx),
             Kind::Stream { frames, trailers, .. } => loop {
@@ -254,7 +254,7 @@ impl Body {
         match &self.0 {
             Kind::Empty => Some(0),
             Kind::Full(bytes) => Some(bytes.len() as u64),
-            Kind::Request(slot) => slot.remaining(),
+            Kind::Request(reader) => reader.remaining(),
             Kind::Response(exchange) => exchange.remaining(),
             Kind::Replay(replay) => replay.body.len(),
             Kind::Stream { frames, .. } => frames.size_hint().exact(),
@@ -264,7 +264,7 @@ impl Body {
     /// Whether there is surely no content left.
     pub fn is_empty(&self) -> bool {
         match &self.0 {
-            Kind::Request(slot) => slot.is_end(),
+            Kind::Request(reader) => reader.is_end(),
             Kind::Replay(replay) => replay.body.is_empty(),
             Kind::Stream { frames, .. } => frames.is_end_stream(),
             _ => self.len() == Some(0),

@@ -146,7 +146,7 @@ impl Deadlines {
 
     /// Notes that bytes came, which may be content. Returns whether the total deadline has passed: an exchange
     /// that always has input never polls the timer.
-    pub(super) fn is_over(&mut self) -> bool {
+    pub(super) fn note_input(&mut self) -> bool {
         if self.total.is_none() && self.content_since.is_none() {
             return false;
         }

@@ -10,7 +10,7 @@ const KEPT_MAX: usize = 64;
 
 /// Something whose memory can serve again.
 pub(crate) trait Recycled: Sized + 'static {
-    fn fresh() -> Self;
+    fn empty() -> Self;
     fn clear(&mut self);
     fn free_list<R>(with: impl FnOnce(&mut Vec<Box<Self>>) -> R) -> Option<R>;
 }
@@ -23,7 +23,7 @@ thread_local! {
 }
 
 impl Recycled for ResponseHead {
-    fn fresh() -> Self {
+    fn empty() -> Self {
         Self::default()
     }
     fn clear(&mut self) {
@@ -41,7 +41,7 @@ impl<T: Recycled> Recycle<T> {
     #[inline]
     pub(crate) fn new() -> Self {
         let shelved = T::free_list(Vec::pop).flatten();
-        Self(Some(shelved.unwrap_or_else(|| Box::new(T::fresh()))))
+        Self(Some(shelved.unwrap_or_else(|| Box::new(T::empty()))))
     }
 
     pub(crate) fn from(value: T) -> Self {

@@ -23,7 +23,7 @@ struct BodyState {
     reader: Option<Waker>,
     connection: Option<Waker>,
     /// The connection is polling the reader's task, and looks at the queue by itself.
-    attended: bool,
+    is_polled: bool,
 }
 
 pub(crate) struct BodyShared(Mutex<BodyState>);
@@ -50,8 +50,8 @@ pub(crate) fn request_body(length: Option<u64>) -> (RequestBodyWriter, RequestBo
 
 impl RequestBodyWriter {
     /// Brackets the time in which the connection polls the future that may hold the reader.
-    pub(crate) fn attend(&self, attended: bool) {
-        self.0.state().attended = attended;
+    pub(crate) fn set_polled(&self, is_polled: bool) {
+        self.0.state().is_polled = is_polled;
     }
 
     /// Whether the reader waits for a piece. If not, the connection is woken once it does.
@@ -155,7 +155,7 @@ impl RequestBodyReader {
         let mut state = self.0.state();
         if let Some(piece) = state.queue.pop() {
             let taken = state.queue.taken();
-            let is_due = state.taken_max.is_some_and(|max| taken >= max) && !state.attended;
+            let is_due = state.taken_max.is_some_and(|max| taken >= max) && !state.is_polled;
             let connection = if is_due { state.connection.clone() } else { None };
             drop(state);
             if let Some(connection) = connection {
@@ -169,7 +169,7 @@ impl RequestBodyReader {
         if !state.reader.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
             state.reader = Some(cx.waker().clone());
         }
-        let connection = match (std::mem::replace(&mut state.wanted, true), state.attended) {
+        let connection = match (std::mem::replace(&mut state.wanted, true), state.is_polled) {
             (false, false) if state.taken_max.is_some() => state.connection.clone(),
             (false, false) => state.connection.take(),
             _ => None,
@@ -200,7 +200,7 @@ impl Drop for RequestBodyReader {
         let mut state = self.0.state();
         state.dropped = true;
         state.queue.discard_all();
-        let connection = if state.attended { None } else { state.connection.take() };
+        let connection = if state.is_polled { None } else { state.connection.take() };
         drop(state);
         if let Some(connection) = connection {
             connection.wake();

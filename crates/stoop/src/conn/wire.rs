@@ -29,7 +29,7 @@ pub(crate) struct Wire {
     written: u64,
     arrived: i64,
     /// Bytes acknowledged when the last PING was written, if others were on their way before it.
-    asked_behind: Option<i64>,
+    acknowledged_at_ping: Option<i64>,
 }
 
 impl Wire {
@@ -42,7 +42,7 @@ impl Wire {
             stuck: None,
             written: 0,
             arrived: 0,
-            asked_behind: None,
+            acknowledged_at_ping: None,
         }
     }
 
@@ -125,21 +125,21 @@ impl Wire {
         if self.unsent() == 0 {
             return None;
         }
-        self.waits(now);
+        self.begin_wait(now);
         self.stuck.map(|since| after(since, allowed))
     }
 
-    /// The peer is waited for to take something.
-    pub(crate) fn waits(&mut self, now: Instant) {
+    /// Starts the wait for the peer to take output, if it has not started.
+    pub(crate) fn begin_wait(&mut self, now: Instant) {
         if self.stuck.is_none() {
             self.stuck = Some(now);
             self.arrived = self.has_arrived();
         }
     }
 
-    /// Whether the peer has taken something since it was looked last. A kernel that has taken much at once
-    /// takes nothing for long, though a slow peer takes what is in it.
-    pub(crate) fn has_moved(&mut self) -> bool {
+    /// Ends the wait if the peer has taken output since the last check, and returns whether it has. A kernel
+    /// that has taken much at once takes nothing for long, though a slow peer takes what is in it.
+    pub(crate) fn check_progress(&mut self) -> bool {
         let arrived = self.has_arrived();
         let moved = arrived > self.arrived;
         self.arrived = arrived;
@@ -149,15 +149,16 @@ impl Wire {
         moved
     }
 
-    /// The peer is going to be asked something, behind all that is on its way.
-    pub(crate) fn asks(&mut self) {
-        self.asked_behind = (self.backlog() > 0).then(|| self.has_arrived());
+    /// Notes that a PING is written behind all that is on its way.
+    pub(crate) fn note_ping(&mut self) {
+        self.acknowledged_at_ping = (self.backlog() > 0).then(|| self.has_arrived());
     }
 
-    /// Whether the peer may not have come to what it was asked: it takes what was sent before.
-    pub(crate) fn may_answer_later(&mut self) -> bool {
-        let before = self.asked_behind;
-        self.asks();
+    /// Whether the peer may not have read the PING yet, because it still takes what was sent before. Then the
+    /// wait for its answer starts again.
+    pub(crate) fn renew_ping(&mut self) -> bool {
+        let before = self.acknowledged_at_ping;
+        self.note_ping();
         before.is_some_and(|before| self.has_arrived() > before)
     }
 
@@ -235,12 +236,12 @@ mod tests {
         let cx = &mut Context::from_waker(Waker::noop());
         assert_eq!(wire.flush(cx, 1 << 16), Poll::Ready(true));
         kernel.store(37, Relaxed);
-        wire.waits(stoop_io::now());
-        assert!(!wire.has_moved());
+        wire.begin_wait(stoop_io::now());
+        assert!(!wire.check_progress());
         kernel.store(30, Relaxed);
-        assert!(wire.has_moved());
-        assert!(!wire.has_moved());
+        assert!(wire.check_progress());
+        assert!(!wire.check_progress());
         kernel.store(0, Relaxed);
-        assert!(wire.has_moved());
+        assert!(wire.check_progress());
     }
 }

@@ -44,7 +44,7 @@ thread_local! {
 }
 
 impl Recycled for RequestParts {
-    fn fresh() -> Self {
+    fn empty() -> Self {
         let (head, timings) = (RequestHead::default(), Timings::default());
         let (deadlines, extensions) = (RequestDeadlines::Default, Extensions::new());
         Self { head, peer: None, url: None, timings, deadlines, extensions }

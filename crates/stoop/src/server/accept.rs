@@ -11,8 +11,8 @@ use crate::server::connection::ServerConnection;
 use crate::server::control::{Admission, Control, Lifecycle, Registration};
 use crate::server::core::{Core, ServerShared};
 
-/// A connection that was accepted, with its place in the server. Handed from core to core as that.
-pub(crate) type Fresh = (Accepted, Admission);
+/// A connection that was accepted, with its admission to the server. It is handed from core to core.
+pub(crate) type AcceptedConnection = (Accepted, Admission);
 
 /// Accepts for one core until the server stops.
 pub(crate) struct Acceptor<H: Handler> {
@@ -22,7 +22,7 @@ pub(crate) struct Acceptor<H: Handler> {
     core: Arc<Core<H>>,
     shared: ServerShared,
     /// Its part in spreading connections, where there are several cores.
-    worker: Option<WorkerHandle<Fresh>>,
+    worker: Option<WorkerHandle<AcceptedConnection>>,
 }
 
 impl<H: Handler> Acceptor<H> {
@@ -30,7 +30,7 @@ impl<H: Handler> Acceptor<H> {
         (listener, _accepting): (Listener, Accepting),
         core: Arc<Core<H>>,
         shared: ServerShared,
-        worker: Option<WorkerHandle<Fresh>>,
+        worker: Option<WorkerHandle<AcceptedConnection>>,
     ) -> Self {
         Self { listener, _accepting, core, shared, worker }
     }
@@ -70,16 +70,16 @@ impl<H: Handler> Acceptor<H> {
                 return Poll::Ready(Some(AcceptStep::Placed(placed)));
             }
             // At the bound, what comes waits in the kernel's queue.
-            let place = ready!(control.poll_place(self.shared.limits.connections_max, cx));
+            let admission = ready!(control.poll_admit(self.shared.limits.connections_max, cx));
             let accepted = match ready!(self.listener.poll_accept(cx)) {
                 Ok(accepted) => accepted,
                 // The listener itself is broken, which only happens if it was closed under us.
                 Err(_) => return Poll::Ready(None),
             };
             match &self.worker {
-                None => return Poll::Ready(Some(AcceptStep::Own((accepted, place)))),
+                None => return Poll::Ready(Some(AcceptStep::Own((accepted, admission)))),
                 Some(worker) => {
-                    if let Some(placed) = worker.place((accepted, place)) {
+                    if let Some(placed) = worker.place((accepted, admission)) {
                         return Poll::Ready(Some(AcceptStep::Placed(placed)));
                     }
                 }
@@ -87,11 +87,11 @@ impl<H: Handler> Acceptor<H> {
         }
     }
 
-    /// A connection that waits in the listener's queue, if there is one, and a place for it.
-    fn queued(&mut self) -> Option<Fresh> {
-        let place = self.shared.control.place(self.shared.limits.connections_max)?;
+    /// A connection that waits in the listener's queue, if there is one, and the admission of it.
+    fn queued(&mut self) -> Option<AcceptedConnection> {
+        let admission = self.shared.control.admit(self.shared.limits.connections_max)?;
         // Out of descriptors, there is nothing more to be done for those that wait.
-        Some((self.listener.accept_queued().ok()??, place))
+        Some((self.listener.accept_queued().ok()??, admission))
     }
 
     fn begin(
@@ -100,8 +100,8 @@ impl<H: Handler> Acceptor<H> {
         timer: &impl Fn() -> Timer,
         spawn: &impl Fn(ServerConnection<H>),
     ) {
-        let ((accepted, place), balance) = match next {
-            AcceptStep::Own(fresh) => (fresh, None),
+        let ((accepted, admission), balance) = match next {
+            AcceptStep::Own(accepted) => (accepted, None),
             AcceptStep::Placed(placed) => (placed.connection, Some(placed.slot)),
         };
         // What cannot be registered or has no TLS session is closed: nothing was said on it yet.
@@ -111,7 +111,7 @@ impl<H: Handler> Acceptor<H> {
             io,
             self.core.clone(),
             timer(),
-            Registration::new(place),
+            Registration::new(admission),
             balance,
         ));
     }
@@ -133,8 +133,8 @@ impl<H: Handler> Acceptor<H> {
 /// A connection to be begun on this core.
 enum AcceptStep {
     /// Where there is no other core.
-    Own(Fresh),
-    Placed(PlacedConnection<Fresh>),
+    Own(AcceptedConnection),
+    Placed(PlacedConnection<AcceptedConnection>),
 }
 
 /// An acceptor of a server, running or about to run, as [`Control`] counts it.

@@ -77,7 +77,7 @@ pub(in crate::server) fn call_handler<H: Handler>(
     match catch_unwind(AssertUnwindSafe(|| core.handler.call(request))) {
         Ok(Answer::Now(response)) => Ok(response),
         Ok(Answer::Later(future)) => {
-            let mut slot = core.futures.place(future);
+            let mut slot = core.futures.put(future);
             match poll(&mut slot) {
                 Poll::Ready(response) => {
                     core.futures.put_back(slot);
@@ -92,16 +92,16 @@ pub(in crate::server) fn call_handler<H: Handler>(
 
 /// Polls a handler once. A panic in it, or in what makes its result a response, is answered 500.
 pub(in crate::server) fn poll_handler<H: Handler>(
-    place: &mut FutureSlot<H::Future>,
+    slot: &mut FutureSlot<H::Future>,
     content: Option<&RequestBodyWriter>,
     cx: &mut Context<'_>,
 ) -> Poll<Response<H::Body>> {
-    let Some(future) = place.as_mut().as_pin_mut() else { return Poll::Pending };
-    attend(content, true);
+    let Some(future) = slot.as_mut().as_pin_mut() else { return Poll::Pending };
+    set_polled(content, true);
     // The panic's message has been shown by the program's panic hook.
     let polled =
         catch_unwind(AssertUnwindSafe(|| future.poll(cx).map(IntoResponse::into_response)));
-    attend(content, false);
+    set_polled(content, false);
     polled.unwrap_or_else(|_| Poll::Ready(Response::failure(StatusCode::INTERNAL_SERVER_ERROR)))
 }
 
@@ -114,9 +114,9 @@ pub(in crate::server) fn is_read_on<B>(
     matches!(response.payload, Payload::Stream(_)) && content.is_some_and(|c| !c.is_dropped())
 }
 
-pub(in crate::server) fn attend(content: Option<&RequestBodyWriter>, attended: bool) {
+pub(in crate::server) fn set_polled(content: Option<&RequestBodyWriter>, is_polled: bool) {
     if let Some(content) = content {
-        content.attend(attended);
+        content.set_polled(is_polled);
     }
 }
 

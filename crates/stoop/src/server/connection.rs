@@ -34,8 +34,8 @@ impl<H: Handler> ServerConnection<H> {
         registration: Registration,
         balance: Option<stoop_io::ConnectionSlot>,
     ) -> Self {
-        let place = ConnectionParts { wire: Wire::new(io), core, timer, registration, balance };
-        Self(Some(VersionDriver::Http1(http1::Http1Driver::new(place))))
+        let parts = ConnectionParts { wire: Wire::new(io), core, timer, registration, balance };
+        Self(Some(VersionDriver::Http1(http1::Http1Driver::new(parts))))
     }
 }
 
@@ -53,9 +53,9 @@ impl<H: Handler> Future for ServerConnection<H> {
                 Some(VersionDriver::Http1(driver)) => {
                     let end = ready!(driver.poll(cx));
                     if let Some(VersionDriver::Http1(driver)) = self.0.take() {
-                        let place = driver.end(end);
-                        self.0 = place.map(|place| {
-                            VersionDriver::Http2(Box::new(http2::ServerDriver::from_parts(place)))
+                        let parts = driver.end(end);
+                        self.0 = parts.map(|parts| {
+                            VersionDriver::Http2(Box::new(http2::ServerDriver::from_parts(parts)))
                         });
                     }
                 }

@@ -15,7 +15,7 @@ pub(crate) enum Lifecycle {
     Closing = 2,
 }
 
-/// ServerShared by all connections of a server, on all cores.
+/// Shared by all connections of a server, on all cores.
 #[derive(Default)]
 pub(crate) struct Control {
     lifecycle: AtomicU8,
@@ -26,7 +26,7 @@ pub(crate) struct Control {
     /// Acceptors that run, and may add to the connections.
     acceptors: AtomicUsize,
     /// Connections that had something to finish when everything ended.
-    cut_off: AtomicUsize,
+    aborted: AtomicUsize,
     waiting: Mutex<Waiters>,
 }
 
@@ -35,8 +35,8 @@ struct Waiters {
     /// An entry for each connection, so that those that sleep notice that the server stops.
     connections: Vec<Option<Waker>>,
     free: Vec<usize>,
-    /// Tasks that wait for the server to stop.
-    turning: Vec<Waker>,
+    /// Tasks that wait for the next stage.
+    lifecycle: Vec<Waker>,
     /// Acceptors that wait for a free place.
     queue: Vec<Waker>,
     /// Tasks that wait for the end.
@@ -57,8 +57,8 @@ impl Control {
         self.lifecycle.fetch_max(lifecycle as u8, Ordering::AcqRel);
         let wakers: Vec<Waker> = {
             let mut waiting = self.waiting();
-            let turning = std::mem::take(&mut waiting.turning);
-            waiting.connections.iter().flatten().cloned().chain(turning).collect()
+            let lifecycle = std::mem::take(&mut waiting.lifecycle);
+            waiting.connections.iter().flatten().cloned().chain(lifecycle).collect()
         };
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -68,24 +68,24 @@ impl Control {
     }
 
     /// A place for one more connection, if fewer than `max` are taken.
-    pub(crate) fn place(self: &Arc<Self>, max: usize) -> Option<Admission> {
+    pub(crate) fn admit(self: &Arc<Self>, max: usize) -> Option<Admission> {
         let free = |taken| (taken < max).then_some(taken + 1);
         self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
         Some(Admission(self.clone()))
     }
 
     /// The same, once there is one.
-    pub(crate) fn poll_place(
+    pub(crate) fn poll_admit(
         self: &Arc<Self>,
         max: usize,
         cx: &mut Context<'_>,
     ) -> Poll<Admission> {
-        if let Some(place) = self.place(max) {
+        if let Some(place) = self.admit(max) {
             return Poll::Ready(place);
         }
-        list(&mut self.waiting().queue, cx);
-        // One may have become free before we were listed.
-        self.place(max).map_or(Poll::Pending, Poll::Ready)
+        register_waker(&mut self.waiting().queue, cx);
+        // One may have become free before the waker was registered.
+        self.admit(max).map_or(Poll::Pending, Poll::Ready)
     }
 
     /// Ready once the server has come to `lifecycle`.
@@ -93,7 +93,7 @@ impl Control {
         if self.lifecycle() >= lifecycle {
             return Poll::Ready(());
         }
-        list(&mut self.waiting().turning, cx);
+        register_waker(&mut self.waiting().lifecycle, cx);
         if self.lifecycle() >= lifecycle { Poll::Ready(()) } else { Poll::Pending }
     }
 
@@ -103,17 +103,17 @@ impl Control {
         if over() {
             return Poll::Ready(());
         }
-        list(&mut self.waiting().over, cx);
+        register_waker(&mut self.waiting().over, cx);
         if over() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     pub(crate) fn count_aborted(&self) {
-        self.cut_off.fetch_add(1, Ordering::AcqRel);
+        self.aborted.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How many were cut off since this was called last.
-    pub(crate) fn take_cut_off(&self) -> usize {
-        self.cut_off.swap(0, Ordering::AcqRel)
+    /// How many were aborted since the last call.
+    pub(crate) fn take_aborted(&self) -> usize {
+        self.aborted.swap(0, Ordering::AcqRel)
     }
 
     pub(crate) fn begin_accepting(&self) {
@@ -133,19 +133,19 @@ impl Control {
     fn leave(&self, number: Option<usize>) {
         let left = self.connections.fetch_sub(1, Ordering::AcqRel) - 1;
         let mut waiting = self.waiting();
-        let listed = number.and_then(|number| {
+        let registered = number.and_then(|number| {
             waiting.free.push(number);
             waiting.connections[number].take()
         });
         let over = if left == 0 { std::mem::take(&mut waiting.over) } else { Vec::new() };
         drop(waiting);
         // Not under the lock: dropping a waker may run foreign code.
-        drop(listed);
+        drop(registered);
         over.into_iter().for_each(Waker::wake);
     }
 
-    /// Lists a connection's task, to be woken when the server stops.
-    fn list(&self, waker: &Waker) -> usize {
+    /// Registers a connection's task, to be woken when the server stops.
+    fn register(&self, waker: &Waker) -> usize {
         let mut waiting = self.waiting();
         match waiting.free.pop() {
             Some(number) => {
@@ -160,7 +160,7 @@ impl Control {
     }
 }
 
-fn list(wakers: &mut Vec<Waker>, cx: &Context<'_>) {
+fn register_waker(wakers: &mut Vec<Waker>, cx: &Context<'_>) {
     if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
         wakers.push(cx.waker().clone());
     }
@@ -207,11 +207,11 @@ impl Registration {
         Self::new(Admission::extra(control))
     }
 
-    /// Lists the connection's task, if it is not.
+    /// Registers the connection's task, if it is not registered.
     #[inline]
     pub(crate) fn take(&mut self, waker: &Waker) {
         if self.number.is_none() {
-            self.number = Some(self.control.list(waker));
+            self.number = Some(self.control.register(waker));
         }
     }
 

@@ -51,7 +51,7 @@ impl ServerHandle {
             return 0;
         }
         self.close().await;
-        self.control.take_cut_off()
+        self.control.take_aborted()
     }
 
     /// Stops at once: every connection is cut off.

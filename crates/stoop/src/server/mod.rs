@@ -5,13 +5,13 @@ mod call;
 mod connection;
 mod control;
 mod core;
-mod crew;
 mod date;
 mod future_pool;
 mod handle;
 mod http1;
 mod http2;
 mod listening;
+mod server_workers;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ pub(crate) use connection::ServerConnection;
 pub(crate) use control::{Control, Registration};
 pub(crate) use core::Core;
 use core::ServerShared;
-use crew::ServerWorkers;
 pub use handle::ServerHandle;
 pub use listening::ListenError;
+use server_workers::ServerWorkers;
 
 /// A server to be described, then run.
 ///
@@ -135,10 +135,12 @@ impl Server {
         H: Handler,
         M: Fn() -> H + Send + Sync + 'static,
     {
-        let (mut handle, crew) = self.crew(make)?;
-        let works = crew.clone();
-        let workers = Workers::start(&crew.options(), move |worker| works.work(&worker));
-        handle.own(workers.map_err(|error| crew.without_threads(handle.endpoint(), error))?);
+        let (mut handle, server_workers) = self.prepare(make)?;
+        let served = server_workers.clone();
+        let workers = Workers::start(&server_workers.options(), move |worker| served.work(&worker));
+        let refused = |error| server_workers.without_threads(handle.endpoint(), error);
+        let workers = workers.map_err(refused)?;
+        handle.own(workers);
         Ok(handle)
     }
 
@@ -170,14 +172,17 @@ impl Server {
     where
         T: IntoHandler<K> + Clone + Send + Sync + 'static,
     {
-        let (handle, crew) = self.crew(move || handler.clone().into_handler())?;
-        let _on_panic = crew.given_up_on_panic();
-        let (works, endpoint) = (crew.clone(), handle.endpoint().clone());
+        let (handle, server_workers) = self.prepare(move || handler.clone().into_handler())?;
+        let _on_panic = server_workers.given_up_on_panic();
+        let (served, endpoint) = (server_workers.clone(), handle.endpoint().clone());
         let started = |_| started(handle);
-        let ended = Workers::run(&crew.options(), move |worker| works.work(&worker), started);
+        let ended =
+            Workers::run(&server_workers.options(), move |worker| served.work(&worker), started);
         match ended {
             Ok(()) => Ok(()),
-            Err(RunError::NotStarted(error)) => Err(crew.without_threads(&endpoint, error)),
+            Err(RunError::NotStarted(error)) => {
+                Err(server_workers.without_threads(&endpoint, error))
+            }
             Err(RunError::Panicked(panicked)) => handle::panicked(panicked),
         }
     }
@@ -222,7 +227,7 @@ impl Server {
         Ok(handle)
     }
 
-    fn crew<M>(self, make: M) -> Result<(ServerHandle, Arc<ServerWorkers<M>>), ListenError> {
+    fn prepare<M>(self, make: M) -> Result<(ServerHandle, Arc<ServerWorkers<M>>), ListenError> {
         let listeners = self.bind(self.workers)?;
         let (handle, shared) = self.start(&listeners);
         Ok((handle, Arc::new(ServerWorkers::new(listeners, shared, make))))

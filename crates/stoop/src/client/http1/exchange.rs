@@ -266,7 +266,7 @@ impl Http1Exchange {
         match http1.wire.io.poll_fill(cx, room) {
             Poll::Ready(Ok(FillResult::Bytes(_))) => {
                 self.received_any = true;
-                match phase == Phase::Receive && deadlines.is_over() {
+                match phase == Phase::Receive && deadlines.note_input() {
                     true => Poll::Ready(Err(Deadlines::total_error(phase))),
                     false => Poll::Ready(Ok(None)),
                 }
@@ -307,11 +307,11 @@ fn poll_deadline(
 ) -> Poll<Option<Error>> {
     let is_sending = waiting == Waiting::Sending && http1.wire.unsent() > 0;
     if is_sending {
-        http1.wire.waits(now());
+        http1.wire.begin_wait(now());
     }
     let late = ready!(deadlines.poll(cx, &mut http1.timer, waiting, time));
     let is_idle = late.as_ref().is_some_and(Deadlines::is_idle);
-    if is_idle && is_sending && http1.wire.has_moved() {
+    if is_idle && is_sending && http1.wire.check_progress() {
         deadlines.moved();
         return Poll::Ready(None);
     }

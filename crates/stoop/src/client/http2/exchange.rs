@@ -12,7 +12,7 @@ use stoop_proto::{BodySize, Fields, ResponseHead};
 use crate::body::{Body, Incoming, Kind};
 use crate::client::deadlines::{Deadlines, Due, Waiting};
 use crate::client::http2::shared_exchange::{Abandoned, Found, Notice, SharedExchange};
-use crate::client::http2::{Order, SharedConnection};
+use crate::client::http2::{PendingRequest, SharedConnection};
 use crate::client::pool::StreamPermit;
 use crate::client::response_start::ResponseStart;
 use crate::conn::recycle::Recycle;
@@ -25,7 +25,7 @@ use crate::upgrade::Upgraded;
 /// An exchange under way.
 pub(crate) struct Http2Exchange {
     connection: Arc<SharedConnection>,
-    cell: Arc<SharedExchange>,
+    shared: Arc<SharedExchange>,
     limits: Arc<ClientLimits>,
     deadlines: Deadlines,
     timer: Timer,
@@ -72,32 +72,32 @@ impl Http2Exchange {
         // All streams together then never hold back more than half of the connection's window.
         let http2 = &limits.wire.http2;
         let taken_max = http2.connection_window_bytes / 2 / http2.streams_max.max(1);
-        let cell = SharedExchange::new(request, has_content, taken_max.max(1));
+        let shared = SharedExchange::new(request, has_content, taken_max.max(1));
         let connection = permit.connection.clone();
-        let order = Order { cell: cell.clone(), body, size, until: due.total };
-        if let Err(order) = permit.submit(order) {
-            return Err((cell.take_request().unwrap_or_else(Recycle::new), order.body));
+        let pending = PendingRequest { shared: shared.clone(), body, size, until: due.total };
+        if let Err(pending) = permit.submit(pending) {
+            return Err((shared.take_request().unwrap_or_else(Recycle::new), pending.body));
         }
         let timer = Timer::coarse();
         let (has_head, ended) = (false, false);
-        Ok(Self { connection, cell, limits, deadlines, timer, has_head, ended, tunnel })
+        Ok(Self { connection, shared, limits, deadlines, timer, has_head, ended, tunnel })
     }
 
     /// The request, once nothing of it is needed any more.
     pub(crate) fn take_request(&self) -> Option<Recycle<RequestParts>> {
-        self.cell.take_request()
+        self.shared.take_request()
     }
 
     /// The request's content as it was, if the request failed before anything of it was sent. That of
     /// a tunnel is made anew.
     pub(crate) fn take_unsent(&self) -> Option<Body> {
-        let unsent = self.cell.take_unsent()?;
+        let unsent = self.shared.take_unsent()?;
         Some(if matches!(self.tunnel, ClientTunnel::No) { unsent } else { Body::empty() })
     }
 
     /// Whether a part of the response has come, or the server has said that there will be none.
     pub(crate) fn has_received(&self) -> bool {
-        self.has_head || self.cell.is_rejected()
+        self.has_head || self.shared.is_rejected()
     }
 
     /// Whether all content has been given out.
@@ -122,7 +122,7 @@ impl Http2Exchange {
                     self.deadlines.head_came();
                     *head = found;
                     self.has_head = true;
-                    self.ended = self.cell.is_at_end();
+                    self.ended = self.shared.is_at_end();
                     let switched =
                         matches!(self.tunnel, ClientTunnel::Asked(_)) && head.status().is_success();
                     return Poll::Ready(Ok(match switched {
@@ -150,7 +150,7 @@ impl Http2Exchange {
     /// Takes what came next, or waits for it, or for the nearest deadline.
     fn poll_found(&mut self, cx: &mut Context<'_>, phase: Phase) -> Poll<Result<Found, Error>> {
         loop {
-            let (found, tell) = self.cell.take(cx);
+            let (found, tell) = self.shared.take(cx);
             self.tell(tell);
             let (sending, sent) = match found {
                 Found::Nothing(sending, sent) => (sending, sent),
@@ -158,7 +158,7 @@ impl Http2Exchange {
                 Found::Piece(piece) => {
                     self.deadlines.content_came(piece.len(), &self.limits.time);
                     // An owner that always finds content never waits for the deadline of everything.
-                    if !self.is_tunnel() && self.deadlines.is_over() {
+                    if !self.is_tunnel() && self.deadlines.note_input() {
                         return Poll::Ready(Err(self.late(Deadlines::total_error(phase))));
                     }
                     return Poll::Ready(Ok(Found::Piece(piece)));
@@ -191,14 +191,14 @@ impl Http2Exchange {
             match ready!(late) {
                 Some(error) if waiting == Waiting::Sending && Deadlines::is_idle(&error) => {
                     // The server may be taking content of other requests over the same connection.
-                    match self.cell.ask_if_idle() {
+                    match self.shared.ask_if_idle() {
                         Some(tell) => self.tell(tell),
                         None => return Poll::Ready(Err(self.late(error))),
                     }
                     self.deadlines.moved();
                 }
                 Some(error) => return Poll::Ready(Err(self.late(error))),
-                None => self.tell(self.cell.go_ahead()),
+                None => self.tell(self.shared.go_ahead()),
             }
         }
     }
@@ -213,7 +213,7 @@ impl Http2Exchange {
     }
 
     fn late(&mut self, error: Error) -> Error {
-        self.tell(self.cell.abandon(Abandoned::Late));
+        self.tell(self.shared.abandon(Abandoned::Late));
         self.fail(error)
     }
 
@@ -253,11 +253,11 @@ impl Incoming for Http2Exchange {
     }
 
     fn take_trailers(&mut self) -> Option<Box<Fields>> {
-        self.cell.take_trailers()
+        self.shared.take_trailers()
     }
 
     fn remaining(&self) -> Option<u64> {
-        if self.ended { Some(0) } else { self.cell.remaining() }
+        if self.ended { Some(0) } else { self.shared.remaining() }
     }
 }
 
@@ -265,7 +265,7 @@ impl Drop for Http2Exchange {
     fn drop(&mut self) {
         // What was written to a tunnel may not be sent yet.
         if !self.ended || self.is_tunnel() {
-            self.tell(self.cell.abandon(Abandoned::Dropped));
+            self.tell(self.shared.abandon(Abandoned::Dropped));
         }
     }
 }

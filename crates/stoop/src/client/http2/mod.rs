@@ -2,7 +2,7 @@
 //!
 //! One task, the [`driver`], owns the transport and the machine. The owner of a response has an
 //! [`exchange`]; it and the driver share a [`SharedExchange`], which hands the request to the driver and the
-//! response to its owner. New requests wait in the inbox of the [`SharedConnection`].
+//! response to its owner. New requests wait in the [`SharedConnection`].
 
 mod driver;
 pub(crate) mod exchange;
@@ -37,7 +37,7 @@ pub(crate) struct SharedConnection {
 #[derive(Default)]
 struct SharedState {
     /// Requests for the driver, oldest first.
-    orders: Vec<Order>,
+    submitted: Vec<PendingRequest>,
     /// Bytes of content that were used up, of streams that are over.
     consumed: u32,
     /// No further requests will come.
@@ -47,8 +47,8 @@ struct SharedState {
 }
 
 /// A request to be sent. Its head is in the shared exchange.
-pub(in crate::client) struct Order {
-    cell: Arc<SharedExchange>,
+pub(in crate::client) struct PendingRequest {
+    shared: Arc<SharedExchange>,
     body: Body,
     size: BodySize,
     /// The deadline of everything.
@@ -73,12 +73,12 @@ impl SharedConnection {
     }
 
     /// Hands a request to the driver, or returns it if the connection is gone.
-    pub(in crate::client) fn submit(&self, order: Order) -> Result<(), Order> {
+    pub(in crate::client) fn submit(&self, pending: PendingRequest) -> Result<(), PendingRequest> {
         let mut state = self.state();
         if state.is_terminated {
-            return Err(order);
+            return Err(pending);
         }
-        state.orders.push(order);
+        state.submitted.push(pending);
         drop(state);
         self.ready.wake_task();
         Ok(())

@@ -34,8 +34,8 @@ struct ExchangeState {
     /// Once so many bytes were taken, the connection is told.
     taken_max: u32,
     credit: Credit,
-    /// Its number among the connection's exchanges, once it has a stream.
-    number: Option<usize>,
+    /// Its index among the connection's exchanges, once it has a stream.
+    index: Option<usize>,
     /// What the sending of the request waits for, if it is not sent to its end.
     sending: Option<Waiting>,
     /// When content of it was sent last, if any was since the owner looked.
@@ -84,9 +84,9 @@ pub(super) enum Abandoned {
 /// What the owner tells the driver.
 pub(super) enum Notice {
     Nothing,
-    /// To look at its inbox.
+    /// To look at what was submitted.
     Wake,
-    /// To look at the exchange of that number.
+    /// To look at the exchange of that index.
     Call(usize),
     /// That so much content of a stream that is over was used up.
     Consumed(u32),
@@ -178,16 +178,16 @@ impl SharedExchange {
     pub(super) fn go_ahead(&self) -> Notice {
         let mut state = self.state();
         state.goes_ahead = true;
-        state.number.map_or(Notice::Nothing, Notice::Call)
+        state.index.map_or(Notice::Nothing, Notice::Call)
     }
 
     /// Nothing of the request's content was sent for `send_idle`. Asks the driver whether the upload is idle;
     /// none if the request has no stream yet.
     pub(super) fn ask_if_idle(&self) -> Option<Notice> {
         let mut state = self.state();
-        let number = state.number?;
+        let index = state.index?;
         state.idle = IdleQuestion::Asked;
-        Some(Notice::Call(number))
+        Some(Notice::Call(index))
     }
 
     /// Leaves the exchange, whatever has come of it.
@@ -199,11 +199,11 @@ impl SharedExchange {
         match (state.credit, state.content.has_ended()) {
             // The driver ends what is left of the request, if it takes too long.
             (_, true) if state.sending.is_some() => {
-                state.number.map_or(Notice::Nothing, Notice::Call)
+                state.index.map_or(Notice::Nothing, Notice::Call)
             }
             (Credit::Connection, _) => Notice::Consumed(state.content.take_taken()),
             (Credit::None, _) | (_, true) => Notice::Nothing,
-            (Credit::Stream, false) => state.number.map_or(Notice::Wake, Notice::Call),
+            (Credit::Stream, false) => state.index.map_or(Notice::Wake, Notice::Call),
         }
     }
 
@@ -235,11 +235,11 @@ impl ExchangeState {
     fn tell_taken(&mut self) -> Notice {
         match self.credit {
             Credit::Stream if self.content.taken() >= self.taken_max => {
-                self.number.map_or(Notice::Nothing, Notice::Call)
+                self.index.map_or(Notice::Nothing, Notice::Call)
             }
             // The stream may still be open: then the driver credits it.
             Credit::Connection if self.content.is_empty() && self.sending.is_some() => {
-                self.number.map_or(Notice::Nothing, Notice::Call)
+                self.index.map_or(Notice::Nothing, Notice::Call)
             }
             Credit::Connection if self.content.is_empty() => {
                 Notice::Consumed(self.content.take_taken())
@@ -251,7 +251,7 @@ impl ExchangeState {
 
 /// The driver's side.
 impl SharedExchange {
-    /// Has the request sent by `open`, which returns the exchange's number; not if its owner has left.
+    /// Has the request sent by `open`, which returns the exchange's index; not if its owner has left.
     pub(super) fn open<E>(
         &self,
         open: impl FnOnce(&RequestParts) -> Result<usize, E>,
@@ -261,8 +261,8 @@ impl SharedExchange {
             return None;
         }
         let opened = open(state.request.as_deref()?);
-        if let Ok(number) = &opened {
-            state.number = Some(*number);
+        if let Ok(index) = &opened {
+            state.index = Some(*index);
         }
         Some(opened)
     }

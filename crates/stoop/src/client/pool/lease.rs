@@ -8,7 +8,7 @@ use stoop_io::now;
 
 use super::events::PoolEvents;
 use crate::client::http1::Http1;
-use crate::client::http2::{Order, SharedConnection};
+use crate::client::http2::{PendingRequest, SharedConnection};
 
 /// The right to make one connection. Dropped unused, it goes back.
 pub(crate) struct ConnectPermit {
@@ -173,8 +173,8 @@ impl StreamPermit {
     }
 
     /// Hands a request over, or returns it if the connection is gone.
-    pub(crate) fn submit(mut self, order: Order) -> Result<(), Order> {
-        self.connection.submit(order)?;
+    pub(crate) fn submit(mut self, pending: PendingRequest) -> Result<(), PendingRequest> {
+        self.connection.submit(pending)?;
         // From here on the connection reports when the stream has ended.
         self.pool = None;
         Ok(())

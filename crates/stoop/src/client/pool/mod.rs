@@ -73,7 +73,7 @@ pub(crate) enum Grant {
 
 impl PoolEvents for Pool {
     fn connected(&self, key: Key) {
-        self.change(|table, due| table.connected(key, due));
+        self.change(|table, effects| table.connected(key, effects));
     }
 
     fn reconnecting(&self, key: Key) {
@@ -81,16 +81,16 @@ impl PoolEvents for Pool {
     }
 
     fn connect_failed(&self, key: Key) {
-        self.change(|table, due| table.connect_failed(key, due));
+        self.change(|table, effects| table.connect_failed(key, effects));
     }
 
     fn returned(&self, key: Key, mut connection: Box<Http1>) {
         connection.idle_since = now();
-        self.change(|table, due| table.returned(key, connection, due));
+        self.change(|table, effects| table.returned(key, connection, effects));
     }
 
     fn closed(&self, key: Key) {
-        self.change(|table, due| table.closed(key, due));
+        self.change(|table, effects| table.closed(key, effects));
     }
 
     fn shared_connected(
@@ -99,23 +99,23 @@ impl PoolEvents for Pool {
         connection: Arc<SharedConnection>,
         streams_max: usize,
     ) -> u64 {
-        self.change(|table, due| table.shared_connected(key, connection, streams_max, due))
+        self.change(|table, effects| table.shared_connected(key, connection, streams_max, effects))
     }
 
     fn streams_allowed(&self, key: Key, number: u64, streams_max: usize) {
-        self.change(|table, due| table.streams_allowed(key, number, streams_max, due));
+        self.change(|table, effects| table.streams_allowed(key, number, streams_max, effects));
     }
 
     fn streams_ended(&self, key: Key, number: u64, streams: usize, now: Instant) {
-        self.change(|table, due| table.streams_ended(key, number, streams, now, due));
+        self.change(|table, effects| table.streams_ended(key, number, streams, now, effects));
     }
 
     fn retired(&self, key: Key, number: u64) {
-        self.change(|table, due| table.retired(key, number, due));
+        self.change(|table, effects| table.retired(key, number, effects));
     }
 
     fn shared_closed(&self, key: Key, number: u64) {
-        self.change(|table, due| table.shared_closed(key, number, due));
+        self.change(|table, effects| table.shared_closed(key, number, effects));
     }
 }
 
@@ -135,13 +135,13 @@ impl Pool {
 
     /// Changes the table, and does what it decided to.
     fn change<R>(&self, change: impl FnOnce(&mut Connections, &mut PoolEffects) -> R) -> R {
-        let mut due = PoolEffects::default();
+        let mut effects = PoolEffects::default();
         let mut state = self.state();
-        let changed = change(&mut state.table, &mut due);
+        let changed = change(&mut state.table, &mut effects);
         let reap = !state.reaping && state.table.counts().1 > 0;
         state.reaping |= reap;
         drop(state);
-        self.settle(due);
+        self.settle(effects);
         if reap {
             self.start_reaper();
         }
@@ -150,15 +150,15 @@ impl Pool {
 
     /// A connection to `origin`, or the right to make one; a place in the queue if there are too many.
     ///
-    /// `fresh` is for a request that must not meet another stale connection: an idle one that it gets is
+    /// `new_only` is for a request that must not meet another stale connection: an idle one that it gets is
     /// closed, and replaced. `versions` is what may be spoken there.
     pub(crate) fn acquire(
         self: &Arc<Self>,
         origin: &str,
         versions: Versions,
-        fresh: bool,
+        new_only: bool,
     ) -> Acquire {
-        let (mut due, mut receiver) = (PoolEffects::default(), None);
+        let (mut effects, mut receiver) = (PoolEffects::default(), None);
         let speaks = match versions {
             Versions::All => Speaks::Unknown,
             Versions::Http1 => Speaks::Http1,
@@ -170,9 +170,9 @@ impl Pool {
             receiver = Some(turn);
             Waiter { sender, runtime: Handle::current().id() }
         };
-        let demand = Demand { origin, fresh, speaks };
-        let (key, given) = self.state().table.acquire(demand, fits, waiter, &mut due);
-        self.settle(due);
+        let demand = Demand { origin, new_only, speaks };
+        let (key, given) = self.state().table.acquire(demand, fits, waiter, &mut effects);
+        self.settle(effects);
         match (given, receiver) {
             (Allotment::Queued(number), Some(receiver)) => {
                 Acquire::Queued(Ticket { pool: self.clone(), key, number, receiver })
@@ -199,10 +199,10 @@ impl Pool {
 
     /// Closes connections and serves waiters as the table decided. A waiter that was cancelled meanwhile
     /// drops what it gets, which returns it here.
-    fn settle(&self, due: PoolEffects) {
-        drop(due.closed);
-        due.ended.iter().for_each(|connection| connection.close());
-        for (waiter, key, given) in due.served {
+    fn settle(&self, effects: PoolEffects) {
+        drop(effects.closed);
+        effects.ended.iter().for_each(|connection| connection.close());
+        for (waiter, key, given) in effects.served {
             // Gone only if no request can be waiting: each that waits holds it.
             let Some(this) = self.this.upgrade() else { return };
             let _ = waiter.sender.send(this.grant(key, given));
@@ -212,34 +212,34 @@ impl Pool {
     /// Closes connections that have idled too long, were closed by the server, or brought bytes unasked.
     /// Returns whether anything is left to look after.
     fn reap(&self, now: Instant) -> bool {
-        let mut due = PoolEffects::default();
+        let mut effects = PoolEffects::default();
         let mut state = self.state();
         let unfit = |connection: &mut Box<Http1>| {
-            let rested = now.saturating_duration_since(connection.idle_since);
-            rested >= self.idle || !connection.is_quiet(LivenessCheck::Cached)
+            let idled = now.saturating_duration_since(connection.idle_since);
+            idled >= self.idle || !connection.is_quiet(LivenessCheck::Cached)
         };
-        state.table.reap(unfit, now.checked_sub(self.idle), &mut due);
+        state.table.reap(unfit, now.checked_sub(self.idle), &mut effects);
         let more = state.table.counts().1 > 0;
         state.reaping = more;
         drop(state);
-        self.settle(due);
+        self.settle(effects);
         more
     }
 
     /// Closes the connection that has idled longest, because this process is out of descriptors.
     /// Returns whether there was one.
     pub(crate) fn shed(&self) -> bool {
-        let mut due = PoolEffects::default();
-        self.state().table.shed(&mut due);
-        let shed = !(due.closed.is_empty() && due.ended.is_empty());
-        self.settle(due);
+        let mut effects = PoolEffects::default();
+        self.state().table.shed(&mut effects);
+        let shed = !(effects.closed.is_empty() && effects.ended.is_empty());
+        self.settle(effects);
         shed
     }
 
     /// One task a client, there only while something idles; it does not keep the client alive.
     fn start_reaper(&self) {
         // Without a runtime nothing can be timed; the next return tries again.
-        let reaper = Reaper { pool: self.this.clone(), rests: false };
+        let reaper = Reaper { pool: self.this.clone(), is_done: false };
         let Ok(runtime) = Handle::try_current() else { return };
         runtime.spawn(reaper.run(self.idle.min(REAP_EVERY)));
     }
@@ -286,22 +286,22 @@ impl Drop for Ticket {
 struct Reaper {
     pool: Weak<Pool>,
     /// There is nothing to look after.
-    rests: bool,
+    is_done: bool,
 }
 
 impl Reaper {
     async fn run(mut self, every: Duration) {
-        while !self.rests {
+        while !self.is_done {
             tokio::time::sleep(every).await;
             let Some(pool) = self.pool.upgrade() else { return };
-            self.rests = !pool.reap(now());
+            self.is_done = !pool.reap(now());
         }
     }
 }
 
 impl Drop for Reaper {
     fn drop(&mut self) {
-        if !self.rests
+        if !self.is_done
             && let Some(pool) = self.pool.upgrade()
         {
             pool.state().reaping = false;

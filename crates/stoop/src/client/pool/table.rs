@@ -49,7 +49,7 @@ pub(super) struct Table<C, S, W> {
 pub(super) struct Demand<'a> {
     pub(super) origin: &'a str,
     /// No connection that idled will do: it is closed instead, if its place is needed.
-    pub(super) fresh: bool,
+    pub(super) new_only: bool,
     /// What is known of the origin before it was asked.
     pub(super) speaks: Speaks,
 }
@@ -112,13 +112,13 @@ impl<C, S: Clone, W> Table<C, S, W> {
         demand: Demand<'_>,
         fits: impl Fn(&S) -> bool,
         waiter: impl FnOnce() -> W,
-        due: &mut Effects<C, S, W>,
+        effects: &mut Effects<C, S, W>,
     ) -> (Key, Allotment<C, S>) {
         let key = match self.keys.get(demand.origin) {
             Some(key) => *key,
             None => self.remember(demand.origin, demand.speaks),
         };
-        if !demand.fresh
+        if !demand.new_only
             && let Some((_, connection)) = self.origins[key].idle.pop()
         {
             self.idle -= 1;
@@ -129,22 +129,22 @@ impl<C, S: Clone, W> Table<C, S, W> {
         }
         if self.origins[key].may_open(1, &self.limits) {
             if self.open >= self.limits.total_max {
-                self.evict_oldest(Some(key), due);
+                self.evict_oldest(Some(key), effects);
             }
             if self.open < self.limits.total_max {
-                self.place(key);
-                self.serve(due);
+                self.count_connecting(key);
+                self.serve(effects);
                 return (key, Allotment::NewConnection);
             }
         } else if let Some((_, connection)) = self.origins[key].idle.pop() {
             self.idle -= 1;
-            due.closed.push(connection);
+            effects.closed.push(connection);
             self.reconnecting(key);
             return (key, Allotment::NewConnection);
         }
         let number = self.next_number();
         self.origins[key].waiters.insert(number, waiter());
-        self.list(key);
+        self.update_starved(key);
         (key, Allotment::Queued(number))
     }
 
@@ -161,16 +161,16 @@ impl<C, S: Clone, W> Table<C, S, W> {
     }
 
     /// One more connection is being made.
-    fn place(&mut self, key: Key) {
+    fn count_connecting(&mut self, key: Key) {
         let origin = &mut self.origins[key];
         origin.open += 1;
         origin.making += 1;
         self.open += 1;
-        self.list(key);
+        self.update_starved(key);
     }
 
     /// A connection that serves one exchange at a time was made.
-    pub(super) fn connected(&mut self, key: Key, due: &mut Effects<C, S, W>) {
+    pub(super) fn connected(&mut self, key: Key, effects: &mut Effects<C, S, W>) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         origin.making -= 1;
         if origin.speaks.is_doubtful() || origin.shared.is_empty() {
@@ -178,8 +178,8 @@ impl<C, S: Clone, W> Table<C, S, W> {
         }
         // Others may have waited to learn it.
         if !origin.waiters.is_empty() {
-            self.list(key);
-            self.serve(due);
+            self.update_starved(key);
+            self.serve(effects);
         }
     }
 
@@ -187,35 +187,39 @@ impl<C, S: Clone, W> Table<C, S, W> {
     pub(super) fn reconnecting(&mut self, key: Key) {
         if let Some(origin) = self.origins.get_mut(key) {
             origin.making += 1;
-            self.list(key);
+            self.update_starved(key);
         }
     }
 
     /// A viable connection came back: it, or its place, goes to the waiter that has waited longest.
-    pub(super) fn returned(&mut self, key: Key, connection: C, due: &mut Effects<C, S, W>) {
-        let Some(origin) = self.origins.get_mut(key) else { return due.closed.push(connection) };
+    pub(super) fn returned(&mut self, key: Key, connection: C, effects: &mut Effects<C, S, W>) {
+        let Some(origin) = self.origins.get_mut(key) else {
+            return effects.closed.push(connection);
+        };
         let own = origin.waiters.first_key_value().map(|(number, _)| *number);
         let starved = self.starved.first_key_value().map(|(number, _)| *number);
         match (own, starved) {
             (Some(own), starved) if starved.is_none_or(|starved| own <= starved) => {
                 let waiter = origin.waiters.remove(&own);
-                due.served.extend(waiter.map(|waiter| (waiter, key, Allotment::Idle(connection))));
-                self.list(key);
+                effects
+                    .served
+                    .extend(waiter.map(|waiter| (waiter, key, Allotment::Idle(connection))));
+                self.update_starved(key);
             }
             (_, Some(_)) => {
-                due.closed.push(connection);
-                self.closed(key, due);
+                effects.closed.push(connection);
+                self.closed(key, effects);
             }
             (_, None) => {
-                let number = self.rest(key);
+                let number = self.mark_idle(key);
                 self.origins[key].idle.push((number, connection));
-                self.bound_idle(key, due);
+                self.bound_idle(key, effects);
             }
         }
     }
 
     /// A connection was not made: its place goes to the waiter that has waited longest.
-    pub(super) fn connect_failed(&mut self, key: Key, due: &mut Effects<C, S, W>) {
+    pub(super) fn connect_failed(&mut self, key: Key, effects: &mut Effects<C, S, W>) {
         if let Some(origin) = self.origins.get_mut(key) {
             origin.making -= 1;
             // An origin that cannot be reached is not tried by one waiter after the other.
@@ -223,14 +227,14 @@ impl<C, S: Clone, W> Table<C, S, W> {
                 origin.speaks = Speaks::Unsure;
             }
         }
-        self.closed(key, due);
+        self.closed(key, effects);
     }
 
     /// A connection was closed: its place goes to the waiter that has waited longest.
-    pub(super) fn closed(&mut self, key: Key, due: &mut Effects<C, S, W>) {
+    pub(super) fn closed(&mut self, key: Key, effects: &mut Effects<C, S, W>) {
         self.leave(key);
-        self.list(key);
-        self.serve(due);
+        self.update_starved(key);
+        self.serve(effects);
         self.forget_unused(key);
     }
 
@@ -238,7 +242,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
     pub(super) fn cancel(&mut self, key: Key, number: u64) -> Option<W> {
         let waiter = self.origins.get_mut(key)?.waiters.remove(&number);
         if waiter.is_some() {
-            self.list(key);
+            self.update_starved(key);
             self.forget_unused(key);
         }
         waiter
@@ -250,22 +254,22 @@ impl<C, S: Clone, W> Table<C, S, W> {
     }
 
     /// Gives free places, and those of idle connections, to waiters that can use them.
-    fn serve(&mut self, due: &mut Effects<C, S, W>) {
+    fn serve(&mut self, effects: &mut Effects<C, S, W>) {
         while let Some((number, key)) = self.starved.first_key_value().map(|(n, k)| (*n, *k)) {
             if self.open >= self.limits.total_max {
-                self.evict_oldest(Some(key), due);
+                self.evict_oldest(Some(key), effects);
             }
             if self.open >= self.limits.total_max {
                 return;
             }
             let Some(waiter) = self.origins[key].waiters.remove(&number) else { return };
-            self.place(key);
-            due.served.push((waiter, key, Allotment::NewConnection));
+            self.count_connecting(key);
+            effects.served.push((waiter, key, Allotment::NewConnection));
         }
     }
 
     /// Brings an origin's entry among the starved up to date.
-    fn list(&mut self, key: Key) {
+    fn update_starved(&mut self, key: Key) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         let first = origin.waiters.first_key_value().map(|(number, _)| *number);
         let first = first.filter(|_| origin.may_open(0, &self.limits));

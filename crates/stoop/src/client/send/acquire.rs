@@ -41,7 +41,7 @@ impl RequestRun<'_> {
         tries: &Tries,
         watch: &mut Stopwatch,
     ) -> Result<Acquired, Error> {
-        let (fresh, origin) = (tries.stale > 0, &url[..Position::BeforePath]);
+        let (new_only, origin) = (tries.stale > 0, &url[..Position::BeforePath]);
         let (versions, origin) = match tries.http1 {
             // Connections of their own: those of HTTP/2 are for everything else.
             true => (Versions::Http1, &*format!("{origin} over HTTP/1.1")),
@@ -49,7 +49,7 @@ impl RequestRun<'_> {
         };
         let mut descriptor_wait = DescriptorWait::default();
         loop {
-            let grant = match self.shared.pool.acquire(origin, versions, fresh) {
+            let grant = match self.shared.pool.acquire(origin, versions, new_only) {
                 Acquire::Granted(grant) => grant,
                 // Boxed, as all that is rare: what is awaited here is part of every request's size.
                 Acquire::Queued(ticket) => {
@@ -65,11 +65,11 @@ impl RequestRun<'_> {
                     return Ok(Acquired { carrier: Carrier::Stream(stream), reused: true });
                 }
                 Grant::Reuse(mut lease) => {
-                    if !fresh && self.may_reuse(&mut lease, watch.since) {
+                    if !new_only && self.may_reuse(&mut lease, watch.since) {
                         return self.leased(lease, url, true);
                     }
                     match lease.close() {
-                        Some(permit) if fresh => permit,
+                        Some(permit) if new_only => permit,
                         _ => continue,
                     }
                 }
@@ -129,10 +129,10 @@ impl RequestRun<'_> {
     /// Whether a connection that idled is still fit: alive, silent, not too old, and on this runtime.
     fn may_reuse(&self, lease: &mut Lease, now: Instant) -> bool {
         let Some(connection) = lease.connection_mut() else { return false };
-        let rested = now.saturating_duration_since(connection.idle_since);
+        let idled = now.saturating_duration_since(connection.idle_since);
         let look =
-            if rested > LIVENESS_CACHE { LivenessCheck::Kernel } else { LivenessCheck::Cached };
-        rested < self.shared.limits.pool.idle
+            if idled > LIVENESS_CACHE { LivenessCheck::Kernel } else { LivenessCheck::Cached };
+        idled < self.shared.limits.pool.idle
             && connection.is_viable()
             && connection.is_quiet(look)
             && lease.rebind_to_current_runtime()

@@ -69,8 +69,8 @@ pub(crate) trait DriverRole: Sized {
     /// here. `end` if it is the last of its stream.
     fn deliver(driver: &mut StreamDriver<Self>, key: StreamKey, len: usize, end: bool);
 
-    /// Looks at the exchange at that place, if there is one: its waker was called.
-    fn run(driver: &mut StreamDriver<Self>, place: usize);
+    /// Looks at the exchange at that index, if there is one: its waker was called.
+    fn run(driver: &mut StreamDriver<Self>, index: usize);
 
     /// A part of an exchange's content was written, and more follows.
     fn piece_sent(&mut self, exchange: &mut Self::Exchange, wire: &Wire, now: Instant);
@@ -113,9 +113,9 @@ pub(crate) trait DriverRole: Sized {
         Poll::Ready(false)
     }
 
-    /// Gives memory back that an idle connection has no use for.
+    /// Frees memory that an idle connection has no use for.
     #[inline]
-    fn rest(&mut self) {}
+    fn shrink(&mut self) {}
 
     /// Waits for a wake-up or for the nearest deadline.
     fn wait(driver: &mut StreamDriver<Self>, cx: &mut Context<'_>) -> Round;
@@ -244,7 +244,7 @@ impl<R: DriverRole> StreamDriver<R> {
         }
     }
 
-    /// Takes an exchange out before its end; its place may become another's.
+    /// Takes an exchange out before its end; its index may become another's.
     pub(crate) fn take_exchange(&mut self, key: StreamKey) -> Option<R::Exchange> {
         let exchange = self.exchanges.take(key)?;
         R::exchange_taken(self, &exchange);
@@ -264,14 +264,14 @@ impl<R: DriverRole> StreamDriver<R> {
 
     /// Sends a PING, to find out whether the peer is there.
     pub(crate) fn ping(&mut self) {
-        self.wire.asks();
+        self.wire.note_ping();
         self.machine.ping(self.now);
     }
 
     /// A deadline of the machine has passed. The answer to a PING may take longer while the peer is still
     /// reading what was sent before it.
     pub(crate) fn handle_machine_timeout(&mut self) {
-        if self.wire.may_answer_later() {
+        if self.wire.renew_ping() {
             self.machine.renew_ping(self.now);
         }
         self.machine.handle_timeout(self.now);
@@ -280,8 +280,8 @@ impl<R: DriverRole> StreamDriver<R> {
     /// Gives memory back that the connection has no use for, if it is idle.
     pub(crate) fn rest_if_idle(&mut self) {
         let is_idle = self.machine.streams() == 0 && self.wire.unsent() == 0;
-        if is_idle && self.exchanges.is_empty() && self.exchanges.rest() {
-            self.role.rest();
+        if is_idle && self.exchanges.is_empty() && self.exchanges.shrink() {
+            self.role.shrink();
             self.machine.shrink();
         }
     }

@@ -8,15 +8,15 @@ use stoop_proto::h2::StreamKey;
 
 use crate::conn::http2::ready::WokenExchanges;
 
-/// What is kept of each exchange. Its place is the index of its stream's key.
+/// What is kept of each exchange. Its index is that of its stream's key.
 pub(crate) struct Exchanges<T> {
     kept: Vec<Option<T>>,
     ready: Arc<WokenExchanges>,
     /// Made when they are first needed.
     wakers: Vec<Option<Waker>>,
-    /// Room for places that were woken.
+    /// Room for the indexes that were woken.
     woken: VecDeque<usize>,
-    /// The place that is the first to be polled: that of the first that was not polled the last time.
+    /// The index that is polled first: that of the first that was not polled the last time.
     first: usize,
 }
 
@@ -30,21 +30,21 @@ impl<T> Exchanges<T> {
         self.ready.register(task);
     }
 
-    /// The waker of the exchange at that place.
-    pub(crate) fn waker(&mut self, place: usize) -> Waker {
-        if self.wakers.len() <= place {
-            self.wakers.resize(place + 1, None);
+    /// The waker of the exchange at that index.
+    pub(crate) fn waker(&mut self, index: usize) -> Waker {
+        if self.wakers.len() <= index {
+            self.wakers.resize(index + 1, None);
         }
         let ready = &self.ready;
-        self.wakers[place].get_or_insert_with(|| ready.waker(place)).clone()
+        self.wakers[index].get_or_insert_with(|| ready.waker(index)).clone()
     }
 
-    /// The places that were woken since they were polled, each once. Those that were not polled the last
+    /// The indexes that were woken since they were polled, each once. Those that were not polled the last
     /// time come before those that were.
     pub(crate) fn take_woken(&mut self) -> VecDeque<usize> {
         let mut woken = std::mem::take(&mut self.woken);
         self.ready.take(&mut woken);
-        let behind = woken.partition_point(|&place| place < self.first);
+        let behind = woken.partition_point(|&index| index < self.first);
         woken.rotate_left(behind);
         woken
     }
@@ -52,21 +52,21 @@ impl<T> Exchanges<T> {
     /// Returns those that were not polled, for a poll that is to follow: it is not asked for here.
     pub(crate) fn put_back(&mut self, mut woken: VecDeque<usize>) {
         self.first = woken.front().copied().unwrap_or(0);
-        woken.drain(..).for_each(|place| self.ready.keep(place));
+        woken.drain(..).for_each(|index| self.ready.keep(index));
         self.woken = woken;
     }
 
     pub(crate) fn keep(&mut self, key: StreamKey, exchange: T) {
-        let place = key.index();
-        if self.kept.len() <= place {
-            self.kept.resize_with(place + 1, || None);
+        let index = key.index();
+        if self.kept.len() <= index {
+            self.kept.resize_with(index + 1, || None);
         }
-        self.kept[place] = Some(exchange);
+        self.kept[index] = Some(exchange);
     }
 
     #[inline]
-    pub(crate) fn at(&mut self, place: usize) -> Option<&mut T> {
-        self.kept.get_mut(place)?.as_mut()
+    pub(crate) fn at(&mut self, index: usize) -> Option<&mut T> {
+        self.kept.get_mut(index)?.as_mut()
     }
 
     #[inline]
@@ -90,8 +90,8 @@ impl<T> Exchanges<T> {
         self.kept.iter().all(Option::is_none)
     }
 
-    /// Gives memory back that an idle connection has no use for. True if there was any.
-    pub(crate) fn rest(&mut self) -> bool {
+    /// Frees memory that an idle connection has no use for. True if there was any.
+    pub(crate) fn shrink(&mut self) -> bool {
         let any = self.kept.capacity() > 0 || self.wakers.capacity() > 0;
         if any {
             (self.kept, self.wakers, self.woken) = (Vec::new(), Vec::new(), VecDeque::new());

@@ -5,32 +5,32 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
-/// The exchanges of one connection that were woken, by their numbers, and the task to wake for them.
+/// The exchanges of one connection that were woken, by their indexes, and the task to wake for them.
 #[derive(Default)]
 pub(crate) struct WokenExchanges(Mutex<WokenState>);
 
 #[derive(Default)]
 struct WokenState {
     task: Option<Waker>,
-    /// A bit for each number.
+    /// A bit for each index.
     woken: Vec<u64>,
     any: bool,
 }
 
 impl WokenState {
-    fn set(&mut self, number: usize) {
-        let (place, bit) = (number / 64, 1 << (number % 64));
-        if self.woken.len() <= place {
-            self.woken.resize(place + 1, 0);
+    fn set(&mut self, index: usize) {
+        let (word_index, bit) = (index / 64, 1 << (index % 64));
+        if self.woken.len() <= word_index {
+            self.woken.resize(word_index + 1, 0);
         }
-        self.woken[place] |= bit;
+        self.woken[word_index] |= bit;
     }
 }
 
 impl WokenExchanges {
-    /// A waker for the exchange of that number.
-    pub(crate) fn waker(self: &Arc<Self>, number: usize) -> Waker {
-        Arc::new(ExchangeWaker { ready: self.clone(), number }).into()
+    /// A waker for the exchange of that index.
+    pub(crate) fn waker(self: &Arc<Self>, index: usize) -> Waker {
+        Arc::new(ExchangeWaker { ready: self.clone(), index }).into()
     }
 
     /// Remembers the task that polls.
@@ -41,32 +41,32 @@ impl WokenExchanges {
         }
     }
 
-    /// Takes the numbers that were woken since the last time.
+    /// Takes the indexes that were woken since the last time.
     pub(crate) fn take(&self, into: &mut VecDeque<usize>) {
         let mut state = self.state();
         if !std::mem::take(&mut state.any) {
             return;
         }
-        for (place, word) in state.woken.iter_mut().enumerate() {
+        for (word_index, word) in state.woken.iter_mut().enumerate() {
             let mut bits = std::mem::take(word);
             while bits != 0 {
-                into.push_back(place * 64 + bits.trailing_zeros() as usize);
+                into.push_back(word_index * 64 + bits.trailing_zeros() as usize);
                 bits &= bits - 1;
             }
         }
     }
 
-    /// Wakes the task for the exchange of that number.
-    pub(crate) fn wake_for(&self, number: usize) {
+    /// Wakes the task for the exchange of that index.
+    pub(crate) fn wake_for(&self, index: usize) {
         let mut state = self.state();
-        state.set(number);
+        state.set(index);
         wake(state);
     }
 
-    /// Puts that number back among those that were woken, by the task itself, which goes on.
-    pub(crate) fn keep(&self, number: usize) {
+    /// Puts that index back among those that were woken, by the task itself, which goes on.
+    pub(crate) fn keep(&self, index: usize) {
         let mut state = self.state();
-        state.set(number);
+        state.set(index);
         state.any = true;
     }
 
@@ -94,7 +94,7 @@ fn wake(mut state: MutexGuard<'_, WokenState>) {
 
 struct ExchangeWaker {
     ready: Arc<WokenExchanges>,
-    number: usize,
+    index: usize,
 }
 
 impl Wake for ExchangeWaker {
@@ -103,7 +103,7 @@ impl Wake for ExchangeWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ready.wake_for(self.number);
+        self.ready.wake_for(self.index);
     }
 }
 
@@ -126,8 +126,8 @@ mod tests {
         let counted = Arc::new(Counted(AtomicUsize::new(0)));
         let ready = Arc::new(WokenExchanges::default());
         ready.register(&counted.clone().into());
-        for number in [3, 200, 3, 64] {
-            ready.waker(number).wake();
+        for index in [3, 200, 3, 64] {
+            ready.waker(index).wake();
         }
         assert_eq!(counted.0.load(Ordering::Relaxed), 1);
         let mut woken = VecDeque::new();

@@ -86,8 +86,8 @@ impl<R: DriverRole> StreamDriver<R> {
     fn run_woken(&mut self) -> bool {
         let mut woken = self.exchanges.take_woken();
         let any = !woken.is_empty();
-        while let Some(place) = woken.pop_front() {
-            R::run(self, place);
+        while let Some(index) = woken.pop_front() {
+            R::run(self, index);
             if self.turn.step() {
                 break;
             }

@@ -15,7 +15,7 @@ use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;
 use crate::response::{Payload, Response};
-use crate::server::call::{attend, is_read_on, parts, poll_handler, send_head};
+use crate::server::call::{is_read_on, parts, poll_handler, send_head, set_polled};
 use crate::server::control::Lifecycle;
 use crate::server::http1::{Http1Driver, Http1Stage, PipelinedExchange, PipelinedResponse};
 
@@ -60,7 +60,7 @@ impl<H: Handler> Http1Driver<H> {
     fn run_handlers(&mut self, cx: &mut Context<'_>) -> bool {
         let (mut moved, mut polled) = (false, 0);
         for exchange in &mut self.exchanges {
-            let PipelinedResponse::Running(place) = &mut exchange.response else { continue };
+            let PipelinedResponse::Running(slot) = &mut exchange.response else { continue };
             if !exchange.due {
                 continue;
             }
@@ -69,15 +69,15 @@ impl<H: Handler> Http1Driver<H> {
             }
             exchange.due = false;
             polled += 1;
-            let Poll::Ready(response) = poll_handler::<H>(place, exchange.content.as_ref(), cx)
+            let Poll::Ready(response) = poll_handler::<H>(slot, exchange.content.as_ref(), cx)
             else {
                 continue;
             };
             moved = true;
             let done =
                 std::mem::replace(&mut exchange.response, PipelinedResponse::There(response));
-            if let PipelinedResponse::Running(place) = done {
-                self.core.futures.put_back(place);
+            if let PipelinedResponse::Running(slot) = done {
+                self.core.futures.put_back(slot);
             }
         }
         if std::mem::take(&mut self.sweeps_again) {
@@ -114,7 +114,7 @@ impl<H: Handler> Http1Driver<H> {
             machine.respond(answer, parts, size, &mut OutputSink(&mut wire.out))
         };
         if send_head(&mut response, close, send).is_none() {
-            self.break_off();
+            self.abort();
             return None;
         }
         match response.payload {
@@ -165,9 +165,9 @@ impl<H: Handler> Http1Driver<H> {
             }
             let Some(exchange) = self.exchanges.front_mut() else { return sent };
             let PipelinedResponse::Sending(body) = &mut exchange.response else { return sent };
-            attend(exchange.content.as_ref(), true);
+            set_polled(exchange.content.as_ref(), true);
             let polled = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll_frame(cx)));
-            attend(exchange.content.as_ref(), false);
+            set_polled(exchange.content.as_ref(), false);
             let answer = exchange.answer;
             let frame = match polled {
                 Ok(Poll::Pending) => return sent,
@@ -179,7 +179,7 @@ impl<H: Handler> Http1Driver<H> {
                 }
                 // The content failed, or its source panicked: the client must not take it for whole.
                 Ok(Poll::Ready(Some(Err(_)))) | Err(_) => {
-                    self.break_off();
+                    self.abort();
                     return Sent::All;
                 }
             };
@@ -187,7 +187,7 @@ impl<H: Handler> Http1Driver<H> {
             match frame.into_data() {
                 Ok(data) => {
                     if self.machine.data(data, &mut OutputSink(&mut self.wire.out)).is_err() {
-                        self.break_off();
+                        self.abort();
                         return Sent::All;
                     }
                     // `is_end_stream` was wrong: what is written is sent before the next piece.
@@ -236,7 +236,7 @@ impl<H: Handler> Http1Driver<H> {
         let out = &mut OutputSink(&mut self.wire.out);
         let sent = content.map_or(Ok(()), |bytes| self.machine.data(bytes, out));
         if sent.and_then(|()| self.machine.finish(trailers, out)).is_err() {
-            return self.break_off();
+            return self.abort();
         }
         if self.machine.is_sent() {
             // A client that said it would send no more, and did not, needs no time to read: nothing

@@ -76,7 +76,7 @@ impl<H: Handler> Http1Driver<H> {
 
     /// A response under way cannot be completed. Where its framing shows that it is incomplete, what was
     /// sent of it arrives; else only a reset shows it.
-    pub(super) fn break_off(&mut self) {
+    pub(super) fn abort(&mut self) {
         let is_until_close = self.machine.is_until_close();
         self.machine.abort();
         match is_until_close {

@@ -62,7 +62,7 @@ pub(in crate::server) struct Http1Driver<H: Handler> {
     /// The client has said that it will send no more.
     at_end: bool,
     registration: Registration,
-    /// Its place on its core, behind the transport because it is dropped after it.
+    /// Its share of the load of its core, behind the transport because it is dropped after it.
     balance: Option<stoop_io::ConnectionSlot>,
 }
 
@@ -146,8 +146,8 @@ enum Read {
 }
 
 impl<H: Handler> Http1Driver<H> {
-    pub(in crate::server) fn new(place: core::ConnectionParts<H>) -> Self {
-        let core::ConnectionParts { wire, core, timer, registration, balance } = place;
+    pub(in crate::server) fn new(parts: core::ConnectionParts<H>) -> Self {
+        let core::ConnectionParts { wire, core, timer, registration, balance } = parts;
         Self {
             wire,
             machine: h1::Server::new(),

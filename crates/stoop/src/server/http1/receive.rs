@@ -139,7 +139,7 @@ impl<H: Handler> Http1Driver<H> {
                 }
             }
             Ok(response) => PipelinedResponse::There(response),
-            Err(place) => PipelinedResponse::Running(place),
+            Err(slot) => PipelinedResponse::Running(slot),
         };
         let (due, since) = (false, None);
         self.exchanges.push_back(PipelinedExchange {
@@ -215,7 +215,7 @@ impl<H: Handler> Http1Driver<H> {
             // The response is out already: no handler wanted this content.
             self.begin_close(CloseReason::Violation, true);
         } else if self.stop_reader(Error::violation(violation, Phase::Receive), cx) {
-            self.break_off();
+            self.abort();
         } else {
             self.violation = Some(violation);
         }
@@ -229,10 +229,10 @@ impl<H: Handler> Http1Driver<H> {
             content.end(Err(error), None, cx);
         }
         match exchange.response {
-            PipelinedResponse::Running(mut place) => {
+            PipelinedResponse::Running(mut slot) => {
                 // What it answers to that is not asked any more.
-                let _ = poll_handler::<H>(&mut place, None, cx);
-                self.core.futures.put_back(place);
+                let _ = poll_handler::<H>(&mut slot, None, cx);
+                self.core.futures.put_back(slot);
                 false
             }
             PipelinedResponse::There(_) => false,

@@ -22,7 +22,7 @@ use crate::server::http1::{Http1Driver, Http1Round, Http1Stage, PipelinedRespons
 
 /// How long a server that is to stop waits for the first byte of a connection that it accepted and
 /// has not heard of: its request may be on the way.
-const FRESH: Duration = Duration::from_secs(1);
+const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How often a connection is looked at whose bytes may not be read before its handlers have answered:
 /// that it was reset shows no other way.
@@ -134,9 +134,9 @@ impl<H: Handler> Http1Driver<H> {
                     // Some hundred bytes, which an idle connection has no use for.
                     self.exchanges = VecDeque::new();
                 }
-                let fresh =
+                let is_first =
                     self.requests == 0 && self.core.control.lifecycle() != Lifecycle::Running;
-                let allowed = if fresh { time.idle.min(FRESH) } else { time.idle };
+                let allowed = if is_first { time.idle.min(FIRST_BYTE_TIMEOUT) } else { time.idle };
                 Some((after(*timeouts.idle.get_or_insert(now), allowed), Http1Expired::Idle))
             }
             (Http1Stage::Open, Read::WantsContent) => Some(timeouts.content_due(now, time)),
@@ -184,7 +184,7 @@ impl<H: Handler> Http1Driver<H> {
             Http1Expired::Stage => return Some(Http1Round::End(End::Closed)),
             Http1Expired::Idle => self.begin_close(CloseReason::Idle, false),
             // What the client does not take now will not be taken by waiting for it either.
-            Http1Expired::Send if self.wire.has_moved() => {}
+            Http1Expired::Send if self.wire.check_progress() => {}
             Http1Expired::Send => return Some(Http1Round::End(End::Broken)),
             Http1Expired::Head if self.exchanges.is_empty() => self.refuse_late(),
             // Earlier requests are still being answered; the one that does not come is given up.
@@ -196,7 +196,7 @@ impl<H: Handler> Http1Driver<H> {
             Http1Expired::Handler => self.stop_handlers(),
             Http1Expired::Content(kind) => {
                 match self.stop_reader(Error::new(kind, Phase::Receive), cx) {
-                    true => self.break_off(),
+                    true => self.abort(),
                     false => self.refuse_late(),
                 }
             }
@@ -215,8 +215,8 @@ impl<H: Handler> Http1Driver<H> {
             let response = Response::failure(StatusCode::SERVICE_UNAVAILABLE);
             let stopped =
                 std::mem::replace(&mut exchange.response, PipelinedResponse::There(response));
-            if let PipelinedResponse::Running(place) = stopped {
-                self.core.futures.put_back(place);
+            if let PipelinedResponse::Running(slot) = stopped {
+                self.core.futures.put_back(slot);
             }
         }
     }

@@ -21,9 +21,9 @@ use crate::server::date;
 use crate::upgrade::{UpgradeSender, Upgraded};
 
 impl<H: Handler> ServerDriver<H> {
-    /// Polls an exchange, if there is one at that place.
-    pub(super) fn run(&mut self, place: usize) {
-        let Some(exchange) = self.exchanges.at(place) else { return };
+    /// Polls an exchange, if there is one at that index.
+    pub(super) fn run(&mut self, index: usize) {
+        let Some(exchange) = self.exchanges.at(index) else { return };
         let key = exchange.key;
         match &mut exchange.response {
             StreamResponse::Sending(outflow) if outflow.needs_poll() => self.poll_content(key),
@@ -33,7 +33,7 @@ impl<H: Handler> ServerDriver<H> {
             }
             StreamResponse::Sending(_) | StreamResponse::Sent => self.attend_to_content(key),
         }
-        self.let_go(key);
+        self.remove_exchange(key);
     }
 
     fn run_handler(&mut self, key: StreamKey) {
@@ -163,7 +163,7 @@ impl<H: Handler> ServerDriver<H> {
             None => {
                 self.keep(keep(StreamResponse::Sent));
                 self.attend_to_content(key);
-                self.let_go(key);
+                self.remove_exchange(key);
             }
             Some(outflow) => {
                 let needs_poll = outflow.needs_poll();
@@ -193,12 +193,12 @@ impl<H: Handler> ServerDriver<H> {
                 self.machine.drain(self.now, CloseReason::CallerCloses);
             }
         }
-        self.let_go(key);
+        self.remove_exchange(key);
     }
 
     /// Forgets an exchange whose response is sent and whose request was read. Content that no handler reads
     /// is thrown away up to a limit; then the client is told that it need not send more (RFC 9113 §8.1).
-    fn let_go(&mut self, key: StreamKey) {
+    fn remove_exchange(&mut self, key: StreamKey) {
         let Some(exchange) = self.exchanges.get(key) else { return };
         if !matches!(exchange.response, StreamResponse::Sent) {
             return;

@@ -16,7 +16,7 @@ use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::TunnelContent;
 use crate::handler::Handler;
 use crate::limits::ServerTime;
-use crate::server::call::attend;
+use crate::server::call::set_polled;
 use crate::server::future_pool::FutureSlot;
 
 /// A request whose response is not complete, or whose content is still read.
@@ -47,9 +47,9 @@ impl<H: Handler> SendingExchange for ServerExchange<H> {
     /// The response's content may read the request's: the connection looks at that afterwards.
     fn poll_source(&mut self, cx: &mut Context<'_>) -> Option<Polled<()>> {
         let StreamResponse::Sending(outflow) = &mut self.response else { return None };
-        attend(self.content.as_ref(), true);
+        set_polled(self.content.as_ref(), true);
         let polled = outflow.poll_piece(cx);
-        attend(self.content.as_ref(), false);
+        set_polled(self.content.as_ref(), false);
         Some(polled)
     }
 }

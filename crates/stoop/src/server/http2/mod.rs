@@ -38,13 +38,13 @@ pub(in crate::server) struct ServerRole<H: Handler> {
     core: Arc<Core<H>>,
     timeouts: Http2Timeouts,
     registration: Registration,
-    /// Its place on its core.
+    /// Its share of the load of its core.
     _balance: Option<stoop_io::ConnectionSlot>,
 }
 
 impl<H: Handler> ServerDriver<H> {
-    pub(in crate::server) fn from_parts(place: ConnectionParts<H>) -> Self {
-        let ConnectionParts { wire, core, timer, registration, balance } = place;
+    pub(in crate::server) fn from_parts(parts: ConnectionParts<H>) -> Self {
+        let ConnectionParts { wire, core, timer, registration, balance } = parts;
         let machine = h2::Connection::server(core.wire_limits.clone());
         let timeouts = Http2Timeouts::new(timer);
         let role = ServerRole { core, timeouts, registration, _balance: balance };
@@ -103,8 +103,8 @@ impl<H: Handler> DriverRole for ServerRole<H> {
     }
 
     #[inline]
-    fn run(driver: &mut ServerDriver<H>, place: usize) {
-        driver.run(place);
+    fn run(driver: &mut ServerDriver<H>, index: usize) {
+        driver.run(index);
     }
 
     #[inline]

@@ -147,8 +147,8 @@ impl<H: Handler> ServerDriver<H> {
             };
             content.end(Err(error), None, &Context::from_waker(&waker));
         }
-        if let StreamResponse::Running(place) = exchange.response {
-            self.role.core.futures.put_back(place);
+        if let StreamResponse::Running(slot) = exchange.response {
+            self.role.core.futures.put_back(slot);
         }
     }
 }

@@ -159,7 +159,7 @@ impl<H: Handler> ServerDriver<H> {
     fn act(&mut self, late: Http2Expired) -> Round {
         match late {
             // The client takes output, however slowly: it gets more time.
-            Http2Expired::Send if self.wire.has_moved() => {}
+            Http2Expired::Send if self.wire.check_progress() => {}
             Http2Expired::Send => {
                 self.wire.io.reset_on_close();
                 return Round::End;
@@ -254,8 +254,8 @@ impl<H: Handler> ServerDriver<H> {
     /// A handler has not answered in time: it is dropped, and the client told so.
     fn handler_is_late(&mut self, key: StreamKey) {
         let Some(exchange) = self.take_exchange(key) else { return };
-        if let StreamResponse::Running(place) = exchange.response {
-            self.role.core.futures.put_back(place);
+        if let StreamResponse::Running(slot) = exchange.response {
+            self.role.core.futures.put_back(slot);
         }
         let response = Response::failure(StatusCode::SERVICE_UNAVAILABLE);
         self.respond(key, exchange.content, response);
@@ -271,10 +271,10 @@ impl<H: Handler> ServerDriver<H> {
             content.end(Err(Error::new(kind, Phase::Receive)), None, &cx);
         }
         match exchange.response {
-            StreamResponse::Running(mut place) => {
+            StreamResponse::Running(mut slot) => {
                 // Its response is dropped: the client gets the 408.
-                let _ = poll_handler::<H>(&mut place, None, &mut cx);
-                self.role.core.futures.put_back(place);
+                let _ = poll_handler::<H>(&mut slot, None, &mut cx);
+                self.role.core.futures.put_back(slot);
                 self.respond(
                     key,
                     None,

@@ -59,9 +59,9 @@ impl ClientDriver {
         exchange.abandoned_until = abandoned_until;
         if abandoned_until.is_some() {
             self.role.abandoned.schedule(now);
-            return self.let_go(key);
+            return self.remove_exchange(key);
         }
-        self.break_off(key, ErrorCode::CANCEL);
+        self.abort(key, ErrorCode::CANCEL);
         if how == Abandoned::Late {
             // A server that does not answer a PING gets no further request.
             if self.machine.is_pinging() {
@@ -83,7 +83,7 @@ impl ClientDriver {
         }
         for key in late {
             if !self.gets_more_time(key) {
-                self.break_off(key, ErrorCode::CANCEL);
+                self.abort(key, ErrorCode::CANCEL);
             }
         }
     }

@@ -82,19 +82,19 @@ impl ClientDriver {
         }
         let mut state = self.role.shared.state();
         state.is_terminated = true;
-        let orders = std::mem::take(&mut state.orders);
+        let submitted = std::mem::take(&mut state.submitted);
         drop(state);
         // The pool first, so that no request that is repeated comes back to this connection.
         self.retire(CloseReason::PeerClosed);
         let goaway = self.role.retirement.goaway_code;
-        for order in self.role.requests.take_waiting().into_iter().chain(orders) {
+        for pending in self.role.requests.take_waiting().into_iter().chain(submitted) {
             self.role.requests.ended(1);
-            return_unsent(order, explain(cause, &self.machine, goaway, Phase::Wait));
+            return_unsent(pending, explain(cause, &self.machine, goaway, Phase::Wait));
         }
         for exchange in self.exchanges.drain() {
             self.role.requests.ended(1);
             let phase = exchange.phase();
-            exchange.cell.fail(|| explain(cause, &self.machine, goaway, phase));
+            exchange.shared.fail(|| explain(cause, &self.machine, goaway, phase));
         }
     }
 
@@ -142,8 +142,8 @@ fn explain(
 /// is printable ASCII is shown as it is.
 pub(super) fn goaway_text(machine: &stoop_proto::h2::Connection, code: ErrorCode) -> String {
     let mut words = code.to_string();
-    for (place, byte) in machine.go_away_text().iter().enumerate() {
-        if place == 0 {
+    for (index, byte) in machine.go_away_text().iter().enumerate() {
+        if index == 0 {
             words.push_str(": ");
         }
         match byte {

@@ -18,7 +18,7 @@ use crate::limits::{ClientTime, after};
 /// What the connection keeps of an exchange whose request has a stream.
 pub(super) struct ClientExchange {
     pub(super) key: StreamKey,
-    pub(super) cell: Arc<SharedExchange>,
+    pub(super) shared: Arc<SharedExchange>,
     /// The request's content, if some of it is still to be sent.
     pub(super) upload: Option<Http2Upload>,
     /// The head of the final response has come.
@@ -53,7 +53,7 @@ impl ClientExchange {
         if let Some(upload) = &mut self.upload {
             upload.progress = SendProgress::written_to(position);
         }
-        self.cell.sending(Some(Waiting::Sending), Some(now));
+        self.shared.sending(Some(Waiting::Sending), Some(now));
         if self.until.is_none() && self.abandoned_until.is_some() {
             self.abandoned_until = Some(after(now, time.send_idle.unwrap_or(Duration::MAX)));
         }
@@ -72,8 +72,8 @@ impl SendingExchange for ClientExchange {
     fn poll_source(&mut self, cx: &mut Context<'_>) -> Option<Polled<Error>> {
         let polled = self.upload.as_mut()?.outflow.poll_piece(cx);
         match polled {
-            Polled::Pending => self.cell.sending(Some(Waiting::Caller), None),
-            Polled::Piece => self.cell.sending(Some(Waiting::Sending), None),
+            Polled::Pending => self.shared.sending(Some(Waiting::Caller), None),
+            Polled::Piece => self.shared.sending(Some(Waiting::Sending), None),
             Polled::End | Polled::Failed(_) | Polled::Panicked => {}
         }
         Some(polled)

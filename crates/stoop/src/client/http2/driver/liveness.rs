@@ -17,14 +17,14 @@ pub(super) struct ServerLiveness {
     /// When something was received last, or the first request was sent after the connection was idle.
     heard_at: Instant,
     /// A PING was sent, and no part of a response has come since.
-    is_asked: bool,
+    is_pinged: bool,
     /// The kernel has input that the event loop does not know of: until then the driver waits for it.
     input_by: Option<Instant>,
 }
 
 impl ServerLiveness {
     pub(super) fn new(now: Instant) -> Self {
-        Self { heard_at: now, is_asked: false, input_by: None }
+        Self { heard_at: now, is_pinged: false, input_by: None }
     }
 
     /// Bytes were received.
@@ -35,7 +35,7 @@ impl ServerLiveness {
     /// A part of a response came: the server may be asked again when it is silent again.
     #[inline]
     pub(super) fn answered(&mut self) {
-        self.is_asked = false;
+        self.is_pinged = false;
     }
 
     /// A request is sent on an idle connection: the time before it does not count as silence.
@@ -45,12 +45,12 @@ impl ServerLiveness {
 
     /// When a PING is due, while exchanges wait.
     pub(super) fn ping_due(&self) -> Option<Instant> {
-        (!self.is_asked).then(|| self.heard_at + PING_AFTER)
+        (!self.is_pinged).then(|| self.heard_at + PING_AFTER)
     }
 
-    /// Whether a PING is to be sent now. Not if one was.
-    pub(super) fn asks(&mut self) -> bool {
-        !std::mem::replace(&mut self.is_asked, true)
+    /// Whether a PING is to be sent now, which counts it as sent: true once until the server answers.
+    pub(super) fn take_ping(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_pinged, true)
     }
 
     /// Whether it is so short ago that something came that a look at the kernel is not worth its cost.
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(server.ping_due(), Some(begun + PING_AFTER));
         server.received(begun + SECOND);
         assert_eq!(server.ping_due(), Some(begun + SECOND + PING_AFTER));
-        assert!(server.asks() && !server.asks());
+        assert!(server.take_ping() && !server.take_ping());
         // The answer to the PING is no answer to a request.
         server.received(begun + 5 * SECOND);
         assert_eq!(server.ping_due(), None);

@@ -128,7 +128,7 @@ impl DriverRole for ClientRole {
 
     #[inline]
     fn open_streams(driver: &mut ClientDriver) -> bool {
-        driver.take_orders()
+        driver.take_submitted()
     }
 
     #[inline]
@@ -152,8 +152,8 @@ impl DriverRole for ClientRole {
     }
 
     #[inline]
-    fn run(driver: &mut ClientDriver, place: usize) {
-        driver.run(place);
+    fn run(driver: &mut ClientDriver, index: usize) {
+        driver.run(index);
     }
 
     #[inline]
@@ -190,8 +190,8 @@ impl DriverRole for ClientRole {
         });
     }
 
-    fn rest(&mut self) {
-        self.requests.rest();
+    fn shrink(&mut self) {
+        self.requests.shrink();
     }
 
     fn wait(driver: &mut ClientDriver, cx: &mut Context<'_>) -> Round {

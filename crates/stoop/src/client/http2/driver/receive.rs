@@ -44,7 +44,7 @@ impl ClientDriver {
         if head.status() == http::StatusCode::CONTINUE {
             exchange.go_ahead();
         }
-        exchange.cell.put_interim(head);
+        exchange.shared.put_interim(head);
         self.run(key.index());
     }
 
@@ -63,7 +63,7 @@ impl ClientDriver {
             self.machine.want_to_send(key, false);
         }
         let Some(exchange) = self.exchanges.get(key) else { return };
-        exchange.cell.put_head(head, length);
+        exchange.shared.put_head(head, length);
         if end {
             self.complete(key, false);
         }
@@ -81,10 +81,10 @@ impl ClientDriver {
                 exchange.abandoned_bytes += len as u64;
             }
             let is_too_much = exchange.abandoned_bytes > self.role.limits.drain_bytes_max;
-            let taken = exchange.cell.put(self.wire.io.take(len));
+            let taken = exchange.shared.put(self.wire.io.take(len));
             self.credit(key, taken);
             if is_too_much && !end {
-                self.break_off(key, ErrorCode::CANCEL);
+                self.abort(key, ErrorCode::CANCEL);
                 return;
             }
         }
@@ -98,7 +98,7 @@ impl ClientDriver {
         let trailers = if has_trailers { self.machine.take_trailers() } else { None };
         let Some(exchange) = self.exchanges.get(key) else { return };
         exchange.is_complete = true;
-        let used_up = exchange.cell.complete(trailers);
+        let used_up = exchange.shared.complete(trailers);
         if let Some(exchange) = self.exchanges.get(key)
             && exchange.upload.is_some()
             && !exchange.is_tunnel
@@ -109,7 +109,7 @@ impl ClientDriver {
             self.role.abandoned.schedule(self.now);
         }
         self.credit(key, used_up);
-        self.let_go(key);
+        self.remove_exchange(key);
     }
 
     /// A stream was reset.
@@ -117,26 +117,26 @@ impl ClientDriver {
         let Some(exchange) = self.take_exchange(key) else { return };
         // RFC 9113 §8.1: the server has answered, and does not want the rest of the request.
         if exchange.is_complete {
-            return exchange.cell.forgive();
+            return exchange.shared.forgive();
         }
         let phase = exchange.phase();
         match reason {
-            ResetReason::Fault(fault) => exchange.cell.fail(|| Error::fault(fault, phase)),
-            ResetReason::Unprocessed => refuse(&exchange.cell, || {
+            ResetReason::Fault(fault) => exchange.shared.fail(|| Error::fault(fault, phase)),
+            ResetReason::Unprocessed => refuse(&exchange.shared, || {
                 let code = self.role.retirement.goaway_code().unwrap_or(ErrorCode::NO_ERROR);
                 let words = goaway_text(&self.machine, code);
                 Error::new(ErrorKind::H2GoAway, phase)
                     .with_detail(format_args!("{words}; it did nothing of this request"))
             }),
-            ResetReason::Peer(code @ ErrorCode::REFUSED_STREAM) => {
-                refuse(&exchange.cell, || Error::new(ErrorKind::H2Refused, phase).with_detail(code))
-            }
+            ResetReason::Peer(code @ ErrorCode::REFUSED_STREAM) => refuse(&exchange.shared, || {
+                Error::new(ErrorKind::H2Refused, phase).with_detail(code)
+            }),
             ResetReason::Peer(code @ ErrorCode::HTTP_1_1_REQUIRED) => {
-                refuse(&exchange.cell, || {
+                refuse(&exchange.shared, || {
                     Error::new(ErrorKind::H2Refused, phase).with_detail(code).wanting_http1()
                 })
             }
-            ResetReason::Peer(code) => exchange.cell.reject(|| {
+            ResetReason::Peer(code) => exchange.shared.reject(|| {
                 Error::new(ErrorKind::Reset, phase)
                     .with_text(format_args!("the server reset the stream: {code}"))
             }),
@@ -144,7 +144,7 @@ impl ClientDriver {
     }
 
     /// Forgets an exchange that has nothing left to do.
-    pub(super) fn let_go(&mut self, key: StreamKey) {
+    pub(super) fn remove_exchange(&mut self, key: StreamKey) {
         let Some(exchange) = self.exchanges.get(key) else { return };
         if !exchange.is_complete {
             return;
@@ -152,23 +152,24 @@ impl ClientDriver {
         match &exchange.upload {
             Some(upload) if !upload.is_unwanted => {}
             // What is not sent any more leaves the stream open.
-            Some(_) => drop(self.break_off(key, ErrorCode::NO_ERROR)),
+            Some(_) => drop(self.abort(key, ErrorCode::NO_ERROR)),
             None => {
-                let left = self.take_exchange(key).map_or(0, |exchange| exchange.cell.look().taken);
+                let left =
+                    self.take_exchange(key).map_or(0, |exchange| exchange.shared.look().taken);
                 self.credit(key, left);
             }
         }
     }
 
     /// Resets the stream of an exchange, and takes the exchange out.
-    pub(super) fn break_off(&mut self, key: StreamKey, code: ErrorCode) -> Option<ClientExchange> {
+    pub(super) fn abort(&mut self, key: StreamKey, code: ErrorCode) -> Option<ClientExchange> {
         let exchange = self.reset_exchange(key, code)?;
-        exchange.cell.forgive();
+        exchange.shared.forgive();
         Some(exchange)
     }
 }
 
 /// The server did nothing of an exchange: it may be sent again, whatever it is.
-fn refuse(cell: &SharedExchange, error: impl FnOnce() -> Error) {
-    cell.fail(|| error().unprocessed());
+fn refuse(shared: &SharedExchange, error: impl FnOnce() -> Error) {
+    shared.fail(|| error().unprocessed());
 }

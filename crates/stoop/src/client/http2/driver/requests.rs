@@ -1,4 +1,4 @@
-//! Requests, from the connection's inbox to their streams.
+//! Requests, from their submission to their streams.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use stoop_proto::{BodySize, CloseReason};
 use super::ClientDriver;
 use super::exchange::ClientExchange;
 use super::upload::{Http2Upload, SendProgress};
-use crate::client::http2::Order;
+use crate::client::http2::PendingRequest;
 use crate::conn::OutputSink;
 use crate::conn::http2::outflow::Outflow;
 use crate::error::{Error, ErrorKind, Phase};
@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Phase};
 #[derive(Default)]
 pub(super) struct Requests {
     /// Requests that are not sent yet, oldest first.
-    waiting: VecDeque<Order>,
+    waiting: VecDeque<PendingRequest>,
     /// Requests that were sent.
     opened: u32,
     /// Exchanges that are over and of which the pool was not told.
@@ -26,56 +26,57 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// A request was sent. Whether it is the last of at most so many.
-    fn is_last(&mut self, max: u32) -> bool {
+    /// Counts a request that was sent. True if it was the last of at most `max`.
+    fn count_opened(&mut self, max: u32) -> bool {
         self.opened = self.opened.saturating_add(1);
         self.opened >= max.max(1)
     }
 
-    /// So many exchanges are over: others may have their streams.
+    /// Counts exchanges that are over: other requests may have their streams.
     #[inline]
     pub(super) fn ended(&mut self, exchanges: usize) {
         self.ended += exchanges as u32;
     }
 
-    /// How many exchanges are over since this was asked last.
+    /// How many exchanges are over since the last call.
     #[inline]
     pub(super) fn take_ended(&mut self) -> usize {
         std::mem::take(&mut self.ended) as usize
     }
 
-    /// Empties the connection's inbox. True if there was anything in it.
-    fn take_inbox(&mut self, inbox: &mut Vec<Order>) -> bool {
-        if inbox.is_empty() {
+    /// Takes the requests that callers have submitted. True if there were any.
+    fn take_all(&mut self, submitted: &mut Vec<PendingRequest>) -> bool {
+        if submitted.is_empty() {
             return false;
         }
         if self.waiting.is_empty() {
             // They are swapped: each conversion keeps its allocation.
             let room = Vec::from(std::mem::take(&mut self.waiting));
-            self.waiting = std::mem::replace(inbox, room).into();
+            self.waiting = std::mem::replace(submitted, room).into();
         } else {
-            self.waiting.extend(inbox.drain(..));
+            self.waiting.extend(submitted.drain(..));
         }
         true
     }
 
     /// Takes the requests that wait, and that will not be sent.
-    pub(super) fn take_waiting(&mut self) -> VecDeque<Order> {
+    pub(super) fn take_waiting(&mut self) -> VecDeque<PendingRequest> {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Gives memory back that an idle connection has no use for.
-    pub(super) fn rest(&mut self) {
+    /// Frees memory that an idle connection has no use for.
+    pub(super) fn shrink(&mut self) {
         self.waiting.shrink_to_fit();
     }
 }
 
 impl ClientDriver {
-    /// Empties the inbox, and sends as many requests as there are streams. True if any was new or sent.
-    pub(super) fn take_orders(&mut self) -> bool {
+    /// Takes what callers have submitted, and sends as many requests as there are streams. True if any was new
+    /// or sent.
+    pub(super) fn take_submitted(&mut self) -> bool {
         let requests = &mut self.role.requests;
         let mut state = self.role.shared.state();
-        let mut moved = requests.take_inbox(&mut state.orders);
+        let mut moved = requests.take_all(&mut state.submitted);
         let consumed = std::mem::take(&mut state.consumed);
         let closes = state.closes;
         drop(state);
@@ -98,39 +99,43 @@ impl ClientDriver {
     fn send_waiting(&mut self) -> bool {
         let mut moved = false;
         while !self.is_full()
-            && let Some(order) = self.role.requests.waiting.pop_front()
+            && let Some(pending) = self.role.requests.waiting.pop_front()
         {
-            let Err(order) = self.begin(order) else {
+            let Err(pending) = self.open_stream(pending) else {
                 moved = true;
                 continue;
             };
-            self.role.requests.waiting.push_front(order);
+            self.role.requests.waiting.push_front(pending);
             // The server allows fewer streams than it did, or than was assumed before it said how many:
             // those without one may find one on another connection.
             if self.machine.is_peer_known() {
                 let refused = self.role.requests.take_waiting();
                 self.role.requests.ended(refused.len());
-                refused.into_iter().for_each(|order| return_unsent(order, no_more()));
+                refused.into_iter().for_each(|pending| return_unsent(pending, no_more()));
             }
             return moved;
         }
         moved
     }
 
-    /// Begins a request, or returns it if there is no stream for it now.
-    fn begin(&mut self, order: Order) -> Result<(), Order> {
+    /// Opens the stream of a request, or returns it if there is no stream for it now.
+    fn open_stream(&mut self, pending: PendingRequest) -> Result<(), PendingRequest> {
         if self.machine.streams() == 0 {
             self.role.liveness.begins(self.now);
         }
         let Self { machine, wire, .. } = self;
         let mut key = None;
-        let opened = order.cell.open(|request| {
+        let opened = pending.shared.open(|request| {
             if request.head.protocol().is_some() && !machine.is_peer_known() {
                 return Err(Refusal::Full);
             }
             let scheme = request.url.as_ref().map_or("http", |url| url.scheme());
-            let opened =
-                machine.open(&request.head, scheme, order.size, &mut OutputSink(&mut wire.out))?;
+            let opened = machine.open(
+                &request.head,
+                scheme,
+                pending.size,
+                &mut OutputSink(&mut wire.out),
+            )?;
             let is_tunnel = *request.head.method() == Method::CONNECT;
             let expects = request.head.expects_continue() == Ok(true);
             key = Some((opened, expects, is_tunnel));
@@ -139,16 +144,16 @@ impl ClientDriver {
         match (opened, key) {
             // The owner has left.
             (None, _) => self.role.requests.ended(1),
-            (Some(Err(Refusal::Full)), _) => return Err(order),
+            (Some(Err(Refusal::Full)), _) => return Err(pending),
             (Some(Err(refusal)), _) => {
                 self.role.requests.ended(1);
-                refused(order, refusal);
+                refused(pending, refusal);
             }
             (Some(Ok(_)), None) => {}
             (Some(Ok(_)), Some((key, expects, is_tunnel))) => {
-                self.begun(key, order, expects, is_tunnel);
+                self.keep_exchange(key, pending, expects, is_tunnel);
                 let max = self.role.limits.pool.http2_requests_per_connection_max;
-                if self.role.requests.is_last(max) {
+                if self.role.requests.count_opened(max) {
                     self.retire(CloseReason::RequestsMax);
                 }
             }
@@ -156,8 +161,14 @@ impl ClientDriver {
         Ok(())
     }
 
-    fn begun(&mut self, key: StreamKey, order: Order, expects: bool, is_tunnel: bool) {
-        let Order { cell, body, size, until } = order;
+    fn keep_exchange(
+        &mut self,
+        key: StreamKey,
+        pending: PendingRequest,
+        expects: bool,
+        is_tunnel: bool,
+    ) {
+        let PendingRequest { shared, body, size, until } = pending;
         let has_content = size != BodySize::Exact(0);
         let upload = has_content.then_some(Http2Upload {
             outflow: Outflow::polled_from(body),
@@ -167,7 +178,7 @@ impl ClientDriver {
         });
         let exchange = ClientExchange {
             key,
-            cell,
+            shared,
             upload,
             has_head: false,
             is_complete: false,
@@ -184,28 +195,30 @@ impl ClientDriver {
 }
 
 /// Returns a request of which nothing was sent.
-pub(super) fn return_unsent(order: Order, error: Error) {
-    order.cell.return_unsent(order.body, error.unprocessed());
+pub(super) fn return_unsent(pending: PendingRequest, error: Error) {
+    pending.shared.return_unsent(pending.body, error.unprocessed());
 }
 
 fn no_more() -> Error {
     Error::new(ErrorKind::H2GoAway, Phase::Wait).with_detail("the connection takes no more")
 }
 
-/// Tells why a request was not sent.
-fn refused(order: Order, refusal: Refusal) {
+/// Fails a request that the connection cannot send.
+fn refused(pending: PendingRequest, refusal: Refusal) {
     match refusal {
-        Refusal::Misuse(misuse) => order.cell.fail(|| Error::misuse(misuse, Phase::Request)),
-        Refusal::ExtendedConnect => order.cell.fail(|| {
+        Refusal::Misuse(misuse) => pending.shared.fail(|| Error::misuse(misuse, Phase::Request)),
+        Refusal::ExtendedConnect => pending.shared.fail(|| {
             Error::new(ErrorKind::H2Refused, Phase::Request)
                 .with_detail("the server takes no extended CONNECT (RFC 8441 §3)")
         }),
-        Refusal::TooLarge(bytes) => order.cell.fail(|| {
+        Refusal::TooLarge(bytes) => pending.shared.fail(|| {
             Error::new(ErrorKind::H2Refused, Phase::Request).with_detail(format_args!(
                 "the server takes no head of more than {bytes} bytes (RFC 9113 §6.5.2)"
             ))
         }),
-        Refusal::Full | Refusal::GoingAway | Refusal::Exhausted => return_unsent(order, no_more()),
+        Refusal::Full | Refusal::GoingAway | Refusal::Exhausted => {
+            return_unsent(pending, no_more())
+        }
     }
 }
 
@@ -217,7 +230,7 @@ mod tests {
     fn the_last_request_is_the_one_that_reaches_the_limit() {
         let last = |max: u32| {
             let mut requests = Requests::default();
-            (1..10).find(|_| requests.is_last(max))
+            (1..10).find(|_| requests.count_opened(max))
         };
         assert_eq!((last(3), last(1), last(0)), (Some(3), Some(1), Some(1)));
     }

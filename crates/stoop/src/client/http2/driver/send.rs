@@ -7,11 +7,11 @@ use crate::conn::http2::driver::SendFailure;
 use crate::error::{Error, ErrorKind, Phase};
 
 impl ClientDriver {
-    /// Looks at what the owner of the exchange at that place has done, and polls the request's content.
-    pub(super) fn run(&mut self, place: usize) {
-        let Some(exchange) = self.exchanges.at(place) else { return };
+    /// Looks at what the owner of the exchange at that index has done, and polls the request's content.
+    pub(super) fn run(&mut self, index: usize) {
+        let Some(exchange) = self.exchanges.at(index) else { return };
         let key = exchange.key;
-        let changes = exchange.cell.look();
+        let changes = exchange.shared.look();
         if changes.goes_ahead {
             exchange.go_ahead();
         }
@@ -35,14 +35,14 @@ impl ClientDriver {
     fn answer_if_idle(&mut self, key: StreamKey) {
         let moved_at = self.upload_moved_at(key);
         if let Some(exchange) = self.exchanges.get(key) {
-            exchange.cell.answer_if_idle(moved_at);
+            exchange.shared.answer_if_idle(moved_at);
         }
     }
 
     /// A request cannot be completed: its content failed, or is not what was announced.
     pub(super) fn send_failed(&mut self, key: StreamKey, failure: SendFailure<Error>) {
-        let Some(exchange) = self.break_off(key, ErrorCode::CANCEL) else { return };
-        exchange.cell.fail(|| match failure {
+        let Some(exchange) = self.abort(key, ErrorCode::CANCEL) else { return };
+        exchange.shared.fail(|| match failure {
             SendFailure::Source(error) => error.into_request_body_error(),
             SendFailure::Panic => panicked(),
             SendFailure::Misuse(misuse) => Error::misuse(misuse, Phase::Send),
@@ -55,13 +55,13 @@ impl ClientDriver {
         self.role.uploads_moved_at = now;
         if let Some(exchange) = self.exchanges.get(key) {
             exchange.upload = None;
-            exchange.cell.sending(None, Some(now));
+            exchange.shared.sending(None, Some(now));
             // The owner of the tunnel has left: it does not read what comes.
             if exchange.is_tunnel && exchange.abandoned_until.is_some() && !exchange.is_complete {
-                self.break_off(key, ErrorCode::CANCEL);
+                self.abort(key, ErrorCode::CANCEL);
             }
         }
-        self.let_go(key);
+        self.remove_exchange(key);
     }
 }
 

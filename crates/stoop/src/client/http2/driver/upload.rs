@@ -42,7 +42,7 @@ impl SendProgress {
 
     /// Whether bytes before `end` have arrived since the last look. At the first look, whether there are
     /// some that have not: they get time until the next.
-    fn moves(&mut self, arrived: i64, end: i64) -> bool {
+    fn advance(&mut self, arrived: i64, end: i64) -> bool {
         let arrived = arrived.min(end);
         match self.arrived.replace(arrived) {
             None => arrived < end,
@@ -64,7 +64,7 @@ impl ClientDriver {
         let Some(upload) = &mut self.exchanges.get(key)?.upload else { return Some(now) };
         // A server opens a window when it has got the content that the window allowed.
         let end = if is_closed { upload.progress.end } else { self.wire.position() };
-        upload.progress.moves(self.wire.has_arrived(), end).then_some(now)
+        upload.progress.advance(self.wire.has_arrived(), end).then_some(now)
     }
 }
 
@@ -75,20 +75,20 @@ mod tests {
     #[test]
     fn bytes_that_are_on_their_way_count_until_they_have_arrived() {
         let mut progress = SendProgress::written_to(100);
-        assert!(progress.moves(50, 100), "some are on their way");
-        assert!(progress.moves(60, 100) && progress.moves(100, 100), "they arrive");
-        assert!(!progress.moves(200, 100), "what arrives behind them is no movement of theirs");
+        assert!(progress.advance(50, 100), "some are on their way");
+        assert!(progress.advance(60, 100) && progress.advance(100, 100), "they arrive");
+        assert!(!progress.advance(200, 100), "what arrives behind them is no movement of theirs");
     }
 
     #[test]
     fn bytes_that_do_not_arrive_count_once() {
         let mut progress = SendProgress::written_to(100);
-        assert!(progress.moves(50, 100));
-        assert!(!progress.moves(50, 100));
+        assert!(progress.advance(50, 100));
+        assert!(!progress.advance(50, 100));
     }
 
     #[test]
     fn an_upload_is_idle_at_once_if_everything_has_arrived() {
-        assert!(!SendProgress::written_to(100).moves(100, 100));
+        assert!(!SendProgress::written_to(100).advance(100, 100));
     }
 }

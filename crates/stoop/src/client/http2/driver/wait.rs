@@ -43,7 +43,7 @@ impl ClientDriver {
         let is_worth_it = !role.liveness.is_trusted(*now)
             && wire.io.has_kernel()
             && wire.io.received().is_empty();
-        if !is_worth_it || role.shared.state().orders.is_empty() {
+        if !is_worth_it || role.shared.state().submitted.is_empty() {
             return false;
         }
         let has_come = wire.io.liveness(LivenessCheck::Kernel) != Liveness::Quiet;
@@ -74,7 +74,7 @@ impl ClientDriver {
         }
         self.now = now();
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= due);
-        if is_due(send) && !self.wire.has_moved() {
+        if is_due(send) && !self.wire.check_progress() {
             self.wire.io.reset_on_close();
             self.terminate(&DriverEndCause::Stuck);
             return Round::End;
@@ -93,7 +93,7 @@ impl ClientDriver {
 
     /// Asks the server whether it is there, unless it was asked already.
     pub(super) fn ask(&mut self) {
-        if self.role.liveness.asks() {
+        if self.role.liveness.take_ping() {
             self.ping();
         }
     }

@@ -110,13 +110,13 @@ impl<C, S, W> OriginEntry<C, S, W> {
     }
 
     /// Where the shared connection is that idles under that number.
-    pub(super) fn at_rest(&self, number: u64) -> Option<usize> {
+    pub(super) fn idle_position(&self, number: u64) -> Option<usize> {
         self.shared.iter().position(|member| member.idle.is_some_and(|(of, _)| of == number))
     }
 
     /// Whether a connection idles under that number.
-    pub(super) fn rests(&self, number: u64) -> bool {
+    pub(super) fn is_idle(&self, number: u64) -> bool {
         self.idle.binary_search_by_key(&number, |(of, _)| *of).is_ok()
-            || self.at_rest(number).is_some()
+            || self.idle_position(number).is_some()
     }
 }

@@ -13,7 +13,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         key: Key,
         connection: S,
         streams_max: usize,
-        due: &mut Effects<C, S, W>,
+        effects: &mut Effects<C, S, W>,
     ) -> u64 {
         let number = self.next_number();
         let Some(origin) = self.origins.get_mut(key) else { return number };
@@ -23,7 +23,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         let streams_max = origin.streams_each.map_or(streams_max, |each| each.min(streams_max));
         let (used, is_retired, idle) = (1, false, None);
         origin.shared.push(Member { number, connection, used, streams_max, is_retired, idle });
-        self.share(key, number, due);
+        self.share(key, number, effects);
         number
     }
 
@@ -33,7 +33,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         key: Key,
         number: u64,
         streams_max: usize,
-        due: &mut Effects<C, S, W>,
+        effects: &mut Effects<C, S, W>,
     ) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         let Some(member) = origin.member(number) else { return };
@@ -41,7 +41,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
             member.streams_max = streams_max;
             origin.streams_each = Some(streams_max);
         }
-        self.share(key, number, due);
+        self.share(key, number, effects);
     }
 
     /// So many exchanges of the connection of that number are over, at the time `now`.
@@ -51,26 +51,26 @@ impl<C, S: Clone, W> Table<C, S, W> {
         number: u64,
         streams: usize,
         now: Instant,
-        due: &mut Effects<C, S, W>,
+        effects: &mut Effects<C, S, W>,
     ) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         let Some(member) = origin.member(number) else { return };
         member.used -= streams;
-        self.share(key, number, due);
+        self.share(key, number, effects);
         let member = self.origins.get_mut(key).and_then(|origin| origin.member(number));
         if !member.is_some_and(|member| member.used == 0 && !member.is_retired) {
             return;
         }
-        let rest = self.rest(key);
+        let number = self.mark_idle(key);
         if let Some(member) = self.origins[key].member(number) {
-            member.idle = Some((rest, now));
+            member.idle = Some((number, now));
         }
         // Its place may be wanted for another origin.
         if self.starved.is_empty() {
-            return self.bound_idle(key, due);
+            return self.bound_idle(key, effects);
         }
-        self.close_idle(key, rest, due);
-        self.serve(due);
+        self.close_idle(key, number, effects);
+        self.serve(effects);
         self.forget_unused(key);
     }
 
@@ -79,7 +79,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         &mut self,
         key: Key,
         number: u64,
-        due: &mut Effects<C, S, W>,
+        effects: &mut Effects<C, S, W>,
     ) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         let Some(member) = origin.member(number) else { return };
@@ -87,8 +87,8 @@ impl<C, S: Clone, W> Table<C, S, W> {
         if member.idle.take().is_some() {
             self.idle -= 1;
         }
-        self.list(key);
-        self.serve(due);
+        self.update_starved(key);
+        self.serve(effects);
     }
 
     /// The connection of that number was closed.
@@ -96,7 +96,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         &mut self,
         key: Key,
         number: u64,
-        due: &mut Effects<C, S, W>,
+        effects: &mut Effects<C, S, W>,
     ) {
         let Some(origin) = self.origins.get_mut(key) else { return };
         let Some(at) = origin.shared.iter().position(|member| member.number == number) else {
@@ -105,7 +105,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         if origin.shared.swap_remove(at).idle.is_some() {
             self.idle -= 1;
         }
-        self.closed(key, due);
+        self.closed(key, effects);
     }
 
     /// All connections that are shared.
@@ -126,7 +126,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
     }
 
     /// Serves waiters by the streams that a connection has left.
-    fn share(&mut self, key: Key, number: u64, due: &mut Effects<C, S, W>) {
+    fn share(&mut self, key: Key, number: u64, effects: &mut Effects<C, S, W>) {
         let fits = self.fits;
         let Some(origin) = self.origins.get_mut(key) else { return };
         let Some(member) = origin.shared.iter_mut().find(|member| member.number == number) else {
@@ -142,9 +142,9 @@ impl<C, S: Clone, W> Table<C, S, W> {
                 self.idle -= 1;
             }
             let stream = Allotment::Stream(number, member.connection.clone());
-            due.served.push((waiter, key, stream));
+            effects.served.push((waiter, key, stream));
         }
-        self.list(key);
-        self.serve(due);
+        self.update_starved(key);
+        self.serve(effects);
     }
 }

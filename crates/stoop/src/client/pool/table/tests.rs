@@ -11,8 +11,8 @@ fn table(per_origin_max: usize, total_max: usize) -> Tables {
     Table::new(limits, |_, _| true)
 }
 
-fn demand(origin: &str, fresh: bool) -> Demand<'_> {
-    Demand { origin, fresh, speaks: Speaks::Http1 }
+fn demand(origin: &str, new_only: bool) -> Demand<'_> {
+    Demand { origin, new_only, speaks: Speaks::Http1 }
 }
 
 /// The rules of the table, and that its counts are those of its parts.
@@ -58,7 +58,7 @@ fn the_table_keeps_its_counts_and_rules_in_any_order_of_calls() {
         // Places on loan, by origin, and turns waited for.
         let (mut loans, mut turns) = (Vec::new(), Vec::new());
         for step in 0..400u32 {
-            let mut due = Effects::default();
+            let mut effects = Effects::default();
             match draw.below(9) {
                 0..=2 => {
                     let origin = format!("o{}", draw.below(5));
@@ -66,13 +66,13 @@ fn the_table_keeps_its_counts_and_rules_in_any_order_of_calls() {
                         demand(&origin, draw.below(4) == 0),
                         |_| true,
                         || step,
-                        &mut due,
+                        &mut effects,
                     );
                     match given {
                         Allotment::Idle(_) => loans.push(key),
                         Allotment::NewConnection => {
                             loans.push(key);
-                            table.connected(key, &mut due);
+                            table.connected(key, &mut effects);
                         }
                         Allotment::Stream(..) => panic!("nothing is shared"),
                         Allotment::Queued(number) => turns.push((key, number, step)),
@@ -80,21 +80,21 @@ fn the_table_keeps_its_counts_and_rules_in_any_order_of_calls() {
                 }
                 3..=5 if !loans.is_empty() => {
                     let key = loans.swap_remove(draw.below(loans.len()));
-                    table.returned(key, step, &mut due);
+                    table.returned(key, step, &mut effects);
                 }
                 6 if !loans.is_empty() => {
-                    table.closed(loans.swap_remove(draw.below(loans.len())), &mut due);
+                    table.closed(loans.swap_remove(draw.below(loans.len())), &mut effects);
                 }
                 7 if !turns.is_empty() => {
                     let (key, number, waiter) = turns.swap_remove(draw.below(turns.len()));
                     assert_eq!(table.cancel(key, number), Some(waiter));
                 }
-                8 => table.shed(&mut due),
-                _ => table.reap(|connection| *connection % 3 == 0, None, &mut due),
+                8 => table.shed(&mut effects),
+                _ => table.reap(|connection| *connection % 3 == 0, None, &mut effects),
             }
-            for (waiter, key, given) in std::mem::take(&mut due.served) {
+            for (waiter, key, given) in std::mem::take(&mut effects.served) {
                 if given == Allotment::NewConnection {
-                    table.connected(key, &mut due);
+                    table.connected(key, &mut effects);
                 }
                 let at = turns.iter().position(|turn| turn.2 == waiter).unwrap();
                 assert_eq!(turns.swap_remove(at).0, key);
@@ -136,18 +136,21 @@ fn who_waited_longest_is_next_whatever_the_origin() {
         assert!(matches!(acquire(&mut table, origin, waiter).1, Allotment::Queued(_)));
     }
     // B has waited longest: a's connection is closed for it, though a could go on using it.
-    let mut due = Effects::default();
-    table.returned(a, 10, &mut due);
-    let b = due.served[0].1;
-    assert_eq!((due.closed, due.served), (vec![10], vec![(1, b, Allotment::NewConnection)]));
+    let mut effects = Effects::default();
+    table.returned(a, 10, &mut effects);
+    let b = effects.served[0].1;
+    assert_eq!(
+        (effects.closed, effects.served),
+        (vec![10], vec![(1, b, Allotment::NewConnection)])
+    );
     // Now it is a's turn.
-    let mut due = Effects::default();
-    table.returned(a, 11, &mut due);
-    assert_eq!((due.closed, due.served), (vec![], vec![(2, a, Allotment::Idle(11))]));
+    let mut effects = Effects::default();
+    table.returned(a, 11, &mut effects);
+    assert_eq!((effects.closed, effects.served), (vec![], vec![(2, a, Allotment::Idle(11))]));
     // And c's, whichever origin makes room.
-    let mut due = Effects::default();
-    table.closed(b, &mut due);
-    assert_eq!(due.served[0].0, 3);
+    let mut effects = Effects::default();
+    table.closed(b, &mut effects);
+    assert_eq!(effects.served[0].0, 3);
     check(&table);
 }
 
@@ -157,10 +160,10 @@ fn a_full_pool_closes_what_idles_elsewhere() {
     let (a, _) = acquire(&mut table, "a", 0);
     acquire(&mut table, "b", 0);
     table.returned(a, 1, &mut Effects::default());
-    let mut due = Effects::default();
-    let (_, given) = table.acquire(demand("c", false), |_| true, || 9, &mut due);
+    let mut effects = Effects::default();
+    let (_, given) = table.acquire(demand("c", false), |_| true, || 9, &mut effects);
     assert!(matches!(given, Allotment::NewConnection));
-    assert_eq!((due.closed, table.keys.len()), (vec![1], 2));
+    assert_eq!((effects.closed, table.keys.len()), (vec![1], 2));
 }
 
 #[test]
@@ -168,10 +171,10 @@ fn a_fresh_connection_replaces_one_that_idles_if_it_must() {
     let mut table = table(1, 8);
     let (a, _) = acquire(&mut table, "a", 0);
     table.returned(a, 1, &mut Effects::default());
-    let mut due = Effects::default();
-    let (_, given) = table.acquire(demand("a", true), |_| true, || 9, &mut due);
+    let mut effects = Effects::default();
+    let (_, given) = table.acquire(demand("a", true), |_| true, || 9, &mut effects);
     assert!(matches!(given, Allotment::NewConnection));
-    assert_eq!((due.closed, table.counts()), (vec![1], (1, 0)));
+    assert_eq!((effects.closed, table.counts()), (vec![1], (1, 0)));
 }
 
 #[test]
@@ -209,9 +212,9 @@ fn what_is_shed_is_what_idled_longest_and_one_at_a_time() {
     table.returned(b, 1, &mut Effects::default());
     table.returned(a, 2, &mut Effects::default());
     for closed in [&[1][..], &[2], &[]] {
-        let mut due = Effects::default();
-        table.shed(&mut due);
-        assert_eq!(due.closed, closed);
+        let mut effects = Effects::default();
+        table.shed(&mut effects);
+        assert_eq!(effects.closed, closed);
         check(&table);
     }
     assert_eq!(table.counts(), (1, 0), "what is in use stays");

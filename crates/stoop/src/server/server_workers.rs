@@ -8,7 +8,7 @@ use stoop_io::{Balance, Listener, Timer, Worker, WorkerOptions};
 
 use crate::endpoint::Endpoint;
 use crate::handler::Handler;
-use crate::server::accept::{Accepting, Acceptor, Fresh};
+use crate::server::accept::{AcceptedConnection, Accepting, Acceptor};
 use crate::server::control::Lifecycle;
 use crate::server::core::ServerShared;
 use crate::server::listening::ListenError;
@@ -18,14 +18,14 @@ pub(super) struct ServerWorkers<M> {
     /// How its handlers are made, on their threads.
     make: M,
     shared: ServerShared,
-    balance: Balance<Fresh>,
+    balance: Balance<AcceptedConnection>,
     /// Each worker takes its own. They count as accepting from the beginning, for a caller that stops the
     /// server before they start.
     listeners: Mutex<Listeners>,
     count: usize,
 }
 
-/// Empty once the crew was given up.
+/// Empty once the workers were given up.
 type Listeners = Vec<Option<(Listener, Accepting)>>;
 
 impl<M> ServerWorkers<M> {
