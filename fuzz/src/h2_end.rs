@@ -30,7 +30,7 @@ enum ObservedStream {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
     observed: Vec<ObservedStream>,
-    /// What the end said, but for WINDOW_UPDATE, which is by halves of a window: they come elsewhere
+    /// What the end sent, but for WINDOW_UPDATE, which is by halves of a window: they come elsewhere
     /// if the pieces are others.
     said: Vec<(u8, u8, u32, Vec<u8>)>,
     streams: usize,
@@ -45,7 +45,7 @@ pub(crate) struct End {
     arrived: Vec<u8>,
     pub(crate) out: Vec<u8>,
     ids: BTreeMap<StreamKey, u32>,
-    /// Content that is still to be said.
+    /// Content that is still to be sent.
     to_send: BTreeMap<StreamKey, usize>,
     unread: BTreeMap<StreamKey, u32>,
     asked: u32,
@@ -307,7 +307,7 @@ impl End {
         self.machine.want_to_send(key, len > 0);
     }
 
-    /// Says what may be said.
+    /// Sends what may be sent.
     fn go_on(&mut self) {
         while let Some((key, room)) = self.machine.next_to_send() {
             assert_eq!(room, self.machine.sendable(key));

@@ -1,10 +1,10 @@
-//! Invariant: a client and a server of HTTP/2 that talk to each other, in whatever order they are
-//! called, with whatever they are asked to say, and with every byte handed on in pieces,
+//! Invariant: a client and a server of HTTP/2 that exchange messages, in whatever order they are
+//! called, with whatever they are asked to send, and with every byte handed on in pieces,
 //! - do not panic, and never find a fault in each other: what is misused is refused, and what is
 //!   written is a message;
-//! - read what was said: heads, content, trailers, and the end of each message, once;
+//! - read what was sent: heads, content, trailers, and the end of each message, once;
 //! - if a call is refused, write nothing;
-//! - have nothing left of it when all is said, read and used up, in the windows least of all.
+//! - have nothing left of it when all is sent, read and used up, in the windows least of all.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,8 @@ use http::{Method, StatusCode};
 use stoop_proto::h2::{Connection, Refusal, StreamKey};
 use stoop_proto::{BodySize, CloseReason, Fields, Limits, Misuse, RequestHead, ResponseParts};
 
-use super::h2_side::{Side, Talk};
+use super::h2_message::{SentMessages, SentStreamMessage, end_to_end};
+use super::h2_side::{PeerSide, PeerStream};
 use super::h2_wire::settings;
 
 /// More calls are only more of the same.
@@ -31,26 +32,10 @@ pub fn check(data: &[u8]) {
     pair.settle();
 }
 
-/// A message, as it was said; and how much of it was read.
-#[derive(Debug, Default)]
-pub(crate) struct SentStreamMessage {
-    pub(crate) line: String,
-    pub(crate) fields: Vec<(String, Vec<u8>)>,
-    pub(crate) content: Vec<u8>,
-    pub(crate) trailers: Vec<(String, Vec<u8>)>,
-    pub(crate) is_complete: bool,
-    pub(crate) read: usize,
-    pub(crate) is_read: bool,
-    pub(crate) head_is_read: bool,
-}
-
-/// What was said by the client and by the server, by exchange.
-pub(crate) type All = Vec<[SentStreamMessage; 2]>;
-
 struct ConnectionPair {
-    client: Side,
-    server: Side,
-    all: All,
+    client: PeerSide,
+    server: PeerSide,
+    all: SentMessages,
     start: Instant,
     now: Instant,
 }
@@ -91,13 +76,6 @@ fn trailers(choice: u8) -> Fields {
     fields
 }
 
-/// Those that are handed on, in lower case.
-pub(crate) fn theirs(fields: &Fields) -> Vec<(String, Vec<u8>)> {
-    let ours = ["content-length", "connection", "host", "x-n"];
-    let theirs = fields.iter().filter(|field| !ours.iter().any(|name| field.is(name)));
-    theirs.map(|field| (field.name().to_ascii_lowercase(), field.value().to_vec())).collect()
-}
-
 fn size(choice: u8) -> BodySize {
     match choice % 4 {
         0 => BodySize::Unknown,
@@ -110,8 +88,8 @@ impl ConnectionPair {
         let (ours, theirs) = (limits(Limits::client(), 6), limits(Limits::server(), 4));
         let now = Instant::now();
         Self {
-            client: Side::new(Connection::client(ours.clone()), ours, 0),
-            server: Side::new(Connection::server(theirs.clone()), theirs, 1),
+            client: PeerSide::new(Connection::client(ours.clone()), ours, 0),
+            server: PeerSide::new(Connection::server(theirs.clone()), theirs, 1),
             all: Vec::new(),
             start: now,
             now,
@@ -144,7 +122,7 @@ impl ConnectionPair {
         }
     }
 
-    fn side(&mut self, argument: u8) -> &mut Side {
+    fn side(&mut self, argument: u8) -> &mut PeerSide {
         if argument & 1 == 0 { &mut self.client } else { &mut self.server }
     }
 
@@ -198,13 +176,13 @@ impl ConnectionPair {
                 assert!(room > 0);
                 let is_sending = self.client.machine.is_sending(key);
                 assert_eq!(is_sending, size != BodySize::Exact(0));
-                let talk = Talk::new(number, is_connect, size, is_sending);
-                self.client.talks.insert(key, talk);
+                let stream = PeerStream::new(number, is_connect, size, is_sending);
+                self.client.streams.insert(key, stream);
                 let line = format!("{} {}", head.method(), head.path());
-                let (fields, is_complete) = (theirs(head.fields()), !is_sending);
-                let said =
+                let (fields, is_complete) = (end_to_end(head.fields()), !is_sending);
+                let sent =
                     SentStreamMessage { line, fields, is_complete, ..SentStreamMessage::default() };
-                self.all.push([said, SentStreamMessage::default()]);
+                self.all.push([sent, SentStreamMessage::default()]);
             }
             Err(refusal) => {
                 let is_theirs = matches!(refusal, Refusal::ExtendedConnect | Refusal::TooLarge(_));
@@ -220,7 +198,7 @@ impl ConnectionPair {
         let (status, fields) = (StatusCode::EARLY_HINTS, fields(choice));
         let informed =
             self.server.machine.send_interim(key, status, &fields, &mut self.server.sent);
-        assert_eq!(informed.is_ok(), !self.server.talks[&key].has_begun);
+        assert_eq!(informed.is_ok(), !self.server.streams[&key].has_begun);
         assert!(informed.is_ok() || self.server.sent.len() == before);
     }
 
@@ -231,7 +209,7 @@ impl ConnectionPair {
         let parts = ResponseParts { fields: Some(&fields), ..ResponseParts::new(status) };
         let out = &mut self.server.sent;
         let before = out.len();
-        let talk = self.server.talks.get_mut(&key).expect("it is open");
+        let stream = self.server.streams.get_mut(&key).expect("it is open");
         let responded = match self.server.machine.respond(key, &parts, size, out) {
             Err(Misuse::Tunnel) => {
                 assert_eq!(out.len(), before);
@@ -241,20 +219,20 @@ impl ConnectionPair {
         };
         match responded {
             Ok(follows) => {
-                assert!(!talk.has_begun);
-                talk.has_begun = true;
-                talk.is_tunnel = talk.is_tunnel && status.is_success();
-                let left = if talk.is_tunnel { BodySize::Unknown } else { size };
-                talk.announce(left);
-                let said = &mut self.all[talk.number][1];
-                (said.line, said.fields) = (status.as_str().to_owned(), theirs(&fields));
+                assert!(!stream.has_begun);
+                stream.has_begun = true;
+                stream.is_tunnel = stream.is_tunnel && status.is_success();
+                let left = if stream.is_tunnel { BodySize::Unknown } else { size };
+                stream.announce(left);
+                let sent = &mut self.all[stream.number][1];
+                (sent.line, sent.fields) = (status.as_str().to_owned(), end_to_end(&fields));
                 if !follows {
-                    (talk.is_finished, said.is_complete) = (true, true);
+                    (stream.is_finished, sent.is_complete) = (true, true);
                     self.server.ended(key);
                 }
             }
             Err(_) => {
-                assert!(talk.has_begun && self.server.sent.len() == before);
+                assert!(stream.has_begun && self.server.sent.len() == before);
             }
         }
     }
@@ -266,11 +244,11 @@ impl ConnectionPair {
         };
         from.flush(self.now);
         let bytes = bytes.min(from.sent.len());
-        to.hear(self.now, from.sent.drain(..bytes), &mut self.all);
+        to.receive(self.now, from.sent.drain(..bytes), &mut self.all);
         bytes > 0
     }
 
-    /// All is said, handed on and used up.
+    /// All is sent, handed on and used up.
     fn settle(&mut self) {
         /// As a choice: 404 without content.
         const NOT_FOUND: u8 = 0b0010_1100;
@@ -279,11 +257,12 @@ impl ConnectionPair {
             side.sent.extend(settings(&[(4, side.limits.http2.stream_window_bytes)]));
         }
         loop {
-            let waiting = self.server.talks.iter().filter(|(_, talk)| !talk.has_begun);
+            let waiting = self.server.streams.iter().filter(|(_, stream)| !stream.has_begun);
             for key in waiting.map(|(key, _)| *key).collect::<Vec<_>>() {
                 self.respond(key, NOT_FOUND);
             }
-            let mut moved = self.client.say_all(&mut self.all) | self.server.say_all(&mut self.all);
+            let mut moved =
+                self.client.send_all(&mut self.all) | self.server.send_all(&mut self.all);
             moved |= self.hand_on(true, usize::MAX) | self.hand_on(false, usize::MAX);
             while !self.client.unread.is_empty() || !self.server.unread.is_empty() {
                 self.client.use_up(0);

@@ -39,7 +39,7 @@ impl End {
         assert!(self.machine.heap_bytes() <= most, "{} bytes", self.machine.heap_bytes());
     }
 
-    /// What is said is bounded by what came.
+    /// What is sent is bounded by what came.
     fn check_amount(&self) {
         let most = self.may_have_sent + 3 * self.received;
         assert!(self.out.len() <= most, "{} bytes for {}", self.out.len(), self.received);
@@ -62,7 +62,7 @@ impl End {
         assert!(block.is_none() && preface == if self.is_client() { 24 } else { 0 });
     }
 
-    /// No more content is said than the peer may have allowed.
+    /// No more content is sent than the peer may have allowed.
     fn check_windows(&self, wire: &[u8]) {
         const INITIAL: u64 = 65_535;
         let observed = frames(wire).flat_map(|frame| frame.settings(4)).max().unwrap_or_default();
@@ -82,7 +82,7 @@ impl End {
         }
     }
 
-    /// A fault is observed, and it is the last that is said.
+    /// A fault is observed, and it is the last that is sent.
     fn check_last_words(&self) {
         let fault = self.machine.fault().expect("nothing else closes it");
         let last = frames(&self.out).last().expect("something was said");

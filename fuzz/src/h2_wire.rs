@@ -75,7 +75,7 @@ pub(crate) fn settings(entries: &[(u16, u32)]) -> Vec<u8> {
     Frame { kind: SETTINGS, flags: 0, stream: 0, payload: &payload }.bytes()
 }
 
-/// What a peer says before an input, if it is to say it: empty SETTINGS, and that it knows ours.
+/// What a peer sends before an input, if it is to send it: empty SETTINGS, and that it knows ours.
 pub(crate) fn greeting(is_client: bool) -> Vec<u8> {
     let ack = Frame { kind: SETTINGS, flags: ACK, stream: 0, payload: &[] }.bytes();
     let preface: &[u8] = if is_client { PREFACE } else { b"" };

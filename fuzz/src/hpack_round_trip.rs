@@ -73,7 +73,7 @@ fn indexing(choice: u8) -> Indexing {
 }
 
 impl CodecPair {
-    /// A line by its name, which may be one of the static table's or one that was said before.
+    /// A line by its name, which may be one of the static table's or one that was sent before.
     fn line(&mut self, choice: u8, calls: &mut &[u8]) {
         let (first, second) = (string(calls), string(calls));
         let (name, value) = match (self.said.get(first.len()), static_entry(first.len() as u8)) {

@@ -5,6 +5,7 @@
 pub mod chunked;
 pub mod h2_client;
 mod h2_end;
+mod h2_message;
 pub mod h2_pair;
 mod h2_rules;
 mod h2_schedule;

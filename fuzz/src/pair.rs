@@ -1,8 +1,8 @@
-//! Invariant: a client and a server that talk to each other, in whatever order they are called, with
-//! whatever they are asked to say, and with every byte handed on in pieces,
+//! Invariant: a client and a server that exchange messages, in whatever order they are called, with
+//! whatever they are asked to send, and with every byte handed on in pieces,
 //! - do not panic, and never find a violation in each other: what is misused is refused, and what is
 //!   written is a message;
-//! - read what was said: heads, content, and the end of it, for each exchange in its turn;
+//! - read what was sent: heads, content, and the end of it, for each exchange in its turn;
 //! - if a call is refused, write nothing.
 
 use std::collections::VecDeque;
@@ -66,7 +66,7 @@ struct PairWire {
     arrived: Vec<u8>,
 }
 
-/// A message, as it was said or read.
+/// A message, as it was sent or read.
 #[derive(Debug, Default, PartialEq)]
 struct SentMessage {
     line: String,
@@ -96,10 +96,10 @@ fn fields(choice: u8) -> Fields {
     fields
 }
 
-fn theirs(fields: &Fields) -> Vec<(String, Vec<u8>)> {
+fn end_to_end(fields: &Fields) -> Vec<(String, Vec<u8>)> {
     let ours = ["content-length", "transfer-encoding", "connection", "expect", "host"];
-    let theirs = fields.iter().filter(|field| !ours.iter().any(|name| field.is(name)));
-    theirs.map(|field| (field.name().to_owned(), field.value().to_vec())).collect()
+    let kept = fields.iter().filter(|field| !ours.iter().any(|name| field.is(name)));
+    kept.map(|field| (field.name().to_owned(), field.value().to_vec())).collect()
 }
 
 fn size(choice: u8) -> BodySize {
@@ -125,7 +125,7 @@ impl MessagePair {
         match self.client.send(&head, size, &mut self.forth.sent) {
             Ok(()) => self.asked.push_back(SentMessage {
                 line: format!("{} {}", head.method(), head.target()),
-                fields: theirs(head.fields()),
+                fields: end_to_end(head.fields()),
                 has_content: true,
                 ..SentMessage::default()
             }),
@@ -181,7 +181,7 @@ impl MessagePair {
                 self.answers.pop_front();
                 self.answered.push_back(SentMessage {
                     line: status.as_str().to_owned(),
-                    fields: theirs(&fields),
+                    fields: end_to_end(&fields),
                     has_content: self.server.sends_content(),
                     ..SentMessage::default()
                 });
@@ -236,7 +236,7 @@ impl MessagePair {
                     self.answers.push_back(self.server.answer());
                     self.heard = Some(SentMessage {
                         line: format!("{} {}", head.method(), head.target()),
-                        fields: theirs(head.fields()),
+                        fields: end_to_end(head.fields()),
                         has_content: true,
                         is_complete: end,
                         ..SentMessage::default()
@@ -275,7 +275,7 @@ impl MessagePair {
                 Event::Head { end } => {
                     self.read = Some(SentMessage {
                         line: head.status().as_str().to_owned(),
-                        fields: theirs(head.fields()),
+                        fields: end_to_end(head.fields()),
                         has_content: true,
                         is_complete: end,
                         ..SentMessage::default()
@@ -296,7 +296,7 @@ impl MessagePair {
     }
 }
 
-/// Notes content. What was read to its end already had none left to say.
+/// Notes content. What was read to its end already had none left to send.
 fn say(said: Option<&mut SentMessage>, data: &[u8]) {
     if let Some(said) = said.filter(|said| said.has_content) {
         said.content.extend_from_slice(data);
@@ -309,7 +309,7 @@ fn complete(said: Option<&mut SentMessage>) {
     }
 }
 
-/// What was read to its end is what was said. A message whose length was announced is read to its
+/// What was read to its end is what was sent. A message whose length was announced is read to its
 /// end before its sender says that it has ended.
 fn heard(read: &mut Option<SentMessage>, said: &mut VecDeque<SentMessage>) {
     let mut read = read.take().expect("it was read");

@@ -1,7 +1,7 @@
 //! Invariant: whatever bytes arrive, a server
 //! - does not panic, and consumes no more than there is;
 //! - tells the same, and answers the same, however the bytes were cut;
-//! - after a violation reads nothing, and has nothing more to say;
+//! - after a violation reads nothing, and has nothing more to send;
 //! - validates a buffered body with the result that reading it then has.
 
 use http::StatusCode;

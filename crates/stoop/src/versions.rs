@@ -1,5 +1,7 @@
 //! Which versions of HTTP a server or a client speaks.
 
+use stoop_proto::h2;
+
 /// The versions of HTTP that are spoken, or to be spoken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Versions {
@@ -33,5 +35,41 @@ impl Versions {
     /// Whether a connection may become one of HTTP/2.
     pub(crate) fn allow_http2(self) -> bool {
         self != Self::Http1
+    }
+}
+
+/// How far what a client has sent first is the connection preface of HTTP/2 (RFC 9113 §3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Preface {
+    /// It begins as the preface does, and more is to come.
+    Partial,
+    Complete,
+    Absent,
+}
+
+impl Preface {
+    pub(crate) fn of(received: &[u8]) -> Self {
+        if received.starts_with(h2::PREFACE) {
+            Self::Complete
+        } else if h2::PREFACE.starts_with(received) {
+            Self::Partial
+        } else {
+            Self::Absent
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preface_is_told_from_a_request_as_soon_as_they_differ() {
+        assert_eq!(Preface::of(b"P"), Preface::Partial);
+        assert_eq!(Preface::of(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r"), Preface::Partial);
+        assert_eq!(Preface::of(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Preface::Complete);
+        assert_eq!(Preface::of(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0"), Preface::Complete);
+        assert_eq!(Preface::of(b"POST / HTTP/1.1\r\n"), Preface::Absent);
+        assert_eq!(Preface::of(b"PRI * HTTP/1.1\r\n"), Preface::Absent);
     }
 }

@@ -1,4 +1,4 @@
-//! Modules that never import each other.
+//! Modules that never import each other, and drivers that import no machine of another version.
 
 use super::routes::Package;
 use super::tree::{Finding, Tree};
@@ -45,8 +45,36 @@ const BORDERS: &[Border] = &[
     ),
 ];
 
+/// A driver of one version, and the machines of the other, by their module of `stoop_proto`.
+const MACHINES: &[(&str, &str)] = &[
+    ("stoop/src/client/http1", "h2"),
+    ("stoop/src/client/http2", "h1"),
+    ("stoop/src/server/http1", "h2"),
+    ("stoop/src/server/http2", "h1"),
+    ("stoop/src/conn/http2", "h1"),
+];
+
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    BORDERS.iter().flat_map(|border| check_border(tree, border)).collect()
+    let borders = BORDERS.iter().flat_map(|border| check_border(tree, border));
+    borders.chain(MACHINES.iter().flat_map(|driver| check_driver(tree, driver))).collect()
+}
+
+/// Finds the names of machines that a driver is not for.
+fn check_driver(tree: &Tree, (driver, machines): &(&str, &str)) -> Vec<Finding> {
+    let place = format!("crates/{driver}");
+    let files = tree.files.iter().filter(|file| file.is_in(&place));
+    let findings = files.flat_map(|file| {
+        let foreign = file.names.iter().filter(|name| {
+            name.segments.first().is_some_and(|first| first == "stoop_proto")
+                && name.segments.get(1).is_some_and(|second| second == machines)
+        });
+        foreign.map(|name| {
+            let message =
+                format!("`{}` is of another version: {DRIVERS}", name.segments.join("::"));
+            Finding::new(&file.path, name.line, message)
+        })
+    });
+    findings.collect()
 }
 
 fn check_border(tree: &Tree, (inside, never, instead): &Border) -> Vec<Finding> {
@@ -145,6 +173,16 @@ mod tests {
         ];
         let expected = ["client/http1/mod.rs:1", "client/http1/mod.rs:2"];
         assert_eq!(found("stoop", &files), expected.map(|at| format!("crates/stoop/src/{at}")));
+    }
+
+    #[test]
+    fn a_driver_imports_no_machine_of_the_other_version() {
+        let text =
+            "use stoop_proto::{Fields, h1, h2::PREFACE};\nfn f() -> stoop_proto::h2::Event {}";
+        let files = [("server/http1/receive", text), ("client/http2/mod", "use stoop_proto::h2;")];
+        let expected = ["receive.rs:1", "receive.rs:2"];
+        let expected = expected.map(|at| format!("crates/stoop/src/server/http1/{at}"));
+        assert_eq!(found("stoop", &files), expected);
     }
 
     #[test]

@@ -10,21 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const HEADING: &str = "## Circles";
 
-/// The packages that are checked.
-const PACKAGES: &[&str] = &[
-    "xtask",
-    "bench",
-    "crates/stoop",
-    "crates/stoop-cli",
-    "crates/stoop-io",
-    "crates/stoop-proto",
-];
-
 /// The files that each file imports, and the first place where it names each.
 type Imports<'a> = BTreeMap<&'a str, BTreeMap<&'a str, String>>;
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    PACKAGES.iter().flat_map(|package| check_package(tree, package)).collect()
+    let packages: BTreeSet<_> = tree.files.iter().map(SourceFile::package).collect();
+    packages.into_iter().flat_map(|package| check_package(tree, package)).collect()
 }
 
 fn check_package(tree: &Tree, folder: &str) -> Vec<Finding> {

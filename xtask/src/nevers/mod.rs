@@ -20,7 +20,13 @@ const RULES: &[Rule] = &[
     ("ARCHITECTURE.md lists the dependencies, and no others", dependencies::check),
     ("versions, roles, drivers and hpack never import each other", borders::check),
     ("no files import each other in a circle that is not explained", circles::check),
+    ("nothing hides a path from these rules", unseen),
 ];
+
+fn unseen(tree: &Tree) -> Vec<Finding> {
+    let files = tree.files.iter().flat_map(|file| file.unseen.iter().map(move |why| (file, why)));
+    files.map(|(file, (line, why))| Finding::new(&file.path, *line, (*why).to_owned())).collect()
+}
 
 /// Checks every rule and prints each with its findings. An error means that there were some.
 pub(crate) fn run() -> Result<(), String> {

@@ -15,6 +15,8 @@ pub(crate) struct SourceFile {
     pub(crate) names: Vec<NamedPath>,
     /// The modules that the file declares for tests alone, whose files are tests too.
     pub(crate) test_modules: Vec<String>,
+    /// What these rules would not see, and why, by lines.
+    pub(crate) unseen: Vec<(usize, &'static str)>,
 }
 
 /// A path of several segments as it is written, or one of a `use`, whose groups are spread out:
@@ -34,7 +36,9 @@ impl SourceFile {
         let (lines, declared) = shipped(text);
         let module = module_of(path);
         let test_modules = declared.iter().map(|name| inner(&module, name)).collect();
-        Self { path: path.to_owned(), module, names: names(&lines), test_modules }
+        let names = names(&lines);
+        let unseen = unseen(text, &lines, &names);
+        Self { path: path.to_owned(), module, names, test_modules, unseen }
     }
 
     /// The folder of the package: `crates/stoop`.
@@ -87,6 +91,43 @@ fn shipped(text: &str) -> (Vec<(usize, &str)>, Vec<String>) {
         }
     }
     (lines, modules)
+}
+
+/// The lines by which a path could be missed.
+fn unseen(text: &str, lines: &[(usize, &str)], names: &[NamedPath]) -> Vec<(usize, &'static str)> {
+    let mut found = Vec::new();
+    let mut inline = None;
+    for (number, line) in lines {
+        let item = line.trim_start();
+        let indent = line.len() - item.len();
+        if item.starts_with("#[path") {
+            found.push((*number, "`#[path]` hides the file of a module: name the file for it"));
+        }
+        if item.ends_with('{') && item.split(' ').any(|word| word == "mod") {
+            inline = inline.or(Some(indent));
+        } else if inline == Some(indent) {
+            inline = None;
+        } else if inline.is_some() && item.contains("super::") {
+            found.push((*number, "`super::` in an inline module: write the path from `crate`"));
+        }
+    }
+    for name in names {
+        if let [first, .., last] = name.segments.as_slice()
+            && last == "*"
+            && matches!(first.as_str(), "crate" | "super")
+        {
+            found.push((name.line, "a glob hides what is imported: name it"));
+        }
+    }
+    // `shipped` leaves out from the attribute to the item's last line, as rustfmt indents it.
+    let attributes = (1..).zip(text.lines()).filter(|(_, line)| {
+        let item = line.trim_start();
+        (item.starts_with("#[cfg(test)]") || item.starts_with("#[cfg(all(test,"))
+            && !item.ends_with(']')
+    });
+    let why = "an item behind its `#[cfg(test)]` on one line: put it on a line of its own";
+    found.extend(attributes.map(|(number, _)| (number, why)));
+    found
 }
 
 fn names(lines: &[(usize, &str)]) -> Vec<NamedPath> {
@@ -192,6 +233,15 @@ mod tests {
                     \n    z: m::n,\n}\n#[cfg(feature = \"test-util\")]\nfn f() -> o::p {}";
         assert_eq!(named(text), ["1 a::b", "14 m::n", "17 o::p"]);
         assert_eq!(SourceFile::new("crates/x/src/y.rs", text).test_modules, ["y::more"]);
+    }
+
+    #[test]
+    fn what_would_not_be_seen_is_told() {
+        let text = "#[path = \"x.rs\"]\nmod y;\nuse super::*;\nuse std::fmt::*;\nmod z {\n    \
+                    use super::A;\n}\nuse super::B;\n#[cfg(test)] mod t;\n#[cfg(test)]\nmod u {\n    \
+                    use super::*;\n}\nuse self::C::*;";
+        let unseen = SourceFile::new("crates/x/src/y.rs", text).unseen;
+        assert_eq!(unseen.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 6, 3, 9]);
     }
 
     #[test]

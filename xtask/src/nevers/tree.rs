@@ -46,7 +46,7 @@ impl Finding {
 impl Tree {
     pub(crate) fn load(root: &Path) -> Result<Self, String> {
         let mut files = Vec::new();
-        for folder in ["bench", "crates", "xtask"] {
+        for folder in ["bench", "crates", "fuzz", "xtask"] {
             read_sources(root, &root.join(folder), &mut files)?;
         }
         let mut dependencies = Vec::new();

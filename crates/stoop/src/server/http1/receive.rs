@@ -3,7 +3,7 @@
 use std::task::Context;
 
 use stoop_io::{Output, Transport};
-use stoop_proto::{CloseReason, Violation, h1, h2};
+use stoop_proto::{CloseReason, Violation, h1};
 
 use crate::body::{Body, Kind};
 use crate::conn::OutputSink;
@@ -19,6 +19,7 @@ use crate::server::date;
 use crate::server::http1::{
     Held, Http1Driver, Http1Round, Http1Stage, PipelinedExchange, PipelinedResponse, Read,
 };
+use crate::versions::Preface;
 
 impl<H: Handler> Http1Driver<H> {
     /// Reads up to one event.
@@ -70,12 +71,15 @@ impl<H: Handler> Http1Driver<H> {
         if received.is_empty() {
             return Read::WantsHead;
         }
-        if self.requests == 0 && self.may_be_http2() && is_preface(received) {
-            if received.len() < h2::PREFACE.len() {
-                return Read::WantsHead;
+        if self.requests == 0 && self.may_be_http2() {
+            match Preface::of(received) {
+                Preface::Partial => return Read::WantsHead,
+                Preface::Complete => {
+                    self.stage = Http1Stage::Http2;
+                    return Read::Moved;
+                }
+                Preface::Absent => {}
             }
-            self.stage = Http1Stage::Http2;
-            return Read::Moved;
         }
         let mut parts = Recycle::<RequestParts>::new();
         let limits = &self.core.limits.wire;
@@ -251,10 +255,4 @@ impl<H: Handler> Http1Driver<H> {
         }
         Http1Round::Again
     }
-}
-
-/// Whether this is how HTTP/2 begins, as far as it is here: RFC 9113 §3.4.
-fn is_preface(received: &[u8]) -> bool {
-    let there = received.len().min(h2::PREFACE.len());
-    received[..there] == h2::PREFACE[..there]
 }

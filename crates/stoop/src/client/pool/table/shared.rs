@@ -61,15 +61,15 @@ impl<C, S: Clone, W> Table<C, S, W> {
         if !member.is_some_and(|member| member.used == 0 && !member.is_retired) {
             return;
         }
-        let number = self.mark_idle(key);
+        let idle_number = self.mark_idle(key);
         if let Some(member) = self.origins[key].member(number) {
-            member.idle = Some((number, now));
+            member.idle = Some((idle_number, now));
         }
         // Its place may be wanted for another origin.
         if self.starved.is_empty() {
             return self.bound_idle(key, effects);
         }
-        self.close_idle(key, number, effects);
+        self.close_idle(key, idle_number, effects);
         self.serve(effects);
         self.forget_unused(key);
     }
