@@ -5,7 +5,9 @@ mod convert;
 mod file;
 #[cfg(feature = "multipart")]
 mod multipart;
+pub(crate) mod queue;
 mod replay;
+pub(crate) mod request_body;
 mod sized;
 
 use std::fmt;
@@ -18,9 +20,9 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Frame, SizeHint};
 use stoop_proto::Fields;
 
-use crate::conn::request_body::RequestBodyReader;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
+use request_body::RequestBodyReader;
 
 pub(crate) use channel::ChannelItem;
 pub use channel::{BodyDropped, BodySender};

@@ -91,17 +91,17 @@ impl fmt::Debug for Timings {
 /// Measures one phase after the other: each begins where the one before it ended.
 pub(crate) struct Stopwatch {
     pub(crate) timings: Timings,
-    /// Since when nothing was measured.
+    /// When the last phase that was measured ended.
     pub(crate) since: Instant,
 }
 
 impl Stopwatch {
-    /// Goes on from what was measured before.
+    /// A stopwatch that adds to `timings`.
     pub(crate) fn new(timings: Timings) -> Self {
         Self { timings, since: now() }
     }
 
-    /// What was done since is `phase`, and over.
+    /// Ends a phase, which took the time since the last one ended.
     pub(crate) fn lap(&mut self, phase: Phase) {
         let now = now();
         self.timings.add(phase, now.saturating_duration_since(self.since));

@@ -38,6 +38,7 @@ const BORDERS: &[Border] = &[
         "stoop/src/client",
         "it stands on body; body has a trait that it implements",
     ),
+    ("stoop/src/body", "stoop/src/conn", "conn drives what body holds"),
     (
         "stoop/src/request",
         "stoop/src/client",

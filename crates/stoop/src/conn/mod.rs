@@ -1,10 +1,8 @@
 //! What drives protocol machines over transports, shared by the client and the server.
 
 pub(crate) mod http2;
-pub(crate) mod queue;
 pub(crate) mod rate;
 pub(crate) mod recycle;
-pub(crate) mod request_body;
 pub(crate) mod tunnel;
 pub(crate) mod turn;
 pub(crate) mod wire;

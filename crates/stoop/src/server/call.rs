@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use http::StatusCode;
 use stoop_proto::{BodySize, CloseReason, Misuse, ResponseParts};
 
-use crate::conn::request_body::RequestBodyWriter;
+use crate::body::request_body::RequestBodyWriter;
 use crate::handler::{Answer, Handler};
 use crate::request::Request;
 use crate::response::{IntoResponse, Payload, Response};

@@ -147,3 +147,50 @@ impl Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_64_are_remembered_one_by_one_and_those_before_by_the_highest() {
+        let mut resets = ResetStreams::default();
+        (0..64).for_each(|n| resets.push(2 * n + 101, 0));
+        assert!(resets.may_contain(101) && resets.may_contain(227));
+        assert!(!resets.may_contain(99) && !resets.may_contain(102) && !resets.may_contain(229));
+        // The oldest is forgotten: whatever is not above it may have been reset.
+        resets.push(301, 0);
+        assert!(resets.may_contain(301) && resets.may_contain(1) && resets.may_contain(101));
+        assert!(!resets.may_contain(102) && !resets.may_contain(299));
+    }
+
+    #[test]
+    fn a_stream_that_was_reset_out_of_order_is_remembered_as_long() {
+        let mut resets = ResetStreams::default();
+        resets.push(999, 0);
+        (0..63).for_each(|n| resets.push(2 * n + 1, 0));
+        assert!(!resets.may_contain(997));
+        resets.push(127, 0);
+        assert!(resets.may_contain(997), "999 is forgotten, and what is below it with it");
+        assert!(!resets.may_contain(1001));
+    }
+
+    #[test]
+    fn memory_is_bounded_however_many_are_reset() {
+        let mut resets = ResetStreams::default();
+        (0..100_000).for_each(|n| resets.push(2 * n + 1, 1));
+        assert!(resets.heap_bytes() <= RECENT_MAX * size_of::<u32>());
+    }
+
+    /// RFC 9113 §5.1: content that comes after a reset counts toward the connection's window alone.
+    #[test]
+    fn content_for_reset_streams_is_bounded_by_what_their_windows_allowed() {
+        let mut resets = ResetStreams::default();
+        resets.push(1, 10);
+        resets.push(3, 5);
+        assert_eq!(resets.receive_content(12), Ok(()));
+        assert_eq!(resets.receive_content(4), Err(Fault::LateContent));
+        assert_eq!(resets.receive_content(3), Ok(()));
+        assert_eq!(resets.receive_content(1), Err(Fault::LateContent));
+    }
+}

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use stoop_proto::{Fields, ResponseHead};
 
 use crate::body::Body;
+use crate::body::queue::BodyQueue;
 use crate::client::deadlines::Waiting;
-use crate::conn::queue::BodyQueue;
 use crate::conn::recycle::Recycle;
 use crate::error::Error;
 use crate::request::RequestParts;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use stoop_io::{LivenessCheck, PeerAddress, Transport, is_public, now};
+use stoop_io::{AnyTransport, LivenessCheck, PeerAddress, Transport, is_public, now};
 use stoop_proto::Violation;
 use url::{Position, Url};
 
@@ -12,7 +12,7 @@ use crate::client::connect::private_address;
 use crate::client::descriptor_wait::DescriptorWait;
 use crate::client::http1::Http1;
 use crate::client::http2;
-use crate::client::pool::{Acquire, Grant, Lease, StreamPermit};
+use crate::client::pool::{Acquire, ConnectPermit, Grant, Lease, StreamPermit};
 use crate::client::terms::{ConnectLimits, within};
 use crate::conn::wire::LIVENESS_CACHE;
 use crate::error::{Error, Phase};
@@ -33,8 +33,8 @@ pub(super) enum Carrier {
 }
 
 impl RequestRun<'_> {
-    /// A connection to the URL's origin, or a share of one. Acquired since the watch says, which is as good
-    /// as now.
+    /// A connection to the URL's origin, or a share of one. Idle connections are checked as of `watch.since`,
+    /// which saves a read of the clock.
     pub(super) async fn acquire(
         &self,
         url: &Url,
@@ -98,25 +98,32 @@ impl RequestRun<'_> {
                     continue;
                 }
             };
-            if versions.begin_with_http2(io.alpn()) {
-                let peer = io.peer();
-                let stream = http2::connect(
-                    permit,
-                    io,
-                    self.shared.limits.clone(),
-                    self.shared.wire_limits.clone(),
-                );
-                self.check_address(peer, url)?;
-                return Ok(Acquired { carrier: Carrier::Stream(stream), reused: false });
-            }
-            let mut connection = Http1::new(io);
-            if connection.has_spoken() {
-                // RFC 9112 §9.2: never taken for an answer.
-                let error = Error::violation(Violation::Unsolicited, Phase::Wait);
-                return Err(error.with_peer(connection.peer()));
-            }
-            return self.leased(permit.lease(connection), url, false);
+            return self.connected(permit, io, versions, url);
         }
+    }
+
+    /// The first use of a connection that was made.
+    fn connected(
+        &self,
+        permit: ConnectPermit,
+        io: AnyTransport,
+        versions: Versions,
+        url: &Url,
+    ) -> Result<Acquired, Error> {
+        if versions.begin_with_http2(io.alpn()) {
+            let (limits, wire_limits) = (&self.shared.limits, &self.shared.wire_limits);
+            let peer = io.peer();
+            let stream = http2::connect(permit, io, limits.clone(), wire_limits.clone());
+            self.check_address(peer, url)?;
+            return Ok(Acquired { carrier: Carrier::Stream(stream), reused: false });
+        }
+        let mut connection = Http1::new(io);
+        if connection.has_spoken() {
+            // RFC 9112 §9.2: never taken for an answer.
+            let error = Error::violation(Violation::Unsolicited, Phase::Wait);
+            return Err(error.with_peer(connection.peer()));
+        }
+        self.leased(permit.lease(connection), url, false)
     }
 
     fn leased(&self, lease: Lease, url: &Url, reused: bool) -> Result<Acquired, Error> {

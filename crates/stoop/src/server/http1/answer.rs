@@ -9,8 +9,8 @@ use http_body::Body as _;
 use stoop_io::{Transport, now};
 use stoop_proto::{CloseReason, Fields, ResponseParts, h1};
 
+use crate::body::request_body::RequestBodyWriter;
 use crate::conn::OutputSink;
-use crate::conn::request_body::RequestBodyWriter;
 use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;

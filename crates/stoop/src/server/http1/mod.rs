@@ -23,8 +23,8 @@ use std::time::Instant;
 use stoop_io::{FillResult, Transport};
 use stoop_proto::{CloseReason, Violation, h1};
 
+use crate::body::request_body::RequestBodyWriter;
 use crate::conn::recycle::Recycle;
-use crate::conn::request_body::RequestBodyWriter;
 use crate::conn::turn::{Turn, yield_turn};
 use crate::conn::wire::Wire;
 use crate::handler::Handler;

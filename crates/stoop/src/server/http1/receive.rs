@@ -5,10 +5,10 @@ use std::task::Context;
 use stoop_io::{Output, Transport};
 use stoop_proto::{CloseReason, Violation, h1};
 
+use crate::body::request_body::request_body;
 use crate::body::{Body, Kind};
 use crate::conn::OutputSink;
 use crate::conn::recycle::Recycle;
-use crate::conn::request_body::request_body;
 use crate::error::{Error, Phase};
 use crate::handler::Handler;
 use crate::request::Request;

@@ -9,10 +9,10 @@ use stoop_proto::{CloseReason, Fields, ResponseParts};
 
 use super::ServerDriver;
 use super::exchange::{ContentSource, ServerExchange, ServerTunnel, StreamResponse, WaitTimes};
+use crate::body::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::body::{Body, Kind};
 use crate::conn::OutputSink;
 use crate::conn::http2::outflow::{Outflow, TURN_BYTES};
-use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::handler::Handler;
 use crate::response::{Payload, Response};

@@ -9,10 +9,10 @@ use http_body::Frame;
 use stoop_proto::h2;
 
 use super::timeouts::TICK;
+use crate::body::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::http2::driver::SendingExchange;
 use crate::conn::http2::outflow::{Outflow, Polled};
 use crate::conn::rate::RateBudget;
-use crate::conn::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::tunnel::TunnelContent;
 use crate::handler::Handler;
 use crate::limits::ServerTime;

@@ -9,9 +9,9 @@ use stoop_proto::h2::{self, StreamKey};
 
 use super::ServerDriver;
 use super::exchange::{ServerExchange, ServerTunnel, StreamResponse, WaitTimes};
+use crate::body::request_body::{RequestBodyWriter, request_body};
 use crate::body::{Body, Kind};
 use crate::conn::recycle::Recycle;
-use crate::conn::request_body::{RequestBodyWriter, request_body};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::request::Request;

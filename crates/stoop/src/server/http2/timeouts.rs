@@ -13,8 +13,8 @@ use stoop_proto::h2::{ErrorCode, StreamKey};
 
 use super::ServerDriver;
 use super::exchange::{ServerTunnel, StreamResponse};
+use crate::body::request_body::RequestBodyWriter;
 use crate::conn::http2::driver::{Round, Stage};
-use crate::conn::request_body::RequestBodyWriter;
 use crate::conn::wire::Wire;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use stoop_proto::Fields;
 
-use crate::conn::queue::BodyQueue;
+use crate::body::queue::BodyQueue;
 use crate::error::{Error, ErrorKind, Phase};
 
 #[derive(Default)]
