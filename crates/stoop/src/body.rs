@@ -20,6 +20,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Frame, SizeHint};
 use stoop_proto::Fields;
 
+use crate::error::BoxError;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
 use request_body::RequestBodyReader;
@@ -29,9 +30,6 @@ pub use channel::{BodyDropped, BodySender};
 pub use convert::{BufferKind, IntoBody, StreamKind};
 #[cfg(feature = "multipart")]
 pub use multipart::{Form, Part};
-
-/// Any error, as user code has them.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 type Boxed = Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send + Sync>>;
 
@@ -287,7 +285,7 @@ fn request_body(error: BoxError) -> Error {
     };
     match error.downcast::<Error>() {
         Ok(ours) => *ours,
-        Err(other) => Error::new(ErrorKind::RequestBody, Phase::Send).with_detail(other),
+        Err(other) => Error::new(ErrorKind::RequestBody, Phase::Send).with_source(other),
     }
 }
 

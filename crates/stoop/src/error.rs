@@ -19,6 +19,9 @@ use answer::ErrorRole;
 pub(crate) use hop::Hop;
 pub use kind::{Culprit, ErrorKind, Phase};
 
+/// Any error, as user code has them.
+pub type BoxError = Box<dyn StdError + Send + Sync>;
+
 /// An exchange that failed.
 ///
 /// `Display` gives one line: what happened, where, and the details. [`Error::kind`] and
@@ -38,7 +41,7 @@ struct Inner {
     is_unprocessed: bool,
     /// It would have it over HTTP/1.1.
     wants_http1: bool,
-    source: Option<io::Error>,
+    source: Option<BoxError>,
     remote: Option<SocketAddr>,
     timings: Timings,
     hop: Option<Box<Hop>>,
@@ -68,17 +71,24 @@ impl Error {
 
     /// Adds what is known beyond the kind. What a peer sent is escaped.
     pub fn with_detail(mut self, detail: impl fmt::Display) -> Self {
-        let escaped: String = detail
-            .to_string()
-            .chars()
-            .flat_map(|c| {
-                let shown = (!c.is_control()).then_some(c);
-                shown
-                    .into_iter()
-                    .chain(c.is_control().then(|| c.escape_default()).into_iter().flatten())
-            })
-            .collect();
-        self.0.detail = Some(escaped.into());
+        self.0.detail = Some(escaped(detail).into());
+        self
+    }
+
+    /// Keeps the error that led to this one: [`source`](StdError::source) gives it back, and its text stands
+    /// behind the details, escaped as they are.
+    ///
+    /// ```
+    /// use std::error::Error as _;
+    /// use stoop::{Error, ErrorKind, Phase};
+    ///
+    /// let cause = "x".parse::<u16>().unwrap_err();
+    /// let error = Error::new(ErrorKind::RequestBody, Phase::Send).with_source(cause.clone());
+    /// assert_eq!(error.source().and_then(|source| source.downcast_ref()), Some(&cause));
+    /// assert!(error.to_string().contains("invalid digit"));
+    /// ```
+    pub fn with_source(mut self, source: impl Into<BoxError>) -> Self {
+        self.0.source = Some(source.into());
         self
     }
 
@@ -182,7 +192,7 @@ impl Error {
             _ => ErrorKind::Reset,
         };
         let mut error_of_ours = Self::new(kind, phase);
-        error_of_ours.0.source = Some(error);
+        error_of_ours.0.source = Some(error.into());
         error_of_ours
     }
 
@@ -192,7 +202,7 @@ impl Error {
             ErrorKind::RequestBody => self,
             kind => {
                 let cause = Some(self.0.cause.unwrap_or((self.0.role, kind)));
-                let mut error = Self::new(ErrorKind::RequestBody, Phase::Send).with_detail(self);
+                let mut error = Self::new(ErrorKind::RequestBody, Phase::Send).with_source(self);
                 error.0.cause = cause;
                 error
             }
@@ -243,6 +253,22 @@ impl Error {
     }
 }
 
+/// The text of `shown`, its control characters escaped: what a peer sent must not reach a terminal.
+fn escaped(shown: impl fmt::Display) -> String {
+    let mut text = shown.to_string();
+    if text.contains(char::is_control) {
+        let mut escaped = String::new();
+        for c in text.chars() {
+            match c.is_control() {
+                true => escaped.extend(c.escape_default()),
+                false => escaped.push(c),
+            }
+        }
+        text = escaped;
+    }
+    text
+}
+
 enum Os {
     TooManyFiles,
     NoLocalPorts,
@@ -265,7 +291,7 @@ impl fmt::Display for Error {
             None => write!(f, "{}", self.0.kind.explain())?,
         }
         if let Some(source) = &self.0.source {
-            write!(f, ": {source}")?;
+            write!(f, ": {}", escaped(source))?;
         }
         write!(f, " [{}, {}]", self.0.kind.as_str(), self.0.phase.as_str())
     }
@@ -279,7 +305,7 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0.source.as_ref().map(|error| error as _)
+        self.0.source.as_deref().map(|error| error as _)
     }
 }
 

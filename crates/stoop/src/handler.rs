@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use bytes::Bytes;
 
-use crate::body::BoxError;
+use crate::error::BoxError;
 use crate::request::Request;
 use crate::response::{IntoResponse, Response};
 
@@ -21,6 +21,12 @@ use crate::response::{IntoResponse, Response};
 ///
 /// Implement it to name the future and body types; a function needs nothing of the kind, see
 /// [`IntoHandler`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not answer requests",
+    label = "not a handler",
+    note = "a handler is `fn(Request) -> impl IntoResponse`, the same as an `async fn` or a closure, or a type \
+            that implements `stoop::Handler`"
+)]
 pub trait Handler: 'static {
     /// Streamed content of responses.
     type Body: http_body::Body<Data = Bytes, Error: Into<BoxError>> + 'static;
@@ -55,6 +61,14 @@ pub enum Answer<F, B> {
 /// slow.into_handler();
 /// (|request: Request| Response::from_text(request.path().to_owned())).into_handler();
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not answer requests",
+    label = "not a handler",
+    note = "a handler is `fn(Request) -> impl IntoResponse`, the same as an `async fn` or a closure, or a type \
+            that implements `stoop::Handler`",
+    note = "it takes one `stoop::Request`, by value, and returns a `Response`, text, bytes, a `StatusCode`, or \
+            a `Result` of these"
+)]
 pub trait IntoHandler<Kind> {
     /// The handler it becomes.
     type Handler: Handler;

@@ -52,8 +52,8 @@ mod url;
 mod versions;
 
 // Messages, and what goes wrong with them.
-pub use body::{Body, BodyDropped, BodySender, BoxError, IntoBody};
-pub use error::{Culprit, Error, ErrorKind, Phase};
+pub use body::{Body, BodyDropped, BodySender, IntoBody};
+pub use error::{BoxError, Culprit, Error, ErrorKind, Phase};
 pub use http::{Method, StatusCode, Version};
 pub use request::Request;
 pub use response::{IntoResponse, Response};

@@ -1,6 +1,7 @@
 //! Requests: received by a server, sent by a client, one type.
 
 mod parts;
+pub(crate) mod relay;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,6 +16,7 @@ use crate::body::{Body, IntoBody};
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
+use crate::versions::Versions;
 
 pub(crate) use parts::{RequestDeadlines, RequestParts};
 
@@ -53,7 +55,7 @@ impl Request {
     /// A request for what `reference` means relative to `base`.
     pub(crate) fn relative(method: Method, base: &Url, reference: &str) -> Result<Self, Error> {
         let url = base.join(reference).map_err(|error| {
-            Error::new(ErrorKind::InvalidUrl, Phase::Request).with_detail(error)
+            Error::new(ErrorKind::InvalidUrl, Phase::Request).with_source(error)
         })?;
         crate::url::check(&url)?;
         Self::for_url(method, url)
@@ -185,6 +187,21 @@ impl Request {
     /// ```
     pub fn timeout(mut self, total: Duration) -> Self {
         self.parts.deadlines = RequestDeadlines::Total(total);
+        self
+    }
+
+    /// Has this request sent over these versions, whatever the client's are: over connections of its own,
+    /// where they differ. HTTP/2 without TLS is spoken without asking whether the server understands it.
+    /// [`Versions::All`] leaves the choice to the client, as by default.
+    ///
+    /// ```
+    /// # async fn example(client: stoop::Client) -> Result<(), stoop::Error> {
+    /// let legacy = client.get("https://example.com/").versions(stoop::Versions::Http1).await?;
+    /// assert_eq!(legacy.version(), stoop::Version::HTTP_11);
+    /// # Ok(()) }
+    /// ```
+    pub fn versions(mut self, versions: Versions) -> Self {
+        self.parts.versions = Some(versions);
         self
     }
 

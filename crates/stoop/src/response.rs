@@ -12,8 +12,9 @@ use stoop_io::PeerAddress;
 use stoop_proto::{BodySize, Fields, Misuse, ResponseHead};
 use url::Url;
 
-use crate::body::{Body, BoxError, IntoBody, Kind};
+use crate::body::{Body, IntoBody, Kind};
 use crate::conn::recycle::Recycle;
+use crate::error::BoxError;
 use crate::header_map::{from_map, into_map};
 use crate::limits::COLLECT_BYTES_MAX;
 use crate::request::RequestParts;
@@ -309,6 +310,12 @@ impl<B> fmt::Debug for Response<B> {
 }
 
 /// What a handler may return.
+#[diagnostic::on_unimplemented(
+    message = "a handler cannot return `{Self}`",
+    label = "not a response",
+    note = "it returns a `Response`, `&'static str`, `String`, `Bytes`, a `StatusCode`, `()`, an \
+            `http::Response` or a `Result` of these, whose error is one of them too"
+)]
 pub trait IntoResponse {
     /// The type of streamed content; [`Body`] where there is none.
     type Body;

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Phase};
 /// A URL that a client can fetch: http or https, with a host.
 pub(crate) fn parse(text: &str) -> Result<Url, Error> {
     let url = recent::parse(text)
-        .map_err(|error| Error::new(ErrorKind::InvalidUrl, Phase::Request).with_detail(error))?;
+        .map_err(|error| Error::new(ErrorKind::InvalidUrl, Phase::Request).with_source(error))?;
     check(&url)?;
     Ok(url)
 }

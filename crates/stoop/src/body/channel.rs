@@ -9,7 +9,8 @@ use http_body::Frame;
 use stoop_proto::Fields;
 use tokio::sync::mpsc;
 
-use super::{Body, BoxError, Kind};
+use super::{Body, Kind};
+use crate::error::BoxError;
 use crate::header_map::into_map;
 
 impl Body {

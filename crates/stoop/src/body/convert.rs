@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::{Body, BoxError, Kind};
+use super::{Body, Kind};
+use crate::error::BoxError;
 
 /// What can be the content of a message: a [`Body`], any other [`http_body::Body`] of [`Bytes`], or a
 /// buffer. `Kind` tells the two apart and is always inferred.

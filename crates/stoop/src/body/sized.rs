@@ -6,7 +6,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use super::{Body, BoxError};
+use super::Body;
+use crate::error::BoxError;
 
 impl Body {
     /// Content of exactly `length` bytes, which is sent as Content-Length. A body that turns out longer or

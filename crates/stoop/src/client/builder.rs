@@ -23,6 +23,7 @@ use crate::error::{ErrorKind, Phase};
 use crate::header_map::from_map;
 use crate::limits::ClientLimits;
 use crate::request::Request;
+use crate::request::relay::ExtensionRelay;
 use crate::response::Response;
 use crate::versions::Versions;
 
@@ -222,12 +223,13 @@ impl ClientBuilder {
         self
     }
 
-    /// The same, and https is not secured.
+    /// The same, and https is not secured; extensions go to the handler by `relay`.
     pub(crate) fn handler_from(
         mut self,
         connect: impl Fn() -> AnyTransport + Send + Sync + 'static,
+        relay: Arc<ExtensionRelay>,
     ) -> Self {
-        self.route = Route::Handler(Box::new(connect));
+        self.route = Route::Handler(Box::new(connect), relay);
         self
     }
 
@@ -251,7 +253,7 @@ impl ClientBuilder {
         let tls = match self.tls {
             Some(tls) => tls,
             None => ClientTls::builder().build().map_err(|error| {
-                Error::new(ErrorKind::TlsHandshake, Phase::Request).with_detail(error)
+                Error::new(ErrorKind::TlsHandshake, Phase::Request).with_source(error)
             })?,
         };
         let connector = Connector {

@@ -4,6 +4,7 @@
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use stoop_io::{
@@ -16,6 +17,7 @@ use url::{Host, Url};
 use super::dial::dial;
 use super::terms::ConnectLimits;
 use crate::error::{Error, ErrorKind, Phase};
+use crate::request::relay::ExtensionRelay;
 use crate::timings::Stopwatch;
 use crate::versions::Versions;
 
@@ -39,7 +41,7 @@ pub(crate) enum Route {
     /// To whatever makes the connections.
     Made(Connect),
     /// To a handler in this process, over which nothing is sent that could be overheard: https without TLS.
-    Handler(Connect),
+    Handler(Connect, Arc<ExtensionRelay>),
 }
 
 /// Makes a connection, at once.
@@ -48,11 +50,19 @@ pub(crate) type Connect = Box<dyn Fn() -> AnyTransport + Send + Sync>;
 impl Connector {
     /// What may be spoken with a URL's server.
     pub(crate) fn versions(&self, url: &Url) -> Versions {
-        let asks = url.scheme() == "https" && !matches!(self.route, Route::Handler(_));
+        let asks = url.scheme() == "https" && !matches!(self.route, Route::Handler(..));
         match self.versions {
             // Without TLS nothing tells that the server understands anything else.
             Versions::All if !asks => Versions::Http1,
             versions => versions,
+        }
+    }
+
+    /// What carries the extensions of requests to a handler in this process.
+    pub(crate) fn relay(&self) -> Option<&Arc<ExtensionRelay>> {
+        match &self.route {
+            Route::Handler(_, relay) => Some(relay),
+            Route::Network | Route::Unix(_) | Route::Made(_) => None,
         }
     }
 
@@ -77,7 +87,7 @@ impl Connector {
                 connected.map_err(|error| Error::io(error, Phase::Connect))?.into()
             }
             Route::Made(connect) => connect(),
-            Route::Handler(connect) => return Ok(connect()),
+            Route::Handler(connect, _) => return Ok(connect()),
         };
         watch.lap(Phase::Connect);
         if url.scheme() != "https" {
@@ -102,7 +112,7 @@ impl Connector {
             Some(Host::Domain(name)) => {
                 let looking_up = self.resolver.lookup(name);
                 let found = terms.within(terms.time.dns, Phase::Dns, looking_up).await?;
-                let found = found.map_err(|error| dns_error(&error))?;
+                let found = found.map_err(dns_error)?;
                 watch.lap(Phase::Dns);
                 found
             }
@@ -128,10 +138,10 @@ impl Connector {
         let name = url.host_str().unwrap_or_default();
         // What is to be spoken, whatever the configuration was made for.
         let session = self.tls.connect_with_alpn(io, name, versions.alpn());
-        let mut session = session.map_err(|error| tls_error(&error))?;
+        let mut session = session.map_err(tls_error)?;
         let handshake = poll_fn(|cx| session.poll_handshake(cx));
         let done = terms.within(terms.time.tls, Phase::Tls, handshake).await?;
-        done.map_err(|error| tls_error(&error))?;
+        done.map_err(tls_error)?;
         Ok(session.into())
     }
 
@@ -156,7 +166,7 @@ pub(crate) fn private_address(url: &Url, address: IpAddr) -> Error {
     ))
 }
 
-fn dns_error(error: &DnsError) -> Error {
+fn dns_error(error: DnsError) -> Error {
     let kind = match error.kind() {
         DnsErrorKind::NxDomain => ErrorKind::DnsNxdomain,
         DnsErrorKind::ServFail => ErrorKind::DnsServfail,
@@ -164,11 +174,11 @@ fn dns_error(error: &DnsError) -> Error {
         DnsErrorKind::InvalidName => ErrorKind::InvalidUrl,
         DnsErrorKind::NoRecords | DnsErrorKind::Other => ErrorKind::DnsOther,
     };
-    Error::new(kind, Phase::Dns).with_detail(error)
+    Error::new(kind, Phase::Dns).with_source(error)
 }
 
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-fn tls_error(error: &TlsError) -> Error {
+fn tls_error(error: TlsError) -> Error {
     let kind = match error.kind() {
         TlsErrorKind::CertificateExpired => ErrorKind::TlsCertExpired,
         TlsErrorKind::CertificateName => ErrorKind::TlsCertName,
@@ -183,7 +193,7 @@ fn tls_error(error: &TlsError) -> Error {
         | TlsErrorKind::CertificateMissing
         | TlsErrorKind::Alert(_) => ErrorKind::TlsHandshake,
     };
-    Error::new(kind, Phase::Tls).with_detail(error)
+    Error::new(kind, Phase::Tls).with_source(error)
 }
 
 #[cfg(test)]

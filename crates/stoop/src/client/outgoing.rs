@@ -11,6 +11,7 @@ use crate::client::redirect;
 use crate::client::shared::ClientShared;
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
+use crate::request::relay::RelayTicket;
 use crate::request::{Request, RequestParts};
 use crate::url::{authority, target};
 
@@ -21,12 +22,14 @@ pub(super) struct Outgoing {
     pub(super) body: Body,
     /// The same to be sent again, if it can be.
     copy: Option<Body>,
+    /// Its extensions, on their way to a handler in this process. Boxed, because that is rare.
+    relayed: Option<Box<RelayTicket>>,
 }
 
 impl Outgoing {
     pub(super) fn new(shared: &ClientShared, request: Request) -> Result<Self, Error> {
         let Request { mut parts, body } = request;
-        let RequestParts { head, url, .. } = &mut *parts;
+        let RequestParts { head, url, extensions, .. } = &mut *parts;
         let Some(url) = url else {
             let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
             return Err(error.with_detail(format_args!("{:?} is not a whole URL", head.target())));
@@ -36,8 +39,21 @@ impl Outgoing {
             name_host(head, url)?;
         }
         add_defaults(head.fields_mut(), &shared.default_fields)?;
-        let copy = body.try_clone();
-        Ok(Self { parts, body, copy })
+        let relayed = match shared.connector.relay() {
+            Some(relay) => relay.send(extensions, head.fields_mut())?,
+            None => None,
+        };
+        let (copy, relayed) = (body.try_clone(), relayed.map(Box::new));
+        Ok(Self { parts, body, copy, relayed })
+    }
+
+    /// What is kept of it, with its response.
+    pub(super) fn into_parts(self) -> Recycle<RequestParts> {
+        let mut parts = self.parts;
+        if self.relayed.is_some() {
+            RelayTicket::remove_field(parts.head.fields_mut());
+        }
+        parts
     }
 
     /// Where it goes.

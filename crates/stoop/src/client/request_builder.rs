@@ -10,11 +10,14 @@ use http::Method;
 
 use crate::body::IntoBody;
 use crate::client::Client;
+#[cfg(feature = "json")]
+use crate::error::BoxError;
 use crate::error::Error;
 #[cfg(feature = "json")]
 use crate::error::{ErrorKind, Phase};
 use crate::request::Request;
 use crate::response::Response;
+use crate::versions::Versions;
 
 impl Client {
     /// Describes a request of any method for `url`, which may be relative to the
@@ -183,13 +186,18 @@ impl RequestBuilder {
         self.map(|request| request.timeout(total))
     }
 
+    /// Sends it over these versions of HTTP, whatever the client's are: see [`Request::versions`].
+    pub fn versions(self, versions: Versions) -> Self {
+        self.map(|request| request.versions(versions))
+    }
+
     /// Lets the exchange take as long as it likes: see [`Request::without_deadlines`].
     pub fn without_deadlines(self) -> Self {
         self.map(Request::without_deadlines)
     }
 
-    /// Keeps a value with the request, for middleware and for a [handler](super::ClientBuilder::handler) that is called in
-    /// place of a server. It is never sent.
+    /// Keeps a value with the request, for middleware and for a [handler](super::ClientBuilder::handler) that
+    /// is called in place of a server. It is never sent.
     pub fn extension<T: Clone + Send + Sync + 'static>(self, value: T) -> Self {
         self.step(|request| {
             request.extensions_mut().insert(value);
@@ -221,8 +229,8 @@ impl RequestBuilder {
 }
 
 #[cfg(feature = "json")]
-fn unserializable(error: impl fmt::Display) -> Error {
-    Error::new(ErrorKind::InvalidMessage, Phase::Request).with_detail(error)
+fn unserializable(error: impl Into<BoxError>) -> Error {
+    Error::new(ErrorKind::InvalidMessage, Phase::Request).with_source(error)
 }
 
 impl IntoFuture for RequestBuilder {

@@ -7,8 +7,9 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use tower_service::Service;
 
-use crate::body::{Body, BoxError, IntoBody};
+use crate::body::{Body, IntoBody};
 use crate::client::Client;
+use crate::error::BoxError;
 use crate::error::Error;
 use crate::request::Request;
 

@@ -13,7 +13,8 @@ use stoop_io::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::body::{Body, BoxError};
+use crate::body::Body;
+use crate::error::BoxError;
 
 /// What goes out, and where its source writes it.
 pub(crate) fn outgoing() -> (Stream, TunnelContent) {

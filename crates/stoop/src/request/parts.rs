@@ -10,6 +10,7 @@ use url::Url;
 
 use crate::conn::recycle::{FreeList, Recycled};
 use crate::timings::Timings;
+use crate::versions::Versions;
 
 /// What is kept of a request besides its content.
 #[derive(Clone)]
@@ -23,6 +24,8 @@ pub(crate) struct RequestParts {
     pub(crate) timings: Timings,
     /// What it says of its deadlines.
     pub(crate) deadlines: RequestDeadlines,
+    /// The versions it may be sent over, if not the client's.
+    pub(crate) versions: Option<Versions>,
     /// What its owner keeps with it.
     pub(crate) extensions: Extensions,
 }
@@ -47,7 +50,7 @@ impl Recycled for RequestParts {
     fn empty() -> Self {
         let (head, timings) = (RequestHead::default(), Timings::default());
         let (deadlines, extensions) = (RequestDeadlines::Default, Extensions::new());
-        Self { head, peer: None, url: None, timings, deadlines, extensions }
+        Self { head, peer: None, url: None, timings, deadlines, versions: None, extensions }
     }
     fn clear(&mut self) {
         self.head.clear();
@@ -55,6 +58,7 @@ impl Recycled for RequestParts {
         self.url = None;
         self.timings = Timings::default();
         self.deadlines = RequestDeadlines::Default;
+        self.versions = None;
         if !self.extensions.is_empty() {
             self.extensions = Extensions::new();
         }

@@ -463,3 +463,102 @@ async fn a_form_is_sent_as_browsers_send_it() {
     assert!(text.contains(&format!("content-type={content_type} [--")), "{text}");
     assert!(Part::new("").mime_type("a\r\nb").is_err());
 }
+
+/// What a caller keeps with its request.
+#[derive(Clone, Debug, PartialEq)]
+struct Account(u32);
+
+/// Answers with the account in the extensions, and with what fields there are that the caller did not set.
+async fn account(request: Request) -> Response {
+    if request.path() == "/moved" {
+        let moved = Response::from_status(StatusCode::TEMPORARY_REDIRECT);
+        return moved.with_field("location", "/").unwrap();
+    }
+    let account = request.extensions().get::<Account>();
+    let relayed = request.fields().iter().filter(|field| field.is("stoop-extensions")).count();
+    Response::from_text(format!("{account:?} {relayed}"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn extensions_reach_a_handler_in_this_process() {
+    for versions in [stoop::Versions::Http1, stoop::Versions::Http2] {
+        let client = Client::builder().versions(versions).handler(account).build().unwrap();
+        let mut exchanges = tokio::task::JoinSet::new();
+        for n in 0..50 {
+            let path = if n % 2 == 0 { "http://a.test/" } else { "http://a.test/moved" };
+            let sending = client.get(path).extension(Account(n)).send();
+            exchanges.spawn(async move { (n, sending.await.unwrap().text().await.unwrap()) });
+        }
+        while let Some(answered) = exchanges.join_next().await {
+            let (n, text) = answered.unwrap();
+            assert_eq!(text, format!("Some(Account({n})) 0"), "{versions:?}");
+        }
+        // A caller cannot name the extensions of another.
+        let text = client.get("http://a.test/").header("stoop-extensions", "1").await.unwrap();
+        assert_eq!(text.text().await.unwrap(), "None 0");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn extensions_are_dropped_with_their_exchange() {
+    let client = Client::builder().handler(account).build().unwrap();
+    let kept = std::sync::Arc::new(());
+    let response = client.get("http://a.test/").extension(kept.clone()).await.unwrap();
+    assert!(response.text().await.unwrap().starts_with("None"));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(std::sync::Arc::strong_count(&kept), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_may_be_sent_over_another_version() {
+    let version = |request: Request| async move { format!("{:?}", request.version()) };
+    let client = Client::builder().handler(version).build().unwrap();
+    for (versions, expected) in [
+        (None, "HTTP/1.1"),
+        (Some(stoop::Versions::Http2), "HTTP/2.0"),
+        (Some(stoop::Versions::Http1), "HTTP/1.1"),
+        (Some(stoop::Versions::All), "HTTP/1.1"),
+    ] {
+        let mut request = client.get(URL);
+        if let Some(versions) = versions {
+            request = request.versions(versions);
+        }
+        let response = request.await.unwrap();
+        assert_eq!(format!("{:?}", response.version()), expected);
+        assert_eq!(response.text().await.unwrap(), expected);
+    }
+    let client =
+        Client::builder().versions(stoop::Versions::Http2).handler(version).build().unwrap();
+    let response = client.get(URL).versions(stoop::Versions::Http1).await.unwrap();
+    assert_eq!(response.text().await.unwrap(), "HTTP/1.1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_error_of_a_stream_is_the_source_of_the_exchange_s() {
+    use std::error::Error as _;
+    #[derive(Debug, PartialEq)]
+    struct Disk(u8);
+    impl std::fmt::Display for Disk {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "disk {} is\u{1b}[31m full", self.0)
+        }
+    }
+    impl std::error::Error for Disk {}
+    struct Full;
+    impl http_body::Body for Full {
+        type Data = bytes::Bytes;
+        type Error = Disk;
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<http_body::Frame<bytes::Bytes>, Disk>>> {
+            Poll::Ready(Some(Err(Disk(7))))
+        }
+    }
+    let error = client().post(URL).body(Full).send().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::RequestBody);
+    let mut chain = std::iter::successors(error.source(), |error| (*error).source());
+    assert!(chain.any(|error| error.downcast_ref() == Some(&Disk(7))), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains("disk 7 is\\u{1b}[31m full"), "{text}");
+}

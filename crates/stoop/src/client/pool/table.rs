@@ -71,7 +71,7 @@ pub(super) enum Allotment<C, S> {
 pub(super) struct Effects<C, S, W> {
     /// Connections to close.
     pub(super) closed: Vec<C>,
-    /// ClientShared connections without exchanges, to end.
+    /// Shared connections without exchanges, to end.
     pub(super) ended: Vec<S>,
     /// Waiters with what they get.
     pub(super) served: Vec<(W, Key, Allotment<C, S>)>,

@@ -42,11 +42,18 @@ impl RequestRun<'_> {
         watch: &mut Stopwatch,
     ) -> Result<Acquired, Error> {
         let (new_only, origin) = (tries.stale > 0, &url[..Position::BeforePath]);
-        let (versions, origin) = match tries.http1 {
-            // Connections of their own: those of HTTP/2 are for everything else.
-            true => (Versions::Http1, &*format!("{origin} over HTTP/1.1")),
-            false => (self.shared.connector.versions(url), origin),
-        };
+        let chosen = self.shared.connector.versions(url);
+        // Those of other versions are connections of their own: any other may have the client's.
+        let (versions, origin) =
+            match if tries.http1 { Some(Versions::Http1) } else { self.versions } {
+                Some(Versions::Http1) if chosen != Versions::Http1 => {
+                    (Versions::Http1, &*format!("{origin} over HTTP/1.1"))
+                }
+                Some(Versions::Http2) if chosen != Versions::Http2 => {
+                    (Versions::Http2, &*format!("{origin} over HTTP/2"))
+                }
+                _ => (chosen, origin),
+            };
         let mut descriptor_wait = DescriptorWait::default();
         loop {
             let grant = match self.shared.pool.acquire(origin, versions, new_only) {

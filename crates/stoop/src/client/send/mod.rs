@@ -41,9 +41,10 @@ pub(crate) async fn send(
     request: Request,
     interim: Interim<'_>,
 ) -> Result<Response, Error> {
-    let due = Due::new(request.parts.deadlines, &shared.limits.time);
+    let (due, versions) =
+        (Due::new(request.parts.deadlines, &shared.limits.time), request.parts.versions);
     let mut outgoing = Outgoing::new(shared, request)?;
-    let mut job = RequestRun { shared, due, public_only: false, http1: false, redirects: 0 };
+    let mut job = RequestRun { shared, due, public_only: false, versions, redirects: 0 };
     loop {
         let (head, exchange, peer) = match job.run(&mut outgoing, interim).await? {
             SendOutcome::Response { head, exchange, peer } => (head, exchange, peer),
@@ -60,7 +61,7 @@ pub(crate) async fn send(
             let mut response = Response::received(head, content(exchange));
             response.redirects = job.redirects;
             response.collect_max = shared.limits.collect_bytes_max;
-            response.sent = Some(outgoing.parts);
+            response.sent = Some(outgoing.into_parts());
             return Ok(response);
         }
         job.redirects += 1;
@@ -85,17 +86,19 @@ fn hop(outgoing: &Outgoing, redirects: u16) -> Option<Hop> {
 
 /// Sends a request that offers to switch protocols.
 pub(crate) async fn switch(shared: &ClientShared, request: Request) -> Result<Switch, Error> {
-    let due = Due::new(request.parts.deadlines, &shared.limits.time);
+    let (due, versions) =
+        (Due::new(request.parts.deadlines, &shared.limits.time), request.parts.versions);
     let mut outgoing = Outgoing::new(shared, request)?;
     // An Upgrade is HTTP/1.1's; over HTTP/2 there are only tunnels.
     let may_choose = shared.connector.versions(outgoing.url()) == Versions::All;
     let http1 = may_choose && *outgoing.method() != Method::CONNECT;
-    let job = RequestRun { shared, due, public_only: false, http1, redirects: 0 };
+    let versions = versions.or(http1.then_some(Versions::Http1));
+    let job = RequestRun { shared, due, public_only: false, versions, redirects: 0 };
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
         SendOutcome::Switched(upgraded) => Switch::Accepted(upgraded),
         SendOutcome::Response { head, exchange, .. } => {
             let mut response = Response::received(head, content(exchange));
-            response.sent = Some(outgoing.parts);
+            response.sent = Some(outgoing.into_parts());
             Switch::Declined(response)
         }
     })
@@ -121,8 +124,8 @@ struct RequestRun<'a> {
     shared: &'a ClientShared,
     due: Due,
     public_only: bool,
-    /// It is for HTTP/1.1 alone.
-    http1: bool,
+    /// What it is to be sent over, if not what the client would choose.
+    versions: Option<Versions>,
     /// How many were followed before it.
     redirects: u16,
 }
@@ -141,7 +144,7 @@ impl RequestRun<'_> {
         interim: Interim<'_>,
     ) -> Result<SendOutcome, Error> {
         let mut watch = Stopwatch::new(outgoing.parts.timings);
-        let mut tries = Tries { http1: self.http1, ..Tries::default() };
+        let mut tries = Tries::default();
         let error = loop {
             let acquired = match self.acquire(outgoing.url(), &tries, &mut watch).await {
                 Ok(acquired) => acquired,
@@ -169,7 +172,7 @@ impl RequestRun<'_> {
                 None => outgoing.repeat(),
             }
             watch.lap(if waits { Phase::Queue } else { failed.error.phase() });
-            tries.http1 |= failed.error.wants_http1();
+            tries.http1 |= failed.error.wants_http1() && self.versions.is_none();
         };
         watch.lap(error.phase());
         Err(error.with_timings(watch.timings).with_hop(hop(outgoing, self.redirects)))
