@@ -29,6 +29,8 @@ pub enum CloseReason {
     Switched,
     /// The connection has served as many requests as the limit allows.
     RequestsMax,
+    /// The connection has served for as long as the limit allows.
+    Lifetime,
     /// The server stops.
     Draining,
     /// The connection was idle for too long.
@@ -57,6 +59,7 @@ impl fmt::Display for CloseReason {
             Self::TunnelDeclined => "a tunnel was declined",
             Self::Switched => "the connection was switched to another protocol",
             Self::RequestsMax => "the connection has served as many requests as it may",
+            Self::Lifetime => "the connection has served for as long as it may",
             Self::Draining => "the server stops",
             Self::Idle => "nothing was asked for too long",
             Self::RequestTimeout => "the next request did not come in time",

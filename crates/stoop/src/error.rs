@@ -326,13 +326,7 @@ impl From<Misuse> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.kind() {
-            ErrorKind::DnsTimeout
-            | ErrorKind::ConnectTimeout
-            | ErrorKind::TlsTimeout
-            | ErrorKind::FirstByteTimeout
-            | ErrorKind::ReadTimeout
-            | ErrorKind::SlowBody
-            | ErrorKind::TotalTimeout => io::ErrorKind::TimedOut,
+            kind if kind.is_timeout() => io::ErrorKind::TimedOut,
             ErrorKind::ConnectRefused => io::ErrorKind::ConnectionRefused,
             ErrorKind::ClosedEarly => io::ErrorKind::UnexpectedEof,
             ErrorKind::Reset => io::ErrorKind::ConnectionReset,

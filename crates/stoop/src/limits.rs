@@ -172,7 +172,7 @@ impl Default for ClientLimits {
 ///
 /// | what passed | [`ErrorKind`] | [`Phase`](crate::Phase) |
 /// |---|---|---|
-/// | `dns`, `connect`, `tls` | `DnsTimeout`, `ConnectTimeout`, `TlsTimeout` | its own |
+/// | `queue`, `dns`, `connect`, `tls` | `QueueTimeout`, `DnsTimeout`, `ConnectTimeout`, `TlsTimeout` | its own |
 /// | `head` | `FirstByteTimeout` | `Queue`, `Dns`, `Connect`, `Tls`, `Send`, `Wait` or `Redirect` |
 /// | `send_idle` | `ReadTimeout` | `Send` |
 /// | `read_idle` | `ReadTimeout` | `Receive` |
@@ -189,6 +189,9 @@ impl Default for ClientLimits {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientTime {
+    /// Waiting for a connection, where there are as many as the [`PoolLimits`] allow: no limit but those of the
+    /// exchange.
+    pub queue: Option<Duration>,
     /// Resolving a name: 5 s.
     pub dns: Option<Duration>,
     /// Making a connection, over all addresses tried: 5 s.
@@ -242,6 +245,7 @@ impl ClientTime {
 impl Default for ClientTime {
     fn default() -> Self {
         Self {
+            queue: None,
             dns: Some(Duration::from_secs(5)),
             connect: Some(Duration::from_secs(5)),
             tls: Some(Duration::from_secs(10)),
@@ -280,6 +284,9 @@ pub struct PoolLimits {
     pub idle_max: usize,
     /// How long a connection may idle: 50 s, below what servers allow.
     pub idle: Duration,
+    /// How long a connection may serve: no limit ([`Duration::MAX`]). Beyond it the connection takes no
+    /// further request and ends with those that it has, so that a client finds the new addresses of a name.
+    pub lifetime: Duration,
 }
 
 impl Default for PoolLimits {
@@ -292,6 +299,7 @@ impl Default for PoolLimits {
             idle_per_origin_max: 256,
             idle_max: 512,
             idle: Duration::from_secs(50),
+            lifetime: Duration::MAX,
         }
     }
 }

@@ -273,6 +273,7 @@ mod tests {
                 kind,
                 ErrorKind::RequestBody
                     | ErrorKind::InvalidMessage
+                    | ErrorKind::QueueTimeout
                     | ErrorKind::TlsTimeout
                     | ErrorKind::FirstByteTimeout
                     | ErrorKind::SlowBody

@@ -53,6 +53,7 @@ pub(super) async fn within<T>(
     let Some(by) = own.into_iter().chain(due.before_head()).min() else { return Ok(what.await) };
     tokio::time::timeout_at(by.into(), what).await.map_err(|_| {
         let own = match phase {
+            Phase::Queue => ErrorKind::QueueTimeout,
             Phase::Dns => ErrorKind::DnsTimeout,
             Phase::Tls => ErrorKind::TlsTimeout,
             _ => ErrorKind::ConnectTimeout,

@@ -49,7 +49,9 @@ const fn of_upstream(kind: ErrorKind) -> StatusCode {
         | ErrorKind::SlowBody
         | ErrorKind::TotalTimeout => StatusCode::GATEWAY_TIMEOUT,
         // This machine has run out of something: neither end is at fault, and it passes.
-        ErrorKind::NoLocalPorts | ErrorKind::TooManyFiles => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::QueueTimeout | ErrorKind::NoLocalPorts | ErrorKind::TooManyFiles => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         ErrorKind::InvalidUrl
         | ErrorKind::InvalidMessage
         | ErrorKind::RequestBody

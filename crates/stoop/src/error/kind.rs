@@ -26,6 +26,9 @@ pub enum ErrorKind {
     ConnectUnreachable,
     /// The connection was reset while it was made.
     ConnectReset,
+    /// No connection became free within the time for it, [`ClientTime::queue`](crate::ClientTime::queue): all
+    /// that there may be are in use.
+    QueueTimeout,
     /// This machine has no local port left for the address.
     NoLocalPorts,
     /// This process has no file descriptor left. A client closes idle connections before it says so,
@@ -96,6 +99,7 @@ impl ErrorKind {
         Self::ConnectTimeout,
         Self::ConnectUnreachable,
         Self::ConnectReset,
+        Self::QueueTimeout,
         Self::NoLocalPorts,
         Self::TooManyFiles,
         Self::TlsHandshake,
@@ -137,6 +141,7 @@ impl ErrorKind {
             Self::ConnectTimeout => "connect_timeout",
             Self::ConnectUnreachable => "connect_unreachable",
             Self::ConnectReset => "connect_reset",
+            Self::QueueTimeout => "queue_timeout",
             Self::NoLocalPorts => "no_local_ports",
             Self::TooManyFiles => "too_many_files",
             Self::TlsHandshake => "tls_handshake",
@@ -179,6 +184,7 @@ impl ErrorKind {
             Self::ConnectTimeout => "the connection was not made in time",
             Self::ConnectUnreachable => "the address cannot be reached",
             Self::ConnectReset => "the connection was reset while it was made",
+            Self::QueueTimeout => "no connection became free in time",
             Self::NoLocalPorts => "no local port is left for this address",
             Self::TooManyFiles => "no file descriptor is left",
             Self::TlsHandshake => "the TLS handshake failed",
@@ -211,9 +217,11 @@ impl ErrorKind {
     /// Whose fault it is.
     pub const fn culprit(self) -> Culprit {
         match self {
-            Self::InvalidUrl | Self::InvalidMessage | Self::RequestBody | Self::Cancelled => {
-                Culprit::Caller
-            }
+            Self::InvalidUrl
+            | Self::InvalidMessage
+            | Self::QueueTimeout
+            | Self::RequestBody
+            | Self::Cancelled => Culprit::Caller,
             Self::TlsHandshake
             | Self::TlsCertExpired
             | Self::TlsCertName

@@ -7,7 +7,8 @@ impl ErrorKind {
     pub const fn is_timeout(self) -> bool {
         matches!(
             self,
-            Self::DnsTimeout
+            Self::QueueTimeout
+                | Self::DnsTimeout
                 | Self::ConnectTimeout
                 | Self::TlsTimeout
                 | Self::FirstByteTimeout

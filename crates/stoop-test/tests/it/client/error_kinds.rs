@@ -33,6 +33,10 @@ const fn test_causing(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
         ConnectReset => {
             (HERE, "a_reset_before_the_connection_is_known_to_be_open_is_a_connect_error")
         }
+        QueueTimeout => (
+            include_str!("pool.rs"),
+            "waiting_for_a_connection_has_a_deadline_and_an_error_of_its_own",
+        ),
         NoLocalPorts => (MACHINE, "without_a_local_port_the_error_says_so"),
         TooManyFiles => (MACHINE, "without_a_descriptor_the_error_says_so_and_the_run_goes_on"),
         TlsHandshake | TlsTimeout => (CLIENT_ERRORS, "handshakes_that_fail_are_tls_errors"),

@@ -145,3 +145,58 @@ async fn ten_thousand_origins_leave_no_connections_beyond_the_limits() {
     sleep(Duration::from_secs(60)).await;
     assert_eq!(counts(&client), (0, 0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_a_connection_has_a_deadline_and_an_error_of_its_own() {
+    let (client, most) = slow(limited(|limits| {
+        limits.pool.total_max = 1;
+        limits.time.queue = Some(Duration::from_millis(300));
+    }));
+    let first = tokio::spawn({
+        let client = client.clone();
+        async move { fetch_from(&client, 0).await }
+    });
+    settle().await;
+    let begun = tokio::time::Instant::now();
+    let error = client.get("http://h1/").await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::QueueTimeout, Phase::Queue));
+    assert_eq!(begun.elapsed().as_millis() / 10, 30);
+    assert!(error.is_timeout() && error.is_unprocessed() && error.is_connect());
+    // A deadline of the exchange that is nearer is told as such.
+    let nearer = client.get("http://h1/").timeout(Duration::from_millis(100)).await;
+    assert_eq!(nearer.map_err(kind_and_phase).err(), Some((ErrorKind::TotalTimeout, Phase::Queue)));
+    assert_eq!(first.await.unwrap(), ok());
+    // A request that gets one in time is not bounded by it afterwards.
+    assert_eq!(fetch_from(&client, 0).await, ok());
+    assert_eq!(most.load(SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_serves_no_longer_than_its_lifetime() {
+    for versions in super::kit::EACH_VERSION {
+        let slow = |request: stoop::Request| async move {
+            if request.path() == "/slow" {
+                sleep(Duration::from_secs(5)).await;
+            }
+            "ok"
+        };
+        let client = limited(|limits| limits.pool.lifetime = Duration::from_secs(10));
+        let client = client.versions(versions).handler(slow).build().unwrap();
+        let fetch = |path| {
+            let sending = client.get(format!("http://h0{path}")).send();
+            async move { sending.await.unwrap().text().await.unwrap() }
+        };
+        fetch("/").await;
+        sleep(Duration::from_secs(8)).await;
+        assert_eq!((fetch("/").await, counts(&client)), ("ok".into(), (1, 1)), "{versions:?}");
+        // It is not used again, and does not idle any longer.
+        sleep(Duration::from_secs(4)).await;
+        assert_eq!(counts(&client), (0, 0), "{versions:?}");
+        // What runs when the time is over is finished.
+        fetch("/").await;
+        sleep(Duration::from_secs(7)).await;
+        assert_eq!(fetch("/slow").await, "ok", "{versions:?}");
+        settle().await;
+        assert_eq!(counts(&client), (0, 0), "{versions:?}");
+    }
+}

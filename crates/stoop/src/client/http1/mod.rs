@@ -7,6 +7,7 @@ use stoop_proto::h1;
 use tokio::runtime::{Handle, Id};
 
 use crate::conn::wire::Wire;
+use crate::limits::PoolLimits;
 
 mod content;
 pub(crate) mod exchange;
@@ -19,18 +20,21 @@ pub(crate) struct Http1 {
     timer: Timer,
     /// The runtime that the transport is registered with.
     runtime: Id,
+    made_at: Instant,
     pub(crate) idle_since: Instant,
 }
 
 impl Http1 {
     /// A connection that was just made, on the runtime this is called on.
     pub(crate) fn new(io: AnyTransport) -> Box<Self> {
+        let now = now();
         Box::new(Self {
             wire: Wire::new(io).with_fixed_limit(),
             machine: h1::Client::new(),
             timer: Timer::coarse(),
             runtime: Handle::current().id(),
-            idle_since: now(),
+            made_at: now,
+            idle_since: now,
         })
     }
 
@@ -42,6 +46,12 @@ impl Http1 {
     /// Whether another exchange may follow: there is no unsent output and no unread input.
     pub(crate) fn is_viable(&self) -> bool {
         self.machine.is_reusable() && self.wire.out.is_empty() && self.wire.io.received().is_empty()
+    }
+
+    /// Whether it has idled, or served, for longer than the limits allow.
+    pub(crate) fn is_expired(&self, now: Instant, limits: &PoolLimits) -> bool {
+        now.saturating_duration_since(self.idle_since) >= limits.idle
+            || now.saturating_duration_since(self.made_at) >= limits.lifetime
     }
 
     /// Whether bytes arrived before the first request. Those that are still on their way cannot be told
@@ -57,9 +67,9 @@ impl Http1 {
         if self.runtime == Handle::current().id() {
             return Some(self);
         }
-        let Self { wire, machine, .. } = *self;
+        let Self { wire, machine, made_at, .. } = *self;
         let mut rebound = Self::new(wire.io.move_to_current_runtime().ok()?);
-        (rebound.machine, rebound.wire.out) = (machine, wire.out);
+        (rebound.machine, rebound.wire.out, rebound.made_at) = (machine, wire.out, made_at);
         Some(rebound)
     }
 

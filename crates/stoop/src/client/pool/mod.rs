@@ -38,7 +38,7 @@ type PoolEffects = table::Effects<Box<Http1>, Arc<SharedConnection>, Waiter>;
 /// The connections of one client, all origins.
 pub(crate) struct Pool {
     state: Mutex<PoolState>,
-    idle: Duration,
+    limits: PoolLimits,
     /// Itself, for connections to report to.
     this: Weak<Pool>,
 }
@@ -86,6 +86,10 @@ impl PoolEvents for Pool {
 
     fn returned(&self, key: Key, mut connection: Box<Http1>) {
         connection.idle_since = now();
+        if connection.is_expired(connection.idle_since, &self.limits) {
+            drop(connection);
+            return self.closed(key);
+        }
         self.change(|table, effects| table.returned(key, connection, effects));
     }
 
@@ -121,12 +125,12 @@ impl PoolEvents for Pool {
 
 impl Pool {
     pub(crate) fn new(limits: PoolLimits) -> Arc<Self> {
-        let idle = limits.idle;
-        let table = Table::new(limits, |connection: &Arc<SharedConnection>, waiter: &Waiter| {
-            connection.is_of(waiter.runtime)
-        });
+        let table =
+            Table::new(limits.clone(), |connection: &Arc<SharedConnection>, waiter: &Waiter| {
+                connection.is_of(waiter.runtime)
+            });
         let state = Mutex::new(PoolState { table, reaping: false });
-        Arc::new_cyclic(|this| Self { state, idle, this: this.clone() })
+        Arc::new_cyclic(|this| Self { state, limits, this: this.clone() })
     }
 
     fn state(&self) -> MutexGuard<'_, PoolState> {
@@ -215,10 +219,9 @@ impl Pool {
         let mut effects = PoolEffects::default();
         let mut state = self.state();
         let unfit = |connection: &mut Box<Http1>| {
-            let idled = now.saturating_duration_since(connection.idle_since);
-            idled >= self.idle || !connection.is_quiet(LivenessCheck::Cached)
+            connection.is_expired(now, &self.limits) || !connection.is_quiet(LivenessCheck::Cached)
         };
-        state.table.reap(unfit, now.checked_sub(self.idle), &mut effects);
+        state.table.reap(unfit, now.checked_sub(self.limits.idle), &mut effects);
         let more = state.table.counts().1 > 0;
         state.reaping = more;
         drop(state);
@@ -241,7 +244,7 @@ impl Pool {
         // Without a runtime nothing can be timed; the next return tries again.
         let reaper = Reaper { pool: self.this.clone(), is_done: false };
         let Ok(runtime) = Handle::try_current() else { return };
-        runtime.spawn(reaper.run(self.idle.min(REAP_EVERY)));
+        runtime.spawn(reaper.run(self.limits.idle.min(REAP_EVERY)));
     }
 
     /// Connections open, and idle among them.

@@ -60,7 +60,13 @@ impl RequestRun<'_> {
                 Acquire::Granted(grant) => grant,
                 // Boxed, as all that is rare: what is awaited here is part of every request's size.
                 Acquire::Queued(ticket) => {
-                    let grant = Box::pin(within(None, self.due, Phase::Queue, ticket)).await?;
+                    let grant = Box::pin(within(
+                        self.shared.limits.time.queue,
+                        self.due,
+                        Phase::Queue,
+                        ticket,
+                    ))
+                    .await?;
                     watch.lap(Phase::Queue);
                     grant
                 }
@@ -146,7 +152,7 @@ impl RequestRun<'_> {
         let idled = now.saturating_duration_since(connection.idle_since);
         let look =
             if idled > LIVENESS_CACHE { LivenessCheck::Kernel } else { LivenessCheck::Cached };
-        idled < self.shared.limits.pool.idle
+        !connection.is_expired(now, &self.shared.limits.pool)
             && connection.is_viable()
             && connection.is_quiet(look)
             && lease.rebind_to_current_runtime()

@@ -58,6 +58,7 @@ pub(crate) fn connect(
     let own_max = wire_limits.http2.streams_max.max(1) as usize;
     let machine = h2::Connection::client(wire_limits);
     let (membership, stream) = permit.share(&shared, own_max.min(STREAMS_ASSUMED));
+    let expires_at = now().checked_add(limits.pool.lifetime);
     let role = ClientRole {
         shared,
         membership,
@@ -68,6 +69,7 @@ pub(crate) fn connect(
         retirement: Retirement::default(),
         uploads_moved_at: now(),
         timer: Timer::coarse(),
+        expires_at,
     };
     tokio::spawn(Task(ClientDriver::new(Wire::new(io), machine, Exchanges::new(ready), role)));
     stream
@@ -88,6 +90,8 @@ struct ClientRole {
     /// When content of a request was written last, of whichever it was.
     uploads_moved_at: Instant,
     timer: Timer,
+    /// When it has served for as long as it may.
+    expires_at: Option<Instant>,
 }
 
 /// The task of a connection.

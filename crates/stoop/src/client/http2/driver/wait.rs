@@ -4,7 +4,7 @@ use std::task::Context;
 use std::time::{Duration, Instant};
 
 use stoop_io::{Liveness, LivenessCheck, Transport, now};
-use stoop_proto::h2;
+use stoop_proto::{CloseReason, h2};
 
 use super::ClientDriver;
 use super::end::DriverEndCause;
@@ -66,7 +66,9 @@ impl ClientDriver {
         let quiet = liveness.ping_due().filter(|_| has_streams);
         let input = liveness.input_due(self.now);
         let abandoned = self.role.abandoned.due();
-        let Some(due) = [send, machine, quiet, abandoned, input].into_iter().flatten().min() else {
+        let expiry = self.role.expires_at.filter(|_| self.role.retirement.reason().is_none());
+        let dues = [send, machine, quiet, abandoned, input, expiry];
+        let Some(due) = dues.into_iter().flatten().min() else {
             return Round::Wait;
         };
         if self.now < due && self.role.timer.poll(cx, Some(due)).is_pending() {
@@ -84,6 +86,9 @@ impl ClientDriver {
         }
         if is_due(abandoned) {
             self.end_abandoned();
+        }
+        if is_due(expiry) {
+            self.retire(CloseReason::Lifetime);
         }
         if is_due(machine) {
             self.handle_machine_timeout();
