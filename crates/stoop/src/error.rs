@@ -209,6 +209,11 @@ impl Error {
         }
     }
 
+    /// What exchanges come to when their client is closed.
+    pub(crate) fn client_closed(phase: Phase) -> Self {
+        Self::new(ErrorKind::Cancelled, phase).with_detail("the client was closed")
+    }
+
     /// The peer has said that it did nothing of the request.
     pub(crate) fn unprocessed(mut self) -> Self {
         self.0.is_unprocessed = true;

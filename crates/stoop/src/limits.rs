@@ -287,6 +287,12 @@ pub struct PoolLimits {
     /// How long a connection may serve: no limit ([`Duration::MAX`]). Beyond it the connection takes no
     /// further request and ends with those that it has, so that a client finds the new addresses of a name.
     pub lifetime: Duration,
+    /// How long an origin is not tried again once two connections to it have failed one after the other:
+    /// 100 ms, and twice as long after each further one. Meanwhile requests that need a new connection fail
+    /// at once, as the last attempt did.
+    pub backoff_min: Duration,
+    /// The longest of these delays: 2 s. [`Duration::ZERO`] is no delay at all.
+    pub backoff_max: Duration,
 }
 
 impl Default for PoolLimits {
@@ -300,6 +306,8 @@ impl Default for PoolLimits {
             idle_max: 512,
             idle: Duration::from_secs(50),
             lifetime: Duration::MAX,
+            backoff_min: Duration::from_millis(100),
+            backoff_max: Duration::from_secs(2),
         }
     }
 }

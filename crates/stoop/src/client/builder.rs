@@ -13,6 +13,7 @@ use stoop_io::{AnyTransport, Resolver};
 use stoop_proto::{Fields, Misuse};
 
 use crate::client::Client;
+use crate::client::backoff::Backoff;
 use crate::client::connect::{Connector, Route};
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
@@ -273,6 +274,7 @@ impl ClientBuilder {
         Ok(Client(Arc::new(ClientShared {
             connector,
             pool,
+            backoff: Backoff::default(),
             wire_limits: Arc::new(limits.wire.clone()),
             limits: Arc::new(limits),
             redirects: self.redirects,

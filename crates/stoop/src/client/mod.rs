@@ -1,5 +1,6 @@
 //! The client: requests to any origin, over connections that are kept and shared.
 
+mod backoff;
 mod builder;
 mod connect;
 pub(crate) mod deadlines;
@@ -19,13 +20,16 @@ mod resource;
 mod response_start;
 mod send;
 mod shared;
+mod stats;
 mod switch;
 mod terms;
 #[cfg(feature = "tower")]
 mod tower_service;
 
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::Error;
 use crate::request::Request;
@@ -38,6 +42,7 @@ pub use request_builder::RequestBuilder;
 pub use resource::Resource;
 use shared::ClientShared;
 pub use shared::Next;
+pub use stats::{ClientStats, ConnectionStats, OriginStats};
 pub use switch::Switch;
 
 /// Sends requests. Cheap to clone; all clones share their connections. Works on any tokio runtime,
@@ -95,6 +100,55 @@ impl Client {
     /// As [`Client::send`]. A server that does not switch makes no error: see [`Switch`].
     pub async fn switch(&self, request: Request) -> Result<Switch, Error> {
         send::switch(&self.0, request).await
+    }
+
+    /// What the connections are doing now, by origin, and what became of them. Costs time for each origin that
+    /// is connected to: for a page of figures, not for each request.
+    ///
+    /// ```
+    /// # async fn example(client: stoop::Client) {
+    /// let stats = client.stats();
+    /// println!("{} waiting, {} connected", stats.total.waiting, stats.total.connected);
+    /// for origin in stats.origins {
+    ///     println!("{}: {:?}", origin.origin, origin.connections);
+    /// }
+    /// # }
+    /// ```
+    pub fn stats(&self) -> ClientStats {
+        self.0.pool.stats()
+    }
+
+    /// Closes the client and all its clones: further requests fail with
+    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled), and so do those that wait for a connection.
+    /// Idle connections are closed at once, the others when their exchanges are over.
+    pub fn close(&self) {
+        self.0.pool.close();
+    }
+
+    /// [Closes](Self::close) the client, and waits until its exchanges are over, for `patience` at most. Then
+    /// it ends those over HTTP/2, whose owners read `Cancelled`; a response over HTTP/1 holds its connection
+    /// until its owner drops it. Returns how many connections were open when the time was over.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::time::Duration;
+    /// use stoop::Client;
+    ///
+    /// let client = Client::builder().handler(|_: stoop::Request| "hello").build()?;
+    /// client.get("http://here/").await?.text().await?;
+    /// assert_eq!(client.drain(Duration::from_secs(5)).await, 0);
+    /// assert!(client.get("http://here/").await.is_err());
+    /// # Ok::<(), stoop::Error>(()) }).unwrap();
+    /// ```
+    pub async fn drain(&self, patience: Duration) -> usize {
+        self.close();
+        let drained = poll_fn(|cx| self.0.pool.poll_drained(cx));
+        let over = tokio::time::timeout(patience, drained).await.is_ok();
+        let open = if over { 0 } else { self.connections().open };
+        if !over {
+            self.0.pool.abort_shared();
+        }
+        open
     }
 
     /// How many connections there are now.

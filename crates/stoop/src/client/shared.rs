@@ -9,6 +9,7 @@ use stoop_proto::{Fields, Limits, ResponseHead};
 use tokio::sync::mpsc;
 use url::Url;
 
+use crate::client::backoff::Backoff;
 use crate::client::connect::Connector;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
@@ -21,6 +22,7 @@ use crate::response::Response;
 pub(crate) struct ClientShared {
     pub(super) connector: Connector,
     pub(super) pool: Arc<Pool>,
+    pub(super) backoff: Backoff,
     pub(super) limits: Arc<ClientLimits>,
     /// [`ClientLimits::wire`], as each HTTP/2 machine holds it.
     pub(super) wire_limits: Arc<Limits>,

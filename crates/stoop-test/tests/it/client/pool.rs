@@ -200,3 +200,139 @@ async fn a_connection_serves_no_longer_than_its_lifetime() {
         assert_eq!(counts(&client), (0, 0), "{versions:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_statistics_are_by_origin_and_in_all() {
+    for versions in super::kit::EACH_VERSION {
+        let slow = |_: stoop::Request| async {
+            sleep(Duration::from_secs(1)).await;
+            "ok"
+        };
+        let client = limited(|limits| {
+            limits.pool.per_origin_max = 2;
+            limits.wire.http2.streams_max = 2;
+            limits.pool.http2_per_origin_max = 1;
+        });
+        let client = client.versions(versions).handler(slow).build().unwrap();
+        assert_eq!(client.stats(), stoop::ClientStats::default());
+        let mut tasks = tokio::task::JoinSet::new();
+        for n in 0..7 {
+            let client = client.clone();
+            tasks.spawn(async move { fetch_from(&client, usize::from(n > 4)).await });
+        }
+        sleep(Duration::from_millis(500)).await;
+        let stats = client.stats();
+        let mut seen: Vec<_> = stats
+            .origins
+            .iter()
+            .map(|o| (&*o.origin, o.connections.in_flight, o.connections.waiting))
+            .collect();
+        seen.sort_unstable();
+        assert_eq!(seen, [("http://h0", 2, 3), ("http://h1", 2, 0)], "{versions:?}");
+        assert_eq!((stats.total.in_flight, stats.total.waiting), (4, 3), "{versions:?}");
+        while let Some(fetched) = tasks.join_next().await {
+            assert_eq!(fetched.unwrap(), ok());
+        }
+        settle().await;
+        let total = client.stats().total;
+        let connections = if versions == stoop::Versions::Http1 { 4 } else { 2 };
+        assert_eq!((total.open, total.idle, total.in_flight), (connections, connections, 0));
+        assert_eq!((total.connected, total.reused), (connections as u64, 7 - connections as u64));
+        // An origin without connections is forgotten, and still counted.
+        sleep(Duration::from_secs(60)).await;
+        let stats = client.stats();
+        assert_eq!((stats.total.open, stats.total.connected), (0, connections as u64));
+        assert_eq!(stats.origins, []);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_client_refuses_requests_and_finishes_exchanges() {
+    for versions in super::kit::EACH_VERSION {
+        let slow = |request: stoop::Request| async move {
+            if request.path() == "/slow" {
+                sleep(Duration::from_secs(5)).await;
+            }
+            "ok"
+        };
+        let client = limited(|limits| {
+            limits.pool.total_max = 2;
+            limits.wire.http2.streams_max = 1;
+            limits.pool.http2_per_origin_max = 1;
+            limits.pool.per_origin_max = 1;
+        });
+        let client = client.versions(versions).handler(slow).build().unwrap();
+        fetch_from(&client, 1).await.unwrap();
+        let send = |path: &'static str| {
+            let client = client.clone();
+            tokio::spawn(async move { client.get(format!("http://h0{path}")).await?.text().await })
+        };
+        let (running, waiting) = (send("/slow"), send("/"));
+        settle().await;
+        assert_eq!(counts(&client), (2, 1), "{versions:?}");
+        client.close();
+        settle().await;
+        assert_eq!(counts(&client), (1, 0), "{versions:?}: what idled is closed");
+        let refused = Some((ErrorKind::Cancelled, Phase::Queue));
+        assert_eq!(waiting.await.unwrap().map_err(kind_and_phase).err(), refused);
+        assert_eq!(client.get("http://h1/").await.map_err(kind_and_phase).err(), refused);
+        assert_eq!(client.drain(Duration::from_secs(9)).await, 0, "{versions:?}");
+        assert_eq!(running.await.unwrap().unwrap(), "ok");
+        assert_eq!(counts(&client), (0, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn draining_does_not_wait_for_content_that_its_owner_does_not_read() {
+    for versions in super::kit::EACH_VERSION {
+        let large = |_: stoop::Request| stoop::Response::from_bytes(vec![0; 9_000_000]);
+        let client = limited(|limits| limits.time.total = None);
+        let client = client.versions(versions).handler(large).build().unwrap();
+        let mut unread = client.get("http://h0/").await.unwrap();
+        let begun = tokio::time::Instant::now();
+        assert_eq!(client.drain(Duration::from_secs(3)).await, 1, "{versions:?}");
+        assert_eq!(begun.elapsed().as_secs(), 3);
+        settle().await;
+        if versions == stoop::Versions::Http2 {
+            let error = unread.body_mut().discard().await.unwrap_err();
+            assert_eq!(kind_and_phase(error), (ErrorKind::Cancelled, Phase::Receive));
+        } else {
+            assert_eq!(unread.body_mut().discard().await.unwrap(), 9_000_000);
+        }
+        drop(unread);
+        settle().await;
+        assert_eq!(counts(&client), (0, 0), "{versions:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_origin_that_refuses_connections_is_not_tried_again_at_once() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.77:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let client = Client::builder().build().unwrap();
+    let mut texts = Vec::new();
+    for _ in 0..20 {
+        let error = client.get(format!("http://{address}/")).await.unwrap_err();
+        assert_eq!((error.kind(), error.phase()), (ErrorKind::ConnectRefused, Phase::Connect));
+        assert_eq!(error.remote_address(), Some(address));
+        assert!(error.is_unprocessed());
+        texts.push(error.to_string());
+    }
+    let tried = texts.iter().filter(|text| !text.contains("not tried")).count();
+    assert!((2..10).contains(&tried), "{texts:?}");
+    assert_eq!(client.stats().total.open, 0);
+    // Once it answers, and the delay is over, all is as before.
+    let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+    tokio::spawn(async move {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = [0; 1024];
+            while let Ok(1..) = stream.read(&mut request).await {
+                stream.write_all(OK.as_bytes()).await.unwrap();
+            }
+        }
+    });
+    sleep(Duration::from_millis(2100)).await;
+    assert_eq!(read(client.get(format!("http://{address}/")).await.unwrap()).await, ok());
+}

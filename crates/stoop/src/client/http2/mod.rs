@@ -42,6 +42,8 @@ struct SharedState {
     consumed: u32,
     /// No further requests will come.
     closes: bool,
+    /// The client was closed, and waits no longer for the exchanges.
+    aborts: bool,
     /// The driver is gone.
     is_terminated: bool,
 }
@@ -69,6 +71,12 @@ impl SharedConnection {
     /// Ends the connection once the exchanges that it has are over.
     pub(crate) fn close(&self) {
         self.state().closes = true;
+        self.ready.wake_task();
+    }
+
+    /// Ends the connection and the exchanges that it has.
+    pub(crate) fn abort(&self) {
+        self.state().aborts = true;
         self.ready.wake_task();
     }
 

@@ -13,7 +13,7 @@ mod table;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use stoop_io::{LivenessCheck, now};
@@ -22,6 +22,7 @@ use tokio::sync::oneshot;
 
 use crate::client::http1::Http1;
 use crate::client::http2::SharedConnection;
+use crate::client::stats::ClientStats;
 use crate::limits::PoolLimits;
 use crate::versions::Versions;
 
@@ -47,6 +48,8 @@ struct PoolState {
     table: Connections,
     /// A task closes what idles too long.
     reaping: bool,
+    /// Tasks that wait until no connection is left.
+    drained: Vec<Waker>,
 }
 
 /// A request that waits, and its runtime.
@@ -59,6 +62,8 @@ struct Waiter {
 pub(crate) enum Acquire {
     Granted(Grant),
     Queued(Ticket),
+    /// The client was closed.
+    Closed,
 }
 
 /// What a request was given.
@@ -129,7 +134,7 @@ impl Pool {
             Table::new(limits.clone(), |connection: &Arc<SharedConnection>, waiter: &Waiter| {
                 connection.is_of(waiter.runtime)
             });
-        let state = Mutex::new(PoolState { table, reaping: false });
+        let state = Mutex::new(PoolState { table, reaping: false, drained: Vec::new() });
         Arc::new_cyclic(|this| Self { state, limits, this: this.clone() })
     }
 
@@ -144,8 +149,13 @@ impl Pool {
         let changed = change(&mut state.table, &mut effects);
         let reap = !state.reaping && state.table.counts().1 > 0;
         state.reaping |= reap;
+        let drained = match state.table.counts().0 {
+            0 => std::mem::take(&mut state.drained),
+            _ => Vec::new(),
+        };
         drop(state);
         self.settle(effects);
+        drained.into_iter().for_each(Waker::wake);
         if reap {
             self.start_reaper();
         }
@@ -175,7 +185,12 @@ impl Pool {
             Waiter { sender, runtime: Handle::current().id() }
         };
         let demand = Demand { origin, new_only, speaks };
-        let (key, given) = self.state().table.acquire(demand, fits, waiter, &mut effects);
+        let mut state = self.state();
+        if state.table.is_closed {
+            return Acquire::Closed;
+        }
+        let (key, given) = state.table.acquire(demand, fits, waiter, &mut effects);
+        drop(state);
         self.settle(effects);
         match (given, receiver) {
             (Allotment::Queued(number), Some(receiver)) => {
@@ -204,7 +219,7 @@ impl Pool {
     /// Closes connections and serves waiters as the table decided. A waiter that was cancelled meanwhile
     /// drops what it gets, which returns it here.
     fn settle(&self, effects: PoolEffects) {
-        drop(effects.closed);
+        drop((effects.closed, effects.refused));
         effects.ended.iter().for_each(|connection| connection.close());
         for (waiter, key, given) in effects.served {
             // Gone only if no request can be waiting: each that waits holds it.
@@ -247,6 +262,35 @@ impl Pool {
         runtime.spawn(reaper.run(self.limits.idle.min(REAP_EVERY)));
     }
 
+    /// Connections and requests, by origin.
+    pub(crate) fn stats(&self) -> ClientStats {
+        self.state().table.stats()
+    }
+
+    /// Refuses requests from now on, those that wait included. Connections are closed as their exchanges
+    /// end, those that idle at once.
+    pub(crate) fn close(&self) {
+        self.change(Table::close);
+    }
+
+    /// Ends the connections that are shared, with their exchanges.
+    pub(crate) fn abort_shared(&self) {
+        let shared: Vec<_> = self.state().table.shared().cloned().collect();
+        shared.iter().for_each(|connection| connection.abort());
+    }
+
+    /// Ready once no connection is left.
+    pub(crate) fn poll_drained(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.state();
+        if state.table.counts().0 == 0 {
+            return Poll::Ready(());
+        }
+        if !state.drained.iter().any(|waker| waker.will_wake(cx.waker())) {
+            state.drained.push(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+
     /// Connections open, and idle among them.
     pub(crate) fn counts(&self) -> (usize, usize) {
         self.state().table.counts()
@@ -269,11 +313,10 @@ pub(crate) struct Ticket {
 }
 
 impl Future for Ticket {
-    type Output = Grant;
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Grant> {
-        // The sender goes with the table, which we hold, or by serving us.
-        let served = ready!(Pin::new(&mut self.receiver).poll(cx));
-        Poll::Ready(served.expect("only the table drops a waiter"))
+    /// None if the client was closed.
+    type Output = Option<Grant>;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Grant>> {
+        Pin::new(&mut self.receiver).poll(cx).map(Result::ok)
     }
 }
 

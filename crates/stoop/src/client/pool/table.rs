@@ -7,6 +7,7 @@
 mod idle;
 mod origin;
 mod shared;
+mod stats;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use slab::Slab;
 
 use crate::limits::PoolLimits;
 
-use origin::OriginEntry;
 pub(super) use origin::Speaks;
+use origin::{Counters, OriginEntry};
 
 /// The number of an origin, while it has a connection or a waiter.
 pub(super) type Key = usize;
@@ -42,6 +43,10 @@ pub(super) struct Table<C, S, W> {
     idle: usize,
     open: usize,
     number: u64,
+    /// Of all origins, those that were forgotten too.
+    counters: Counters,
+    /// No connection is kept any more.
+    pub(super) is_closed: bool,
 }
 
 /// What a request asks of the pool.
@@ -73,13 +78,15 @@ pub(super) struct Effects<C, S, W> {
     pub(super) closed: Vec<C>,
     /// Shared connections without exchanges, to end.
     pub(super) ended: Vec<S>,
+    /// Waiters that get nothing.
+    pub(super) refused: Vec<W>,
     /// Waiters with what they get.
     pub(super) served: Vec<(W, Key, Allotment<C, S>)>,
 }
 
 impl<C, S, W> Default for Effects<C, S, W> {
     fn default() -> Self {
-        Self { closed: Vec::new(), ended: Vec::new(), served: Vec::new() }
+        Self { closed: Vec::new(), ended: Vec::new(), refused: Vec::new(), served: Vec::new() }
     }
 }
 
@@ -102,6 +109,8 @@ impl<C, S: Clone, W> Table<C, S, W> {
             idle: 0,
             open: 0,
             number: 0,
+            counters: Counters::default(),
+            is_closed: false,
         }
     }
 
@@ -122,9 +131,11 @@ impl<C, S: Clone, W> Table<C, S, W> {
             && let Some((_, connection)) = self.origins[key].idle.pop()
         {
             self.idle -= 1;
+            self.count(key, |counters| counters.reused += 1);
             return (key, Allotment::Idle(connection));
         }
         if let Some((number, connection)) = self.reserve(key, fits) {
+            self.count(key, |counters| counters.reused += 1);
             return (key, Allotment::Stream(number, connection));
         }
         if self.origins[key].may_open(1, &self.limits) {
@@ -164,15 +175,16 @@ impl<C, S: Clone, W> Table<C, S, W> {
     fn count_connecting(&mut self, key: Key) {
         let origin = &mut self.origins[key];
         origin.open += 1;
-        origin.making += 1;
+        origin.connecting += 1;
         self.open += 1;
         self.update_starved(key);
     }
 
     /// A connection that serves one exchange at a time was made.
     pub(super) fn connected(&mut self, key: Key, effects: &mut Effects<C, S, W>) {
+        self.count(key, |counters| counters.connected += 1);
         let Some(origin) = self.origins.get_mut(key) else { return };
-        origin.making -= 1;
+        origin.connecting -= 1;
         if origin.speaks.is_doubtful() || origin.shared.is_empty() {
             origin.speaks = Speaks::Http1;
         }
@@ -186,13 +198,17 @@ impl<C, S: Clone, W> Table<C, S, W> {
     /// A connection was closed, and another is being made in its place.
     pub(super) fn reconnecting(&mut self, key: Key) {
         if let Some(origin) = self.origins.get_mut(key) {
-            origin.making += 1;
+            origin.connecting += 1;
             self.update_starved(key);
         }
     }
 
     /// A viable connection came back: it, or its place, goes to the waiter that has waited longest.
     pub(super) fn returned(&mut self, key: Key, connection: C, effects: &mut Effects<C, S, W>) {
+        if self.is_closed {
+            effects.closed.push(connection);
+            return self.closed(key, effects);
+        }
         let Some(origin) = self.origins.get_mut(key) else {
             return effects.closed.push(connection);
         };
@@ -205,6 +221,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
                     .served
                     .extend(waiter.map(|waiter| (waiter, key, Allotment::Idle(connection))));
                 self.update_starved(key);
+                self.count(key, |counters| counters.reused += 1);
             }
             (_, Some(_)) => {
                 effects.closed.push(connection);
@@ -220,8 +237,9 @@ impl<C, S: Clone, W> Table<C, S, W> {
 
     /// A connection was not made: its place goes to the waiter that has waited longest.
     pub(super) fn connect_failed(&mut self, key: Key, effects: &mut Effects<C, S, W>) {
+        self.count(key, |counters| counters.failed += 1);
         if let Some(origin) = self.origins.get_mut(key) {
-            origin.making -= 1;
+            origin.connecting -= 1;
             // An origin that cannot be reached is not tried by one waiter after the other.
             if origin.speaks == Speaks::Unknown {
                 origin.speaks = Speaks::Unsure;

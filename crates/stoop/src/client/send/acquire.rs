@@ -58,6 +58,7 @@ impl RequestRun<'_> {
         loop {
             let grant = match self.shared.pool.acquire(origin, versions, new_only) {
                 Acquire::Granted(grant) => grant,
+                Acquire::Closed => return Err(Error::client_closed(Phase::Queue)),
                 // Boxed, as all that is rare: what is awaited here is part of every request's size.
                 Acquire::Queued(ticket) => {
                     let grant = Box::pin(within(
@@ -68,7 +69,7 @@ impl RequestRun<'_> {
                     ))
                     .await?;
                     watch.lap(Phase::Queue);
-                    grant
+                    grant.ok_or_else(|| Error::client_closed(Phase::Queue))?
                 }
             };
             let permit = match grant {
@@ -99,9 +100,15 @@ impl RequestRun<'_> {
                 },
                 watch,
             ));
+            let (backoff, limits) = (&self.shared.backoff, &self.shared.limits.pool);
+            backoff.check(origin, now())?;
             let io = match connecting.await {
-                Ok(io) => io,
+                Ok(io) => {
+                    backoff.connected(origin);
+                    io
+                }
                 Err(error) => {
+                    backoff.failed(origin, &error, now(), limits);
                     // Another request that waits may take the place and has a descriptor for it.
                     drop(permit);
                     let (pool, own) = (&self.shared.pool, self.shared.limits.time.connect);

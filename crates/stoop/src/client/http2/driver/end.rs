@@ -58,6 +58,8 @@ pub(super) enum DriverEndCause {
     Stuck,
     /// The task that drove it was dropped.
     Abandoned,
+    /// The client was closed.
+    ClientClosed,
 }
 
 impl ClientDriver {
@@ -114,6 +116,7 @@ fn explain(
 ) -> Error {
     let closed = |detail| Error::new(ErrorKind::ClosedEarly, phase).with_detail(detail);
     match (cause, machine.fault(), goaway_code) {
+        (DriverEndCause::ClientClosed, _, _) => Error::client_closed(phase),
         (_, _, Some(code)) if code != ErrorCode::NO_ERROR => {
             Error::new(ErrorKind::H2GoAway, phase).with_detail(goaway_text(machine, code))
         }

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use http::Method;
-use stoop_proto::h2::{Refusal, StreamKey};
+use stoop_proto::h2::{ErrorCode, Refusal, StreamKey};
 use stoop_proto::{BodySize, CloseReason};
 
 use super::ClientDriver;
+use super::end::DriverEndCause;
 use super::exchange::ClientExchange;
 use super::upload::{Http2Upload, SendProgress};
 use crate::client::http2::PendingRequest;
@@ -78,8 +79,13 @@ impl ClientDriver {
         let mut state = self.role.shared.state();
         let mut moved = requests.take_all(&mut state.submitted);
         let consumed = std::mem::take(&mut state.consumed);
-        let closes = state.closes;
+        let (closes, aborts) = (state.closes, state.aborts);
         drop(state);
+        if aborts {
+            self.terminate(&DriverEndCause::ClientClosed);
+            self.machine.close(ErrorCode::NO_ERROR, CloseReason::CallerCloses);
+            return true;
+        }
         if consumed > 0 {
             self.machine.consumed_after_end(consumed);
         }

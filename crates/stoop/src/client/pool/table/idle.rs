@@ -15,7 +15,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
 
     /// Closes what idles beyond the limits.
     pub(super) fn bound_idle(&mut self, key: Key, effects: &mut Effects<C, S, W>) {
-        if self.origins[key].resting() > self.limits.idle_per_origin_max
+        if self.origins[key].idle_count() > self.limits.idle_per_origin_max
             && let Some(oldest) = self.origins[key].oldest()
         {
             self.close_idle(key, oldest, effects);

@@ -32,12 +32,21 @@ pub(super) struct OriginEntry<C, S, W> {
     /// Idle, on loan, shared, and being made.
     pub(super) open: usize,
     /// Being made.
-    pub(super) making: usize,
+    pub(super) connecting: usize,
     /// How many streams a connection has, once one has told.
     pub(super) streams_each: Option<usize>,
     pub(super) waiters: BTreeMap<u64, W>,
     /// Its number among those that could use a free place.
     pub(super) starved: Option<u64>,
+    pub(super) counters: Counters,
+}
+
+/// What became of the connections of an origin, or of all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counters {
+    pub(super) connected: u64,
+    pub(super) failed: u64,
+    pub(super) reused: u64,
 }
 
 /// A connection that many share.
@@ -61,17 +70,18 @@ impl<C, S, W> OriginEntry<C, S, W> {
             idle: Vec::new(),
             shared: Vec::new(),
             open: 0,
-            making: 0,
+            connecting: 0,
             streams_each: None,
             waiters: BTreeMap::new(),
             starved: None,
+            counters: Counters::default(),
         }
     }
 
     /// Whether another connection may be opened for the waiting requests and `more`.
     pub(super) fn may_open(&self, more: usize, limits: &PoolLimits) -> bool {
         match self.speaks {
-            Speaks::Unknown => self.making == 0,
+            Speaks::Unknown => self.connecting == 0,
             Speaks::Unsure => self.open < limits.per_origin_max.min(limits.http2_per_origin_max),
             Speaks::Http1 => self.open < limits.per_origin_max,
             Speaks::Http2 => {
@@ -86,8 +96,8 @@ impl<C, S, W> OriginEntry<C, S, W> {
     /// has told how many streams there are.
     fn expected(&self) -> usize {
         match self.streams_each {
-            Some(each) => self.making.saturating_mul(each.max(1)),
-            None if self.making > 0 => usize::MAX,
+            Some(each) => self.connecting.saturating_mul(each.max(1)),
+            None if self.connecting > 0 => usize::MAX,
             None if self.shared.iter().any(|member| !member.is_retired) => usize::MAX,
             None => 0,
         }
@@ -99,7 +109,7 @@ impl<C, S, W> OriginEntry<C, S, W> {
     }
 
     /// How many connections idle.
-    pub(super) fn resting(&self) -> usize {
+    pub(super) fn idle_count(&self) -> usize {
         self.idle.len() + self.shared.iter().filter(|member| member.idle.is_some()).count()
     }
 

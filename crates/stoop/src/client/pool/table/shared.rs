@@ -16,8 +16,12 @@ impl<C, S: Clone, W> Table<C, S, W> {
         effects: &mut Effects<C, S, W>,
     ) -> u64 {
         let number = self.next_number();
+        self.count(key, |counters| counters.connected += 1);
+        if self.is_closed {
+            effects.ended.push(connection.clone());
+        }
         let Some(origin) = self.origins.get_mut(key) else { return number };
-        origin.making -= 1;
+        origin.connecting -= 1;
         origin.speaks = Speaks::Http2;
         // Before it has told, it allows no more than others did.
         let streams_max = origin.streams_each.map_or(streams_max, |each| each.min(streams_max));
@@ -132,6 +136,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         let Some(member) = origin.shared.iter_mut().find(|member| member.number == number) else {
             return;
         };
+        let mut served = 0;
         while member.used < member.streams_max {
             let mut waiters = origin.waiters.iter();
             let first = waiters.find(|(_, waiter)| fits(&member.connection, waiter));
@@ -143,7 +148,9 @@ impl<C, S: Clone, W> Table<C, S, W> {
             }
             let stream = Allotment::Stream(number, member.connection.clone());
             effects.served.push((waiter, key, stream));
+            served += 1;
         }
+        self.count(key, |counters| counters.reused += served);
         self.update_starved(key);
         self.serve(effects);
     }

@@ -32,11 +32,11 @@ fn served(effects: Effects<u32, u32, u32>) -> Vec<(u32, Allotment<u32, u32>)> {
 fn check_many(table: &Tables) {
     let origins = || table.origins.iter().map(|(_, origin)| origin);
     assert_eq!(table.open, origins().map(|origin| origin.open).sum::<usize>());
-    assert_eq!(table.idle, origins().map(OriginEntry::resting).sum::<usize>());
+    assert_eq!(table.idle, origins().map(OriginEntry::idle_count).sum::<usize>());
     assert!(table.open <= table.limits.total_max && table.idle <= table.limits.idle_max);
     for (key, origin) in &table.origins {
         assert!(origin.open > 0 || !origin.waiters.is_empty(), "an unused origin is known");
-        assert!(origin.making + origin.shared.len() + origin.idle.len() <= origin.open);
+        assert!(origin.connecting + origin.shared.len() + origin.idle.len() <= origin.open);
         let may_open = origin.may_open(0, &table.limits);
         if let Some((first, _)) = origin.waiters.first_key_value() {
             let has_room = |m: &origin::Member<u32>| m.used < m.streams_max;
