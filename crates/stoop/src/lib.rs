@@ -66,8 +66,8 @@ pub use timings::Timings;
 #[cfg(feature = "json")]
 pub use client::Resource;
 pub use client::{
-    Client, ClientBuilder, ClientStats, ConnectionCounts, ConnectionStats, Next, OriginStats,
-    Redirects, RequestBuilder, Switch,
+    Client, ClientBuilder, ClientStats, ConnectTarget, ConnectionCounts, ConnectionStats, Next,
+    OriginStats, Redirects, RequestBuilder, Switch,
 };
 pub use dns::Resolver;
 pub use limits::{ClientLimits, ClientTime, PoolLimits};

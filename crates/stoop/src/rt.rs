@@ -23,7 +23,8 @@ use std::task::{Context, Poll};
 use stoop_io::{Stream, Timer, from_io};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::client::ClientBuilder;
+use crate::client::{ClientBuilder, ConnectTarget, Connecting};
+use crate::error::BoxError;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
 use crate::server::{Control, Core, Registration, ServerConnection};
@@ -50,7 +51,48 @@ pub fn connections_from<I>(
 where
     I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    builder.connections_from(move || from_io(connect()))
+    builder.made_by(move |_| {
+        let io = from_io(connect());
+        Box::pin(async move { Ok(io) })
+    })
+}
+
+/// A client whose connections are made by `connect`, which is told where each is to lead and by when: through
+/// a proxy or a tunnel of another library, by a name service, or with socket options of one's own. TLS is spoken over
+/// it for https.
+///
+/// The deadline is [`ClientTime::connect`](crate::ClientTime::connect), or that of the exchange if it is
+/// nearer. An [`io::Error`] becomes an error in [`Phase::Connect`](crate::Phase::Connect) by its kind, an
+/// [`Error`](crate::Error) is told as it is, and any other is
+/// [`ConnectUnreachable`](crate::ErrorKind::ConnectUnreachable); all of them are its
+/// [`source`](std::error::Error::source).
+///
+/// ```
+/// # async fn example() -> Result<(), stoop::Error> {
+/// use stoop::{Client, ConnectTarget};
+/// use tokio::net::TcpStream;
+///
+/// // Whatever has the name `api.internal` is on this machine.
+/// let connect = |target: ConnectTarget| async move {
+///     let host = if target.host() == "api.internal" { "127.0.0.1" } else { target.host() };
+///     TcpStream::connect((host, target.port())).await
+/// };
+/// let client = stoop::rt::connector(Client::builder(), connect).build()?;
+/// # Ok(()) }
+/// ```
+pub fn connector<F, C, I, E>(builder: ClientBuilder, connect: F) -> ClientBuilder
+where
+    F: Fn(ConnectTarget) -> C + Send + Sync + 'static,
+    C: Future<Output = Result<I, E>> + Send + 'static,
+    I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    E: Into<BoxError>,
+{
+    builder.made_by(move |target| {
+        let connecting = connect(target);
+        let connecting: Connecting =
+            Box::pin(async move { connecting.await.map(from_io).map_err(Into::into) });
+        connecting
+    })
 }
 
 /// Serves HTTP on one stream, however it came about, until the connection is over. The future is

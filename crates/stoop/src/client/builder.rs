@@ -14,7 +14,8 @@ use stoop_proto::{Fields, Misuse};
 
 use crate::client::Client;
 use crate::client::backoff::Backoff;
-use crate::client::connect::{Connector, Route};
+use crate::client::connect::{Connecting, Connector, Route};
+use crate::client::connect_target::ConnectTarget;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
 use crate::client::shared::{ClientShared, Middleware, Next};
@@ -215,16 +216,16 @@ impl ClientBuilder {
         self
     }
 
-    /// Gets its connections from `connect`, whatever the URL names.
-    pub(crate) fn connections_from(
+    /// Gets its connections from `connect`.
+    pub(crate) fn made_by(
         mut self,
-        connect: impl Fn() -> AnyTransport + Send + Sync + 'static,
+        connect: impl Fn(ConnectTarget) -> Connecting + Send + Sync + 'static,
     ) -> Self {
         self.route = Route::Made(Box::new(connect));
         self
     }
 
-    /// The same, and https is not secured; extensions go to the handler by `relay`.
+    /// Gets its connections from `connect`, whatever the URL names. https is not secured; extensions go to the handler by `relay`.
     pub(crate) fn handler_from(
         mut self,
         connect: impl Fn() -> AnyTransport + Send + Sync + 'static,

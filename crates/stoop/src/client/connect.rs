@@ -1,22 +1,27 @@
 //! Making a connection: the name, the address, TLS, each with its own time.
 
+use std::future::Future;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use std::future::poll_fn;
+use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use stoop_io::{
-    Addresses, AnyTransport, DnsError, DnsErrorKind, Resolver, Transport, Unix, is_public,
+    Addresses, AnyTransport, DnsError, DnsErrorKind, Resolver, Transport, Unix, is_public, now,
 };
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::{ClientTls, TlsError, TlsErrorKind};
 use url::{Host, Url};
 
+use super::connect_target::ConnectTarget;
 use super::dial::dial;
 use super::terms::ConnectLimits;
-use crate::error::{Error, ErrorKind, Phase};
+use crate::error::{BoxError, Error, ErrorKind, Phase};
+use crate::limits::after;
 use crate::request::relay::ExtensionRelay;
 use crate::timings::Stopwatch;
 use crate::versions::Versions;
@@ -39,13 +44,19 @@ pub(crate) enum Route {
     /// To one Unix socket, whatever the URL names.
     Unix(PathBuf),
     /// To whatever makes the connections.
-    Made(Connect),
+    Made(MakeConnection),
     /// To a handler in this process, over which nothing is sent that could be overheard: https without TLS.
     Handler(Connect, Arc<ExtensionRelay>),
 }
 
 /// Makes a connection, at once.
 pub(crate) type Connect = Box<dyn Fn() -> AnyTransport + Send + Sync>;
+
+/// Makes a connection to a target.
+pub(crate) type MakeConnection = Box<dyn Fn(ConnectTarget) -> Connecting + Send + Sync>;
+
+/// A connection that is being made.
+pub(crate) type Connecting = Pin<Box<dyn Future<Output = Result<AnyTransport, BoxError>> + Send>>;
 
 impl Connector {
     /// What may be spoken with a URL's server.
@@ -86,7 +97,14 @@ impl Connector {
                 let connected = terms.within(limit, Phase::Connect, connecting).await?;
                 connected.map_err(|error| Error::io(error, Phase::Connect))?.into()
             }
-            Route::Made(connect) => connect(),
+            Route::Made(connect) => {
+                let limit = terms.time.connect;
+                let dues = [limit.map(|limit| after(now(), limit)), terms.setup_by];
+                let deadline = dues.into_iter().flatten().chain(terms.due.before_head()).min();
+                let connecting = connect(ConnectTarget { url: url.clone(), deadline });
+                let made = terms.within(limit, Phase::Connect, connecting).await?;
+                made.map_err(connect_error)?
+            }
             Route::Handler(connect, _) => return Ok(connect()),
         };
         watch.lap(Phase::Connect);
@@ -166,6 +184,19 @@ pub(crate) fn private_address(url: &Url, address: IpAddr) -> Error {
     ))
 }
 
+/// What the error of a connector of the caller's means: an error of ours is what it says.
+fn connect_error(error: BoxError) -> Error {
+    match error.downcast::<Error>() {
+        Ok(ours) => *ours,
+        Err(other) => match other.downcast::<io::Error>() {
+            Ok(io) => Error::io(*io, Phase::Connect),
+            Err(other) => {
+                Error::new(ErrorKind::ConnectUnreachable, Phase::Connect).with_source(other)
+            }
+        },
+    }
+}
+
 fn dns_error(error: DnsError) -> Error {
     let kind = match error.kind() {
         DnsErrorKind::NxDomain => ErrorKind::DnsNxdomain,
@@ -186,7 +217,7 @@ fn tls_error(error: TlsError) -> Error {
             ErrorKind::TlsCertUntrusted
         }
         TlsErrorKind::InvalidName => ErrorKind::InvalidUrl,
-        TlsErrorKind::Io(std::io::ErrorKind::ConnectionReset) => ErrorKind::Reset,
+        TlsErrorKind::Io(io::ErrorKind::ConnectionReset) => ErrorKind::Reset,
         TlsErrorKind::Closed | TlsErrorKind::Io(_) => ErrorKind::ClosedEarly,
         TlsErrorKind::Handshake
         | TlsErrorKind::NotTls

@@ -3,6 +3,7 @@
 mod backoff;
 mod builder;
 mod connect;
+mod connect_target;
 pub(crate) mod deadlines;
 mod descriptor_wait;
 mod dial;
@@ -36,6 +37,8 @@ use crate::request::Request;
 use crate::response::Response;
 
 pub use builder::ClientBuilder;
+pub(crate) use connect::Connecting;
+pub use connect_target::ConnectTarget;
 pub use redirect::Redirects;
 pub use request_builder::RequestBuilder;
 #[cfg(feature = "json")]

@@ -4,6 +4,7 @@
 mod bounds;
 mod cancel;
 mod channel;
+mod connector;
 mod deadlines;
 mod default_limits;
 mod early_responses;

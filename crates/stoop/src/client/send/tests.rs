@@ -45,7 +45,7 @@ async fn a_request_under_way_is_small() {
 /// redirect to the host `inside`, and anything else by 200.
 fn going_to(builder: ClientBuilder, addresses: &'static [&'static str]) -> Client {
     let made = AtomicUsize::new(0);
-    let connect = move || {
+    let connect = move |_| {
         let address = addresses[made.fetch_add(1, Ordering::Relaxed)].parse().unwrap();
         let (ours, mut theirs) = tokio::io::duplex(4096);
         tokio::spawn(async move {
@@ -60,9 +60,11 @@ fn going_to(builder: ClientBuilder, addresses: &'static [&'static str]) -> Clien
                 theirs.write_all(answer).await.unwrap();
             }
         });
-        from_io_with_peer(ours, PeerAddress::Inet(address))
+        let io = from_io_with_peer(ours, PeerAddress::Inet(address));
+        let connecting: crate::client::Connecting = Box::pin(std::future::ready(Ok(io)));
+        connecting
     };
-    builder.connections_from(connect).build().unwrap()
+    builder.made_by(connect).build().unwrap()
 }
 
 async fn outcome(client: &Client, url: &str) -> Result<u16, (ErrorKind, Phase)> {
