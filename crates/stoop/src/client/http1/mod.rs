@@ -1,13 +1,12 @@
 //! A client's HTTP/1 connection, which serves one exchange after the other.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use stoop_io::{AnyTransport, Liveness, LivenessCheck, PeerAddress, Timer, Transport, now};
 use stoop_proto::h1;
 use tokio::runtime::{Handle, Id};
 
 use crate::conn::wire::Wire;
-use crate::limits::PoolLimits;
 
 mod content;
 pub(crate) mod exchange;
@@ -20,20 +19,21 @@ pub(crate) struct Http1 {
     timer: Timer,
     /// The runtime that the transport is registered with.
     runtime: Id,
-    made_at: Instant,
+    /// When it has served for as long as it may.
+    expires_at: Option<Instant>,
     pub(crate) idle_since: Instant,
 }
 
 impl Http1 {
     /// A connection that was just made, on the runtime this is called on.
-    pub(crate) fn new(io: AnyTransport) -> Box<Self> {
+    pub(crate) fn new(io: AnyTransport, lifetime: Duration) -> Box<Self> {
         let now = now();
         Box::new(Self {
             wire: Wire::new(io).with_fixed_limit(),
             machine: h1::Client::new(),
             timer: Timer::coarse(),
             runtime: Handle::current().id(),
-            made_at: now,
+            expires_at: now.checked_add(lifetime),
             idle_since: now,
         })
     }
@@ -48,10 +48,9 @@ impl Http1 {
         self.machine.is_reusable() && self.wire.out.is_empty() && self.wire.io.received().is_empty()
     }
 
-    /// Whether it has idled, or served, for longer than the limits allow.
-    pub(crate) fn is_expired(&self, now: Instant, limits: &PoolLimits) -> bool {
-        now.saturating_duration_since(self.idle_since) >= limits.idle
-            || now.saturating_duration_since(self.made_at) >= limits.lifetime
+    /// Whether it has served for as long as it may.
+    pub(crate) fn is_expired(&self, now: Instant) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
     }
 
     /// Whether bytes arrived before the first request. Those that are still on their way cannot be told
@@ -67,9 +66,10 @@ impl Http1 {
         if self.runtime == Handle::current().id() {
             return Some(self);
         }
-        let Self { wire, machine, made_at, .. } = *self;
-        let mut rebound = Self::new(wire.io.move_to_current_runtime().ok()?);
-        (rebound.machine, rebound.wire.out, rebound.made_at) = (machine, wire.out, made_at);
+        let Self { wire, machine, expires_at, .. } = *self;
+        let mut rebound = Self::new(wire.io.move_to_current_runtime().ok()?, Duration::MAX);
+        (rebound.machine, rebound.wire.out) = (machine, wire.out);
+        rebound.expires_at = expires_at;
         Some(rebound)
     }
 

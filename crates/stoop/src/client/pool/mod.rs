@@ -39,7 +39,7 @@ type PoolEffects = table::Effects<Box<Http1>, Arc<SharedConnection>, Waiter>;
 /// The connections of one client, all origins.
 pub(crate) struct Pool {
     state: Mutex<PoolState>,
-    limits: PoolLimits,
+    idle: Duration,
     /// Itself, for connections to report to.
     this: Weak<Pool>,
 }
@@ -91,7 +91,7 @@ impl PoolEvents for Pool {
 
     fn returned(&self, key: Key, mut connection: Box<Http1>) {
         connection.idle_since = now();
-        if connection.is_expired(connection.idle_since, &self.limits) {
+        if connection.is_expired(connection.idle_since) {
             drop(connection);
             return self.closed(key);
         }
@@ -130,12 +130,12 @@ impl PoolEvents for Pool {
 
 impl Pool {
     pub(crate) fn new(limits: PoolLimits) -> Arc<Self> {
-        let table =
-            Table::new(limits.clone(), |connection: &Arc<SharedConnection>, waiter: &Waiter| {
-                connection.is_of(waiter.runtime)
-            });
+        let idle = limits.idle;
+        let table = Table::new(limits, |connection: &Arc<SharedConnection>, waiter: &Waiter| {
+            connection.is_of(waiter.runtime)
+        });
         let state = Mutex::new(PoolState { table, reaping: false, drained: Vec::new() });
-        Arc::new_cyclic(|this| Self { state, limits, this: this.clone() })
+        Arc::new_cyclic(|this| Self { state, idle, this: this.clone() })
     }
 
     fn state(&self) -> MutexGuard<'_, PoolState> {
@@ -149,13 +149,13 @@ impl Pool {
         let changed = change(&mut state.table, &mut effects);
         let reap = !state.reaping && state.table.counts().1 > 0;
         state.reaping |= reap;
-        let drained = match state.table.counts().0 {
-            0 => std::mem::take(&mut state.drained),
-            _ => Vec::new(),
-        };
+        let drained = (!state.drained.is_empty() && state.table.counts().0 == 0)
+            .then(|| std::mem::take(&mut state.drained));
         drop(state);
         self.settle(effects);
-        drained.into_iter().for_each(Waker::wake);
+        if let Some(drained) = drained {
+            drained.into_iter().for_each(Waker::wake);
+        }
         if reap {
             self.start_reaper();
         }
@@ -219,7 +219,7 @@ impl Pool {
     /// Closes connections and serves waiters as the table decided. A waiter that was cancelled meanwhile
     /// drops what it gets, which returns it here.
     fn settle(&self, effects: PoolEffects) {
-        drop((effects.closed, effects.refused));
+        drop(effects.closed);
         effects.ended.iter().for_each(|connection| connection.close());
         for (waiter, key, given) in effects.served {
             // Gone only if no request can be waiting: each that waits holds it.
@@ -234,9 +234,11 @@ impl Pool {
         let mut effects = PoolEffects::default();
         let mut state = self.state();
         let unfit = |connection: &mut Box<Http1>| {
-            connection.is_expired(now, &self.limits) || !connection.is_quiet(LivenessCheck::Cached)
+            now.saturating_duration_since(connection.idle_since) >= self.idle
+                || connection.is_expired(now)
+                || !connection.is_quiet(LivenessCheck::Cached)
         };
-        state.table.reap(unfit, now.checked_sub(self.limits.idle), &mut effects);
+        state.table.reap(unfit, now.checked_sub(self.idle), &mut effects);
         let more = state.table.counts().1 > 0;
         state.reaping = more;
         drop(state);
@@ -259,7 +261,7 @@ impl Pool {
         // Without a runtime nothing can be timed; the next return tries again.
         let reaper = Reaper { pool: self.this.clone(), is_done: false };
         let Ok(runtime) = Handle::try_current() else { return };
-        runtime.spawn(reaper.run(self.limits.idle.min(REAP_EVERY)));
+        runtime.spawn(reaper.run(self.idle.min(REAP_EVERY)));
     }
 
     /// Connections and requests, by origin.
@@ -270,7 +272,8 @@ impl Pool {
     /// Refuses requests from now on, those that wait included. Connections are closed as their exchanges
     /// end, those that idle at once.
     pub(crate) fn close(&self) {
-        self.change(Table::close);
+        // Dropped when the lock is released: that wakes their tasks.
+        drop(self.change(Table::close));
     }
 
     /// Ends the connections that are shared, with their exchanges.

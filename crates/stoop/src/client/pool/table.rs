@@ -78,15 +78,13 @@ pub(super) struct Effects<C, S, W> {
     pub(super) closed: Vec<C>,
     /// Shared connections without exchanges, to end.
     pub(super) ended: Vec<S>,
-    /// Waiters that get nothing.
-    pub(super) refused: Vec<W>,
     /// Waiters with what they get.
     pub(super) served: Vec<(W, Key, Allotment<C, S>)>,
 }
 
 impl<C, S, W> Default for Effects<C, S, W> {
     fn default() -> Self {
-        Self { closed: Vec::new(), ended: Vec::new(), refused: Vec::new(), served: Vec::new() }
+        Self { closed: Vec::new(), ended: Vec::new(), served: Vec::new() }
     }
 }
 

@@ -137,7 +137,7 @@ impl RequestRun<'_> {
             self.check_address(peer, url)?;
             return Ok(Acquired { carrier: Carrier::Stream(stream), reused: false });
         }
-        let mut connection = Http1::new(io);
+        let mut connection = Http1::new(io, self.shared.limits.pool.lifetime);
         if connection.has_spoken() {
             // RFC 9112 §9.2: never taken for an answer.
             let error = Error::violation(Violation::Unsolicited, Phase::Wait);
@@ -159,7 +159,8 @@ impl RequestRun<'_> {
         let idled = now.saturating_duration_since(connection.idle_since);
         let look =
             if idled > LIVENESS_CACHE { LivenessCheck::Kernel } else { LivenessCheck::Cached };
-        !connection.is_expired(now, &self.shared.limits.pool)
+        idled < self.shared.limits.pool.idle
+            && !connection.is_expired(now)
             && connection.is_viable()
             && connection.is_quiet(look)
             && lease.rebind_to_current_runtime()

@@ -47,14 +47,15 @@ impl<C, S: Clone, W> Table<C, S, W> {
         stats
     }
 
-    /// Refuses the waiters, closes what idles, and has what is shared end after its exchanges. From now on
-    /// no connection idles.
-    pub(in crate::client::pool) fn close(&mut self, effects: &mut Effects<C, S, W>) {
+    /// Closes what idles, and has what is shared end after its exchanges. From now on no connection idles.
+    /// Returns the waiters, which get none.
+    pub(in crate::client::pool) fn close(&mut self, effects: &mut Effects<C, S, W>) -> Vec<W> {
         self.is_closed = true;
         self.starved.clear();
+        let mut refused = Vec::new();
         for (_, origin) in &mut self.origins {
             origin.starved = None;
-            effects.refused.extend(std::mem::take(&mut origin.waiters).into_values());
+            refused.extend(std::mem::take(&mut origin.waiters).into_values());
         }
         while self.idle > 0 && !self.order.is_empty() {
             self.evict_oldest(None, effects);
@@ -62,5 +63,6 @@ impl<C, S: Clone, W> Table<C, S, W> {
         effects.ended.extend(self.shared().cloned().collect::<Vec<_>>());
         let unused: Vec<Key> = self.origins.iter().map(|(key, _)| key).collect();
         unused.into_iter().for_each(|key| self.forget_unused(key));
+        refused
     }
 }
