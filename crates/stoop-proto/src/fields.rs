@@ -193,6 +193,34 @@ impl Fields {
         Ok(())
     }
 
+    /// Appends the lines of `defaults` whose names this has none of.
+    ///
+    /// ```
+    /// let (mut fields, mut defaults) = (stoop_proto::Fields::new(), stoop_proto::Fields::new());
+    /// fields.push("Accept", b"text/html")?;
+    /// defaults.push("accept", b"*/*")?;
+    /// defaults.push("user-agent", b"x/1")?;
+    /// fields.push_missing(&defaults)?;
+    /// assert_eq!(fields.iter().map(|field| field.name()).collect::<Vec<_>>(), ["Accept", "user-agent"]);
+    /// # Ok::<(), stoop_proto::Misuse>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Misuse::TooLarge`] beyond 4 GiB in all; nothing is appended then.
+    pub fn push_missing(&mut self, defaults: &Self) -> Result<(), Misuse> {
+        if self.bytes.len() + defaults.bytes.len() > u32::MAX as usize {
+            return Err(Misuse::TooLarge);
+        }
+        let own = self.lines.len();
+        for line in defaults.iter() {
+            // They are checked: `defaults` has taken them.
+            if !self.iter().take(own).any(|field| field.name.eq_ignore_ascii_case(line.name)) {
+                self.append(line.name, line.value);
+            }
+        }
+        Ok(())
+    }
+
     /// Replaces all lines of that name by one.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use base64::prelude::{BASE64_STANDARD, Engine};
 use http::{Method, StatusCode};
 use percent_encoding::percent_decode_str;
-use stoop_proto::{Fields, RequestHead, ResponseHead, TargetForm};
+use stoop_proto::{RequestHead, ResponseHead, TargetForm};
 use url::Url;
 
 use crate::body::Body;
@@ -38,7 +38,7 @@ impl Outgoing {
         if !head.fields().contains("host") {
             name_host(head, url)?;
         }
-        add_defaults(head.fields_mut(), &shared.default_fields)?;
+        head.fields_mut().push_missing(&shared.default_fields)?;
         let relayed = match shared.connector.relay() {
             Some(relay) => relay.send(extensions, head.fields_mut())?,
             None => None,
@@ -129,17 +129,6 @@ impl Outgoing {
         self.parts.url = Some(url);
         Ok(())
     }
-}
-
-/// Adds the lines whose names `fields` has none of.
-fn add_defaults(fields: &mut Fields, defaults: &Fields) -> Result<(), Error> {
-    let own = fields.len();
-    for line in defaults.iter() {
-        if !fields.iter().take(own).any(|field| field.is(line.name())) {
-            fields.push(line.name(), line.value())?;
-        }
-    }
-    Ok(())
 }
 
 /// Adds Host: RFC 9112 §3.2, and §3.2.3 for a tunnel.
