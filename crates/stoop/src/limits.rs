@@ -174,7 +174,7 @@ impl Default for ClientLimits {
 /// |---|---|---|
 /// | `queue`, `dns`, `connect`, `tls` | `QueueTimeout`, `DnsTimeout`, `ConnectTimeout`, `TlsTimeout` | its own |
 /// | `head` | `FirstByteTimeout` | `Queue`, `Dns`, `Connect`, `Tls`, `Send`, `Wait` or `Redirect` |
-/// | `send_idle` | `ReadTimeout` | `Send` |
+/// | `send_idle` | `ReadTimeout` | `Send`, and `Wait` if the server is gone |
 /// | `read_idle` | `ReadTimeout` | `Receive` |
 /// | `body_bytes_per_second_min` | `SlowBody` | `Receive` |
 /// | `total` | `TotalTimeout` | any |
@@ -204,7 +204,9 @@ pub struct ClientTime {
     /// [`Request::timeout`](crate::Request::timeout). Where there is a [`total`](ClientTime::total), the
     /// default of 60 s does not hold beside it, any other limit does.
     pub head: Option<Duration>,
-    /// Without a byte of the request accepted by the server: 30 s. Over HTTP/2, bytes of other requests count
+    /// Without a byte of the request accepted by the server: 30 s. Over HTTP/1 this holds for the whole request,
+    /// once it is written: if the server's kernel has acknowledged nothing of it, the server is gone, and an
+    /// idempotent request on a connection that had served before is sent again. Over HTTP/2, bytes of other requests count
     /// too while the request waits for its turn on the connection that they share; they do not count if
     /// the server keeps the window of its stream closed.
     pub send_idle: Option<Duration>,

@@ -20,6 +20,8 @@ pub(super) enum Waiting {
     Sending,
     /// For the caller to make more of the request's content.
     Caller,
+    /// For the response's head, or a sign that the server is there: whether it has the request is not known.
+    Unacknowledged,
     /// For the response's head.
     Head,
     /// For the response's content.
@@ -192,7 +194,7 @@ impl Deadlines {
             self.waiting = waiting;
             let limit = match waiting {
                 Waiting::Nothing | Waiting::Caller | Waiting::Head => None,
-                Waiting::Sending => time.send_idle,
+                Waiting::Sending | Waiting::Unacknowledged => time.send_idle,
                 Waiting::Content => time.read_idle,
             };
             let limit = limit.filter(|_| self.is_watched);
@@ -209,7 +211,7 @@ impl Deadlines {
         }
         let is_due = |deadline: Option<Instant>| deadline.is_some_and(|due| due <= nearest);
         let phase = match waiting {
-            Waiting::Head => Phase::Wait,
+            Waiting::Unacknowledged | Waiting::Head => Phase::Wait,
             Waiting::Content => Phase::Receive,
             Waiting::Nothing | Waiting::Sending | Waiting::Caller => Phase::Send,
         };

@@ -49,8 +49,9 @@ impl Http1Exchange {
         (now, due): (Instant, Due),
     ) -> Result<Self, Error> {
         let mut deadlines = Deadlines::new(now, due, &body, &limits.time);
-        let mut upload = Http1Upload::default();
         let http1 = connection(&mut lease, Phase::Request)?;
+        let mut upload = Http1Upload::default();
+        http1.unacknowledged_from = Some(http1.wire.position());
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
         let sent = http1.machine.send(head, size, &mut OutputSink(&mut http1.wire.out));
         sent.map_err(|misuse| Error::misuse(misuse, Phase::Request))?;
@@ -124,8 +125,8 @@ impl Http1Exchange {
             };
             // Behind the response, the caller may have forgotten what it has not sent.
             let waiting = if *ended { Waiting::Sending } else { waiting };
-            if let Some(error) = ready!(poll_deadline(cx, http1, deadlines, waiting, &limits.time))
-            {
+            let late = poll_deadline(cx, http1, deadlines, waiting, &limits.time);
+            if let Some(error) = ready!(late) {
                 return Poll::Ready(Err(self.fail(error)));
             }
         }
@@ -261,11 +262,11 @@ impl Http1Exchange {
         phase: Phase,
     ) -> Poll<Result<Option<h1::Event>, Error>> {
         let room = self.limits.wire.head_bytes_max + 1;
-        let Self { lease, upload, limits, deadlines, .. } = self;
+        let Self { lease, upload, limits, deadlines, received_any, .. } = self;
         let http1 = connection(lease, phase)?;
         match http1.wire.io.poll_fill(cx, room) {
             Poll::Ready(Ok(FillResult::Bytes(_))) => {
-                self.received_any = true;
+                *received_any = true;
                 match phase == Phase::Receive && deadlines.note_input() {
                     true => Poll::Ready(Err(Deadlines::total_error(phase))),
                     false => Poll::Ready(Ok(None)),
@@ -288,7 +289,11 @@ impl Http1Exchange {
                 let waiting = match (upload.waiting(http1, deadlines), phase) {
                     (Some(Waiting::Sending), _) => Waiting::Sending,
                     (_, Phase::Receive) => Waiting::Content,
-                    (sending, _) => sending.unwrap_or(Waiting::Head),
+                    (Some(sending), _) => sending,
+                    (None, _) if *received_any || http1.unacknowledged_from.is_none() => {
+                        Waiting::Head
+                    }
+                    (None, _) => Waiting::Unacknowledged,
                 };
                 let late = poll_deadline(cx, http1, deadlines, waiting, &limits.time);
                 late.map(|error| error.map_or(Ok(None), Err))
@@ -314,6 +319,16 @@ fn poll_deadline(
     if is_idle && is_sending && http1.wire.check_progress() {
         deadlines.moved();
         return Poll::Ready(None);
+    }
+    if is_idle && waiting == Waiting::Unacknowledged {
+        let arrived = http1.wire.has_arrived();
+        http1.unacknowledged_from = http1.unacknowledged_from.filter(|from| arrived <= *from);
+        if http1.unacknowledged_from.is_none() {
+            deadlines.moved();
+            return Poll::Ready(None);
+        }
+        let silent = "the server has acknowledged nothing of the request";
+        return Poll::Ready(late.map(|error| error.with_detail(silent)));
     }
     Poll::Ready(late)
 }

@@ -21,6 +21,9 @@ pub(crate) struct Http1 {
     runtime: Id,
     /// When it has served for as long as it may.
     expires_at: Option<Instant>,
+    /// The [position](Wire::position) at which the request begins, until the server's kernel is known to have
+    /// acknowledged some of it.
+    unacknowledged_from: Option<i64>,
     pub(crate) idle_since: Instant,
 }
 
@@ -34,6 +37,7 @@ impl Http1 {
             timer: Timer::coarse(),
             runtime: Handle::current().id(),
             expires_at: now.checked_add(lifetime),
+            unacknowledged_from: None,
             idle_since: now,
         })
     }

@@ -7,7 +7,7 @@ use stoop_io::now;
 use super::RequestRun;
 use crate::body::Body;
 use crate::client::outgoing::Outgoing;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Phase};
 
 /// How long a refused request waits before it is sent again, and at most.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -49,11 +49,13 @@ impl RequestRun<'_> {
             return tries.refused <= limits.refusals_max;
         }
         // RFC 9110 §9.2.2, RFC 9112 §9.3.1: only what is idempotent, only on a connection that
-        // may have been closed before we wrote, only unanswered.
-        let is_stale = reused
-            && !failed.received
-            && matches!(error.kind(), ErrorKind::ClosedEarly | ErrorKind::Reset)
-            && outgoing.method().is_idempotent();
+        // may have been closed before we wrote, or whose server is gone without a word, only unanswered.
+        let is_gone = match error.kind() {
+            ErrorKind::ClosedEarly | ErrorKind::Reset => true,
+            ErrorKind::ReadTimeout => error.phase() == Phase::Wait,
+            _ => false,
+        };
+        let is_stale = is_gone && reused && !failed.received && outgoing.method().is_idempotent();
         tries.stale += 1;
         is_stale && tries.stale <= limits.retries_max
     }

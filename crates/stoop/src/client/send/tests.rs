@@ -1,8 +1,16 @@
-//! Where redirects lead, and how large a request under way is.
+//! Where redirects lead, how large a request under way is, and servers that vanish.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use stoop_io::{PeerAddress, from_io_with_peer};
+use bytes::Bytes;
+use stoop_io::{
+    AnyTransport, FillResult, Liveness, LivenessCheck, Output, PeerAddress, Transport, from_io,
+    from_io_with_peer,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::{Client, ClientBuilder, ConnectionCounts, ErrorKind, Phase};
@@ -93,4 +101,103 @@ async fn a_public_server_may_not_send_us_to_a_private_one() {
     ] {
         assert_eq!(outcome(&going_to(Client::builder(), fine), "http://outside/").await, Ok(200));
     }
+}
+
+/// A connection whose other end vanishes: it takes what is sent, and acknowledges nothing of it.
+struct Vanishing {
+    io: AnyTransport,
+    is_gone: Arc<AtomicBool>,
+    unacknowledged: usize,
+}
+
+impl Transport for Vanishing {
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<FillResult>> {
+        self.io.poll_fill(cx, room)
+    }
+    fn received(&self) -> &[u8] {
+        self.io.received()
+    }
+    fn consume(&mut self, n: usize) {
+        self.io.consume(n);
+    }
+    fn take(&mut self, n: usize) -> Bytes {
+        self.io.take(n)
+    }
+    fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        if self.is_gone.load(Ordering::Relaxed) {
+            self.unacknowledged += out.len();
+            out.clear();
+            return Poll::Ready(Ok(()));
+        }
+        self.io.poll_flush(cx, out)
+    }
+    fn unsent(&self) -> usize {
+        self.io.unsent()
+    }
+    fn unacknowledged(&self) -> usize {
+        self.unacknowledged
+    }
+    fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io.poll_shutdown(cx)
+    }
+    fn liveness(&mut self, look: LivenessCheck) -> Liveness {
+        self.io.liveness(look)
+    }
+    fn peer(&self) -> PeerAddress {
+        self.io.peer()
+    }
+}
+
+/// A client whose first connection vanishes when the flag is set; `/slow` is answered after 50 s.
+fn vanishing() -> (Client, Arc<AtomicBool>) {
+    let gone = Arc::new(AtomicBool::new(false));
+    let (flag, made) = (gone.clone(), AtomicUsize::new(0));
+    let connect = move |_| {
+        let (ours, theirs) = tokio::io::duplex(4096);
+        let slow = |request: crate::Request| async move {
+            if request.path() == "/slow" {
+                tokio::time::sleep(Duration::from_secs(50)).await;
+            }
+            "ok"
+        };
+        tokio::spawn(crate::rt::serve(theirs, slow, crate::ServerLimits::default()));
+        let is_gone = match made.fetch_add(1, Ordering::Relaxed) {
+            0 => flag.clone(),
+            _ => Arc::default(),
+        };
+        let vanishing = Vanishing { io: from_io(ours), is_gone, unacknowledged: 0 };
+        let io = AnyTransport::Custom(Box::new(vanishing));
+        let connecting: crate::client::Connecting = Box::pin(std::future::ready(Ok(io)));
+        connecting
+    };
+    (Client::builder().made_by(connect).build().unwrap(), gone)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_acknowledges_nothing_of_a_request_is_gone() {
+    let (client, gone) = vanishing();
+    assert_eq!(outcome(&client, "http://a/").await, Ok(200));
+    gone.store(true, Ordering::Relaxed);
+    // What can be sent again goes over another connection.
+    let begun = tokio::time::Instant::now();
+    assert_eq!(outcome(&client, "http://a/").await, Ok(200));
+    assert_eq!(begun.elapsed().as_secs(), 30);
+    assert_eq!(client.connections(), ConnectionCounts { open: 1, idle: 1 });
+
+    let (client, gone) = vanishing();
+    assert_eq!(outcome(&client, "http://a/").await, Ok(200));
+    gone.store(true, Ordering::Relaxed);
+    let begun = tokio::time::Instant::now();
+    let error = client.post("http://a/").body("once").await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::ReadTimeout, Phase::Wait));
+    assert!(error.to_string().contains("acknowledged nothing"), "{error}");
+    assert_eq!(begun.elapsed().as_secs(), 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_has_the_request_may_take_longer_to_answer() {
+    let (client, _) = vanishing();
+    let begun = tokio::time::Instant::now();
+    assert_eq!(outcome(&client, "http://a/slow").await, Ok(200));
+    assert_eq!(begun.elapsed().as_secs(), 50);
 }
