@@ -26,6 +26,7 @@ mod buffer;
 mod descriptors;
 mod dns;
 mod listener;
+mod local_end;
 mod memory;
 mod output;
 #[cfg(feature = "process")]
@@ -44,8 +45,12 @@ pub use any_transport::AnyTransport;
 pub use balance::{Balance, ConnectionSlot, PlacedConnection, WorkerHandle};
 pub use buffer::{CHUNK, ReceiveBuffer};
 pub use descriptors::descriptors_max;
-pub use dns::{Addresses, DnsError, DnsErrorKind, Families, Resolver, ResolverBuilder, is_public};
+pub use dns::{
+    Addresses, DnsError, DnsErrorKind, Families, Resolver, ResolverBuilder, ResolverStats,
+    is_public,
+};
 pub use listener::{Accepted, Address, ListenOptions, Listener, descriptors_freed};
+pub use local_end::LocalEnd;
 pub use memory::{MEMORY_BYTES, Memory};
 pub use output::{OUTPUT_BYTES_MAX, Output};
 #[cfg(feature = "process")]

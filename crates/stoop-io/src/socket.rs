@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::buffer::ReceiveBuffer;
+use crate::local_end::LocalEnd;
 use crate::output::Output;
 use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
@@ -66,6 +67,17 @@ impl Tcp {
     /// Connects to `address`, with `TCP_NODELAY` set.
     pub async fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self::new(stream, address))
+    }
+
+    /// The same, from a local address or interface.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), and [`io::ErrorKind::AddrNotAvailable`] or what the kernel says of an
+    /// interface that is not there.
+    pub async fn connect_from(local: &LocalEnd, address: SocketAddr) -> io::Result<Self> {
+        let stream = local.connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(Self::new(stream, address))
     }

@@ -247,3 +247,45 @@ async fn remembered_names_are_bounded() {
     assert_eq!(found.len(), 2);
     assert!(nothing.known("x.example").is_none());
 }
+
+#[tokio::test]
+async fn what_has_expired_is_given_out_while_it_is_looked_up_again() {
+    let server = with_ttl(10);
+    let resolver = asking(&server).cache_stale_max(Duration::from_secs(60)).build().unwrap();
+    let first = resolver.lookup("a.example").await.unwrap();
+    pass(30).await;
+    assert!(resolver.known("a.example").is_none(), "it has expired");
+    let begun = tokio::time::Instant::now();
+    for _ in 0..5 {
+        assert_eq!(resolver.lookup("a.example").await.unwrap(), first);
+    }
+    assert!(begun.elapsed() < 20 * MS, "no caller has waited");
+    while resolver.known("a.example").is_none() {
+        tokio::time::sleep(MS).await;
+    }
+    assert_eq!(server.asked("a.example", A), 2, "one lookup for all of them");
+    // Later than that it is waited for.
+    pass(100).await;
+    resolver.lookup("a.example").await.unwrap();
+    assert_eq!(server.asked("a.example", A), 3);
+    let stats = resolver.stats();
+    assert_eq!((stats.lookups, stats.failed, stats.remembered), (3, 0, 1));
+    assert!(stats.stale >= 1 && stats.stale + stats.hits == 5, "{stats:?}");
+}
+
+#[tokio::test]
+async fn a_name_that_is_looked_up_in_advance_is_known_later() {
+    let server = with_ttl(60);
+    let resolver = asking(&server).build().unwrap();
+    for _ in 0..3 {
+        resolver.prefetch("a.example");
+    }
+    resolver.prefetch("127.0.0.1");
+    while resolver.known("a.example").is_none() {
+        tokio::time::sleep(MS).await;
+    }
+    resolver.lookup("a.example").await.unwrap();
+    assert_eq!(server.asked("a.example", A), 1);
+    let stats = resolver.stats();
+    assert_eq!((stats.lookups, stats.hits, stats.shared), (1, 1, 2));
+}

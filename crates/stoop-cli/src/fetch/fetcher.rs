@@ -273,6 +273,7 @@ mod tests {
                 kind,
                 ErrorKind::RequestBody
                     | ErrorKind::InvalidMessage
+                    | ErrorKind::AddressDenied
                     | ErrorKind::QueueTimeout
                     | ErrorKind::TlsTimeout
                     | ErrorKind::FirstByteTimeout

@@ -135,6 +135,13 @@ impl ResolverBuilder {
         self
     }
 
+    /// Addresses that have expired are given out for so long while they are looked up again, so that no caller
+    /// waits for names that are in use (as RFC 5861 §3 has it for responses). Default: not at all.
+    pub fn cache_stale_max(mut self, most: Duration) -> Self {
+        self.settings.cache.stale_max = most.min(TTL_LIMIT);
+        self
+    }
+
     /// Whether `/etc/hosts` is honoured. It is read when the resolver is built. Default: true.
     pub fn hosts(mut self, honoured: bool) -> Self {
         self.hosts = if honoured { Hosts::System } else { Hosts::Off };

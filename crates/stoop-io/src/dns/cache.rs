@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use super::addresses::Addresses;
 use super::error::DnsError;
+use super::stats::ResolverStats;
 
 /// The result of a lookup.
 pub(super) type LookupResult = Result<Addresses, DnsError>;
@@ -21,6 +22,9 @@ pub(super) type ResultSender = Arc<watch::Sender<Option<LookupResult>>>;
 pub(super) enum LookupState {
     /// The result is remembered.
     Known(LookupResult),
+    /// The result has expired, and may still be used. If no lookup runs, the caller must start one that
+    /// sends its result here.
+    Stale(LookupResult, Option<ResultSender>),
     /// A lookup runs, whose result comes here.
     Running(watch::Receiver<Option<LookupResult>>, RunsOn),
     /// The caller must start a lookup that sends its result here.
@@ -44,6 +48,17 @@ struct CacheEntry {
     expires: Instant,
 }
 
+impl CacheEntry {
+    /// Its result and whether that has expired, if it may be used. That there is no address is never used
+    /// longer than it is known.
+    fn usable(&self, now: Instant, stale_max: Duration) -> Option<(LookupResult, bool)> {
+        let is_stale = self.expires <= now;
+        let may_be_stale =
+            self.result.is_ok() && now.saturating_duration_since(self.expires) < stale_max;
+        (!is_stale || may_be_stale).then(|| (self.result.clone(), is_stale))
+    }
+}
+
 /// A cache of two generations. A name that is asked for moves into the young one; when that is full
 /// it becomes the old one, and what was not asked for since the last time is forgotten. So the newest
 /// half at least is always there, and nothing is sorted or linked.
@@ -53,26 +68,39 @@ pub(super) struct Cache {
     lookups: HashMap<Arc<str>, (ResultSender, RuntimeId)>,
     /// Entries of one generation.
     generation_max: usize,
+    /// How long addresses may be used once they have expired.
+    stale_max: Duration,
+    stats: ResolverStats,
 }
 
 impl Cache {
-    /// A cache for at most `entries_max` results.
-    pub(super) fn new(entries_max: usize) -> Self {
+    /// A cache for at most `entries_max` results, of which addresses may be used for `stale_max` once they have
+    /// expired.
+    pub(super) fn new(entries_max: usize, stale_max: Duration) -> Self {
         Self {
             young: HashMap::new(),
             old: HashMap::new(),
             lookups: HashMap::new(),
             generation_max: entries_max / 2,
+            stale_max,
+            stats: ResolverStats::default(),
         }
     }
 
     /// The result for `name`, or the lookup of it that runs; if there is neither, the caller starts
     /// one.
     pub(super) fn join(&mut self, name: &str, runtime: RuntimeId, now: Instant) -> LookupState {
-        if let Some(result) = self.get(name, now) {
-            return LookupState::Known(result);
+        if let Some((result, is_stale)) = self.find(name, now) {
+            if !is_stale {
+                self.stats.hits += 1;
+                return LookupState::Known(result);
+            }
+            self.stats.stale += 1;
+            let is_running = self.lookups.contains_key(name);
+            return LookupState::Stale(result, (!is_running).then(|| self.start(name, runtime)));
         }
         if let Some((sender, of)) = self.lookups.get(name) {
+            self.stats.shared += 1;
             let runs_on = if *of == runtime { RunsOn::SameRuntime } else { RunsOn::OtherRuntime };
             return LookupState::Running(sender.subscribe(), runs_on);
         }
@@ -97,6 +125,7 @@ impl Cache {
     }
 
     fn start(&mut self, name: &str, runtime: RuntimeId) -> ResultSender {
+        self.stats.lookups += 1;
         let sender = ResultSender::new(watch::Sender::new(None));
         self.lookups.insert(name.into(), (sender.clone(), runtime));
         sender
@@ -104,20 +133,28 @@ impl Cache {
 
     /// The remembered result for `name`, if it has not expired by `now`.
     pub(super) fn get(&mut self, name: &str, now: Instant) -> Option<LookupResult> {
+        self.find(name, now).filter(|(_, is_stale)| !is_stale).map(|(result, _)| result)
+    }
+
+    /// The remembered result for `name`, and whether it has expired by `now`, if it may still be used.
+    fn find(&mut self, name: &str, now: Instant) -> Option<(LookupResult, bool)> {
         if let Some(entry) = self.young.get(name) {
-            return (entry.expires > now).then(|| entry.result.clone());
+            return entry.usable(now, self.stale_max);
         }
         let (name, entry) = self.old.remove_entry(name)?;
-        if entry.expires <= now {
-            return None;
-        }
-        let result = entry.result.clone();
+        let found = entry.usable(now, self.stale_max)?;
         self.insert_young(name, entry);
-        Some(result)
+        Some(found)
+    }
+
+    /// What became of the names that were asked for.
+    pub(super) fn stats(&self) -> ResolverStats {
+        ResolverStats { remembered: self.young.len() + self.old.len(), ..self.stats }
     }
 
     /// Remembers the result for `name` until `expires`.
     pub(super) fn insert(&mut self, name: &Arc<str>, result: LookupResult, expires: Instant) {
+        self.stats.failed += u64::from(result.is_err());
         self.old.remove(name);
         self.insert_young(name.clone(), CacheEntry { result, expires });
     }
@@ -150,7 +187,6 @@ impl Cache {
 mod tests {
     use super::*;
     use std::net::IpAddr;
-    use std::time::Duration;
 
     fn result(n: u8) -> LookupResult {
         Ok(IpAddr::from([10, 0, 0, n]).into())
@@ -159,7 +195,7 @@ mod tests {
     fn start(cache: &mut Cache, name: &str, now: Instant) -> ResultSender {
         match cache.join(name, None, now) {
             LookupState::Started(sender) => sender,
-            LookupState::Known(_) | LookupState::Running(..) => {
+            LookupState::Known(_) | LookupState::Stale(..) | LookupState::Running(..) => {
                 panic!("{name} is known or running")
             }
         }
@@ -167,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_result_is_known_until_it_expires() {
-        let (mut cache, now) = (Cache::new(10), Instant::now());
+        let (mut cache, now) = (Cache::new(10, Duration::ZERO), Instant::now());
         let sender = start(&mut cache, "a", now);
         assert!(
             matches!(cache.join("a", None, now), LookupState::Running(_, RunsOn::SameRuntime)),
@@ -182,8 +218,35 @@ mod tests {
     }
 
     #[test]
+    fn addresses_that_have_expired_are_used_while_one_lookup_runs() {
+        let second = Duration::from_secs(1);
+        let (mut cache, now) = (Cache::new(10, 10 * second), Instant::now());
+        let sender = start(&mut cache, "a", now);
+        cache.insert(&"a".into(), result(1), now + 5 * second);
+        cache.remove_lookup("a", &sender);
+        let stale = |state| match state {
+            LookupState::Stale(found, sender) => (found, sender.is_some()),
+            _ => panic!("it is not stale"),
+        };
+        assert_eq!(cache.get("a", now + 6 * second), None, "it is not known");
+        assert_eq!(stale(cache.join("a", None, now + 6 * second)), (result(1), true));
+        assert_eq!(stale(cache.join("a", None, now + 14 * second)), (result(1), false));
+        // A lookup that runs is waited for when the time is over.
+        let late = cache.join("a", None, now + 15 * second);
+        assert!(matches!(late, LookupState::Running(..)));
+        // That there is no address is not.
+        let none =
+            Err(DnsError::new(super::super::error::DnsErrorKind::NxDomain, String::from("b")));
+        cache.insert(&"b".into(), none, now + second);
+        assert!(matches!(cache.join("b", None, now + 2 * second), LookupState::Started(_)));
+        let stats = cache.stats();
+        assert_eq!((stats.hits, stats.stale, stats.shared, stats.lookups), (0, 2, 1, 3));
+        assert_eq!((stats.failed, stats.remembered), (1, 2));
+    }
+
+    #[test]
     fn a_lookup_that_was_given_up_does_not_end_its_successor() {
-        let (mut cache, now) = (Cache::new(10), Instant::now());
+        let (mut cache, now) = (Cache::new(10, Duration::ZERO), Instant::now());
         let first = start(&mut cache, "a", now);
         cache.remove_lookup("a", &first);
         let _second = start(&mut cache, "a", now);
@@ -201,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_cache_keeps_no_more_than_its_maximum_and_what_is_used_stays() {
-        let (mut cache, now) = (Cache::new(100), Instant::now());
+        let (mut cache, now) = (Cache::new(100, Duration::ZERO), Instant::now());
         let later = now + Duration::from_secs(60);
         cache.insert(&"used".into(), result(0), later);
         for n in 0..1_000u32 {
@@ -215,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_cache_for_no_entries_keeps_nothing() {
-        let (mut cache, now) = (Cache::new(0), Instant::now());
+        let (mut cache, now) = (Cache::new(0, Duration::ZERO), Instant::now());
         cache.insert(&"a".into(), result(1), now + Duration::from_secs(60));
         assert!(cache.get("a", now).is_none());
     }

@@ -23,6 +23,7 @@ mod race;
 mod resolver;
 mod settings;
 mod shared_lookup;
+mod stats;
 
 pub use addresses::Addresses;
 pub use builder::ResolverBuilder;
@@ -30,3 +31,4 @@ pub use error::{DnsError, DnsErrorKind};
 pub use public::is_public;
 pub use resolver::Resolver;
 pub use settings::Families;
+pub use stats::ResolverStats;

@@ -16,6 +16,7 @@ use super::name::{Host, LOCALHOST};
 use super::query::Backend;
 use super::settings::{LOOKUPS_MAX, OTHER_RUNTIME_WAIT_MAX, ResolverSettings};
 use super::shared_lookup::{SharedLookup, lock};
+use super::stats::ResolverStats;
 use crate::timer::now;
 
 /// Looks up the addresses of hosts. Cheap to clone; clones share what they know.
@@ -44,7 +45,8 @@ impl Resolver {
         let has_search = settings.servers.has_search();
         #[cfg(not(feature = "dns"))]
         let has_search = true;
-        let cache = Arc::new(Mutex::new(Cache::new(settings.cache.entries_max)));
+        let cache =
+            Arc::new(Mutex::new(Cache::new(settings.cache.entries_max, settings.cache.stale_max)));
         Self(Arc::new(ResolverShared { cache, hosts, has_search, backend: Backend::new(settings) }))
     }
 
@@ -75,6 +77,12 @@ impl Resolver {
             };
             let (mut receiver, runs_on) = match state {
                 LookupState::Known(result) => return result,
+                LookupState::Stale(result, sender) => {
+                    if let Some(sender) = sender {
+                        self.start_in_background(&name, absolute, sender);
+                    }
+                    return result;
+                }
                 LookupState::Running(receiver, runs_on) => (receiver, runs_on),
                 LookupState::Started(sender) => {
                     (self.start(&name, absolute, sender), RunsOn::SameRuntime)
@@ -103,6 +111,34 @@ impl Resolver {
             LocalResult::Done(result) => Some(result),
             LocalResult::Name { name, .. } => lock(&self.0.cache).get(&name, now()),
         }
+    }
+
+    /// Has a host looked up, unless its result is known or on its way, and does not wait for it.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with I/O and time, where the host must be looked up.
+    pub fn prefetch(&self, host: &str) {
+        let LocalResult::Name { name, absolute } = self.resolve_locally(host) else { return };
+        let runtime = tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.id());
+        let state = lock(&self.0.cache).join(&name, runtime, now());
+        match state {
+            LookupState::Started(sender) | LookupState::Stale(_, Some(sender)) => {
+                self.start_in_background(&name, absolute, sender);
+            }
+            LookupState::Known(_) | LookupState::Stale(_, None) | LookupState::Running(..) => {}
+        }
+    }
+
+    /// What became of the names that were asked for.
+    pub fn stats(&self) -> ResolverStats {
+        lock(&self.0.cache).stats()
+    }
+
+    /// Starts a lookup for the cache alone: a task waits for it, because one that no caller waits for is
+    /// given up.
+    fn start_in_background(&self, name: &str, absolute: bool, sender: ResultSender) {
+        let mut receiver = self.start(name, absolute, sender);
+        drop(tokio::spawn(async move { receive(&mut receiver).await }));
     }
 
     /// Forgets every name that was looked up.

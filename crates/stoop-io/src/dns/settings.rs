@@ -67,6 +67,7 @@ pub(super) struct CacheLimits {
     #[cfg(feature = "dns")]
     pub(super) ttl_max: Duration,
     pub(super) negative_ttl_max: Duration,
+    pub(super) stale_max: Duration,
 }
 
 impl Default for CacheLimits {
@@ -81,6 +82,8 @@ impl Default for CacheLimits {
             ttl_max: Duration::from_secs(3_600),
             // A name that has just been made is found soon.
             negative_ttl_max: Duration::from_secs(10),
+            // The zone has said how long its addresses hold.
+            stale_max: Duration::ZERO,
         }
     }
 }

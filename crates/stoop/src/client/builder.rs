@@ -1,6 +1,7 @@
 //! [`ClientBuilder`]: everything that a client is told before it sends.
 
 use std::future::Future;
+use std::net::IpAddr;
 #[cfg(feature = "dns")]
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,9 +17,11 @@ use crate::client::Client;
 use crate::client::backoff::Backoff;
 use crate::client::connect::{Connecting, Connector, Route};
 use crate::client::connect_target::ConnectTarget;
+use crate::client::names::Names;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
 use crate::client::shared::{ClientShared, Middleware, Next};
+use crate::dns::Resolve;
 use crate::error::Error;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use crate::error::{ErrorKind, Phase};
@@ -47,7 +50,7 @@ pub struct ClientBuilder {
     limits: ClientLimits,
     timeout: Option<Duration>,
     connect_timeout: Option<Duration>,
-    resolver: Option<Resolver>,
+    names: Names,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     tls: Option<ClientTls>,
     route: Route,
@@ -67,7 +70,7 @@ impl Default for ClientBuilder {
             limits: ClientLimits::default(),
             timeout: None,
             connect_timeout: None,
-            resolver: None,
+            names: Names::default(),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
             route: Route::Network,
@@ -115,7 +118,76 @@ impl ClientBuilder {
 
     /// The resolver of names: by default the system's name servers and hosts file.
     pub fn resolver(mut self, resolver: Resolver) -> Self {
-        self.resolver = Some(resolver);
+        self.names.resolver = Some(resolver);
+        self.names.source = None;
+        self
+    }
+
+    /// Has names resolved by `resolver` in place of [a resolver of ours](Self::resolver): the
+    /// [system's](crate::dns::SystemResolver), a service registry, a function. What it finds is not
+    /// remembered here.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), stoop::Error> {
+    /// use std::net::IpAddr;
+    /// use stoop::{Client, dns};
+    ///
+    /// let client = Client::builder().custom_resolver(dns::SystemResolver::new()).build()?;
+    ///
+    /// let registry = |host: String| async move {
+    ///     let all: Vec<IpAddr> = match &*host {
+    ///         "orders" => vec![[10, 0, 0, 7].into(), [10, 0, 0, 8].into()],
+    ///         other => return Err(format!("there is no service {other}")),
+    ///     };
+    ///     Ok(all.into())
+    /// };
+    /// let client = Client::builder().custom_resolver(registry).build()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn custom_resolver(mut self, resolver: impl Resolve) -> Self {
+        self.names.source = Some(Box::new(resolver));
+        self
+    }
+
+    /// Has these be the addresses of `host`, which is then not looked up; with none, it has no address. They are
+    /// tried in this order.
+    pub fn resolve(mut self, host: &str, addresses: impl IntoIterator<Item = IpAddr>) -> Self {
+        self.names.set(host, addresses.into_iter().collect());
+        self
+    }
+
+    /// Connects only to addresses for which `allows` returns true: it is called with every address that a
+    /// URL, or a redirect, leads to, after its name was resolved, so that a name cannot lead elsewhere. If none
+    /// is left: [`AddressDenied`](crate::ErrorKind::AddressDenied). Not for Unix sockets and
+    /// [connectors](crate::rt::connector).
+    ///
+    /// ```
+    /// // URLs of users may not lead into this network.
+    /// let client = stoop::Client::builder().address_filter(stoop::dns::is_public).build()?;
+    /// # Ok::<(), stoop::Error>(())
+    /// ```
+    pub fn address_filter(
+        mut self,
+        allows: impl Fn(IpAddr) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.names.filter = Some(Box::new(allows));
+        self
+    }
+
+    /// The address of this machine that connections leave from: by default the kernel chooses it. With an address of
+    /// one family alone, only addresses of that family are connected to; called twice, there may be one of each.
+    pub fn local_address(mut self, address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => self.names.local.ipv4 = Some(address),
+            IpAddr::V6(address) => self.names.local.ipv6 = Some(address),
+        }
+        self
+    }
+
+    /// The network interface that connections leave from, such as `eth0`, on Linux and Android: elsewhere each
+    /// connection fails.
+    pub fn interface(mut self, name: impl Into<Box<str>>) -> Self {
+        self.names.local.interface = Some(name.into());
         self
     }
 
@@ -259,7 +331,7 @@ impl ClientBuilder {
             })?,
         };
         let connector = Connector {
-            resolver: self.resolver.unwrap_or_else(Resolver::system),
+            names: self.names.with_defaults(),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls,
             route: self.route,

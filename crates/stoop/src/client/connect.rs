@@ -10,15 +10,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stoop_io::{
-    Addresses, AnyTransport, DnsError, DnsErrorKind, Resolver, Transport, Unix, is_public, now,
-};
+use stoop_io::{Addresses, AnyTransport, Transport, Unix, is_public, now};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::{ClientTls, TlsError, TlsErrorKind};
 use url::{Host, Url};
 
 use super::connect_target::ConnectTarget;
 use super::dial::dial;
+use super::names::Names;
 use super::terms::ConnectLimits;
 use crate::error::{BoxError, Error, ErrorKind, Phase};
 use crate::limits::after;
@@ -28,7 +27,7 @@ use crate::versions::Versions;
 
 /// How a client reaches servers.
 pub(crate) struct Connector {
-    pub(crate) resolver: Resolver,
+    pub(crate) names: Names,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: ClientTls,
     pub(crate) route: Route,
@@ -89,7 +88,7 @@ impl Connector {
             Route::Network => {
                 let port = url.port_or_known_default().unwrap_or(80);
                 let addresses = self.addresses(url, terms, watch).await?;
-                dial(&addresses, port, terms).await?.into()
+                dial(&addresses, port, &self.names.local, terms).await?.into()
             }
             Route::Unix(path) => {
                 let limit = terms.time.connect;
@@ -128,9 +127,8 @@ impl Connector {
             Some(Host::Ipv4(address)) => IpAddr::V4(address).into(),
             Some(Host::Ipv6(address)) => IpAddr::V6(address).into(),
             Some(Host::Domain(name)) => {
-                let looking_up = self.resolver.lookup(name);
-                let found = terms.within(terms.time.dns, Phase::Dns, looking_up).await?;
-                let found = found.map_err(dns_error)?;
+                let looking_up = self.names.lookup(name);
+                let found = terms.within(terms.time.dns, Phase::Dns, looking_up).await??;
                 watch.lap(Phase::Dns);
                 found
             }
@@ -142,7 +140,7 @@ impl Connector {
         {
             return Err(private_address(url, *private));
         }
-        Ok(addresses)
+        self.names.permitted(addresses)
     }
 
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
@@ -197,17 +195,6 @@ fn connect_error(error: BoxError) -> Error {
     }
 }
 
-fn dns_error(error: DnsError) -> Error {
-    let kind = match error.kind() {
-        DnsErrorKind::NxDomain => ErrorKind::DnsNxdomain,
-        DnsErrorKind::ServFail => ErrorKind::DnsServfail,
-        DnsErrorKind::Timeout => ErrorKind::DnsTimeout,
-        DnsErrorKind::InvalidName => ErrorKind::InvalidUrl,
-        DnsErrorKind::NoRecords | DnsErrorKind::Other => ErrorKind::DnsOther,
-    };
-    Error::new(kind, Phase::Dns).with_source(error)
-}
-
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 fn tls_error(error: TlsError) -> Error {
     let kind = match error.kind() {
@@ -239,7 +226,7 @@ mod tests {
     async fn where_only_public_addresses_will_do_the_resolved_one_is_checked() {
         let time = ClientTime::default();
         let connector = Connector {
-            resolver: Resolver::system(),
+            names: Names::default().with_defaults(),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: ClientTls::builder().build().unwrap(),
             route: Route::Network,

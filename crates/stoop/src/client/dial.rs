@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use stoop_io::{PeerAddress, Tcp};
+use stoop_io::{LocalEnd, PeerAddress, Tcp};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::terms::ConnectLimits;
@@ -33,11 +33,18 @@ const ATTEMPTS_MAX: usize = 4;
 pub(super) async fn dial(
     addresses: &[IpAddr],
     port: u16,
+    local: &LocalEnd,
     terms: ConnectLimits<'_>,
 ) -> Result<Tcp, Error> {
-    let [only] = addresses else { return first_of(addresses, port, terms, Tcp::connect).await };
+    let connect = |address| async move {
+        match *local == LocalEnd::default() {
+            true => Tcp::connect(address).await,
+            false => Tcp::connect_from(local, address).await,
+        }
+    };
+    let [only] = addresses else { return first_of(addresses, port, terms, connect).await };
     let address = SocketAddr::new(*only, port);
-    let connecting = Tcp::connect(address);
+    let connecting = connect(address);
     let connected = terms.within(terms.time.connect, Phase::Connect, connecting).await;
     let connected = connected.and_then(|tcp| tcp.map_err(|e| Error::io(e, Phase::Connect)));
     connected.map_err(|error| error.with_detail(address).with_peer(PeerAddress::Inet(address)))

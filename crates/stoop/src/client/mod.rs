@@ -11,6 +11,7 @@ mod exchange;
 mod http1;
 mod http2;
 mod middleware;
+mod names;
 pub(crate) mod outgoing;
 mod pool;
 mod promote;

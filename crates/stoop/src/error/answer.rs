@@ -61,6 +61,7 @@ const fn of_upstream(kind: ErrorKind) -> StatusCode {
         ErrorKind::DnsNxdomain
         | ErrorKind::DnsServfail
         | ErrorKind::DnsOther
+        | ErrorKind::AddressDenied
         | ErrorKind::ConnectRefused
         | ErrorKind::ConnectUnreachable
         | ErrorKind::ConnectReset

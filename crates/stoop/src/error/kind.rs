@@ -18,6 +18,9 @@ pub enum ErrorKind {
     DnsTimeout,
     /// Another failure to resolve the name, such as a name without addresses.
     DnsOther,
+    /// No address of the host may be connected to, by the caller's
+    /// [`address_filter`](crate::ClientBuilder::address_filter).
+    AddressDenied,
     /// Nothing listens there.
     ConnectRefused,
     /// No connection within the time for it.
@@ -95,6 +98,7 @@ impl ErrorKind {
         Self::DnsServfail,
         Self::DnsTimeout,
         Self::DnsOther,
+        Self::AddressDenied,
         Self::ConnectRefused,
         Self::ConnectTimeout,
         Self::ConnectUnreachable,
@@ -137,6 +141,7 @@ impl ErrorKind {
             Self::DnsServfail => "dns_servfail",
             Self::DnsTimeout => "dns_timeout",
             Self::DnsOther => "dns_other",
+            Self::AddressDenied => "address_denied",
             Self::ConnectRefused => "connect_refused",
             Self::ConnectTimeout => "connect_timeout",
             Self::ConnectUnreachable => "connect_unreachable",
@@ -180,6 +185,7 @@ impl ErrorKind {
             Self::DnsServfail => "the name servers could not answer",
             Self::DnsTimeout => "the name servers did not answer in time",
             Self::DnsOther => "the name could not be resolved",
+            Self::AddressDenied => "no address of the host may be connected to",
             Self::ConnectRefused => "the connection was refused",
             Self::ConnectTimeout => "the connection was not made in time",
             Self::ConnectUnreachable => "the address cannot be reached",
@@ -219,6 +225,7 @@ impl ErrorKind {
         match self {
             Self::InvalidUrl
             | Self::InvalidMessage
+            | Self::AddressDenied
             | Self::QueueTimeout
             | Self::RequestBody
             | Self::Cancelled => Culprit::Caller,

@@ -27,6 +27,9 @@ const fn test_causing(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
         DnsNxdomain | DnsServfail | DnsTimeout | DnsOther => {
             (CLIENT_ERRORS, "names_that_do_not_resolve_are_dns_errors")
         }
+        AddressDenied => {
+            (include_str!("names.rs"), "an_address_that_is_filtered_out_is_not_connected_to")
+        }
         ConnectRefused | ConnectTimeout | ConnectUnreachable | TotalTimeout => {
             (CLIENT_ERRORS, "addresses_that_do_not_answer_are_connect_errors")
         }

@@ -17,6 +17,7 @@ mod http2;
 mod kit;
 mod lengths;
 mod middleware;
+mod names;
 mod pieces;
 mod pool;
 mod rate;

@@ -1,0 +1,158 @@
+//! Where names lead, and which addresses are connected to.
+
+use std::error::Error as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use stoop::dns::{Addresses, SystemResolver};
+use stoop::{Client, ErrorKind, Phase, Request, Response, Server, ServerHandle, StatusCode};
+
+use super::kit::{kind_and_phase, limited};
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 5));
+
+/// A server on a loopback address that answers with the address of its client, and redirects `/to?URL`.
+fn serving(address: IpAddr) -> (ServerHandle, u16) {
+    let answer = |request: Request| match request.query() {
+        Some(location) => {
+            Response::from_status(StatusCode::FOUND).with_field("location", location).unwrap()
+        }
+        None => Response::from_text(request.remote_address().unwrap().ip().to_string()),
+    };
+    let server =
+        Server::listen(std::net::SocketAddr::new(address, 0)).unwrap().run_here(answer).unwrap();
+    let port = server.endpoint().to_string().rsplit(':').next().unwrap().parse().unwrap();
+    (server, port)
+}
+
+async fn text(client: &Client, url: &str) -> Result<String, (ErrorKind, Phase)> {
+    client.get(url).await.map_err(kind_and_phase)?.text().await.map_err(kind_and_phase)
+}
+
+#[tokio::test]
+async fn a_host_may_be_given_its_addresses() {
+    let (_server, port) = serving(HERE);
+    let refuse = |_: String| async { Err::<Addresses, _>("nothing is looked up") };
+    let client = Client::builder()
+        .custom_resolver(refuse)
+        .resolve("A.test.", [HERE])
+        .resolve("none.test", [])
+        .build()
+        .unwrap();
+    for host in ["a.test", "A.TEST", "a.test."] {
+        assert_eq!(text(&client, &format!("http://{host}:{port}/")).await.unwrap(), "127.0.0.1");
+    }
+    let none = text(&client, &format!("http://none.test:{port}/")).await;
+    assert_eq!(none, Err((ErrorKind::DnsNxdomain, Phase::Dns)));
+    let other = client.get(format!("http://b.test:{port}/")).await.unwrap_err();
+    assert!(other.to_string().contains("nothing is looked up"), "{other}");
+    assert_eq!(kind_and_phase(other), (ErrorKind::DnsOther, Phase::Dns));
+}
+
+#[tokio::test]
+async fn a_resolver_of_the_callers_answers_in_its_own_words() {
+    let (_server, port) = serving(HERE);
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let noted = asked.clone();
+    let resolver = move |host: String| {
+        noted.lock().unwrap().push(host.clone());
+        async move {
+            match &*host {
+                "here.test" => Ok(HERE.into()),
+                "empty.test" => Ok(Vec::new().into()),
+                "slow.test" => std::future::pending().await,
+                "ours.test" => Err(stoop::Error::new(ErrorKind::DnsServfail, Phase::Dns).into()),
+                _ => Err::<Addresses, stoop::BoxError>("no such service".into()),
+            }
+        }
+    };
+    let client = limited(|limits| limits.time.dns = Some(Duration::from_millis(50)))
+        .custom_resolver(resolver)
+        .build()
+        .unwrap();
+    let dns = Phase::Dns;
+    for (host, expected) in [
+        ("Here.test", Ok("127.0.0.1".to_owned())),
+        ("empty.test", Err((ErrorKind::DnsOther, dns))),
+        ("slow.test", Err((ErrorKind::DnsTimeout, dns))),
+        ("ours.test", Err((ErrorKind::DnsServfail, dns))),
+        ("b\u{fc}cher.test", Err((ErrorKind::DnsOther, dns))),
+        ("127.0.0.1", Ok("127.0.0.1".to_owned())),
+    ] {
+        assert_eq!(text(&client, &format!("http://{host}:{port}/")).await, expected, "{host}");
+    }
+    let asked = asked.lock().unwrap().clone();
+    let hosts = ["here.test", "empty.test", "slow.test", "ours.test", "xn--bcher-kva.test"];
+    assert_eq!(asked, hosts);
+    let error = client.get(format!("http://x.test:{port}/")).await.unwrap_err();
+    assert_eq!(error.source().unwrap().to_string(), "no such service");
+}
+
+#[tokio::test]
+async fn the_system_resolves_names_too() {
+    let (_server, port) = serving(HERE);
+    let client = Client::builder().custom_resolver(SystemResolver::new()).build().unwrap();
+    assert_eq!(text(&client, &format!("http://localhost:{port}/")).await.unwrap(), "127.0.0.1");
+    let none = text(&client, "http://no.such.host.invalid/").await;
+    assert_eq!(none.unwrap_err().1, Phase::Dns);
+}
+
+#[tokio::test]
+async fn an_address_that_is_filtered_out_is_not_connected_to() {
+    let ((_server, port), (_other, elsewhere)) = (serving(HERE), serving(THERE));
+    let client = Client::builder()
+        .resolve("both.test", [THERE, HERE])
+        .resolve("there.test", [THERE])
+        .address_filter(|address| address != THERE)
+        .build()
+        .unwrap();
+    assert_eq!(text(&client, &format!("http://both.test:{port}/")).await.unwrap(), "127.0.0.1");
+    let denied = (ErrorKind::AddressDenied, Phase::Dns);
+    let there = format!("http://127.0.0.5:{elsewhere}/");
+    for url in [
+        format!("http://there.test:{elsewhere}/"),
+        there.clone(),
+        // Whatever leads there, and however the address is written.
+        format!("http://127.0.0.1:{port}/to?{there}"),
+        format!("http://0x7f000005:{elsewhere}/"),
+    ] {
+        let error = client.get(&*url).await.unwrap_err();
+        assert!(error.to_string().contains("127.0.0.5"), "{error}");
+        assert_eq!(kind_and_phase(error), denied, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn connections_leave_from_the_local_address_that_was_named() {
+    let (_server, port) = serving(HERE);
+    let local = IpAddr::V4(Ipv4Addr::new(127, 0, 9, 1));
+    let client = Client::builder()
+        .local_address(local)
+        .resolve("six.test", [IpAddr::V6(Ipv6Addr::LOCALHOST)])
+        .resolve("both.test", [IpAddr::V6(Ipv6Addr::LOCALHOST), HERE])
+        .build()
+        .unwrap();
+    for host in ["127.0.0.1", "both.test"] {
+        assert_eq!(text(&client, &format!("http://{host}:{port}/")).await.unwrap(), "127.0.9.1");
+    }
+    let error = client.get(format!("http://six.test:{port}/")).await.unwrap_err();
+    assert!(error.to_string().contains("::1"), "{error}");
+    assert_eq!(kind_and_phase(error), (ErrorKind::ConnectUnreachable, Phase::Connect));
+    // An address that this machine does not have.
+    let client = Client::builder().local_address([192, 0, 2, 1].into()).build().unwrap();
+    let outcome = text(&client, &format!("http://127.0.0.1:{port}/")).await;
+    assert_eq!(outcome.unwrap_err().1, Phase::Connect);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn connections_leave_by_the_interface_that_was_named() {
+    let (_server, port) = serving(HERE);
+    let url = format!("http://127.0.0.1:{port}/");
+    let client = Client::builder().interface("lo").build().unwrap();
+    assert_eq!(text(&client, &url).await.unwrap(), "127.0.0.1");
+    let client = Client::builder().interface("none0").build().unwrap();
+    assert_eq!(text(&client, &url).await.unwrap_err().1, Phase::Connect);
+}

@@ -1,0 +1,127 @@
+//! Where a client gets the addresses of hosts from, and which of them it connects to.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use stoop_io::{Addresses, DnsError, DnsErrorKind, LocalEnd, Resolver};
+
+use crate::dns::Resolve;
+use crate::error::{BoxError, Error, ErrorKind, Phase};
+
+/// Whether an address may be connected to.
+pub(crate) type AddressFilter = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
+
+/// The names that a client knows, and the addresses that it may use.
+#[derive(Default)]
+pub(crate) struct Names {
+    /// In place of the client's own resolver.
+    pub(super) source: Option<Box<dyn Resolve>>,
+    pub(super) resolver: Option<Resolver>,
+    /// Hosts that are not looked up, in lower case and without the root's dot.
+    pub(super) overrides: HashMap<Box<str>, Addresses>,
+    pub(super) filter: Option<AddressFilter>,
+    pub(super) local: LocalEnd,
+}
+
+impl Names {
+    /// The system's resolver, unless there is another.
+    pub(super) fn with_defaults(mut self) -> Self {
+        if self.source.is_none() {
+            self.resolver.get_or_insert_with(Resolver::system);
+        }
+        self
+    }
+
+    /// Has these be the addresses of a host.
+    pub(super) fn set(&mut self, host: &str, addresses: Vec<IpAddr>) {
+        self.overrides.insert(key(host), addresses.into());
+    }
+
+    /// The addresses of a host. Ready at once if it is not looked up.
+    pub(super) async fn lookup(&self, host: &str) -> Result<Addresses, Error> {
+        if !self.overrides.is_empty()
+            && let Some(addresses) = self.overrides.get(&key(host))
+        {
+            return match addresses.is_empty() {
+                true => Err(Error::new(ErrorKind::DnsNxdomain, Phase::Dns)),
+                false => Ok(addresses.clone()),
+            };
+        }
+        match (&self.source, &self.resolver) {
+            (Some(source), _) => {
+                let found = source.resolve(host.to_owned()).await.map_err(resolve_error)?;
+                if found.is_empty() {
+                    let error = Error::new(ErrorKind::DnsOther, Phase::Dns);
+                    return Err(error.with_detail("the name has no address"));
+                }
+                Ok(found)
+            }
+            (None, Some(resolver)) => resolver.lookup(host).await.map_err(dns_error),
+            (None, None) => {
+                Err(Error::new(ErrorKind::Internal, Phase::Dns).with_detail("no resolver"))
+            }
+        }
+    }
+
+    /// Those of the addresses that may be connected to.
+    pub(super) fn permitted(&self, addresses: Addresses) -> Result<Addresses, Error> {
+        if self.filter.is_none() && self.local.ipv4.is_none() && self.local.ipv6.is_none() {
+            return Ok(addresses);
+        }
+        let is_reachable = |address: &IpAddr| self.local.allows(*address);
+        let mut kept: Vec<IpAddr> = addresses.iter().copied().filter(is_reachable).collect();
+        if kept.is_empty() {
+            let error = Error::new(ErrorKind::ConnectUnreachable, Phase::Connect);
+            return Err(error.with_detail(format_args!(
+                "{} cannot be connected to from the local address, which is of the other family",
+                List(&addresses)
+            )));
+        }
+        if let Some(filter) = &self.filter {
+            kept.retain(|address| filter(*address));
+        }
+        if kept.is_empty() {
+            let error = Error::new(ErrorKind::AddressDenied, Phase::Dns);
+            return Err(error.with_detail(List(&addresses)));
+        }
+        Ok(kept.into())
+    }
+}
+
+/// Addresses as text.
+struct List<'a>(&'a [IpAddr]);
+
+impl std::fmt::Display for List<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (at, address) in self.0.iter().enumerate() {
+            write!(f, "{}{address}", if at > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+fn key(host: &str) -> Box<str> {
+    host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase().into()
+}
+
+/// What the error of a resolver of the caller's means: those of ours are what they say.
+fn resolve_error(error: BoxError) -> Error {
+    match error.downcast::<Error>() {
+        Ok(ours) => *ours,
+        Err(other) => match other.downcast::<DnsError>() {
+            Ok(dns) => dns_error(*dns),
+            Err(other) => Error::new(ErrorKind::DnsOther, Phase::Dns).with_source(other),
+        },
+    }
+}
+
+fn dns_error(error: DnsError) -> Error {
+    let kind = match error.kind() {
+        DnsErrorKind::NxDomain => ErrorKind::DnsNxdomain,
+        DnsErrorKind::ServFail => ErrorKind::DnsServfail,
+        DnsErrorKind::Timeout => ErrorKind::DnsTimeout,
+        DnsErrorKind::InvalidName => ErrorKind::InvalidUrl,
+        DnsErrorKind::NoRecords | DnsErrorKind::Other => ErrorKind::DnsOther,
+    };
+    Error::new(kind, Phase::Dns).with_source(error)
+}
