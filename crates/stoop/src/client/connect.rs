@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stoop_io::{Addresses, AnyTransport, Transport, Unix, is_public, now};
+use stoop_io::{Addresses, AnyTransport, PeerAddress, Transport, Unix, is_public, now};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::{ClientTls, TlsError, TlsErrorKind};
 use url::{Host, Url};
@@ -88,7 +88,13 @@ impl Connector {
             Route::Network => {
                 let port = url.port_or_known_default().unwrap_or(80);
                 let addresses = self.addresses(url, terms, watch).await?;
-                dial(&addresses, port, &self.names.local, terms).await?.into()
+                let host = url.host_str().unwrap_or_default();
+                let addresses = self.names.winner_first(host, addresses);
+                let tcp = dial(&addresses, port, &self.names.local, terms).await?;
+                if let ([first, _, ..], PeerAddress::Inet(peer)) = (&*addresses, tcp.peer()) {
+                    self.names.won(host, *first, peer.ip());
+                }
+                tcp.into()
             }
             Route::Unix(path) => {
                 let limit = terms.time.connect;

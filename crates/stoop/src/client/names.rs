@@ -2,11 +2,15 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stoop_io::{Addresses, DnsError, DnsErrorKind, LocalEnd, Resolver};
 
 use crate::dns::Resolve;
 use crate::error::{BoxError, Error, ErrorKind, Phase};
+
+/// Hosts whose winners are remembered. Beyond it all are forgotten, and found out again.
+const WINNERS_MAX: usize = 1024;
 
 /// Whether an address may be connected to.
 pub(crate) type AddressFilter = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
@@ -21,6 +25,8 @@ pub(crate) struct Names {
     pub(super) overrides: HashMap<Box<str>, Addresses>,
     pub(super) filter: Option<AddressFilter>,
     pub(super) local: LocalEnd,
+    /// Of hosts with several addresses, the one that was connected to last, where it was not the first.
+    winners: Mutex<HashMap<Box<str>, IpAddr>>,
 }
 
 impl Names {
@@ -88,6 +94,38 @@ impl Names {
     }
 }
 
+impl Names {
+    /// The addresses of a host, the one that won the last race first (RFC 8305 §4): a family that does not
+    /// work costs each host its delay once.
+    pub(super) fn winner_first(&self, host: &str, addresses: Addresses) -> Addresses {
+        let [first, _, ..] = &*addresses else { return addresses };
+        let winners = self.winners();
+        match winners.get(host) {
+            Some(winner) if winner != first && addresses.contains(winner) => {
+                let others = addresses.iter().filter(|address| *address != winner);
+                std::iter::once(winner).chain(others).copied().collect::<Vec<_>>().into()
+            }
+            _ => addresses,
+        }
+    }
+
+    /// One of several addresses of a host was connected to. `first` was the first of them.
+    pub(super) fn won(&self, host: &str, first: IpAddr, winner: IpAddr) {
+        let mut winners = self.winners();
+        if winner == first {
+            return;
+        }
+        if winners.len() >= WINNERS_MAX {
+            winners.clear();
+        }
+        winners.insert(host.into(), winner);
+    }
+
+    fn winners(&self) -> MutexGuard<'_, HashMap<Box<str>, IpAddr>> {
+        self.winners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Addresses as text.
 struct List<'a>(&'a [IpAddr]);
 
@@ -124,4 +162,38 @@ fn dns_error(error: DnsError) -> Error {
         DnsErrorKind::NoRecords | DnsErrorKind::Other => ErrorKind::DnsOther,
     };
     Error::new(kind, Phase::Dns).with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_that_won_is_tried_first_until_another_wins() {
+        let names = Names::default();
+        let all: Vec<IpAddr> = ["::1", "10.0.0.1", "10.0.0.2"].map(|a| a.parse().unwrap()).into();
+        let ordered = |host| names.winner_first(host, all.clone().into()).to_vec();
+        assert_eq!(ordered("a"), all);
+        names.won("a", all[0], all[2]);
+        assert_eq!(ordered("a"), [all[2], all[0], all[1]]);
+        assert_eq!(ordered("b"), all);
+        // It won as the first this time: it stays so.
+        names.won("a", all[2], all[2]);
+        assert_eq!(ordered("a"), [all[2], all[0], all[1]]);
+        names.won("a", all[2], all[1]);
+        assert_eq!(ordered("a"), [all[1], all[0], all[2]]);
+        // It is not one of the host's any more.
+        let others: Addresses = vec![all[0], all[2]].into();
+        assert_eq!(names.winner_first("a", others.clone()), others);
+    }
+
+    #[test]
+    fn the_memory_for_winners_is_bounded() {
+        let names = Names::default();
+        let [first, winner] = ["::1", "10.0.0.1"].map(|a| a.parse().unwrap());
+        for n in 0..3 * WINNERS_MAX {
+            names.won(&n.to_string(), first, winner);
+            assert!(names.winners().len() <= WINNERS_MAX);
+        }
+    }
 }

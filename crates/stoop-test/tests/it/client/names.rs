@@ -156,3 +156,30 @@ async fn connections_leave_by_the_interface_that_was_named() {
     let client = Client::builder().interface("none0").build().unwrap();
     assert_eq!(text(&client, &url).await.unwrap_err().1, Phase::Connect);
 }
+
+#[tokio::test]
+async fn an_address_that_does_not_answer_costs_a_host_its_delay_once() {
+    let (_server, port) = serving(HERE);
+    // Nothing listens there, but the kernel's queue takes one connection and then no more: it is silent.
+    let silent = tokio::net::TcpSocket::new_v4().unwrap();
+    silent.bind(std::net::SocketAddr::new(THERE, port)).unwrap();
+    let silent = silent.listen(1).unwrap();
+    let mut filling = Vec::new();
+    for _ in 0..3 {
+        let connecting = tokio::net::TcpStream::connect(silent.local_addr().unwrap());
+        filling.push(tokio::time::timeout(Duration::from_millis(50), connecting).await);
+    }
+    let client = limited(|limits| limits.pool.idle_max = 0)
+        .resolve("a.test", [THERE, HERE])
+        .build()
+        .unwrap();
+    let mut took = Vec::new();
+    for _ in 0..4 {
+        let begun = std::time::Instant::now();
+        let url = format!("http://a.test:{port}/");
+        assert_eq!(text(&client, &url).await.unwrap(), "127.0.0.1");
+        took.push(begun.elapsed().as_millis());
+    }
+    assert!(took[0] >= 240, "{took:?}");
+    assert!(took[1..].iter().all(|ms| *ms < 200), "{took:?}");
+}
