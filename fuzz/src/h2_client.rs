@@ -5,7 +5,7 @@
 //!   content than its peer allows;
 //! - if the connection breaks, says why with its last frame, has no streams, and does nothing more.
 
-use super::h2_end::End;
+use super::h2_end::FuzzedEnd;
 use super::h2_rules;
 use super::h2_wire::{expanded, greeting};
 
@@ -21,5 +21,5 @@ pub fn check(data: &[u8]) {
     let [choice, schedule, seed, input @ ..] = &data[..data.len().min(INPUT_MAX)] else { return };
     let mut wire = if choice & 128 == 0 { greeting(false) } else { Vec::new() };
     wire.extend(expanded(input));
-    h2_rules::check(|| End::client(*choice, *schedule), &wire, *seed);
+    h2_rules::check(|| FuzzedEnd::client(*choice, *schedule), &wire, *seed);
 }

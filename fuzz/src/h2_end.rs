@@ -14,7 +14,7 @@ use super::h2_wire::{WINDOW_UPDATE, frames};
 
 /// What an end observed its caller. Content that came in pieces is observed once.
 #[derive(Debug, PartialEq)]
-enum ObservedStream {
+enum StreamOutcome {
     Settings,
     Request(u32, RequestHead, bool),
     Interim(u32, ResponseHead),
@@ -29,7 +29,7 @@ enum ObservedStream {
 /// What came of an input, however it was cut.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
-    observed: Vec<ObservedStream>,
+    observed: Vec<StreamOutcome>,
     /// What the end sent, but for WINDOW_UPDATE, which is by halves of a window: they come elsewhere
     /// if the pieces are others.
     said: Vec<(u8, u8, u32, Vec<u8>)>,
@@ -37,7 +37,7 @@ pub(crate) struct Outcome {
     rest: Vec<u8>,
 }
 
-pub(crate) struct End {
+pub(crate) struct FuzzedEnd {
     pub(crate) machine: Connection,
     pub(crate) limits: Limits,
     schedule: Schedule,
@@ -52,10 +52,10 @@ pub(crate) struct End {
     pub(crate) received: usize,
     /// What the driver's own calls may have written.
     pub(crate) may_have_sent: usize,
-    observed: Vec<ObservedStream>,
+    observed: Vec<StreamOutcome>,
 }
 
-impl End {
+impl FuzzedEnd {
     pub(crate) fn server(choice: u8, schedule: u8) -> Self {
         let limits = limits(true, choice);
         Self::new(Connection::server(limits.clone()), limits, schedule)
@@ -178,9 +178,9 @@ impl End {
     }
 
     fn closed(&mut self) -> bool {
-        if !matches!(self.observed.last(), Some(ObservedStream::Closed(_))) {
+        if !matches!(self.observed.last(), Some(StreamOutcome::Closed(_))) {
             assert!(self.machine.is_closed());
-            self.observed.push(ObservedStream::Closed(self.machine.fault()));
+            self.observed.push(StreamOutcome::Closed(self.machine.fault()));
             (self.ids, self.to_send, self.unread) = Default::default();
         }
         false
@@ -188,25 +188,25 @@ impl End {
 
     fn tell(&mut self, event: Event, at: usize) -> bool {
         match event {
-            Event::Settings => self.observed.push(ObservedStream::Settings),
-            Event::GoAway { code } => self.observed.push(ObservedStream::GoAway(code)),
+            Event::Settings => self.observed.push(StreamOutcome::Settings),
+            Event::GoAway { code } => self.observed.push(StreamOutcome::GoAway(code)),
             Event::Request { key, end } => {
                 let id = self.machine.stream_id(key).expect("a request opens a stream");
                 assert_eq!(self.ids.insert(key, id), None, "the key is another stream's");
                 let mut head = RequestHead::default();
                 self.machine.take_request(&mut head);
-                self.observed.push(ObservedStream::Request(id, head, end));
+                self.observed.push(StreamOutcome::Request(id, head, end));
                 self.heard(key, end);
             }
             Event::Interim { key } => {
                 let mut head = ResponseHead::default();
                 self.machine.take_response(&mut head);
-                self.observed.push(ObservedStream::Interim(self.ids[&key], head));
+                self.observed.push(StreamOutcome::Interim(self.ids[&key], head));
             }
             Event::Response { key, end } => {
                 let mut head = ResponseHead::default();
                 self.machine.take_response(&mut head);
-                self.observed.push(ObservedStream::Response(self.ids[&key], head, end));
+                self.observed.push(StreamOutcome::Response(self.ids[&key], head, end));
                 self.heard(key, end);
             }
             Event::Data { key, span, end } => {
@@ -218,11 +218,11 @@ impl End {
             }
             Event::Trailers { key } => {
                 let fields = *self.machine.take_trailers().expect("they were announced");
-                self.observed.push(ObservedStream::Trailers(self.ids[&key], fields));
+                self.observed.push(StreamOutcome::Trailers(self.ids[&key], fields));
                 self.heard(key, true);
             }
             Event::Reset { key, reason } => {
-                self.observed.push(ObservedStream::Reset(self.ids[&key], reason));
+                self.observed.push(StreamOutcome::Reset(self.ids[&key], reason));
                 self.over(key);
             }
             Event::NeedMore | Event::Paused | Event::Closed => unreachable!("they are no news"),
@@ -239,11 +239,11 @@ impl End {
         assert!(bytes > 0 || end, "content is not empty but at the end");
         let piece = &self.arrived[span];
         match self.observed.last_mut() {
-            Some(ObservedStream::Content(of, content, ended)) if *of == id && !*ended => {
+            Some(StreamOutcome::Content(of, content, ended)) if *of == id && !*ended => {
                 content.extend_from_slice(piece);
                 *ended = end;
             }
-            _ => self.observed.push(ObservedStream::Content(id, piece.to_vec(), end)),
+            _ => self.observed.push(StreamOutcome::Content(id, piece.to_vec(), end)),
         }
         match self.schedule.uses_at_once() {
             true => self.use_up(key, bytes),

@@ -7,11 +7,11 @@ use stoop_proto::h2::{Event, Fault, Received, Refusal};
 use stoop_proto::{BodySize, CloseReason, RequestHead};
 
 use super::cut;
-use super::h2_end::End;
+use super::h2_end::FuzzedEnd;
 use super::h2_wire::{CONTINUATION, DATA, END_HEADERS, GOAWAY, HEADERS, WINDOW_UPDATE, frames};
 
 /// Feeds two ends that are alike, one of them whole and the other in pieces.
-pub(crate) fn check(make: impl Fn() -> End, wire: &[u8], seed: u8) {
+pub(crate) fn check(make: impl Fn() -> FuzzedEnd, wire: &[u8], seed: u8) {
     let mut end = make().run(&[wire]);
     let mut in_pieces = make().run(&cut(wire, seed));
     assert_eq!(in_pieces.outcome(), end.outcome(), "in pieces, and whole");
@@ -25,7 +25,7 @@ pub(crate) fn check(make: impl Fn() -> End, wire: &[u8], seed: u8) {
     end.check_after_the_end();
 }
 
-impl End {
+impl FuzzedEnd {
     /// What is kept is bounded by limits, and not by what came.
     pub(crate) fn check_memory(&self) {
         let http2 = &self.limits.http2;

@@ -24,12 +24,12 @@ pub fn check(data: &[u8]) {
 
 #[derive(Default)]
 struct Served {
-    observed: Vec<ObservedRequest>,
+    observed: Vec<ServedEvent>,
     said: Vec<u8>,
 }
 
 #[derive(Debug, PartialEq)]
-enum ObservedRequest {
+enum ServedEvent {
     Head(RequestHead),
     Content(Vec<u8>),
     End(String),
@@ -57,7 +57,7 @@ fn receive(
     let received = server.receive(buffer, head, limits);
     let consumed = received.consumed;
     assert!(consumed <= buffer.len());
-    if let Some(ObservedRequest::Violation(_)) = served.observed.last() {
+    if let Some(ServedEvent::Violation(_)) = served.observed.last() {
         assert_eq!((consumed, received.event), (0, Event::Paused));
         return false;
     }
@@ -68,7 +68,7 @@ fn receive(
         }
         Event::Head { end } => {
             buffer.drain(..consumed);
-            served.observed.push(ObservedRequest::Head(head.clone()));
+            served.observed.push(ServedEvent::Head(head.clone()));
             if end {
                 respond(server, served);
             } else if let Err(violation) = server.validate_buffered_body(buffer, limits) {
@@ -79,18 +79,18 @@ fn receive(
         Event::Data(span) => {
             assert!(!span.is_empty() && span.end <= consumed);
             match served.observed.last_mut() {
-                Some(ObservedRequest::Content(content)) => content.extend_from_slice(&buffer[span]),
-                _ => served.observed.push(ObservedRequest::Content(buffer[span].to_vec())),
+                Some(ServedEvent::Content(content)) => content.extend_from_slice(&buffer[span]),
+                _ => served.observed.push(ServedEvent::Content(buffer[span].to_vec())),
             }
         }
         Event::End { trailers } => {
             let section = server.take_trailers();
             assert_eq!(section.is_some(), trailers);
-            served.observed.push(ObservedRequest::End(format!("{section:?}")));
+            served.observed.push(ServedEvent::End(format!("{section:?}")));
             respond(server, served);
         }
         Event::Violation(violation) => {
-            served.observed.push(ObservedRequest::Violation(violation));
+            served.observed.push(ServedEvent::Violation(violation));
             assert!(server.refuse(violation, None, &mut served.said));
             assert!(server.is_sent() && !server.is_receiving());
         }
@@ -111,11 +111,11 @@ fn violation_in_buffer(
 ) {
     while receive(server, head, buffer, limits, served) {
         match served.observed.last() {
-            Some(ObservedRequest::Violation(came)) => {
+            Some(ServedEvent::Violation(came)) => {
                 assert_eq!(*came, violation);
                 return;
             }
-            Some(ObservedRequest::Content(_)) => {}
+            Some(ServedEvent::Content(_)) => {}
             observed => panic!("{violation:?} was violation_in_buffer, {observed:?} came"),
         }
     }

@@ -49,7 +49,7 @@ pub use dns::{
     Addresses, DnsError, DnsErrorKind, Families, Resolver, ResolverBuilder, ResolverStats,
     is_public,
 };
-pub use listener::{Accepted, Address, ListenOptions, Listener, descriptors_freed};
+pub use listener::{Accepted, ListenAddress, ListenOptions, Listener, descriptors_freed};
 pub use local_end::LocalEnd;
 pub use memory::{MEMORY_BYTES, Memory};
 pub use output::{OUTPUT_BYTES_MAX, Output};

@@ -11,13 +11,13 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use socket2::SockRef;
 use stoop_io::{
-    Accepted, Address, Balance, ConnectionSlot, FillResult, ListenOptions, Listener, Output,
+    Accepted, Balance, ConnectionSlot, FillResult, ListenAddress, ListenOptions, Listener, Output,
     PeerAddress, PlacedConnection, Stopper, Transport, Worker, WorkerHandle, Workers,
 };
 
 const OPTIONS: ListenOptions = ListenOptions { backlog: 4096, reuse_port: false, nodelay: true };
 
-fn any_port() -> Address {
+fn any_port() -> ListenAddress {
     SocketAddr::from(([127, 0, 0, 1], 0)).into()
 }
 
@@ -35,7 +35,7 @@ impl Path {
         Self(path)
     }
 
-    fn address(&self) -> Address {
+    fn address(&self) -> ListenAddress {
         self.0.clone().into()
     }
 }
@@ -143,7 +143,7 @@ async fn a_restart_finds_its_port_free_although_connections_linger() {
 
 #[tokio::test]
 async fn ipv4_peers_of_an_ipv6_listener_appear_as_ipv4() {
-    let any = Address::Inet("[::]:0".parse().unwrap());
+    let any = ListenAddress::Inet("[::]:0".parse().unwrap());
     // Machines without IPv6 exist.
     let Ok(mut listener) = Listener::bind(&any, &OPTIONS) else { return };
     let client = TcpStream::connect(("127.0.0.1", inet(&listener).port())).unwrap();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// The address of a [`Listener`](super::Listener).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
+pub enum ListenAddress {
     /// A TCP port. Port 0 lets the system choose one. `[::]` means IPv4 as well, unless the system
     /// is set up otherwise.
     Inet(SocketAddr),
@@ -14,7 +14,7 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-impl Address {
+impl ListenAddress {
     /// The TCP address, if it is one.
     pub fn inet(&self) -> Option<SocketAddr> {
         match self {
@@ -24,7 +24,7 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Inet(address) => address.fmt(f),
@@ -33,13 +33,13 @@ impl fmt::Display for Address {
     }
 }
 
-impl From<SocketAddr> for Address {
+impl From<SocketAddr> for ListenAddress {
     fn from(address: SocketAddr) -> Self {
         Self::Inet(address)
     }
 }
 
-impl From<PathBuf> for Address {
+impl From<PathBuf> for ListenAddress {
     fn from(path: PathBuf) -> Self {
         Self::Unix(path)
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::Listener;
-use super::address::Address;
+use super::address::ListenAddress;
 use super::socket_file::SocketFile;
 
 /// Options of a listening socket.
@@ -46,13 +46,13 @@ impl Listener {
     /// # Errors
     /// `AddrInUse` if another socket listens there, or if the path is something else than a socket;
     /// and any error of the system calls.
-    pub fn bind(address: &Address, options: &ListenOptions) -> io::Result<Self> {
+    pub fn bind(address: &ListenAddress, options: &ListenOptions) -> io::Result<Self> {
         match address {
-            Address::Inet(address) => {
+            ListenAddress::Inet(address) => {
                 let socket = bind_inet(*address, options.reuse_port, options.nodelay)?;
                 Self::listen(socket, None, options)
             }
-            Address::Unix(path) => {
+            ListenAddress::Unix(path) => {
                 let (socket, file) = bind_unix(path)?;
                 Self::listen(socket, Some(Arc::new(file)), options)
             }
@@ -72,12 +72,12 @@ impl Listener {
     /// # Panics
     /// If `count` is 0.
     pub fn per_core(
-        address: &Address,
+        address: &ListenAddress,
         count: usize,
         options: &ListenOptions,
     ) -> io::Result<Vec<Self>> {
         assert!(count > 0, "a port without listeners");
-        let Address::Inet(inet) = *address else {
+        let ListenAddress::Inet(inet) = *address else {
             return Self::bind(address, options)?.copies(count);
         };
         if !SPREADS || count == 1 {
@@ -203,13 +203,13 @@ fn inet_of(socket: &Socket) -> io::Result<SocketAddr> {
     socket.local_addr()?.as_socket().ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
-fn address_of(socket: &Socket) -> io::Result<Address> {
+fn address_of(socket: &Socket) -> io::Result<ListenAddress> {
     let address = socket.local_addr()?;
     match (address.as_socket(), address.as_pathname()) {
-        (Some(inet), _) => Ok(Address::Inet(inet)),
-        (_, Some(path)) => Ok(Address::Unix(path.to_owned())),
+        (Some(inet), _) => Ok(ListenAddress::Inet(inet)),
+        (_, Some(path)) => Ok(ListenAddress::Unix(path.to_owned())),
         // A Unix socket without a path, such as one in Linux's abstract namespace.
-        _ if address.is_unix() => Ok(Address::Unix(PathBuf::new())),
+        _ if address.is_unix() => Ok(ListenAddress::Unix(PathBuf::new())),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     }
 }

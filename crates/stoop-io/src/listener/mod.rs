@@ -24,7 +24,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 pub use accepted::Accepted;
-pub use address::Address;
+pub use address::ListenAddress;
 pub use bind::ListenOptions;
 use pause::Pause;
 pub use pause::descriptors_freed;
@@ -38,7 +38,7 @@ const ACCEPTS_MAX: u32 = 64;
 /// It may be made anywhere, and belongs to the runtime where it is polled first.
 pub struct Listener {
     socket: ListenerRegistration,
-    address: Address,
+    address: ListenAddress,
     /// Connections accepted in a row, without a pause.
     burst: u32,
     pause: Pause,
@@ -136,7 +136,7 @@ impl Listener {
     }
 
     /// The address it listens on, with the port that the system chose.
-    pub fn address(&self) -> &Address {
+    pub fn address(&self) -> &ListenAddress {
         &self.address
     }
 
@@ -173,7 +173,7 @@ impl Listener {
 
     fn assemble(
         socket: Socket,
-        address: Address,
+        address: ListenAddress,
         file: Option<Arc<SocketFile>>,
         starved: Arc<AtomicU64>,
     ) -> Self {

@@ -36,7 +36,7 @@ const TURNS_WAITED_MAX: u8 = 16;
 
 /// A stream, or a free place.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct StreamEntry {
     /// The stream identifier; 0 if the place is free.
     pub(super) id: u32,
     pub(super) state: StreamState,
@@ -69,7 +69,7 @@ pub(super) struct Stream {
     previous: u32,
 }
 
-impl Stream {
+impl StreamEntry {
     pub(super) fn new(id: u32, send: SendWindow, receive: ReceiveWindow) -> Self {
         Self {
             id,
@@ -113,7 +113,7 @@ struct StreamQueue {
 #[derive(Debug)]
 pub(super) struct Streams {
     /// A free place is a stream without identifier, whose `next` is the next free place.
-    places: Vec<Stream>,
+    places: Vec<StreamEntry>,
     free: u32,
     map: StreamMap,
     len: usize,
@@ -150,17 +150,17 @@ impl Streams {
     }
 
     #[inline]
-    pub(super) fn get(&self, key: StreamKey) -> Option<&Stream> {
+    pub(super) fn get(&self, key: StreamKey) -> Option<&StreamEntry> {
         self.places.get(key.index()).filter(|stream| stream.id != 0)
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, key: StreamKey) -> Option<&mut Stream> {
+    pub(super) fn get_mut(&mut self, key: StreamKey) -> Option<&mut StreamEntry> {
         self.places.get_mut(key.index()).filter(|stream| stream.id != 0)
     }
 
     #[inline]
-    pub(super) fn insert(&mut self, stream: Stream) -> StreamKey {
+    pub(super) fn insert(&mut self, stream: StreamEntry) -> StreamKey {
         let id = stream.id;
         let place = match self.places.get_mut(self.free as usize) {
             Some(free) => {
@@ -196,12 +196,12 @@ impl Streams {
         live.filter(|(_, stream)| stream.id != 0).map(|(place, _)| StreamKey(place as u32))
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut StreamEntry> {
         self.places.iter_mut().filter(|stream| stream.id != 0)
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.places.capacity() * size_of::<Stream>() + self.map.heap_bytes()
+        self.places.capacity() * size_of::<StreamEntry>() + self.map.heap_bytes()
     }
 
     /// Frees the memory if there are no streams.

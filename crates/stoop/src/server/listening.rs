@@ -24,8 +24,8 @@ enum ListenFailure {
 /// Listens with `count` listeners on one endpoint.
 pub(super) fn listen(endpoint: &Endpoint, count: usize) -> Result<Vec<Listener>, ListenError> {
     let address = match endpoint.address() {
-        Address::Inet(address) => stoop_io::Address::Inet(*address),
-        Address::Unix(path) => stoop_io::Address::Unix(path.clone()),
+        Address::Inet(address) => stoop_io::ListenAddress::Inet(*address),
+        Address::Unix(path) => stoop_io::ListenAddress::Unix(path.clone()),
     };
     Listener::per_core(&address, count, &ListenOptions::default()).map_err(|error| ListenError {
         endpoint: endpoint.clone(),

@@ -255,7 +255,9 @@ impl Server {
     fn start(self, listeners: &[Listener]) -> (ServerHandle, ServerShared) {
         let control = Arc::new(Control::default());
         let mut endpoint = self.endpoint;
-        if let Some(stoop_io::Address::Inet(address)) = listeners.first().map(Listener::address) {
+        if let Some(stoop_io::ListenAddress::Inet(address)) =
+            listeners.first().map(Listener::address)
+        {
             endpoint = endpoint.at(*address);
         }
         #[cfg(any(feature = "tls", feature = "tls-ring"))]

@@ -13,7 +13,7 @@ use crate::h2::priority::Priority;
 use crate::h2::section::SectionKind;
 use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
-use crate::h2::streams::{Stream, StreamKey};
+use crate::h2::streams::{StreamEntry, StreamKey};
 use crate::h2::window::SendWindow;
 use crate::h2::{ErrorCode, Event};
 use crate::message::ResponseParts;
@@ -117,7 +117,7 @@ impl Connection {
             return self.reject_request(now, id, StatusCode::PAYLOAD_TOO_LARGE, end);
         }
         let send = SendWindow::new(self.settings.peer().initial_window_bytes);
-        let mut stream = Stream::new(id, send, self.flow.stream_window());
+        let mut stream = StreamEntry::new(id, send, self.flow.stream_window());
         stream.step(StreamInput::ReceiveHead);
         if end {
             stream.step(StreamInput::ReceiveEnd);

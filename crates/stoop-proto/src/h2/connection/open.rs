@@ -8,7 +8,7 @@ use crate::error::Misuse;
 use crate::h2::encode;
 use crate::h2::settings::Role;
 use crate::h2::state::StreamInput;
-use crate::h2::streams::{Stream, StreamKey};
+use crate::h2::streams::{StreamEntry, StreamKey};
 use crate::h2::window::SendWindow;
 use crate::message::{BodySize, RequestHead};
 use crate::semantics::{check_host, check_target};
@@ -90,7 +90,7 @@ impl Connection {
         };
         self.ids.use_local();
         let send = SendWindow::new(self.settings.peer().initial_window_bytes);
-        let mut stream = Stream::new(id, send, self.flow.stream_window());
+        let mut stream = StreamEntry::new(id, send, self.flow.stream_window());
         stream.step(StreamInput::SendHead);
         stream.head_sent = true;
         stream.content_to_send = length;

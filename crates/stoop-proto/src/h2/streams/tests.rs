@@ -3,7 +3,7 @@ use crate::h2::window;
 
 fn open(streams: &mut Streams, id: u32, urgency: u8, incremental: bool) -> StreamKey {
     let receive = ReceiveWindow::new(window::INITIAL);
-    let mut stream = Stream::new(id, SendWindow::new(1 << 30), receive);
+    let mut stream = StreamEntry::new(id, SendWindow::new(1 << 30), receive);
     stream.step(StreamInput::ReceiveHead);
     stream.head_sent = true;
     stream.priority = Priority { urgency, incremental };

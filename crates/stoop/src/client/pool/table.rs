@@ -17,7 +17,7 @@ use slab::Slab;
 use crate::limits::PoolLimits;
 
 pub(super) use origin::Speaks;
-use origin::{Counters, OriginEntry};
+use origin::{ConnectionCounters, OriginEntry};
 
 /// The number of an origin, while it has a connection or a waiter.
 pub(super) type Key = usize;
@@ -44,7 +44,7 @@ pub(super) struct Table<C, S, W> {
     open: usize,
     number: u64,
     /// Of all origins, those that were forgotten too.
-    counters: Counters,
+    counters: ConnectionCounters,
     /// No connection is kept any more.
     pub(super) is_closed: bool,
 }
@@ -107,7 +107,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
             idle: 0,
             open: 0,
             number: 0,
-            counters: Counters::default(),
+            counters: ConnectionCounters::default(),
             is_closed: false,
         }
     }

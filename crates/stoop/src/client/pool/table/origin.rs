@@ -38,12 +38,12 @@ pub(super) struct OriginEntry<C, S, W> {
     pub(super) waiters: BTreeMap<u64, W>,
     /// Its number among those that could use a free place.
     pub(super) starved: Option<u64>,
-    pub(super) counters: Counters,
+    pub(super) counters: ConnectionCounters,
 }
 
 /// What became of the connections of an origin, or of all.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct ConnectionCounters {
     pub(super) connected: u64,
     pub(super) failed: u64,
     pub(super) reused: u64,
@@ -74,7 +74,7 @@ impl<C, S, W> OriginEntry<C, S, W> {
             streams_each: None,
             waiters: BTreeMap::new(),
             starved: None,
-            counters: Counters::default(),
+            counters: ConnectionCounters::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The table as numbers.
 
-use super::origin::{Counters, OriginEntry};
+use super::origin::{ConnectionCounters, OriginEntry};
 use super::{Effects, Key, Table};
 use crate::client::stats::{ClientStats, ConnectionStats, OriginStats};
 
@@ -23,7 +23,7 @@ impl<C, S, W> OriginEntry<C, S, W> {
 
 impl<C, S: Clone, W> Table<C, S, W> {
     /// Counts an event of an origin, and of all.
-    pub(super) fn count(&mut self, key: Key, count: impl Fn(&mut Counters)) {
+    pub(super) fn count(&mut self, key: Key, count: impl Fn(&mut ConnectionCounters)) {
         count(&mut self.counters);
         if let Some(origin) = self.origins.get_mut(key) {
             count(&mut origin.counters);
@@ -41,7 +41,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
             stats.origins.push(OriginStats { origin: origin.name.to_string(), connections });
         }
         (stats.total.open, stats.total.idle) = (self.open, self.idle);
-        let Counters { connected, failed, reused } = self.counters;
+        let ConnectionCounters { connected, failed, reused } = self.counters;
         (stats.total.connected, stats.total.failed, stats.total.reused) =
             (connected, failed, reused);
         stats
