@@ -38,6 +38,7 @@ mod endpoint;
 mod error;
 pub mod handler;
 mod header_map;
+mod imf_date;
 pub mod limits;
 mod local;
 mod request;
@@ -55,7 +56,7 @@ mod versions;
 pub use body::{Body, BodyDropped, BodySender, IntoBody};
 pub use error::{BoxError, Culprit, Error, ErrorKind, Phase};
 pub use http::{Method, StatusCode, Version};
-pub use request::Request;
+pub use request::{PastRedirect, Request};
 pub use response::{IntoResponse, Response};
 pub use stoop_proto::{
     Field, Fields, Misuse, RequestHead, ResponseHead, TargetForm, Violation, without_password,
@@ -67,7 +68,7 @@ pub use timings::Timings;
 pub use client::Resource;
 pub use client::{
     Client, ClientBuilder, ClientStats, ConnectTarget, ConnectionCounts, ConnectionStats, Next,
-    OriginStats, Redirects, RequestBuilder, Switch,
+    OriginStats, RedirectAction, RedirectAttempt, Redirects, RequestBuilder, Retries, Switch,
 };
 pub use dns::Resolver;
 pub use limits::{ClientLimits, ClientTime, PoolLimits};

@@ -1,6 +1,7 @@
 //! Requests: received by a server, sent by a client, one type.
 
 mod parts;
+mod past_redirect;
 pub(crate) mod relay;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use crate::header_map::{from_map, into_map};
 use crate::versions::Versions;
 
 pub(crate) use parts::{RequestDeadlines, RequestParts};
+pub use past_redirect::PastRedirect;
 
 /// A request: a head, content, and where it came from. 48 bytes, cheap to move.
 ///

@@ -17,7 +17,7 @@ use crate::conn::recycle::Recycle;
 use crate::error::BoxError;
 use crate::header_map::{from_map, into_map};
 use crate::limits::COLLECT_BYTES_MAX;
-use crate::request::RequestParts;
+use crate::request::{PastRedirect, RequestParts};
 use crate::timings::Timings;
 use crate::upgrade::{OnUpgrade, UpgradeSender, upgrade};
 
@@ -226,6 +226,11 @@ impl<B> Response<B> {
     /// How long each phase took to get it; of one that was made here, there was none.
     pub fn timings(&self) -> Timings {
         self.sent.as_ref().map_or_else(Timings::default, |parts| parts.timings)
+    }
+
+    /// The redirects that were followed to get it, the first one first; empty for one that was made here.
+    pub fn history(&self) -> &[PastRedirect] {
+        self.sent.as_ref().map_or(&[], |parts| &parts.history)
     }
 
     /// How many redirects were followed to get it.

@@ -20,6 +20,7 @@ use crate::client::connect_target::ConnectTarget;
 use crate::client::names::Names;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
+use crate::client::retries::{Retries, RetryBudget};
 use crate::client::shared::{ClientShared, Middleware, Next};
 use crate::dns::Resolve;
 use crate::error::Error;
@@ -56,6 +57,7 @@ pub struct ClientBuilder {
     route: Route,
     versions: Versions,
     redirects: Redirects,
+    retries: Retries,
     default_fields: Fields,
     base_url: Option<Box<str>>,
     misuse: Option<Misuse>,
@@ -76,6 +78,7 @@ impl Default for ClientBuilder {
             route: Route::Network,
             versions: Versions::All,
             redirects: Redirects::default(),
+            retries: Retries::none(),
             default_fields: Fields::new(),
             base_url: None,
             misuse: None,
@@ -218,6 +221,15 @@ impl ClientBuilder {
         self
     }
 
+    /// When a request is sent again that failed, or was answered by a status that may pass: never by default,
+    /// but for requests that met a connection which was closed before, and those that a server did nothing of
+    /// ([`retries_max`](ClientLimits::retries_max), [`refusals_max`](ClientLimits::refusals_max)).
+    /// [Middleware](Self::middleware) sees the last attempt.
+    pub fn retries(mut self, retries: Retries) -> Self {
+        self.retries = retries;
+        self
+    }
+
     /// A field for requests that have none of that name. Authorization, Cookie and Proxy-Authorization
     /// stay behind when a redirect leads to another origin, as if the request had had them.
     pub fn default_header(mut self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Self {
@@ -351,6 +363,8 @@ impl ClientBuilder {
             wire_limits: Arc::new(limits.wire.clone()),
             limits: Arc::new(limits),
             redirects: self.redirects,
+            retries: self.retries,
+            retry_budget: RetryBudget::new(),
             default_fields,
             base_url,
             allow_private: self.allow_private,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use stoop_proto::ResponseHead;
 use tokio::sync::mpsc;
 
-use crate::client::send;
 use crate::client::shared::{ClientShared, Next};
+use crate::client::{retry, send};
 use crate::error::Error;
 use crate::request::Request;
 use crate::response::Response;
@@ -40,6 +40,9 @@ impl Next {
                 let _ = interim.try_send(head.clone());
             }
         };
+        if shared.retries.max > 0 {
+            return retry::send(&shared, request, &mut show).await;
+        }
         send::send(&shared, request, &mut show).await
     }
 }

@@ -20,6 +20,8 @@ mod request_builder;
 #[cfg(feature = "json")]
 mod resource;
 mod response_start;
+mod retries;
+mod retry;
 mod send;
 mod shared;
 mod stats;
@@ -40,10 +42,11 @@ use crate::response::Response;
 pub use builder::ClientBuilder;
 pub(crate) use connect::Connecting;
 pub use connect_target::ConnectTarget;
-pub use redirect::Redirects;
+pub use redirect::{RedirectAction, RedirectAttempt, Redirects};
 pub use request_builder::RequestBuilder;
 #[cfg(feature = "json")]
 pub use resource::Resource;
+pub use retries::Retries;
 use shared::ClientShared;
 pub use shared::Next;
 pub use stats::{ClientStats, ConnectionStats, OriginStats};
@@ -74,7 +77,7 @@ impl Client {
     /// # Errors
     /// See [`ErrorKind`](crate::ErrorKind). A status such as 404 is not an error.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
-        if self.0.middleware.is_empty() {
+        if self.0.calls_directly() {
             return send::send(&self.0, request, &mut |_| {}).await;
         }
         Box::pin(middleware::send_through(&self.0, request, None)).await
@@ -89,7 +92,7 @@ impl Client {
         request: Request,
         mut interim: impl FnMut(&stoop_proto::ResponseHead) + Send,
     ) -> Result<Response, Error> {
-        if self.0.middleware.is_empty() {
+        if self.0.calls_directly() {
             return send::send(&self.0, request, &mut interim).await;
         }
         Box::pin(middleware::send_through(&self.0, request, Some(&mut interim))).await

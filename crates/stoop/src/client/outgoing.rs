@@ -7,12 +7,12 @@ use stoop_proto::{RequestHead, ResponseHead, TargetForm};
 use url::Url;
 
 use crate::body::Body;
-use crate::client::redirect;
+use crate::client::redirect::{self, RedirectAction, RedirectAttempt};
 use crate::client::shared::ClientShared;
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::request::relay::RelayTicket;
-use crate::request::{Request, RequestParts};
+use crate::request::{PastRedirect, Request, RequestParts};
 use crate::url::{authority, target};
 
 /// A request, ready to be sent.
@@ -107,6 +107,24 @@ impl Outgoing {
             )));
         }
         let next = redirect::target(self.url(), location, policy)?;
+        let parts = &mut *self.parts;
+        if let Some(url) = &parts.url {
+            let attempt = RedirectAttempt {
+                status: head.status(),
+                from: url,
+                to: &next,
+                history: &parts.history,
+            };
+            match policy.action(&attempt) {
+                RedirectAction::Follow => {}
+                RedirectAction::Stop => return Ok(false),
+                RedirectAction::Deny(why) => {
+                    let error = Error::new(ErrorKind::RedirectDenied, Phase::Redirect);
+                    return Err(error.with_detail(why));
+                }
+            }
+            parts.history.push(PastRedirect::new(url, head.status()));
+        }
         if drops_content {
             redirect::strip_content(self.parts.head.fields_mut());
             self.copy = Some(Body::empty());

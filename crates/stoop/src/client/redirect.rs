@@ -1,6 +1,8 @@
 //! Redirects: where a response points to, and what of the request goes there (RFC 9110 §15.4).
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
 use http::{Method, StatusCode};
 use percent_encoding::{AsciiSet, percent_encode};
@@ -8,27 +10,95 @@ use stoop_proto::{Fields, without_password};
 use url::Url;
 
 use crate::error::{Error, ErrorKind, Phase};
+use crate::request::PastRedirect;
 
 /// Which redirects a client follows.
 ///
 /// On a change of origin (scheme, host or port) Authorization, Cookie and Proxy-Authorization stay
 /// behind. A 303, and a 301 or 302 to a POST, becomes a GET without content; 307 and 308 repeat the
 /// request, if its content can be sent again.
-#[derive(Clone, Debug)]
+///
+/// ```
+/// use stoop::{Client, RedirectAction, RedirectAttempt, Redirects};
+///
+/// // Only within the domain that was asked for first.
+/// let within = |attempt: &RedirectAttempt<'_>| match attempt.same_host() {
+///     true => RedirectAction::Follow,
+///     false => RedirectAction::Stop,
+/// };
+/// let client = Client::builder().redirects(Redirects::follow(5).decided_by(within)).build()?;
+/// # Ok::<(), stoop::Error>(())
+/// ```
+#[derive(Clone)]
 pub struct Redirects {
     pub(crate) max: u16,
     pub(crate) downgrade: bool,
+    decide: Option<Arc<Decide>>,
+}
+
+type Decide = dyn Fn(&RedirectAttempt<'_>) -> RedirectAction + Send + Sync;
+
+/// A redirect that a policy of the caller's is asked about: [`Redirects::decided_by`].
+#[derive(Debug)]
+pub struct RedirectAttempt<'a> {
+    pub(crate) status: StatusCode,
+    pub(crate) from: &'a Url,
+    pub(crate) to: &'a Url,
+    pub(crate) history: &'a [PastRedirect],
+}
+
+impl RedirectAttempt<'_> {
+    /// The status of the redirect.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The URL that answered by it.
+    pub fn from(&self) -> &str {
+        self.from.as_str()
+    }
+
+    /// The URL that it leads to. It may have [credentials](crate::without_password) in it.
+    pub fn to(&self) -> &str {
+        self.to.as_str()
+    }
+
+    /// The redirects that were followed before it, the first one first.
+    pub fn history(&self) -> &[PastRedirect] {
+        self.history
+    }
+
+    /// Whether it leads to the same scheme, host and port.
+    pub fn same_origin(&self) -> bool {
+        same_origin(self.from, self.to)
+    }
+
+    /// Whether it leads to the same host.
+    pub fn same_host(&self) -> bool {
+        self.from.host() == self.to.host()
+    }
+}
+
+/// What becomes of a redirect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RedirectAction {
+    /// It is followed.
+    Follow,
+    /// It is the response.
+    Stop,
+    /// The exchange fails with [`ErrorKind::RedirectDenied`], for this reason.
+    Deny(String),
 }
 
 impl Redirects {
     /// Up to `max` of them; the next one is [`ErrorKind::RedirectLimit`].
     pub const fn follow(max: u16) -> Self {
-        Self { max, downgrade: true }
+        Self { max, downgrade: true, decide: None }
     }
 
     /// None: a redirect is a response as any other.
     pub const fn none() -> Self {
-        Self { max: 0, downgrade: true }
+        Self { max: 0, downgrade: true, decide: None }
     }
 
     /// Whether one may lead from https to http: yes by default; [`ErrorKind::RedirectDenied`] if
@@ -36,6 +106,31 @@ impl Redirects {
     pub const fn allow_https_to_http(mut self, allowed: bool) -> Self {
         self.downgrade = allowed;
         self
+    }
+
+    /// Has `decide` called for each redirect that could be followed: one whose Location is an http or https URL,
+    /// below the limit, and whose content can be sent again if it is to be.
+    pub fn decided_by(
+        mut self,
+        decide: impl Fn(&RedirectAttempt<'_>) -> RedirectAction + Send + Sync + 'static,
+    ) -> Self {
+        self.decide = Some(Arc::new(decide));
+        self
+    }
+
+    /// What becomes of a redirect.
+    pub(crate) fn action(&self, attempt: &RedirectAttempt<'_>) -> RedirectAction {
+        self.decide.as_ref().map_or(RedirectAction::Follow, |decide| decide(attempt))
+    }
+}
+
+impl fmt::Debug for Redirects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redirects")
+            .field("max", &self.max)
+            .field("downgrade", &self.downgrade)
+            .field("is_decided", &self.decide.is_some())
+            .finish()
     }
 }
 
@@ -63,7 +158,7 @@ pub(crate) fn method(status: StatusCode, method: &Method) -> Method {
 
 /// Where a Location leads from `url`: relative or absolute, http or https, with a host.
 pub(crate) fn target(url: &Url, location: &[u8], policy: &Redirects) -> Result<Url, Error> {
-    let denied = |why: std::fmt::Arguments<'_>| {
+    let denied = |why: fmt::Arguments<'_>| {
         Error::new(ErrorKind::RedirectDenied, Phase::Redirect).with_detail(why)
     };
     let location = text(location);

@@ -13,6 +13,7 @@ use crate::client::backoff::Backoff;
 use crate::client::connect::Connector;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
+use crate::client::retries::{Retries, RetryBudget};
 use crate::error::Error;
 use crate::limits::ClientLimits;
 use crate::request::Request;
@@ -27,6 +28,8 @@ pub(crate) struct ClientShared {
     /// [`ClientLimits::wire`], as each HTTP/2 machine holds it.
     pub(super) wire_limits: Arc<Limits>,
     pub(super) redirects: Redirects,
+    pub(super) retries: Retries,
+    pub(super) retry_budget: RetryBudget,
     /// For requests that have none of that name.
     pub(super) default_fields: Fields,
     pub(super) base_url: Option<Url>,
@@ -54,6 +57,11 @@ pub struct Next {
 }
 
 impl ClientShared {
+    /// Whether there is neither middleware nor a retry between a caller and the exchange.
+    pub(super) fn calls_directly(&self) -> bool {
+        self.middleware.is_empty() && self.retries.max == 0
+    }
+
     /// A request for `url`, which may be relative to the base URL.
     pub(super) fn request(&self, method: Method, url: &str) -> Result<Request, Error> {
         match &self.base_url {

@@ -8,6 +8,7 @@ use stoop_io::PeerAddress;
 use stoop_proto::RequestHead;
 use url::Url;
 
+use super::PastRedirect;
 use crate::conn::recycle::{FreeList, Recycled};
 use crate::timings::Timings;
 use crate::versions::Versions;
@@ -26,6 +27,8 @@ pub(crate) struct RequestParts {
     pub(crate) deadlines: RequestDeadlines,
     /// The versions it may be sent over, if not the client's.
     pub(crate) versions: Option<Versions>,
+    /// The redirects that were followed.
+    pub(crate) history: Vec<PastRedirect>,
     /// What its owner keeps with it.
     pub(crate) extensions: Extensions,
 }
@@ -50,7 +53,16 @@ impl Recycled for RequestParts {
     fn empty() -> Self {
         let (head, timings) = (RequestHead::default(), Timings::default());
         let (deadlines, extensions) = (RequestDeadlines::Default, Extensions::new());
-        Self { head, peer: None, url: None, timings, deadlines, versions: None, extensions }
+        Self {
+            head,
+            peer: None,
+            url: None,
+            timings,
+            deadlines,
+            versions: None,
+            history: Vec::new(),
+            extensions,
+        }
     }
     fn clear(&mut self) {
         self.head.clear();
@@ -59,6 +71,7 @@ impl Recycled for RequestParts {
         self.timings = Timings::default();
         self.deadlines = RequestDeadlines::Default;
         self.versions = None;
+        self.history.clear();
         if !self.extensions.is_empty() {
             self.extensions = Extensions::new();
         }

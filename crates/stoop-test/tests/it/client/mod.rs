@@ -22,6 +22,7 @@ mod pieces;
 mod pool;
 mod rate;
 mod redirects;
+mod retries;
 mod reuse;
 mod runtimes;
 mod semantics;

@@ -269,3 +269,60 @@ async fn a_redirect_with_too_much_content_is_followed() {
     );
     assert_eq!(fetch(&client).await, ok());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_of_the_callers_decides_and_sees_what_came_before() {
+    use stoop::{RedirectAction, RedirectAttempt};
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = seen.clone();
+    let decide = move |attempt: &RedirectAttempt<'_>| {
+        let before: Vec<_> = attempt.history().iter().map(|past| past.url().to_owned()).collect();
+        let line = format!("{} {} -> {}", attempt.status().as_u16(), attempt.from(), attempt.to());
+        noted.lock().unwrap().push((line, before.len(), attempt.same_origin()));
+        match attempt.to() {
+            to if to.contains("deny") => RedirectAction::Deny("not there".into()),
+            to if to.contains("stop") => RedirectAction::Stop,
+            _ => RedirectAction::Follow,
+        }
+    };
+    let client = redirecting(Client::builder().redirects(Redirects::follow(3).decided_by(decide)));
+    let get = |url: &'static str| client.get(url).send();
+    let response = get("http://me:s3cret@a.test/302?http://b.test/307%3F/there").await.unwrap();
+    assert_eq!((response.redirects(), response.history().len()), (1, 1));
+    let past = &response.history()[0];
+    assert_eq!(past.status(), 302);
+    assert!(!past.url().contains("s3cret"), "{}", past.url());
+    let stopped = get("http://a.test/301?/stop").await.unwrap();
+    assert_eq!((stopped.status().as_u16(), stopped.redirects()), (301, 0));
+    assert!(stopped.history().is_empty());
+    let denied = get("http://a.test/308?/deny").await.unwrap_err();
+    assert!(denied.to_string().contains("not there"), "{denied}");
+    assert_eq!(denied.status().map(|status| status.as_u16()), Some(308));
+    assert_eq!(kind_and_phase(denied), (ErrorKind::RedirectDenied, Phase::Redirect));
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen[0].1, 0);
+    assert!(
+        !seen[0].2 && seen[1].2 && seen[1].0 == "301 http://a.test/301?/stop -> http://a.test/stop"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_history_of_a_response_is_every_redirect_in_order() {
+    let chain = |request: Request| match request.path() {
+        "/0" | "/1" | "/2" => {
+            let next = format!("/{}", request.path()[1..].parse::<u8>().unwrap() + 1);
+            Response::from_status(StatusCode::FOUND).with_field("location", next).unwrap()
+        }
+        path => Response::from_text(path.to_owned()),
+    };
+    for versions in super::kit::EACH_VERSION {
+        let client = Client::builder().versions(versions).handler(chain).build().unwrap();
+        for _ in 0..2 {
+            let response = client.get("http://a.test/0").await.unwrap();
+            let urls: Vec<_> = response.history().iter().map(|past| past.url()).collect();
+            assert_eq!(urls, ["http://a.test/0", "http://a.test/1", "http://a.test/2"]);
+            assert_eq!(response.url(), Some("http://a.test/3"));
+            assert_eq!(client.get("http://a.test/9").await.unwrap().history(), []);
+        }
+    }
+}

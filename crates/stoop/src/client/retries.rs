@@ -1,0 +1,258 @@
+//! When a failed request is retried, and how many retries there may be.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::{Method, StatusCode};
+
+use crate::error::{Error, ErrorKind};
+use crate::response::Response;
+
+/// A retry in units of the budget.
+const RETRY: u64 = 1_000;
+
+/// When a client sends a request again that failed, or was answered by a status that may pass: never, by
+/// default.
+///
+/// It does so only when that is safe: the method is idempotent (RFC 9110 §9.2.2), or nothing of the request was
+/// processed; and the content can be sent again ([`Body::replayable`](crate::Body::replayable)). The deadline
+/// of a request holds for all attempts together. Before each it waits, for a random time that is longer after
+/// each attempt, or for as long as a Retry-After says.
+///
+/// A budget keeps retries from adding to the load of servers that have too much of it: each request earns a
+/// share of one, and without it the failure is the outcome.
+///
+/// ```
+/// use std::time::Duration;
+/// use stoop::{Client, Retries};
+///
+/// let retries = Retries::up_to(3).delay(Duration::from_millis(50), Duration::from_secs(5));
+/// let client = Client::builder().retries(retries).build()?;
+/// # Ok::<(), stoop::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Retries {
+    pub(super) max: u32,
+    delay_min: Duration,
+    delay_max: Duration,
+    retry_after_max: Duration,
+    /// What a request earns, in thousandths of a retry.
+    pub(super) share: u64,
+}
+
+impl Retries {
+    /// None.
+    pub const fn none() -> Self {
+        Self::up_to(0)
+    }
+
+    /// Up to so many for each request. Retried are errors of making the connection, connections that break
+    /// before the head of a response, and 408, 429, 500, 502, 503 and 504; with a delay of 100 ms to 10 s, a
+    /// Retry-After of up to 60 s, and a budget of 20 % of the requests.
+    pub const fn up_to(max: u32) -> Self {
+        Self {
+            max,
+            delay_min: Duration::from_millis(100),
+            delay_max: Duration::from_secs(10),
+            retry_after_max: Duration::from_secs(60),
+            share: RETRY / 5,
+        }
+    }
+
+    /// The delay is random, between half of a time and all of it, which is `min` after the first attempt and
+    /// twice as long after each further one, up to `max`.
+    pub const fn delay(mut self, min: Duration, max: Duration) -> Self {
+        (self.delay_min, self.delay_max) = (min, max);
+        self
+    }
+
+    /// How long a Retry-After (RFC 9110 §10.2.3) may be that is waited for. Beyond it the response is the
+    /// outcome.
+    pub const fn retry_after_max(mut self, max: Duration) -> Self {
+        self.retry_after_max = max;
+        self
+    }
+
+    /// How many retries there may be for each 100 requests of the client, all origins together, beside the
+    /// first ten. 100 or more is no bound.
+    pub const fn budget_percent(mut self, percent: u64) -> Self {
+        self.share = percent * RETRY / 100;
+        self
+    }
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+/// The retries that a client has left.
+pub(crate) struct RetryBudget(AtomicU64);
+
+impl RetryBudget {
+    /// What is there at first, and the most that can be saved.
+    const FIRST: u64 = 10 * RETRY;
+    const SAVED_MAX: u64 = 100 * RETRY;
+
+    pub(crate) fn new() -> Self {
+        Self(AtomicU64::new(Self::FIRST))
+    }
+
+    pub(super) fn earn(&self, share: u64) {
+        let earned = |left: u64| Some(left.saturating_add(share).min(Self::SAVED_MAX));
+        let _ = self.0.fetch_update(Relaxed, Relaxed, earned);
+    }
+
+    pub(super) fn spend(&self) -> bool {
+        self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(RETRY)).is_ok()
+    }
+}
+
+impl Retries {
+    /// How long to wait before a request is sent again that came to this outcome; `None` if it is not.
+    pub(super) fn wait(
+        &self,
+        method: &Method,
+        outcome: &Result<Response, Error>,
+        attempt: u32,
+    ) -> Option<Duration> {
+        let own = self.random_delay(attempt, random());
+        match outcome {
+            Ok(response) => {
+                if !(method.is_idempotent() && may_pass(response.status())) {
+                    return None;
+                }
+                let field = response.fields().first("retry-after");
+                match field.and_then(|value| retry_after(value, SystemTime::now())) {
+                    Some(wanted) if wanted > self.retry_after_max => None,
+                    Some(wanted) => Some(wanted.max(own)),
+                    None => Some(own),
+                }
+            }
+            Err(error) => {
+                let is_safe = method.is_idempotent() || error.is_unprocessed();
+                (is_safe && may_pass_error(error.kind())).then_some(own)
+            }
+        }
+    }
+
+    /// Between half and all of the time for that attempt: clients that failed together do not come back
+    /// together.
+    fn random_delay(&self, attempt: u32, random: u64) -> Duration {
+        let full = self.delay_min.saturating_mul(2u32.saturating_pow(attempt)).min(self.delay_max);
+        let part = (random >> 11) as f64 / (1u64 << 53) as f64;
+        full.div_f64(2.0) + full.div_f64(2.0).mul_f64(part)
+    }
+}
+
+/// Whether a status says that the same request may succeed later (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
+fn may_pass(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
+}
+
+/// Whether the same request may succeed later. Deadlines of the exchange are its caller's.
+fn may_pass_error(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::DnsServfail
+            | ErrorKind::DnsTimeout
+            | ErrorKind::ConnectRefused
+            | ErrorKind::ConnectTimeout
+            | ErrorKind::ConnectUnreachable
+            | ErrorKind::ConnectReset
+            | ErrorKind::TlsTimeout
+            | ErrorKind::TlsHandshake
+            | ErrorKind::H2GoAway
+            | ErrorKind::H2Refused
+            | ErrorKind::ClosedEarly
+            | ErrorKind::Reset
+            | ErrorKind::ReadTimeout
+    )
+}
+
+/// How long a Retry-After says to wait from `now`: seconds, or a date (RFC 9110 §10.2.3).
+fn retry_after(value: &[u8], now: SystemTime) -> Option<Duration> {
+    let text = std::str::from_utf8(value).ok()?.trim();
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Some(Duration::from_secs(seconds.into()));
+    }
+    let at = UNIX_EPOCH + Duration::from_secs(crate::imf_date::parse(text)?);
+    Some(at.duration_since(now).unwrap_or_default())
+}
+
+/// A random number, which no one else needs to be unable to guess.
+fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Phase;
+
+    #[test]
+    fn the_delay_doubles_and_is_random_within_its_upper_half() {
+        let retries = Retries::up_to(9).delay(Duration::from_millis(100), Duration::from_secs(1));
+        for (attempt, full) in [(0, 100), (1, 200), (2, 400), (3, 800), (4, 1_000), (40, 1_000)] {
+            let delay = |random| retries.random_delay(attempt, random).as_millis();
+            assert_eq!(delay(0), full / 2, "{attempt}");
+            assert!((full - 1..=full).contains(&delay(u64::MAX)), "{attempt}");
+        }
+        let drawn: std::collections::HashSet<u64> = (0..100).map(|_| random()).collect();
+        assert!(drawn.len() > 90);
+    }
+
+    #[test]
+    fn a_retry_after_is_seconds_or_a_date() {
+        let now = UNIX_EPOCH + Duration::from_secs(784_111_777);
+        for (value, seconds) in [
+            ("120", Some(120)),
+            (" 0 ", Some(0)),
+            ("Sun, 06 Nov 1994 08:49:40 GMT", Some(3)),
+            ("Sun, 06 Nov 1994 08:49:30 GMT", Some(0)),
+            ("-1", None),
+            ("soon", None),
+            ("99999999999", None),
+        ] {
+            let wait = retry_after(value.as_bytes(), now).map(|wait| wait.as_secs());
+            assert_eq!(wait, seconds, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_budget_bounds_retries_to_a_share_of_the_requests() {
+        let budget = RetryBudget::new();
+        let spent = |requests: u32| {
+            (0..requests).filter(|_| {
+                budget.earn(RETRY / 5);
+                budget.spend()
+            })
+        };
+        // The first ten, and one for each five requests.
+        assert_eq!(spent(1_000).count(), 210);
+        (0..100_000).for_each(|_| budget.earn(RETRY));
+        assert_eq!((0..1_000).filter(|_| budget.spend()).count(), 100, "what is saved is bounded");
+    }
+
+    #[test]
+    fn only_what_is_safe_is_sent_again() {
+        let retries = Retries::up_to(1);
+        let failed = |method: &Method, kind, phase| {
+            retries.wait(method, &Err(Error::new(kind, phase)), 0).is_some()
+        };
+        assert!(failed(&Method::GET, ErrorKind::Reset, Phase::Wait));
+        assert!(!failed(&Method::POST, ErrorKind::Reset, Phase::Wait));
+        assert!(failed(&Method::POST, ErrorKind::ConnectRefused, Phase::Connect));
+        assert!(!failed(&Method::GET, ErrorKind::TlsCertName, Phase::Tls));
+        assert!(!failed(&Method::GET, ErrorKind::TotalTimeout, Phase::Wait));
+        let answered = |method: &Method, status: u16| {
+            let status = StatusCode::from_u16(status).unwrap();
+            retries.wait(method, &Ok(Response::from_status(status)), 0).is_some()
+        };
+        assert!(answered(&Method::PUT, 503) && answered(&Method::GET, 429));
+        assert!(!answered(&Method::POST, 503) && !answered(&Method::GET, 404));
+        assert!(!answered(&Method::GET, 200) && !answered(&Method::GET, 501));
+    }
+}

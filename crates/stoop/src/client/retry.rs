@@ -1,0 +1,57 @@
+//! Sending a request again after a failure that may pass.
+//!
+//! Not here: what a connection that was closed before its reuse, or a server that did nothing of a request, asks
+//! for is sent again by `client::send` at once, whatever the policy says.
+
+use std::time::Duration;
+
+use stoop_io::now;
+use stoop_proto::ResponseHead;
+use tokio::time::Instant;
+
+use crate::client::send;
+use crate::client::shared::ClientShared;
+use crate::error::Error;
+use crate::limits::after;
+use crate::request::{Request, RequestDeadlines};
+use crate::response::Response;
+
+/// Sends a request, and again as the client's policy has it.
+pub(super) async fn send(
+    shared: &ClientShared,
+    request: Request,
+    interim: &mut (dyn FnMut(&ResponseHead) + Send),
+) -> Result<Response, Error> {
+    let retries = &shared.retries;
+    let deadline = total(&request, shared).map(|total| after(now(), total));
+    shared.retry_budget.earn(retries.share);
+    let (mut request, mut attempt) = (request, 0);
+    loop {
+        let again = if attempt < retries.max { request.try_clone() } else { None };
+        let method = request.method().clone();
+        let outcome = send::send(shared, request, interim).await;
+        let Some(next) = again else { return outcome };
+        let Some(wait) = retries.wait(&method, &outcome, attempt) else { return outcome };
+        let at = now() + wait;
+        if deadline.is_some_and(|deadline| at >= deadline) || !shared.retry_budget.spend() {
+            return outcome;
+        }
+        // Its content is not read: the connection is used again if there is little of it.
+        drop(outcome);
+        tokio::time::sleep_until(Instant::from_std(at)).await;
+        request = match deadline {
+            Some(deadline) => next.timeout(deadline.saturating_duration_since(now())),
+            None => next,
+        };
+        attempt += 1;
+    }
+}
+
+/// How long all attempts may take together.
+fn total(request: &Request, shared: &ClientShared) -> Option<Duration> {
+    match request.parts.deadlines {
+        RequestDeadlines::Default => shared.limits.time.total,
+        RequestDeadlines::Total(total) => Some(total),
+        RequestDeadlines::Endless => None,
+    }
+}
