@@ -64,6 +64,8 @@ pub use stoop_proto::{
 pub use timings::Timings;
 
 // The client.
+#[cfg(feature = "cookies")]
+pub use client::CookieJar;
 #[cfg(feature = "json")]
 pub use client::Resource;
 pub use client::{

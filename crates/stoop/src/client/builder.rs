@@ -17,6 +17,8 @@ use crate::client::Client;
 use crate::client::backoff::Backoff;
 use crate::client::connect::{Connecting, Connector, Route};
 use crate::client::connect_target::ConnectTarget;
+#[cfg(feature = "cookies")]
+use crate::client::cookies::CookieJar;
 use crate::client::names::Names;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
@@ -56,6 +58,8 @@ pub struct ClientBuilder {
     tls: Option<ClientTls>,
     route: Route,
     versions: Versions,
+    #[cfg(feature = "cookies")]
+    cookies: Option<CookieJar>,
     redirects: Redirects,
     retries: Retries,
     default_fields: Fields,
@@ -77,6 +81,8 @@ impl Default for ClientBuilder {
             tls: None,
             route: Route::Network,
             versions: Versions::All,
+            #[cfg(feature = "cookies")]
+            cookies: None,
             redirects: Redirects::default(),
             retries: Retries::none(),
             default_fields: Fields::new(),
@@ -221,6 +227,14 @@ impl ClientBuilder {
         self
     }
 
+    /// Keeps the cookies that servers set, and sends them with the requests that they are for: none by default.
+    /// Give several clients clones of one jar, or keep one to look into it.
+    #[cfg(feature = "cookies")]
+    pub fn cookies(mut self, jar: CookieJar) -> Self {
+        self.cookies = Some(jar);
+        self
+    }
+
     /// When a request is sent again that failed, or was answered by a status that may pass: never by default,
     /// but for requests that met a connection which was closed before, and those that a server did nothing of
     /// ([`retries_max`](ClientLimits::retries_max), [`refusals_max`](ClientLimits::refusals_max)).
@@ -362,6 +376,8 @@ impl ClientBuilder {
             backoff: Backoff::default(),
             wire_limits: Arc::new(limits.wire.clone()),
             limits: Arc::new(limits),
+            #[cfg(feature = "cookies")]
+            cookies: self.cookies,
             redirects: self.redirects,
             retries: self.retries,
             retry_budget: RetryBudget::new(),

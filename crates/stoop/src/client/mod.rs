@@ -4,6 +4,8 @@ mod backoff;
 mod builder;
 mod connect;
 mod connect_target;
+#[cfg(feature = "cookies")]
+mod cookies;
 pub(crate) mod deadlines;
 mod descriptor_wait;
 mod dial;
@@ -42,6 +44,8 @@ use crate::response::Response;
 pub use builder::ClientBuilder;
 pub(crate) use connect::Connecting;
 pub use connect_target::ConnectTarget;
+#[cfg(feature = "cookies")]
+pub use cookies::CookieJar;
 pub use redirect::{RedirectAction, RedirectAttempt, Redirects};
 pub use request_builder::RequestBuilder;
 #[cfg(feature = "json")]

@@ -24,6 +24,9 @@ pub(super) struct Outgoing {
     copy: Option<Body>,
     /// Its extensions, on their way to a handler in this process. Boxed, because that is rare.
     relayed: Option<Box<RelayTicket>>,
+    /// Its Cookie is that of the client's jar, and not the caller's.
+    #[cfg(feature = "cookies")]
+    has_jar_cookie: bool,
 }
 
 impl Outgoing {
@@ -44,7 +47,43 @@ impl Outgoing {
             None => None,
         };
         let (copy, relayed) = (body.try_clone(), relayed.map(Box::new));
-        Ok(Self { parts, body, copy, relayed })
+        #[cfg_attr(not(feature = "cookies"), expect(unused_mut, reason = "it gets cookies"))]
+        let mut outgoing = Self {
+            parts,
+            body,
+            copy,
+            relayed,
+            #[cfg(feature = "cookies")]
+            has_jar_cookie: false,
+        };
+        #[cfg(feature = "cookies")]
+        outgoing.add_cookies(shared)?;
+        Ok(outgoing)
+    }
+
+    /// Adds the cookies of the client's jar, unless the caller has set some.
+    #[cfg(feature = "cookies")]
+    fn add_cookies(&mut self, shared: &ClientShared) -> Result<(), Error> {
+        let Some(jar) = &shared.cookies else { return Ok(()) };
+        let RequestParts { head, url, .. } = &mut *self.parts;
+        if std::mem::take(&mut self.has_jar_cookie) {
+            head.fields_mut().remove("cookie");
+        }
+        if !head.fields().contains("cookie")
+            && let Some(field) = url.as_ref().and_then(|url| jar.field(url))
+        {
+            head.fields_mut().push("cookie", field.as_bytes())?;
+            self.has_jar_cookie = true;
+        }
+        Ok(())
+    }
+
+    /// Keeps the cookies that its response sets.
+    #[cfg(feature = "cookies")]
+    pub(super) fn keep_cookies(&self, head: &ResponseHead, shared: &ClientShared) {
+        if let (Some(jar), Some(url)) = (&shared.cookies, &self.parts.url) {
+            jar.keep_all(head.fields().all("set-cookie"), url);
+        }
     }
 
     /// What is kept of it, with its response.
@@ -135,6 +174,8 @@ impl Outgoing {
         self.parts.head.set_method(method);
         self.repeat();
         self.retarget(next)?;
+        #[cfg(feature = "cookies")]
+        self.add_cookies(shared)?;
         Ok(true)
     }
 

@@ -182,7 +182,7 @@ fn retry_after(value: &[u8], now: SystemTime) -> Option<Duration> {
     Some(at.duration_since(now).unwrap_or_default())
 }
 
-/// A random number, which no one else needs to be unable to guess.
+/// A random number, for nothing that must not be guessed.
 fn random() -> u64 {
     RandomState::new().hash_one(0)
 }

@@ -11,6 +11,8 @@ use url::Url;
 
 use crate::client::backoff::Backoff;
 use crate::client::connect::Connector;
+#[cfg(feature = "cookies")]
+use crate::client::cookies::CookieJar;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
 use crate::client::retries::{Retries, RetryBudget};
@@ -27,6 +29,8 @@ pub(crate) struct ClientShared {
     pub(super) limits: Arc<ClientLimits>,
     /// [`ClientLimits::wire`], as each HTTP/2 machine holds it.
     pub(super) wire_limits: Arc<Limits>,
+    #[cfg(feature = "cookies")]
+    pub(super) cookies: Option<CookieJar>,
     pub(super) redirects: Redirects,
     pub(super) retries: Retries,
     pub(super) retry_budget: RetryBudget,

@@ -5,6 +5,7 @@ mod bounds;
 mod cancel;
 mod channel;
 mod connector;
+mod cookies;
 mod deadlines;
 mod default_limits;
 mod early_responses;

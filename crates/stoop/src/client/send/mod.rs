@@ -53,6 +53,8 @@ pub(crate) async fn send(
                 return Err(error.with_detail("to switch protocols, use Client::switch"));
             }
         };
+        #[cfg(feature = "cookies")]
+        outgoing.keep_cookies(&head, shared);
         let followed = outgoing.follow(&head, job.redirects, shared).map_err(|error| {
             let hop = hop(&outgoing, job.redirects).map(|hop| hop.answered(&head));
             error.with_hop(hop).with_peer(peer).with_timings(outgoing.parts.timings)
@@ -97,6 +99,8 @@ pub(crate) async fn switch(shared: &ClientShared, request: Request) -> Result<Sw
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
         SendOutcome::Switched(upgraded) => Switch::Accepted(upgraded),
         SendOutcome::Response { head, exchange, .. } => {
+            #[cfg(feature = "cookies")]
+            outgoing.keep_cookies(&head, shared);
             let mut response = Response::received(head, content(exchange));
             response.sent = Some(outgoing.into_parts());
             Switch::Declined(response)

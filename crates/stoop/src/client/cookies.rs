@@ -1,0 +1,274 @@
+//! Cookies that servers set, for the requests that follow (RFC 6265).
+
+use std::fmt;
+use std::io::{self, BufRead, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cookie_store::{CookieStore, RawCookie};
+use url::Url;
+
+use crate::error::{Error, ErrorKind, Phase};
+
+/// Bytes of a cookie's name and value that are kept: RFC 6265 §6.1 wants 4096 at least.
+const COOKIE_BYTES_MAX: usize = 4096;
+
+/// Cookies of one domain, and in all: RFC 6265 §6.1 wants 50 and 3000 at least. Beyond it new ones are not
+/// kept; those that are there may change.
+const DOMAIN_COOKIES_MAX: usize = 180;
+const COOKIES_MAX: usize = 3_000;
+
+/// The cookies of a client: [`ClientBuilder::cookies`](crate::ClientBuilder::cookies). Cheap to clone; clones
+/// share what is in it.
+///
+/// What a response sets is kept, that of a redirect included, and goes with the requests that it is for. A
+/// server cannot set cookies for a public suffix, such as `co.uk`, whose subdomains belong to others. A request
+/// that has a Cookie of its own gets none of these.
+///
+/// ```
+/// use stoop::CookieJar;
+///
+/// let jar = CookieJar::new();
+/// jar.add("session=17; Path=/app; Secure", "https://example.com/app/login")?;
+/// assert_eq!(jar.get("https://example.com/app/")?.as_deref(), Some("session=17"));
+/// assert_eq!(jar.get("http://example.com/app/")?, None);
+/// let client = stoop::Client::builder().cookies(jar.clone()).build()?;
+/// # Ok::<(), stoop::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct CookieJar(Arc<Mutex<CookieStore>>);
+
+impl CookieJar {
+    /// An empty jar.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps a cookie as if a response from `url` had set it: the value of a Set-Cookie field.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidUrl`], and [`ErrorKind::InvalidMessage`] for a cookie that is malformed, may not be set
+    /// from there, or has expired.
+    pub fn add(&self, set_cookie: &str, url: &str) -> Result<(), Error> {
+        let url = crate::url::parse(url)?;
+        match self.keep(set_cookie, &url) {
+            Some(()) => Ok(()),
+            None => {
+                let error = Error::new(ErrorKind::InvalidMessage, Phase::Request);
+                Err(error.with_detail("the cookie is malformed, or not one that this URL may set"))
+            }
+        }
+    }
+
+    /// The value of the Cookie field that a request for `url` gets; `None` if there are no cookies for it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidUrl`].
+    pub fn get(&self, url: &str) -> Result<Option<String>, Error> {
+        Ok(self.field(&crate::url::parse(url)?))
+    }
+
+    /// How many cookies there are, those included that have expired and were not replaced.
+    pub fn len(&self) -> usize {
+        self.store().iter_any().count()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.store().iter_any().next().is_none()
+    }
+
+    /// Forgets all cookies.
+    pub fn clear(&self) {
+        self.store().clear();
+    }
+
+    /// Reads what [`save`](Self::save) has written.
+    ///
+    /// # Errors
+    /// Those of `reader`, and [`io::ErrorKind::InvalidData`].
+    pub fn load(reader: impl BufRead) -> io::Result<Self> {
+        let store = cookie_store::serde::json::load_all(reader).map_err(invalid)?;
+        Ok(Self(Arc::new(Mutex::new(store))))
+    }
+
+    /// Writes all cookies as JSON, with those that end with the session. They are secrets:
+    /// a program that reads the file can use them.
+    ///
+    /// # Errors
+    /// Those of `writer`.
+    pub fn save(&self, mut writer: impl Write) -> io::Result<()> {
+        cookie_store::serde::json::save_incl_expired_and_nonpersistent(&self.store(), &mut writer)
+            .map_err(invalid)
+    }
+
+    /// Keeps what a response sets.
+    pub(super) fn keep_all<'a>(&self, values: impl Iterator<Item = &'a [u8]>, url: &Url) {
+        for value in values {
+            if let Ok(text) = std::str::from_utf8(value) {
+                self.keep(text, url);
+            }
+        }
+    }
+
+    /// The value of the Cookie field for a URL.
+    pub(super) fn field(&self, url: &Url) -> Option<String> {
+        let store = self.store();
+        let mut field = String::new();
+        for (name, value) in store.get_request_values(url) {
+            if !field.is_empty() {
+                field.push_str("; ");
+            }
+            field.push_str(name);
+            field.push('=');
+            field.push_str(value);
+        }
+        (!field.is_empty()).then_some(field)
+    }
+
+    fn keep(&self, set_cookie: &str, url: &Url) -> Option<()> {
+        let cookie = RawCookie::parse(set_cookie.to_owned()).ok()?;
+        if cookie.name().len() + cookie.value().len() > COOKIE_BYTES_MAX {
+            return None;
+        }
+        let host = url.host_str()?;
+        let domain =
+            cookie.domain().map(|domain| domain.trim_start_matches('.').to_ascii_lowercase());
+        // RFC 6265 §5.3, step 5: for a public suffix only if it is the host itself.
+        if let Some(domain) = domain.as_deref().filter(|domain| !domain.is_empty())
+            && domain != host
+            && is_public_suffix(domain)
+        {
+            return None;
+        }
+        let mut store = self.store();
+        let domain = domain.filter(|domain| !domain.is_empty());
+        let of_domain = domain.as_deref().unwrap_or(host);
+        let (mut all, mut same, mut is_known) = (0, 0, false);
+        for kept in store.iter_any() {
+            all += 1;
+            if kept.domain.as_cow().is_some_and(|kept| kept == of_domain) {
+                same += 1;
+                is_known |= kept.name() == cookie.name();
+            }
+        }
+        if !is_known && (all >= COOKIES_MAX || same >= DOMAIN_COOKIES_MAX) {
+            return None;
+        }
+        store.insert_raw(&cookie, url).ok().map(drop)
+    }
+
+    fn store(&self) -> MutexGuard<'_, CookieStore> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a domain is one whose subdomains belong to others (publicsuffix.org). What the list does not name is one
+/// if it has no dot.
+fn is_public_suffix(domain: &str) -> bool {
+    psl::suffix_str(domain).is_some_and(|suffix| suffix == domain)
+}
+
+fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+impl fmt::Debug for CookieJar {
+    /// How many there are: their values are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CookieJar({} cookies)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cookies_go_where_their_attributes_say() {
+        let jar = CookieJar::new();
+        for (cookie, url) in [
+            ("a=1", "http://x.example.com/"),
+            ("b=2; Domain=example.com", "http://x.example.com/"),
+            ("c=3; Path=/p", "http://x.example.com/p/q"),
+            ("d=4; Secure", "https://x.example.com/"),
+        ] {
+            jar.add(cookie, url).unwrap();
+        }
+        let sorted = |url: &str| {
+            let field = jar.get(url).unwrap().unwrap_or_default();
+            let mut all: Vec<_> = field.split("; ").map(str::to_owned).collect();
+            all.sort();
+            all.join("; ")
+        };
+        assert_eq!(sorted("http://x.example.com/"), "a=1; b=2");
+        assert_eq!(sorted("http://y.example.com/"), "b=2");
+        assert_eq!(sorted("http://x.example.com/p/"), "a=1; b=2; c=3");
+        assert_eq!(sorted("https://x.example.com/"), "a=1; b=2; d=4");
+        assert_eq!(sorted("http://example.org/"), "");
+    }
+
+    #[test]
+    fn a_cookie_for_a_public_suffix_or_another_host_is_not_kept() {
+        let jar = CookieJar::new();
+        for (cookie, url) in [
+            ("a=1; Domain=co.uk", "http://shop.co.uk/"),
+            ("a=1; Domain=.com", "http://shop.com/"),
+            ("a=1; Domain=github.io", "http://me.github.io/"),
+            ("a=1; Domain=other.com", "http://shop.com/"),
+            ("a=1; Domain=x.shop.com", "http://shop.com/"),
+            ("no equals sign", "http://shop.com/"),
+        ] {
+            assert_eq!(
+                jar.add(cookie, url).unwrap_err().kind(),
+                ErrorKind::InvalidMessage,
+                "{cookie}"
+            );
+        }
+        assert!(jar.is_empty());
+        jar.add("a=1; Domain=github.io", "http://github.io/").unwrap();
+        assert_eq!(jar.get("http://github.io/").unwrap().as_deref(), Some("a=1"));
+    }
+
+    #[test]
+    fn cookies_are_replaced_and_expire() {
+        let jar = CookieJar::new();
+        jar.add("a=1", "http://shop.com/").unwrap();
+        jar.add("a=2", "http://shop.com/").unwrap();
+        assert_eq!(jar.get("http://shop.com/").unwrap().as_deref(), Some("a=2"));
+        let url = Url::parse("http://shop.com/").unwrap();
+        jar.keep_all([&b"a=; Max-Age=0"[..], b"\xff=1"].into_iter(), &url);
+        assert_eq!(jar.get("http://shop.com/").unwrap(), None);
+    }
+
+    #[test]
+    fn the_memory_for_cookies_is_bounded() {
+        let jar = CookieJar::new();
+        for n in 0..400 {
+            let _ = jar.add(&format!("c{n}=1"), "http://shop.com/");
+        }
+        assert_eq!(jar.len(), DOMAIN_COOKIES_MAX);
+        assert!(jar.add("c0=other", "http://shop.com/").is_ok(), "what is there may change");
+        for host in 0..60 {
+            for n in 0..100 {
+                let _ = jar.add(&format!("c{n}=1"), &format!("http://h{host}.com/"));
+            }
+        }
+        assert_eq!(jar.len(), COOKIES_MAX);
+        assert!(
+            CookieJar::new().add(&format!("a={}", "x".repeat(5_000)), "http://a.com/").is_err()
+        );
+    }
+
+    #[test]
+    fn what_is_saved_is_loaded_again() {
+        let jar = CookieJar::new();
+        jar.add("a=1; Path=/p", "http://shop.com/p").unwrap();
+        jar.add("b=2; Max-Age=3600; Secure", "https://shop.com/").unwrap();
+        let mut file = Vec::new();
+        jar.save(&mut file).unwrap();
+        let loaded = CookieJar::load(&file[..]).unwrap();
+        assert_eq!(loaded.len(), 2);
+        assert_eq!(loaded.get("http://shop.com/p").unwrap().as_deref(), Some("a=1"));
+        assert!(CookieJar::load(&b"no json\n"[..]).is_err());
+    }
+}
