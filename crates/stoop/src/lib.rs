@@ -69,8 +69,8 @@ pub use client::CookieJar;
 #[cfg(feature = "json")]
 pub use client::Resource;
 pub use client::{
-    Client, ClientBuilder, ClientStats, ConnectTarget, ConnectionCounts, ConnectionStats, Next,
-    OriginStats, RedirectAction, RedirectAttempt, Redirects, RequestBuilder, Retries, Switch,
+    Client, ClientBuilder, ClientStats, ConnectTarget, ConnectionCounts, ConnectionStats, Netrc,
+    Next, OriginStats, RedirectAction, RedirectAttempt, Redirects, RequestBuilder, Retries, Switch,
 };
 pub use dns::Resolver;
 pub use limits::{ClientLimits, ClientTime, PoolLimits};

@@ -20,6 +20,7 @@ use crate::client::connect_target::ConnectTarget;
 #[cfg(feature = "cookies")]
 use crate::client::cookies::CookieJar;
 use crate::client::names::Names;
+use crate::client::netrc::Netrc;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
 use crate::client::retries::{Retries, RetryBudget};
@@ -60,6 +61,7 @@ pub struct ClientBuilder {
     versions: Versions,
     #[cfg(feature = "cookies")]
     cookies: Option<CookieJar>,
+    netrc: Netrc,
     redirects: Redirects,
     retries: Retries,
     default_fields: Fields,
@@ -83,6 +85,7 @@ impl Default for ClientBuilder {
             versions: Versions::All,
             #[cfg(feature = "cookies")]
             cookies: None,
+            netrc: Netrc::default(),
             redirects: Redirects::default(),
             retries: Retries::none(),
             default_fields: Fields::new(),
@@ -235,6 +238,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Basic credentials for hosts, of a `.netrc` file: for requests that have none, in their fields or in
+    /// their URLs. After a redirect those of the host it leads to.
+    pub fn netrc(mut self, netrc: Netrc) -> Self {
+        self.netrc = netrc;
+        self
+    }
+
     /// When a request is sent again that failed, or was answered by a status that may pass: never by default,
     /// but for requests that met a connection which was closed before, and those that a server did nothing of
     /// ([`retries_max`](ClientLimits::retries_max), [`refusals_max`](ClientLimits::refusals_max)).
@@ -378,6 +388,7 @@ impl ClientBuilder {
             limits: Arc::new(limits),
             #[cfg(feature = "cookies")]
             cookies: self.cookies,
+            netrc: self.netrc,
             redirects: self.redirects,
             retries: self.retries,
             retry_budget: RetryBudget::new(),

@@ -14,6 +14,7 @@ mod http1;
 mod http2;
 mod middleware;
 mod names;
+mod netrc;
 pub(crate) mod outgoing;
 mod pool;
 mod promote;
@@ -46,6 +47,7 @@ pub(crate) use connect::Connecting;
 pub use connect_target::ConnectTarget;
 #[cfg(feature = "cookies")]
 pub use cookies::CookieJar;
+pub use netrc::Netrc;
 pub use redirect::{RedirectAction, RedirectAttempt, Redirects};
 pub use request_builder::RequestBuilder;
 #[cfg(feature = "json")]

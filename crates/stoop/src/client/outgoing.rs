@@ -7,6 +7,7 @@ use stoop_proto::{RequestHead, ResponseHead, TargetForm};
 use url::Url;
 
 use crate::body::Body;
+use crate::client::netrc::Netrc;
 use crate::client::redirect::{self, RedirectAction, RedirectAttempt};
 use crate::client::shared::ClientShared;
 use crate::conn::recycle::Recycle;
@@ -37,7 +38,7 @@ impl Outgoing {
             let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
             return Err(error.with_detail(format_args!("{:?} is not a whole URL", head.target())));
         };
-        authorize(head, url)?;
+        authorize(head, url, &shared.netrc)?;
         if !head.fields().contains("host") {
             name_host(head, url)?;
         }
@@ -173,15 +174,15 @@ impl Outgoing {
         }
         self.parts.head.set_method(method);
         self.repeat();
-        self.retarget(next)?;
+        self.retarget(next, &shared.netrc)?;
         #[cfg(feature = "cookies")]
         self.add_cookies(shared)?;
         Ok(true)
     }
 
-    fn retarget(&mut self, mut url: Url) -> Result<(), Error> {
+    fn retarget(&mut self, mut url: Url, netrc: &Netrc) -> Result<(), Error> {
         let head = &mut self.parts.head;
-        authorize(head, &mut url)?;
+        authorize(head, &mut url, netrc)?;
         head.set_target(target(&url))?;
         head.fields_mut().remove("host");
         name_host(head, &url)?;
@@ -199,24 +200,34 @@ fn name_host(head: &mut RequestHead, url: &Url) -> Result<(), Error> {
     Ok(head.fields_mut().push("host", authority(url).as_bytes())?)
 }
 
-/// `user:password@` of a URL becomes Basic credentials (RFC 7617) for the recipient, a server or
-/// the proxy before it, if the request has none.
-fn authorize(head: &mut RequestHead, url: &mut Url) -> Result<(), Error> {
-    if url.username().is_empty() && url.password().is_none() {
-        return Ok(());
-    }
+/// `user:password@` of a URL, or what the netrc has for its host, becomes Basic credentials (RFC 7617) for the
+/// recipient, a server or the proxy before it, if the request has none.
+fn authorize(head: &mut RequestHead, url: &mut Url, netrc: &Netrc) -> Result<(), Error> {
     let name = match head.form() {
         TargetForm::Authority => "proxy-authorization",
         _ => "authorization",
     };
+    if url.username().is_empty() && url.password().is_none() {
+        if let Some((login, password)) = url.host_str().and_then(|host| netrc.get(host))
+            && !head.fields().contains(name)
+        {
+            let credentials = [login, ":", password].concat();
+            add_basic(head, name, credentials.as_bytes())?;
+        }
+        return Ok(());
+    }
     if !head.fields().contains(name) {
         let mut credentials: Vec<u8> = percent_decode_str(url.username()).collect();
         credentials.push(b':');
         credentials.extend(percent_decode_str(url.password().unwrap_or_default()));
-        let value = format!("Basic {}", BASE64_STANDARD.encode(credentials));
-        head.fields_mut().push(name, value.as_bytes())?;
+        add_basic(head, name, &credentials)?;
     }
     // It can fail only where there is no host.
     let _ = url.set_username("").and_then(|()| url.set_password(None));
     Ok(())
+}
+
+fn add_basic(head: &mut RequestHead, name: &str, credentials: &[u8]) -> Result<(), Error> {
+    let value = format!("Basic {}", BASE64_STANDARD.encode(credentials));
+    Ok(head.fields_mut().push(name, value.as_bytes())?)
 }

@@ -13,6 +13,7 @@ use crate::client::backoff::Backoff;
 use crate::client::connect::Connector;
 #[cfg(feature = "cookies")]
 use crate::client::cookies::CookieJar;
+use crate::client::netrc::Netrc;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
 use crate::client::retries::{Retries, RetryBudget};
@@ -31,6 +32,7 @@ pub(crate) struct ClientShared {
     pub(super) wire_limits: Arc<Limits>,
     #[cfg(feature = "cookies")]
     pub(super) cookies: Option<CookieJar>,
+    pub(super) netrc: Netrc,
     pub(super) redirects: Redirects,
     pub(super) retries: Retries,
     pub(super) retry_budget: RetryBudget,

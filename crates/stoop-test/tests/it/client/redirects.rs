@@ -326,3 +326,23 @@ async fn the_history_of_a_response_is_every_redirect_in_order() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn credentials_of_a_netrc_go_to_their_host_alone() {
+    let netrc = "machine a.test login me password one machine b.test login you password two";
+    let client = redirecting(Client::builder().netrc(netrc.parse().unwrap()));
+    let text = |url: &'static str| {
+        let sending = client.get(url).send();
+        async move { sending.await.unwrap().text().await.unwrap() }
+    };
+    let (me, you) = ("authorization=Basic bWU6b25l", "authorization=Basic eW91OnR3bw==");
+    assert_eq!(text("http://a.test/x").await, format!("GET a.test/x {me} []"));
+    assert_eq!(text("http://c.test/x").await, "GET c.test/x []");
+    assert_eq!(text("http://a.test/302?/x").await, format!("GET a.test/x {me} []"));
+    assert_eq!(text("http://a.test/302?http://b.test/x").await, format!("GET b.test/x {you} []"));
+    assert_eq!(text("http://a.test/302?http://c.test/x").await, "GET c.test/x []");
+    // What the request itself has comes first.
+    assert_eq!(text("http://u:p@a.test/x").await, "GET a.test/x authorization=Basic dTpw []");
+    let own = client.get("http://a.test/x").bearer_auth("t").await.unwrap().text().await.unwrap();
+    assert_eq!(own, "GET a.test/x authorization=Bearer t []");
+}
