@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crate::output::Output;
 use crate::socket::{Tcp, Unix};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-use crate::tls::Tls;
+use crate::tls::{Tls, TlsSession};
 use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
 /// Any of the transports, dispatched by a branch rather than a pointer.
@@ -55,6 +55,15 @@ impl AnyTransport {
                 let _ = cx;
                 Poll::Ready(Ok(()))
             }
+        }
+    }
+
+    /// What TLS has agreed on, if the transport is TLS and its handshake is done.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub fn tls_session(&self) -> Option<TlsSession> {
+        match self {
+            Self::Tls(tls) => tls.session(),
+            Self::Tcp(_) | Self::Unix(_) | Self::Custom(_) => None,
         }
     }
 

@@ -61,7 +61,7 @@ pub use timer::{Timer, Wheel, now, wall_seconds};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use tls::{
     Alert, ClientTls, ClientTlsBuilder, ServerTls, ServerTlsBuilder, Tls, TlsConfigError, TlsError,
-    TlsErrorKind, TlsVersion,
+    TlsErrorKind, TlsSession, TlsVersion,
 };
 pub use transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 pub use worker::{Panicked, RunError, Stopper, Worker, WorkerOptions, Workers};

@@ -33,6 +33,7 @@
 pub mod body;
 mod client;
 mod conn;
+mod connection_info;
 pub mod dns;
 mod endpoint;
 mod error;
@@ -85,6 +86,7 @@ pub use server::{ListenError, Server, ServerHandle};
 pub use tls::ServerTls;
 
 // Both.
+pub use connection_info::ConnectionInfo;
 pub use endpoint::{Address, Endpoint};
 pub use upgrade::{OnUpgrade, Upgraded};
 pub use versions::Versions;

@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::body::{Body, IntoBody, Kind};
 use crate::conn::recycle::Recycle;
+use crate::connection_info::ConnectionInfo;
 use crate::error::BoxError;
 use crate::header_map::{from_map, into_map};
 use crate::limits::COLLECT_BYTES_MAX;
@@ -221,6 +222,27 @@ impl<B> Response<B> {
             Some(PeerAddress::Inet(address)) => Some(address),
             Some(PeerAddress::Unix | PeerAddress::Memory) | None => None,
         }
+    }
+
+    /// The connection that it came over; `None` for one that was made here.
+    ///
+    /// ```
+    /// # async fn example(client: stoop::Client) -> Result<(), stoop::Error> {
+    /// let response = client.get("https://example.com/").await?;
+    /// if let Some(connection) = response.connection() {
+    ///     println!("{:?} {:?}", connection.version(), connection.remote_address());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn connection(&self) -> Option<ConnectionInfo> {
+        let sent = self.sent.as_ref()?;
+        Some(ConnectionInfo {
+            remote: self.remote_address(),
+            version: self.version(),
+            is_reused: sent.is_reused,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: sent.tls,
+        })
     }
 
     /// How long each phase took to get it; of one that was made here, there was none.

@@ -25,5 +25,5 @@
 
 pub use stoop_io::{
     Alert, AnyTransport, ClientTls, ClientTlsBuilder, ServerTls, ServerTlsBuilder, Tls,
-    TlsConfigError, TlsError, TlsErrorKind,
+    TlsConfigError, TlsError, TlsErrorKind, TlsSession, TlsVersion,
 };

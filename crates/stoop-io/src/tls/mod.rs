@@ -27,4 +27,4 @@ pub use client::{ClientTls, ClientTlsBuilder};
 pub use config_error::TlsConfigError;
 pub use error::{TlsError, TlsErrorKind};
 pub use server::{ServerTls, ServerTlsBuilder};
-pub use stream::{Tls, TlsVersion};
+pub use stream::{Tls, TlsSession, TlsVersion};

@@ -27,6 +27,19 @@ pub enum TlsVersion {
     V1_3,
 }
 
+/// What a TLS handshake has agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TlsSession {
+    /// The version.
+    pub version: TlsVersion,
+    /// The cipher suite, by its name in the registry of IANA (but for `13` in those of TLS 1.3):
+    /// `TLS13_AES_256_GCM_SHA384`.
+    pub cipher: &'static str,
+    /// Whether an earlier session was resumed, without certificates.
+    pub is_resumed: bool,
+}
+
 /// A TLS session over another transport.
 ///
 /// [`Tls::poll_handshake`] comes first; the methods of [`Transport`] run it too, but can only
@@ -138,6 +151,13 @@ impl Tls {
             ProtocolVersion::TLSv1_3 => Some(TlsVersion::V1_3),
             _ => None,
         }
+    }
+
+    /// What was agreed on, once the handshake is done.
+    pub fn session(&self) -> Option<TlsSession> {
+        let suite = self.machine.state().negotiated_cipher_suite()?;
+        let cipher = suite.suite().as_str().unwrap_or("unknown");
+        Some(TlsSession { version: self.version()?, cipher, is_resumed: self.is_resumed() })
     }
 
     /// Whether the handshake resumed an earlier session.

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use http::Extensions;
 use stoop_io::PeerAddress;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use stoop_io::TlsSession;
 use stoop_proto::RequestHead;
 use url::Url;
 
@@ -19,6 +21,11 @@ pub(crate) struct RequestParts {
     pub(crate) head: RequestHead,
     /// The address of the peer.
     pub(crate) peer: Option<PeerAddress>,
+    /// The connection that it was sent over had served before, or others share it.
+    pub(crate) is_reused: bool,
+    /// What TLS has agreed on for it.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(crate) tls: Option<TlsSession>,
     /// Where a client sends it.
     pub(crate) url: Option<Url>,
     /// What a client measured of it.
@@ -56,6 +63,9 @@ impl Recycled for RequestParts {
         Self {
             head,
             peer: None,
+            is_reused: false,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: None,
             url: None,
             timings,
             deadlines,
@@ -66,7 +76,11 @@ impl Recycled for RequestParts {
     }
     fn clear(&mut self) {
         self.head.clear();
-        self.peer = None;
+        (self.peer, self.is_reused) = (None, false);
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        {
+            self.tls = None;
+        }
         self.url = None;
         self.timings = Timings::default();
         self.deadlines = RequestDeadlines::Default;

@@ -199,3 +199,41 @@ async fn large_content_goes_both_ways_over_a_kept_connection() {
         assert_eq!(counts(&client), (1, 1));
     }
 }
+
+#[tokio::test]
+async fn a_response_tells_what_its_connection_has_agreed_on() {
+    let issuer = authority("tells");
+    let tls = server_tls(certificate(&issuer, &["localhost"], false));
+    let port = serve_tls(tls, |peer| peer.serve(OK)).await;
+    let client = client_trusting(&issuer).build().unwrap();
+    let url = format!("https://localhost:{port}/");
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let response = client.get(&*url).await.unwrap();
+        let connection = response.connection().unwrap();
+        assert_eq!(response.text().await.unwrap(), "ok");
+        let tls = connection.tls().unwrap();
+        assert_eq!(tls.version, stoop::tls::TlsVersion::V1_3);
+        assert!(tls.cipher.starts_with("TLS13_"), "{}", tls.cipher);
+        assert_eq!(connection.version(), stoop::Version::HTTP_11);
+        assert_eq!(connection.remote_address().unwrap().ip().to_string(), "127.0.0.1");
+        seen.push((connection.is_reused(), tls.is_resumed));
+    }
+    assert_eq!(seen, [(false, false), (true, false)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_without_tls_tells_the_rest() {
+    for versions in super::kit::EACH_VERSION {
+        let client =
+            Client::builder().versions(versions).handler(|_: Request| "ok").build().unwrap();
+        for is_reused in [false, true] {
+            let response = client.get("https://a.test/").await.unwrap();
+            let connection = response.connection().unwrap();
+            assert_eq!((connection.is_reused(), connection.tls()), (is_reused, None));
+            assert_eq!(connection.version(), response.version());
+            response.text().await.unwrap();
+        }
+    }
+    assert_eq!(stoop::Response::from_text("made here").connection(), None);
+}

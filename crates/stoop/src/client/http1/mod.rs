@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use stoop_io::TlsSession;
 use stoop_io::{AnyTransport, Liveness, LivenessCheck, PeerAddress, Timer, Transport, now};
 use stoop_proto::h1;
 use tokio::runtime::{Handle, Id};
@@ -25,6 +27,9 @@ pub(crate) struct Http1 {
     /// acknowledged some of it.
     unacknowledged_from: Option<i64>,
     pub(crate) idle_since: Instant,
+    /// What TLS has agreed on.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(crate) tls: Option<TlsSession>,
 }
 
 impl Http1 {
@@ -32,6 +37,8 @@ impl Http1 {
     pub(crate) fn new(io: AnyTransport, lifetime: Duration) -> Box<Self> {
         let now = now();
         Box::new(Self {
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: io.tls_session(),
             wire: Wire::new(io).with_fixed_limit(),
             machine: h1::Client::new(),
             timer: Timer::coarse(),

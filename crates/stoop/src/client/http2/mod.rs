@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use stoop_io::PeerAddress;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use stoop_io::TlsSession;
 use stoop_proto::BodySize;
 use tokio::runtime::Id;
 
@@ -30,6 +32,9 @@ pub(crate) struct SharedConnection {
     state: Mutex<SharedState>,
     ready: Arc<WokenExchanges>,
     pub(crate) peer: PeerAddress,
+    /// What TLS has agreed on.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(crate) tls: Option<TlsSession>,
     /// The runtime whose task drives it.
     runtime: Id,
 }

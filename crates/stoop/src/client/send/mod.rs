@@ -193,10 +193,15 @@ impl RequestRun<'_> {
         let limits = self.shared.limits.clone();
         let body = std::mem::take(&mut outgoing.body);
         let times = (begun, self.due);
+        outgoing.parts.is_reused = acquired.reused;
         let (mut exchange, peer) = match acquired.carrier {
             Carrier::Lease(lease) => {
                 let peer = lease.connection().map_or(PeerAddress::Memory, |http1| http1.peer());
                 outgoing.parts.peer = Some(peer);
+                #[cfg(any(feature = "tls", feature = "tls-ring"))]
+                if let Some(http1) = lease.connection() {
+                    outgoing.parts.tls = http1.tls;
+                }
                 let head = outgoing.head();
                 let started = Http1Exchange::start(lease, head, body, limits, times);
                 (Exchange::Http1(started.map_err(unsent)?), peer)
@@ -204,6 +209,10 @@ impl RequestRun<'_> {
             Carrier::Stream(permit) => {
                 let peer = permit.connection.peer;
                 outgoing.parts.peer = Some(peer);
+                #[cfg(any(feature = "tls", feature = "tls-ring"))]
+                {
+                    outgoing.parts.tls = permit.connection.tls;
+                }
                 let parts = std::mem::replace(&mut outgoing.parts, Recycle::new());
                 let started = Http2Exchange::start(permit, parts, body, limits, times);
                 let started = started.map_err(|(parts, body)| {

@@ -53,6 +53,8 @@ pub(crate) fn connect(
         state: Mutex::new(SharedState::default()),
         ready: ready.clone(),
         peer: io.peer(),
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        tls: io.tls_session(),
         runtime: Handle::current().id(),
     });
     let own_max = wire_limits.http2.streams_max.max(1) as usize;
