@@ -1,6 +1,8 @@
 //! Content of requests and responses, streamed.
 
 mod channel;
+#[cfg(feature = "compression")]
+pub(crate) mod coding;
 mod convert;
 mod file;
 #[cfg(feature = "multipart")]
@@ -27,6 +29,8 @@ use request_body::RequestBodyReader;
 
 pub(crate) use channel::ChannelItem;
 pub use channel::{BodyDropped, BodySender};
+#[cfg(feature = "compression")]
+pub use coding::ContentCoding;
 pub use convert::{BufferKind, IntoBody, StreamKind};
 #[cfg(feature = "multipart")]
 pub use multipart::{Form, Part};
@@ -59,13 +63,23 @@ pub(crate) trait Incoming: Send + Sync {
         &mut self,
         cx: &mut Context<'_>,
         look: &mut dyn FnMut(&[u8]),
-    ) -> Poll<Result<(), Error>>;
+    ) -> Poll<Result<(), Error>> {
+        while let Some(piece) = ready!(self.poll_chunk(cx)) {
+            look(&piece?);
+        }
+        Poll::Ready(Ok(()))
+    }
 
     /// The trailer section, once the content has ended and if one came.
     fn take_trailers(&mut self) -> Option<Box<Fields>>;
 
     /// How many bytes are still to be read, if that is known.
     fn remaining(&self) -> Option<u64>;
+
+    /// How many bytes have been read of content that is decoded, as they came.
+    fn wire_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 pub(crate) enum Kind {
@@ -78,8 +92,6 @@ pub(crate) enum Kind {
     Stream {
         frames: Boxed,
         trailers: Option<Box<Fields>>,
-        /// Whether it is the content of a response that was received, by a task.
-        is_response: bool,
     },
 }
 
@@ -93,7 +105,7 @@ impl Kind {
     fn stream(
         frames: impl http_body::Body<Data = Bytes, Error = BoxError> + Send + Sync + 'static,
     ) -> Self {
-        Self::Stream { frames: Box::pin(frames), trailers: None, is_response: false }
+        Self::Stream { frames: Box::pin(frames), trailers: None }
     }
 }
 
@@ -116,6 +128,11 @@ impl Body {
         B::Error: Into<BoxError>,
     {
         Self(Kind::stream(Adapted(Mutex::new(Box::pin(body)))))
+    }
+
+    /// Content that is being received.
+    pub(crate) fn incoming(content: impl Incoming + 'static) -> Self {
+        Self(Kind::Response(Box::new(content)))
     }
 
     /// The next piece of content; `None` at its end.
@@ -203,7 +220,7 @@ impl Body {
     /// Whether this is the content of a response that a server sent. Any other may be the request's that
     /// a handler was called with, decoded or watched.
     pub(crate) fn is_response(&self) -> bool {
-        matches!(self.0, Kind::Response(_) | Kind::Stream { is_response: true, .. })
+        matches!(self.0, Kind::Response(_))
     }
 
     /// The trailer section, once the content has been read to its end and if one came.
@@ -231,7 +248,7 @@ impl Body {
             Kind::Request(reader) => reader.poll(cx),
             Kind::Response(exchange) => exchange.poll_chunk(cx),
             Kind::Replay(replay) => replay.body.poll_chunk(cx),
-            Kind::Stream { frames, trailers, .. } => loop {
+            Kind::Stream { frames, trailers } => loop {
                 return Poll::Ready(match ready!(frames.as_mut().poll_frame(cx)) {
                     None => None,
                     Some(Ok(frame)) => match frame.into_data() {
@@ -246,6 +263,19 @@ impl Body {
                     Some(Err(error)) => Some(Err(request_body(error))),
                 });
             },
+        }
+    }
+
+    /// How many bytes have been read of content that is [decoded](crate::ClientBuilder::decode_content), as they
+    /// came; `None` if it is not decoded, and came as it was read.
+    pub fn wire_bytes(&self) -> Option<u64> {
+        match &self.0 {
+            Kind::Response(content) => content.wire_bytes(),
+            Kind::Empty
+            | Kind::Full(_)
+            | Kind::Request(_)
+            | Kind::Replay(_)
+            | Kind::Stream { .. } => None,
         }
     }
 

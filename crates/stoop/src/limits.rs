@@ -138,6 +138,15 @@ pub struct ClientLimits {
     /// Content of a response that [`Response::bytes`](crate::Response::bytes) and its like collect: 64 MiB.
     /// Beyond it they fail. One response may have [another limit](crate::Response::limit); a stream has none.
     pub collect_bytes_max: u64,
+    /// Content of a response after [decoding](crate::ClientBuilder::decode_content): no limit. Beyond it reading fails
+    /// with [`ErrorKind::BodyTooLarge`](crate::ErrorKind::BodyTooLarge).
+    #[cfg(feature = "compression")]
+    pub decoded_bytes_max: u64,
+    /// How many times as large as it came content may become by decoding, once that is more than 16 MiB: 1,000.
+    /// Ordinary content stays below 100; gzip comes to 1,032 and others to far more only with content made for it.
+    /// Beyond it reading fails with [`ErrorKind::BodyTooLarge`](crate::ErrorKind::BodyTooLarge).
+    #[cfg(feature = "compression")]
+    pub decoded_ratio_max: u32,
     /// Times an idempotent request is sent again because the reused connection it went out on had
     /// been closed: 2. Each time on a fresh connection.
     pub retries_max: u32,
@@ -156,6 +165,10 @@ impl Default for ClientLimits {
             output_bytes_max: stoop_io::OUTPUT_BYTES_MAX,
             drain_bytes_max: 64 * 1024,
             collect_bytes_max: COLLECT_BYTES_MAX,
+            #[cfg(feature = "compression")]
+            decoded_bytes_max: u64::MAX,
+            #[cfg(feature = "compression")]
+            decoded_ratio_max: 1_000,
             retries_max: 2,
             refusals_max: 32,
         }

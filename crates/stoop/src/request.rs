@@ -207,6 +207,14 @@ impl Request {
         self
     }
 
+    /// Whether the content of the response is [decoded](crate::ClientBuilder::decode_content), whatever the client
+    /// does. If not, no Accept-Encoding is added either.
+    #[cfg(feature = "compression")]
+    pub fn decode_content(mut self, decodes: bool) -> Self {
+        self.parts.decodes = Some(decodes);
+        self
+    }
+
     /// Lets this exchange take as long as it likes: it has no deadline in all or to the response's head,
     /// nor a limit for how long nothing moves or how slowly content comes. Resolving the name, connecting
     /// and the TLS handshake keep theirs. So does an HTTP/2 connection as a whole, which fails if the

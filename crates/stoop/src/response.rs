@@ -255,6 +255,13 @@ impl<B> Response<B> {
         self.sent.as_ref().map_or(&[], |parts| &parts.history)
     }
 
+    /// The content codings that its content is decoded from, in the order in which they were applied; empty if it
+    /// is as it came: see [`ClientBuilder::decode_content`](crate::ClientBuilder::decode_content).
+    #[cfg(feature = "compression")]
+    pub fn decoded_from(&self) -> &[crate::body::ContentCoding] {
+        self.sent.as_ref().map_or(&[], |parts| &parts.codings)
+    }
+
     /// How many redirects were followed to get it.
     pub fn redirects(&self) -> u16 {
         self.redirects

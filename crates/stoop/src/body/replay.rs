@@ -44,6 +44,13 @@ impl Replay {
         Body::replay(Arc::clone(&self.make))
     }
 
+    /// The same with `change` applied to it, each time that it is made.
+    #[cfg(feature = "compression")]
+    pub(super) fn map(&self, change: impl Fn(Body) -> Body + Send + Sync + 'static) -> Body {
+        let make = Arc::clone(&self.make);
+        Body::replayable(move || change(make()))
+    }
+
     pub(super) fn poll_frame(
         &mut self,
         cx: &mut Context<'_>,

@@ -65,6 +65,8 @@ pub struct ClientBuilder {
     redirects: Redirects,
     retries: Retries,
     default_fields: Fields,
+    #[cfg(feature = "compression")]
+    decodes: bool,
     base_url: Option<Box<str>>,
     misuse: Option<Misuse>,
     allow_private: bool,
@@ -89,6 +91,8 @@ impl Default for ClientBuilder {
             redirects: Redirects::default(),
             retries: Retries::none(),
             default_fields: Fields::new(),
+            #[cfg(feature = "compression")]
+            decodes: true,
             base_url: None,
             misuse: None,
             allow_private: false,
@@ -274,6 +278,45 @@ impl ClientBuilder {
         self.default_header("user-agent", user_agent.as_ref())
     }
 
+    /// Whether content in gzip, deflate, br or zstd is decoded as it is read, and asked for: yes by default.
+    ///
+    /// Accept-Encoding is added to requests that have neither one of their own nor a Range. Decoding does not depend
+    /// on that: a response whose Content-Encoding lists known codings loses that field and its
+    /// Content-Length, which are those of the content as it came;
+    /// [`Response::decoded_from`](crate::Response::decoded_from) tells what was decoded, and
+    /// [`Body::wire_bytes`](crate::Body::wire_bytes) its length. Not decoded is
+    /// what has no content, parts of it (206), and other codings.
+    ///
+    /// Memory does not grow with the content. What it may become is bounded:
+    /// [`decoded_bytes_max`](ClientLimits::decoded_bytes_max),
+    /// [`decoded_ratio_max`](ClientLimits::decoded_ratio_max), and where it is collected
+    /// [`collect_bytes_max`](ClientLimits::collect_bytes_max). Content that is not what its coding says fails to be
+    /// read with [`Decode`](crate::ErrorKind::Decode).
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use stoop::body::ContentCoding;
+    /// use stoop::{Body, Client, Response};
+    ///
+    /// let compressed = |_: stoop::Request| {
+    ///     let content = Body::from("to be read ".repeat(100)).encoded(ContentCoding::Gzip);
+    ///     Response::new(content).with_field("content-encoding", "gzip").unwrap()
+    /// };
+    /// let client = Client::builder().handler(compressed).build()?;
+    /// let response = client.get("http://example.com/").await?;
+    /// assert_eq!(response.decoded_from(), [ContentCoding::Gzip]);
+    /// assert_eq!(response.text().await?.len(), 1100);
+    ///
+    /// let response = client.get("http://example.com/").decode_content(false).await?;
+    /// assert!(response.bytes().await?.len() < 100);
+    /// # Ok::<(), stoop::Error>(()) }).unwrap();
+    /// ```
+    #[cfg(feature = "compression")]
+    pub fn decode_content(mut self, decodes: bool) -> Self {
+        self.decodes = decodes;
+        self
+    }
+
     /// The URL that relative ones are resolved against (RFC 3986 §5), in [`Client::get`] and its like. A path
     /// that does not end in `/` loses its last segment: `https://a/v1` with `users` is `https://a/users`,
     /// `https://a/v1/` with it `https://a/v1/users`.
@@ -393,6 +436,8 @@ impl ClientBuilder {
             retries: self.retries,
             retry_budget: RetryBudget::new(),
             default_fields,
+            #[cfg(feature = "compression")]
+            decodes: self.decodes,
             base_url,
             allow_private: self.allow_private,
             middleware: self.middleware,

@@ -7,6 +7,8 @@ use stoop_proto::{RequestHead, ResponseHead, TargetForm};
 use url::Url;
 
 use crate::body::Body;
+#[cfg(feature = "compression")]
+use crate::body::coding::ACCEPT_ENCODING;
 use crate::client::netrc::Netrc;
 use crate::client::redirect::{self, RedirectAction, RedirectAttempt};
 use crate::client::shared::ClientShared;
@@ -33,7 +35,14 @@ pub(super) struct Outgoing {
 impl Outgoing {
     pub(super) fn new(shared: &ClientShared, request: Request) -> Result<Self, Error> {
         let Request { mut parts, body } = request;
-        let RequestParts { head, url, extensions, .. } = &mut *parts;
+        let RequestParts {
+            head,
+            url,
+            extensions,
+            #[cfg(feature = "compression")]
+            decodes,
+            ..
+        } = &mut *parts;
         let Some(url) = url else {
             let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
             return Err(error.with_detail(format_args!("{:?} is not a whole URL", head.target())));
@@ -42,7 +51,14 @@ impl Outgoing {
         if !head.fields().contains("host") {
             name_host(head, url)?;
         }
-        head.fields_mut().push_missing(&shared.default_fields)?;
+        let fields = head.fields_mut();
+        fields.push_missing(&shared.default_fields)?;
+        #[cfg(feature = "compression")]
+        if decodes.unwrap_or(shared.decodes)
+            && !(fields.contains("accept-encoding") || fields.contains("range"))
+        {
+            fields.push("accept-encoding", ACCEPT_ENCODING)?;
+        }
         let relayed = match shared.connector.relay() {
             Some(relay) => relay.send(extensions, head.fields_mut())?,
             None => None,

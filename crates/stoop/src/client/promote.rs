@@ -3,11 +3,13 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use http_body::Frame;
+use stoop_proto::Fields;
 
-use crate::body::{Body, BodySender, ChannelItem, Kind};
+use crate::body::{Body, BodySender, ChannelItem, Incoming};
 use crate::client::http1::exchange::Http1Exchange;
 use crate::error::Error;
 use crate::header_map::into_map;
@@ -20,12 +22,26 @@ const AHEAD: usize = 1;
 /// Dropping the content gives the exchange up. Once it was read to its end the request goes on to
 /// be sent until it is complete, or its time is.
 pub(super) fn spawn_upload(exchange: Http1Exchange) -> Body {
-    let (sender, mut body) = Body::channel(AHEAD);
-    if let Kind::Stream { is_response, .. } = &mut body.0 {
-        *is_response = true;
-    }
+    let (sender, body) = Body::channel(AHEAD);
     tokio::spawn(drive(exchange, sender));
-    body
+    Body::incoming(Promoted(body))
+}
+
+/// The content of a response, as the task of its exchange hands it over.
+struct Promoted(Body);
+
+impl Incoming for Promoted {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        self.0.poll_chunk(cx)
+    }
+
+    fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        self.0.take_trailers()
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        self.0.len()
+    }
 }
 
 async fn drive(mut exchange: Http1Exchange, sender: BodySender) {

@@ -191,6 +191,33 @@ impl RequestBuilder {
         self.map(|request| request.versions(versions))
     }
 
+    /// Encodes the content, and adds the Content-Encoding that says so: see
+    /// [`Body::encoded`](crate::Body::encoded). For the content that was given before; no content stays none.
+    ///
+    /// ```
+    /// # async fn example(client: stoop::Client, report: String) -> Result<(), stoop::Error> {
+    /// use stoop::body::ContentCoding;
+    ///
+    /// client.post("https://example.com/reports").body(report).encode(ContentCoding::Gzip).send().await?;
+    /// # Ok(()) }
+    /// ```
+    #[cfg(feature = "compression")]
+    pub fn encode(self, coding: crate::body::ContentCoding) -> Self {
+        self.step(|request| {
+            if request.body.is_empty() {
+                return Ok(());
+            }
+            request.body = std::mem::take(&mut request.body).encoded(coding);
+            Ok(request.fields_mut().push("content-encoding", coding.as_str().as_bytes())?)
+        })
+    }
+
+    /// Whether the content of the response is decoded: see [`Request::decode_content`].
+    #[cfg(feature = "compression")]
+    pub fn decode_content(self, decodes: bool) -> Self {
+        self.map(|request| request.decode_content(decodes))
+    }
+
     /// Lets the exchange take as long as it likes: see [`Request::without_deadlines`].
     pub fn without_deadlines(self) -> Self {
         self.map(Request::without_deadlines)

@@ -38,6 +38,9 @@ pub(crate) struct ClientShared {
     pub(super) retry_budget: RetryBudget,
     /// For requests that have none of that name.
     pub(super) default_fields: Fields,
+    /// Responses are decoded, and asked for in the codings that are.
+    #[cfg(feature = "compression")]
+    pub(super) decodes: bool,
     pub(super) base_url: Option<Url>,
     pub(super) allow_private: bool,
     /// In the order in which they are called.

@@ -11,6 +11,8 @@ use stoop_proto::RequestHead;
 use url::Url;
 
 use super::PastRedirect;
+#[cfg(feature = "compression")]
+use crate::body::ContentCoding;
 use crate::conn::recycle::{FreeList, Recycled};
 use crate::timings::Timings;
 use crate::versions::Versions;
@@ -34,6 +36,12 @@ pub(crate) struct RequestParts {
     pub(crate) deadlines: RequestDeadlines,
     /// The versions it may be sent over, if not the client's.
     pub(crate) versions: Option<Versions>,
+    /// Whether the content of its response is to be decoded, if it says so.
+    #[cfg(feature = "compression")]
+    pub(crate) decodes: Option<bool>,
+    /// What was decoded of its response's content.
+    #[cfg(feature = "compression")]
+    pub(crate) codings: Vec<ContentCoding>,
     /// The redirects that were followed.
     pub(crate) history: Vec<PastRedirect>,
     /// What its owner keeps with it.
@@ -70,6 +78,10 @@ impl Recycled for RequestParts {
             timings,
             deadlines,
             versions: None,
+            #[cfg(feature = "compression")]
+            decodes: None,
+            #[cfg(feature = "compression")]
+            codings: Vec::new(),
             history: Vec::new(),
             extensions,
         }
@@ -85,6 +97,11 @@ impl Recycled for RequestParts {
         self.timings = Timings::default();
         self.deadlines = RequestDeadlines::Default;
         self.versions = None;
+        #[cfg(feature = "compression")]
+        {
+            self.decodes = None;
+            self.codings.clear();
+        }
         self.history.clear();
         if !self.extensions.is_empty() {
             self.extensions = Extensions::new();

@@ -4,6 +4,7 @@
 mod bounds;
 mod cancel;
 mod channel;
+mod coding;
 mod connector;
 mod cookies;
 mod deadlines;

@@ -240,18 +240,6 @@ impl Incoming for Http2Exchange {
         Poll::Ready(piece.transpose())
     }
 
-    /// Shows all content to `look`.
-    fn poll_all(
-        &mut self,
-        cx: &mut Context<'_>,
-        look: &mut dyn FnMut(&[u8]),
-    ) -> Poll<Result<(), Error>> {
-        while let Some(piece) = ready!(self.poll_chunk(cx)) {
-            look(&piece?);
-        }
-        Poll::Ready(Ok(()))
-    }
-
     fn take_trailers(&mut self) -> Option<Box<Fields>> {
         self.shared.take_trailers()
     }

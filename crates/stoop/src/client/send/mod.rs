@@ -9,9 +9,13 @@ use std::future::poll_fn;
 use std::time::Instant;
 
 use http::Method;
+#[cfg(feature = "compression")]
+use http::StatusCode;
 use stoop_io::{PeerAddress, is_public, now};
 use stoop_proto::ResponseHead;
 
+#[cfg(feature = "compression")]
+use crate::body::coding::{self, DecodeLimits};
 use crate::body::{Body, Kind};
 use crate::client::deadlines::Due;
 use crate::client::exchange::Exchange;
@@ -25,7 +29,7 @@ use crate::client::switch::Switch;
 use crate::conn::recycle::Recycle;
 use crate::error::Hop;
 use crate::error::{Error, ErrorKind, Phase};
-use crate::request::Request;
+use crate::request::{Request, RequestParts};
 use crate::response::Response;
 use crate::timings::Stopwatch;
 use crate::upgrade::Upgraded;
@@ -60,10 +64,8 @@ pub(crate) async fn send(
             error.with_hop(hop).with_peer(peer).with_timings(outgoing.parts.timings)
         });
         if !followed? {
-            let mut response = Response::received(head, content(exchange));
+            let mut response = received(head, exchange, outgoing.into_parts(), shared);
             response.redirects = job.redirects;
-            response.collect_max = shared.limits.collect_bytes_max;
-            response.sent = Some(outgoing.into_parts());
             return Ok(response);
         }
         job.redirects += 1;
@@ -101,11 +103,50 @@ pub(crate) async fn switch(shared: &ClientShared, request: Request) -> Result<Sw
         SendOutcome::Response { head, exchange, .. } => {
             #[cfg(feature = "cookies")]
             outgoing.keep_cookies(&head, shared);
-            let mut response = Response::received(head, content(exchange));
-            response.sent = Some(outgoing.into_parts());
-            Switch::Declined(response)
+            Switch::Declined(received(head, exchange, outgoing.into_parts(), shared))
         }
     })
+}
+
+/// The response that answers a request.
+fn received(
+    mut head: Recycle<ResponseHead>,
+    exchange: Exchange,
+    mut sent: Recycle<RequestParts>,
+    shared: &ClientShared,
+) -> Response {
+    let body = decoded(&mut head, content(exchange), &mut sent, shared);
+    let mut response = Response::received(head, body);
+    response.collect_max = shared.limits.collect_bytes_max;
+    response.sent = Some(sent);
+    response
+}
+
+/// The content of a response, decoded if it is to be.
+#[cfg(feature = "compression")]
+fn decoded(
+    head: &mut ResponseHead,
+    body: Body,
+    sent: &mut RequestParts,
+    shared: &ClientShared,
+) -> Body {
+    // A part cannot be decoded without what precedes it.
+    let is_wanted = sent.decodes.unwrap_or(shared.decodes);
+    if !is_wanted || head.status() == StatusCode::PARTIAL_CONTENT || body.is_empty() {
+        return body;
+    }
+    let Some(codings) = coding::listed(head.fields()) else { return body };
+    let (bytes_max, ratio_max) = (shared.limits.decoded_bytes_max, shared.limits.decoded_ratio_max);
+    let body = coding::decode(body, &codings, DecodeLimits { bytes_max, ratio_max });
+    head.fields_mut().remove("content-encoding");
+    head.fields_mut().remove("content-length");
+    sent.codings = codings;
+    body
+}
+
+#[cfg(not(feature = "compression"))]
+fn decoded(_: &mut ResponseHead, body: Body, _: &mut RequestParts, _: &ClientShared) -> Body {
+    body
 }
 
 /// The content of a response. If its request is still being sent over HTTP/1, sending must go on

@@ -23,7 +23,8 @@ async fn a_request_goes_out_at_once_behind_the_preface() {
             assert_eq!(frames.next_frame().await, "WINDOW_UPDATE 0 by 4128769");
             assert_eq!(
                 frames.next_frame().await,
-                "HEADERS 1 END_STREAM :method=GET :scheme=http :authority=server.test :path=/ accept=*/*"
+                "HEADERS 1 END_STREAM :method=GET :scheme=http :authority=server.test :path=/ accept=*/* \
+                 accept-encoding=gzip, deflate, br, zstd"
             );
             frames.send(&[ok_frames(1)]).await;
             assert_eq!(frames.next_frame().await, "SETTINGS ACK");
