@@ -70,8 +70,9 @@ pub use client::CookieJar;
 #[cfg(feature = "json")]
 pub use client::Resource;
 pub use client::{
-    Client, ClientBuilder, ClientStats, ConnectTarget, ConnectionCounts, ConnectionStats, Netrc,
-    Next, OriginStats, RedirectAction, RedirectAttempt, Redirects, RequestBuilder, Retries, Switch,
+    Client, ClientBuilder, ClientStats, ConnectTarget, ConnectionCounts, ConnectionStats,
+    EventSource, Netrc, Next, OriginStats, RedirectAction, RedirectAttempt, Redirects,
+    RequestBuilder, Retries, ServerEvent, Switch,
 };
 pub use dns::Resolver;
 pub use limits::{ClientLimits, ClientTime, PoolLimits};

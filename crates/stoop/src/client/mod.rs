@@ -9,6 +9,7 @@ mod cookies;
 pub(crate) mod deadlines;
 mod descriptor_wait;
 mod dial;
+mod events;
 mod exchange;
 mod http1;
 mod http2;
@@ -47,6 +48,7 @@ pub(crate) use connect::Connecting;
 pub use connect_target::ConnectTarget;
 #[cfg(feature = "cookies")]
 pub use cookies::CookieJar;
+pub use events::{EventSource, ServerEvent};
 pub use netrc::Netrc;
 pub use redirect::{RedirectAction, RedirectAttempt, Redirects};
 pub use request_builder::RequestBuilder;

@@ -91,15 +91,19 @@ impl Response {
 
     fn status_error(&self) -> Option<Error> {
         let status = self.status();
-        if !(status.is_client_error() || status.is_server_error()) {
-            return None;
-        }
+        let is_error = status.is_client_error() || status.is_server_error();
+        is_error.then(|| self.unexpected_status())
+    }
+
+    /// The error that its status is.
+    pub(crate) fn unexpected_status(&self) -> Error {
+        let status = self.status();
         let error = Error::new(ErrorKind::HttpStatus, Phase::Wait).with_detail(status);
-        Some(error.with_hop(self.hop().map(|hop| hop.with_status(status))))
+        error.with_hop(self.hop().map(|hop| hop.with_status(status)))
     }
 
     /// The request that it answers, for errors.
-    pub(super) fn hop(&self) -> Option<Hop> {
+    pub(crate) fn hop(&self) -> Option<Hop> {
         Some(Hop::new(self.sent.as_ref()?.url.as_ref()?, self.redirects))
     }
 }

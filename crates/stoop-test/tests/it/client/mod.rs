@@ -13,6 +13,7 @@ mod early_responses;
 mod ergonomics;
 mod error_kinds;
 mod errors;
+mod events;
 mod exchange;
 mod gateway;
 mod http2;
