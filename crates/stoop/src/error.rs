@@ -75,6 +75,26 @@ impl Error {
         self
     }
 
+    /// Says before the details what they are about.
+    #[cfg(feature = "proxy")]
+    pub(crate) fn with_context(mut self, context: impl fmt::Display) -> Self {
+        match self.0.detail.take() {
+            Some(detail) => {
+                // It is escaped already.
+                self.0.detail = Some(format!("{}: {detail}", escaped(context)).into());
+                self
+            }
+            None => self.with_detail(context),
+        }
+    }
+
+    /// The same in another phase.
+    #[cfg(feature = "proxy")]
+    pub(crate) fn in_phase(mut self, phase: Phase) -> Self {
+        self.0.phase = phase;
+        self
+    }
+
     /// Keeps the error that led to this one: [`source`](StdError::source) gives it back, and its text stands
     /// behind the details, escaped as they are.
     ///

@@ -74,6 +74,8 @@ pub use client::{
     EventSource, Netrc, Next, OriginStats, RedirectAction, RedirectAttempt, Redirects,
     RequestBuilder, Retries, ServerEvent, Switch,
 };
+#[cfg(feature = "proxy")]
+pub use client::{NoProxy, Proxies, Proxy};
 pub use dns::Resolver;
 pub use limits::{ClientLimits, ClientTime, PoolLimits};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]

@@ -274,6 +274,8 @@ mod tests {
                 ErrorKind::RequestBody
                     | ErrorKind::InvalidMessage
                     | ErrorKind::AddressDenied
+                    | ErrorKind::ProxyAuth
+                    | ErrorKind::ProxyRefused
                     | ErrorKind::QueueTimeout
                     | ErrorKind::TlsTimeout
                     | ErrorKind::FirstByteTimeout

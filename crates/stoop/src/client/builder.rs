@@ -1,5 +1,7 @@
 //! [`ClientBuilder`]: everything that a client is told before it sends.
 
+mod build;
+
 use std::future::Future;
 use std::net::IpAddr;
 #[cfg(feature = "dns")]
@@ -14,21 +16,19 @@ use stoop_io::{AnyTransport, Resolver};
 use stoop_proto::{Fields, Misuse};
 
 use crate::client::Client;
-use crate::client::backoff::Backoff;
-use crate::client::connect::{Connecting, Connector, Route};
+use crate::client::connect::{Connecting, Route};
 use crate::client::connect_target::ConnectTarget;
 #[cfg(feature = "cookies")]
 use crate::client::cookies::CookieJar;
 use crate::client::names::Names;
 use crate::client::netrc::Netrc;
-use crate::client::pool::Pool;
+#[cfg(feature = "proxy")]
+use crate::client::proxy::{Proxies, Proxy};
 use crate::client::redirect::Redirects;
-use crate::client::retries::{Retries, RetryBudget};
-use crate::client::shared::{ClientShared, Middleware, Next};
+use crate::client::retries::Retries;
+use crate::client::shared::{Middleware, Next};
 use crate::dns::Resolve;
 use crate::error::Error;
-#[cfg(any(feature = "tls", feature = "tls-ring"))]
-use crate::error::{ErrorKind, Phase};
 use crate::header_map::from_map;
 use crate::limits::ClientLimits;
 use crate::request::Request;
@@ -58,6 +58,10 @@ pub struct ClientBuilder {
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     tls: Option<ClientTls>,
     route: Route,
+    #[cfg(feature = "proxy")]
+    proxies: Proxies,
+    #[cfg(all(feature = "proxy", any(feature = "tls", feature = "tls-ring")))]
+    proxy_tls: Option<ClientTls>,
     versions: Versions,
     #[cfg(feature = "cookies")]
     cookies: Option<CookieJar>,
@@ -84,6 +88,10 @@ impl Default for ClientBuilder {
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
             route: Route::Network,
+            #[cfg(feature = "proxy")]
+            proxies: Proxies::none(),
+            #[cfg(all(feature = "proxy", any(feature = "tls", feature = "tls-ring")))]
+            proxy_tls: None,
             versions: Versions::All,
             #[cfg(feature = "cookies")]
             cookies: None,
@@ -217,6 +225,30 @@ impl ClientBuilder {
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub fn tls(mut self, tls: ClientTls) -> Self {
         self.tls = Some(tls);
+        self
+    }
+
+    /// Sends everything through a proxy. Connecting then includes what the proxy does, within
+    /// [`connect`](crate::ClientTime::connect). Not for Unix sockets, [connectors](crate::rt::connector) and handlers,
+    /// to which requests go as without.
+    #[cfg(feature = "proxy")]
+    pub fn proxy(self, proxy: Proxy) -> Self {
+        self.proxies(Proxies::none().all(proxy))
+    }
+
+    /// Which requests go through which proxy: by default none does. No variable is read:
+    /// [hand its value over](Proxies).
+    #[cfg(feature = "proxy")]
+    pub fn proxies(mut self, proxies: Proxies) -> Self {
+        self.proxies = proxies;
+        self
+    }
+
+    /// Which certificates of https proxies are trusted, and which is shown to them: by default as with
+    /// [servers](Self::tls).
+    #[cfg(all(feature = "proxy", any(feature = "tls", feature = "tls-ring")))]
+    pub fn proxy_tls(mut self, tls: ClientTls) -> Self {
+        self.proxy_tls = Some(tls);
         self
     }
 
@@ -384,63 +416,5 @@ impl ClientBuilder {
     ) -> Self {
         self.route = Route::Handler(Box::new(connect), relay);
         self
-    }
-
-    /// Makes the client.
-    ///
-    /// # Errors
-    /// [`InvalidMessage`](crate::ErrorKind::InvalidMessage) for a default field that may not be sent;
-    /// [`InvalidUrl`](crate::ErrorKind::InvalidUrl) for a base URL that is none;
-    /// [`TlsHandshake`](crate::ErrorKind::TlsHandshake) where the platform's root certificates cannot be
-    /// loaded.
-    pub fn build(self) -> Result<Client, Error> {
-        if let Some(misuse) = self.misuse {
-            return Err(misuse.into());
-        }
-        let base_url = self.base_url.as_deref().map(crate::url::parse).transpose()?;
-        let mut default_fields = self.default_fields;
-        if !default_fields.contains("accept") {
-            default_fields.push("accept", b"*/*")?;
-        }
-        #[cfg(any(feature = "tls", feature = "tls-ring"))]
-        let tls = match self.tls {
-            Some(tls) => tls,
-            None => ClientTls::builder().build().map_err(|error| {
-                Error::new(ErrorKind::TlsHandshake, Phase::Request).with_source(error)
-            })?,
-        };
-        let connector = Connector {
-            names: self.names.with_defaults(),
-            #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            tls,
-            route: self.route,
-            versions: self.versions,
-            setup: self.setup,
-        };
-        let mut limits = self.limits;
-        if let Some(total) = self.timeout {
-            limits.time.total = Some(total);
-        }
-        limits.time.connect = self.connect_timeout.or(limits.time.connect);
-        let pool = Pool::new(limits.pool.clone());
-        Ok(Client(Arc::new(ClientShared {
-            connector,
-            pool,
-            backoff: Backoff::default(),
-            wire_limits: Arc::new(limits.wire.clone()),
-            limits: Arc::new(limits),
-            #[cfg(feature = "cookies")]
-            cookies: self.cookies,
-            netrc: self.netrc,
-            redirects: self.redirects,
-            retries: self.retries,
-            retry_budget: RetryBudget::new(),
-            default_fields,
-            #[cfg(feature = "compression")]
-            decodes: self.decodes,
-            base_url,
-            allow_private: self.allow_private,
-            middleware: self.middleware,
-        })))
     }
 }

@@ -18,6 +18,8 @@ use url::{Host, Url};
 use super::connect_target::ConnectTarget;
 use super::dial::dial;
 use super::names::Names;
+#[cfg(feature = "proxy")]
+use super::proxy::{OpenTunnel, Proxies, SocksTarget, Via, open_socks, tunnel_request};
 use super::terms::ConnectLimits;
 use crate::error::{BoxError, Error, ErrorKind, Phase};
 use crate::limits::after;
@@ -27,13 +29,27 @@ use crate::versions::Versions;
 
 /// How a client reaches servers.
 pub(crate) struct Connector {
-    pub(crate) names: Names,
+    pub(crate) names: Arc<Names>,
+    /// Whether only addresses are connected to that the caller's filter allows.
+    pub(crate) is_filtered: bool,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: ClientTls,
     pub(crate) route: Route,
     pub(crate) versions: Versions,
     /// The most that name, connection and TLS may take together.
     pub(crate) setup: Option<Duration>,
+    #[cfg(feature = "proxy")]
+    pub(crate) proxied: Option<Proxied>,
+}
+
+/// Which requests go through proxies, and what they need for it.
+#[cfg(feature = "proxy")]
+pub(crate) struct Proxied {
+    pub(crate) proxies: Proxies,
+    pub(crate) open_tunnel: OpenTunnel,
+    /// For connections to proxies.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(crate) tls: ClientTls,
 }
 
 /// Where the bytes of all requests go.
@@ -76,6 +92,20 @@ impl Connector {
         }
     }
 
+    /// The proxy that a request for a URL goes through, if it is of those versions.
+    #[cfg(feature = "proxy")]
+    pub(crate) fn via(&self, url: &Url, versions: Option<Versions>, switches: bool) -> Option<Via> {
+        let Some(proxied) = &self.proxied else { return None };
+        if !matches!(self.route, Route::Network) {
+            return None;
+        }
+        let proxy = proxied.proxies.find(url)?;
+        // What is forwarded is HTTP/1.1, and cannot become another protocol.
+        let is_http1 = versions.unwrap_or(self.versions) != Versions::Http2;
+        let is_forwarded = !proxy.is_socks() && url.scheme() == "http" && is_http1 && !switches;
+        Some(Via { proxy, is_forwarded })
+    }
+
     /// Makes the connection; each phase is measured by `watch` once it is over.
     pub(crate) async fn connect(
         &self,
@@ -85,17 +115,11 @@ impl Connector {
         watch: &mut Stopwatch,
     ) -> Result<AnyTransport, Error> {
         let io: AnyTransport = match &self.route {
-            Route::Network => {
-                let port = url.port_or_known_default().unwrap_or(80);
-                let addresses = self.addresses(url, terms, watch).await?;
-                let host = url.host_str().unwrap_or_default();
-                let addresses = self.names.winner_first(host, addresses);
-                let tcp = dial(&addresses, port, &self.names.local, terms).await?;
-                if let ([first, _, ..], PeerAddress::Inet(peer)) = (&*addresses, tcp.peer()) {
-                    self.names.won(host, *first, peer.ip());
-                }
-                tcp.into()
+            #[cfg(feature = "proxy")]
+            Route::Network if let (Some(via), Some(proxied)) = (terms.via, &self.proxied) => {
+                self.connect_via(via, proxied, url, terms, watch).await?
             }
+            Route::Network => self.reach(url, self.is_filtered, terms, watch).await?,
             Route::Unix(path) => {
                 let limit = terms.time.connect;
                 let connecting = Unix::connect(path);
@@ -117,15 +141,91 @@ impl Connector {
             return Ok(io);
         }
         let peer = io.peer();
-        let secured =
-            self.secure(io, url, versions, terms).await.map_err(|error| error.with_peer(peer))?;
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        let secured = secure(&self.tls, io, url, versions, terms).await;
+        #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+        let secured = secure(io, url, versions, terms).await;
+        let secured = secured.map_err(|error| error.with_peer(peer))?;
         watch.lap(Phase::Tls);
         Ok(secured)
+    }
+
+    /// Connects to the host and port of a URL.
+    async fn reach(
+        &self,
+        url: &Url,
+        is_filtered: bool,
+        terms: ConnectLimits<'_>,
+        watch: &mut Stopwatch,
+    ) -> Result<AnyTransport, Error> {
+        let port = url.port_or_known_default().unwrap_or(80);
+        let addresses = self.addresses(url, is_filtered, terms, watch).await?;
+        let host = url.host_str().unwrap_or_default();
+        let addresses = self.names.winner_first(host, addresses);
+        let tcp = dial(&addresses, port, &self.names.local, terms).await?;
+        if let ([first, _, ..], PeerAddress::Inet(peer)) = (&*addresses, tcp.peer()) {
+            self.names.won(host, *first, peer.ip());
+        }
+        Ok(tcp.into())
+    }
+
+    /// Connects to a URL's host through a proxy, or to the proxy alone if it forwards the request.
+    #[cfg(feature = "proxy")]
+    async fn connect_via(
+        &self,
+        via: &Via,
+        proxied: &Proxied,
+        url: &Url,
+        terms: ConnectLimits<'_>,
+        watch: &mut Stopwatch,
+    ) -> Result<AnyTransport, Error> {
+        let proxy = &via.proxy;
+        let limit = terms.time.connect;
+        if terms.public_only
+            && let Some(private) = address_of(url).filter(|address| !is_public(*address))
+        {
+            return Err(private_address(url, private));
+        }
+        if !(proxy.is_socks() || via.is_forwarded) {
+            let opening = (proxied.open_tunnel)(tunnel_request(proxy, url)?);
+            let opened = terms.within(limit, Phase::Connect, opening).await;
+            return opened.and_then(|opened| opened).map_err(|error| proxy.failed(error));
+        }
+        // What the proxy is asked for is checked, and not where the proxy itself is.
+        let to_proxy = ConnectLimits { public_only: false, ..terms };
+        let target = match url.host() {
+            _ if via.is_forwarded => None,
+            Some(Host::Domain(name)) if proxy.resolves() => Some(SocksTarget::Name(name)),
+            _ => {
+                let found = self.addresses(url, self.is_filtered, terms, watch).await?;
+                let address = found.iter().find(|address| proxy.takes(**address)).or(found.first());
+                address.copied().map(SocksTarget::Address)
+            }
+        };
+        let connecting = async {
+            let mut io = self.reach(proxy.url(), false, to_proxy, watch).await?;
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            if proxy.is_secure() {
+                io = secure(&proxied.tls, io, proxy.url(), Versions::Http1, terms).await?;
+            }
+            #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+            if proxy.is_secure() {
+                io = secure(io, proxy.url(), Versions::Http1, terms).await?;
+            }
+            if let Some(target) = target {
+                let port = url.port_or_known_default().unwrap_or(80);
+                let opening = open_socks(proxy, &mut io, target, port);
+                terms.within(limit, Phase::Connect, opening).await??;
+            }
+            Ok(io)
+        };
+        connecting.await.map_err(|error| proxy.failed(error))
     }
 
     async fn addresses(
         &self,
         url: &Url,
+        is_filtered: bool,
         terms: ConnectLimits<'_>,
         watch: &mut Stopwatch,
     ) -> Result<Addresses, Error> {
@@ -146,37 +246,46 @@ impl Connector {
         {
             return Err(private_address(url, *private));
         }
-        self.names.permitted(addresses)
+        self.names.permitted(addresses, is_filtered)
     }
+}
 
-    #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    async fn secure(
-        &self,
-        io: AnyTransport,
-        url: &Url,
-        versions: Versions,
-        terms: ConnectLimits<'_>,
-    ) -> Result<AnyTransport, Error> {
-        let name = url.host_str().unwrap_or_default();
-        // What is to be spoken, whatever the configuration was made for.
-        let session = self.tls.connect_with_alpn(io, name, versions.alpn());
-        let mut session = session.map_err(tls_error)?;
-        let handshake = poll_fn(|cx| session.poll_handshake(cx));
-        let done = terms.within(terms.time.tls, Phase::Tls, handshake).await?;
-        done.map_err(tls_error)?;
-        Ok(session.into())
-    }
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+async fn secure(
+    tls: &ClientTls,
+    io: AnyTransport,
+    url: &Url,
+    versions: Versions,
+    terms: ConnectLimits<'_>,
+) -> Result<AnyTransport, Error> {
+    let name = url.host_str().unwrap_or_default();
+    // What is to be spoken, whatever the configuration was made for.
+    let session = tls.connect_with_alpn(io, name, versions.alpn());
+    let mut session = session.map_err(tls_error)?;
+    let handshake = poll_fn(|cx| session.poll_handshake(cx));
+    let done = terms.within(terms.time.tls, Phase::Tls, handshake).await?;
+    done.map_err(tls_error)?;
+    Ok(session.into())
+}
 
-    #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
-    async fn secure(
-        &self,
-        _: AnyTransport,
-        _: &Url,
-        _: Versions,
-        _: ConnectLimits<'_>,
-    ) -> Result<AnyTransport, Error> {
-        let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
-        Err(error.with_detail("https needs the feature `tls`"))
+#[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+async fn secure(
+    _: AnyTransport,
+    _: &Url,
+    _: Versions,
+    _: ConnectLimits<'_>,
+) -> Result<AnyTransport, Error> {
+    let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
+    Err(error.with_detail("https needs the feature `tls`"))
+}
+
+/// The address that a URL names.
+#[cfg(feature = "proxy")]
+pub(crate) fn address_of(url: &Url) -> Option<IpAddr> {
+    match url.host()? {
+        Host::Ipv4(address) => Some(address.into()),
+        Host::Ipv6(address) => Some(address.into()),
+        Host::Domain(_) => None,
     }
 }
 
@@ -232,15 +341,25 @@ mod tests {
     async fn where_only_public_addresses_will_do_the_resolved_one_is_checked() {
         let time = ClientTime::default();
         let connector = Connector {
-            names: Names::default().with_defaults(),
+            names: Arc::new(Names::default().with_defaults()),
+            is_filtered: true,
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: ClientTls::builder().build().unwrap(),
             route: Route::Network,
             versions: Versions::All,
             setup: None,
+            #[cfg(feature = "proxy")]
+            proxied: None,
         };
         let due = Due::new(RequestDeadlines::Endless, &time);
-        let terms = ConnectLimits { time: &time, due, setup_by: None, public_only: true };
+        let terms = ConnectLimits {
+            time: &time,
+            due,
+            setup_by: None,
+            public_only: true,
+            #[cfg(feature = "proxy")]
+            via: None,
+        };
         for host in [
             "127.0.0.1",
             "0x7f.1",

@@ -19,6 +19,8 @@ mod netrc;
 pub(crate) mod outgoing;
 mod pool;
 mod promote;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod redirect;
 mod request_builder;
 #[cfg(feature = "json")]
@@ -50,6 +52,8 @@ pub use connect_target::ConnectTarget;
 pub use cookies::CookieJar;
 pub use events::{EventSource, ServerEvent};
 pub use netrc::Netrc;
+#[cfg(feature = "proxy")]
+pub use proxy::{NoProxy, Proxies, Proxy};
 pub use redirect::{RedirectAction, RedirectAttempt, Redirects};
 pub use request_builder::RequestBuilder;
 #[cfg(feature = "json")]

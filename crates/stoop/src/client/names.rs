@@ -69,9 +69,15 @@ impl Names {
         }
     }
 
-    /// Those of the addresses that may be connected to.
-    pub(super) fn permitted(&self, addresses: Addresses) -> Result<Addresses, Error> {
-        if self.filter.is_none() && self.local.ipv4.is_none() && self.local.ipv6.is_none() {
+    /// Those of the addresses that may be connected to: that the local address can reach, and, `is_filtered`, that the
+    /// caller's filter allows.
+    pub(super) fn permitted(
+        &self,
+        addresses: Addresses,
+        is_filtered: bool,
+    ) -> Result<Addresses, Error> {
+        let filter = self.filter.as_ref().filter(|_| is_filtered);
+        if filter.is_none() && self.local.ipv4.is_none() && self.local.ipv6.is_none() {
             return Ok(addresses);
         }
         let is_reachable = |address: &IpAddr| self.local.allows(*address);
@@ -83,7 +89,7 @@ impl Names {
                 List(&addresses)
             )));
         }
-        if let Some(filter) = &self.filter {
+        if let Some(filter) = filter {
             kept.retain(|address| filter(*address));
         }
         if kept.is_empty() {

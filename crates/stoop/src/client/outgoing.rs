@@ -10,6 +10,8 @@ use crate::body::Body;
 #[cfg(feature = "compression")]
 use crate::body::coding::ACCEPT_ENCODING;
 use crate::client::netrc::Netrc;
+#[cfg(feature = "proxy")]
+use crate::client::proxy::{AddedFields, Via};
 use crate::client::redirect::{self, RedirectAction, RedirectAttempt};
 use crate::client::shared::ClientShared;
 use crate::conn::recycle::Recycle;
@@ -17,6 +19,8 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::request::relay::RelayTicket;
 use crate::request::{PastRedirect, Request, RequestParts};
 use crate::url::{authority, target};
+#[cfg(feature = "proxy")]
+use crate::versions::Versions;
 
 /// A request, ready to be sent.
 pub(super) struct Outgoing {
@@ -30,6 +34,9 @@ pub(super) struct Outgoing {
     /// Its Cookie is that of the client's jar, and not the caller's.
     #[cfg(feature = "cookies")]
     has_jar_cookie: bool,
+    /// What was added for a proxy.
+    #[cfg(feature = "proxy")]
+    for_proxy: AddedFields,
 }
 
 impl Outgoing {
@@ -72,6 +79,8 @@ impl Outgoing {
             relayed,
             #[cfg(feature = "cookies")]
             has_jar_cookie: false,
+            #[cfg(feature = "proxy")]
+            for_proxy: AddedFields::new(),
         };
         #[cfg(feature = "cookies")]
         outgoing.add_cookies(shared)?;
@@ -93,6 +102,24 @@ impl Outgoing {
             self.has_jar_cookie = true;
         }
         Ok(())
+    }
+
+    /// Finds the proxy that it goes through, and makes it a request to that, if the proxy forwards it.
+    #[cfg(feature = "proxy")]
+    pub(super) fn route(
+        &mut self,
+        shared: &ClientShared,
+        versions: Option<Versions>,
+        switches: bool,
+    ) -> Result<Option<Via>, Error> {
+        let added = std::mem::take(&mut self.for_proxy);
+        added.iter().for_each(|name| self.parts.head.fields_mut().remove(name));
+        let RequestParts { head, url: Some(url), .. } = &mut *self.parts else { return Ok(None) };
+        let via = shared.connector.via(url, versions, switches);
+        if let Some(via) = via.as_ref().filter(|via| via.is_forwarded) {
+            self.for_proxy = via.proxy.forward(head, url)?;
+        }
+        Ok(via)
     }
 
     /// Keeps the cookies that its response sets.

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use stoop_io::now;
 
 use crate::client::deadlines::Due;
+#[cfg(feature = "proxy")]
+use crate::client::proxy::Via;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientTime, after};
 
@@ -19,6 +21,9 @@ pub(crate) struct ConnectLimits<'a> {
     pub(crate) setup_by: Option<Instant>,
     /// Only public addresses will do: a public server sent us there.
     pub(crate) public_only: bool,
+    /// The proxy that the connection goes through.
+    #[cfg(feature = "proxy")]
+    pub(crate) via: Option<&'a Via>,
 }
 
 impl ConnectLimits<'_> {

@@ -65,6 +65,8 @@ const fn of_upstream(kind: ErrorKind) -> StatusCode {
         | ErrorKind::ConnectRefused
         | ErrorKind::ConnectUnreachable
         | ErrorKind::ConnectReset
+        | ErrorKind::ProxyAuth
+        | ErrorKind::ProxyRefused
         | ErrorKind::TlsHandshake
         | ErrorKind::TlsCertExpired
         | ErrorKind::TlsCertName

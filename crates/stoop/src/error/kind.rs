@@ -29,6 +29,10 @@ pub enum ErrorKind {
     ConnectUnreachable,
     /// The connection was reset while it was made.
     ConnectReset,
+    /// The proxy wants credentials, or others: 407 (RFC 9110 §15.5.8), or what SOCKS has for it.
+    ProxyAuth,
+    /// The proxy did not connect to the host, or may not: a status such as 502 to CONNECT, or what SOCKS has for it.
+    ProxyRefused,
     /// No connection became free within the time for it, [`ClientTime::queue`](crate::ClientTime::queue): all
     /// that there may be are in use.
     QueueTimeout,
@@ -103,6 +107,8 @@ impl ErrorKind {
         Self::ConnectTimeout,
         Self::ConnectUnreachable,
         Self::ConnectReset,
+        Self::ProxyAuth,
+        Self::ProxyRefused,
         Self::QueueTimeout,
         Self::NoLocalPorts,
         Self::TooManyFiles,
@@ -146,6 +152,8 @@ impl ErrorKind {
             Self::ConnectTimeout => "connect_timeout",
             Self::ConnectUnreachable => "connect_unreachable",
             Self::ConnectReset => "connect_reset",
+            Self::ProxyAuth => "proxy_auth",
+            Self::ProxyRefused => "proxy_refused",
             Self::QueueTimeout => "queue_timeout",
             Self::NoLocalPorts => "no_local_ports",
             Self::TooManyFiles => "too_many_files",
@@ -190,6 +198,8 @@ impl ErrorKind {
             Self::ConnectTimeout => "the connection was not made in time",
             Self::ConnectUnreachable => "the address cannot be reached",
             Self::ConnectReset => "the connection was reset while it was made",
+            Self::ProxyAuth => "the proxy wants credentials",
+            Self::ProxyRefused => "the proxy did not connect to the host",
             Self::QueueTimeout => "no connection became free in time",
             Self::NoLocalPorts => "no local port is left for this address",
             Self::TooManyFiles => "no file descriptor is left",
@@ -226,6 +236,7 @@ impl ErrorKind {
             Self::InvalidUrl
             | Self::InvalidMessage
             | Self::AddressDenied
+            | Self::ProxyAuth
             | Self::QueueTimeout
             | Self::RequestBody
             | Self::Cancelled => Culprit::Caller,
@@ -251,6 +262,7 @@ impl ErrorKind {
             | Self::ConnectTimeout
             | Self::ConnectUnreachable
             | Self::ConnectReset
+            | Self::ProxyRefused
             | Self::TlsTimeout
             | Self::Reset
             | Self::FirstByteTimeout

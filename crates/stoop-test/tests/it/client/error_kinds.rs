@@ -36,6 +36,10 @@ const fn test_causing(kind: ErrorKind) -> Option<(&'static str, &'static str)> {
         ConnectReset => {
             (HERE, "a_reset_before_the_connection_is_known_to_be_open_is_a_connect_error")
         }
+        ProxyAuth | ProxyRefused => (
+            include_str!("proxies.rs"),
+            "a_proxy_that_refuses_is_an_error_of_its_own_that_says_why",
+        ),
         QueueTimeout => (
             include_str!("pool.rs"),
             "waiting_for_a_connection_has_a_deadline_and_an_error_of_its_own",

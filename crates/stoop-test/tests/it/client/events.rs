@@ -147,7 +147,7 @@ async fn events_come_as_they_are_sent_however_long_that_takes_and_none_is_lost_b
     let client = Client::builder()
         .limits(limits)
         .handler(move |_: Request| {
-            let body = body.lock().unwrap().take().map_or_else(Body::empty, |body| body);
+            let body = body.lock().unwrap().take().unwrap_or_default();
             Response::new(body).with_field("content-type", "text/event-stream").unwrap()
         })
         .build()

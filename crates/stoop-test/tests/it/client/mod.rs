@@ -23,6 +23,7 @@ mod middleware;
 mod names;
 mod pieces;
 mod pool;
+mod proxies;
 mod rate;
 mod redirects;
 mod retries;

@@ -74,6 +74,8 @@ async fn race(fates: &[Fate], connect: Option<Duration>) -> (Result<u8, Error>, 
         due: Due::new(RequestDeadlines::Endless, &time),
         setup_by: None,
         public_only: false,
+        #[cfg(feature = "proxy")]
+        via: None,
     };
     let won = first_of(&addresses, 80, terms, attempt).await;
     let took = begun.elapsed().as_millis();

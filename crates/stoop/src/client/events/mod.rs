@@ -17,6 +17,7 @@ use crate::body::Body;
 use crate::error::{Culprit, Error, ErrorKind, Phase};
 use crate::request::{Request, RequestDeadlines};
 use crate::response::Response;
+pub use parser::ServerEvent;
 use parser::{EventParser, TooLarge};
 
 /// How long to wait before reconnecting, if neither the server nor the caller says so.
@@ -34,17 +35,6 @@ impl RequestBuilder {
     pub fn events(self) -> EventSource {
         EventSource::new(self)
     }
-}
-
-/// An event that a server sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerEvent {
-    /// What kind of event it is: `message` where the server names none.
-    pub event: String,
-    /// Its lines of data, with a line feed between them.
-    pub data: String,
-    /// The id of the last event that had one, this one included; empty if there was none.
-    pub id: String,
 }
 
 /// A stream of server-sent events, which reconnects: [`RequestBuilder::events`].

@@ -4,7 +4,16 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 
-use super::ServerEvent;
+/// An event that a server sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerEvent {
+    /// What kind of event it is: `message` where the server names none.
+    pub event: String,
+    /// Its lines of data, with a line feed between them.
+    pub data: String,
+    /// The id of the last event that had one, this one included; empty if there was none.
+    pub id: String,
+}
 
 /// Reads events out of pieces of a stream.
 #[derive(Default)]

@@ -8,6 +8,8 @@ use url::{Position, Url};
 
 use super::RequestRun;
 use super::repeat::Tries;
+#[cfg(feature = "proxy")]
+use crate::client::connect::address_of;
 use crate::client::connect::private_address;
 use crate::client::descriptor_wait::DescriptorWait;
 use crate::client::http1::Http1;
@@ -42,7 +44,15 @@ impl RequestRun<'_> {
         watch: &mut Stopwatch,
     ) -> Result<Acquired, Error> {
         let (new_only, origin) = (tries.stale > 0, &url[..Position::BeforePath]);
-        let chosen = self.shared.connector.versions(url);
+        #[cfg(feature = "proxy")]
+        let origin = match self.via {
+            Some(via) => &*via.key(origin),
+            None => origin,
+        };
+        let chosen = match self.is_forwarded() {
+            true => Versions::Http1,
+            false => self.shared.connector.versions(url),
+        };
         // Those of other versions are connections of their own: any other may have the client's.
         let (versions, origin) =
             match if tries.http1 { Some(Versions::Http1) } else { self.versions } {
@@ -97,6 +107,8 @@ impl RequestRun<'_> {
                     due: self.due,
                     setup_by: self.shared.connector.setup.map(|limit| after(now(), limit)),
                     public_only: self.public_only,
+                    #[cfg(feature = "proxy")]
+                    via: self.via,
                 },
                 watch,
             ));
@@ -120,6 +132,14 @@ impl RequestRun<'_> {
             };
             return self.connected(permit, io, versions, url);
         }
+    }
+
+    /// Whether a proxy reads the request.
+    fn is_forwarded(&self) -> bool {
+        #[cfg(feature = "proxy")]
+        return self.via.is_some_and(|via| via.is_forwarded);
+        #[cfg(not(feature = "proxy"))]
+        false
     }
 
     /// The first use of a connection that was made.
@@ -168,6 +188,16 @@ impl RequestRun<'_> {
 
     /// Checks where a connection leads, whichever request it was made for: a redirect may not go there.
     fn check_address(&self, peer: PeerAddress, url: &Url) -> Result<(), Error> {
+        // What the proxy connects to is seen in the URL alone.
+        #[cfg(feature = "proxy")]
+        if self.via.is_some() {
+            return match address_of(url) {
+                Some(address) if self.public_only && !is_public(address) => {
+                    Err(private_address(url, address))
+                }
+                _ => Ok(()),
+            };
+        }
         match peer {
             PeerAddress::Inet(address) if self.public_only && !is_public(address.ip()) => {
                 Err(private_address(url, address.ip()))

@@ -9,10 +9,12 @@ use std::future::poll_fn;
 use std::time::Instant;
 
 use http::Method;
-#[cfg(feature = "compression")]
+#[cfg(any(feature = "compression", feature = "proxy"))]
 use http::StatusCode;
 use stoop_io::{PeerAddress, is_public, now};
 use stoop_proto::ResponseHead;
+#[cfg(feature = "proxy")]
+use stoop_proto::TargetForm;
 
 #[cfg(feature = "compression")]
 use crate::body::coding::{self, DecodeLimits};
@@ -23,6 +25,8 @@ use crate::client::http1::exchange::Http1Exchange;
 use crate::client::http2::exchange::Http2Exchange;
 use crate::client::outgoing::Outgoing;
 use crate::client::promote;
+#[cfg(feature = "proxy")]
+use crate::client::proxy::{Via, wants_credentials};
 use crate::client::response_start::ResponseStart;
 use crate::client::shared::ClientShared;
 use crate::client::switch::Switch;
@@ -48,14 +52,36 @@ pub(crate) async fn send(
     let (due, versions) =
         (Due::new(request.parts.deadlines, &shared.limits.time), request.parts.versions);
     let mut outgoing = Outgoing::new(shared, request)?;
-    let mut job = RequestRun { shared, due, public_only: false, versions, redirects: 0 };
+    let mut job = RequestRun::new(shared, due, versions);
     loop {
-        let (head, exchange, peer) = match job.run(&mut outgoing, interim).await? {
+        #[cfg(feature = "proxy")]
+        let via = outgoing.route(shared, versions, false)?;
+        let run = RequestRun {
+            #[cfg(feature = "proxy")]
+            via: via.as_ref(),
+            ..job
+        };
+        let (head, exchange, peer) = match run.run(&mut outgoing, interim).await? {
             SendOutcome::Response { head, exchange, peer } => (head, exchange, peer),
             SendOutcome::Switched(_) => {
                 let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
                 return Err(error.with_detail("to switch protocols, use Client::switch"));
             }
+        };
+        #[cfg(feature = "proxy")]
+        let (head, peer) = match via {
+            None => (head, peer),
+            // No origin may answer by it.
+            Some(via)
+                if via.is_forwarded
+                    && head.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED =>
+            {
+                let error = via.proxy.failed(wants_credentials(head.fields()));
+                let hop = hop(&outgoing, job.redirects).map(|hop| hop.answered(&head));
+                return Err(error.with_hop(hop).with_timings(outgoing.parts.timings));
+            }
+            // Where the proxy is says nothing of where the origin is.
+            Some(_) => (head, PeerAddress::Memory),
         };
         #[cfg(feature = "cookies")]
         outgoing.keep_cookies(&head, shared);
@@ -97,7 +123,17 @@ pub(crate) async fn switch(shared: &ClientShared, request: Request) -> Result<Sw
     let may_choose = shared.connector.versions(outgoing.url()) == Versions::All;
     let http1 = may_choose && *outgoing.method() != Method::CONNECT;
     let versions = versions.or(http1.then_some(Versions::Http1));
-    let job = RequestRun { shared, due, public_only: false, versions, redirects: 0 };
+    // A tunnel that the caller asks a proxy for is made by that proxy.
+    #[cfg(feature = "proxy")]
+    let via = match outgoing.head().form() {
+        TargetForm::Authority => None,
+        _ => outgoing.route(shared, versions, true)?,
+    };
+    let job = RequestRun {
+        #[cfg(feature = "proxy")]
+        via: via.as_ref(),
+        ..RequestRun::new(shared, due, versions)
+    };
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
         SendOutcome::Switched(upgraded) => Switch::Accepted(upgraded),
         SendOutcome::Response { head, exchange, .. } => {
@@ -173,6 +209,9 @@ struct RequestRun<'a> {
     versions: Option<Versions>,
     /// How many were followed before it.
     redirects: u16,
+    /// The proxy that it goes through.
+    #[cfg(feature = "proxy")]
+    via: Option<&'a Via>,
 }
 
 enum SendOutcome {
@@ -180,7 +219,19 @@ enum SendOutcome {
     Switched(Upgraded),
 }
 
-impl RequestRun<'_> {
+impl<'a> RequestRun<'a> {
+    fn new(shared: &'a ClientShared, due: Due, versions: Option<Versions>) -> Self {
+        Self {
+            shared,
+            due,
+            public_only: false,
+            versions,
+            redirects: 0,
+            #[cfg(feature = "proxy")]
+            via: None,
+        }
+    }
+
     /// Sends the request, again if the connection it was given turns out to have been closed, or the
     /// server did nothing of it. How long that took is kept beside the request.
     async fn run(

@@ -1,0 +1,142 @@
+//! A client, of what was said of it.
+
+use std::sync::Arc;
+
+use super::ClientBuilder;
+use crate::client::Client;
+#[cfg(feature = "proxy")]
+use crate::client::Switch;
+use crate::client::backoff::Backoff;
+use crate::client::connect::Connector;
+#[cfg(feature = "proxy")]
+use crate::client::connect::Proxied;
+use crate::client::names::Names;
+use crate::client::pool::Pool;
+#[cfg(feature = "proxy")]
+use crate::client::proxy::{OpenTunnel, declined};
+use crate::client::retries::RetryBudget;
+use crate::client::shared::ClientShared;
+use crate::error::Error;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use crate::error::{ErrorKind, Phase};
+#[cfg(feature = "proxy")]
+use crate::limits::PoolLimits;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use crate::tls::ClientTls;
+
+impl ClientBuilder {
+    /// Makes the client.
+    ///
+    /// # Errors
+    /// [`InvalidMessage`](crate::ErrorKind::InvalidMessage) for a default field that may not be sent;
+    /// [`InvalidUrl`](crate::ErrorKind::InvalidUrl) for a base URL that is none;
+    /// [`TlsHandshake`](crate::ErrorKind::TlsHandshake) where the platform's root certificates cannot be
+    /// loaded.
+    pub fn build(mut self) -> Result<Client, Error> {
+        let names = Arc::new(std::mem::take(&mut self.names).with_defaults());
+        if !self.default_fields.contains("accept") {
+            self.default_fields.push("accept", b"*/*")?;
+        }
+        self.build_with(names, true)
+    }
+
+    /// The client that asks proxies for tunnels: it finds them as this one finds servers, and adds nothing of its own
+    /// to what they are asked for.
+    #[cfg(feature = "proxy")]
+    fn build_proxied(&mut self, names: &Arc<Names>) -> Result<Option<Proxied>, Error> {
+        if self.proxies.is_none() {
+            return Ok(None);
+        }
+        let mut limits = self.limits.clone();
+        limits.pool = PoolLimits::default();
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        let tls = match self.proxy_tls.take().or_else(|| self.tls.clone()) {
+            Some(tls) => tls,
+            None => default_tls()?,
+        };
+        let builder = Self {
+            limits,
+            connect_timeout: self.connect_timeout,
+            #[cfg(feature = "compression")]
+            decodes: false,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: Some(tls.clone()),
+            ..Self::default()
+        };
+        let client = builder.build_with(names.clone(), false)?;
+        Ok(Some(Proxied {
+            proxies: std::mem::take(&mut self.proxies),
+            open_tunnel: tunnels(client),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls,
+        }))
+    }
+
+    #[cfg_attr(not(feature = "proxy"), expect(unused_mut, reason = "proxies are taken"))]
+    fn build_with(mut self, names: Arc<Names>, is_filtered: bool) -> Result<Client, Error> {
+        if let Some(misuse) = self.misuse {
+            return Err(misuse.into());
+        }
+        #[cfg(feature = "proxy")]
+        let proxied = self.build_proxied(&names)?;
+        let base_url = self.base_url.as_deref().map(crate::url::parse).transpose()?;
+        let connector = Connector {
+            names,
+            is_filtered,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: self.tls.map_or_else(default_tls, Ok)?,
+            route: self.route,
+            versions: self.versions,
+            setup: self.setup,
+            #[cfg(feature = "proxy")]
+            proxied,
+        };
+        let mut limits = self.limits;
+        if let Some(total) = self.timeout {
+            limits.time.total = Some(total);
+        }
+        limits.time.connect = self.connect_timeout.or(limits.time.connect);
+        let pool = Pool::new(limits.pool.clone());
+        Ok(Client(Arc::new(ClientShared {
+            connector,
+            pool,
+            backoff: Backoff::default(),
+            wire_limits: Arc::new(limits.wire.clone()),
+            limits: Arc::new(limits),
+            #[cfg(feature = "cookies")]
+            cookies: self.cookies,
+            netrc: self.netrc,
+            redirects: self.redirects,
+            retries: self.retries,
+            retry_budget: RetryBudget::new(),
+            default_fields: self.default_fields,
+            #[cfg(feature = "compression")]
+            decodes: self.decodes,
+            base_url,
+            allow_private: self.allow_private,
+            middleware: self.middleware,
+        })))
+    }
+}
+
+/// The platform's roots, and no certificate of one's own.
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+fn default_tls() -> Result<ClientTls, Error> {
+    ClientTls::builder()
+        .build()
+        .map_err(|error| Error::new(ErrorKind::TlsHandshake, Phase::Request).with_source(error))
+}
+
+/// Has tunnels opened by a client that knows no proxies, and shares the connections to those that speak HTTP/2.
+#[cfg(feature = "proxy")]
+fn tunnels(client: Client) -> OpenTunnel {
+    Box::new(move |request| {
+        let client = client.clone();
+        Box::pin(async move {
+            match client.switch(request).await? {
+                Switch::Accepted(upgraded) => Ok(upgraded.io),
+                Switch::Declined(response) => Err(declined(response.status(), response.fields())),
+            }
+        })
+    })
+}
