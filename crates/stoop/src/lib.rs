@@ -71,7 +71,7 @@ pub use client::CookieJar;
 pub use client::Resource;
 pub use client::{
     Client, ClientBuilder, ClientStats, ConnectTarget, ConnectionCounts, ConnectionStats,
-    EventSource, Netrc, Next, OriginStats, RedirectAction, RedirectAttempt, Redirects,
+    EventSource, Hsts, Netrc, Next, OriginStats, RedirectAction, RedirectAttempt, Redirects,
     RequestBuilder, Retries, ServerEvent, Switch,
 };
 #[cfg(feature = "proxy")]

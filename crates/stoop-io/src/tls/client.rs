@@ -10,12 +10,14 @@ use rustls_pki_types::ServerName;
 
 use super::config_error::TlsConfigError;
 use super::error::{TlsError, TlsErrorKind};
+use super::key_log::KeyLogFile;
 use super::limits::{ALPN_DEFAULT, HANDSHAKE_BYTES_MAX, SESSIONS_MAX};
 use super::machine::Machine;
 use super::pem::Pem;
+use super::pin::{PinnedVerifier, read_pin};
 use super::provider::provider;
-use super::stream::Tls;
-use super::trust::{CaVerifier, NoVerification, platform_verifier};
+use super::stream::{Tls, TlsVersion};
+use super::trust::{CaVerifier, NoVerification, Roots, Verifier, platform_verifier};
 use crate::any_transport::AnyTransport;
 
 /// A client's configuration of TLS. Cheap to clone; clones share one session cache.
@@ -76,6 +78,11 @@ impl ClientTls {
         self.begin(inner.into(), name, alpn)
     }
 
+    /// Whether protocols are offered by ALPN.
+    pub fn offers_alpn(&self) -> bool {
+        !self.config.alpn_protocols.is_empty()
+    }
+
     /// Like [`ClientTls::connect`], but offers these protocols by ALPN, whatever was configured.
     pub fn connect_with_alpn(
         &self,
@@ -124,6 +131,12 @@ pub struct ClientTlsBuilder {
     certificate: Option<(Pem, Pem)>,
     alpn: Vec<Vec<u8>>,
     sessions_max: usize,
+    #[cfg(feature = "webpki-roots")]
+    webpki_cas: bool,
+    sends_name: bool,
+    versions: (TlsVersion, TlsVersion),
+    key_log: Option<PathBuf>,
+    pins: Vec<Box<str>>,
 }
 
 impl Default for ClientTlsBuilder {
@@ -135,6 +148,12 @@ impl Default for ClientTlsBuilder {
             certificate: None,
             alpn: vec![ALPN_DEFAULT.to_vec()],
             sessions_max: SESSIONS_MAX,
+            #[cfg(feature = "webpki-roots")]
+            webpki_cas: false,
+            sends_name: true,
+            versions: (TlsVersion::V1_2, TlsVersion::V1_3),
+            key_log: None,
+            pins: Vec::new(),
         }
     }
 }
@@ -162,6 +181,62 @@ impl ClientTlsBuilder {
         self
     }
 
+    /// Whether the CAs are trusted that Mozilla trusts, as compiled into the program, besides the others: for
+    /// machines that have none of their own. Default: false.
+    #[cfg(feature = "webpki-roots")]
+    pub fn webpki_cas(mut self, trusted: bool) -> Self {
+        self.webpki_cas = trusted;
+        self
+    }
+
+    /// Accepts only servers with one of the keys that were pinned, besides everything else that is checked: `pin` is
+    /// `sha256/`, or curl's `sha256//`, and the SHA-256 of the certificate's SubjectPublicKeyInfo in base64
+    /// (RFC 7469 §2.4). Of the certificates that a server shows its own counts. May be called again, for keys to
+    /// come.
+    ///
+    /// `openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary |
+    /// base64` shows the pin of a certificate.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), stoop_io::TlsConfigError> {
+    /// let tls = stoop_io::ClientTls::builder()
+    ///     .pinned_key("sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn pinned_key(mut self, pin: impl Into<Box<str>>) -> Self {
+        self.pins.push(pin.into());
+        self
+    }
+
+    /// Whether the name of the server is sent in the clear with the ClientHello (SNI, RFC 6066 §3). Many servers
+    /// cannot be talked to without. The certificate is checked for it all the same. Default: true.
+    pub fn server_name_indication(mut self, sent: bool) -> Self {
+        self.sends_name = sent;
+        self
+    }
+
+    /// The oldest version to agree on. Default: TLS 1.2, older ones are not implemented.
+    pub fn min_version(mut self, version: TlsVersion) -> Self {
+        self.versions.0 = version;
+        self
+    }
+
+    /// The newest version to agree on. Default: TLS 1.3.
+    pub fn max_version(mut self, version: TlsVersion) -> Self {
+        self.versions.1 = version;
+        self
+    }
+
+    /// Dangerous: appends the secrets of each session to this file, so that a recording of the network can be
+    /// decrypted, as by Wireshark, by all who can read it. The format is the one of the variable `SSLKEYLOGFILE`,
+    /// which is not read.
+    pub fn key_log(mut self, path: impl Into<PathBuf>) -> Self {
+        self.key_log = Some(path.into());
+        self
+    }
+
     /// Shows this certificate chain (the client's own first) to servers that ask for one. Both
     /// files are PEM; the key has no passphrase.
     pub fn certificate_files(mut self, chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
@@ -177,7 +252,7 @@ impl ClientTlsBuilder {
     }
 
     /// Offers these protocols by ALPN, the preferred one first; none: offers nothing. Default:
-    /// `http/1.1`.
+    /// `http/1.1`. An HTTP client offers the versions that it speaks instead, unless this is none.
     pub fn alpn<P: Into<Vec<u8>>>(mut self, protocols: impl IntoIterator<Item = P>) -> Self {
         self.alpn = protocols.into_iter().map(Into::into).collect();
         self
@@ -206,16 +281,30 @@ impl ClientTlsBuilder {
     /// # Errors
     /// If a file cannot be read or used, saying which and why; and if nothing is left to trust.
     pub fn build(self) -> Result<ClientTls, TlsConfigError> {
+        let (oldest, newest) = self.versions;
+        let versions: Vec<_> = [TlsVersion::V1_3, TlsVersion::V1_2]
+            .into_iter()
+            .filter(|version| (oldest..=newest).contains(version))
+            .map(TlsVersion::supported)
+            .collect();
         let builder = ClientConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()
+            .with_protocol_versions(&versions)
             .map_err(|error| TlsConfigError::new(None, error.to_string()))?
             .dangerous();
-        let builder = if self.any_certificate {
-            builder.with_custom_certificate_verifier(Arc::new(NoVerification))
-        } else {
-            let verifier = CaVerifier::new(&self.cas, !self.platform_cas)?;
-            builder.with_custom_certificate_verifier(Arc::new(verifier))
+        let mut verifier: Verifier = match self.any_certificate {
+            true => Arc::new(NoVerification),
+            false => Arc::new(CaVerifier::new(&Roots {
+                named: &self.cas,
+                platform: self.platform_cas,
+                #[cfg(feature = "webpki-roots")]
+                webpki: self.webpki_cas,
+            })?),
         };
+        if !self.pins.is_empty() {
+            let pins = self.pins.iter().map(|pin| read_pin(pin)).collect::<Result<_, _>>()?;
+            verifier = Arc::new(PinnedVerifier::new(verifier, pins));
+        }
+        let builder = builder.with_custom_certificate_verifier(verifier);
         let mut config = match &self.certificate {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => builder
@@ -227,6 +316,10 @@ impl ClientTlsBuilder {
             0 => Resumption::disabled(),
             sessions => Resumption::in_memory_sessions(sessions),
         };
+        config.enable_sni = self.sends_name;
+        if let Some(path) = &self.key_log {
+            config.key_log = Arc::new(KeyLogFile::open(path)?);
+        }
         let platform_cas = self.platform_cas && !self.any_certificate;
         Ok(ClientTls { config: Arc::new(config), platform_cas })
     }

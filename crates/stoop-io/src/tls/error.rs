@@ -8,6 +8,7 @@ use rustls::{CertificateError, Error as Rustls, InvalidMessage};
 
 use super::alert::Alert;
 use super::limits::NAMES_SHOWN_MAX;
+use super::pin::NotPinned;
 use super::trust::{NoPlatformRoots, is_ca_used_as_end_entity};
 
 /// Why a TLS session failed. A closed list: match it without a default arm.
@@ -21,7 +22,7 @@ pub enum TlsErrorKind {
     CertificateExpired,
     /// The peer's certificate is for other names than the one asked for.
     CertificateName,
-    /// The peer's certificate was not issued by a trusted CA.
+    /// The peer's certificate was not issued by a trusted CA, or its key is none of those that were pinned.
     CertificateUntrusted,
     /// The peer's certificate is malformed, revoked, wrongly signed, or meant for something else.
     CertificateInvalid,
@@ -158,6 +159,9 @@ impl TlsError {
                     other.0
                 ),
             ),
+            Cert::Other(other) if other.0.downcast_ref::<NotPinned>().is_some() => {
+                (Kind::CertificateUntrusted, format!("{peer} is not trusted: {}", other.0))
+            }
             own if is_ca_used_as_end_entity(own) => (
                 Kind::CertificateInvalid,
                 format!(

@@ -19,12 +19,22 @@ use crate::output::Output;
 use crate::transport::{FillResult, Transport};
 
 /// The version of TLS that was agreed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TlsVersion {
     /// TLS 1.2, RFC 5246.
     V1_2,
     /// TLS 1.3, RFC 8446.
     V1_3,
+}
+
+impl TlsVersion {
+    /// What rustls has for it.
+    pub(super) fn supported(self) -> &'static rustls::SupportedProtocolVersion {
+        match self {
+            Self::V1_2 => &rustls::version::TLS12,
+            Self::V1_3 => &rustls::version::TLS13,
+        }
+    }
 }
 
 /// What a TLS handshake has agreed on.

@@ -44,7 +44,7 @@ impl fmt::Display for NoPlatformRoots {
 
 impl std::error::Error for NoPlatformRoots {}
 
-type Verifier = Arc<dyn ServerCertVerifier>;
+pub(super) type Verifier = Arc<dyn ServerCertVerifier>;
 
 /// The platform's verifier, or why there is none. Loaded once in a process, at its first use: it reads
 /// some hundred files.
@@ -64,6 +64,15 @@ pub(super) fn is_ca_used_as_end_entity(error: &CertificateError) -> bool {
     matches!(error, CertificateError::Other(other) if other.0.to_string() == "CaUsedAsEndEntity")
 }
 
+/// The CAs that are trusted.
+pub(super) struct Roots<'a> {
+    pub(super) named: &'a [Pem],
+    pub(super) platform: bool,
+    /// Those of Mozilla, which are compiled in.
+    #[cfg(feature = "webpki-roots")]
+    pub(super) webpki: bool,
+}
+
 /// Accepts certificates that a named CA issued, or one of the platform's where those are trusted.
 #[derive(Debug)]
 pub(super) struct CaVerifier {
@@ -77,9 +86,13 @@ pub(super) struct CaVerifier {
 }
 
 impl CaVerifier {
-    /// `cas` are trusted; so are the platform's unless `exclusive`.
-    pub(super) fn new(cas: &[Pem], exclusive: bool) -> Result<Self, TlsConfigError> {
-        let (store, named_certificates) = read_roots(cas)?;
+    pub(super) fn new(roots: &Roots<'_>) -> Result<Self, TlsConfigError> {
+        #[cfg_attr(not(feature = "webpki-roots"), expect(unused_mut, reason = "it is extended"))]
+        let (mut store, named_certificates) = read_roots(roots.named)?;
+        #[cfg(feature = "webpki-roots")]
+        if roots.webpki {
+            store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+        }
         let named = if store.is_empty() {
             None
         } else {
@@ -87,13 +100,13 @@ impl CaVerifier {
                 WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider()).build();
             Some(verifier.map_err(|error| TlsConfigError::new(None, error.to_string()))?)
         };
-        if exclusive && named.is_none() {
+        if !roots.platform && named.is_none() {
             return Err(TlsConfigError::new(
                 None,
                 "the platform's CAs are switched off, and no others are named",
             ));
         }
-        Ok(Self { named, named_certificates, platform: !exclusive })
+        Ok(Self { named, named_certificates, platform: roots.platform })
     }
 
     /// Whether a server's certificate is rejected for its issuer alone, and is itself one that was

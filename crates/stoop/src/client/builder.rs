@@ -20,6 +20,7 @@ use crate::client::connect::{Connecting, Route};
 use crate::client::connect_target::ConnectTarget;
 #[cfg(feature = "cookies")]
 use crate::client::cookies::CookieJar;
+use crate::client::hsts::Hsts;
 use crate::client::names::Names;
 use crate::client::netrc::Netrc;
 #[cfg(feature = "proxy")]
@@ -66,6 +67,7 @@ pub struct ClientBuilder {
     #[cfg(feature = "cookies")]
     cookies: Option<CookieJar>,
     netrc: Netrc,
+    hsts: Option<Hsts>,
     redirects: Redirects,
     retries: Retries,
     default_fields: Fields,
@@ -96,6 +98,7 @@ impl Default for ClientBuilder {
             #[cfg(feature = "cookies")]
             cookies: None,
             netrc: Netrc::default(),
+            hsts: None,
             redirects: Redirects::default(),
             retries: Retries::none(),
             default_fields: Fields::new(),
@@ -278,6 +281,12 @@ impl ClientBuilder {
     /// their URLs. After a redirect those of the host it leads to.
     pub fn netrc(mut self, netrc: Netrc) -> Self {
         self.netrc = netrc;
+        self
+    }
+
+    /// Asks hosts over https alone that said so: none by default.
+    pub fn hsts(mut self, hsts: Hsts) -> Self {
+        self.hsts = Some(hsts);
         self
     }
 

@@ -260,7 +260,8 @@ async fn secure(
 ) -> Result<AnyTransport, Error> {
     let name = url.host_str().unwrap_or_default();
     // What is to be spoken, whatever the configuration was made for.
-    let session = tls.connect_with_alpn(io, name, versions.alpn());
+    let alpn = if tls.offers_alpn() { versions.alpn() } else { &[] };
+    let session = tls.connect_with_alpn(io, name, alpn);
     let mut session = session.map_err(tls_error)?;
     let handshake = poll_fn(|cx| session.poll_handshake(cx));
     let done = terms.within(terms.time.tls, Phase::Tls, handshake).await?;

@@ -11,6 +11,7 @@ mod descriptor_wait;
 mod dial;
 mod events;
 mod exchange;
+mod hsts;
 mod http1;
 mod http2;
 mod middleware;
@@ -51,6 +52,7 @@ pub use connect_target::ConnectTarget;
 #[cfg(feature = "cookies")]
 pub use cookies::CookieJar;
 pub use events::{EventSource, ServerEvent};
+pub use hsts::Hsts;
 pub use netrc::Netrc;
 #[cfg(feature = "proxy")]
 pub use proxy::{NoProxy, Proxies, Proxy};

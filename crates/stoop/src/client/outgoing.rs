@@ -54,6 +54,9 @@ impl Outgoing {
             let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
             return Err(error.with_detail(format_args!("{:?} is not a whole URL", head.target())));
         };
+        if let Some(hsts) = &shared.hsts {
+            hsts.secure(url);
+        }
         authorize(head, url, &shared.netrc)?;
         if !head.fields().contains("host") {
             name_host(head, url)?;
@@ -122,9 +125,14 @@ impl Outgoing {
         Ok(via)
     }
 
-    /// Keeps the cookies that its response sets.
-    #[cfg(feature = "cookies")]
-    pub(super) fn keep_cookies(&self, head: &ResponseHead, shared: &ClientShared) {
+    /// Keeps what its response says for requests to come: cookies, and that its host wants https.
+    pub(super) fn keep(&self, head: &ResponseHead, shared: &ClientShared) {
+        if let (Some(hsts), Some(url)) = (&shared.hsts, &self.parts.url)
+            && let Some(field) = head.fields().first("strict-transport-security")
+        {
+            hsts.keep(url, field);
+        }
+        #[cfg(feature = "cookies")]
         if let (Some(jar), Some(url)) = (&shared.cookies, &self.parts.url) {
             jar.keep_all(head.fields().all("set-cookie"), url);
         }
@@ -189,7 +197,12 @@ impl Outgoing {
                 self.url()
             )));
         }
-        let next = redirect::target(self.url(), location, policy)?;
+        let secure = |next: &mut Url| {
+            if let Some(hsts) = &shared.hsts {
+                hsts.secure(next);
+            }
+        };
+        let next = redirect::target(self.url(), location, policy, secure)?;
         let parts = &mut *self.parts;
         if let Some(url) = &parts.url {
             let attempt = RedirectAttempt {

@@ -156,8 +156,14 @@ pub(crate) fn method(status: StatusCode, method: &Method) -> Method {
     }
 }
 
-/// Where a Location leads from `url`: relative or absolute, http or https, with a host.
-pub(crate) fn target(url: &Url, location: &[u8], policy: &Redirects) -> Result<Url, Error> {
+/// Where a Location leads from `url`: relative or absolute, http or https, with a host. `secure` makes it one of https
+/// where its host wants that.
+pub(crate) fn target(
+    url: &Url,
+    location: &[u8],
+    policy: &Redirects,
+    secure: impl FnOnce(&mut Url),
+) -> Result<Url, Error> {
     let denied = |why: fmt::Arguments<'_>| {
         Error::new(ErrorKind::RedirectDenied, Phase::Redirect).with_detail(why)
     };
@@ -169,6 +175,7 @@ pub(crate) fn target(url: &Url, location: &[u8], policy: &Redirects) -> Result<U
     // The same rule as for a URL that is asked for.
     crate::url::check(&next)
         .map_err(|_| denied(format_args!("{shown:?} is not an http or https URL")))?;
+    secure(&mut next);
     if url.scheme() == "https" && next.scheme() == "http" && !policy.downgrade {
         return Err(denied(format_args!("{} would leave https", without_password(next.as_str()))));
     }
@@ -254,16 +261,16 @@ mod tests {
             ("../../..", "https://a.example/"),
             (" /a b/ä\t", "https://a.example/a%20b/%C3%A4"),
         ] {
-            assert_eq!(target(&from, location.as_bytes(), &policy).unwrap().as_str(), to);
+            assert_eq!(target(&from, location.as_bytes(), &policy, |_| {}).unwrap().as_str(), to);
         }
-        let latin1 = target(&from, b"/\xe4?%C3", &policy).unwrap();
+        let latin1 = target(&from, b"/\xe4?%C3", &policy, |_| {}).unwrap();
         assert_eq!(latin1.as_str(), "https://a.example/%E4?%C3");
         for bad in ["ftp://a/", "file:///etc/passwd", "javascript:1", "http://", "http://[::1"] {
-            let kind = target(&from, bad.as_bytes(), &policy).unwrap_err().kind();
+            let kind = target(&from, bad.as_bytes(), &policy, |_| {}).unwrap_err().kind();
             assert_eq!(kind, ErrorKind::RedirectDenied, "{bad}");
         }
         let strict = Redirects::default().allow_https_to_http(false);
-        assert!(target(&from, b"http://a.example/", &strict).is_err());
+        assert!(target(&from, b"http://a.example/", &strict, |_| {}).is_err());
     }
 
     #[test]
@@ -277,7 +284,7 @@ mod tests {
             "http://me:s3cret/4@b.example/",
             " \thttps://me:s3cret@[::1",
         ] {
-            let error = target(&from, bad.as_bytes(), &strict).unwrap_err().to_string();
+            let error = target(&from, bad.as_bytes(), &strict, |_| {}).unwrap_err().to_string();
             assert!(!error.contains("s3cret") && error.contains("***@"), "{error}");
         }
     }

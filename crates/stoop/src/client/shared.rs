@@ -13,6 +13,7 @@ use crate::client::backoff::Backoff;
 use crate::client::connect::Connector;
 #[cfg(feature = "cookies")]
 use crate::client::cookies::CookieJar;
+use crate::client::hsts::Hsts;
 use crate::client::netrc::Netrc;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
@@ -33,6 +34,7 @@ pub(crate) struct ClientShared {
     #[cfg(feature = "cookies")]
     pub(super) cookies: Option<CookieJar>,
     pub(super) netrc: Netrc,
+    pub(super) hsts: Option<Hsts>,
     pub(super) redirects: Redirects,
     pub(super) retries: Retries,
     pub(super) retry_budget: RetryBudget,

@@ -16,6 +16,7 @@ mod errors;
 mod events;
 mod exchange;
 mod gateway;
+mod hsts;
 mod http2;
 mod kit;
 mod lengths;

@@ -106,6 +106,7 @@ impl ClientBuilder {
             #[cfg(feature = "cookies")]
             cookies: self.cookies,
             netrc: self.netrc,
+            hsts: self.hsts,
             redirects: self.redirects,
             retries: self.retries,
             retry_budget: RetryBudget::new(),

@@ -83,8 +83,7 @@ pub(crate) async fn send(
             // Where the proxy is says nothing of where the origin is.
             Some(_) => (head, PeerAddress::Memory),
         };
-        #[cfg(feature = "cookies")]
-        outgoing.keep_cookies(&head, shared);
+        outgoing.keep(&head, shared);
         let followed = outgoing.follow(&head, job.redirects, shared).map_err(|error| {
             let hop = hop(&outgoing, job.redirects).map(|hop| hop.answered(&head));
             error.with_hop(hop).with_peer(peer).with_timings(outgoing.parts.timings)
@@ -137,8 +136,7 @@ pub(crate) async fn switch(shared: &ClientShared, request: Request) -> Result<Sw
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
         SendOutcome::Switched(upgraded) => Switch::Accepted(upgraded),
         SendOutcome::Response { head, exchange, .. } => {
-            #[cfg(feature = "cookies")]
-            outgoing.keep_cookies(&head, shared);
+            outgoing.keep(&head, shared);
             Switch::Declined(received(head, exchange, outgoing.into_parts(), shared))
         }
     })

@@ -1,0 +1,122 @@
+//! Servers that are known by their keys: RFC 7469 §2.4, without its header field.
+
+use std::fmt;
+use std::sync::Arc;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::hash::{Hash, HashAlgorithm};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+use super::config_error::TlsConfigError;
+use super::provider::provider;
+use super::trust::Verifier;
+
+/// The SHA-256 of a SubjectPublicKeyInfo.
+pub(super) type Pin = [u8; 32];
+
+/// Reads a pin: `sha256/BASE64`, or `sha256//BASE64`.
+pub(super) fn read_pin(text: &str) -> Result<Pin, TlsConfigError> {
+    let coded = text.strip_prefix("sha256/").map(|rest| rest.strip_prefix('/').unwrap_or(rest));
+    let hash = coded.and_then(|coded| BASE64_STANDARD.decode(coded).ok());
+    hash.and_then(|hash| hash.try_into().ok()).ok_or_else(|| {
+        TlsConfigError::new(None, format!("the pin {text:?} is not sha256/ and 32 bytes in base64"))
+    })
+}
+
+/// Accepts what another verifier does, if the server's key is one of those that were pinned.
+#[derive(Debug)]
+pub(super) struct PinnedVerifier {
+    inner: Verifier,
+    pins: Vec<Pin>,
+}
+
+impl PinnedVerifier {
+    pub(super) fn new(inner: Verifier, pins: Vec<Pin>) -> Self {
+        Self { inner, pins }
+    }
+}
+
+/// The key of a server is none of those that were pinned, but this.
+#[derive(Debug)]
+pub(super) struct NotPinned(String);
+
+impl fmt::Display for NotPinned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "its key is not among the pinned ones: it is sha256/{}", self.0)
+    }
+}
+
+impl std::error::Error for NotPinned {}
+
+/// The hash that the cipher suites bring along.
+fn sha256() -> Option<&'static dyn Hash> {
+    let suites = &provider().cipher_suites;
+    let mut hashes = suites.iter().filter_map(|suite| Some(suite.tls13()?.common.hash_provider));
+    hashes.find(|hash| hash.algorithm() == HashAlgorithm::SHA256)
+}
+
+impl ServerCertVerifier for PinnedVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified = self.inner.verify_server_cert(end_entity, intermediates, name, ocsp, now)?;
+        let key = ParsedCertificate::try_from(end_entity)?.subject_public_key_info();
+        let Some(sha256) = sha256() else {
+            return Err(Error::General("no cipher suite with SHA-256".to_owned()));
+        };
+        let hash = sha256.hash(&key);
+        if self.pins.iter().any(|pin| pin == hash.as_ref()) {
+            return Ok(verified);
+        }
+        let not = NotPinned(BASE64_STANDARD.encode(hash.as_ref()));
+        Err(Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(not)))))
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pin_is_a_hash_in_base64() {
+        // The SHA-256 of nothing.
+        let coded = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
+        for text in [format!("sha256/{coded}"), format!("sha256//{coded}")] {
+            assert_eq!(read_pin(&text).unwrap()[..4], [0xe3, 0xb0, 0xc4, 0x42]);
+        }
+        assert_eq!(sha256().unwrap().hash(b"").as_ref()[..4], [0xe3, 0xb0, 0xc4, 0x42]);
+        for bad in ["", "sha256/", coded, "sha256/AAAA", "sha512/AAAA", "sha256/no base64"] {
+            assert!(read_pin(bad).is_err(), "{bad}");
+        }
+    }
+}
