@@ -50,6 +50,16 @@ pub enum PeerAddress {
     Memory,
 }
 
+impl PeerAddress {
+    /// The address, if the peer is reached over TCP.
+    pub fn inet(self) -> Option<SocketAddr> {
+        match self {
+            Self::Inet(address) => Some(address),
+            Self::Unix | Self::Memory => None,
+        }
+    }
+}
+
 /// A byte stream that owns its buffers.
 ///
 /// One owner polls it; no method blocks. Dropping it closes the stream; a buffer that

@@ -69,10 +69,12 @@ pub use timings::Timings;
 pub use client::CookieJar;
 #[cfg(feature = "json")]
 pub use client::Resource;
+#[cfg(feature = "tracing")]
+pub use client::TraceParent;
 pub use client::{
-    Client, ClientBuilder, ClientStats, ConnectTarget, ConnectionCounts, ConnectionStats,
-    EventSource, Hsts, Netrc, Next, OriginStats, RedirectAction, RedirectAttempt, Redirects,
-    RequestBuilder, Retries, ServerEvent, Switch,
+    Client, ClientBuilder, ClientEvent, ClientStats, ConnectTarget, ConnectionCounts,
+    ConnectionStats, EventSource, Hsts, Netrc, Next, OriginStats, RedirectAction, RedirectAttempt,
+    Redirects, RequestBuilder, Retries, ServerEvent, Switch,
 };
 #[cfg(feature = "proxy")]
 pub use client::{NoProxy, Proxies, Proxy};

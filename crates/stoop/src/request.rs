@@ -9,7 +9,6 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use http::{Extensions, Method, Version};
-use stoop_io::PeerAddress;
 use stoop_proto::{Fields, Misuse, RequestHead};
 use url::Url;
 
@@ -299,12 +298,15 @@ impl Request {
         &mut self.parts.extensions
     }
 
+    /// Where a client sends it, without credentials once that has begun; `None` for one that was received, or made for
+    /// a path alone.
+    pub fn url(&self) -> Option<&str> {
+        self.parts.url.as_ref().map(Url::as_str)
+    }
+
     /// The client's address, if it came over TCP.
     pub fn remote_address(&self) -> Option<SocketAddr> {
-        match self.parts.peer {
-            Some(PeerAddress::Inet(address)) => Some(address),
-            Some(PeerAddress::Unix | PeerAddress::Memory) | None => None,
-        }
+        self.parts.peer?.inet()
     }
 
     /// The content.

@@ -8,7 +8,6 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http::{Extensions, StatusCode, Version};
-use stoop_io::PeerAddress;
 use stoop_proto::{BodySize, Fields, Misuse, ResponseHead};
 use url::Url;
 
@@ -218,10 +217,7 @@ impl<B> Response<B> {
     /// The address that it came from after all redirects, if it came over TCP; `None` for one that
     /// was made here. Through a tunnel or a proxy it is theirs.
     pub fn remote_address(&self) -> Option<SocketAddr> {
-        match self.sent.as_ref()?.peer {
-            Some(PeerAddress::Inet(address)) => Some(address),
-            Some(PeerAddress::Unix | PeerAddress::Memory) | None => None,
-        }
+        self.sent.as_ref()?.peer?.inet()
     }
 
     /// The connection that it came over; `None` for one that was made here.

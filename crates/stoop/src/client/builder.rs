@@ -23,6 +23,7 @@ use crate::client::cookies::CookieJar;
 use crate::client::hsts::Hsts;
 use crate::client::names::Names;
 use crate::client::netrc::Netrc;
+use crate::client::observe::{ClientEvent, Observer};
 #[cfg(feature = "proxy")]
 use crate::client::proxy::{Proxies, Proxy};
 use crate::client::redirect::Redirects;
@@ -77,6 +78,7 @@ pub struct ClientBuilder {
     misuse: Option<Misuse>,
     allow_private: bool,
     middleware: Vec<Middleware>,
+    observers: Vec<Observer>,
     setup: Option<Duration>,
 }
 
@@ -108,6 +110,7 @@ impl Default for ClientBuilder {
             misuse: None,
             allow_private: false,
             middleware: Vec::new(),
+            observers: Vec::new(),
             setup: None,
         }
     }
@@ -399,6 +402,38 @@ impl ClientBuilder {
         C: Future<Output = Result<Response, Error>> + Send + 'static,
     {
         self.middleware.push(Box::new(move |request, next| Box::pin(middleware(request, next))));
+        self
+    }
+
+    /// Has `observer` called with what happens to each request, as it happens, and the number of the request. It is
+    /// called by the task that the request is sent in, which it holds up: it should be quick, and not block. Called
+    /// several times, all of them are.
+    ///
+    /// [Middleware](Self::middleware) is what may change a request; this sees what becomes of it, each redirect and
+    /// retry included. The features `tracing` and `metrics` tell the same.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use stoop::{Client, ClientEvent};
+    ///
+    /// let client = Client::builder()
+    ///     .observe(|request, event| match event {
+    ///         ClientEvent::Responded { head, timings, .. } => {
+    ///             println!("{request}: {} after {:?}", head.status(), timings.first_byte());
+    ///         }
+    ///         ClientEvent::Failed { error, .. } => println!("{request}: {error}"),
+    ///         _ => {}
+    ///     })
+    ///     .handler(|_: stoop::Request| "hello")
+    ///     .build()?;
+    /// client.get("http://example.com/").await?;
+    /// # Ok::<(), stoop::Error>(()) }).unwrap();
+    /// ```
+    pub fn observe(
+        mut self,
+        observer: impl Fn(u64, &ClientEvent<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.observers.push(Box::new(observer));
         self
     }
 

@@ -18,6 +18,7 @@ use url::{Host, Url};
 use super::connect_target::ConnectTarget;
 use super::dial::dial;
 use super::names::Names;
+use super::observe::ClientEvent;
 #[cfg(feature = "proxy")]
 use super::proxy::{OpenTunnel, Proxies, SocksTarget, Via, open_socks, tunnel_request};
 use super::terms::ConnectLimits;
@@ -137,6 +138,7 @@ impl Connector {
             Route::Handler(connect, _) => return Ok(connect()),
         };
         watch.lap(Phase::Connect);
+        terms.observer.tell(&ClientEvent::Connected { remote: io.peer().inet() });
         if url.scheme() != "https" {
             return Ok(io);
         }
@@ -147,6 +149,10 @@ impl Connector {
         let secured = secure(io, url, versions, terms).await;
         let secured = secured.map_err(|error| error.with_peer(peer))?;
         watch.lap(Phase::Tls);
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        terms
+            .observer
+            .tell(&ClientEvent::Secured { session: secured.tls_session(), alpn: secured.alpn() });
         Ok(secured)
     }
 
@@ -236,6 +242,7 @@ impl Connector {
                 let looking_up = self.names.lookup(name);
                 let found = terms.within(terms.time.dns, Phase::Dns, looking_up).await??;
                 watch.lap(Phase::Dns);
+                terms.observer.tell(&ClientEvent::Resolved { host: name, addresses: &found });
                 found
             }
             None => return Err(Error::new(ErrorKind::InvalidUrl, Phase::Request)),
@@ -334,8 +341,9 @@ fn tls_error(error: TlsError) -> Error {
 mod tests {
     use super::*;
     use crate::client::deadlines::Due;
+    use crate::client::observe::{Observers, RequestObserver};
     use crate::limits::ClientTime;
-    use crate::request::RequestDeadlines;
+    use crate::request::{Request, RequestDeadlines};
     use crate::timings::Timings;
 
     #[tokio::test]
@@ -353,11 +361,13 @@ mod tests {
             proxied: None,
         };
         let due = Due::new(RequestDeadlines::Endless, &time);
+        let observer = RequestObserver::new(&Observers::default(), &Request::get("/").unwrap());
         let terms = ConnectLimits {
             time: &time,
             due,
             setup_by: None,
             public_only: true,
+            observer: &observer,
             #[cfg(feature = "proxy")]
             via: None,
         };

@@ -17,6 +17,7 @@ mod http2;
 mod middleware;
 mod names;
 mod netrc;
+mod observe;
 pub(crate) mod outgoing;
 mod pool;
 mod promote;
@@ -54,6 +55,9 @@ pub use cookies::CookieJar;
 pub use events::{EventSource, ServerEvent};
 pub use hsts::Hsts;
 pub use netrc::Netrc;
+pub use observe::ClientEvent;
+#[cfg(feature = "tracing")]
+pub use observe::TraceParent;
 #[cfg(feature = "proxy")]
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use redirect::{RedirectAction, RedirectAttempt, Redirects};

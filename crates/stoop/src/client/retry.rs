@@ -9,6 +9,7 @@ use stoop_io::now;
 use stoop_proto::ResponseHead;
 use tokio::time::Instant;
 
+use crate::client::observe::{ClientEvent, RequestObserver};
 use crate::client::send;
 use crate::client::shared::ClientShared;
 use crate::error::Error;
@@ -25,17 +26,23 @@ pub(super) async fn send(
     let retries = &shared.retries;
     let deadline = total(&request, shared).map(|total| after(now(), total));
     shared.retry_budget.earn(retries.share);
+    let observer = RequestObserver::new(&shared.observers, &request);
     let (mut request, mut attempt) = (request, 0);
     loop {
         let again = if attempt < retries.max { request.try_clone() } else { None };
         let method = request.method().clone();
-        let outcome = send::send(shared, request, interim).await;
+        let outcome = send::send_observed(shared, request, interim, observer.again()).await;
         let Some(next) = again else { return outcome };
         let Some(wait) = retries.wait(&method, &outcome, attempt) else { return outcome };
         let at = now() + wait;
         if deadline.is_some_and(|deadline| at >= deadline) || !shared.retry_budget.spend() {
             return outcome;
         }
+        observer.tell(&ClientEvent::Retrying {
+            attempt: attempt + 2,
+            wait,
+            outcome: outcome.as_ref().map(Response::status),
+        });
         // Its content is not read: the connection is used again if there is little of it.
         drop(outcome);
         tokio::time::sleep_until(Instant::from_std(at)).await;

@@ -15,6 +15,7 @@ use crate::client::connect::Connector;
 use crate::client::cookies::CookieJar;
 use crate::client::hsts::Hsts;
 use crate::client::netrc::Netrc;
+use crate::client::observe::Observers;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
 use crate::client::retries::{Retries, RetryBudget};
@@ -44,6 +45,7 @@ pub(crate) struct ClientShared {
     #[cfg(feature = "compression")]
     pub(super) decodes: bool,
     pub(super) base_url: Option<Url>,
+    pub(super) observers: Observers,
     pub(super) allow_private: bool,
     /// In the order in which they are called.
     pub(super) middleware: Vec<Middleware>,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use stoop_io::now;
 
 use crate::client::deadlines::Due;
+use crate::client::observe::RequestObserver;
 #[cfg(feature = "proxy")]
 use crate::client::proxy::Via;
 use crate::error::{Error, ErrorKind, Phase};
@@ -21,6 +22,8 @@ pub(crate) struct ConnectLimits<'a> {
     pub(crate) setup_by: Option<Instant>,
     /// Only public addresses will do: a public server sent us there.
     pub(crate) public_only: bool,
+    /// What is told of the request that it is made for.
+    pub(crate) observer: &'a RequestObserver,
     /// The proxy that the connection goes through.
     #[cfg(feature = "proxy")]
     pub(crate) via: Option<&'a Via>,

@@ -22,6 +22,7 @@ mod kit;
 mod lengths;
 mod middleware;
 mod names;
+mod observe;
 mod pieces;
 mod pool;
 mod proxies;

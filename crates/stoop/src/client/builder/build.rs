@@ -11,6 +11,7 @@ use crate::client::connect::Connector;
 #[cfg(feature = "proxy")]
 use crate::client::connect::Proxied;
 use crate::client::names::Names;
+use crate::client::observe::Observers;
 use crate::client::pool::Pool;
 #[cfg(feature = "proxy")]
 use crate::client::proxy::{OpenTunnel, declined};
@@ -114,6 +115,7 @@ impl ClientBuilder {
             #[cfg(feature = "compression")]
             decodes: self.decodes,
             base_url,
+            observers: Observers::new(self.observers),
             allow_private: self.allow_private,
             middleware: self.middleware,
         })))

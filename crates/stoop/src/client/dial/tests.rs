@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::*;
 use crate::client::deadlines::Due;
+use crate::client::observe::{Observers, RequestObserver};
 use crate::limits::ClientTime;
-use crate::request::RequestDeadlines;
+use crate::request::{Request, RequestDeadlines};
 
 /// What becomes of an attempt, and when: by the last part of the address.
 #[derive(Clone, Copy)]
@@ -69,11 +70,13 @@ async fn race(fates: &[Fate], connect: Option<Duration>) -> (Result<u8, Error>, 
         }
     };
     let time = ClientTime { connect, ..ClientTime::default() };
+    let observer = RequestObserver::new(&Observers::default(), &Request::get("/").unwrap());
     let terms = ConnectLimits {
         time: &time,
         due: Due::new(RequestDeadlines::Endless, &time),
         setup_by: None,
         public_only: false,
+        observer: &observer,
         #[cfg(feature = "proxy")]
         via: None,
     };

@@ -107,6 +107,7 @@ impl RequestRun<'_> {
                     due: self.due,
                     setup_by: self.shared.connector.setup.map(|limit| after(now(), limit)),
                     public_only: self.public_only,
+                    observer: self.observer,
                     #[cfg(feature = "proxy")]
                     via: self.via,
                 },

@@ -23,6 +23,7 @@ use crate::client::deadlines::Due;
 use crate::client::exchange::Exchange;
 use crate::client::http1::exchange::Http1Exchange;
 use crate::client::http2::exchange::Http2Exchange;
+use crate::client::observe::{ClientEvent, RequestObserver, observed};
 use crate::client::outgoing::Outgoing;
 use crate::client::promote;
 #[cfg(feature = "proxy")]
@@ -39,6 +40,9 @@ use crate::timings::Stopwatch;
 use crate::upgrade::Upgraded;
 use crate::versions::Versions;
 
+#[cfg(feature = "tracing")]
+use tracing::Instrument;
+
 use acquire::{Acquired, Carrier};
 use repeat::{Failed, Tries};
 
@@ -49,10 +53,49 @@ pub(crate) async fn send(
     request: Request,
     interim: Interim<'_>,
 ) -> Result<Response, Error> {
+    let observer = RequestObserver::new(&shared.observers, &request);
+    send_observed(shared, request, interim, observer).await
+}
+
+/// The same, told to an observer that knows of it already.
+pub(crate) async fn send_observed(
+    shared: &ClientShared,
+    #[cfg_attr(not(feature = "tracing"), expect(unused_mut, reason = "a field is added"))]
+    mut request: Request,
+    interim: Interim<'_>,
+    observer: RequestObserver,
+) -> Result<Response, Error> {
+    #[cfg(feature = "tracing")]
+    observer.propagate(&mut request);
+    let exchanging = exchange(shared, request, interim, &observer);
+    #[cfg(feature = "tracing")]
+    let exchanging = exchanging.instrument(observer.span());
+    let exchanged = exchanging.await;
+    let (head, exchange, mut sent, redirects) = observer.told(exchanged)?;
+    let mut head = head;
+    let body = decoded(&mut head, content(exchange), &mut sent, shared);
+    let mut response = received(head, observed(body, observer), sent, shared);
+    response.redirects = redirects;
+    Ok(response)
+}
+
+type Exchanged = (Recycle<ResponseHead>, Exchange, Recycle<RequestParts>, u16);
+
+/// Sends a request up to the head of its final response.
+async fn exchange(
+    shared: &ClientShared,
+    request: Request,
+    interim: Interim<'_>,
+    observer: &RequestObserver,
+) -> Result<Exchanged, Error> {
     let (due, versions) =
         (Due::new(request.parts.deadlines, &shared.limits.time), request.parts.versions);
     let mut outgoing = Outgoing::new(shared, request)?;
-    let mut job = RequestRun::new(shared, due, versions);
+    let mut job = RequestRun::new(shared, due, versions, observer);
+    let interim: Interim<'_> = &mut |head: &ResponseHead| {
+        observer.tell(&ClientEvent::Interim { head });
+        interim(head);
+    };
     loop {
         #[cfg(feature = "proxy")]
         let via = outgoing.route(shared, versions, false)?;
@@ -84,16 +127,19 @@ pub(crate) async fn send(
             Some(_) => (head, PeerAddress::Memory),
         };
         outgoing.keep(&head, shared);
+        observer.tell(&ClientEvent::Responded { head: &head, timings: outgoing.parts.timings });
         let followed = outgoing.follow(&head, job.redirects, shared).map_err(|error| {
             let hop = hop(&outgoing, job.redirects).map(|hop| hop.answered(&head));
             error.with_hop(hop).with_peer(peer).with_timings(outgoing.parts.timings)
         });
         if !followed? {
-            let mut response = received(head, exchange, outgoing.into_parts(), shared);
-            response.redirects = job.redirects;
-            return Ok(response);
+            return Ok((head, exchange, outgoing.into_parts(), job.redirects));
         }
         job.redirects += 1;
+        if let (Some(past), Some(url)) = (outgoing.parts.history.last(), &outgoing.parts.url) {
+            let (from, to, status) = (past.url(), url.as_str(), past.status());
+            observer.tell(&ClientEvent::Redirecting { from, to, status });
+        }
         job.public_only |= !shared.allow_private && is_public_peer(peer);
         // What the redirect says in its content is of no interest; short content is read so that
         // the connection can serve again.
@@ -114,7 +160,38 @@ fn hop(outgoing: &Outgoing, redirects: u16) -> Option<Hop> {
 }
 
 /// Sends a request that offers to switch protocols.
-pub(crate) async fn switch(shared: &ClientShared, request: Request) -> Result<Switch, Error> {
+pub(crate) async fn switch(
+    shared: &ClientShared,
+    #[cfg_attr(not(feature = "tracing"), expect(unused_mut, reason = "a field is added"))]
+    mut request: Request,
+) -> Result<Switch, Error> {
+    let observer = RequestObserver::new(&shared.observers, &request);
+    #[cfg(feature = "tracing")]
+    observer.propagate(&mut request);
+    let switching = exchange_to_switch(shared, request, &observer);
+    #[cfg(feature = "tracing")]
+    let switching = switching.instrument(observer.span());
+    let switched = switching.await;
+    Ok(match observer.told(switched)? {
+        Switched::Accepted(upgraded) => Switch::Accepted(upgraded),
+        Switched::Declined(mut head, exchange, mut sent) => {
+            let body = decoded(&mut head, content(exchange), &mut sent, shared);
+            Switch::Declined(received(head, observed(body, observer), sent, shared))
+        }
+    })
+}
+
+/// What a request that offers to switch comes to.
+enum Switched {
+    Accepted(Upgraded),
+    Declined(Recycle<ResponseHead>, Exchange, Recycle<RequestParts>),
+}
+
+async fn exchange_to_switch(
+    shared: &ClientShared,
+    request: Request,
+    observer: &RequestObserver,
+) -> Result<Switched, Error> {
     let (due, versions) =
         (Due::new(request.parts.deadlines, &shared.limits.time), request.parts.versions);
     let mut outgoing = Outgoing::new(shared, request)?;
@@ -131,25 +208,25 @@ pub(crate) async fn switch(shared: &ClientShared, request: Request) -> Result<Sw
     let job = RequestRun {
         #[cfg(feature = "proxy")]
         via: via.as_ref(),
-        ..RequestRun::new(shared, due, versions)
+        ..RequestRun::new(shared, due, versions, observer)
     };
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
-        SendOutcome::Switched(upgraded) => Switch::Accepted(upgraded),
+        SendOutcome::Switched(upgraded) => Switched::Accepted(upgraded),
         SendOutcome::Response { head, exchange, .. } => {
             outgoing.keep(&head, shared);
-            Switch::Declined(received(head, exchange, outgoing.into_parts(), shared))
+            observer.tell(&ClientEvent::Responded { head: &head, timings: outgoing.parts.timings });
+            Switched::Declined(head, exchange, outgoing.into_parts())
         }
     })
 }
 
 /// The response that answers a request.
 fn received(
-    mut head: Recycle<ResponseHead>,
-    exchange: Exchange,
-    mut sent: Recycle<RequestParts>,
+    head: Recycle<ResponseHead>,
+    body: Body,
+    sent: Recycle<RequestParts>,
     shared: &ClientShared,
 ) -> Response {
-    let body = decoded(&mut head, content(exchange), &mut sent, shared);
     let mut response = Response::received(head, body);
     response.collect_max = shared.limits.collect_bytes_max;
     response.sent = Some(sent);
@@ -194,7 +271,7 @@ fn content(exchange: Exchange) -> Body {
 }
 
 fn is_public_peer(peer: PeerAddress) -> bool {
-    matches!(peer, PeerAddress::Inet(address) if is_public(address.ip()))
+    peer.inet().is_some_and(|address| is_public(address.ip()))
 }
 
 /// How one request is to be sent.
@@ -207,6 +284,8 @@ struct RequestRun<'a> {
     versions: Option<Versions>,
     /// How many were followed before it.
     redirects: u16,
+    /// What is told of it.
+    observer: &'a RequestObserver,
     /// The proxy that it goes through.
     #[cfg(feature = "proxy")]
     via: Option<&'a Via>,
@@ -218,13 +297,19 @@ enum SendOutcome {
 }
 
 impl<'a> RequestRun<'a> {
-    fn new(shared: &'a ClientShared, due: Due, versions: Option<Versions>) -> Self {
+    fn new(
+        shared: &'a ClientShared,
+        due: Due,
+        versions: Option<Versions>,
+        observer: &'a RequestObserver,
+    ) -> Self {
         Self {
             shared,
             due,
             public_only: false,
             versions,
             redirects: 0,
+            observer,
             #[cfg(feature = "proxy")]
             via: None,
         }
@@ -261,6 +346,7 @@ impl<'a> RequestRun<'a> {
             if waits && !Box::pin(self.pause(tries.refused)).await {
                 break failed.error;
             }
+            self.observer.tell(&ClientEvent::Repeating { error: &failed.error });
             match failed.unsent {
                 Some(body) => outgoing.body = body,
                 None => outgoing.repeat(),
@@ -270,6 +356,17 @@ impl<'a> RequestRun<'a> {
         };
         watch.lap(error.phase());
         Err(error.with_timings(watch.timings).with_hop(hop(outgoing, self.redirects)))
+    }
+
+    fn tell_sending(&self, outgoing: &Outgoing, is_http2: bool) {
+        let parts = &outgoing.parts;
+        self.observer.tell(&ClientEvent::Sending {
+            head: &parts.head,
+            url: outgoing.url().as_str(),
+            remote: parts.peer.and_then(PeerAddress::inet),
+            is_reused: parts.is_reused,
+            is_http2,
+        });
     }
 
     async fn exchange(
@@ -293,6 +390,7 @@ impl<'a> RequestRun<'a> {
                     outgoing.parts.tls = http1.tls;
                 }
                 let head = outgoing.head();
+                self.tell_sending(outgoing, false);
                 let started = Http1Exchange::start(lease, head, body, limits, times);
                 (Exchange::Http1(started.map_err(unsent)?), peer)
             }
@@ -303,6 +401,7 @@ impl<'a> RequestRun<'a> {
                 {
                     outgoing.parts.tls = permit.connection.tls;
                 }
+                self.tell_sending(outgoing, true);
                 let parts = std::mem::replace(&mut outgoing.parts, Recycle::new());
                 let started = Http2Exchange::start(permit, parts, body, limits, times);
                 let started = started.map_err(|(parts, body)| {
