@@ -4,6 +4,8 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 
 use stoop_proto::without_password;
+use tracing::dispatcher::{self, Dispatch};
+use tracing::subscriber::NoSubscriber;
 use tracing::{Span, debug, field};
 
 use super::event::ClientEvent;
@@ -86,7 +88,7 @@ fn random() -> u64 {
 /// The span of a request.
 pub(super) fn span(request: &Request) -> Span {
     let url = request.url().unwrap_or_default();
-    tracing::info_span!(
+    let span = tracing::info_span!(
         target: "stoop",
         "request",
         http.request.method = %request.method(),
@@ -94,7 +96,10 @@ pub(super) fn span(request: &Request) -> Span {
         http.response.status_code = field::Empty,
         trace_id = field::Empty,
         error.type = field::Empty,
-    )
+    );
+    // A subscriber of another thread may have enabled it.
+    let is_recorded = |dispatch: &Dispatch| !dispatch.is::<NoSubscriber>();
+    if span.is_disabled() || dispatcher::get_default(is_recorded) { span } else { Span::none() }
 }
 
 /// Sends the place in its trace with a request that has none.
