@@ -279,6 +279,16 @@ impl Body {
         }
     }
 
+    /// All of it, if it is in memory.
+    #[cfg(feature = "digest-auth")]
+    pub(crate) fn as_buffer(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Kind::Empty => Some(b""),
+            Kind::Full(bytes) => Some(bytes),
+            Kind::Request(_) | Kind::Response(_) | Kind::Replay(_) | Kind::Stream { .. } => None,
+        }
+    }
+
     /// How many bytes there are, if that is known.
     pub fn len(&self) -> Option<u64> {
         match &self.0 {

@@ -1,5 +1,7 @@
 //! Requests: received by a server, sent by a client, one type.
 
+#[cfg(feature = "digest-auth")]
+pub(crate) mod digest;
 mod parts;
 mod past_redirect;
 pub(crate) mod relay;

@@ -170,6 +170,24 @@ impl Outgoing {
         self.body = self.copy.as_ref().and_then(Body::try_clone).unwrap_or_default();
     }
 
+    /// Answers the challenge of a 401 by the Digest scheme. False if the response is to be returned as it is.
+    #[cfg(feature = "digest-auth")]
+    pub(super) fn answer_challenge(&mut self, head: &ResponseHead) -> Result<bool, Error> {
+        let RequestParts { head: sent, digest: Some(credentials), .. } = &mut *self.parts else {
+            return Ok(false);
+        };
+        let Some(copy) = &self.copy else { return Ok(false) };
+        if head.status() != StatusCode::UNAUTHORIZED {
+            return Ok(false);
+        }
+        let (method, target, content) = (sent.method(), sent.target(), copy.as_buffer());
+        let answer = credentials.answer(head.fields(), method, target, content);
+        let Some(answer) = answer else { return Ok(false) };
+        sent.fields_mut().set("authorization", answer.as_bytes())?;
+        self.repeat();
+        Ok(true)
+    }
+
     /// Turns to where a redirect leads. False if the response is to be returned as it is: it leads
     /// nowhere, or the content cannot be sent again.
     pub(super) fn follow(
@@ -227,6 +245,10 @@ impl Outgoing {
         }
         if !redirect::same_origin(self.url(), &next) {
             redirect::strip_credentials(self.parts.head.fields_mut());
+            #[cfg(feature = "digest-auth")]
+            {
+                self.parts.digest = None;
+            }
         }
         self.parts.head.set_method(method);
         self.repeat();

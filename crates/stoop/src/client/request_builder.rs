@@ -130,6 +130,20 @@ impl RequestBuilder {
         self.header("authorization", format!("Basic {}", BASE64_STANDARD.encode(credentials)))
     }
 
+    /// Answers a challenge of the server by the Digest scheme (RFC 7616), with the strongest hash that it offers: the
+    /// request is sent without credentials, and again if it is answered by 401. Content is sent both times, and a
+    /// stream only if it is [replayable](crate::Body::replayable). Other origins, after a redirect, get no answer.
+    #[cfg(feature = "digest-auth")]
+    pub fn digest_auth(self, user: impl Into<String>, password: impl Into<String>) -> Self {
+        let (user, password) = (user.into(), password.into());
+        self.step(|request| {
+            let credentials =
+                crate::request::digest::DigestCredentials { user, password, is_used: false };
+            request.parts.digest = Some(Box::new(credentials));
+            Ok(())
+        })
+    }
+
     /// Adds a token by the Bearer scheme (RFC 6750).
     pub fn bearer_auth(self, token: impl AsRef<str>) -> Self {
         self.header("authorization", format!("Bearer {}", token.as_ref()))

@@ -11,6 +11,8 @@ use stoop_proto::RequestHead;
 use url::Url;
 
 use super::PastRedirect;
+#[cfg(feature = "digest-auth")]
+use super::digest::DigestCredentials;
 #[cfg(feature = "compression")]
 use crate::body::ContentCoding;
 use crate::conn::recycle::{FreeList, Recycled};
@@ -42,6 +44,9 @@ pub(crate) struct RequestParts {
     /// What was decoded of its response's content.
     #[cfg(feature = "compression")]
     pub(crate) codings: Vec<ContentCoding>,
+    /// What a challenge of its origin is answered with.
+    #[cfg(feature = "digest-auth")]
+    pub(crate) digest: Option<Box<DigestCredentials>>,
     /// The redirects that were followed.
     pub(crate) history: Vec<PastRedirect>,
     /// What its owner keeps with it.
@@ -82,6 +87,8 @@ impl Recycled for RequestParts {
             decodes: None,
             #[cfg(feature = "compression")]
             codings: Vec::new(),
+            #[cfg(feature = "digest-auth")]
+            digest: None,
             history: Vec::new(),
             extensions,
         }
@@ -101,6 +108,10 @@ impl Recycled for RequestParts {
         {
             self.decodes = None;
             self.codings.clear();
+        }
+        #[cfg(feature = "digest-auth")]
+        {
+            self.digest = None;
         }
         self.history.clear();
         if !self.extensions.is_empty() {

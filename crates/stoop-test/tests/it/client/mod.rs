@@ -9,6 +9,7 @@ mod connector;
 mod cookies;
 mod deadlines;
 mod default_limits;
+mod digest;
 mod early_responses;
 mod ergonomics;
 mod error_kinds;

@@ -71,8 +71,7 @@ pub(crate) async fn send_observed(
     #[cfg(feature = "tracing")]
     let exchanging = exchanging.instrument(observer.span());
     let exchanged = exchanging.await;
-    let (head, exchange, mut sent, redirects) = observer.told(exchanged)?;
-    let mut head = head;
+    let (mut head, exchange, mut sent, redirects) = observer.told(exchanged)?;
     let body = decoded(&mut head, content(exchange), &mut sent, shared);
     let mut response = received(head, observed(body, observer), sent, shared);
     response.redirects = redirects;
@@ -128,6 +127,10 @@ async fn exchange(
         };
         outgoing.keep(&head, shared);
         observer.tell(&ClientEvent::Responded { head: &head, timings: outgoing.parts.timings });
+        #[cfg(feature = "digest-auth")]
+        if outgoing.answer_challenge(&head)? {
+            continue;
+        }
         let followed = outgoing.follow(&head, job.redirects, shared).map_err(|error| {
             let hop = hop(&outgoing, job.redirects).map(|hop| hop.answered(&head));
             error.with_hop(hop).with_peer(peer).with_timings(outgoing.parts.timings)

@@ -1,0 +1,123 @@
+//! Credentials by the Digest scheme: RFC 7616, and its predecessors for servers that have no more.
+
+use std::fmt;
+
+use digest_auth::{AlgorithmType, AuthContext, HttpMethod, Qop, WwwAuthenticateHeader};
+use http::Method;
+use stoop_proto::Fields;
+
+/// A username and password, for the challenge that a server answers with.
+#[derive(Clone)]
+pub(crate) struct DigestCredentials {
+    pub(crate) user: String,
+    pub(crate) password: String,
+    /// A challenge was answered: another means that the server does not accept them, or that its nonce is stale.
+    pub(crate) is_used: bool,
+}
+
+impl DigestCredentials {
+    /// The Authorization for a request that was answered by these fields; none if they have no challenge that can be
+    /// answered, or only the one that was. `content` is what is known of the request's.
+    pub(crate) fn answer(
+        &mut self,
+        fields: &Fields,
+        method: &Method,
+        target: &str,
+        content: Option<&[u8]>,
+    ) -> Option<String> {
+        let mut challenge = strongest(fields)?;
+        if std::mem::replace(&mut self.is_used, true) && !challenge.stale {
+            return None;
+        }
+        match &mut challenge.qop {
+            // The integrity of content is TLS's to protect; where the server insists, it has to be known.
+            Some(offered) if offered.contains(&Qop::AUTH) => *offered = vec![Qop::AUTH],
+            Some(_) if content.is_none() => return None,
+            Some(_) | None => {}
+        }
+        let method = HttpMethod::from(method.as_str());
+        let context =
+            AuthContext::new_with_method(&self.user, &self.password, target, content, method);
+        Some(challenge.respond(&context).ok()?.to_header_string())
+    }
+}
+
+/// The challenge with the strongest hash (RFC 7616 §3.7).
+fn strongest(fields: &Fields) -> Option<WwwAuthenticateHeader> {
+    let challenges = fields.all("www-authenticate").filter_map(|value| {
+        let text = std::str::from_utf8(value).ok()?;
+        let (scheme, rest) = text.trim_start().split_once([' ', '\t'])?;
+        scheme.eq_ignore_ascii_case("digest").then(|| digest_auth::parse(rest).ok())?
+    });
+    challenges.max_by_key(|challenge| match challenge.algorithm.algo {
+        AlgorithmType::MD5 => 0,
+        AlgorithmType::SHA2_256 => 1,
+        AlgorithmType::SHA2_512_256 => 2,
+    })
+}
+
+/// Shows no credentials.
+impl fmt::Debug for DigestCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DigestCredentials")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn credentials() -> DigestCredentials {
+        let (user, password) = ("Mufasa".to_owned(), "CircleOfLife".to_owned());
+        DigestCredentials { user, password, is_used: false }
+    }
+
+    fn challenged(challenges: &[&str]) -> Fields {
+        let mut fields = Fields::new();
+        for challenge in challenges {
+            fields.push("WWW-Authenticate", challenge.as_bytes()).unwrap();
+        }
+        fields
+    }
+
+    /// RFC 2069 §2.4, whose response its erratum 749 corrects. Later schemes have a random part.
+    #[test]
+    fn a_challenge_is_answered_with_the_response_that_the_rfc_has() {
+        let fields = challenged(&[
+            "Basic realm=\"x\"",
+            "digest realm=\"testrealm@host.com\", nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"",
+        ]);
+        let answer = credentials().answer(&fields, &Method::GET, "/dir/index.html", None).unwrap();
+        assert!(answer.starts_with("Digest username=\"Mufasa\", "), "{answer}");
+        assert!(answer.contains("response=\"1949323746fe6a43ef61f9606e7febea\""), "{answer}");
+    }
+
+    #[test]
+    fn the_strongest_hash_is_chosen_and_content_is_left_out_where_it_may_be() {
+        let fields = challenged(&[
+            "Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=MD5",
+            "Digest realm=\"r\", nonce=\"n\", qop=\"auth-int, auth\", algorithm=SHA-256",
+            "Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=unknown",
+        ]);
+        let answer = credentials().answer(&fields, &Method::PUT, "/", None).unwrap();
+        assert!(answer.contains("algorithm=SHA-256") && answer.contains("qop=auth,"), "{answer}");
+        let strict = challenged(&["Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\""]);
+        assert_eq!(credentials().answer(&strict, &Method::PUT, "/", None), None);
+        let answer = credentials().answer(&strict, &Method::PUT, "/", Some(b"body")).unwrap();
+        assert!(answer.contains("qop=auth-int"), "{answer}");
+    }
+
+    #[test]
+    fn a_challenge_is_answered_once_unless_its_nonce_was_stale() {
+        let mut credentials = credentials();
+        let fresh = challenged(&["Digest realm=\"r\", nonce=\"n\""]);
+        let stale = challenged(&["Digest realm=\"r\", nonce=\"m\", stale=TRUE"]);
+        let mut answer = |fields| credentials.answer(fields, &Method::GET, "/", None).is_some();
+        assert!(answer(&fresh) && !answer(&fresh) && answer(&stale));
+        for none in ["Basic realm=\"r\"", "Digest", "Digest realm=\"r\"", ""] {
+            assert!(
+                self::credentials().answer(&challenged(&[none]), &Method::GET, "/", None).is_none()
+            );
+        }
+    }
+}
