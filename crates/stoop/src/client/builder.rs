@@ -21,7 +21,7 @@ use crate::client::connect_target::ConnectTarget;
 #[cfg(feature = "cookies")]
 use crate::client::cookies::CookieJar;
 use crate::client::hsts::Hsts;
-use crate::client::names::Names;
+use crate::client::names::{HostAndPort, Names, Replacement};
 use crate::client::netrc::Netrc;
 use crate::client::observe::{ClientEvent, Observer};
 #[cfg(feature = "proxy")]
@@ -30,7 +30,7 @@ use crate::client::redirect::Redirects;
 use crate::client::retries::Retries;
 use crate::client::shared::{Middleware, Next};
 use crate::dns::Resolve;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::from_map;
 use crate::limits::ClientLimits;
 use crate::request::Request;
@@ -180,10 +180,33 @@ impl ClientBuilder {
     }
 
     /// Has these be the addresses of `host`, which is then not looked up; with none, it has no address. They are
-    /// tried in this order.
+    /// tried in this order. With `host:port` they are those for that port alone.
     pub fn resolve(mut self, host: &str, addresses: impl IntoIterator<Item = IpAddr>) -> Self {
         self.names.set(host, addresses.into_iter().collect());
         self
+    }
+
+    /// Connects to the host and port `to` in place of `from`, both written `host:port`: TLS, Host and the pool keep those
+    /// of the URL. Of `from`, an empty host or port stands for any; of `to`, it stays as it is. Called several times,
+    /// the first that fits holds. Through a proxy, `to` is what the proxy is asked for.
+    ///
+    /// ```
+    /// // The new server, asked as the old one is.
+    /// let client = stoop::Client::builder().connect_to("example.com:443", "10.0.0.7:8443")?.build()?;
+    /// # Ok::<(), stoop::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidUrl`](crate::ErrorKind::InvalidUrl) if either is not of that form.
+    pub fn connect_to(mut self, from: &str, to: &str) -> Result<Self, Error> {
+        let read = |text: &str| {
+            HostAndPort::read(text).ok_or_else(|| {
+                let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
+                error.with_detail(format_args!("{text:?} is not host:port"))
+            })
+        };
+        self.names.replaced.push(Replacement { from: read(from)?, to: read(to)? });
+        Ok(self)
     }
 
     /// Connects only to addresses for which `allows` returns true: it is called with every address that a

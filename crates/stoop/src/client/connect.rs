@@ -31,8 +31,8 @@ use crate::versions::Versions;
 /// How a client reaches servers.
 pub(crate) struct Connector {
     pub(crate) names: Arc<Names>,
-    /// Whether only addresses are connected to that the caller's filter allows.
-    pub(crate) is_filtered: bool,
+    /// It connects to servers; to proxies alone the caller's filter and replacements do not apply.
+    pub(crate) is_to_servers: bool,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: ClientTls,
     pub(crate) route: Route,
@@ -115,12 +115,14 @@ impl Connector {
         terms: ConnectLimits<'_>,
         watch: &mut Stopwatch,
     ) -> Result<AnyTransport, Error> {
+        let replaced = self.replaced(url);
+        let to = replaced.as_ref().unwrap_or(url);
         let io: AnyTransport = match &self.route {
             #[cfg(feature = "proxy")]
             Route::Network if let (Some(via), Some(proxied)) = (terms.via, &self.proxied) => {
-                self.connect_via(via, proxied, url, terms, watch).await?
+                self.connect_via(via, proxied, to, terms, watch).await?
             }
-            Route::Network => self.reach(url, self.is_filtered, terms, watch).await?,
+            Route::Network => self.reach(to, self.is_to_servers, terms, watch).await?,
             Route::Unix(path) => {
                 let limit = terms.time.connect;
                 let connecting = Unix::connect(path);
@@ -154,6 +156,19 @@ impl Connector {
             .observer
             .tell(&ClientEvent::Secured { session: secured.tls_session(), alpn: secured.alpn() });
         Ok(secured)
+    }
+
+    /// A URL with the host and port that are connected to in place of its own.
+    fn replaced(&self, url: &Url) -> Option<Url> {
+        let (host, port) = (url.host_str()?, url.port_or_known_default()?);
+        let (host, port) = self.names.replacement(host, port).filter(|_| self.is_to_servers)?;
+        let mut replaced = url.clone();
+        match host.parse() {
+            Ok(address) => replaced.set_ip_host(address).ok()?,
+            Err(_) => replaced.set_host(Some(&host)).ok()?,
+        }
+        replaced.set_port(Some(port)).ok()?;
+        Some(replaced)
     }
 
     /// Connects to the host and port of a URL.
@@ -203,7 +218,7 @@ impl Connector {
             _ if via.is_forwarded => None,
             Some(Host::Domain(name)) if proxy.resolves() => Some(SocksTarget::Name(name)),
             _ => {
-                let found = self.addresses(url, self.is_filtered, terms, watch).await?;
+                let found = self.addresses(url, self.is_to_servers, terms, watch).await?;
                 let address = found.iter().find(|address| proxy.takes(**address)).or(found.first());
                 address.copied().map(SocksTarget::Address)
             }
@@ -239,7 +254,8 @@ impl Connector {
             Some(Host::Ipv4(address)) => IpAddr::V4(address).into(),
             Some(Host::Ipv6(address)) => IpAddr::V6(address).into(),
             Some(Host::Domain(name)) => {
-                let looking_up = self.names.lookup(name);
+                let port = url.port_or_known_default().unwrap_or(80);
+                let looking_up = self.names.lookup(name, port);
                 let found = terms.within(terms.time.dns, Phase::Dns, looking_up).await??;
                 watch.lap(Phase::Dns);
                 terms.observer.tell(&ClientEvent::Resolved { host: name, addresses: &found });
@@ -351,7 +367,7 @@ mod tests {
         let time = ClientTime::default();
         let connector = Connector {
             names: Arc::new(Names::default().with_defaults()),
-            is_filtered: true,
+            is_to_servers: true,
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: ClientTls::builder().build().unwrap(),
             route: Route::Network,

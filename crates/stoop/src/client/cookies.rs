@@ -1,5 +1,7 @@
 //! Cookies that servers set, for the requests that follow (RFC 6265).
 
+mod netscape;
+
 use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

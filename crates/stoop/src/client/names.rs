@@ -21,12 +21,36 @@ pub(crate) struct Names {
     /// In place of the client's own resolver.
     pub(super) source: Option<Box<dyn Resolve>>,
     pub(super) resolver: Option<Resolver>,
-    /// Hosts that are not looked up, in lower case and without the root's dot.
+    /// Hosts that are not looked up, in lower case and without the root's dot, perhaps with a port.
     pub(super) overrides: HashMap<Box<str>, Addresses>,
+    /// Hosts and ports in whose place others are connected to.
+    pub(super) replaced: Vec<Replacement>,
     pub(super) filter: Option<AddressFilter>,
     pub(super) local: LocalEnd,
     /// Of hosts with several addresses, the one that was connected to last, where it was not the first.
     winners: Mutex<HashMap<Box<str>, IpAddr>>,
+}
+
+/// A host and port in whose place another is connected to. What is not given is any, or stays.
+pub(crate) struct Replacement {
+    pub(super) from: HostAndPort,
+    pub(super) to: HostAndPort,
+}
+
+/// A host in lower case and without brackets, and a port.
+pub(crate) struct HostAndPort {
+    pub(super) host: Option<Box<str>>,
+    pub(super) port: Option<u16>,
+}
+
+impl HostAndPort {
+    /// Reads `host:port`, of which either may be empty; an IPv6 address is in brackets.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let (host, port) = text.rsplit_once(':')?;
+        let port = if port.is_empty() { None } else { Some(port.parse().ok()?) };
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        Some(Self { host: (!bare.is_empty()).then(|| key(bare)), port })
+    }
 }
 
 impl Names {
@@ -43,10 +67,28 @@ impl Names {
         self.overrides.insert(key(host), addresses.into());
     }
 
-    /// The addresses of a host. Ready at once if it is not looked up.
-    pub(super) async fn lookup(&self, host: &str) -> Result<Addresses, Error> {
+    /// The host and port that are connected to in place of these.
+    pub(super) fn replacement(&self, host: &str, port: u16) -> Option<(Box<str>, u16)> {
+        if self.replaced.is_empty() {
+            return None;
+        }
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let bare = key(bare);
+        let mut all = self.replaced.iter();
+        let found = all.find(|Replacement { from, .. }| {
+            from.host.as_ref().is_none_or(|host| *host == bare)
+                && from.port.is_none_or(|from| from == port)
+        })?;
+        Some((found.to.host.clone().unwrap_or(bare), found.to.port.unwrap_or(port)))
+    }
+
+    /// The addresses of a host for a port. Ready at once if it is not looked up.
+    pub(super) async fn lookup(&self, host: &str, port: u16) -> Result<Addresses, Error> {
         if !self.overrides.is_empty()
-            && let Some(addresses) = self.overrides.get(&key(host))
+            && let Some(addresses) = self
+                .overrides
+                .get(&*format!("{}:{port}", key(host)))
+                .or_else(|| self.overrides.get(&key(host)))
         {
             return match addresses.is_empty() {
                 true => Err(Error::new(ErrorKind::DnsNxdomain, Phase::Dns)),

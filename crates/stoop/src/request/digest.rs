@@ -80,7 +80,7 @@ mod tests {
         fields
     }
 
-    /// RFC 2069 §2.4, whose response its erratum 749 corrects. Later schemes have a random part.
+    /// RFC 2069 §2.4, with the response that its erratum has. Later schemes have a random part.
     #[test]
     fn a_challenge_is_answered_with_the_response_that_the_rfc_has() {
         let fields = challenged(&[

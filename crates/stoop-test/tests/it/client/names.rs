@@ -183,3 +183,30 @@ async fn an_address_that_does_not_answer_costs_a_host_its_delay_once() {
     assert!(took[0] >= 240, "{took:?}");
     assert!(took[1..].iter().all(|ms| *ms < 200), "{took:?}");
 }
+
+#[tokio::test]
+async fn a_host_and_port_may_be_replaced_by_others_and_keep_their_name() {
+    let (_server, port) = serving(HERE);
+    let to = format!("127.0.0.1:{port}");
+    let builder = || Client::builder().resolve("b.test", [HERE]);
+    for (from, to, url) in [
+        ("a.test:80", &*to, "http://a.test/"),
+        ("A.test:", &*to, "http://a.test:1/"),
+        (":81", &*to, "http://anything.test:81/"),
+        ("[::1]:82", &*to, "http://[::1]:82/"),
+        ("a.test:", "b.test:", &*format!("http://a.test:{port}/")),
+        ("b.test:", &*format!(":{port}"), "http://b.test/"),
+    ] {
+        let client = builder().connect_to(from, to).unwrap().build().unwrap();
+        assert_eq!(text(&client, url).await.as_deref(), Ok("127.0.0.1"), "{from} {url}");
+        assert!(client.stats().origins[0].origin.starts_with(url.trim_end_matches('/')));
+    }
+    let client = builder().connect_to("a.test:81", &to).unwrap().build().unwrap();
+    assert!(text(&client, "http://b.test:1/").await.is_err());
+    for bad in ["", "a.test", "a.test:x", "a.test:99999"] {
+        assert!(Client::builder().connect_to(bad, ":").is_err(), "{bad}");
+    }
+    // An address for one port alone.
+    let client = Client::builder().resolve(&format!("a.test:{port}"), [HERE]).build().unwrap();
+    assert_eq!(text(&client, &format!("http://a.test:{port}/")).await.as_deref(), Ok("127.0.0.1"));
+}

@@ -74,7 +74,7 @@ impl ClientBuilder {
     }
 
     #[cfg_attr(not(feature = "proxy"), expect(unused_mut, reason = "proxies are taken"))]
-    fn build_with(mut self, names: Arc<Names>, is_filtered: bool) -> Result<Client, Error> {
+    fn build_with(mut self, names: Arc<Names>, is_to_servers: bool) -> Result<Client, Error> {
         if let Some(misuse) = self.misuse {
             return Err(misuse.into());
         }
@@ -83,7 +83,7 @@ impl ClientBuilder {
         let base_url = self.base_url.as_deref().map(crate::url::parse).transpose()?;
         let connector = Connector {
             names,
-            is_filtered,
+            is_to_servers,
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: self.tls.map_or_else(default_tls, Ok)?,
             route: self.route,

@@ -1,0 +1,142 @@
+//! Files of cookies as Netscape's browser had them, and curl, wget and browsers' exports still do.
+
+use std::io::{self, BufRead, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use cookie_store::{CookieDomain, CookieExpiration};
+use url::Url;
+
+use super::CookieJar;
+
+/// The first line of a file, by which some programs know it.
+const FIRST_LINE: &str = "# Netscape HTTP Cookie File\n";
+
+/// What a line begins with whose cookie is not for scripts.
+const HTTP_ONLY: &str = "#HttpOnly_";
+
+impl CookieJar {
+    /// Adds the cookies of a file in Netscape's format: lines of domain, `TRUE` if it is for subdomains too, path, `TRUE`
+    /// if it is for https alone, expiry in seconds since 1970 or 0 for the session's, name and value, with tabs between.
+    /// Lines that are not of this form, such as comments, cookies that have expired, and those that a server could not
+    /// have set, are left out. Returns how many were added.
+    ///
+    /// # Errors
+    /// Those of `reader`.
+    pub fn load_netscape(&self, reader: impl BufRead) -> io::Result<usize> {
+        let now = unix_seconds();
+        let mut added = 0;
+        for line in reader.lines() {
+            added += usize::from(self.keep_line(&line?, now).is_some());
+        }
+        Ok(added)
+    }
+
+    fn keep_line(&self, line: &str, now: i64) -> Option<()> {
+        let (line, is_http_only) = match line.strip_prefix(HTTP_ONLY) {
+            Some(rest) => (rest, true),
+            None if line.starts_with('#') => return None,
+            None => (line, false),
+        };
+        let mut columns = line.splitn(7, '\t');
+        let mut next = || columns.next();
+        let (domain, subdomains, path, secure) = (next()?, next()?, next()?, next()?);
+        let (expires, name) = (next()?.parse::<i64>().ok()?, next()?);
+        let value = next().unwrap_or_default();
+        if (1..=now).contains(&expires) {
+            return None;
+        }
+        let host = domain.strip_prefix('.').unwrap_or(domain);
+        let mut set_cookie = format!("{name}={value}; Path={path}");
+        if subdomains.eq_ignore_ascii_case("true") {
+            set_cookie.push_str(&format!("; Domain={host}"));
+        }
+        if secure.eq_ignore_ascii_case("true") {
+            set_cookie.push_str("; Secure");
+        }
+        if is_http_only {
+            set_cookie.push_str("; HttpOnly");
+        }
+        if expires > 0 {
+            set_cookie.push_str(&format!("; Max-Age={}", expires - now));
+        }
+        self.keep(&set_cookie, &Url::parse(&format!("https://{host}/")).ok()?)
+    }
+
+    /// Writes all cookies that have not expired in the format that [`load_netscape`](Self::load_netscape) reads. They are
+    /// secrets: a program that reads the file can use them.
+    ///
+    /// # Errors
+    /// Those of `writer`.
+    pub fn save_netscape(&self, mut writer: impl Write) -> io::Result<()> {
+        let mut text = FIRST_LINE.to_owned();
+        for cookie in self.store().iter_unexpired() {
+            let (domain, subdomains) = match &cookie.domain {
+                CookieDomain::HostOnly(host) => (host.clone(), "FALSE"),
+                CookieDomain::Suffix(domain) => (format!(".{domain}"), "TRUE"),
+                CookieDomain::NotPresent | CookieDomain::Empty => continue,
+            };
+            let expires = match cookie.expires {
+                CookieExpiration::AtUtc(at) => at.unix_timestamp(),
+                CookieExpiration::SessionEnd => 0,
+            };
+            let mark = if cookie.http_only() == Some(true) { HTTP_ONLY } else { "" };
+            let secure = if cookie.secure() == Some(true) { "TRUE" } else { "FALSE" };
+            let (path, name, value) = (&*cookie.path, cookie.name(), cookie.value());
+            text.push_str(&format!(
+                "{mark}{domain}\t{subdomains}\t{path}\t{secure}\t{expires}\t{name}\t{value}\n"
+            ));
+        }
+        writer.write_all(text.as_bytes())
+    }
+}
+
+fn unix_seconds() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_saved_is_loaded_again_with_its_attributes() {
+        let jar = CookieJar::new();
+        jar.add("a=1; Domain=example.com; Max-Age=1000", "https://www.example.com/x/y").unwrap();
+        jar.add("b=2; Secure; HttpOnly; Path=/p", "https://example.com/").unwrap();
+        let mut file = Vec::new();
+        jar.save_netscape(&mut file).unwrap();
+        let text = String::from_utf8(file).unwrap();
+        assert!(text.starts_with("# Netscape HTTP Cookie File\n"), "{text}");
+        assert!(text.contains("#HttpOnly_example.com\tFALSE\t/p\tTRUE\t0\tb\t2\n"), "{text}");
+        let line = text.lines().find(|line| line.starts_with(".example.com\t")).unwrap();
+        let expires: i64 = line.split('\t').nth(4).unwrap().parse().unwrap();
+        assert!((990..=1000).contains(&(expires - unix_seconds())), "{line}");
+        let again = CookieJar::new();
+        assert_eq!(again.load_netscape(text.as_bytes()).unwrap(), 2);
+        let get = |url| again.get(url).unwrap();
+        assert_eq!(get("http://sub.example.com/x/").as_deref(), Some("a=1"));
+        assert_eq!(get("https://example.com/p").as_deref(), Some("b=2"));
+        assert_eq!(get("https://sub.example.com/p"), None);
+    }
+
+    #[test]
+    fn lines_that_are_none_or_may_not_be_set_are_left_out() {
+        let jar = CookieJar::new();
+        let far = i64::from(i32::MAX);
+        let file = format!(
+            "# comment\n\nno tabs\n\
+             a.test\tFALSE\t/\tFALSE\t{far}\tgood\tvalue\twith tab\n\
+             a.test\tFALSE\t/\tFALSE\t1\texpired\tx\n\
+             .com\tTRUE\t/\tFALSE\t{far}\tsuffix\tx\n\
+             a.test\tFALSE\t/\tFALSE\tnever\tbad\tx\n\
+             a.test\tFALSE\t/\tFALSE\t0\tempty\n"
+        );
+        assert_eq!(jar.load_netscape(file.as_bytes()).unwrap(), 2);
+        let cookies = jar.get("http://a.test/").unwrap().unwrap();
+        assert!(
+            cookies.contains("good=value\twith tab") && cookies.contains("empty="),
+            "{cookies}"
+        );
+    }
+}
