@@ -72,6 +72,7 @@ pub struct ClientBuilder {
     redirects: Redirects,
     retries: Retries,
     default_fields: Fields,
+    accepts_any: bool,
     #[cfg(feature = "compression")]
     decodes: bool,
     base_url: Option<Box<str>>,
@@ -104,6 +105,7 @@ impl Default for ClientBuilder {
             redirects: Redirects::default(),
             retries: Retries::none(),
             default_fields: Fields::new(),
+            accepts_any: true,
             #[cfg(feature = "compression")]
             decodes: true,
             base_url: None,
@@ -337,6 +339,12 @@ impl ClientBuilder {
     /// The same for all fields of a map of the `http` crate.
     pub fn default_headers(mut self, headers: &http::HeaderMap) -> Self {
         from_map(headers, &mut self.default_fields);
+        self
+    }
+
+    /// Whether requests that have no Accept, and no default one, get `*/*`: yes by default.
+    pub fn accept_any(mut self, added: bool) -> Self {
+        self.accepts_any = added;
         self
     }
 

@@ -35,7 +35,7 @@ impl ClientBuilder {
     /// loaded.
     pub fn build(mut self) -> Result<Client, Error> {
         let names = Arc::new(std::mem::take(&mut self.names).with_defaults());
-        if !self.default_fields.contains("accept") {
+        if self.accepts_any && !self.default_fields.contains("accept") {
             self.default_fields.push("accept", b"*/*")?;
         }
         self.build_with(names, true)

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use cookie_store::{CookieDomain, CookieExpiration};
 use url::Url;
 
-use super::CookieJar;
+use super::{CookieJar, is_public_suffix};
 
 /// The first line of a file, by which some programs know it.
 const FIRST_LINE: &str = "# Netscape HTTP Cookie File\n";
@@ -42,12 +42,13 @@ impl CookieJar {
         let (domain, subdomains, path, secure) = (next()?, next()?, next()?, next()?);
         let (expires, name) = (next()?.parse::<i64>().ok()?, next()?);
         let value = next().unwrap_or_default();
-        if (1..=now).contains(&expires) {
+        let host = domain.strip_prefix('.').unwrap_or(domain);
+        let is_for_subdomains = subdomains.eq_ignore_ascii_case("true");
+        if (1..=now).contains(&expires) || is_for_subdomains && is_public_suffix(host) {
             return None;
         }
-        let host = domain.strip_prefix('.').unwrap_or(domain);
         let mut set_cookie = format!("{name}={value}; Path={path}");
-        if subdomains.eq_ignore_ascii_case("true") {
+        if is_for_subdomains {
             set_cookie.push_str(&format!("; Domain={host}"));
         }
         if secure.eq_ignore_ascii_case("true") {
