@@ -6,6 +6,7 @@ use clap_complete::Shell;
 use crate::demo::{self, DemoArgs};
 use crate::failure::CommandFailure;
 use crate::fetch::{self, FetchArgs};
+use crate::get::{self, GetArgs};
 use crate::report::{self, ReportArgs};
 use crate::testbed::{self, TestbedArgs};
 use crate::{stderr, streams};
@@ -13,13 +14,14 @@ use crate::{stderr, streams};
 const EXAMPLES: &str = "\
 Examples:
   stoop demo
+  stoop get -v https://example.com/
   stoop fetch https://example.com/
   stoop fetch -i urls.txt --concurrency 500 --timeout 2 > answers.csv
   stoop report answers.csv
 
 'stoop SUBCOMMAND --help' explains columns, variables and exit codes.";
 
-/// Fetch lists of URLs concurrently: one line for each, always, within its deadline
+/// Fetch a URL as curl does, or lists of them concurrently: one line for each, always, within its deadline
 #[derive(Parser, Debug)]
 #[command(name = "stoop", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
@@ -29,6 +31,7 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Subcommands {
+    Get(Box<GetArgs>),
     Fetch(FetchArgs),
     Report(ReportArgs),
     Demo(DemoArgs),
@@ -48,6 +51,7 @@ enum Subcommands {
 pub(crate) fn run() -> Result<(), CommandFailure> {
     let cli = Cli::try_parse().unwrap_or_else(|error| exit_with(&error));
     match cli.command {
+        Subcommands::Get(args) => get::get(*args),
         Subcommands::Fetch(args) => fetch::fetch(args),
         Subcommands::Report(args) => report::report(args),
         Subcommands::Demo(args) => demo::demo(args),

@@ -11,6 +11,8 @@ pub(crate) enum CommandFailure {
     Io(String),
     /// The reader of standard output closed it, as `head` does: 0, and no message.
     OutputClosed,
+    /// A request failed, with an exit code of curl's, and its message was printed.
+    Exit(u8),
     /// SIGHUP (129), SIGINT (130) or SIGTERM (143) ended the run, after its lines were written.
     Signal(u8),
 }
@@ -31,6 +33,7 @@ impl CommandFailure {
             Self::OutputClosed => 0,
             Self::Usage(_) => 2,
             Self::Io(_) => 3,
+            Self::Exit(code) => *code,
             Self::Signal(number) => 128 + number,
         }
     }

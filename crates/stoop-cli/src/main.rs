@@ -1,4 +1,4 @@
-//! The `stoop` command: fetches lists of URLs concurrently, always to the end.
+//! The `stoop` command: fetches one URL, or lists of them concurrently, always to the end.
 //!
 //! This file maps failures to exit codes. A reader that closes the output early is no failure.
 #![forbid(unsafe_code)]
@@ -10,8 +10,10 @@ mod cli;
 mod demo;
 mod failure;
 mod fetch;
+mod get;
 mod hints;
 mod mask;
+mod proxies;
 mod report;
 mod scheme;
 mod signals;
@@ -36,7 +38,7 @@ fn main() -> ExitCode {
             stderr::message(format_args!("{message}\n\nFor more information, try '--help'."));
         }
         CommandFailure::Io(message) => stderr::message(message),
-        CommandFailure::OutputClosed | CommandFailure::Signal(_) => {}
+        CommandFailure::OutputClosed | CommandFailure::Exit(_) | CommandFailure::Signal(_) => {}
     }
     ExitCode::from(failure.exit_code())
 }

@@ -1,0 +1,226 @@
+//! The client that the options describe.
+
+use std::fs;
+use std::io::{BufReader, ErrorKind as IoErrorKind};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use stoop::{Client, ClientBuilder, ClientLimits, CookieJar, Netrc, Redirects, Retries, Versions};
+
+use super::args::GetArgs;
+use super::exit;
+use super::failure::GetFailure;
+use super::record::Record;
+use crate::proxies::proxies;
+
+/// How long connecting may take, as curl has it.
+const CONNECT: Duration = Duration::from_secs(300);
+
+/// Redirects that are followed, as curl has it.
+const REDIRECTS_MAX: u16 = 50;
+
+/// How long to wait before a second attempt, and at most.
+const RETRY_MIN: Duration = Duration::from_secs(1);
+const RETRY_MAX: Duration = Duration::from_secs(600);
+
+/// The client for these options, whose requests are noted.
+///
+/// # Errors
+/// Options that cannot be used.
+pub(super) fn client(
+    args: &GetArgs,
+    jar: Option<&CookieJar>,
+    record: &Record,
+) -> Result<Client, GetFailure> {
+    let (record, is_told) = (record.clone(), args.verbose);
+    let mut builder = Client::builder()
+        .limits(limits())
+        .setup_timeout(args.connect_timeout.unwrap_or(CONNECT))
+        .decode_content(args.compressed)
+        .accept_any(!removes(args, "accept"))
+        .allow_private(true)
+        .redirects(redirects(args))
+        .observe(move |_, event| record.note(event, is_told));
+    builder = builder.versions(match (args.http1, args.http2_prior_knowledge) {
+        (true, _) => Versions::Http1,
+        (false, true) => Versions::Http2,
+        (false, false) => Versions::All,
+    });
+    if let Some(total) = args.max_time {
+        builder = builder.timeout(total);
+    }
+    if let Some(retries) = args.retry.filter(|retries| *retries > 0) {
+        let policy = Retries::up_to(retries).delay(RETRY_MIN, RETRY_MAX);
+        builder = builder
+            .retries(policy.budget_percent(100 * u64::from(retries)).retry_after_max(RETRY_MAX));
+    }
+    if args.ipv4 {
+        builder = builder.local_address(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    }
+    if args.ipv6 {
+        builder = builder.local_address(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+    }
+    if let Some(path) = &args.unix_socket {
+        builder = builder.unix_socket(path);
+    }
+    if args.netrc {
+        builder = builder.netrc(netrc()?);
+    }
+    if let Some(jar) = jar {
+        builder = builder.cookies(jar.clone());
+    }
+    let usage = |why: String| GetFailure::new(exit::BAD_USE, why);
+    let proxies =
+        proxies(args.proxy.as_deref(), args.noproxy.as_deref(), |name| std::env::var_os(name));
+    builder = builder.proxies(proxies.map_err(usage)?);
+    for rule in &args.resolve {
+        builder = resolve(builder, rule)
+            .ok_or_else(|| usage(format!("--resolve {rule:?} is not HOST:PORT:ADDRESS")))?;
+    }
+    for rule in &args.connect_to {
+        builder = connect_to(builder, rule).ok_or_else(|| {
+            usage(format!("--connect-to {rule:?} is not HOST1:PORT1:HOST2:PORT2"))
+        })?;
+    }
+    #[cfg(feature = "tls")]
+    {
+        builder = builder.tls(tls(args)?);
+    }
+    #[cfg(not(feature = "tls"))]
+    if args.cacert.is_some() || args.cert.is_some() || args.insecure {
+        return Err(usage("this stoop was built without TLS".to_owned()));
+    }
+    builder.build().map_err(|error| usage(error.to_string()))
+}
+
+/// Whether `-H 'NAME:'` says that a field is not to be sent.
+pub(super) fn removes(args: &GetArgs, name: &str) -> bool {
+    args.header.iter().any(|header| {
+        header.split_once(':').is_some_and(|(known, value)| {
+            known.eq_ignore_ascii_case(name) && value.trim().is_empty()
+        })
+    })
+}
+
+/// curl has no limits but those that are named, and neither has this.
+fn limits() -> ClientLimits {
+    let mut limits = ClientLimits::default();
+    limits.time.dns = None;
+    limits.time.connect = None;
+    limits.time.tls = None;
+    limits.time.head = None;
+    limits.time.send_idle = None;
+    limits.time.read_idle = None;
+    limits.decoded_ratio_max = u32::MAX;
+    limits
+}
+
+fn redirects(args: &GetArgs) -> Redirects {
+    match (args.location, args.max_redirs) {
+        (false, _) => Redirects::none(),
+        (true, None) => Redirects::follow(REDIRECTS_MAX),
+        (true, Some(max)) => Redirects::follow(u16::try_from(max).unwrap_or(u16::MAX)),
+    }
+}
+
+/// The cookies of files, if cookies are wanted at all.
+///
+/// # Errors
+/// A file that cannot be read: one that is not there has no cookies.
+pub(super) fn jar(args: &GetArgs) -> Result<Option<CookieJar>, GetFailure> {
+    let files: Vec<_> = args.cookie.iter().filter(|cookie| !cookie.contains('=')).collect();
+    if files.is_empty() && args.cookie_jar.is_none() {
+        return Ok(None);
+    }
+    let jar = CookieJar::new();
+    for path in files {
+        match fs::File::open(path) {
+            Ok(file) => {
+                let loaded = jar.load_netscape(BufReader::new(file));
+                loaded.map_err(|error| GetFailure::read(path, &error))?;
+            }
+            Err(error) if error.kind() == IoErrorKind::NotFound => {}
+            Err(error) => return Err(GetFailure::read(path, &error)),
+        }
+    }
+    Ok(Some(jar))
+}
+
+fn netrc() -> Result<Netrc, GetFailure> {
+    let home = std::env::var_os("HOME").unwrap_or_default();
+    let path = std::path::Path::new(&home).join(".netrc");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(Netrc::default()),
+        Err(error) => return Err(GetFailure::read(&path.display().to_string(), &error)),
+    };
+    let read = text.parse();
+    read.map_err(|error| GetFailure::new(exit::READ_ERROR, format!("{}: {error}", path.display())))
+}
+
+/// `HOST:PORT:ADDRESS[,ADDRESS]`, of which an IPv6 address may be in brackets.
+fn resolve(builder: ClientBuilder, rule: &str) -> Option<ClientBuilder> {
+    let rule = rule.strip_prefix('+').unwrap_or(rule);
+    let (host, rest) = split_host(rule)?;
+    let (port, addresses) = rest.split_once(':')?;
+    let port: u16 = port.parse().ok()?;
+    let addresses = addresses.split(',').map(|address| {
+        let address = address.trim();
+        let bare = address.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        bare.unwrap_or(address).parse::<IpAddr>().ok()
+    });
+    let addresses = addresses.collect::<Option<Vec<_>>>()?;
+    Some(builder.resolve(&format!("{host}:{port}"), addresses))
+}
+
+/// `HOST1:PORT1:HOST2:PORT2`.
+fn connect_to(builder: ClientBuilder, rule: &str) -> Option<ClientBuilder> {
+    let (host, rest) = split_host(rule)?;
+    let (port, to) = rest.split_once(':')?;
+    builder.connect_to(&format!("{host}:{port}"), to).ok()
+}
+
+/// A host, which may be an IPv6 address in brackets, and what follows the colon behind it.
+fn split_host(text: &str) -> Option<(&str, &str)> {
+    let end = if text.starts_with('[') { text.find(']')? + 1 } else { text.find(':')? };
+    Some((&text[..end], text[end..].strip_prefix(':')?))
+}
+
+#[cfg(feature = "tls")]
+fn tls(args: &GetArgs) -> Result<stoop::ClientTls, GetFailure> {
+    let mut tls = stoop::ClientTls::builder();
+    if args.insecure {
+        tls = tls.dangerous_accept_any_certificate();
+    }
+    if let Some(cas) = &args.cacert {
+        tls = tls.platform_cas(false).ca_file(cas);
+    }
+    if let Some(chain) = &args.cert {
+        tls = tls.certificate_files(chain, args.key.as_ref().unwrap_or(chain));
+    }
+    tls.build().map_err(|error| {
+        let code = if args.cert.is_some() { exit::CERTIFICATE } else { exit::CA_FILE };
+        GetFailure::new(code, error.to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_have_hosts_that_may_be_addresses() {
+        for good in ["a:80:127.0.0.1", "a:80:[::1],10.0.0.1", "[::1]:80:127.0.0.1", "+a:1:::1"] {
+            assert!(resolve(Client::builder(), good).is_some(), "{good}");
+        }
+        for bad in ["", "a", "a:80", "a:x:127.0.0.1", "a:80:b", "a:80:"] {
+            assert!(resolve(Client::builder(), bad).is_none(), "{bad}");
+        }
+        for good in ["a:80:b:81", "::b:81", "[::1]:80:[::2]:", "a::b:"] {
+            assert!(connect_to(Client::builder(), good).is_some(), "{good}");
+        }
+        for bad in ["", "a:80", "a:80:b", "a:80:b:x"] {
+            assert!(connect_to(Client::builder(), bad).is_none(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The exit codes of curl, for the errors of a request.
+
+use stoop::{Error, ErrorKind, Phase};
+
+pub(super) const BAD_USE: u8 = 2;
+pub(super) const HTTP_ERROR: u8 = 22;
+pub(super) const WRITE_ERROR: u8 = 23;
+pub(super) const READ_ERROR: u8 = 26;
+pub(super) const NO_RESUME: u8 = 33;
+pub(super) const CERTIFICATE: u8 = 58;
+pub(super) const CA_FILE: u8 = 77;
+
+/// The exit code that an error of a request leads to.
+pub(super) fn code(error: &Error) -> u8 {
+    match error.kind() {
+        ErrorKind::InvalidUrl => 3,
+        ErrorKind::InvalidMessage => 43,
+        ErrorKind::DnsNxdomain | ErrorKind::DnsServfail | ErrorKind::DnsOther => {
+            if error.to_string().contains("the proxy ") { 5 } else { 6 }
+        }
+        ErrorKind::AddressDenied
+        | ErrorKind::ConnectRefused
+        | ErrorKind::ConnectUnreachable
+        | ErrorKind::ConnectReset
+        | ErrorKind::NoLocalPorts
+        | ErrorKind::TooManyFiles => 7,
+        ErrorKind::ConnectTimeout
+        | ErrorKind::DnsTimeout
+        | ErrorKind::TlsTimeout
+        | ErrorKind::QueueTimeout
+        | ErrorKind::FirstByteTimeout
+        | ErrorKind::ReadTimeout
+        | ErrorKind::SlowBody
+        | ErrorKind::TotalTimeout => 28,
+        ErrorKind::ProxyAuth | ErrorKind::ProxyRefused => 97,
+        ErrorKind::TlsHandshake => 35,
+        ErrorKind::TlsCertExpired | ErrorKind::TlsCertName | ErrorKind::TlsCertUntrusted => 60,
+        ErrorKind::H2Protocol => 16,
+        ErrorKind::H2GoAway | ErrorKind::H2Refused => 92,
+        ErrorKind::ClosedEarly | ErrorKind::Reset => match error.phase() {
+            Phase::Receive => 18,
+            Phase::Send => 55,
+            Phase::Tls => 35,
+            Phase::Connect => 7,
+            _ if error.kind() == ErrorKind::Reset => 56,
+            _ => 52,
+        },
+        ErrorKind::H1Parse => 56,
+        ErrorKind::BodyTooLarge => 63,
+        ErrorKind::Decode => 61,
+        ErrorKind::HttpStatus => HTTP_ERROR,
+        ErrorKind::RequestBody => READ_ERROR,
+        ErrorKind::File => WRITE_ERROR,
+        ErrorKind::RedirectLimit => 47,
+        ErrorKind::RedirectDenied => 1,
+        ErrorKind::Cancelled => 42,
+        ErrorKind::Internal => 91,
+    }
+}

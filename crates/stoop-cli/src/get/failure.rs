@@ -1,0 +1,34 @@
+//! Why a request failed, with curl's exit code.
+
+use std::io;
+
+use stoop::Error;
+
+use super::exit;
+
+/// A failure, and what is told of it.
+#[derive(Debug)]
+pub(super) struct GetFailure {
+    pub(super) code: u8,
+    pub(super) message: String,
+}
+
+impl GetFailure {
+    pub(super) fn new(code: u8, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    pub(super) fn read(what: &str, error: &io::Error) -> Self {
+        Self::new(exit::READ_ERROR, format!("cannot read {what}: {error}"))
+    }
+
+    pub(super) fn write(error: &io::Error) -> Self {
+        Self::new(exit::WRITE_ERROR, format!("cannot write: {error}"))
+    }
+}
+
+impl From<Error> for GetFailure {
+    fn from(error: Error) -> Self {
+        Self::new(exit::code(&error), error.to_string())
+    }
+}

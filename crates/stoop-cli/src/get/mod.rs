@@ -1,0 +1,241 @@
+//! `stoop get`: one request, as users of curl expect it.
+//!
+//! [`args`] are the options as typed; [`mod@client`] and [`mod@request`] make what they describe, [`record`] notes what
+//! happens, [`output`] writes what comes, and [`mod@write_out`] what was asked for behind it.
+
+mod args;
+mod client;
+mod data;
+mod exit;
+mod failure;
+mod form;
+mod output;
+mod record;
+mod request;
+mod story;
+mod write_out;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use stoop::{CookieJar, Response, StatusCode};
+
+pub(crate) use self::args::GetArgs;
+use self::failure::GetFailure;
+use self::output::{Output, write_file};
+use self::record::Record;
+use self::request::Pace;
+use self::write_out::{Outcome, Written};
+use crate::failure::CommandFailure;
+use crate::{stderr, streams};
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// The failure that the exit code stands for.
+pub(crate) fn get(args: GetArgs) -> Result<(), CommandFailure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CommandFailure::io("cannot start", &error))?;
+    let ended = runtime.block_on(run(&args));
+    // A read of standard input may still be under way, and is not waited for.
+    runtime.shutdown_background();
+    let Err(failure) = ended else { return Ok(()) };
+    if !args.silent || args.show_error {
+        stderr::message(format_args!("({}) {}", failure.code, failure.message));
+    }
+    Err(CommandFailure::Exit(failure.code))
+}
+
+async fn run(args: &GetArgs) -> Result<(), GetFailure> {
+    let format = args.write_out.as_deref().map(write_out::format).transpose();
+    let format = format.map_err(|error| GetFailure::read("the format", &error))?;
+    let url = request::url(args)?;
+    let path = output_path(args, &url)?;
+    let offset = request::offset(args, path.as_deref())?;
+    let is_stdout = path.as_ref().is_none_or(|path| path.as_os_str() == "-");
+    if is_stdout && streams::check_output().is_err() {
+        return Err(GetFailure::new(exit::WRITE_ERROR, "standard output is closed"));
+    }
+    let (record, jar) = (Record::new(), client::jar(args)?);
+    let client = client::client(args, jar.as_ref(), &record)?;
+    let request = request::request(args, &client, &url, offset).await?;
+    let mut outcome = Outcome {
+        method: request.method().to_string(),
+        url: args.url.clone(),
+        final_url: request.url().map(str::to_owned),
+        referer: args.referer.clone().unwrap_or_default(),
+        sent: request.body().len().unwrap_or(0),
+        ..Outcome::default()
+    };
+    let mut exchange =
+        Exchange { args, record, offset, output: Output::new(path.as_deref(), offset > 0) };
+    outcome.file = exchange.output.name();
+    let mut ended = match client.send(request).await {
+        Ok(response) => exchange.receive(response, &mut outcome).await,
+        Err(error) => {
+            outcome.final_url = error.url().map(str::to_owned).or(outcome.final_url);
+            outcome.redirects = error.redirects();
+            exchange.write_heads(false).and(Err(error.into()))
+        }
+    };
+    exchange.output.stop_progress();
+    if let (Some(jar), Some(path)) = (&jar, &args.cookie_jar) {
+        ended = ended.and(save_cookies(jar, path));
+    }
+    if let Err(failure) = &ended {
+        (outcome.exit_code, outcome.error) = (failure.code, failure.message.clone());
+    }
+    if let Some(format) = format {
+        let told = tell(&format, &exchange.record, &outcome);
+        ended = ended.and(told.map_err(|error| GetFailure::write(&error)));
+    }
+    ended
+}
+
+/// The file that content is written to, or none.
+fn output_path(args: &GetArgs, url: &str) -> Result<Option<PathBuf>, GetFailure> {
+    if !args.remote_name {
+        return Ok(args.output.clone());
+    }
+    let path = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let name = path.split_once('/').and_then(|(_, path)| path.rsplit('/').next());
+    match name.filter(|name| !name.is_empty() && !matches!(*name, "." | "..")) {
+        Some(name) => Ok(Some(name.into())),
+        None => {
+            Err(GetFailure::new(exit::WRITE_ERROR, "-O: the URL's path has no name at its end"))
+        }
+    }
+}
+
+/// A response, and where it goes.
+struct Exchange<'a> {
+    args: &'a GetArgs,
+    record: Record,
+    offset: u64,
+    output: Output,
+}
+
+impl Exchange<'_> {
+    async fn receive(
+        &mut self,
+        mut response: Response,
+        outcome: &mut Outcome,
+    ) -> Result<(), GetFailure> {
+        let status = response.status();
+        outcome.final_url = response.url().map(str::to_owned);
+        outcome.redirects = response.redirects();
+        outcome.redirect_url = redirect_url(&response);
+        let is_failed = status.as_u16() >= 400;
+        let is_kept = !(is_failed && self.args.fail);
+        self.write_heads(is_kept)?;
+        let http_error = || {
+            let message = format!("the server answered {status}");
+            Err(GetFailure::new(exit::HTTP_ERROR, message))
+        };
+        if !is_kept {
+            return http_error();
+        }
+        if self.offset > 0 && !self.is_resumed(&response)? {
+            return Ok(());
+        }
+        let received = self.copy(&mut response).await;
+        outcome.received = match response.body_mut().wire_bytes() {
+            Some(bytes) => bytes,
+            None => received.as_ref().map_or_else(|(bytes, _)| *bytes, |bytes| *bytes),
+        };
+        received.map_err(|(_, failure)| failure)?;
+        if is_failed && self.args.fail_with_body { http_error() } else { Ok(()) }
+    }
+
+    /// Copies the content, and returns how many bytes there were, also where that failed.
+    async fn copy(&mut self, response: &mut Response) -> Result<u64, (u64, GetFailure)> {
+        let total = response.body_mut().len();
+        if !(self.args.silent || self.args.verbose || self.args.head) {
+            self.output.show_progress(total);
+        }
+        let mut pace = self.args.limit_rate.map(Pace::new);
+        let mut received = 0;
+        loop {
+            match response.chunk().await {
+                Ok(Some(piece)) => {
+                    received += piece.len() as u64;
+                    if let Err(error) = self.output.write(&piece) {
+                        return Err((received, GetFailure::write(&error)));
+                    }
+                    if let Some(pace) = &mut pace {
+                        pace.wait(piece.len()).await;
+                    }
+                }
+                Ok(None) => break,
+                Err(error) => return Err((received, error.into())),
+            }
+        }
+        match self.output.finish() {
+            Ok(()) => Ok(received),
+            Err(error) => Err((received, GetFailure::write(&error))),
+        }
+    }
+
+    /// Writes the heads that came to where they are wanted.
+    fn write_heads(&mut self, is_kept: bool) -> Result<(), GetFailure> {
+        let heads = self.record.take_heads();
+        let failed = |error: io::Error| GetFailure::write(&error);
+        if let Some(path) = &self.args.dump_header {
+            write_file(path, &heads).map_err(failed)?;
+        }
+        if is_kept && (self.args.include || self.args.head) {
+            self.output.write_text(&heads).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Whether content follows that goes on where the file ends. If not, the file has all of it.
+    fn is_resumed(&self, response: &Response) -> Result<bool, GetFailure> {
+        let range =
+            response.field("content-range").map(String::from_utf8_lossy).unwrap_or_default();
+        let range = range.strip_prefix("bytes ").unwrap_or_default();
+        match response.status() {
+            StatusCode::PARTIAL_CONTENT if range.starts_with(&format!("{}-", self.offset)) => {
+                Ok(true)
+            }
+            StatusCode::RANGE_NOT_SATISFIABLE if range == format!("*/{}", self.offset) => Ok(false),
+            status => Err(GetFailure::new(
+                exit::NO_RESUME,
+                format!(
+                    "the server answered {status}, and does not resume at byte {}",
+                    self.offset
+                ),
+            )),
+        }
+    }
+}
+
+/// Where a redirect leads that was not followed.
+fn redirect_url(response: &Response) -> String {
+    let location = response.field("location").filter(|_| response.status().is_redirection());
+    let (Some(location), Some(base)) = (location, response.url()) else { return String::new() };
+    let base = url::Url::parse(base).ok();
+    let joined = base.and_then(|base| base.join(&String::from_utf8_lossy(location)).ok());
+    joined.map(String::from).unwrap_or_default()
+}
+
+fn save_cookies(jar: &CookieJar, path: &Path) -> Result<(), GetFailure> {
+    let mut text = Vec::new();
+    let saved = jar.save_netscape(&mut text).and_then(|()| write_file(path, &text));
+    saved.map_err(|error| GetFailure::write(&error))
+}
+
+fn tell(format: &str, record: &Record, outcome: &Outcome) -> io::Result<()> {
+    let (written, unknown) = write_out::fill(format, &record.notes(), outcome);
+    for name in unknown {
+        stderr::message(format_args!("unknown variable of --write-out: {name:?}"));
+    }
+    for text in written {
+        match text {
+            Written::Output(text) => streams::output()?.write_all(text.as_bytes())?,
+            Written::Error(text) => stderr::print(&text),
+        }
+    }
+    Ok(())
+}

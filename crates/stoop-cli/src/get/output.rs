@@ -1,0 +1,127 @@
+//! Where the content goes: standard output, or a file, perhaps behind what is there; and the progress beside it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal, Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::streams;
+use crate::terminal;
+
+/// The first bytes of content, in which a NUL means that it is no text.
+const LOOKED_AT_BYTES: usize = 2_000;
+
+/// Where content is written to.
+#[derive(Debug)]
+pub(super) struct Output {
+    /// None is standard output.
+    path: Option<PathBuf>,
+    /// Content is written behind what is in the file.
+    appends: bool,
+    /// Bytes that are no text are not written.
+    is_guarded: bool,
+    file: Option<File>,
+    written: u64,
+    progress: Option<ProgressBar>,
+}
+
+impl Output {
+    /// `path` is none, or `-`, for standard output; which is guarded as a terminal unless it was named.
+    pub(super) fn new(path: Option<&Path>, appends: bool) -> Self {
+        let is_stdout = path.is_none_or(|path| path.as_os_str() == "-");
+        Self {
+            path: path.filter(|_| !is_stdout).map(Path::to_owned),
+            appends,
+            is_guarded: path.is_none() && stdout().is_terminal(),
+            file: None,
+            written: 0,
+            progress: None,
+        }
+    }
+
+    /// The file's name, or none.
+    pub(super) fn name(&self) -> String {
+        self.path.as_ref().map_or_else(String::new, |path| path.display().to_string())
+    }
+
+    /// Shows progress on the terminal, if there is one that the content does not go to.
+    pub(super) fn show_progress(&mut self, total: Option<u64>) {
+        let is_terminal =
+            stderr().is_terminal() && !terminal::is_dumb(|name| std::env::var_os(name));
+        if !is_terminal || self.path.is_none() && stdout().is_terminal() {
+            return;
+        }
+        let target = ProgressDrawTarget::stderr_with_hz(10);
+        let bar = ProgressBar::with_draw_target(total, target);
+        let template = match total {
+            Some(_) => "{bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+            None => "{bytes}, {bytes_per_sec}, {elapsed}",
+        };
+        bar.set_style(ProgressStyle::with_template(template).expect("a good template"));
+        self.progress = Some(bar);
+    }
+
+    /// Writes heads, which are text.
+    pub(super) fn write_text(&mut self, text: &[u8]) -> io::Result<()> {
+        self.file()?.write_all(text)
+    }
+
+    /// Writes content.
+    pub(super) fn write(&mut self, content: &[u8]) -> io::Result<()> {
+        let before = usize::try_from(self.written).unwrap_or(usize::MAX);
+        let looked_at = LOOKED_AT_BYTES.saturating_sub(before).min(content.len());
+        if self.is_guarded && content[..looked_at].contains(&0) {
+            return Err(io::Error::other(
+                "the content is no text, and a terminal could not show it: '-o FILE' writes it to a file, \
+                 '-o -' to the terminal all the same",
+            ));
+        }
+        self.file()?.write_all(content)?;
+        self.written += content.len() as u64;
+        if let Some(progress) = &self.progress {
+            progress.inc(content.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Ends the content: an empty one makes a file, too.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        self.file()?;
+        self.stop_progress();
+        Ok(())
+    }
+
+    /// Removes the progress from the terminal.
+    pub(super) fn stop_progress(&mut self) {
+        if let Some(progress) = self.progress.take() {
+            progress.finish_and_clear();
+        }
+    }
+
+    fn file(&mut self) -> io::Result<&mut File> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => match &self.path {
+                None => streams::output()?,
+                Some(path) => open(path, self.appends)?,
+            },
+        };
+        Ok(self.file.insert(file))
+    }
+}
+
+fn open(path: &Path, appends: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(appends).write(true).truncate(!appends);
+    let opened = options.open(path);
+    opened.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+/// Writes `text` to the file of an option, of which `-` is standard output.
+pub(super) fn write_file(path: &Path, text: &[u8]) -> io::Result<()> {
+    match path.as_os_str() == "-" {
+        true => streams::output()?.write_all(text),
+        false => open(path, false)?.write_all(text),
+    }
+}

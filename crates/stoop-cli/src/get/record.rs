@@ -1,0 +1,142 @@
+//! What is noted of a request while it is under way: for `-v`, for the headers, and for `--write-out`.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use stoop::{ClientEvent, RequestHead, ResponseHead, Version};
+
+use super::story;
+
+/// What was noted, by the observer of the client.
+#[derive(Clone, Debug)]
+pub(super) struct Record(Arc<Mutex<Notes>>);
+
+/// When the steps of the last request were over, and what all of them came to.
+#[derive(Debug)]
+pub(super) struct Notes {
+    pub(super) begun: Instant,
+    /// How long redirects took.
+    pub(super) redirecting: Duration,
+    pub(super) resolved: Option<Instant>,
+    pub(super) connected: Option<Instant>,
+    pub(super) secured: Option<Instant>,
+    pub(super) sending: Option<Instant>,
+    pub(super) responded: Option<Instant>,
+    pub(super) connects: u32,
+    pub(super) remote: Option<SocketAddr>,
+    pub(super) request_bytes: u64,
+    pub(super) head_bytes: u64,
+    /// The last head that came.
+    pub(super) head: Option<ResponseHead>,
+    /// Heads that came and were not written yet.
+    heads: Vec<u8>,
+}
+
+impl Record {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Mutex::new(Notes {
+            begun: Instant::now(),
+            redirecting: Duration::ZERO,
+            resolved: None,
+            connected: None,
+            secured: None,
+            sending: None,
+            responded: None,
+            connects: 0,
+            remote: None,
+            request_bytes: 0,
+            head_bytes: 0,
+            head: None,
+            heads: Vec::new(),
+        })))
+    }
+
+    /// Notes an event, and tells it if the story is wanted.
+    pub(super) fn note(&self, event: &ClientEvent<'_>, is_told: bool) {
+        let now = Instant::now();
+        let mut notes = self.notes();
+        if is_told {
+            story::tell(now - notes.begun, event);
+        }
+        match event {
+            ClientEvent::Resolved { .. } => notes.resolved = Some(now),
+            ClientEvent::Connected { .. } => {
+                notes.connected = Some(now);
+                notes.connects += 1;
+            }
+            ClientEvent::Secured { .. } => notes.secured = Some(now),
+            ClientEvent::Sending { head, remote, is_http2, .. } => {
+                notes.sending = Some(now);
+                notes.remote = *remote;
+                notes.request_bytes += request_text(head, *is_http2).len() as u64;
+            }
+            ClientEvent::Interim { head, .. } => notes.head_came(head),
+            ClientEvent::Responded { head, .. } => {
+                notes.responded = Some(now);
+                notes.head_came(head);
+            }
+            ClientEvent::Redirecting { .. } => {
+                notes.redirecting = now - notes.begun;
+                (notes.resolved, notes.connected, notes.secured) = (None, None, None);
+                (notes.sending, notes.responded) = (None, None);
+            }
+            _ => {}
+        }
+    }
+
+    /// The heads that came since this was asked last.
+    pub(super) fn take_heads(&self) -> Vec<u8> {
+        std::mem::take(&mut self.notes().heads)
+    }
+
+    pub(super) fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Notes {
+    fn head_came(&mut self, head: &ResponseHead) {
+        let text = response_text(head);
+        self.head_bytes += text.len() as u64;
+        self.heads.extend(text);
+        self.head = Some(head.clone());
+    }
+}
+
+/// A request's head as text: of HTTP/2 as if it were of HTTP/1.
+pub(super) fn request_text(head: &RequestHead, is_http2: bool) -> Vec<u8> {
+    let version = if is_http2 { "2" } else { "1.1" };
+    let mut text = format!("{} {} HTTP/{version}\r\n", head.method(), head.target()).into_bytes();
+    push_fields(&mut text, head.fields());
+    text
+}
+
+/// A response's head as it came, or, of HTTP/2, as text.
+pub(super) fn response_text(head: &ResponseHead) -> Vec<u8> {
+    let mut line = String::new();
+    let status = head.status().as_u16();
+    let _ = write!(line, "HTTP/{} {status} ", version(head.version()));
+    let mut text = line.into_bytes();
+    text.extend(head.reason());
+    text.extend(b"\r\n");
+    push_fields(&mut text, head.fields());
+    text
+}
+
+fn push_fields(text: &mut Vec<u8>, fields: &stoop::Fields) {
+    for field in fields.iter() {
+        text.extend([field.name().as_bytes(), b": ", field.value(), b"\r\n"].concat());
+    }
+    text.extend(b"\r\n");
+}
+
+/// The version's number.
+pub(super) fn version(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_10 => "1.0",
+        Version::HTTP_2 => "2",
+        _ => "1.1",
+    }
+}

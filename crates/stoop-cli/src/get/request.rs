@@ -1,0 +1,281 @@
+//! The request that the options describe.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use stoop::{Body, Client, Method, Request};
+use tokio::time::{Instant, sleep_until};
+
+use super::args::GetArgs;
+use super::client::removes;
+use super::exit;
+use super::failure::GetFailure;
+use super::form::form;
+use crate::scheme::has_scheme;
+
+/// Bytes that standard input is read by.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// The URL, with a scheme, and with the data in its query if it belongs there.
+pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
+    let mut url = match has_scheme(&args.url) {
+        true => args.url.clone(),
+        false => format!("http://{}", args.url.trim_start_matches('/')),
+    };
+    if args.get && !args.data.is_empty() {
+        let data = content(args)?;
+        let (front, fragment) = url.split_once('#').map_or((&*url, None), |(f, b)| (f, Some(b)));
+        let mark = if front.contains('?') { '&' } else { '?' };
+        let data = String::from_utf8_lossy(&data);
+        let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
+        url = format!("{front}{mark}{data}{fragment}");
+    }
+    if let Some(name) = args.upload_file.as_ref().and_then(|path| path.file_name())
+        && url.split(['?', '#']).next().is_some_and(|path| path.ends_with('/'))
+    {
+        url.push_str(&name.to_string_lossy());
+    }
+    Ok(url)
+}
+
+/// The request for that URL; `offset` is where content is to go on.
+pub(super) async fn request(
+    args: &GetArgs,
+    client: &Client,
+    url: &str,
+    offset: u64,
+) -> Result<Request, GetFailure> {
+    let mut builder = client.request(method(args)?, url);
+    if let Some((user, password)) = credentials(args)? {
+        builder = match args.digest {
+            true => builder.digest_auth(user, password),
+            false => builder.basic_auth(user, password),
+        };
+    }
+    let mut request = builder.build()?;
+    for line in headers(args)? {
+        if let Some((name, value)) = read_header(&line)
+            && !value.as_ref().is_some_and(|value| value.is_empty() && line.ends_with(':'))
+        {
+            let value = value.unwrap_or_default();
+            let fields = request.fields_mut();
+            let added = match name.eq_ignore_ascii_case("host") {
+                true => fields.set(name, value.as_bytes()),
+                false => fields.push(name, value.as_bytes()),
+            };
+            added.map_err(|misuse| GetFailure::new(43, format!("-H {line:?}: {misuse}")))?;
+        }
+    }
+    add(&mut request, args, "user-agent", || {
+        let default = concat!("stoop/", env!("CARGO_PKG_VERSION")).to_owned();
+        Some(args.user_agent.clone().unwrap_or(default)).filter(|agent| !agent.is_empty())
+    })?;
+    add(&mut request, args, "referer", || args.referer.clone())?;
+    add(&mut request, args, "cookie", || {
+        let typed: Vec<_> = args.cookie.iter().filter(|c| c.contains('=')).cloned().collect();
+        (!typed.is_empty()).then(|| typed.join("; "))
+    })?;
+    add(&mut request, args, "range", || match (&args.range, offset) {
+        (Some(range), _) => Some(format!("bytes={range}")),
+        (None, 0) => None,
+        (None, offset) => Some(format!("bytes={offset}-")),
+    })?;
+    let body = body(args, &mut request).await?;
+    let body = match args.limit_rate {
+        Some(rate) if !body.is_empty() => paced(body, rate),
+        _ => body,
+    };
+    Ok(request.with_body(body))
+}
+
+/// Adds a field, unless the options have one of that name, or say that there is to be none.
+fn add(
+    request: &mut Request,
+    args: &GetArgs,
+    name: &str,
+    value: impl FnOnce() -> Option<String>,
+) -> Result<(), GetFailure> {
+    if request.field(name).is_some() || removes(args, name) {
+        return Ok(());
+    }
+    let Some(value) = value() else { return Ok(()) };
+    let added = request.fields_mut().push(name, value.as_bytes());
+    added.map_err(|misuse| GetFailure::new(43, format!("{name}: {misuse}")))
+}
+
+fn method(args: &GetArgs) -> Result<Method, GetFailure> {
+    if let Some(typed) = &args.request {
+        let method = Method::from_bytes(typed.as_bytes());
+        return method
+            .map_err(|_| GetFailure::new(exit::BAD_USE, format!("-X {typed:?} is no method")));
+    }
+    let posts = !(args.data.is_empty() && args.form.is_empty());
+    Ok(match () {
+        () if args.head => Method::HEAD,
+        () if args.get => Method::GET,
+        () if args.upload_file.is_some() => Method::PUT,
+        () if posts => Method::POST,
+        () => Method::GET,
+    })
+}
+
+fn credentials(args: &GetArgs) -> Result<Option<(String, String)>, GetFailure> {
+    let Some(typed) = &args.user else { return Ok(None) };
+    match typed.split_once(':') {
+        Some((user, password)) => Ok(Some((user.to_owned(), password.to_owned()))),
+        None => Err(GetFailure::new(
+            exit::BAD_USE,
+            "-u needs USER:PASSWORD, as no password is asked for",
+        )),
+    }
+}
+
+/// The lines of `-H`, those of files included.
+fn headers(args: &GetArgs) -> Result<Vec<String>, GetFailure> {
+    let mut lines = Vec::new();
+    for header in &args.header {
+        match header.strip_prefix('@') {
+            Some(path) => {
+                let content = super::data::read_file(path);
+                let content = content.map_err(|error| GetFailure::read("headers", &error))?;
+                let text = String::from_utf8_lossy(&content).into_owned();
+                lines.extend(text.lines().filter(|line| !line.is_empty()).map(str::to_owned));
+            }
+            None => lines.push(header.clone()),
+        }
+    }
+    Ok(lines)
+}
+
+/// The name and value of `Name: value`, or of `Name;`, which has an empty one.
+fn read_header(line: &str) -> Option<(&str, Option<String>)> {
+    match line.split_once(':') {
+        Some((name, value)) => Some((name.trim(), Some(value.trim().to_owned()))),
+        None => Some((line.strip_suffix(';')?.trim(), None)),
+    }
+}
+
+fn content(args: &GetArgs) -> Result<Vec<u8>, GetFailure> {
+    args.data.content().map_err(|error| GetFailure::read("the data", &error))
+}
+
+async fn body(args: &GetArgs, request: &mut Request) -> Result<Body, GetFailure> {
+    if let Some(path) = &args.upload_file {
+        if path.as_os_str() == "-" {
+            return Ok(stdin());
+        }
+        let body = Body::file(path).await;
+        return body.map_err(|error| GetFailure::read(&path.display().to_string(), &error));
+    }
+    if !args.form.is_empty() {
+        let form = form(&args.form).await;
+        let form = form.map_err(|error| GetFailure::read("the form", &error))?;
+        let content_type = form.content_type();
+        add(request, args, "content-type", || Some(content_type))?;
+        return Ok(form.into_body());
+    }
+    if args.data.is_empty() || args.get {
+        return Ok(Body::empty());
+    }
+    let is_json = args.data.is_json();
+    let content_type =
+        if is_json { "application/json" } else { "application/x-www-form-urlencoded" };
+    add(request, args, "content-type", || Some(content_type.to_owned()))?;
+    if is_json {
+        add(request, args, "accept", || Some("application/json".to_owned()))?;
+    }
+    Ok(content(args)?.into())
+}
+
+/// Standard input, as it comes.
+fn stdin() -> Body {
+    let (sender, body) = Body::channel(1);
+    tokio::task::spawn_blocking(move || {
+        let runtime = tokio::runtime::Handle::current();
+        let mut input = std::io::stdin().lock();
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            let sent = match std::io::Read::read(&mut input, &mut piece) {
+                Ok(0) => return drop(runtime.block_on(sender.finish())),
+                Ok(n) => runtime.block_on(sender.send(piece[..n].to_vec())),
+                Err(error) => return runtime.block_on(sender.fail(error)),
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    });
+    body
+}
+
+/// Content at so many bytes a second, with its length.
+fn paced(mut body: Body, rate: u64) -> Body {
+    let length = body.len();
+    let (sender, paced) = Body::channel(1);
+    tokio::spawn(async move {
+        let mut pace = Pace::new(rate);
+        loop {
+            match body.chunk().await {
+                Ok(Some(mut piece)) => {
+                    while !piece.is_empty() {
+                        let next = piece.split_to(piece.len().min(pace.step()));
+                        pace.wait(next.len()).await;
+                        if sender.send(next).await.is_err() {
+                            return;
+                        }
+                    }
+                }
+                Ok(None) => return drop(sender.finish().await),
+                Err(error) => return sender.fail(error).await,
+            }
+        }
+    });
+    match length {
+        Some(length) => Body::sized(length, paced),
+        None => paced,
+    }
+}
+
+/// Bytes at a rate.
+#[derive(Debug)]
+pub(super) struct Pace {
+    rate: u64,
+    /// When the next bytes may pass.
+    next: Instant,
+}
+
+impl Pace {
+    pub(super) fn new(rate: u64) -> Self {
+        Self { rate, next: Instant::now() }
+    }
+
+    /// As much as may pass at once: what a tenth of a second has.
+    fn step(&self) -> usize {
+        usize::try_from((self.rate / 10).max(1)).unwrap_or(usize::MAX)
+    }
+
+    /// Waits until `bytes` more may pass.
+    pub(super) async fn wait(&mut self, bytes: usize) {
+        let now = Instant::now();
+        self.next = self.next.max(now) + Duration::from_secs_f64(bytes as f64 / self.rate as f64);
+        sleep_until(self.next).await;
+    }
+}
+
+/// Where content is to go on.
+///
+/// # Errors
+/// What is no offset, and `-` without a file.
+pub(super) fn offset(args: &GetArgs, output: Option<&Path>) -> Result<u64, GetFailure> {
+    match (args.continue_at.as_deref(), output) {
+        (None, _) => Ok(0),
+        (Some("-"), Some(path)) => Ok(fs::metadata(path).map_or(0, |file| file.len())),
+        (Some("-"), None) => {
+            Err(GetFailure::new(exit::BAD_USE, "-C - needs a file to go on with: -o or -O"))
+        }
+        (Some(offset), _) => offset
+            .parse()
+            .map_err(|_| GetFailure::new(exit::BAD_USE, format!("-C {offset:?} is no offset"))),
+    }
+}

@@ -1,0 +1,200 @@
+//! `--write-out`: a format with variables, written behind the content.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use stoop::Fields;
+
+use super::data::read_file;
+use super::record::{Notes, version};
+
+/// What the format is filled with, besides what was noted.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) method: String,
+    pub(super) url: String,
+    pub(super) final_url: Option<String>,
+    pub(super) referer: String,
+    pub(super) redirects: u16,
+    /// Where a redirect leads that was not followed.
+    pub(super) redirect_url: String,
+    /// Bytes of content as they came.
+    pub(super) received: u64,
+    pub(super) sent: u64,
+    pub(super) exit_code: u8,
+    pub(super) error: String,
+    pub(super) file: String,
+}
+
+/// A format, and the parts that it writes where.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    Output(String),
+    Error(String),
+}
+
+/// The format that the option names: text, or a file's.
+///
+/// # Errors
+/// Those of the file.
+pub(super) fn format(option: &str) -> io::Result<String> {
+    match option.strip_prefix('@') {
+        Some(path) => Ok(String::from_utf8_lossy(&read_file(path)?).into_owned()),
+        None => Ok(option.to_owned()),
+    }
+}
+
+/// The format filled in, in pieces for standard output and standard error. Variables that are unknown are told.
+pub(super) fn fill(format: &str, notes: &Notes, outcome: &Outcome) -> (Vec<Written>, Vec<String>) {
+    let variables = variables(notes, outcome);
+    let (mut written, mut unknown) = (Vec::new(), Vec::new());
+    let (mut text, mut is_error) = (String::new(), false);
+    let mut rest = format;
+    let mut flush = |text: &mut String, is_error: bool| {
+        let text = std::mem::take(text);
+        if !text.is_empty() {
+            written.push(if is_error { Written::Error(text) } else { Written::Output(text) });
+        }
+    };
+    while let Some(at) = rest.find(['%', '\\']) {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(behind) = rest.strip_prefix('\\') {
+            let next = behind.chars().next();
+            match next {
+                Some('n') => text.push('\n'),
+                Some('r') => text.push('\r'),
+                Some('t') => text.push('\t'),
+                Some(other) => text.extend(['\\', other]),
+                None => text.push('\\'),
+            }
+            rest = &behind[next.map_or(0, char::len_utf8)..];
+        } else if let Some(behind) = rest.strip_prefix("%%") {
+            text.push('%');
+            rest = behind;
+        } else if let Some((name, behind)) =
+            rest.strip_prefix("%{").and_then(|behind| behind.split_once('}'))
+        {
+            match name {
+                "stdout" | "stderr" => {
+                    flush(&mut text, is_error);
+                    is_error = name == "stderr";
+                }
+                "json" => text.push_str(&json!(variables).to_string()),
+                "header_json" => {
+                    let fields = notes.head.as_ref().map(|head| header_json(head.fields()));
+                    text.push_str(&fields.unwrap_or_default());
+                }
+                name => match variables.get(name) {
+                    Some(Value::String(value)) => text.push_str(value),
+                    Some(Value::Null) => {}
+                    Some(Value::Number(number)) if name.starts_with("time_") => {
+                        text.push_str(&format!("{:.6}", number.as_f64().unwrap_or_default()));
+                    }
+                    Some(Value::Number(number)) if name.ends_with("_code") => {
+                        text.push_str(&format!("{:03}", number.as_u64().unwrap_or_default()));
+                    }
+                    Some(value) => text.push_str(&value.to_string()),
+                    None => unknown.push(name.to_owned()),
+                },
+            }
+            rest = behind;
+        } else {
+            text.push('%');
+            rest = &rest[1..];
+        }
+    }
+    text.push_str(rest);
+    flush(&mut text, is_error);
+    (written, unknown)
+}
+
+fn variables(notes: &Notes, outcome: &Outcome) -> BTreeMap<&'static str, Value> {
+    // The time of a step that did not take place is 0, as curl has it.
+    let since = |at: Option<Instant>| at.map_or(Duration::ZERO, |at| at - notes.begun);
+    let total = notes.begun.elapsed();
+    // A step that was over at once, such as connecting where a connection is used again, ends where the next begins.
+    let connected = notes.connected.or(notes.sending);
+    let resolved = notes.resolved.or(connected.map(|_| notes.begun + notes.redirecting));
+    let head = notes.head.as_ref();
+    let status = head.map_or(0, |head| head.status().as_u16());
+    let url = outcome.final_url.as_deref().unwrap_or(&outcome.url);
+    let rate = |bytes: u64| (bytes as f64 / total.as_secs_f64().max(1e-6)) as u64;
+    let content_type = head
+        .and_then(|head| head.fields().first("content-type"))
+        .map(|value| String::from_utf8_lossy(value).into_owned());
+    let seconds = |time: Duration| json!(time.as_secs_f64());
+    BTreeMap::from([
+        ("content_type", json!(content_type)),
+        ("errormsg", json!((!outcome.error.is_empty()).then_some(&outcome.error))),
+        ("exitcode", json!(outcome.exit_code)),
+        ("filename_effective", json!(outcome.file)),
+        ("http_code", json!(status)),
+        ("http_version", json!(head.map_or("0", |head| version(head.version())))),
+        ("method", json!(outcome.method)),
+        ("num_connects", json!(notes.connects)),
+        ("num_headers", json!(head.map_or(0, |head| head.fields().len()))),
+        ("num_redirects", json!(outcome.redirects)),
+        ("redirect_url", json!(outcome.redirect_url)),
+        ("referer", json!(outcome.referer)),
+        ("remote_ip", json!(notes.remote.map_or(String::new(), |at| at.ip().to_string()))),
+        ("remote_port", json!(notes.remote.map_or(0, |at| at.port()))),
+        ("response_code", json!(status)),
+        ("scheme", json!(url.split_once("://").map_or("", |(scheme, _)| scheme))),
+        ("size_download", json!(outcome.received)),
+        ("size_header", json!(notes.head_bytes)),
+        ("size_request", json!(notes.request_bytes)),
+        ("size_upload", json!(outcome.sent)),
+        ("speed_download", json!(rate(outcome.received))),
+        ("speed_upload", json!(rate(outcome.sent))),
+        ("time_appconnect", seconds(since(notes.secured))),
+        ("time_connect", seconds(since(connected))),
+        ("time_namelookup", seconds(since(resolved))),
+        ("time_pretransfer", seconds(since(notes.sending))),
+        ("time_redirect", seconds(notes.redirecting)),
+        ("time_starttransfer", seconds(since(notes.responded))),
+        ("time_total", seconds(total)),
+        ("url", json!(outcome.url)),
+        ("url_effective", json!(url)),
+    ])
+}
+
+/// The fields as an object of lists, by their names in lower case.
+fn header_json(fields: &Fields) -> String {
+    let mut all = BTreeMap::<String, Vec<String>>::new();
+    for field in fields.iter() {
+        let value = String::from_utf8_lossy(field.value()).into_owned();
+        all.entry(field.name().to_ascii_lowercase()).or_default().push(value);
+    }
+    json!(all).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::Record;
+    use super::*;
+
+    fn filled(format: &str) -> (Vec<Written>, Vec<String>) {
+        let record = Record::new();
+        let outcome = Outcome { url: "http://a/".to_owned(), received: 7, ..Outcome::default() };
+        fill(format, &record.notes(), &outcome)
+    }
+
+    #[test]
+    fn a_format_is_text_escapes_and_variables() {
+        let (written, unknown) = filled("%{size_download} %{http_code}\\n100%% %{url}\\t\\x%");
+        assert_eq!(written, [Written::Output("7 000\n100% http://a/\t\\x%".to_owned())]);
+        assert!(unknown.is_empty());
+        assert_eq!(filled("%{no_such}|").1, ["no_such"]);
+        let (written, _) = filled("a%{stderr}b%{stdout}c");
+        let texts =
+            [Written::Output("a".into()), Written::Error("b".into()), Written::Output("c".into())];
+        assert_eq!(written, texts);
+        let (written, _) = filled("%{json}");
+        let [Written::Output(text)] = &*written else { panic!("{written:?}") };
+        let object: Value = serde_json::from_str(text).expect("JSON");
+        assert_eq!((&object["size_download"], &object["url"]), (&json!(7), &json!("http://a/")));
+    }
+}
